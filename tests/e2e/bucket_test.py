@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""Checkpoints in a bucket: saved from two ranks, resumed from, downloaded through the master, removed
-by it; and a server that the master does not go to."""
+"""Tests checkpoints in a bucket: saved by two ranks, loaded, downloaded and deleted by the master;
+and servers that the master must not access."""
 import os
 import shutil
 import signal
@@ -22,7 +22,7 @@ OVERRIDES = ("resources.slots_per_trial=2", "min_checkpoint_period={batches: 40}
              "data.validation_records=500")
 
 
-# Saves in its first run and ends badly; goes on from there in the second.
+# Saves a checkpoint in its first run and fails; resumes from it in the second.
 SCRIPT = """
 import det, os, pathlib, sys
 info = det.get_cluster_info()
@@ -77,7 +77,7 @@ checkpoint_storage:
     def checkpoints(self, experiment):
         return self.home.json("checkpoint", "list", experiment).get("checkpoints", [])
 
-    def test_a_trial_lives_by_its_bucket(self):
+    def test_trial_saves_resumes_and_deletes_in_a_bucket(self):
         experiment = self.create()
         harness.eventually(lambda: self.checkpoints(experiment), "a first checkpoint")
         ranks = harness.eventually(
@@ -109,7 +109,7 @@ checkpoint_storage:
         harness.eventually(lambda: not any(uuid in key for _, key in self.objects for uuid in uuids),
                            "the checkpoints' end")
 
-    def test_a_script_goes_on_from_its_bucket(self):
+    def test_script_resumes_from_a_bucket(self):
         context = self.home.context()
         with open(os.path.join(context, "train.py"), "w", encoding="utf-8") as file:
             file.write(SCRIPT)
@@ -133,17 +133,17 @@ checkpoint_storage:
             self.assertNotIn(secret, self.home.det(*words).stdout)
         self.assertNotIn(secret, self.home.logs())
 
-    def test_the_master_goes_to_no_server_of_a_users_choice(self):
-        # The same server under another name.
+    def test_master_does_not_access_other_servers(self):
+        # The same server with another host name.
         elsewhere = self.url.replace("127.0.0.1", "localhost")
         experiment = self.create(f"checkpoint_storage.endpoint_url={elsewhere}",
                                  "searcher.max_length={batches: 10}")
         described = self.home.finish(experiment)
         self.assertEqual("STATE_COMPLETED", described["state"])
         saved = self.checkpoints(experiment)[-1]
-        said = self.home.det("checkpoint", "download", saved["uuid"], "-o",
+        output = self.home.det("checkpoint", "download", saved["uuid"], "-o",
                              os.path.join(self.home.folder, "refused"), code=1).stderr
-        self.assertIn(f"the master does not go to {elsewhere}; add that to checkpoint_roots", said)
+        self.assertIn(f"the master does not go to {elsewhere}; add that to checkpoint_roots", output)
 
 
 if __name__ == "__main__":

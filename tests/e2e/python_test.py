@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""Training scripts with our own Python package, which a task finds without any installation."""
+"""Tests training scripts with the Python package `det`, which tasks can import without installing it."""
 import json
 import os
 import re
@@ -10,7 +10,7 @@ import sys
 import harness
 from harness import job
 
-# On two ranks: counts to four, saves and tells after each step. "wait": until there is a file.
+# Counts to four on two ranks; saves a checkpoint and reports after each step. "wait": waits for a file.
 COUNT = """
 import os, sys, time
 import determined as det
@@ -56,7 +56,7 @@ with det.core.init() as context:
             assert abs(context.train.get_experiment_best_validation() - 1 / 4) < 1e-6
 """
 
-# Saves three, and waits for a file before it deletes the first two.
+# Saves three checkpoints, waits for a file, and deletes the first two.
 DELETES = """
 import os, sys, time
 import det
@@ -87,8 +87,8 @@ with det.core.init() as context:
         raise det.InvalidHP("lr is above 1")
 """
 
-# As it was written for another library: the class that a configuration names. Its first run waits in the
-# sixth batch until it is to go.
+# A class written for another library, named in the configuration. Its first run waits in the sixth
+# batch until it is preempted.
 TRIAL = """
 import time
 import torch
@@ -164,24 +164,24 @@ class ScriptTestCase(harness.ClusterTestCase):
         return self.home.create(config, self.home.context({"train.py": text}))
 
     def steps(self, trial, group):
-        """Of each report that the master has."""
+        """The steps of all reports that the master has stored."""
         path = f"/api/v1/trials/metrics/trial_metrics?trial_ids={trial}&group={group}"
-        told = json.loads(self.home.det("dev", "curl", path).stdout)
-        return [report["totalBatches"] for report in told.get("result", told)["metrics"]]
+        results = json.loads(self.home.det("dev", "curl", path).stdout)
+        return [report["totalBatches"] for report in results.get("result", results)["metrics"]]
 
-    def says(self, trial, words):
+    def assert_logged(self, trial, words):
         harness.eventually(lambda: words in self.home.trial_log(trial), f"log: {words}")
 
 
 class OneAgentTest(ScriptTestCase):
     agents, slots = 1, 2
 
-    def test_two_ranks_that_are_preempted_go_on_from_their_checkpoint(self):
+    def test_two_ranks_resume_after_preemption(self):
         experiment = self.create("preempt")
         trial = self.home.first_trial(experiment)["id"]
-        self.says(trial, "holds")
+        self.assert_logged(trial, "holds")
         self.home.det("experiment", "pause", experiment)
-        self.says(trial, "[rank=1] goes")
+        self.assert_logged(trial, "[rank=1] goes")
         self.home.det("experiment", "activate", experiment)
         self.assert_state(self.home.finish(experiment), "COMPLETED")
         log = self.home.trial_log(trial)
@@ -189,7 +189,7 @@ class OneAgentTest(ScriptTestCase):
             self.assertIn(f"[rank={rank}] begins at 2 of run 1", log)
         self.assertEqual(0, self.home.json("trial", "describe", trial)["trial"]["restarts"])
 
-    def test_a_killed_rank_ends_the_run_and_the_next_one_goes_on(self):
+    def test_next_run_resumes_after_a_rank_was_killed(self):
         experiment = self.create("die", max_restarts=1)
         trial = self.home.first_trial(experiment)["id"]
         self.assert_state(self.home.finish(experiment), "COMPLETED")
@@ -200,11 +200,11 @@ class OneAgentTest(ScriptTestCase):
         self.assertEqual(1, described["restarts"])
         self.assertIn("rank 1 failed", described["runs"][0]["exitReason"])
 
-    def test_an_elastic_trial_starts_with_the_slots_that_are_free(self):
+    def test_elastic_trial_starts_with_free_slots(self):
         holder = self.home.create(
             job(entrypoint="echo begun; sleep 600", resources={"slots_per_trial": 1}),
             self.home.context())
-        self.says(self.home.first_trial(holder)["id"], "begun")
+        self.assert_logged(self.home.first_trial(holder)["id"], "begun")
         experiment = self.create(resources={"slots_per_trial": {"min": 1, "max": 2}})
         self.assert_state(self.home.finish(experiment), "COMPLETED")
         trial = self.home.first_trial(experiment)["id"]
@@ -215,20 +215,20 @@ class OneAgentTest(ScriptTestCase):
         self.home.det("experiment", "kill", holder)
         self.home.finish(holder)
 
-    def test_invalid_hyperparameters_are_not_tried_again(self):
+    def test_does_not_retry_invalid_hyperparameters(self):
         experiment = self.create(text=INVALID, max_restarts=3, hyperparameters={"lr": 2})
         self.home.finish(experiment)
         trial = self.home.first_trial(experiment)
         self.assertEqual(1, len(trial["runs"]), self.home.trial_log(trial["id"]))
         self.assertIn("lr is above 1", self.home.trial_log(trial["id"]))
 
-    def test_a_master_that_is_away_hears_of_everything_once(self):
+    def test_reports_arrive_once_after_a_master_outage(self):
         flag = os.path.join(self.home.folder, "go-on")
         experiment = self.create("wait", flag)
         trial = self.home.first_trial(experiment)["id"]
-        self.says(trial, "[rank=0] waits")
+        self.assert_logged(trial, "[rank=0] waits")
         self.home.kill("master")
-        self.home.write(flag, "")  # It reports to nobody, and goes on.
+        self.home.write(flag, "")  # It continues without a master.
         harness.eventually(lambda: os.path.exists(flag + ".0"), "step 3")
         self.home.up(self.agents, self.slots)
         self.assert_state(self.home.finish(experiment), "COMPLETED")
@@ -237,14 +237,14 @@ class OneAgentTest(ScriptTestCase):
         for group in ("training", "validation"):
             self.assertEqual([1, 2, 3, 4], self.steps(trial, group))
         [saved] = self.home.json("experiment", "list-checkpoints", experiment)["checkpoints"]
-        self.assertEqual(4, saved["metadata"]["steps_completed"])  # The others have had their time.
+        self.assertEqual(4, saved["metadata"]["steps_completed"])  # Older checkpoints may have been deleted.
 
-    def test_a_script_deletes_its_checkpoints_but_none_that_a_version_holds(self):
+    def test_script_deletes_checkpoints_except_those_of_model_versions(self):
         flag = os.path.join(self.home.folder, "delete")
         experiment = self.home.create(job(entrypoint=f"python3 train.py {flag}"),
                                       self.home.context({"train.py": DELETES}))
         trial = self.home.first_trial(experiment)["id"]
-        self.says(trial, "saved ")
+        self.assert_logged(trial, "saved ")
         held, free = re.search("saved (\\S+) (\\S+)", self.home.trial_log(trial)).groups()
         self.home.det("model", "create", "kept")
         self.home.det("model", "register-version", "kept", held)
@@ -260,7 +260,7 @@ class OneAgentTest(ScriptTestCase):
         self.assertNotEqual(0, self.home.det("checkpoint", "download", free, "-o", into + "2",
                                              code=None).returncode)
 
-    def test_a_pytorch_trial_goes_on_from_within_an_epoch(self):
+    def test_pytorch_trial_resumes_within_an_epoch(self):
         config = job(
             entrypoint="model_def:Line", resources={"slots_per_trial": 2},
             hyperparameters={"global_batch_size": 16, "learning_rate": 0.1},
@@ -268,10 +268,10 @@ class OneAgentTest(ScriptTestCase):
             searcher={"name": "single", "metric": "error", "max_length": {"batches": 20}})
         experiment = self.home.create(config, self.home.context({"model_def.py": TRIAL}))
         trial = self.home.first_trial(experiment)["id"]
-        self.says(trial, "[rank=1] begins at 0")
-        self.says(trial, "[rank=0] waits")  # Heard of earlier, it would stop them earlier.
+        self.assert_logged(trial, "[rank=1] begins at 0")
+        self.assert_logged(trial, "[rank=0] waits")  # An earlier preemption would stop the ranks earlier.
         self.home.det("experiment", "pause", experiment)
-        # The batch in which the chief hears of it and one more, after which both stop.
+        # The ranks stop one batch after the one in which the chief learns of the preemption.
         harness.eventually(lambda: self.saved(experiment) == [7], "checkpoint of batch 7")
         self.home.det("experiment", "activate", experiment)
         self.assert_state(self.home.finish(experiment), "COMPLETED")
@@ -282,11 +282,11 @@ class OneAgentTest(ScriptTestCase):
         self.assertEqual([10, 20], self.steps(trial, "validation"))
 
     def saved(self, experiment):
-        """The steps of each of its checkpoints."""
-        told = self.home.json("experiment", "list-checkpoints", experiment)["checkpoints"]
-        return [checkpoint["metadata"]["steps_completed"] for checkpoint in told]
+        """The steps of the checkpoints."""
+        results = self.home.json("experiment", "list-checkpoints", experiment)["checkpoints"]
+        return [checkpoint["metadata"]["steps_completed"] for checkpoint in results]
 
-    def test_the_sdk_does_all_of_it(self):
+    def test_sdk_controls_experiments(self):
         config = self.home.write("sdk.yaml", job(
             entrypoint="python3 -m det.launch.torch_distributed train.py",
             resources={"slots_per_trial": 2},
@@ -297,7 +297,7 @@ class OneAgentTest(ScriptTestCase):
         done = subprocess.run(
             [sys.executable, "-B", script, f"http://127.0.0.1:{self.home.port}", config, context],
             env={**self.home.env, "PYTHONPATH": package}, cwd=self.home.folder, encoding="utf-8",
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=harness.PATIENCE, check=False)
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=harness.TIMEOUT, check=False)
         self.assertEqual([
             "COMPLETED", "[1, 0.5, 0.3333333333333333, 0.25]", "True",
             "4 ['manifest.json', 'metadata.json', 'rank0', 'rank1']", "4", "4", "1", "True",
@@ -308,7 +308,7 @@ class OneAgentTest(ScriptTestCase):
 class TwoAgentsTest(ScriptTestCase):
     agents, slots = 2, 1
 
-    def test_ranks_of_two_nodes_meet_and_a_dead_one_ends_all(self):
+    def test_killed_rank_ends_the_ranks_of_both_nodes(self):
         experiment = self.create("die", max_restarts=1)
         trial = self.home.first_trial(experiment)["id"]
         self.assert_state(self.home.finish(experiment), "COMPLETED")
@@ -318,7 +318,7 @@ class TwoAgentsTest(ScriptTestCase):
             self.assertIn(f"[rank={rank}] begins at 2 of run 1", log)
         self.assertEqual([1, 2, 3, 4], self.steps(trial, "training"))
 
-    def test_the_example_learns_its_line(self):
+    def test_example_learns(self):
         example = os.path.join(harness.ROOT, "examples/bring_your_own_script")
         context = self.home.context()
         shutil.copy(f"{example}/train.py", context)

@@ -1,17 +1,15 @@
 #!/usr/bin/env python3
-"""A fake of three object stores in one process, for tests: S3, Google Cloud Storage, Azure Blob.
+"""A fake of three object stores in one process, for tests: S3, Google Cloud Storage, Azure Blob Storage.
 
 Usage: object_server.py [--fail N] [--region R] [--forever]
-Prints "port N" once it listens on 127.0.0.1, and serves until its standard input ends, or until it
-is killed (--forever). Keeps objects
-in memory, lists three a page, and takes nothing that is not signed as the services' documentation
-says; the checks are written from that, and share nothing with the clients.
+Prints "port N" once it listens on 127.0.0.1, and serves until its standard input ends, or until it is killed
+(--forever). Keeps objects in memory, lists three per page, and rejects requests that are not signed as the
+services' documentation requires; the checks follow the documentation and share no code with the clients.
 
-S3, and Google's interface of the same form: /BUCKET/KEY, told apart by the Authorization header.
-Google's JSON interface: /storage/v1/b/BUCKET/o/KEY. Azure: /account/CONTAINER/BLOB, by the header
-x-ms-version. `bucket` and `container` exist. --fail N: every Nth request is answered 503.
---region R: where S3's bucket lies; a signature for another is answered 301 with x-amz-bucket-region.
-Whoever asks for /count gets the number of objects, for /parts that of uploads under way.
+S3 and Google's XML interface: /BUCKET/KEY, distinguished by the Authorization header. Google's JSON interface:
+/storage/v1/b/BUCKET/o/KEY. Azure: /account/CONTAINER/BLOB, recognized by the header x-ms-version. `bucket` and `container` exist. --fail N: every Nth request fails with 503.
+--region R: the region of S3's bucket; a signature for another region gets 301 with x-amz-bucket-region. /count
+returns the number of objects, /parts the number of running uploads.
 """
 
 import argparse
@@ -38,10 +36,10 @@ AZURE_TOKEN = "azure-token"
 PAGE = 3
 
 
-class Refused(Exception):
-    def __init__(self, status, code, words="", headers=()):
+class ServiceError(Exception):
+    def __init__(self, status, code, message="", headers=()):
         super().__init__(code)
-        self.status, self.code, self.words, self.headers = status, code, words, dict(headers)
+        self.status, self.code, self.message, self.headers = status, code, message, dict(headers)
 
 
 class State:
@@ -97,22 +95,22 @@ class Handler(http.server.BaseHTTPRequestHandler):
         length = int(self.headers.get("Content-Length", 0))
         self.body = self.rfile.read(length)
         parts = urllib.parse.urlsplit(self.path)
-        self.where = parts.path
+        self.url_path = parts.path
         self.query = urllib.parse.parse_qsl(parts.query, keep_blank_values=True)
-        self.asked = dict(self.query)
-        self.given = {name.lower(): value for name, value in self.headers.items()}
+        self.params = dict(self.query)
+        self.request_headers = {name.lower(): value for name, value in self.headers.items()}
         with self.state.lock:
             try:
                 self.state.requests += 1
                 if self.state.fail and self.state.requests % self.state.fail == 0:
-                    raise Refused(503, "SlowDown", "come again")
+                    raise ServiceError(503, "SlowDown", "try again")
                 status, headers, body = self.answer()
-            except Refused as refused:
-                status = refused.status
-                headers = {"Content-Type": "application/xml", "x-ms-error-code": refused.code,
-                           **refused.headers}
-                body = (f"<?xml version=\"1.0\"?><Error><Code>{refused.code}</Code><Message>"
-                        f"{escape(refused.words)}</Message></Error>").encode()
+            except ServiceError as error:
+                status = error.status
+                headers = {"Content-Type": "application/xml", "x-ms-error-code": error.code,
+                           **error.headers}
+                body = (f"<?xml version=\"1.0\"?><Error><Code>{error.code}</Code><Message>"
+                        f"{escape(error.message)}</Message></Error>").encode()
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)
@@ -124,34 +122,34 @@ class Handler(http.server.BaseHTTPRequestHandler):
     do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = handle_any
 
     def answer(self):
-        if self.where == "/count":
+        if self.url_path == "/count":
             return 200, {}, str(len(self.state.objects)).encode()
-        if self.where == "/parts":
+        if self.url_path == "/parts":
             return 200, {}, str(len(self.state.parts)).encode()
-        for prefix, lend in LENDERS.items():
-            if self.where.startswith(prefix):
-                return 200, {"Content-Type": "application/json"}, lend(self)
-        if "x-ms-version" in self.given:
+        for prefix, handler in CREDENTIAL_SOURCES.items():
+            if self.url_path.startswith(prefix):
+                return 200, {"Content-Type": "application/json"}, handler(self)
+        if "x-ms-version" in self.request_headers:
             return self.azure()
-        if self.where.startswith(GOOGLE_PATHS):
+        if self.url_path.startswith(GOOGLE_PATHS):
             return self.google()
         return self.s3()
 
-    # S3, and Google's interface of the same form.
+    # S3, and Google's interface with the same form.
 
     def s3(self):
-        proof = self.given.get("authorization", "")
+        proof = self.request_headers.get("authorization", "")
         if proof.startswith("Bearer "):
             if proof != "Bearer " + GOOGLE_TOKEN:
-                raise Refused(401, "AuthenticationRequired", "wrong token")
+                raise ServiceError(401, "AuthenticationRequired", "wrong token")
         else:
             self.check_v4(proof)
-        bucket, _, key = urllib.parse.unquote(self.where[1:]).partition("/")
+        bucket, _, key = urllib.parse.unquote(self.url_path[1:]).partition("/")
         if bucket != "bucket":
-            raise Refused(404, "NoSuchBucket", "The specified bucket does not exist")
+            raise ServiceError(404, "NoSuchBucket", "The specified bucket does not exist")
         if not key:
             return self.s3_list(bucket)
-        if self.command == "POST" or "uploadId" in self.asked:
+        if self.command == "POST" or "uploadId" in self.params:
             return self.s3_parts((bucket, key))
         return self.one((bucket, key), "NoSuchKey")
 
@@ -159,30 +157,30 @@ class Handler(http.server.BaseHTTPRequestHandler):
         match = re.fullmatch(r"AWS4-HMAC-SHA256 Credential=([^/]+)/(\d{8})/([^/]+)/s3/aws4_request,"
                              r"\s*SignedHeaders=([^,]+),\s*Signature=([0-9a-f]{64})", proof)
         if not match:
-            raise Refused(403, "AccessDenied", "not signed")
+            raise ServiceError(403, "AccessDenied", "not signed")
         access, _, region, signed, signature = match.groups()
-        content, at = self.given.get("x-amz-content-sha256", ""), self.given.get("x-amz-date", "")
+        content, at = self.request_headers.get("x-amz-content-sha256", ""), self.request_headers.get("x-amz-date", "")
         if content != hashlib.sha256(self.body).hexdigest():
-            raise Refused(400, "XAmzContentSHA256Mismatch", "the content differs")
+            raise ServiceError(400, "XAmzContentSHA256Mismatch", "the content differs")
         made = datetime.datetime.strptime(at, "%Y%m%dT%H%M%SZ")
         if abs((datetime.datetime.utcnow() - made).total_seconds()) > 900:
-            raise Refused(403, "RequestTimeTooSkewed", at)
+            raise ServiceError(403, "RequestTimeTooSkewed", at)
         names = signed.split(";")
-        needed = {"host"} | {name for name in self.given if name.startswith("x-amz-")}
+        needed = {"host"} | {name for name in self.request_headers if name.startswith("x-amz-")}
         if not needed <= set(names):
-            raise Refused(403, "AccessDenied", "unsigned headers")
-        if self.given.get("x-amz-security-token", SESSION) != SESSION:
-            raise Refused(403, "ExpiredToken", "The provided token has expired.")
-        expected = sign_v4(self.command, self.where, self.query, self.given, names, content, at,
+            raise ServiceError(403, "AccessDenied", "unsigned headers")
+        if self.request_headers.get("x-amz-security-token", SESSION) != SESSION:
+            raise ServiceError(403, "ExpiredToken", "The provided token has expired.")
+        expected = sign_v4(self.command, self.url_path, self.query, self.request_headers, names, content, at,
                            region, SECRET_KEY)
         if access != ACCESS_KEY or not hmac.compare_digest(signature, expected):
-            raise Refused(403, "SignatureDoesNotMatch", "the signature is wrong")
+            raise ServiceError(403, "SignatureDoesNotMatch", "the signature is wrong")
         if self.state.region and region != self.state.region:
-            raise Refused(301, "PermanentRedirect", "another endpoint",
+            raise ServiceError(301, "PermanentRedirect", "another endpoint",
                           {"x-amz-bucket-region": self.state.region})
 
     def s3_list(self, bucket):
-        keys, more = self.page(bucket, self.asked.get("continuation-token", ""))
+        keys, more = self.page(bucket, self.params.get("continuation-token", ""))
         body = "".join(
             f"<Contents><Key>{escape(key)}</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified>"
             f"<ETag>&quot;e&quot;</ETag><Size>{len(self.state.objects[bucket, key])}</Size></Contents>"
@@ -193,20 +191,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return 200, {"Content-Type": "application/xml"}, f"<ListBucketResult>{body}</ListBucketResult>".encode()
 
     def s3_parts(self, place):
-        if "uploads" in self.asked:
+        if "uploads" in self.params:
             upload = f"upload-{self.state.requests}"
             self.state.parts[upload] = {}
             return 200, {}, f"<R><UploadId>{upload}</UploadId></R>".encode()
-        upload = self.asked["uploadId"]
+        upload = self.params["uploadId"]
         if upload not in self.state.parts:
-            raise Refused(404, "NoSuchUpload")
+            raise ServiceError(404, "NoSuchUpload")
         if self.command == "PUT":
-            number = int(self.asked["partNumber"])
+            number = int(self.params["partNumber"])
             self.state.parts[upload][number] = self.body
             return 200, {"ETag": f'"etag-{number}"'}, b""
         if self.command == "POST" and place[1].endswith("fails-late"):
-            if not self.state.parts[upload].pop("told", None):
-                self.state.parts[upload]["told"] = True
+            if not self.state.parts[upload].pop("failed", None):
+                self.state.parts[upload]["failed"] = True
                 late = b"<Error><Code>InternalError</Code></Error>"
                 return 200, {}, b"<?xml version='1.0'?>" + b" " * 300 + late
         parts = self.state.parts.pop(upload)
@@ -215,67 +213,67 @@ class Handler(http.server.BaseHTTPRequestHandler):
         named = re.findall(r"<PartNumber>(\d+)</PartNumber>\s*<ETag>\"?etag-(\d+)\"?</ETag>",
                            self.body.decode().replace("&quot;", '"'))
         if [int(a) for a, b in named if a == b] != sorted(parts):
-            raise Refused(400, "InvalidPart", "parts are missing")
+            raise ServiceError(400, "InvalidPart", "parts are missing")
         if any(len(parts[number]) < 5 << 20 for number in sorted(parts)[:-1]):
-            raise Refused(400, "EntityTooSmall")
+            raise ServiceError(400, "EntityTooSmall")
         self.state.objects[place] = b"".join(parts[number] for number in sorted(parts))
         if place[1].endswith("answer-lost"):
-            raise Refused(500, "InternalError")
+            raise ServiceError(500, "InternalError")
         return 200, {}, b"<CompleteMultipartUploadResult></CompleteMultipartUploadResult>"
 
     # Google's JSON interface: cloud.google.com/storage/docs/json_api
 
     def google(self):
         proof = "Bearer " + GOOGLE_TOKEN if GOOGLE_TOKEN else ""
-        if self.given.get("authorization", "") != proof:
-            raise Refused(401, "AuthenticationRequired", "wrong token")
-        match = re.fullmatch(r"(?:/upload)?(?:/download)?/storage/v1/b/([^/]+)/o(?:/(.+))?", self.where)
+        if self.request_headers.get("authorization", "") != proof:
+            raise ServiceError(401, "AuthenticationRequired", "wrong token")
+        match = re.fullmatch(r"(?:/upload)?(?:/download)?/storage/v1/b/([^/]+)/o(?:/(.+))?", self.url_path)
         bucket, key = (urllib.parse.unquote(part or "") for part in match.groups())
         if bucket != "bucket":
-            raise Refused(404, "NoSuchBucket", "The specified bucket does not exist.")
+            raise ServiceError(404, "NoSuchBucket", "The specified bucket does not exist.")
         if self.command == "POST":
             return self.google_upload(bucket)
-        if "upload_id" in self.asked:
+        if "upload_id" in self.params:
             return self.google_cancel()
         if not key:
-            keys, more = self.page(bucket, self.asked.get("pageToken", ""))
+            keys, more = self.page(bucket, self.params.get("pageToken", ""))
             found = {"kind": "storage#objects", "items": [self.google_resource((bucket, key)) for key in keys]}
             return self.json({**found, "nextPageToken": more} if more else found)
-        if self.command == "GET" and self.asked.get("alt") != "media":
+        if self.command == "GET" and self.params.get("alt") != "media":
             if (bucket, key) not in self.state.objects:
-                raise Refused(404, "notFound", "No such object")
+                raise ServiceError(404, "notFound", "No such object")
             return self.json(self.google_resource((bucket, key)))
         status, headers, body = self.one((bucket, key), "NotFound")
         return (204 if self.command == "DELETE" else status), headers, body
 
     def google_upload(self, bucket):
-        kind = self.asked.get("uploadType")
+        kind = self.params.get("uploadType")
         if kind == "multipart":
-            boundary = re.search(r'boundary="?([^";]+)', self.given["content-type"])[1].encode()
+            boundary = re.search(r'boundary="?([^";]+)', self.request_headers["content-type"])[1].encode()
             _, described, rest = self.body.split(b"--" + boundary + b"\n", 2)
             name = json.loads(described.partition(b"\n\n")[2])["name"]
             content = rest.partition(b"\n\n")[2]
             self.state.objects[bucket, name] = content[:content.rindex(b"\n--" + boundary)]
             return self.json(self.google_resource((bucket, name)))
-        if "upload_id" not in self.asked:
+        if "upload_id" not in self.params:
             upload = f"upload-{self.state.requests}"
             self.state.parts[upload] = {"name": json.loads(self.body)["name"], 0: b""}
-            where = f"http://{self.given['host']}{self.where}?uploadType=resumable&upload_id={upload}"
+            where = f"http://{self.request_headers['host']}{self.url_path}?uploadType=resumable&upload_id={upload}"
             return 200, {"Location": where}, b""
-        upload = self.state.parts[self.asked["upload_id"]]
+        upload = self.state.parts[self.params["upload_id"]]
         first, last, size = map(int, re.fullmatch(
-            r"bytes (\d+)-(\d+)/(\d+)", self.given["content-range"]).groups())
+            r"bytes (\d+)-(\d+)/(\d+)", self.request_headers["content-range"]).groups())
         if first != len(upload[0]) or last - first + 1 != len(self.body):
-            raise Refused(400, "badRequest", "Invalid content range")
+            raise ServiceError(400, "badRequest", "Invalid content range")
         upload[0] += self.body
         if last + 1 < size:
             return 308, {"Range": f"bytes=0-{last}"}, b""
-        del self.state.parts[self.asked["upload_id"]]
+        del self.state.parts[self.params["upload_id"]]
         self.state.objects[bucket, upload["name"]] = upload[0]
         return self.json(self.google_resource((bucket, upload["name"])))
 
     def google_cancel(self):
-        self.state.parts.pop(self.asked["upload_id"], None)
+        self.state.parts.pop(self.params["upload_id"], None)
         return 499, {}, b""
 
     def google_resource(self, place):
@@ -288,51 +286,53 @@ class Handler(http.server.BaseHTTPRequestHandler):
     # Azure.
 
     def azure(self):
-        proof = self.given.get("authorization", "")
-        if self.asked.get("sig") == "azure-sas/+=" or proof == "Bearer " + AZURE_TOKEN:
+        proof = self.request_headers.get("authorization", "")
+        if self.params.get("sig") == "azure-sas/+=" or proof == "Bearer " + AZURE_TOKEN:
             pass
         elif proof.startswith("Bearer "):
-            raise Refused(401, "InvalidAuthenticationInfo", "wrong token")
+            raise ServiceError(401, "InvalidAuthenticationInfo", "wrong token")
         elif proof != "SharedKey account:" + shared_key(
-                self.command, self.where, self.query, self.given, self.body):
-            raise Refused(403, "AuthenticationFailed", "the signature is wrong")
-        account, container, key = (urllib.parse.unquote(self.where[1:]) + "//").split("/", 2)
+                self.command, self.url_path, self.query, self.request_headers, self.body):
+            raise ServiceError(403, "AuthenticationFailed", "the signature is wrong")
+        account, container, key = (urllib.parse.unquote(self.url_path[1:]) + "//").split("/", 2)
         key = key.rstrip("/")
         if (account, container) != ("account", "container"):
-            raise Refused(404, "ContainerNotFound", "The specified container does not exist.")
-        comp = self.asked.get("comp")
+            raise ServiceError(404, "ContainerNotFound", "The specified container does not exist.")
+        comp = self.params.get("comp")
         if not key:
             return self.azure_list(container)
         if comp == "block":
-            self.state.parts.setdefault((container, key), {})[self.asked["blockid"]] = self.body
+            self.state.parts.setdefault((container, key), {})[self.params["blockid"]] = self.body
             return 201, {}, b""
         if comp == "blocklist":
             blocks = self.state.parts.pop((container, key), {})
             named = re.findall(r"<Latest>([^<]+)</Latest>", self.body.decode())
             if set(named) - set(blocks):
-                raise Refused(400, "InvalidBlockList")
+                raise ServiceError(400, "InvalidBlockList")
             self.state.objects[container, key] = b"".join(blocks[name] for name in named)
             return 201, {}, b""
-        if self.command == "PUT" and self.given.get("x-ms-blob-type") != "BlockBlob":
-            raise Refused(400, "MissingRequiredHeader", "x-ms-blob-type")
+        if self.command == "PUT" and self.request_headers.get("x-ms-blob-type") != "BlockBlob":
+            raise ServiceError(400, "MissingRequiredHeader", "x-ms-blob-type")
         return self.one((container, key), "BlobNotFound")
 
     def azure_list(self, container):
-        if self.asked.get("comp") != "list" or self.asked.get("restype") != "container":
-            raise Refused(400, "InvalidQueryParameterValue")
-        keys, more = self.page(container, self.asked.get("marker", ""))
+        if self.params.get("comp") != "list" or self.params.get("restype") != "container":
+            raise ServiceError(400, "InvalidQueryParameterValue")
+        keys, more = self.page(container, self.params.get("marker", ""))
         body = "".join(
             f"<Blob><Name>{escape(key)}</Name><Properties><Content-Length>"
             f"{len(self.state.objects[container, key])}</Content-Length><BlobType>BlockBlob</BlobType>"
             "</Properties></Blob>" for key in keys)
-        return 200, {"Content-Type": "application/xml"}, (f"<EnumerationResults ContainerName=\"{container}\"><Blobs>{body}</Blobs><NextMarker>{escape(more)}"
+        return 200, {"Content-Type": "application/xml"}, (
+            f"<EnumerationResults ContainerName=\"{container}\"><Blobs>{body}</Blobs>"
+            f"<NextMarker>{escape(more)}"
                          "</NextMarker></EnumerationResults>").encode()
 
     # Both.
 
     def page(self, bucket, after):
-        """Keys of this page, and after which the next begins."""
-        prefix = self.asked.get("prefix", "")
+        """Returns the keys of a page, and the key after which the next page begins."""
+        prefix = self.params.get("prefix", "")
         keys = sorted(key for place, key in self.state.objects
                       if place == bucket and key.startswith(prefix) and key > after)
         return keys[:PAGE], keys[PAGE - 1] if len(keys) > PAGE else ""
@@ -341,86 +341,87 @@ class Handler(http.server.BaseHTTPRequestHandler):
         objects = self.state.objects
         if self.command == "PUT":
             objects[place] = self.body
-            return 201 if "x-ms-version" in self.given else 200, {"ETag": '"e"'}, b""
+            return 201 if "x-ms-version" in self.request_headers else 200, {"ETag": '"e"'}, b""
         if place not in objects:
             if self.command == "DELETE" and absent == "NoSuchKey":
                 return 204, {}, b""
-            raise Refused(404, absent, "The specified key does not exist.")
+            raise ServiceError(404, absent, "The specified key does not exist.")
         if self.command == "DELETE":
             del objects[place]
-            return 202 if "x-ms-version" in self.given else 204, {}, b""
+            return 202 if "x-ms-version" in self.request_headers else 204, {}, b""
         content = objects[place]
-        asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.given.get("x-ms-range") or self.given.get("range", ""))
+        asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.request_headers.get("x-ms-range") or self.request_headers.get("range", ""))
         if not asked:
             return 200, {}, content
         first = int(asked[1])
         if first >= len(content):
-            raise Refused(416, "InvalidRange")
+            raise ServiceError(416, "InvalidRange")
         last = int(asked[2]) if asked[2] else len(content) - 1
         last = min(last, len(content) - 1)
         headers = {"Content-Range": f"bytes {first}-{last}/{len(content)}"}
         return 206, headers, content[first:last + 1]
 
-    # Who lends keys and tokens.
+    # Sources of keys and tokens.
 
-    def lend_metadata_token(self):
-        if self.command != "PUT" or "x-aws-ec2-metadata-token-ttl-seconds" not in self.given:
-            raise Refused(400, "BadRequest")
+    def get_metadata_token(self):
+        if self.command != "PUT" or "x-aws-ec2-metadata-token-ttl-seconds" not in self.request_headers:
+            raise ServiceError(400, "BadRequest")
         return b"imds-token"
 
-    def lend_role(self):
-        if self.given.get("x-aws-ec2-metadata-token") != "imds-token":
-            raise Refused(401, "Unauthorized")
-        return b"role" if self.where.endswith("/") else keys_that_end()
+    def get_role(self):
+        if self.request_headers.get("x-aws-ec2-metadata-token") != "imds-token":
+            raise ServiceError(401, "Unauthorized")
+        return b"role" if self.url_path.endswith("/") else make_temporary_keys()
 
-    def lend_to_container(self):
-        if self.given.get("authorization") != "container-proof":
-            raise Refused(401, "Unauthorized")
-        return keys_that_end()
+    def get_container_keys(self):
+        if self.request_headers.get("authorization") != "container-proof":
+            raise ServiceError(401, "Unauthorized")
+        return make_temporary_keys()
 
-    def lend_google(self):
-        if self.given.get("metadata-flavor") != "Google":
-            raise Refused(403, "Forbidden")
+    def get_google_token(self):
+        if self.request_headers.get("metadata-flavor") != "Google":
+            raise ServiceError(403, "Forbidden")
         return json.dumps({"access_token": GOOGLE_TOKEN, "expires_in": 3599}).encode()
 
-    def lend_azure(self):
-        if self.given.get("metadata") != "true" or \
-                self.asked.get("resource", "").rstrip("/") != "https://storage.azure.com":
-            raise Refused(400, "BadRequest")
-        return json.dumps({"access_token": AZURE_TOKEN, "expires_in": "3599"}).encode()
+    def get_azure_token(self):
+        if self.request_headers.get("metadata") != "true" or \
+                self.params.get("resource", "").rstrip("/") != "https://storage.azure.com":
+            raise ServiceError(400, "BadRequest")
+        return json.dumps({"access_token": AZURE_TOKEN, "expires_in": "3599", "token_type": "Bearer",
+                           "resource": self.params["resource"]}).encode()
 
     def exchange(self):
-        """OAuth: for a refresh token, or for an assertion."""
+        """OAuth token endpoint for refresh tokens and assertions."""
         form = dict(urllib.parse.parse_qsl(self.body.decode()))
         if form.get("grant_type") == "refresh_token":
             if (form.get("refresh_token"), form.get("client_id")) != ("refresh", "id"):
-                raise Refused(400, "invalid_grant")
+                raise ServiceError(400, "invalid_grant")
         elif form.get("grant_type") == "urn:ietf:params:oauth:grant-type:jwt-bearer":
-            check_assertion(form["assertion"], self.asked["public_key"])
+            check_assertion(form["assertion"], self.params["public_key"])
         else:
-            raise Refused(400, "unsupported_grant_type")
+            raise ServiceError(400, "unsupported_grant_type")
         return json.dumps({"access_token": GOOGLE_TOKEN, "expires_in": 3599}).encode()
 
 
 GOOGLE_PATHS = ("/storage/v1/", "/upload/storage/v1/", "/download/storage/v1/")
-LENDERS = {
-    "/latest/api/token": Handler.lend_metadata_token,
-    "/latest/meta-data/iam/security-credentials/": Handler.lend_role,
-    "/container-credentials": Handler.lend_to_container,
-    "/computeMetadata/v1/instance/service-accounts/default/token": Handler.lend_google,
-    "/metadata/identity/oauth2/token": Handler.lend_azure,
+CREDENTIAL_SOURCES = {
+    "/latest/api/token": Handler.get_metadata_token,
+    "/latest/meta-data/iam/security-credentials/": Handler.get_role,
+    "/container-credentials": Handler.get_container_keys,
+    "/computeMetadata/v1/instance/service-accounts/default/token": Handler.get_google_token,
+    "/metadata/identity/oauth2/token": Handler.get_azure_token,
     "/token": Handler.exchange,
 }
 
 
-def keys_that_end():
+def make_temporary_keys():
     end = datetime.datetime.utcnow() + datetime.timedelta(hours=1)
     return json.dumps({"AccessKeyId": ACCESS_KEY, "SecretAccessKey": SECRET_KEY, "Token": SESSION,
                        "Expiration": end.strftime("%Y-%m-%dT%H:%M:%SZ")}).encode()
 
 
 def check_assertion(assertion, public_key):
-    """RFC 7523, signed with RS256. public_key: a PEM file, which the token's address names."""
+    """Checks an assertion (RFC 7523), signed with RS256; public_key is a PEM file named in the token URL."""
     text, _, signature = assertion.rpartition(".")
     claims = json.loads(base64.urlsafe_b64decode(text.split(".")[1] + "=="))
     with tempfile.NamedTemporaryFile() as file:
@@ -431,11 +432,11 @@ def check_assertion(assertion, public_key):
             input=text.encode(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
     if checked.returncode != 0 or claims["iss"] != "robot@example.org" or \
             "devstorage" not in claims["scope"] or claims["exp"] <= claims["iat"]:
-        raise Refused(400, "invalid_grant")
+        raise ServiceError(400, "invalid_grant")
 
 
 def serve(fail=0, region=""):
-    """A server that runs on threads of this process; its address is `server_address`."""
+    """Starts a server on threads of this process; its address is `server_address`."""
     handler = type("Bound", (Handler,), {"state": State(fail, region)})
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
