@@ -13,7 +13,8 @@ import socket
 import struct
 import threading
 import time
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, SupportsFloat
 
 _POLYNOMIAL = 0x82F63B78  # CRC-32C (Castagnoli), reflected.
 _MASK = 0xA282EAD8
@@ -81,7 +82,7 @@ class EventWriter:
             self._write(_message(7, _key(1, _VARINT) + _varint(1)), purge_step)
         self.flush()
 
-    def add_scalar(self, tag: str, value: Any, step: int) -> None:
+    def add_scalar(self, tag: str, value: SupportsFloat, step: int) -> None:
         """Adds a value to a series.
 
         Args:
@@ -92,7 +93,7 @@ class EventWriter:
         point = _text(1, tag) + _key(2, _FIXED32) + _float32(value)
         self._write(_message(5, _message(1, point)), step)
 
-    def add_scalars(self, values: Any, step: int) -> None:
+    def add_scalars(self, values: Mapping[str, Any], step: int) -> None:
         """Adds a value to each of several series.
 
         Args:

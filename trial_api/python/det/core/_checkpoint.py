@@ -15,7 +15,7 @@ import tempfile
 import threading
 import uuid as uuids
 from collections.abc import Iterator, Mapping
-from typing import Any, Callable, Union
+from typing import Any, Callable, TypeVar, Union
 
 from det._errors import CheckpointError, StorageUnreachable
 from det.core import _storage
@@ -24,6 +24,7 @@ from det.core._registry import Registry
 
 Path = Union[str, "os.PathLike[str]"]
 Selector = Callable[[str], bool]
+_T = TypeVar("_T")
 
 
 class DownloadMode(enum.Enum):
@@ -338,7 +339,7 @@ class CheckpointContext:
             if self._channel is not None and self._channel is not self._distributed:
                 self._channel.close()
 
-    def _shared(self, mode: DownloadMode, step: Callable[[], Any]) -> Any:
+    def _shared(self, mode: DownloadMode, step: Callable[[], _T]) -> _T:
         ranks = self._distributed
         if mode is DownloadMode.NoSharedDownload or ranks.local_size == 1:
             return step()
@@ -358,7 +359,7 @@ class CheckpointContext:
         )
 
 
-def _run_on_one(does: bool, broadcast: Callable[[Any], Any], step: Callable[[], Any]) -> Any:
+def _run_on_one(does: bool, broadcast: Callable[[Any], Any], step: Callable[[], _T]) -> _T:
     """Runs step() on one rank and returns its result on all of them.
 
     An exception is raised on the rank itself and, as a CheckpointError, on the others, which would
@@ -379,7 +380,8 @@ def _run_on_one(does: bool, broadcast: Callable[[Any], Any], step: Callable[[], 
         raise failure
     if message is not None:
         raise CheckpointError(message)
-    return value
+    result: _T = value
+    return result
 
 
 class _Saving:

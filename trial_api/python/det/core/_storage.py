@@ -16,7 +16,7 @@ import pathlib
 import shutil
 import uuid as uuids
 from collections.abc import Iterator, Mapping
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Optional, TypeVar
 
 from det._errors import CheckpointError
 
@@ -30,6 +30,7 @@ Place = Callable[[pathlib.Path], Optional[pathlib.Path]]
 
 # Returns whether to include a file of a checkpoint, given its path.
 Selector = Callable[[str], Any]
+_T = TypeVar("_T")
 
 
 def as_it_is(path: pathlib.Path) -> pathlib.Path:
@@ -356,7 +357,7 @@ def verify(uuid: str, folder: pathlib.Path, file: dict[str, Any]) -> None:
         )
 
 
-def or_error(step: Any) -> Any:
+def or_error(step: Callable[[], _T]) -> _T:
     """Converts an OSError of the disk into a CheckpointError."""
     try:
         return step()

@@ -21,7 +21,7 @@ from det.experimental._experiment import (
     iter_metrics,
 )
 from det.experimental._experiment import get_experiment as _get_experiment
-from det.experimental._order import in_order
+from det.experimental._order import ExperimentSortBy, ModelSortBy, OrderBy, in_order
 from det.experimental._session import Session, connect
 from det.experimental._user import User
 from det.experimental._workspace import Project, ResourcePool, Workspace
@@ -106,7 +106,10 @@ class Determined:
         return _get_experiment(self._session, experiment_id)
 
     def list_experiments(
-        self, sort_by: Any = None, order_by: Any = None, **filters: Any
+        self,
+        sort_by: ExperimentSortBy | None = None,
+        order_by: OrderBy | None = None,
+        **filters: Any,
     ) -> Iterator[Experiment]:
         """Yields experiments.
 
@@ -181,7 +184,9 @@ class Determined:
         quoted = urllib.parse.quote(str(identifier), safe="")
         return Model(self._session, self._session.get(f"/api/v1/models/{quoted}")["model"])
 
-    def get_models(self, sort_by: Any = None, order_by: Any = None, **filters: Any) -> list[Model]:
+    def get_models(
+        self, sort_by: ModelSortBy | None = None, order_by: OrderBy | None = None, **filters: Any
+    ) -> list[Model]:
         """Returns models.
 
         Args:

@@ -14,7 +14,13 @@ from typing import Any
 
 from det._errors import MasterError
 from det.experimental._checkpoint import Checkpoint, find_best
-from det.experimental._order import in_order, make_checkpoint_query
+from det.experimental._order import (
+    CheckpointSortBy,
+    OrderBy,
+    TrialSortBy,
+    in_order,
+    make_checkpoint_query,
+)
 from det.experimental._session import Session
 
 
@@ -130,7 +136,10 @@ class Trial:
         return list(self.iter_metrics(group))
 
     def list_checkpoints(
-        self, sort_by: Any = None, order_by: Any = None, max_results: int | None = None
+        self,
+        sort_by: CheckpointSortBy | str | None = None,
+        order_by: OrderBy | None = None,
+        max_results: int | None = None,
     ) -> list[Checkpoint]:
         """Returns the complete checkpoints.
 
@@ -236,7 +245,9 @@ class Experiment:
                 raise ValueError(f"experiment {self.id} is {self.state.value} and has no trial")
             time.sleep(interval)
 
-    def list_trials(self, sort_by: Any = None, order_by: Any = None) -> list[Trial]:
+    def list_trials(
+        self, sort_by: TrialSortBy | None = None, order_by: OrderBy | None = None
+    ) -> list[Trial]:
         """Returns the trials.
 
         Args:
@@ -250,7 +261,10 @@ class Experiment:
     get_trials = list_trials
 
     def list_checkpoints(
-        self, sort_by: Any = None, order_by: Any = None, max_results: int | None = None
+        self,
+        sort_by: CheckpointSortBy | str | None = None,
+        order_by: OrderBy | None = None,
+        max_results: int | None = None,
     ) -> list[Checkpoint]:
         """Returns the complete checkpoints of all trials.
 
@@ -404,7 +418,11 @@ def iter_metrics(
 
 
 def _checkpoints(
-    session: Session, path: str, sort_by: Any, order_by: Any, most: int | None
+    session: Session,
+    path: str,
+    sort_by: CheckpointSortBy | str | None,
+    order_by: OrderBy | None,
+    most: int | None,
 ) -> list[Checkpoint]:
     found = session.pages(path, "checkpoints", **make_checkpoint_query(sort_by, order_by))
     complete = (data for data in found if data.get("state") == "STATE_COMPLETED")

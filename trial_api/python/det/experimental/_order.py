@@ -80,7 +80,9 @@ def in_order(labels: Collection[str]) -> list[str]:
     return list(labels) if isinstance(labels, (list, tuple)) else sorted(labels)
 
 
-def make_checkpoint_query(sort_by: Any, order_by: Any) -> dict[str, Any]:
+def make_checkpoint_query(
+    sort_by: CheckpointSortBy | str | None, order_by: OrderBy | None
+) -> dict[str, Any]:
     """Returns the query of a list of checkpoints.
 
     Args:

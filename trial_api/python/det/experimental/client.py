@@ -151,7 +151,7 @@ def get_experiment(experiment_id: int) -> Experiment:
 
 
 def list_experiments(
-    sort_by: Any = None, order_by: Any = None, **filters: Any
+    sort_by: ExperimentSortBy | None = None, order_by: OrderBy | None = None, **filters: Any
 ) -> Iterator[Experiment]:
     """Yields experiments. See Determined.list_experiments()."""
     return _default().list_experiments(sort_by, order_by, **filters)
@@ -177,7 +177,9 @@ def get_model(identifier: str | int) -> Model:
     return _default().get_model(identifier)
 
 
-def get_models(sort_by: Any = None, order_by: Any = None, **filters: Any) -> list[Model]:
+def get_models(
+    sort_by: ModelSortBy | None = None, order_by: OrderBy | None = None, **filters: Any
+) -> list[Model]:
     """Returns models. See Determined.get_models()."""
     return _default().get_models(sort_by, order_by, **filters)
 

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Mapping
 from typing import Any
 
+from det import core
 from det._errors import CheckpointError
 
 try:
@@ -45,7 +46,7 @@ class DetCallback(keras.callbacks.Callback):  # type: ignore[misc]
 
     def __init__(
         self,
-        core_context: Any,
+        core_context: core.Context,
         checkpoint_epochs: int = 1,
         user_data: dict[str, Any] | None = None,
     ) -> None:

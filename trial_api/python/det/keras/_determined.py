@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from det import core
 from det.keras._callback import DetCallback, _numbers
 
 try:
@@ -32,7 +33,7 @@ class DeterminedCallback(DetCallback):
 
     def __init__(
         self,
-        core_context: Any,
+        core_context: core.Context,
         checkpoint: str | None,
         continue_id: int | str,
         train_metrics_report_period: int | str = "epoch",
@@ -106,7 +107,7 @@ class TensorBoard(keras.callbacks.TensorBoard):  # type: ignore[misc]
         **kwargs: Arguments of Keras' callback; log_dir is replaced.
     """
 
-    def __init__(self, core_context: Any, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, core_context: core.Context, *args: Any, **kwargs: Any) -> None:
         self._core = core_context
         kwargs["log_dir"] = str(core_context.train.get_tensorboard_path())
         super().__init__(*args, **kwargs)

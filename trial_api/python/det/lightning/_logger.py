@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from det import core
+
 try:
     from lightning.pytorch.loggers import Logger
 except ImportError:
@@ -23,7 +25,7 @@ class DetLogger(Logger):  # type: ignore[misc]
         core_context: The context of det.core.init().
     """
 
-    def __init__(self, core_context: Any) -> None:
+    def __init__(self, core_context: core.Context) -> None:
         super().__init__()
         self._core = core_context
 

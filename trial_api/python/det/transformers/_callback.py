@@ -12,6 +12,8 @@ from typing import Any
 
 import transformers
 
+from det import core
+
 _EVALUATION = "eval_"
 # A metric of the summary at the end of train(), which is not a report of the training.
 _SUMMARY = "train_runtime"
@@ -47,7 +49,7 @@ class DetCallback(transformers.TrainerCallback):  # type: ignore[misc]
 
     def __init__(
         self,
-        core_context: Any,
+        core_context: core.Context,
         args: Any,
         filter_metrics: list[str] | None = None,
         user_data: dict[str, Any] | None = None,
