@@ -11,7 +11,7 @@ REPORT_EVERY, SAVE_EVERY = 10, 25
 
 
 def gradient(weights, batch):
-    """Of the mean squared error, and the error."""
+    """Returns the gradient of the mean squared error, and the error."""
     slope = offset = error = 0.0
     for x, y in batch:
         miss = weights[0] * x + weights[1] - y
@@ -19,20 +19,20 @@ def gradient(weights, batch):
     return [slope / len(batch), offset / len(batch), error / len(batch)]
 
 
-def batch_of(seed, step, rank):
-    """Each rank has points of its own at each step, the same in every run."""
+def make_batch(seed, step, rank):
+    """Returns the points of a rank at a step, which are the same in every run."""
     points = random.Random(f"{seed} {step} {rank}")
     return [(x, 3 * x + 1) for x in (points.uniform(-1, 1) for _ in range(PER_RANK))]
 
 
 def main(context):
-    # 1. What to do: of the configuration, or of the script where it runs by itself.
+    # 1. Read the hyperparameters: those of the configuration or, off the cluster, the defaults.
     info, ranks = context.info, context.distributed
     hparams = info.trial.hparams if info else DEFAULTS
     seed = info.trial.trial_seed if info else 0
     weights, first = [0.0, 0.0], 0
 
-    # 2. Go on where the run before has stopped; with another trial's weights, begin at 0.
+    # 2. Resume where the previous run stopped. With the weights of another trial, start from 0.
     latest = context.checkpoint.newest_whole()
     if latest:
         with context.checkpoint.restore_path(latest) as path:
@@ -41,24 +41,24 @@ def main(context):
             first = context.checkpoint.get_metadata(latest)["steps_completed"]
 
     for step in range(first + 1, hparams["batches"] + 1):
-        # 3. The ranks' gradients, averaged.
-        told = ranks.allgather(gradient(weights, batch_of(seed, step, ranks.rank)))
-        slope, offset, error = (sum(column) / ranks.size for column in zip(*told))
+        # 3. Average the gradients of all ranks.
+        gradients = ranks.allgather(gradient(weights, make_batch(seed, step, ranks.rank)))
+        slope, offset, error = (sum(column) / ranks.size for column in zip(*gradients))
         weights[0] -= hparams["learning_rate"] * slope
         weights[1] -= hparams["learning_rate"] * offset
 
-        # 4. Tell; from the chief alone, the others' reports are dropped.
+        # 4. Report. Only the chief reports: reports of other ranks are ignored.
         if step % REPORT_EVERY == 0:
             context.train.report_training_metrics(step, {"error": error})
             context.train.report_progress(step / hparams["batches"])
 
-        # 5. What a run that goes on from the last checkpoint would not tell comes before it.
+        # 5. Report before the checkpoint what a run that resumes from it would not repeat.
         last = step == hparams["batches"]
         if last:
             miss = abs(weights[0] - 3) + abs(weights[1] - 1)
             context.train.report_validation_metrics(step, {"error": miss})
 
-        # 6. Save now and then, at the end, and when the cluster wants the slots: then go.
+        # 6. Save regularly, at the end, and when the trial is preempted; then exit.
         preempted = context.preempt.should_preempt()
         if ranks.is_chief and (step % SAVE_EVERY == 0 or last or preempted):
             with context.checkpoint.store_path({"steps_completed": step}) as (path, _):

@@ -1,6 +1,9 @@
 #!/usr/bin/env -S python3 -B
-"""The two programs off the cluster, on text that the test writes: what is learned, what a resumed run
-goes on with, and what is handed from one to the other."""
+"""Tests both programs off the cluster, on text that the test writes.
+
+It covers learning, resuming, and the transfer from one program to the other.
+"""
+
 import os
 import random
 import re
@@ -9,8 +12,10 @@ import sys
 import tempfile
 import unittest
 
-WORDS = "a an the of file files option options print prints show shows name names line lines".split()
-PATIENCE = 600
+WORDS = (
+    "a an the of file files option options print prints show shows name names line lines".split()
+)
+TIMEOUT = 600
 
 
 def write_texts(folder):
@@ -29,27 +34,45 @@ class CharLmTest(unittest.TestCase):
         write_texts(self.texts)
 
     def run_program(self, name, config, *arguments, code=0):
-        """What it prints."""
+        """Runs a program and returns its output."""
         changed = os.path.join(self.home.name, "config.yaml")
         with open(config, encoding="utf-8") as file:
             text = file.read().replace("path: /usr/share", f"path: {self.texts}\n  min_bytes: 1000")
         with open(changed, "w", encoding="utf-8") as file:
             file.write(text + "min_checkpoint_period: {batches: 6}\n")
-        command = ["./" + name, "--config", changed, "--checkpoint-dir",
-                   os.path.join(self.home.name, "checkpoints"), *arguments]
-        ended = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                               timeout=PATIENCE, check=False)
+        command = [
+            "./" + name,
+            "--config",
+            changed,
+            "--checkpoint-dir",
+            os.path.join(self.home.name, "checkpoints"),
+            *arguments,
+        ]
+        ended = subprocess.run(
+            command,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=TIMEOUT,
+            check=False,
+        )
         self.assertEqual(code, ended.returncode, ended.stdout)
         return ended.stdout
 
     def learn(self, *arguments):
-        small = ("hidden=32", "sequence_length=16", "global_batch_size=16",
-                 "reference_batch_size=16", "warmup_batches=2")
+        small = (
+            "hidden=32",
+            "sequence_length=16",
+            "global_batch_size=16",
+            "reference_batch_size=16",
+            "warmup_batches=2",
+        )
         options = [word for one in small for word in ("--hparam", one)]
-        return self.run_program("char_lm", "const.yaml", *options, "--max-length", "12 batches",
-                                *arguments)
+        return self.run_program(
+            "char_lm", "const.yaml", *options, "--max-length", "12 batches", *arguments
+        )
 
-    def test_a_resumed_run_goes_on_as_the_uninterrupted_one(self):
+    def test_resumed_run_equals_the_uninterrupted_one(self):
         whole = self.learn()
         checkpoints = re.findall(r"checkpoint\b.*", whole)
         self.assertEqual(2, len(checkpoints), whole)
@@ -58,25 +81,35 @@ class CharLmTest(unittest.TestCase):
         last = [line for line in whole.splitlines() if "validation" in line][-1]
         self.assertIn(last, resumed.splitlines(), f"{whole}\n{resumed}")
 
-    def test_what_was_learned_tells_sentences_apart(self):
-        told = self.learn("--hparam", "learning_rate=0.01")
-        uuid = re.findall(r"[0-9a-f]{8}-[0-9a-f-]{27}", told)[-1]
+    def test_learned_features_classify_sentences(self):
+        output = self.learn("--hparam", "learning_rate=0.01")
+        uuid = re.findall(r"[0-9a-f]{8}-[0-9a-f-]{27}", output)[-1]
         folder = os.path.join(self.home.name, "checkpoints", uuid)
         for features in ("net", "bytes"):
-            said = self.run_program(
-                "sentiment", "sentiment.yaml", "--hparam", f"language_model={folder}", "--hparam",
-                "hidden=32", "--hparam", f"features={features}", "--hparam", "learning_rate=0.05",
-                "--max-length", "20 epochs")
-            accuracy = float(re.findall(r"accuracy=([0-9.]+)", said)[-1])
-            self.assertGreater(accuracy, 0.6, said)  # A guess has 0.5.
+            output = self.run_program(
+                "sentiment",
+                "sentiment.yaml",
+                "--hparam",
+                f"language_model={folder}",
+                "--hparam",
+                "hidden=32",
+                "--hparam",
+                f"features={features}",
+                "--hparam",
+                "learning_rate=0.05",
+                "--max-length",
+                "20 epochs",
+            )
+            accuracy = float(re.findall(r"accuracy=([0-9.]+)", output)[-1])
+            self.assertGreater(accuracy, 0.6, output)  # Guessing yields 0.5.
 
-    def test_what_cannot_be_is_said(self):
-        said = self.learn_badly("--hparam", "precision=int4")
-        self.assertIn("precision is int4: give float32, bfloat16 or float16", said)
-        said = self.run_program("sentiment", "sentiment.yaml", code=1)
-        self.assertIn("cannot read the net in language_model: put a checkpoint", said)
+    def test_invalid_arguments_are_reported(self):
+        output = self.fail_to_learn("--hparam", "precision=int4")
+        self.assertIn("precision is int4: give float32, bfloat16 or float16", output)
+        output = self.run_program("sentiment", "sentiment.yaml", code=1)
+        self.assertIn("cannot read the net in language_model: put a checkpoint", output)
 
-    def learn_badly(self, *arguments):
+    def fail_to_learn(self, *arguments):
         return self.run_program("char_lm", "const.yaml", *arguments, code=1)
 
 

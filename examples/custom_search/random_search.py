@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Drives a search from outside: random search by plain HTTP.
+"""Drives a hyperparameter search from outside: random search over plain HTTP.
 
     export DET_MASTER=http://localhost:8080
     ./random_search.py "$(det experiment create search.yaml . --json | jq .experiment.id)"
 
-Reads the search's events, asks for trials, and shuts the search down when it has seen enough. It
-may be killed and started again at any moment: events come again until they are said to be read, and
-a trial that is asked for twice is made once. Put Optuna or anything else in place of `propose`.
+Reads the events of the search, creates trials, and shuts the search down when enough trials have
+ended. It may be killed and restarted at any time: events are repeated until they are acknowledged,
+and a trial that is requested twice is created once. Replace `propose` by Optuna or another library.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 
 class Search:
-    """One experiment's searcher, as events to read and operations to post."""
+    """The searcher of an experiment: events to read and operations to post."""
 
     def __init__(self, master: str, token: str, experiment: int) -> None:
         self.url = f"{master}/api/v1/experiments/{experiment}/searcher"
@@ -34,7 +34,7 @@ class Search:
         return urllib.request.urlopen(request)
 
     def events(self) -> Iterator[tuple[int, dict]]:
-        """(id, event) of all that is not yet said to be read, then of what happens."""
+        """Yields (id, event) of all events that are not acknowledged, then of new events."""
         with self.open("/events?follow=true") as lines:
             for line in lines:
                 event = json.loads(line)["result"]
@@ -54,23 +54,23 @@ def create(number: int) -> dict:
 
 
 def run(search: Search, trials: int, at_once: int) -> None:
-    asked: set[str] = set()
+    requested: set[str] = set()
     ended: set[str] = set()
     for number, event in search.events():
         if event["type"] == "trial_created":
-            asked.add(event["request"])
+            requested.add(event["request"])
         elif event["type"] == "validation":
             print(f"trial {event['request']}: {event['metrics']}")
         elif event["type"] == "trial_exited":
             ended.add(event["request"])
         operations = []
-        while len(asked) < trials and len(asked - ended) < at_once:
-            operations.append(create(len(asked) + 1))
-            asked.add(str(len(asked) + 1))
+        while len(requested) < trials and len(requested - ended) < at_once:
+            operations.append(create(len(requested) + 1))
+            requested.add(str(len(requested) + 1))
         if len(ended) == trials:
             operations.append({"shutdown": {}})
         if operations:
-            # Events before this one stay unread: whoever starts again must know what was asked for.
+            # Acknowledge no events: a restarted program needs them to know which trials it has requested.
             search.post(f"after-{number}", 0, operations)
 
 

@@ -1,4 +1,4 @@
-"""A trial without any library: reports (x - 1)^2 as its only validation, by plain HTTP."""
+"""A trial without a library: reports (x - 1)^2 as its only validation, over plain HTTP."""
 
 import json
 import os

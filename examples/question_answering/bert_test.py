@@ -1,5 +1,9 @@
 #!/usr/bin/env -S python3 -B
-"""A BERT as Hugging Face writes it is the net that its paper says, and reads text as its own does."""
+"""Tests BERT in the format of Hugging Face.
+
+It must compute what its paper says and split text as its own tokenizer does.
+"""
+
 import contextlib
 import io
 import json
@@ -13,17 +17,23 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(sys.argv[0]))
 sys.path[:0] = [HERE, os.path.join(HERE, "../../trial_api/python/package")]
-import torch  # noqa: E402
-from torch.nn import functional as F  # noqa: E402
-
-import bert  # noqa: E402
-import model_def  # noqa: E402
-import net  # noqa: E402
-import squad  # noqa: E402
-from det import pytorch  # noqa: E402
+import bert
+import model_def
+import net
+import squad
+import torch
+from det import pytorch
+from torch.nn import functional as F
 
 WIDTH, HEADS, LAYERS, INNER, POSITIONS, EPSILON = 12, 3, 2, 20, 64, 1e-12
-MARKS = ["[PAD]", "[unused0]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]  # [PAD] is 0, others lie anywhere.
+MARKS = [
+    "[PAD]",
+    "[unused0]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "[MASK]",
+]  # [PAD] must be 0, others may have any number.
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 PIECES = ["want", "##want", "##ed", "wa", "un", "runn", "##ing", ",", "low", "lowest", "中", "$"]
 WORDS = [*MARKS, *PIECES, "?", ".", "-", *LETTERS, *("##" + letter for letter in LETTERS)]
@@ -43,7 +53,7 @@ CONFIG = {
 
 
 def tensors():
-    """By the names of Hugging Face's BertForQuestionAnswering."""
+    """Returns tensors with the names of Hugging Face's BertForQuestionAnswering."""
     shapes = {
         "embeddings.word_embeddings": (len(WORDS), WIDTH),
         "embeddings.position_embeddings": (POSITIONS, WIDTH),
@@ -58,50 +68,56 @@ def tensors():
         shapes[f"{part}intermediate.dense"] = (INNER, WIDTH)
         shapes[f"{part}output.dense"] = (WIDTH, INNER)
     torch.manual_seed(3)
-    told = {"qa_outputs.weight": torch.randn(2, WIDTH), "qa_outputs.bias": torch.randn(2)}
+    weights = {"qa_outputs.weight": torch.randn(2, WIDTH), "qa_outputs.bias": torch.randn(2)}
     for name, shape in shapes.items():
-        told[f"bert.{name}.weight"] = torch.randn(shape)
+        weights[f"bert.{name}.weight"] = torch.randn(shape)
         if "_embeddings" not in name:
-            told[f"bert.{name}.bias"] = torch.randn(shape[0])
-    return told
+            weights[f"bert.{name}.bias"] = torch.randn(shape[0])
+    return weights
 
 
-def scores(told, numbers, types):
-    """[words, 2] of one record without padding, by the formulas of the paper, head by head."""
+def scores(weights, numbers, types):
+    """Returns the scores [words, 2] of one record without padding, with the formulas of the paper."""
 
     def linear(x, name):
-        return x @ told[name + ".weight"].T + told[name + ".bias"]
+        return x @ weights[name + ".weight"].T + weights[name + ".bias"]
 
     def norm(x, name):
         centred = x - x.mean(-1, keepdim=True)
         scale = (centred.pow(2).mean(-1, keepdim=True) + EPSILON).rsqrt()
-        return centred * scale * told[name + ".weight"] + told[name + ".bias"]
+        return centred * scale * weights[name + ".weight"] + weights[name + ".bias"]
 
     begin = "bert.embeddings."
-    x = told[begin + "word_embeddings.weight"][numbers]
-    x = x + told[begin + "position_embeddings.weight"][: len(numbers)]
-    x = norm(x + told[begin + "token_type_embeddings.weight"][types], begin + "LayerNorm")
+    x = weights[begin + "word_embeddings.weight"][numbers]
+    x = x + weights[begin + "position_embeddings.weight"][: len(numbers)]
+    x = norm(x + weights[begin + "token_type_embeddings.weight"][types], begin + "LayerNorm")
     for layer in range(LAYERS):
         part, size = f"bert.encoder.layer.{layer}.", WIDTH // HEADS
         query, key, value = (
-            linear(x, f"{part}attention.self.{name}").split(size, 1) for name in ("query", "key", "value")
+            linear(x, f"{part}attention.self.{name}").split(size, 1)
+            for name in ("query", "key", "value")
         )
         heads = [
             torch.softmax(q @ k.T / math.sqrt(size), 1) @ v for q, k, v in zip(query, key, value)
         ]
-        x = norm(x + linear(torch.cat(heads, 1), part + "attention.output.dense"),
-                 part + "attention.output.LayerNorm")
+        x = norm(
+            x + linear(torch.cat(heads, 1), part + "attention.output.dense"),
+            part + "attention.output.LayerNorm",
+        )
         inner = F.gelu(linear(x, part + "intermediate.dense"))
         x = norm(x + linear(inner, part + "output.dense"), part + "output.LayerNorm")
     return linear(x, "qa_outputs")
 
 
-def write_safetensors(path, told):
+def write_safetensors(path, weights):
     entries, data = {"__metadata__": {"format": "pt"}}, b""
-    for name, tensor in told.items():
+    for name, tensor in weights.items():
         added = tensor.contiguous().numpy().tobytes()
-        entries[name] = {"dtype": "F32", "shape": list(tensor.shape),
-                         "data_offsets": [len(data), len(data) + len(added)]}
+        entries[name] = {
+            "dtype": "F32",
+            "shape": list(tensor.shape),
+            "data_offsets": [len(data), len(data) + len(added)],
+        }
         data += added
     header = json.dumps(entries).encode()
     header += b" " * (-len(header) % 8)
@@ -116,85 +132,92 @@ class Case(unittest.TestCase):
         self.write("config.json", CONFIG)
         (self.folder / "vocab.txt").write_text("".join(w + "\n" for w in WORDS), encoding="utf-8")
 
-    def write(self, name, told):
-        (self.folder / name).write_text(json.dumps(told), encoding="utf-8")
+    def write(self, name, value):
+        (self.folder / name).write_text(json.dumps(value), encoding="utf-8")
 
     def model(self):
         made = net.Net(bert.shape(self.folder), bert.WordPieces(self.folder).vocabulary)
-        model_def.take(made, bert.weights(self.folder), str(self.folder))
+        model_def.load_into(made, bert.weights(self.folder), str(self.folder))
         return made
 
 
 class WeightsTest(Case):
-    def assert_same(self, model, told):
+    def assert_same(self, model, weights):
         numbers = torch.tensor([[3, 20, 21, 4, 30, 31, 4], [3, 40, 4, 41, 4, 0, 0]])
         segments = torch.tensor([[0, 0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 0, 0]])
-        wanted = scores(told, numbers[0], segments[0])
-        padded = scores(told, numbers[1][:5], segments[1][:5])
-        for train in (True, False):  # In which torch computes in other ways.
+        expected = scores(weights, numbers[0], segments[0])
+        padded = scores(weights, numbers[1][:5], segments[1][:5])
+        for train in (True, False):  # torch computes differently in the two modes.
             model.train(train)
             with torch.no_grad():
                 both = torch.stack(model(numbers, segments), 2)
-            torch.testing.assert_close(both[0, 4:6], wanted[4:6], rtol=1e-4, atol=1e-4)
+            torch.testing.assert_close(both[0, 4:6], expected[4:6], rtol=1e-4, atol=1e-4)
             torch.testing.assert_close(both[1, 3:4], padded[3:4], rtol=1e-4, atol=1e-4)
-            # What is no word of the text is no answer.
+            # Only words of the text can be answers.
             self.assertTrue((both[0, [0, 1, 2, 3, 6]] < -1e8).all())
 
-    def test_safetensors_and_torch_s_own_file_are_the_net_that_was_saved(self):
-        told = tensors()
-        write_safetensors(self.folder / "model.safetensors", told)
-        self.assert_same(self.model(), told)
+    def test_loads_the_saved_net_from_safetensors_and_torch_files(self):
+        weights = tensors()
+        write_safetensors(self.folder / "model.safetensors", weights)
+        self.assert_same(self.model(), weights)
         (self.folder / "model.safetensors").unlink()
-        torch.save(told, self.folder / "pytorch_model.bin")
-        self.assert_same(self.model(), told)
+        torch.save(weights, self.folder / "pytorch_model.bin")
+        self.assert_same(self.model(), weights)
 
-    def test_an_encoder_alone_and_older_names(self):
-        told = tensors()
-        older = {"embeddings.position_ids": torch.arange(POSITIONS)[None],
-                 "pooler.dense.weight": torch.zeros(WIDTH, WIDTH),
-                 "cls.predictions.bias": torch.zeros(len(WORDS))}
-        for name, tensor in told.items():
+    def test_loads_an_encoder_without_heads_and_older_names(self):
+        weights = tensors()
+        older = {
+            "embeddings.position_ids": torch.arange(POSITIONS)[None],
+            "pooler.dense.weight": torch.zeros(WIDTH, WIDTH),
+            "cls.predictions.bias": torch.zeros(len(WORDS)),
+        }
+        for name, tensor in weights.items():
             if name.startswith("bert."):
                 name = name[5:].replace("LayerNorm.weight", "LayerNorm.gamma")
                 older[name.replace("LayerNorm.bias", "LayerNorm.beta")] = tensor.half().float()
         torch.save(older, self.folder / "pytorch_model.bin")
         model = self.model()
         span = {"qa_outputs." + name: t for name, t in model.span.state_dict().items()}
-        rounded = {name: tensor.half().float() for name, tensor in told.items()}
+        rounded = {name: tensor.half().float() for name, tensor in weights.items()}
         self.assert_same(model, {**rounded, **span})
 
-    def test_what_the_question_repeats_begins_as_any_word_of_the_text(self):
-        told = tensors()
-        torch.save(told, self.folder / "pytorch_model.bin")
+    def test_repeated_words_start_with_the_segment_of_the_text(self):
+        weights = tensors()
+        torch.save(weights, self.folder / "pytorch_model.bin")
         segments = self.model().encoder.segment.weight
         self.assertTrue(torch.equal(segments[squad.REPEATED], segments[squad.TEXT]))
 
-    def test_what_does_not_fit_is_said(self):
+    def test_errors_name_what_does_not_fit(self):
         with self.assertRaisesRegex(ValueError, "neither model.safetensors nor pytorch_model.bin"):
             self.model()
         for damaged in (b"", b"no weights", b"PK\x03\x04 cut off"):
             (self.folder / "pytorch_model.bin").write_bytes(damaged)
-            with self.assertRaisesRegex(ValueError, "pytorch_model.bin is no whole file of torch"):
+            with self.assertRaisesRegex(
+                ValueError, "pytorch_model.bin is not a complete file of torch"
+            ):
                 self.model()
-        told = tensors()
-        del told["bert.encoder.layer.1.output.dense.bias"]
-        torch.save(told, self.folder / "pytorch_model.bin")
+        weights = tensors()
+        del weights["bert.encoder.layer.1.output.dense.bias"]
+        torch.save(weights, self.folder / "pytorch_model.bin")
         with self.assertRaisesRegex(ValueError, r"missing \['encoder.layers.layers.1.linear2.bias"):
             self.model()
         torch.save(tensors(), self.folder / "pytorch_model.bin")
         self.write("config.json", {**CONFIG, "intermediate_size": 24})
         with self.assertRaisesRegex(ValueError, f"the weights in {self.folder} do not fit: "):
             self.model()
-        for field, value in (("model_type", "roberta"), ("hidden_act", "swish"),
-                             ("position_embedding_type", "relative_key")):
+        for field, value in (
+            ("model_type", "roberta"),
+            ("hidden_act", "swish"),
+            ("position_embedding_type", "relative_key"),
+        ):
             self.write("config.json", {**CONFIG, field: value})
-            with self.assertRaisesRegex(ValueError, f"config.json is of model_type .*{value}"):
+            with self.assertRaisesRegex(ValueError, f"config.json has model_type .*{value}"):
                 self.model()
         self.write("config.json", {n: v for n, v in CONFIG.items() if n != "hidden_size"})
         with self.assertRaisesRegex(ValueError, "config.json lacks 'hidden_size'"):
             self.model()
         (self.folder / "config.json").write_text("{bad", encoding="utf-8")
-        with self.assertRaisesRegex(ValueError, "config.json is no JSON object: "):
+        with self.assertRaisesRegex(ValueError, "config.json is not a JSON object: "):
             self.model()
 
 
@@ -202,12 +225,15 @@ class WordPiecesTest(Case):
     def pieces(self, text):
         return [piece.text for piece in bert.WordPieces(self.folder).split(text)]
 
-    def test_the_longest_pieces_first_in_lower_case_without_accents(self):
-        self.assertEqual(["un", "##want", "##ed", ",", "runn", "##ing"],
-                         self.pieces("UNwantéd,running"))
-        self.assertEqual(["lowest", "$", "5", "中", "中", "-"], self.pieces("Lowest\n$5 中中\u200b-"))
+    def test_splits_into_longest_pieces_in_lower_case_without_accents(self):
+        self.assertEqual(
+            ["un", "##want", "##ed", ",", "runn", "##ing"], self.pieces("UNwantéd,running")
+        )
+        self.assertEqual(
+            ["lowest", "$", "5", "中", "中", "-"], self.pieces("Lowest\n$5 中中\u200b-")
+        )
 
-    def test_a_word_that_no_pieces_make_up_is_unknown(self):
+    def test_word_without_pieces_is_unknown(self):
         vocabulary = bert.WordPieces(self.folder).vocabulary
         for word in ("wantö!ß", "a" * 101):
             pieces = bert.WordPieces(self.folder).split(f"un {word} un")
@@ -215,54 +241,67 @@ class WordPiecesTest(Case):
             self.assertIn(vocabulary.unknown, numbers[1:-1], word)
             self.assertEqual([WORDS.index("un")] * 2, [numbers[0], numbers[-1]])
 
-    def test_case_is_kept_where_the_tokenizer_keeps_it(self):
+    def test_keeps_case_when_the_tokenizer_does(self):
         self.write("tokenizer_config.json", {"do_lower_case": False})
         vocabulary = bert.WordPieces(self.folder).vocabulary
         numbers = vocabulary.numbers(bert.WordPieces(self.folder).split("un Un"))
         self.assertEqual([WORDS.index("un"), vocabulary.unknown], numbers)
 
-    def test_an_answer_is_found_within_words(self):
+    def test_finds_an_answer_within_words(self):
         context = "Ann WANTéd 5 lowing cats."
         answers = [{"text": "WANTéd 5", "answer_start": 4}]
-        told = {"context": context, "qas": [{"id": "1", "question": "?", "answers": answers}]}
-        self.write("data.json", {"data": [{"paragraphs": [told]}]})
+        paragraph = {"context": context, "qas": [{"id": "1", "question": "?", "answers": answers}]}
+        self.write("data.json", {"data": [{"paragraphs": [paragraph]}]})
         split = bert.WordPieces(self.folder).split
-        example, = squad.read(self.folder / "data.json", split)
+        (example,) = squad.read(self.folder / "data.json", split)
         words = [word.text for word in example.words[example.first : example.last + 1]]
         self.assertEqual(["want", "##ed", "5"], words)
         before = len(example.question) + 2
         found = squad.text_of(example, before + example.first, before + example.last)
         self.assertEqual("WANTéd 5", found)
 
-    def test_a_vocabulary_that_is_missing_is_said(self):
+    def test_missing_vocabulary_is_reported(self):
         (self.folder / "vocab.txt").unlink()
         with self.assertRaisesRegex(ValueError, "has no vocab.txt"):
             bert.WordPieces(self.folder)
 
 
 class TrialTest(Case):
-    """Off the cluster, as a training begins."""
+    """Trains off the cluster."""
 
     def setUp(self):
         super().setUp()
         self.addCleanup(os.chdir, os.getcwd())
-        os.chdir(self.folder)  # For its checkpoints.
+        os.chdir(self.folder)  # The checkpoints are stored there.
 
     def training(self, **more):
-        hparams = {"global_batch_size": 8, "learning_rate": 0.01, "epochs": 50, "layers": 9,
-                   "width": 7, "heads": 5, "longest_record": 64, "longest_answer": 8,
-                   "weights": str(self.folder), **more}
+        hparams = {
+            "global_batch_size": 8,
+            "learning_rate": 0.01,
+            "epochs": 50,
+            "layers": 9,
+            "width": 7,
+            "heads": 5,
+            "longest_record": 64,
+            "longest_answer": 8,
+            "weights": str(self.folder),
+            **more,
+        }
         data = self.folder / "data"
         data.mkdir(exist_ok=True)
-        few = {"context": "un want $5, low", "qas": [
-            {"id": "1", "question": "want $?", "answers": [{"text": "$5", "answer_start": 8}]}]}
+        few = {
+            "context": "un want $5, low",
+            "qas": [
+                {"id": "1", "question": "want $?", "answers": [{"text": "$5", "answer_start": 8}]}
+            ],
+        }
         for name in ("train.json", "validation.json"):
             text = json.dumps({"data": [{"paragraphs": [few] * 16}]})
             (data / name).write_text(text, encoding="utf-8")
         config = {"data": {"path": str(data)}}
         return pytorch.init(hparams=hparams, exp_conf=config)
 
-    def test_it_trains_from_such_a_folder_and_finds_the_answer(self):
+    def test_trains_from_a_bert_and_finds_the_answer(self):
         torch.save(tensors(), self.folder / "pytorch_model.bin")
         with self.training() as context:
             trial = model_def.QuestionAnsweringTrial(context)
@@ -275,15 +314,17 @@ class TrialTest(Case):
         last = re.findall(r"^validation steps=60 (.*)$", said.getvalue(), re.MULTILINE)
         self.assertEqual(100, json.loads(last[-1])["f1"], last)
 
-    def test_a_vocabulary_of_another_bert_is_refused(self):
+    def test_refuses_the_vocabulary_of_another_bert(self):
         torch.save(tensors(), self.folder / "pytorch_model.bin")
         with (self.folder / "vocab.txt").open("a", encoding="utf-8") as file:
             file.write("more\n")
         with self.training() as context:
-            with self.assertRaisesRegex(ValueError, "vocab.txt has .* not of one BERT"):
+            with self.assertRaisesRegex(
+                ValueError, "vocab.txt has .* do not belong to the same BERT"
+            ):
                 model_def.QuestionAnsweringTrial(context)
 
-    def test_records_longer_than_the_positions_are_refused(self):
+    def test_refuses_records_longer_than_the_positions(self):
         torch.save(tensors(), self.folder / "pytorch_model.bin")
         with self.training(longest_record=65) as context:
             with self.assertRaisesRegex(ValueError, "longest_record is 65; .* positions for 64"):

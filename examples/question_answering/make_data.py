@@ -3,15 +3,15 @@
 
     ./make_data.py [FOLDER]
 
-Contexts are short made-up notes on people; a question asks for one fact of them. The same seed
-gives the same bytes.
+Contexts are short fictional notes about persons; each question asks for one fact. The same seed
+produces the same bytes.
 """
 
 import json
 import os
 import random
 import sys
-from typing import Any, Dict, List
+from typing import Any
 
 NAMES = "Ada Boris Clara Deniz Elif Farid Greta Hugo Ines Jonas Kira Liam Mina Nils Olga".split()
 FACTS = {
@@ -30,17 +30,17 @@ FACTS = {
 }
 
 
-def example(number: str, draw: random.Random) -> Dict[str, Any]:
-    """One paragraph: two facts of each of two people in any order, and one question."""
-    told = []
+def example(number: str, draw: random.Random) -> dict[str, Any]:
+    """Returns one paragraph: two facts about each of two persons in random order, and one question."""
+    facts = []
     for name in draw.sample(NAMES, 2):
         for fact in draw.sample(sorted(FACTS), 2):
             sentence, question, values = FACTS[fact]
             value = draw.choice(values.split())
-            told.append((sentence.format(name, value), question.format(name), value))
-    draw.shuffle(told)
-    context = " ".join(sentence for sentence, _, _ in told)
-    sentence, question, value = draw.choice(told)
+            facts.append((sentence.format(name, value), question.format(name), value))
+    draw.shuffle(facts)
+    context = " ".join(sentence for sentence, _, _ in facts)
+    sentence, question, value = draw.choice(facts)
     start = context.index(sentence) + sentence.rindex(value)
     answer = {"text": value, "answer_start": start}
     return {"context": context, "qas": [{"id": number, "question": question, "answers": [answer]}]}
@@ -48,7 +48,7 @@ def example(number: str, draw: random.Random) -> Dict[str, Any]:
 
 def write(path: str, count: int, seed: int) -> None:
     draw = random.Random(seed)
-    paragraphs: List[Dict[str, Any]] = [example(f"{seed}-{i}", draw) for i in range(count)]
+    paragraphs: list[dict[str, Any]] = [example(f"{seed}-{i}", draw) for i in range(count)]
     data = {"version": "1.1", "data": [{"title": "People", "paragraphs": paragraphs}]}
     with open(path, "w", encoding="utf-8") as file:
         json.dump(data, file, separators=(",", ":"))

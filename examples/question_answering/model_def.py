@@ -1,18 +1,17 @@
-"""Finds the answer to a question in a text: a small encoder in the manner of BERT."""
+"""Finds the answer to a question in a text, with a small encoder similar to BERT."""
 
 import argparse
 import pathlib
 import pickle
-from typing import Any, Dict, List, NamedTuple, Tuple
+from typing import Any, NamedTuple
 
 import bert
 import net
 import squad
 import torch
 import torch.nn.functional as F
-from torch import nn
-
 from det import pytorch
+from torch import nn
 
 FOLDER = pathlib.Path(__file__).parent
 WEIGHTS, VOCABULARY = "weights.pt", "vocabulary.txt"  # The files of a folder of weights.
@@ -20,8 +19,8 @@ TRAINING = "train.json"
 WARM_UP = 100  # Batches.
 
 
-def best_spans(first: torch.Tensor, last: torch.Tensor, longest: int) -> List[Tuple[int, int]]:
-    """(first, last) word of each record's best span of at most `longest` words."""
+def best_spans(first: torch.Tensor, last: torch.Tensor, longest: int) -> list[tuple[int, int]]:
+    """Returns the (first, last) word of each record's best span of at most `longest` words."""
     words = first.shape[1]
     allowed = torch.ones(words, words, dtype=torch.bool, device=first.device)
     allowed = allowed.triu().tril(longest - 1)
@@ -31,9 +30,9 @@ def best_spans(first: torch.Tensor, last: torch.Tensor, longest: int) -> List[Tu
 
 
 def records(
-    examples: List[squad.Example], vocabulary: squad.Vocabulary, longest: int
+    examples: list[squad.Example], vocabulary: squad.Vocabulary, longest: int
 ) -> torch.utils.data.TensorDataset:
-    """Of each example (numbers, segments, [first, last] of the answer, its index)."""
+    """Returns a dataset of (numbers, segments, [first, last] of the answer, index of the example)."""
     rows, segments, answers = [], [], []
     for example in examples:
         question = [vocabulary.begin, *vocabulary.numbers(example.question), vocabulary.separator]
@@ -45,8 +44,8 @@ def records(
     words = max(len(row) for row in rows)
     if words > longest:
         raise ValueError(
-            f"a question and its text have {words} words together: set the hyperparameter "
-            f"longest_record, which is {longest}, to at least as many"
+            f"a question and its text have {words} words: the hyperparameter longest_record is "
+            f"{longest}, but must be at least as large"
         )
     fillers = zip((rows, segments), (vocabulary.pad, squad.QUESTION))
     padded = [
@@ -58,12 +57,12 @@ def records(
 
 
 class Start(NamedTuple):
-    """What a training begins with."""
+    """What a training starts with."""
 
     shape: net.Shape
     vocabulary: squad.Vocabulary
     split: squad.Split
-    weights: Dict[str, torch.Tensor]  # Empty: all begin afresh.
+    weights: dict[str, torch.Tensor]  # Empty: all weights are random.
 
 
 def start(context: pytorch.PyTorchTrialContext, data: pathlib.Path) -> Start:
@@ -73,8 +72,8 @@ def start(context: pytorch.PyTorchTrialContext, data: pathlib.Path) -> Start:
         shape, pieces = bert.shape(folder), bert.WordPieces(folder)
         if len(pieces.vocabulary.words) > shape.words:
             raise ValueError(
-                f"{folder}: vocab.txt has {len(pieces.vocabulary.words)} lines, and config.json says "
-                f"vocab_size {shape.words}: they are not of one BERT"
+                f"{folder}: vocab.txt has {len(pieces.vocabulary.words)} lines, but vocab_size in "
+                f"config.json is {shape.words}: the files do not belong to the same BERT"
             )
         return Start(shape, pieces.vocabulary, pieces.split, bert.weights(folder))
     vocabulary = (
@@ -97,32 +96,32 @@ def load_vocabulary(folder: pathlib.Path) -> squad.Vocabulary:
     for path in (folder / WEIGHTS, folder / VOCABULARY):
         if not path.exists():
             raise ValueError(
-                f"cannot open {path}: the hyperparameter weights names a folder of {WEIGHTS}, a "
-                f"state dict, and {VOCABULARY}, a word per line, or one of a BERT, which has "
+                f"cannot open {path}: the hyperparameter weights must name a folder with {WEIGHTS}, a "
+                f"state dict, and {VOCABULARY}, a word per line, or a folder of a BERT, with "
                 "config.json and vocab.txt"
             )
     return squad.Vocabulary((folder / VOCABULARY).read_text(encoding="utf-8").splitlines())
 
 
-def load_weights(path: pathlib.Path) -> Dict[str, torch.Tensor]:
+def load_weights(path: pathlib.Path) -> dict[str, torch.Tensor]:
     try:
         return dict(torch.load(path, map_location="cpu", weights_only=True))
     except pickle.UnpicklingError:
-        raise ValueError(f"{path} is no state dict that torch.save() wrote") from None
+        raise ValueError(f"{path} is not a state dict of torch.save()") from None
 
 
-def take(model: nn.Module, weights: Dict[str, torch.Tensor], folder: str) -> None:
-    """Of the encoder, and of the heads where there are any."""
+def load_into(model: nn.Module, weights: dict[str, torch.Tensor], folder: str) -> None:
+    """Loads weights into a net. The heads may be missing."""
     try:
-        told = model.load_state_dict(weights, strict=False)
+        result = model.load_state_dict(weights, strict=False)
     except RuntimeError as error:
         raise ValueError(f"the weights in {folder} do not fit: {error}") from None
-    missing = [name for name in told.missing_keys if not name.startswith("span.")]
-    if missing or told.unexpected_keys:
+    missing = [name for name in result.missing_keys if not name.startswith("span.")]
+    if missing or result.unexpected_keys:
         raise ValueError(
             f"the weights in {folder} do not fit: missing {missing}, unknown "
-            f"{told.unexpected_keys}; what says the shape (the hyperparameters layers, width and "
-            "heads, or config.json) must be as when they were trained"
+            f"{result.unexpected_keys}; the shape (the hyperparameters layers, width and heads, or "
+            "config.json) must be the same as when they were trained"
         )
 
 
@@ -140,15 +139,15 @@ class SquadScores(pytorch.MetricReducer):
         self.reset()
 
     def reset(self) -> None:
-        self._scores: List[Tuple[float, float]] = []
+        self._scores: list[tuple[float, float]] = []
 
-    def add(self, predicted: str, answers: List[str]) -> None:
+    def add(self, predicted: str, answers: list[str]) -> None:
         self._scores.append(squad.score(predicted, answers))
 
-    def per_slot_reduce(self) -> List[Tuple[float, float]]:
+    def per_slot_reduce(self) -> list[tuple[float, float]]:
         return self._scores
 
-    def cross_slot_reduce(self, per_slot_metrics: List[Any]) -> Dict[str, float]:
+    def cross_slot_reduce(self, per_slot_metrics: list[Any]) -> dict[str, float]:
         scores = [score for rank in per_slot_metrics for score in rank]
         f1, exact = (100 * sum(kind) / len(scores) for kind in zip(*scores))
         return {"f1": f1, "exact_match": exact}
@@ -170,12 +169,12 @@ class QuestionAnsweringTrial(pytorch.PyTorchTrial):
             )
         model = net.Net(begin.shape, begin.vocabulary)
         if begin.weights:
-            take(model, begin.weights, context.get_hparam("weights"))
+            load_into(model, begin.weights, context.get_hparam("weights"))
         self.net = context.wrap_model(model)
         rate = context.get_hparam("learning_rate")
         self.adam = context.wrap_optimizer(torch.optim.AdamW(model.parameters(), rate))
         steps = context.get_hparam("epochs") * len(self.train) // context.get_global_batch_size()
-        # Rises and falls to zero, both along a line.
+        # The learning rate rises linearly and then decreases linearly to zero.
         context.wrap_lr_scheduler(
             torch.optim.lr_scheduler.LambdaLR(
                 self.adam, lambda step: min((step + 1) / WARM_UP, max(0.0, 1 - step / steps))
@@ -204,7 +203,7 @@ class QuestionAnsweringTrial(pytorch.PyTorchTrial):
         self.context.step_optimizer(self.adam)
         return loss
 
-    def evaluate_batch(self, batch: Any, batch_idx: int = 0) -> Dict[str, Any]:
+    def evaluate_batch(self, batch: Any, batch_idx: int = 0) -> dict[str, Any]:
         numbers, segments, answers, indices = batch
         first, last = self.net(numbers, segments)
         spans = best_spans(first, last, self.context.get_hparam("longest_answer"))
@@ -215,11 +214,13 @@ class QuestionAnsweringTrial(pytorch.PyTorchTrial):
 
 
 def main() -> None:
-    """Off the cluster."""
+    """Trains off the cluster."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=12)
-    parser.add_argument("--weights", default="", metavar="FOLDER", help="to begin with")
-    parser.add_argument("--save", type=pathlib.Path, metavar="FOLDER", help="for the weights")
+    parser.add_argument("--weights", default="", metavar="FOLDER", help="initial weights")
+    parser.add_argument(
+        "--save", type=pathlib.Path, metavar="FOLDER", help="where to save the weights"
+    )
     options = parser.parse_args()
     hparams = {
         "global_batch_size": 32,
@@ -233,14 +234,14 @@ def main() -> None:
         "weights": str(pathlib.Path(options.weights).absolute()) if options.weights else "",
     }
     if options.save and bert.is_in(FOLDER / hparams["weights"]):
-        parser.error("--save keeps nets of this example; --weights names a BERT")
+        parser.error("--save stores nets of this example only, but --weights names a BERT")
     with pytorch.init(hparams=hparams) as context:
         trial = QuestionAnsweringTrial(context)
         pytorch.Trainer(trial, context).fit(
             max_length=pytorch.Epoch(options.epochs), validation_period=pytorch.Epoch(1)
         )
         if options.save and context.distributed.rank == 0:
-            inside = getattr(trial.net, "module", trial.net)  # DistributedDataParallel's.
+            inside = getattr(trial.net, "module", trial.net)  # Inside DistributedDataParallel.
             save_weights(inside, trial.vocabulary, options.save)
 
 

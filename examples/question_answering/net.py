@@ -1,6 +1,6 @@
-"""A small encoder in the manner of BERT, and the scores of each word as an end of the answer."""
+"""A small encoder similar to BERT, and the scores of each word as an end of the answer."""
 
-from typing import NamedTuple, Tuple
+from typing import NamedTuple
 
 import squad
 import torch
@@ -10,23 +10,23 @@ SEGMENTS = 3  # squad.QUESTION, TEXT, REPEATED
 
 
 class Shape(NamedTuple):
-    """Of an encoder."""
+    """The shape of an encoder."""
 
-    words: int  # That it knows.
-    longest: int  # Words of a record, at most.
+    words: int  # The size of the vocabulary.
+    longest: int  # The maximum number of words of a record.
     width: int
     heads: int
     layers: int
-    inner: int  # Width within a layer.
+    inner: int  # The width within a layer.
     activation: str = "gelu"
-    # Whether each part of a layer is normalised before it, which trains well from scratch, or
-    # behind it, as in BERT.
+    # Whether each part of a layer is normalized before it, which trains well from scratch, or
+    # after it, as in BERT.
     norm_first: bool = True
     epsilon: float = 1e-5
 
 
 class Encoder(nn.Module):
-    """Numbers and segments of words, [records, words], to [records, words, width]."""
+    """Maps numbers and segments of words, [records, words], to [records, words, width]."""
 
     def __init__(self, shape: Shape, pad: int) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class Encoder(nn.Module):
         for weight in self.parameters():
             if weight.dim() > 1:
                 nn.init.normal_(weight, std=width**-0.5)
-        # Learned, but begun as sine waves: "two words before" is soon found.
+        # Learned, but initialized as sine waves, so that "two words before" is found soon.
         angles = torch.arange(shape.longest)[:, None] * 200 ** -(torch.arange(0, width, 2) / width)
         waves = torch.cat([angles.sin(), angles.cos()], dim=1) * (2 / width) ** 0.5
         self.position.weight.data.copy_(waves)
@@ -67,7 +67,10 @@ class Encoder(nn.Module):
 
 
 class Net(nn.Module):
-    """Scores of each word as the first and as the last of the answer: two of [records, words]."""
+    """Returns the scores of each word as the first and as the last of the answer.
+
+    Each is of shape [records, words].
+    """
 
     def __init__(self, shape: Shape, vocabulary: squad.Vocabulary) -> None:
         super().__init__()
@@ -77,7 +80,7 @@ class Net(nn.Module):
 
     def forward(
         self, numbers: torch.Tensor, segments: torch.Tensor
-    ) -> Tuple[torch.Tensor, torch.Tensor]:
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         of_context = (segments != squad.QUESTION) & (numbers != self.separator)
         scores = self.span(self.encoder(numbers, segments))
         first, last = scores.masked_fill(~of_context[:, :, None], -1e9).unbind(2)

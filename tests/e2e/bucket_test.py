@@ -4,6 +4,7 @@ and servers that the master must not access."""
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 
@@ -12,6 +13,9 @@ import harness
 sys.path.insert(0, os.path.join(harness.ROOT, "base/objects/testing"))
 import object_server  # noqa: E402  (found by the line above)
 
+# A Python with s3fs, which the package det needs for checkpoints in a bucket.
+VENV = subprocess.check_output(
+    ["tools/python/venv_path", "tools/python/requirements-test.txt"], encoding="utf-8").strip()
 EXAMPLE = os.path.join(harness.ROOT, "examples/fashion_mnist")
 OVERRIDES = ("resources.slots_per_trial=2", "min_checkpoint_period={batches: 40}",
              "scheduling_unit=10", "max_restarts=2", "data.train_records=2000",
@@ -109,7 +113,7 @@ checkpoint_storage:
         context = self.home.context()
         with open(os.path.join(context, "train.py"), "w", encoding="utf-8") as file:
             file.write(SCRIPT)
-        experiment = self.home.create(harness.job(entrypoint="python3 train.py", max_restarts=1),
+        experiment = self.home.create(harness.job(entrypoint=f"{VENV}/bin/python train.py", max_restarts=1),
                                       context)
         described = self.home.finish(experiment)
         log = self.home.trial_log(self.home.first_trial(experiment)["id"])

@@ -251,7 +251,7 @@ class OneAgentTest(ScriptTestCase):
         self.home.write(flag, "")
         self.assert_state(self.home.finish(experiment), "COMPLETED")
         log = self.home.trial_log(trial)
-        self.assertIn(f"number 1: checkpoint {held} stays: a version of a model holds it", log)
+        self.assertIn(f"number 1: cannot delete checkpoint {held}: a version of a model uses it", log)
         self.assertIn("number 2 is gone", log)
         into = os.path.join(self.home.folder, "kept")
         self.home.det("checkpoint", "download", held, "-o", into)

@@ -1,6 +1,9 @@
 #!/usr/bin/python3 -B
-"""Plays each scenario of this folder with each program that it is for; two at a time. From the root
-of the tree; names of cases as arguments."""
+"""Plays each scenario of this folder with each program, two at a time.
+
+Run it from the root of the tree. Arguments are names of cases.
+"""
+
 import concurrent.futures
 import contextlib
 import glob
@@ -14,13 +17,17 @@ HERE = os.path.join(os.getcwd(), "trial_api/conformance")
 PACKAGE = os.path.join(os.getcwd(), "trial_api/python/package")
 if not os.path.isdir(PACKAGE):  # Started by hand from the root of the source tree.
     PACKAGE = os.path.join(os.getcwd(), "trial_api/python")
-os.environ.update(PYTHONPATH=PACKAGE, PYTHONDONTWRITEBYTECODE="1")  # Of the programs, too.
-sys.path[:0] = [HERE, PACKAGE, os.path.join(os.getcwd(), "trial_api/python/tests"),
-                os.path.join(os.getcwd(), "tests/e2e")]
-import harness  # noqa: E402
-from grpc_front import GrpcFront  # noqa: E402
-import scenario  # noqa: E402
-from scripted_master import ScriptedMaster  # noqa: E402
+os.environ.update(PYTHONPATH=PACKAGE, PYTHONDONTWRITEBYTECODE="1")  # The programs need it too.
+sys.path[:0] = [
+    HERE,
+    PACKAGE,
+    os.path.join(os.getcwd(), "trial_api/python/tests"),
+    os.path.join(os.getcwd(), "tests/e2e"),
+]
+import harness
+import scenario
+from grpc_front import GrpcFront
+from scripted_master import ScriptedMaster
 
 LAUNCH = [sys.executable, "-B", "-m", "det.launch.torch_distributed"]
 BUILT = os.getcwd()
@@ -30,19 +37,24 @@ DESCRIPTORS = os.path.join(BUILT, "proto/trial.pb")
 PROGRAMS = {
     "core": [*LAUNCH, "core_program.py"],
     "pytorch": [*LAUNCH, "--", "--trial", "pytorch_program:SumTrial"],
-    "cpp": [os.path.join(BUILT, "trial_api/cpp/sdk/bin/resolute-launch"),
-            "--source", "sum_trial.cc", "--class", "SumTrial"],
+    "cpp": [
+        os.path.join(BUILT, "trial_api/cpp/sdk/bin/resolute-launch"),
+        "--source",
+        "sum_trial.cc",
+        "--class",
+        "SumTrial",
+    ],
 }
 
 
 class Conformance(unittest.TestCase):
     """One scenario with one program."""
 
-    compiled = None  # A folder of the whole run.
+    compiled = None  # A directory for all cases.
 
-    def __init__(self, name, told, program):
+    def __init__(self, name, data, program):
         super().__init__("play")
-        self.name, self.told, self.program = name, told, program
+        self.name, self.data, self.program = name, data, program
 
     def id(self):
         return f"conformance.{self.program}.{self.name}"
@@ -59,15 +71,21 @@ class Conformance(unittest.TestCase):
                 front = GrpcFront(master, DESCRIPTORS)
                 stack.callback(front.close)
                 surroundings = {"DET_MASTERS": front.url}
-                # A case leaves unsent reports in a cache of its own; what is compiled is for all.
+                # Unsent reports are in a cache of the case; compiled programs are shared.
                 os.mkdir(os.path.join(folder, "cache"))
                 os.symlink(self.compiled, os.path.join(folder, "cache", "trials"))
-            scenario.play(self, self.told, master, (PROGRAMS[self.program], surroundings),
-                          os.path.join(HERE, "programs"), folder)
+            scenario.play(
+                self,
+                self.data,
+                master,
+                (PROGRAMS[self.program], surroundings),
+                os.path.join(HERE, "programs"),
+                folder,
+            )
 
 
-class AtOnce(unittest.TestSuite):
-    """Its cases on so many threads; the result takes one word at a time."""
+class ParallelSuite(unittest.TestSuite):
+    """Runs its cases on two threads."""
 
     def run(self, result, debug=False):
         lock = threading.Lock()
@@ -83,19 +101,21 @@ class AtOnce(unittest.TestSuite):
                     result.addSuccess(case)
                 result.stopTest(case)
 
-        with tempfile.TemporaryDirectory() as Conformance.compiled, \
-                concurrent.futures.ThreadPoolExecutor(2) as threads:
+        with (
+            tempfile.TemporaryDirectory() as Conformance.compiled,
+            concurrent.futures.ThreadPoolExecutor(2) as threads,
+        ):
             list(threads.map(one, self))
         return result
 
 
 def load_tests(loader, _tests, _pattern):
-    cases = AtOnce()
+    cases = ParallelSuite()
     for path in sorted(glob.glob(os.path.join(HERE, "scenarios/*.yaml"))):
-        told = scenario.load(path)
+        data = scenario.load(path)
         name = os.path.splitext(os.path.basename(path))[0]
-        for program in told.get("programs", PROGRAMS):
-            case = Conformance(name, told, program)
+        for program in data.get("programs", PROGRAMS):
+            case = Conformance(name, data, program)
             patterns = loader.testNamePatterns
             if not patterns or any(p.strip("*") in case.id() for p in patterns):
                 cases.addTest(case)

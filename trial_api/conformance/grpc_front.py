@@ -1,19 +1,23 @@
-"""A scripted master as a trial in C++ meets it: its calls over gRPC, in front of the same one."""
+"""A gRPC server in front of the scripted master, for trials in C++."""
+
 import concurrent.futures
 import threading
 
 import grpc
+from fake_master import SERVICE, TOKEN
 from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
 
-from fake_master import SERVICE, TOKEN
-
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
-_THREADS = 32  # A call that waits holds one.
+_THREADS = 32  # A waiting call occupies a thread.
 
 
 class GrpcFront:
-    """descriptors: file with the FileDescriptorSet of trial.proto. What the master answers by HTTP
-    becomes the status of its code; no answer, UNAVAILABLE."""
+    """Translates gRPC calls to calls of the master, and its HTTP statuses to gRPC codes.
+
+    Args:
+        master: The master. If it does not answer, the call fails with UNAVAILABLE.
+        descriptors: A file with the FileDescriptorSet of trial.proto.
+    """
 
     def __init__(self, master, descriptors):
         self.master = master
@@ -23,21 +27,24 @@ class GrpcFront:
         self._server = grpc.server(self._threads, options=[("grpc.so_reuseport", 0)])
         handlers = {method.name: self._handler(method) for method in self._service.methods}
         self._server.add_generic_rpc_handlers(
-            [grpc.method_handlers_generic_handler(self._service.full_name, handlers)])
+            [grpc.method_handlers_generic_handler(self._service.full_name, handlers)]
+        )
         port = self._server.add_insecure_port("127.0.0.1:0")
         self.url = f"http://127.0.0.1:{port}"
         self._server.start()
 
     def close(self):
-        """Calls that wait are given up."""
+        """Cancels waiting calls."""
         self._server.stop(None).wait()
         with self._changed:
             self._changed.notify_all()
         self._threads.shutdown()
 
     def _handler(self, method):
-        ask, tell = (message_factory.MessageFactory(self._service.file.pool).GetPrototype(kind)
-                     for kind in (method.input_type, method.output_type))
+        ask, tell = (
+            message_factory.MessageFactory(self._service.file.pool).GetPrototype(kind)
+            for kind in (method.input_type, method.output_type)
+        )
 
         def body_of(request):
             return json_format.MessageToDict(request, including_default_value_fields=True)
@@ -58,19 +65,21 @@ class GrpcFront:
             self._check_token(context)
             return map(message_of, self._updates(context))
 
-        coding = {"request_deserializer": ask.FromString,
-                  "response_serializer": tell.SerializeToString}
+        coding = {
+            "request_deserializer": ask.FromString,
+            "response_serializer": tell.SerializeToString,
+        }
         if method.name == "WatchAllocation":
             return grpc.unary_stream_rpc_method_handler(stream, **coding)
         return grpc.unary_unary_rpc_method_handler(once, **coding)
 
     def _check_token(self, context):
-        told = dict(context.invocation_metadata()).get("authorization")
-        if told != f"Bearer {TOKEN}":
-            context.abort(grpc.StatusCode.UNAUTHENTICATED, f"not the token of this run: {told}")
+        token = dict(context.invocation_metadata()).get("authorization")
+        if token != f"Bearer {TOKEN}":
+            context.abort(grpc.StatusCode.UNAUTHENTICATED, f"not the token of this run: {token}")
 
     def _updates(self, context):
-        """Of the run: its rendezvous at once; that it is asked to go, once it is."""
+        """Yields the rendezvous of the run at once, and the preemption when it is requested."""
         node = {"agentId": "agent-0", "address": "127.0.0.1", "slots": self.master.slots}
         yield {"rendezvous": {"nodes": [node]}}
         changed = self.master.changed
@@ -91,7 +100,8 @@ class GrpcFront:
             parts[request.rank] = request.data
             self._changed.notify_all()
             self._changed.wait_for(
-                lambda: len(parts) == request.num_peers or not context.is_active())
+                lambda: len(parts) == request.num_peers or not context.is_active()
+            )
         return [parts[rank] for rank in sorted(parts)]
 
 

@@ -1,69 +1,103 @@
-"""One scenario: run after run of a trial, and what was to be seen of each."""
+"""A scenario: run after run of a trial, and the expected observations of each run."""
+
 import json
 import os
 import re
 
 import yaml
-
 from fake_master import CLUSTER
 from harness import free_port
 from task import BATCH_SIZE, PERIOD, environment, start_and_wait
 
 _SCENARIO = {"about", "programs", "runs"}
 _RUN = {"ranks", "environment", "incidents", "master", "sees"}
-_SEES = {"exit", "acknowledged", "metrics", "checkpoints", "values", "says", "never_says",
-         "first_error", "early_exit", "repeated", "leftover", "unregistered"}
+_SEES = {
+    "exit",
+    "acknowledged",
+    "metrics",
+    "checkpoints",
+    "values",
+    "says",
+    "never_says",
+    "first_error",
+    "early_exit",
+    "repeated",
+    "leftover",
+    "unregistered",
+}
 
 
 def load(path):
-    """Raises ValueError for a word that is not known."""
+    """Reads a scenario.
+
+    Raises:
+        ValueError: It has an unknown field.
+    """
     with open(path, encoding="utf-8") as file:
-        told = yaml.safe_load(file)
-    _known(path, told, _SCENARIO)
-    for run in told["runs"]:
-        _known(path, run, _RUN)
-        _known(path, run["sees"], _SEES)
-    return told
+        data = yaml.safe_load(file)
+    _check_fields(path, data, _SCENARIO)
+    for run in data["runs"]:
+        _check_fields(path, run, _RUN)
+        _check_fields(path, run["sees"], _SEES)
+    return data
 
 
-def _known(path, told, words):
-    if set(told) - words:
-        raise ValueError(f"{path}: {sorted(set(told) - words)} are not known; {sorted(words)} are")
+def _check_fields(path, data, words):
+    if set(data) - words:
+        raise ValueError(
+            f"{path}: unknown fields {sorted(set(data) - words)}; expected {sorted(words)}"
+        )
 
 
-def play(test, told, master, program, cwd, folder):
-    """Plays it with assertions of `test`. program: (argv of an entrypoint, more of the environment)."""
+def play(test, data, master, program, cwd, folder):
+    """Plays a scenario with assertions of `test`.
+
+    Args:
+        test: The test case.
+        data: The scenario.
+        master: The scripted master.
+        program: The command of the entrypoint, and additional environment variables.
+        cwd: The working directory of the program.
+        folder: A directory for all files.
+    """
     command, surroundings = program
-    for number, run in enumerate(told["runs"]):
+    for number, run in enumerate(data["runs"]):
         before = dict(master.checkpoints)
         master.begin(number, run.get("master", []), run.get("ranks", 1))
-        env = {**environment(master, folder, number, run, [free_port(), free_port()]), **surroundings}
+        env = {
+            **environment(master, folder, number, run, [free_port(), free_port()]),
+            **surroundings,
+        }
         code = start_and_wait(command, master, env, cwd)
         try:
             check(test, run["sees"], master, code, before)
             unregistered = run["sees"].get("unregistered", [])
             check_storage(test, master, os.path.join(folder, "checkpoints"), unregistered)
-            test.assertEqual([], master.unmet(), "what the master waited for has not come")
+            test.assertEqual(
+                [], master.unmet(), "events that the master waited for and did not see"
+            )
         except AssertionError as error:
             heard = "\n".join(master.heard)
-            raise AssertionError(f"run {number}: {error}\nthe master heard:\n{heard}") from None
+            raise AssertionError(f"run {number}: {error}\nthe master saw:\n{heard}") from None
 
 
 def check(test, sees, master, code, before):
     log = master.of("log")
     test.assertEqual(sees["exit"], code, "exit code")
     test.assertEqual(bool(sees.get("acknowledged")), "ack" in master.heard, "acknowledged")
-    check_metrics(test, expanded(sees["metrics"]), sees.get("values", {}), master.of("metrics"))
+    check_metrics(test, expand(sees["metrics"]), sees.get("values", {}), master.of("metrics"))
     saved = [int(steps) for steps in master.of("checkpoint")]
     test.assertEqual(sees["checkpoints"], saved, "checkpoints")
-    check_metrics(test, expanded(sees.get("leftover", [])), {}, master.of("leftover"))
+    check_metrics(test, expand(sees.get("leftover", [])), {}, master.of("leftover"))
     if "leftover" not in sees:
         check_order(test, master.heard)
     test.assertEqual(len(saved), len(master.checkpoints) - len(before), "new checkpoints")
     for words in sees.get("says", []):
-        test.assertTrue(any(re.search(words, line) for line in log), f"the log does not say {words}")
+        test.assertTrue(
+            any(re.search(words, line) for line in log), f"the log does not contain {words}"
+        )
     for words in sees.get("never_says", []):
-        test.assertFalse(any(re.search(words, line) for line in log), f"the log says {words}")
+        test.assertFalse(any(re.search(words, line) for line in log), f"the log contains {words}")
     if "first_error" in sees:
         first = next((line for line in log if re.search("Traceback|ERROR", line)), "")
         test.assertRegex(first, sees["first_error"])
@@ -78,8 +112,8 @@ def check(test, sees, master, code, before):
         test.assertEqual(bool(sees.get("repeated")), master.repeats > 0, "repeated reports")
 
 
-def expanded(listed):
-    """["training 1..2", "validation 2"] -> ["training 1", "training 2", "validation 2"]."""
+def expand(listed):
+    """Expands ["training 1..2", "validation 2"] to ["training 1", "training 2", "validation 2"]."""
     found = []
     for words in listed:
         group, _, steps = words.partition(" ")
@@ -88,18 +122,21 @@ def expanded(listed):
     return found
 
 
-def check_metrics(test, wanted, values, heard):
-    """In order, each once, and of exactly the records that were trained by then."""
-    test.assertEqual(wanted, [" ".join(line.split(" ")[:2]) for line in heard], "metrics")
+def check_metrics(test, expected, values, heard):
+    """Checks the order and the values of reports.
+
+    Each is made once, and covers exactly the records trained so far.
+    """
+    test.assertEqual(expected, [" ".join(line.split(" ")[:2]) for line in heard], "metrics")
     for line in heard:
         place, _, value = line.partition(" sum=")
         records = int(place.split(" ")[1]) * BATCH_SIZE
-        told = values.get(place, records * (records - 1) // 2)
-        test.assertEqual(str(float(told)), str(float(value)), f"sum of {place}")
+        total = values.get(place, records * (records - 1) // 2)
+        test.assertEqual(str(float(total)), str(float(value)), f"sum of {place}")
 
 
 def check_order(test, heard):
-    """A checkpoint comes after the metrics up to it, but for those that it holds itself."""
+    """Checks that a checkpoint follows the metrics before it, except those that it contains itself."""
     for at, line in enumerate(heard):
         if line.startswith("checkpoint "):
             steps = int(line.split(" ")[1])
@@ -111,20 +148,27 @@ def check_order(test, heard):
 
 
 def check_storage(test, master, folder, unregistered):
-    """A checkpoint is complete, or it is invisible. The master knows each, but those of so many
-    steps of which it is still to hear."""
+    """Checks that checkpoints are complete or invisible, and known to the master.
+
+    Args:
+        test: The test case.
+        master: The scripted master.
+        folder: The checkpoint storage.
+        unregistered: The steps of checkpoints that the master does not know yet.
+    """
     names = os.listdir(folder) if os.path.isdir(folder) else []
     found = {}
     for name in names:
-        if not name.startswith(".") and name != CLUSTER:  # Files of TensorBoard.
-            found[name] = steps_of_whole(test, os.path.join(folder, name))
+        if not name.startswith(".") and name != CLUSTER:  # The cluster's directory has event files.
+            found[name] = check_complete(test, os.path.join(folder, name))
     unknown = sorted(found[name] for name in found if name not in master.checkpoints)
-    test.assertEqual(unregistered, unknown, "checkpoints of which the master does not know")
+    test.assertEqual(unregistered, unknown, "checkpoints that the master does not know")
     known = {name: steps for name, steps in found.items() if name in master.checkpoints}
     test.assertEqual(master.checkpoints, known, "checkpoints in the storage")
 
 
-def steps_of_whole(test, folder):
+def check_complete(test, folder):
+    """Checks that all files of a checkpoint exist; returns its steps."""
     with open(os.path.join(folder, "manifest.json"), encoding="utf-8") as file:
         for part in json.load(file)["files"]:
             size = os.path.getsize(os.path.join(folder, part["path"]))

@@ -1,4 +1,5 @@
-"""A master that does what a scenario says once it has heard what the scenario names."""
+"""A master that acts as a scenario says when it sees what the scenario names."""
+
 import json
 
 from fake_master import SERVICE, FakeMaster
@@ -7,37 +8,40 @@ HELD = 300  # Seconds: a bound against hanging, not an expectation.
 
 
 class ScriptedMaster(FakeMaster):
-    """One trial, run after run. `heard`: of this run, in order, each report once: "metrics training
-    3 sum=66" ("leftover ..." of an earlier run), "checkpoint 4", "ack",
-    "early_exit FAILED words", "log words".
+    """The master of one trial, run after run.
 
-    A rule: `when` begins a line of `heard` ("start": before all); then once, `do`:
-        preempt             asks the trial to go
-        lose_answers: N     takes the next N reports, this one too, and breaks the connection
-        be_away: N          to the next N reports, and all that comes meanwhile, nobody is there;
+    `heard` has the events of the current run in order, each report once: "metrics training 3
+    sum=66" ("leftover ..." of an earlier run), "checkpoint 4", "ack", "early_exit FAILED message",
+    "log line".
+
+    A rule has `when`, the beginning of an event ("start": before all), and `do`, which happens
+    once:
+        preempt             preempts the trial
+        lose_answers: N     accepts the next N reports, including this one, and breaks the connection
+        be_away: N          does not answer the next N reports, nor other calls meanwhile;
                             `always`: until the run ends
-        hold                lets all reports wait for its next act
-        refuse: words       refuses all reports from the next one on
+        hold                delays the answers to all reports until its next action
+        refuse: message     refuses all reports from the next one on
     """
 
     def __init__(self):
         super().__init__()
-        self.known = set()  # Reports, also of earlier runs: as the real one, drops what it knows.
-        self.checkpoints = {}  # uuid -> steps, whole and registered.
+        self.known = set()  # All reports so far; like the real master, it ignores repeated ones.
+        self.checkpoints = {}  # The steps of each registered checkpoint by UUID.
         self.begin(0, [], 1)
 
     def begin(self, run, rules, slots):
-        """slots: that take part in the run."""
+        """Starts a run with a number of slots."""
         with self.changed:
             self.run, self.heard, self.rules = run, [], [dict(rule) for rule in rules]
             self.slots = slots
             self.repeats, self.lose, self.absent, self.refusal = 0, 0, 0, None
             self.held = False
             self.preempt.clear()
-            self._obey("start")
+            self._apply_rules("start")
 
     def close(self):
-        with self.changed:  # Nobody waits for a run that has ended.
+        with self.changed:  # Release the calls of a run that has ended.
             self.held = False
             self.changed.notify_all()
         super().close()
@@ -45,19 +49,19 @@ class ScriptedMaster(FakeMaster):
     def hear(self, line):
         with self.changed:
             self.heard.append(line)
-            self._obey(line)
+            self._apply_rules(line)
             self.changed.notify_all()
 
     def of(self, kind):
-        """What follows the kind in each line of it."""
+        """Returns the rest of each event of a kind."""
         with self.changed:
             return [line.partition(" ")[2] for line in self.heard if line.split(" ")[0] == kind]
 
     def unmet(self):
-        """Rules whose line has not come."""
+        """Returns the events of rules that have not occurred."""
         return [rule["when"] for rule in self.rules]
 
-    def _obey(self, line):
+    def _apply_rules(self, line):
         due = [rule for rule in self.rules if f"{line} ".startswith(rule["when"] + " ")]
         self.rules = [rule for rule in self.rules if rule not in due]
         for rule in due:
@@ -78,7 +82,7 @@ class ScriptedMaster(FakeMaster):
         elif name == "refuse":
             self.refusal = value
         else:
-            raise ValueError(f"a master cannot {name!r}")
+            raise ValueError(f"unknown action of a master: {name!r}")
 
     def answer(self, method, path, body):
         with self.changed:
@@ -91,13 +95,13 @@ class ScriptedMaster(FakeMaster):
             return super().answer(method, path, body)
         if body.get("allocationId") != f"3.7.{self.run}":
             return 403, {"error": {"code": 7, "error": "another run's token"}}
-        return self._report(path[len(SERVICE):], body)
+        return self._report(path[len(SERVICE) :], body)
 
     def _report(self, call, body):
         with self.changed:
             if self.refusal:
                 return 400, {"error": {"code": 3, "error": self.refusal}}
-            for line, key in lines_of(call, body, self.run):
+            for line, key in describe_events(call, body, self.run):
                 if key in self.known:
                     self.repeats += 1
                     continue
@@ -111,13 +115,19 @@ class ScriptedMaster(FakeMaster):
         return 200, {"bestSoFar": True} if call == "ReportMetrics" else {}
 
 
-def lines_of(call, body, run):
-    """(line, what makes it one and the same report; None: each counts)."""
+def describe_events(call, body, run):
+    """Yields (event, key) of a call.
+
+    A repeated report has the same key. The key None is never a repetition.
+    """
     if call == "ReportMetrics":
         for report in body["reports"]:
             group, steps = report["group"], report["stepsCompleted"]
-            metrics = " ".join(f"{name}={value}" for name, value in sorted(report["metrics"].items())
-                               if name not in ("batches", "epochs", "records"))
+            metrics = " ".join(
+                f"{name}={value}"
+                for name, value in sorted(report["metrics"].items())
+                if name not in ("batches", "epochs", "records")
+            )
             kind = "metrics" if body["trialRunId"] == run else "leftover"
             yield f"{kind} {group} {steps} {metrics}", (body["trialRunId"], group, steps)
     elif call == "ReportCheckpoint":
@@ -130,4 +140,4 @@ def lines_of(call, body, run):
     elif call == "ReportEarlyExit":
         yield f"early_exit {body['reason']} {body['message']}", None
     elif call != "ReportProgress":
-        raise ValueError(f"{call} {json.dumps(body)}: no such call")
+        raise ValueError(f"unknown call {call} {json.dumps(body)}")

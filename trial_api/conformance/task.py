@@ -1,4 +1,5 @@
-"""Starts a program as an agent starts a task, and passes on to the master what it writes."""
+"""Starts a program as an agent starts a task, and forwards its output to the scripted master."""
+
 import json
 import os
 import re
@@ -8,10 +9,10 @@ import threading
 from fake_master import task_environment
 
 BATCHES, PERIOD, BATCH_SIZE = 8, 4, 4
-PATIENCE = 300  # Seconds: a bound against hanging, not an expectation.
+TIMEOUT = 300  # Seconds; only protects against hanging.
 
 
-def config_of(folder, ranks):
+def make_config(folder, ranks):
     return {
         "searcher": {"name": "single", "metric": "sum", "max_length": {"batches": BATCHES}},
         "min_validation_period": {"batches": PERIOD},
@@ -25,45 +26,74 @@ def config_of(folder, ranks):
 
 
 def environment(master, folder, number, run, ports):
-    """Of run `number` of the trial, which goes on from the newest checkpoint that was registered."""
+    """Returns the environment of a run of the trial.
+
+    The run resumes from the latest registered checkpoint.
+    """
     ranks = run.get("ranks", 1)
     latest = max(master.checkpoints, key=master.checkpoints.get, default=None)
     steps = master.checkpoints.get(latest, 0)
-    config = config_of(folder, ranks)
+    config = make_config(folder, ranks)
     hparams = {"global_batch_size": BATCH_SIZE, "incidents": run.get("incidents", [])}
-    told = {
-        "experiment_id": 3, "trial_id": 7, "trial_run_id": number, "trial_seed": 5,
-        "allocation_id": f"3.7.{number}", "task_id": f"3.7.{number}", "hparams": hparams,
-        "config": config, "latest_checkpoint": latest, "warm_start": False,
-        "steps_completed": steps, "validate_at": [],
+    data = {
+        "experiment_id": 3,
+        "trial_id": 7,
+        "trial_run_id": number,
+        "trial_seed": 5,
+        "allocation_id": f"3.7.{number}",
+        "task_id": f"3.7.{number}",
+        "hparams": hparams,
+        "config": config,
+        "latest_checkpoint": latest,
+        "warm_start": False,
+        "steps_completed": steps,
+        "validate_at": [],
         "checkpoint_dir": config["checkpoint_storage"]["host_path"],
     }
     run_dir = os.path.join(folder, f"run-{number}")
     os.makedirs(os.path.join(run_dir, "info"))
     with open(os.path.join(run_dir, "info", "trial.json"), "w", encoding="utf-8") as file:
-        json.dump(told, file)
+        json.dump(data, file)
     return task_environment(
-        master, folder, DET_RUN_DIR=run_dir, DET_TASK_ID=f"3.7.{number}",
-        DET_ALLOCATION_ID=f"3.7.{number}", DET_TRIAL_RUN_ID=str(number),
-        DET_SLOT_IDS=json.dumps(list(range(ranks))), DET_SLOT_TYPE="cpu",
-        DET_LATEST_CHECKPOINT=latest, DET_STEPS_COMPLETED=str(steps),
-        DET_HPARAMS=json.dumps(hparams), DET_EXPERIMENT_CONFIG=json.dumps(config),
-        C10D_PORT=str(ports[0]), INTER_TRAIN_PROCESS_COMM_PORT_1=str(ports[1]),
-        **run.get("environment", {}))
+        master,
+        folder,
+        DET_RUN_DIR=run_dir,
+        DET_TASK_ID=f"3.7.{number}",
+        DET_ALLOCATION_ID=f"3.7.{number}",
+        DET_TRIAL_RUN_ID=str(number),
+        DET_SLOT_IDS=json.dumps(list(range(ranks))),
+        DET_SLOT_TYPE="cpu",
+        DET_LATEST_CHECKPOINT=latest,
+        DET_STEPS_COMPLETED=str(steps),
+        DET_HPARAMS=json.dumps(hparams),
+        DET_EXPERIMENT_CONFIG=json.dumps(config),
+        C10D_PORT=str(ports[0]),
+        INTER_TRAIN_PROCESS_COMM_PORT_1=str(ports[1]),
+        **run.get("environment", {}),
+    )
 
 
 def start_and_wait(command, master, env, cwd):
-    """Its exit code."""
-    process = subprocess.Popen(command, env={**os.environ, **env}, cwd=cwd, encoding="utf-8",
-                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, start_new_session=True)
-    bound = threading.Timer(PATIENCE, lambda: os.killpg(process.pid, 9))
+    """Runs a command; returns its exit code."""
+    process = subprocess.Popen(
+        command,
+        env={**os.environ, **env},
+        cwd=cwd,
+        encoding="utf-8",
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    bound = threading.Timer(TIMEOUT, lambda: os.killpg(process.pid, 9))
     bound.start()
     try:
         with process.stdout:
             for line in process.stdout:
-                # A trigger is the program's own word; which rank's it is, is for the reader.
-                master.hear("log " + re.sub(r"^\[rank=\d+\] (?=holding |settling )", "", line.rstrip("\n")))
+                # Rules match lines of the program without the rank.
+                master.hear(
+                    "log " + re.sub(r"^\[rank=\d+\] (?=holding |settling )", "", line.rstrip("\n"))
+                )
         return process.wait()
     finally:
         bound.cancel()

@@ -1,5 +1,7 @@
-"""Builds the Debian package python3-det: `python3 debian_package.py FOLDER`. Needs dpkg-deb, which
-Debian has."""
+"""Builds the Debian package python3-det: `python3 debian_package.py FOLDER`.
+
+Needs dpkg-deb, which Debian has.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,11 @@ import wheel_backend
 
 _PACKAGE = "python3-det"
 _MODULES = pathlib.PurePosixPath("usr/lib/python3/dist-packages")
-_EPOCH = "315532800"  # 1980, as in the wheel: the same files are the same package.
+_EPOCH = "315532800"  # 1980: a fixed time makes builds reproducible.
 
 
 def control(version: str) -> str:
-    """What dpkg reads of the package."""
+    """Returns the control file of the package."""
     return (
         f"Package: {_PACKAGE}\n"
         f"Version: {version}\n"
@@ -34,7 +36,11 @@ def control(version: str) -> str:
 
 
 def build(folder: str) -> str:
-    """Writes the package into the folder; its name. Raises CalledProcessError where dpkg-deb fails."""
+    """Writes the package into a directory; returns its name.
+
+    Raises:
+        CalledProcessError: dpkg-deb failed.
+    """
     version = wheel_backend.version()
     name = f"{_PACKAGE}_{version}_all.deb"
     with tempfile.TemporaryDirectory() as tree:

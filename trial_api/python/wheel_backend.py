@@ -1,7 +1,7 @@
 """Builds the wheel, for pip (PEP 517) and for Bazel: `python3 wheel_backend.py FOLDER`.
 
-The packages are pure Python, so a wheel is a zip of them. Needing no build tool, pip needs no
-network to get one.
+The packages are pure Python, so a wheel is a zip file of them. pip needs no network, because this
+needs no build tool.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ import pathlib
 import runpy
 import sys
 import zipfile
-from typing import Any, Dict, Optional
+from typing import Any
 
 _NAME = "resolute"
 _PACKAGES = ("det", "determined")
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # The same files are the same wheel.
+# The libraries of each kind of checkpoint storage; the same as in pyproject.toml, which Python 3.9
+# has no reader for.
+EXTRAS = {"s3": "s3fs>=2024.10.0", "gcs": "gcsfs>=2024.10.0", "azure": "adlfs>=2024.12.0"}
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # A fixed time makes builds reproducible.
 
 
 def _root() -> pathlib.Path:
@@ -25,27 +28,31 @@ def _root() -> pathlib.Path:
 
 
 def version() -> str:
-    """Of the packages."""
+    """Returns the version of the packages."""
     return str(runpy.run_path(str(_root() / "det" / "_version.py"))["__version__"])
 
 
-def _metadata() -> Dict[str, str]:
+def _metadata() -> dict[str, str]:
     return {
         "METADATA": f"Metadata-Version: 2.1\nName: {_NAME}\nVersion: {version()}\n"
-        "Summary: Resolute's package for training scripts\nRequires-Python: >=3.9\n",
+        "Summary: Resolute's package for training scripts\nRequires-Python: >=3.9\n"
+        + "".join(
+            f'Provides-Extra: {extra}\nRequires-Dist: {library}; extra == "{extra}"\n'
+            for extra, library in EXTRAS.items()
+        ),
         "WHEEL": "Wheel-Version: 1.0\nGenerator: wheel_backend\nRoot-Is-Purelib: true\n"
         "Tag: py3-none-any\n",
         "top_level.txt": "".join(f"{name}\n" for name in _PACKAGES),
     }
 
 
-def sources() -> Dict[pathlib.Path, str]:
-    """What is installed: files, and their places below a folder of modules."""
+def sources() -> dict[pathlib.Path, str]:
+    """Returns the files to install, with their paths below the directory of modules."""
     found = sorted(path for name in _PACKAGES for path in (_root() / name).rglob("*.py"))
     return {path: path.relative_to(_root()).as_posix() for path in found}
 
 
-def _write(wheel: str, files: Dict[str, bytes]) -> None:
+def _write(wheel: str, files: dict[str, bytes]) -> None:
     info = f"{_NAME}-{version()}.dist-info"
     files.update({f"{info}/{name}": text.encode() for name, text in _metadata().items()})
     record = ""
@@ -62,9 +69,9 @@ def _write(wheel: str, files: Dict[str, bytes]) -> None:
 
 
 def build_wheel(
-    wheel_directory: str, config_settings: Any = None, metadata_directory: Optional[str] = None
+    wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None
 ) -> str:
-    """Writes the wheel into the folder; its name."""
+    """Writes the wheel into a directory; returns its name."""
     name = f"{_NAME}-{version()}-py3-none-any.whl"
     files = {place: path.read_bytes() for path, place in sources().items()}
     _write(os.path.join(wheel_directory, name), files)
@@ -72,9 +79,9 @@ def build_wheel(
 
 
 def build_editable(
-    wheel_directory: str, config_settings: Any = None, metadata_directory: Optional[str] = None
+    wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None
 ) -> str:
-    """A wheel that points here (pip install -e)."""
+    """Writes a wheel that points to this directory (pip install -e); returns its name."""
     name = f"{_NAME}-{version()}-py3-none-any.whl"
     pointer = {f"{_NAME}.pth": f"{_root()}\n".encode()}
     _write(os.path.join(wheel_directory, name), pointer)

@@ -6,8 +6,8 @@ Prints "port N" once it listens on 127.0.0.1, and serves until its standard inpu
 (--forever). Keeps objects in memory, lists three per page, and rejects requests that are not signed as the
 services' documentation requires; the checks follow the documentation and share no code with the clients.
 
-S3 and Google: /BUCKET/KEY, distinguished by the Authorization header. Azure: /account/CONTAINER/BLOB, recognized
-by the header x-ms-version. `bucket` and `container` exist. --fail N: every Nth request fails with 503.
+S3 and Google's XML interface: /BUCKET/KEY, distinguished by the Authorization header. Google's JSON interface:
+/storage/v1/b/BUCKET/o/KEY. Azure: /account/CONTAINER/BLOB, recognized by the header x-ms-version. `bucket` and `container` exist. --fail N: every Nth request fails with 503.
 --region R: the region of S3's bucket; a signature for another region gets 301 with x-amz-bucket-region. /count
 returns the number of objects, /parts the number of running uploads.
 """
@@ -106,7 +106,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
                     raise ServiceError(503, "SlowDown", "try again")
                 status, headers, body = self.answer()
             except ServiceError as error:
-                status, headers = error.status, error.headers
+                status = error.status
+                headers = {"Content-Type": "application/xml", "x-ms-error-code": error.code,
+                           **error.headers}
                 body = (f"<?xml version=\"1.0\"?><Error><Code>{error.code}</Code><Message>"
                         f"{escape(error.message)}</Message></Error>").encode()
         self.send_response(status)
@@ -126,9 +128,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return 200, {}, str(len(self.state.parts)).encode()
         for prefix, handler in CREDENTIAL_SOURCES.items():
             if self.url_path.startswith(prefix):
-                return 200, {}, handler(self)
+                return 200, {"Content-Type": "application/json"}, handler(self)
         if "x-ms-version" in self.request_headers:
             return self.azure()
+        if self.url_path.startswith(GOOGLE_PATHS):
+            return self.google()
         return self.s3()
 
     # S3, and Google's interface with the same form.
@@ -177,10 +181,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def s3_list(self, bucket):
         keys, more = self.page(bucket, self.params.get("continuation-token", ""))
-        body = "".join(f"<Contents><Key>{escape(key)}</Key></Contents>" for key in keys)
+        body = "".join(
+            f"<Contents><Key>{escape(key)}</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified>"
+            f"<ETag>&quot;e&quot;</ETag><Size>{len(self.state.objects[bucket, key])}</Size></Contents>"
+            for key in keys)
         if more:
-            body += f"<NextContinuationToken>{escape(more)}</NextContinuationToken>"
-        return 200, {}, f"<ListBucketResult>{body}</ListBucketResult>".encode()
+            body += (f"<NextContinuationToken>{escape(more)}</NextContinuationToken>"
+                     "<IsTruncated>true</IsTruncated>")
+        return 200, {"Content-Type": "application/xml"}, f"<ListBucketResult>{body}</ListBucketResult>".encode()
 
     def s3_parts(self, place):
         if "uploads" in self.params:
@@ -212,6 +220,68 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if place[1].endswith("answer-lost"):
             raise ServiceError(500, "InternalError")
         return 200, {}, b"<CompleteMultipartUploadResult></CompleteMultipartUploadResult>"
+
+    # Google's JSON interface: cloud.google.com/storage/docs/json_api
+
+    def google(self):
+        proof = "Bearer " + GOOGLE_TOKEN if GOOGLE_TOKEN else ""
+        if self.request_headers.get("authorization", "") != proof:
+            raise ServiceError(401, "AuthenticationRequired", "wrong token")
+        match = re.fullmatch(r"(?:/upload)?(?:/download)?/storage/v1/b/([^/]+)/o(?:/(.+))?", self.url_path)
+        bucket, key = (urllib.parse.unquote(part or "") for part in match.groups())
+        if bucket != "bucket":
+            raise ServiceError(404, "NoSuchBucket", "The specified bucket does not exist.")
+        if self.command == "POST":
+            return self.google_upload(bucket)
+        if "upload_id" in self.params:
+            return self.google_cancel()
+        if not key:
+            keys, more = self.page(bucket, self.params.get("pageToken", ""))
+            found = {"kind": "storage#objects", "items": [self.google_resource((bucket, key)) for key in keys]}
+            return self.json({**found, "nextPageToken": more} if more else found)
+        if self.command == "GET" and self.params.get("alt") != "media":
+            if (bucket, key) not in self.state.objects:
+                raise ServiceError(404, "notFound", "No such object")
+            return self.json(self.google_resource((bucket, key)))
+        status, headers, body = self.one((bucket, key), "NotFound")
+        return (204 if self.command == "DELETE" else status), headers, body
+
+    def google_upload(self, bucket):
+        kind = self.params.get("uploadType")
+        if kind == "multipart":
+            boundary = re.search(r'boundary="?([^";]+)', self.request_headers["content-type"])[1].encode()
+            _, described, rest = self.body.split(b"--" + boundary + b"\n", 2)
+            name = json.loads(described.partition(b"\n\n")[2])["name"]
+            content = rest.partition(b"\n\n")[2]
+            self.state.objects[bucket, name] = content[:content.rindex(b"\n--" + boundary)]
+            return self.json(self.google_resource((bucket, name)))
+        if "upload_id" not in self.params:
+            upload = f"upload-{self.state.requests}"
+            self.state.parts[upload] = {"name": json.loads(self.body)["name"], 0: b""}
+            where = f"http://{self.request_headers['host']}{self.url_path}?uploadType=resumable&upload_id={upload}"
+            return 200, {"Location": where}, b""
+        upload = self.state.parts[self.params["upload_id"]]
+        first, last, size = map(int, re.fullmatch(
+            r"bytes (\d+)-(\d+)/(\d+)", self.request_headers["content-range"]).groups())
+        if first != len(upload[0]) or last - first + 1 != len(self.body):
+            raise ServiceError(400, "badRequest", "Invalid content range")
+        upload[0] += self.body
+        if last + 1 < size:
+            return 308, {"Range": f"bytes=0-{last}"}, b""
+        del self.state.parts[self.params["upload_id"]]
+        self.state.objects[bucket, upload["name"]] = upload[0]
+        return self.json(self.google_resource((bucket, upload["name"])))
+
+    def google_cancel(self):
+        self.state.parts.pop(self.params["upload_id"], None)
+        return 499, {}, b""
+
+    def google_resource(self, place):
+        return {"kind": "storage#object", "bucket": place[0], "name": place[1],
+                "size": str(len(self.state.objects[place]))}
+
+    def json(self, value):
+        return 200, {"Content-Type": "application/json"}, json.dumps(value).encode()
 
     # Azure.
 
@@ -249,8 +319,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.params.get("comp") != "list" or self.params.get("restype") != "container":
             raise ServiceError(400, "InvalidQueryParameterValue")
         keys, more = self.page(container, self.params.get("marker", ""))
-        body = "".join(f"<Blob><Name>{escape(key)}</Name></Blob>" for key in keys)
-        return 200, {}, (f"<EnumerationResults><Blobs>{body}</Blobs><NextMarker>{escape(more)}"
+        body = "".join(
+            f"<Blob><Name>{escape(key)}</Name><Properties><Content-Length>"
+            f"{len(self.state.objects[container, key])}</Content-Length><BlobType>BlockBlob</BlobType>"
+            "</Properties></Blob>" for key in keys)
+        return 200, {"Content-Type": "application/xml"}, (
+            f"<EnumerationResults ContainerName=\"{container}\"><Blobs>{body}</Blobs>"
+            f"<NextMarker>{escape(more)}"
                          "</NextMarker></EnumerationResults>").encode()
 
     # Both.
@@ -273,16 +348,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
             raise ServiceError(404, absent, "The specified key does not exist.")
         if self.command == "DELETE":
             del objects[place]
-            return 204, {}, b""
+            return 202 if "x-ms-version" in self.request_headers else 204, {}, b""
         content = objects[place]
-        asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.request_headers.get("range", ""))
+        asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.request_headers.get("x-ms-range") or self.request_headers.get("range", ""))
         if not asked:
             return 200, {}, content
         first = int(asked[1])
         if first >= len(content):
             raise ServiceError(416, "InvalidRange")
         last = int(asked[2]) if asked[2] else len(content) - 1
-        return 206, {}, content[first:last + 1]
+        last = min(last, len(content) - 1)
+        headers = {"Content-Range": f"bytes {first}-{last}/{len(content)}"}
+        return 206, headers, content[first:last + 1]
 
     # Sources of keys and tokens.
 
@@ -308,9 +385,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def get_azure_token(self):
         if self.request_headers.get("metadata") != "true" or \
-                self.params.get("resource") != "https://storage.azure.com/":
+                self.params.get("resource", "").rstrip("/") != "https://storage.azure.com":
             raise ServiceError(400, "BadRequest")
-        return json.dumps({"access_token": AZURE_TOKEN, "expires_in": "3599"}).encode()
+        return json.dumps({"access_token": AZURE_TOKEN, "expires_in": "3599", "token_type": "Bearer",
+                           "resource": self.params["resource"]}).encode()
 
     def exchange(self):
         """OAuth token endpoint for refresh tokens and assertions."""
@@ -325,6 +403,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return json.dumps({"access_token": GOOGLE_TOKEN, "expires_in": 3599}).encode()
 
 
+GOOGLE_PATHS = ("/storage/v1/", "/upload/storage/v1/", "/download/storage/v1/")
 CREDENTIAL_SOURCES = {
     "/latest/api/token": Handler.get_metadata_token,
     "/latest/meta-data/iam/security-credentials/": Handler.get_role,

@@ -1,21 +1,20 @@
-"""Clothes in 28 x 28 pixels, ten kinds: the convolutional net of ../fashion_mnist.cc, in Python."""
+"""Clothes of ten kinds in 28 x 28 pixels: the convolutional net of ../fashion_mnist.cc in Python."""
 
 import gzip
 import pathlib
-from typing import Any, Dict
+from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import nn
-
 from det import pytorch
+from torch import nn
 
 PIXELS = 28
 PATH = "/usr/share/datasets/fashion-mnist"
 
 
 def read_idx(path: pathlib.Path, header: int, count: int) -> torch.Tensor:
-    """`count` bytes behind the header of a gzipped IDX file."""
+    """Returns `count` bytes after the header of a gzipped IDX file."""
     if not path.exists():
         raise FileNotFoundError(
             f"cannot open {path}: install Debian's dataset-fashion-mnist, or set data.path"
@@ -23,7 +22,7 @@ def read_idx(path: pathlib.Path, header: int, count: int) -> torch.Tensor:
     with gzip.open(path) as file:
         data = bytearray(file.read(header + count)[header:])
     if len(data) != count:
-        raise ValueError(f"{path} is damaged or not complete")
+        raise ValueError(f"{path} is damaged or incomplete")
     return torch.frombuffer(data, dtype=torch.uint8)
 
 
@@ -36,7 +35,7 @@ class Net(nn.Module):
         self.linear = nn.Linear(2 * width * 3 * 3, 10)
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
-        # The mean and deviation of all training pixels.
+        # The mean and standard deviation of all training pixels.
         x = images.float().sub_(72.94).div_(90.02)
         x = F.max_pool2d(F.relu(self.conv1(x)), 2)
         x = F.max_pool2d(F.relu(self.conv2(x)), 2)
@@ -56,7 +55,7 @@ class FashionMnistTrial(pytorch.PyTorchTrial):
             "train": int(data.get("train_records", 60000)),
             "t10k": int(data.get("validation_records", 10000)),
         }
-        # Falls to zero along a line.
+        # The learning rate decreases linearly to zero.
         batches = self.records["train"] // context.get_global_batch_size()
         steps = context.get_hparam("epochs") * batches
         context.wrap_lr_scheduler(
@@ -65,7 +64,7 @@ class FashionMnistTrial(pytorch.PyTorchTrial):
         )
 
     def read(self, part: str) -> torch.utils.data.TensorDataset:
-        """Records of (image of bytes, kind). Bytes take a quarter of the memory of floats."""
+        """Returns records of (image of bytes, kind). Bytes need a quarter of the memory of floats."""
         path = pathlib.Path(self.context.get_data_config().get("path") or PATH)
         count = self.records[part]
         images = read_idx(path / f"{part}-images-idx3-ubyte.gz", 16, count * PIXELS * PIXELS)
@@ -86,7 +85,7 @@ class FashionMnistTrial(pytorch.PyTorchTrial):
         self.context.step_optimizer(self.adam)
         return loss
 
-    def evaluate_batch(self, batch: Any, batch_idx: int = 0) -> Dict[str, Any]:
+    def evaluate_batch(self, batch: Any, batch_idx: int = 0) -> dict[str, Any]:
         images, kinds = batch
         scores = self.net(images)
         right = scores.argmax(1).eq(kinds)
@@ -94,7 +93,7 @@ class FashionMnistTrial(pytorch.PyTorchTrial):
 
 
 def main() -> None:
-    """Off the cluster."""
+    """Trains off the cluster."""
     hparams = {"global_batch_size": 128, "learning_rate": 0.003, "width": 32, "epochs": 3}
     with pytorch.init(hparams=hparams) as context:
         pytorch.Trainer(FashionMnistTrial(context), context).fit(

@@ -1,4 +1,4 @@
-"""Adds up records, with the Core API: the sum shows each record that is lost or counted twice."""
+"""Adds up records with the Core API. The sum shows each record that is lost or counted twice."""
 
 import json
 
@@ -7,8 +7,11 @@ from incidents import Incidents
 
 
 class Program:
-    """What is due is a function of the steps, and is done before the next batch; the state of a
-    checkpoint says what was done."""
+    """Trains, validates and saves.
+
+    What is due is a function of the steps and is done before the next batch. The state of a
+    checkpoint says what was done.
+    """
 
     def __init__(self, context):
         self.context = context
@@ -17,12 +20,12 @@ class Program:
         self.batch_size = trial.hparams["global_batch_size"]
         self.length = trial.config["searcher"]["max_length"]["batches"]
         self.period = trial.config["min_validation_period"]["batches"]
-        self.incidents = Incidents(trial.hparams, context, self.wanted)
+        self.incidents = Incidents(trial.hparams, context, self.is_preempted)
         self.state = {"steps": 0, "sum": 0, "reported": 0, "validated": 0}
         self.saved_at = 0
         self.pending = None
 
-    def wanted(self):
+    def is_preempted(self):
         return self.context.preempt.should_preempt(auto_ack=False)
 
     @property
@@ -35,7 +38,7 @@ class Program:
         self.do_due_work()
         while self.steps < self.length:
             self.train_batch()
-            if self.wanted() and self.steps < self.length:
+            if self.is_preempted() and self.steps < self.length:
                 self.save()
                 self.finish_save()
                 self.context.preempt.acknowledge_preemption_signal()
@@ -87,7 +90,8 @@ class Program:
             self.incidents.reach("save", steps)
 
         self.pending = self.context.checkpoint.start_save(
-            {"steps_completed": steps}, write, shard=True)
+            {"steps_completed": steps}, write, shard=True
+        )
         self.saved_at = steps
 
     def finish_save(self):

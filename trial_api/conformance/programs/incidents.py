@@ -1,5 +1,7 @@
-"""What happens to a program on its way, as the hyperparameter `incidents` says: a list of
-{phase, steps, act, rank}. See ../README.md."""
+"""What happens to a program, as the hyperparameter `incidents` says.
+
+It is a list of {phase, steps, act, rank}. See ../README.md.
+"""
 
 import math
 import os
@@ -12,26 +14,37 @@ PHASES = ("begin", "batch", "validate", "save", "end")
 
 
 class Incidents:
-    """context: of the Core API. wanted() says whether the trial was asked to go; called by a rank
-    that holds."""
+    """The incidents of a program.
 
-    def __init__(self, hparams, context, wanted):
+    Args:
+        hparams: The hyperparameters.
+        context: The Core API.
+        is_preempted: Returns whether the trial is preempted; a rank that holds calls it.
+    """
+
+    def __init__(self, hparams, context, is_preempted):
         self._list = hparams.get("incidents") or []
         self._context, self._rank = context, context.distributed.rank
-        self._wanted = wanted
+        self._is_preempted = is_preempted
 
     def _of(self, phase, steps):
         assert phase in PHASES, phase
-        return [one["act"] for one in self._list
-                if one["phase"] == phase and one.get("steps", steps) == steps
-                and one.get("rank", self._rank) == self._rank]
+        return [
+            one["act"]
+            for one in self._list
+            if one["phase"] == phase
+            and one.get("steps", steps) == steps
+            and one.get("rank", self._rank) == self._rank
+        ]
 
     def reach(self, phase, steps):
-        """The program is at that place now."""
+        """Runs the incidents of a phase and step."""
         for act in self._of(phase, steps):
             if act == "hold":
-                os.write(1, f"holding {phase} {steps}\n".encode())  # Whole, from any thread.
-                while not self._wanted():
+                os.write(
+                    1, f"holding {phase} {steps}\n".encode()
+                )  # One write, so that lines of threads do not mix.
+                while not self._is_preempted():
                     time.sleep(0.005)
             elif act == "settle":
                 self._settle(f"settling {phase} {steps}\n")
@@ -45,15 +58,15 @@ class Incidents:
                 with open("/dev/full", "w", encoding="utf-8") as file:
                     file.write("a disk without space")
             elif act != "nan":
-                raise ValueError(f"incident {act!r} is not known")
+                raise ValueError(f"unknown incident {act!r}")
 
     def _settle(self, line):
-        """Collective: goes on when the master has all that was reported and saved."""
+        """Waits until the master has everything that was reported and saved. Collective."""
         self._context.checkpoint.wait()
-        os.write(1, line.encode())  # Nothing more is reported until the master has all.
+        os.write(1, line.encode())  # No report may follow until the master has all of them.
         self._context.train.flush()
         self._context.distributed.allgather(None)
 
     def metric(self, phase, steps, value):
-        """As it is reported."""
+        """Returns the value to report."""
         return math.nan if "nan" in self._of(phase, steps) else value

@@ -1,7 +1,6 @@
-"""Adds up records, as a PyTorchTrial: the weight is the sum over the size of a batch."""
+"""Adds up records as a PyTorchTrial. The weight is the sum divided by the batch size."""
 
 import torch
-
 from det import pytorch as dp
 from incidents import Incidents
 
@@ -14,11 +13,14 @@ class SumTrial(dp.PyTorchTrial):
         self.net = context.wrap_model(torch.nn.Linear(1, 1, bias=False))
         torch.nn.init.zeros_(self.net.weight)
         self.sgd = context.wrap_optimizer(torch.optim.SGD(self.net.parameters(), 1.0))
-        self.incidents = Incidents(context.get_hparams(), context._core, self.wanted)
+        self.incidents = Incidents(context.get_hparams(), context._core, self.is_preempted)
         self.incidents.reach("begin", 0)
 
-    def wanted(self):
-        """Only the chief hears; the others meet it in what they do together."""
+    def is_preempted(self):
+        """Returns whether the trial is preempted.
+
+        Only the chief knows; other ranks meet it in collective calls.
+        """
         ranks = self.context.distributed
         return ranks.rank != 0 or self.context._core.preempt.should_preempt(auto_ack=False)
 
@@ -57,7 +59,7 @@ class _Reaches(dp.PyTorchCallback):
         self.saving = 0
 
     def on_training_epoch_end(self, epoch_idx):
-        self.trial.incidents.reach("end", self.trial.length)  # An epoch is all there is.
+        self.trial.incidents.reach("end", self.trial.length)  # The training is one epoch.
 
     def on_checkpoint_save_start(self, checkpoint):
         self.saving = self.trial.context.current_train_batch()

@@ -1,4 +1,4 @@
-"""Resolute's package for training scripts. `import determined` gives the same package."""
+"""Resolute's package for training scripts. `import determined` imports the same package."""
 
 from det import core, errors
 from det._errors import CheckpointError, InvalidHP, MasterError
@@ -6,8 +6,8 @@ from det._info import ClusterInfo, TrialInfo, get_cluster_info
 from det._version import __version__
 from det.util import import_from_path
 
-# For logging.basicConfig(): the level in front, where the agent looks for that of a line. It adds the
-# time itself, and the launcher the rank.
+# A format for logging.basicConfig(). The level comes first, where the agent looks for it. The agent adds
+# the time, and the launcher adds the rank.
 LOG_FORMAT = "%(levelname)s: %(name)s: %(message)s"
 
 __all__ = [

@@ -1,22 +1,27 @@
-"""What this package raises besides the built-in exceptions."""
+"""The exceptions of this package."""
 
 
 class InvalidHP(Exception):
-    """Raise it where hyperparameters make no sense together: the trial ends, is not started again,
-    and the search goes on with others."""
+    """Raise this exception if a combination of hyperparameters makes no sense.
+
+    The trial ends and is not restarted, and the search continues with other trials.
+    """
 
 
 class CheckpointError(Exception):
-    """A checkpoint that cannot be saved, is not there, or is damaged."""
+    """A checkpoint cannot be saved, does not exist or is damaged."""
 
 
 class StorageUnreachable(CheckpointError):
-    """The storage of checkpoints could not be asked, or not written to: what lies there may be
-    whole."""
+    """The checkpoint storage does not answer, or refuses a call. Its checkpoints may be intact."""
 
 
 class MasterError(Exception):
-    """What the master refuses. `status`: of HTTP; 0: it could not be reached."""
+    """The master refused a request or did not answer.
+
+    Attributes:
+        status: The HTTP status; 0 if the master did not answer.
+    """
 
     def __init__(self, message: str, status: int = 0) -> None:
         super().__init__(message)
@@ -24,4 +29,4 @@ class MasterError(Exception):
 
 
 class RunIsOver(MasterError):
-    """The master has given this run up: its token is void, nothing that it says is taken."""
+    """The master has ended this run: its token is revoked and its reports are refused."""

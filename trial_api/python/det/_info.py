@@ -1,4 +1,4 @@
-"""What a process of a task is told about itself and its cluster."""
+"""The task that this process belongs to, and its cluster."""
 
 from __future__ import annotations
 
@@ -6,104 +6,158 @@ import dataclasses
 import json
 import os
 import pathlib
-from typing import Any, Dict, List, Optional
+from typing import Any
+
+from det._master import Master, read_retry_timeout
 
 
 @dataclasses.dataclass
 class TrialInfo:
-    """The trial that this process is of.
+    """The trial that this process belongs to.
 
-    hparams and config are those of the experiment's configuration, which is complete.
-    steps_completed: how far the trial was at its newest checkpoint, 0 on a warm start.
-    validate_at: lengths at which a search compares trials, see docs/task_environment.md.
+    Attributes:
+        trial_id: The ID of the trial.
+        experiment_id: The ID of its experiment.
+        trial_run_id: The number of this attempt; it grows with each restart.
+        trial_seed: The seed of the trial's random numbers.
+        hparams: The hyperparameters.
+        config: The complete configuration of the experiment.
+        steps_completed: The number of steps at the latest checkpoint; 0 on a warm start.
+        warm_start: Whether the latest checkpoint belongs to another trial.
+        validate_at: The lengths at which the search compares trials; see docs/task_environment.md.
+        checkpoint_dir: The directory of the checkpoints; empty if they are in a bucket.
     """
 
     trial_id: int
     experiment_id: int
     trial_run_id: int
     trial_seed: int
-    hparams: Dict[str, Any]
-    config: Dict[str, Any]
+    hparams: dict[str, Any]
+    config: dict[str, Any]
     steps_completed: int = 0
     warm_start: bool = False
-    validate_at: List[int] = dataclasses.field(default_factory=list)
+    validate_at: list[int] = dataclasses.field(default_factory=list)
     checkpoint_dir: str = ""
 
     @property
-    def _config(self) -> Dict[str, Any]:
+    def _config(self) -> dict[str, Any]:
         return self.config
 
 
 @dataclasses.dataclass
 class Rendezvous:
-    """The nodes of an allocation, in the order of their ranks, and which of them this one is."""
+    """The nodes of an allocation, in the order of their ranks.
 
-    addresses: List[str]
-    slots: List[int]
+    Attributes:
+        addresses: The address of each node.
+        slots: The number of slots of each node.
+        rank: The index of this node.
+    """
+
+    addresses: list[str]
+    slots: list[int]
     rank: int
 
 
 @dataclasses.dataclass
 class ClusterInfo:
-    """The task that this process is of. trial is None in a task that is none."""
+    """The task that this process belongs to.
+
+    Attributes:
+        master_url: The URL of the master.
+        cluster_id: The ID of the cluster.
+        agent_id: The ID of the agent that runs this process.
+        slot_ids: The IDs of the slots of this node.
+        task_id: The ID of the task.
+        allocation_id: The ID of the task's allocation.
+        session_token: The token of the allocation.
+        task_type: The type of the task, for example "TRIAL".
+        latest_checkpoint: The UUID of the checkpoint to start from; None if there is none.
+        trial: The trial; None if the task is not a trial.
+        gpu_uuids: The UUIDs of the GPUs of this node.
+        master_cert_file: A PEM file with the CA certificates of the master; None: the system's.
+        master_cert_name: The name in the master's certificate, if it differs from the host name.
+        masters: The URLs of all masters that share the database.
+        run_dir: The directory of this local task.
+        cache_dir: A directory that the tasks of this node share.
+    """
 
     master_url: str
     cluster_id: str
     agent_id: str
-    slot_ids: List[int]
+    slot_ids: list[int]
     task_id: str
     allocation_id: str
     session_token: str
     task_type: str
-    latest_checkpoint: Optional[str]
-    trial: Optional[TrialInfo]
-    gpu_uuids: List[str]
-    master_cert_file: Optional[str] = None
-    master_cert_name: Optional[str] = None
-    masters: List[str] = dataclasses.field(default_factory=list)
+    latest_checkpoint: str | None
+    trial: TrialInfo | None
+    gpu_uuids: list[str]
+    master_cert_file: str | None = None
+    master_cert_name: str | None = None
+    masters: list[str] = dataclasses.field(default_factory=list)
     run_dir: str = ""
     cache_dir: str = ""
 
     @property
-    def user_data(self) -> Dict[str, Any]:
-        """`data` of the configuration."""
+    def user_data(self) -> dict[str, Any]:
+        """The `data` section of the configuration."""
         data = self.trial.config.get("data") if self.trial else None
         return dict(data or {})
 
     @property
-    def container_addrs(self) -> List[str]:
+    def container_addrs(self) -> list[str]:
+        """The address of each node of the allocation."""
         return self.rendezvous().addresses
 
     @property
     def container_rank(self) -> int:
+        """The index of this node."""
         return self.rendezvous().rank
 
     @property
-    def container_slot_counts(self) -> List[int]:
+    def container_slot_counts(self) -> list[int]:
+        """The number of slots of each node."""
         return self.rendezvous().slots
 
     def rendezvous(self) -> Rendezvous:
-        """Asks the master, once, and waits until all nodes of the allocation have started."""
-        known = os.environ.get("DET_RENDEZVOUS")  # Of the launcher, for its ranks.
-        if known is None:
-            from det._master import Master  # Most processes need none of it.
+        """Waits until all nodes of the allocation have started. Asks the master at most once.
 
-            with Master.of_task(self) as master:
+        Raises:
+            MasterError: The master does not answer, or has ended this run.
+        """
+        known = os.environ.get("DET_RENDEZVOUS")  # The launcher sets it for its ranks.
+        if known is None:
+            with connect_to_master(self) as master:
                 known = json.dumps(master.rendezvous())
             os.environ["DET_RENDEZVOUS"] = known
-        told = json.loads(known)
+        nodes = json.loads(known)
         return Rendezvous(
-            addresses=list(told["addresses"]),
-            slots=[int(slots) for slots in told["slots"]],
-            rank=int(told.get("rank", 0)),
+            addresses=list(nodes["addresses"]),
+            slots=[int(slots) for slots in nodes["slots"]],
+            rank=int(nodes.get("rank", 0)),
         )
 
 
-_info: Optional[ClusterInfo] = None
+def connect_to_master(info: ClusterInfo) -> Master:
+    """Returns a new connection to the master that uses the token of the task."""
+    return Master(
+        [info.master_url] + [url for url in info.masters if url != info.master_url],
+        {"Authorization": f"Bearer {info.session_token}"},
+        info.master_cert_file,
+        info.master_cert_name,
+        read_retry_timeout(),
+        task=True,
+        allocation=info.allocation_id,
+        resources=os.environ.get("DET_RESOURCES_ID", info.agent_id),
+    )
 
 
-def get_cluster_info() -> Optional[ClusterInfo]:
-    """What this process is told; None off the cluster."""
+_info: ClusterInfo | None = None
+
+
+def get_cluster_info() -> ClusterInfo | None:
+    """Returns the task that this process belongs to; None off the cluster."""
     global _info
     if _info is None and os.environ.get("DET_MASTER") and os.environ.get("DET_ALLOCATION_ID"):
         _info = _read()
@@ -135,21 +189,21 @@ def _read() -> ClusterInfo:
 
 
 def _read_trial() -> TrialInfo:
-    """From the file that the agent wrote: a configuration may be too long for a variable."""
+    """Reads the file that the agent wrote: a configuration may be too long for a variable."""
     path = pathlib.Path(os.environ.get("DET_RUN_DIR", "/run/determined"), "info", "trial.json")
-    told: Dict[str, Any] = {}
+    data: dict[str, Any] = {}
     if path.exists():
-        told = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(path.read_text(encoding="utf-8"))
     env = os.environ
     return TrialInfo(
-        trial_id=int(told.get("trial_id") or env["DET_TRIAL_ID"]),
-        experiment_id=int(told.get("experiment_id") or env["DET_EXPERIMENT_ID"]),
-        trial_run_id=int(told.get("trial_run_id", env.get("DET_TRIAL_RUN_ID", 0))),
-        trial_seed=int(told.get("trial_seed", env.get("DET_TRIAL_SEED", 0))),
-        hparams=told.get("hparams") or json.loads(env.get("DET_HPARAMS", "{}")),
-        config=told.get("config") or json.loads(env.get("DET_EXPERIMENT_CONFIG", "{}")),
-        steps_completed=int(told.get("steps_completed", env.get("DET_STEPS_COMPLETED", 0))),
-        warm_start=bool(told.get("warm_start", False)),
-        validate_at=[int(at) for at in told.get("validate_at") or []],
-        checkpoint_dir=told.get("checkpoint_dir") or "",
+        trial_id=int(data.get("trial_id") or env["DET_TRIAL_ID"]),
+        experiment_id=int(data.get("experiment_id") or env["DET_EXPERIMENT_ID"]),
+        trial_run_id=int(data.get("trial_run_id", env.get("DET_TRIAL_RUN_ID", 0))),
+        trial_seed=int(data.get("trial_seed", env.get("DET_TRIAL_SEED", 0))),
+        hparams=data.get("hparams") or json.loads(env.get("DET_HPARAMS", "{}")),
+        config=data.get("config") or json.loads(env.get("DET_EXPERIMENT_CONFIG", "{}")),
+        steps_completed=int(data.get("steps_completed", env.get("DET_STEPS_COMPLETED", 0))),
+        warm_start=bool(data.get("warm_start", False)),
+        validate_at=[int(at) for at in data.get("validate_at") or []],
+        checkpoint_dir=data.get("checkpoint_dir") or "",
     )

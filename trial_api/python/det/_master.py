@@ -1,4 +1,4 @@
-"""HTTP and JSON with the master: one connection that is kept, tried again when it breaks."""
+"""HTTP and JSON with the master, over one connection that is reopened if it breaks."""
 
 from __future__ import annotations
 
@@ -13,23 +13,21 @@ import sys
 import threading
 import time
 import urllib.parse
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Tuple
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from det._errors import MasterError, RunIsOver
 
-if TYPE_CHECKING:
-    from det._info import ClusterInfo
-
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # Seconds between tries.
-SILENCE = 5.0  # Seconds: an outage that is worth a line.
+FIRST_PAUSE, MAX_PAUSE = 0.1, 5.0  # Seconds between attempts.
+LOG_AFTER = 5.0  # Seconds: a longer outage is logged.
 _COMPRESS_FROM = 1024
 _TRANSIENT = {429, 502, 503, 504}
 _CLOSED = "this connection to the master is closed"
-_FAILED_PRECONDITION = 9  # As gRPC numbers it.
+_FAILED_PRECONDITION = 9  # gRPC's status code.
 
 
 class _TlsConnection(http.client.HTTPSConnection):
-    """One whose certificate may be for another name than the address."""
+    """A connection to a server whose certificate may have another name than its address."""
 
     def __init__(self, host: str, port: int, context: ssl.SSLContext, name: str) -> None:
         super().__init__(host, port, context=context)
@@ -42,69 +40,61 @@ class _TlsConnection(http.client.HTTPSConnection):
 
 
 class Master:
-    """Calls to the master that leads. Any thread, one call at a time.
+    """Calls to the leading master. Any thread may call; calls run one at a time.
 
     Args:
-        urls: of all masters; the next one is tried when one does not answer.
-        headers: of each request, such as the token.
-        cert_file: PEM file with the authority of the masters' certificates; None: the system's.
-        cert_name: their name in it, where it is not that of the address.
-        patience: seconds after which a call to a master that is away fails; None: never.
-        task: whether a refusal of the token means that this run has been given up (RunIsOver).
+        urls: The URLs of all masters; if one does not answer, the next is tried.
+        headers: The headers of each request, for example the token.
+        cert_file: A PEM file with the CA certificates of the masters; None: the system's.
+        cert_name: The name in their certificate, if it differs from the host name.
+        retry_timeout: The seconds after which a call fails if no master answers; None: never.
+        task: Whether a refused token means that the master has ended this run (RunIsOver).
+        allocation: The ID of the task's allocation, for rendezvous().
+        resources: The ID of this node's part of the allocation, for rendezvous().
+
+    Raises:
+        ValueError: There is no URL, or one is invalid.
     """
 
     def __init__(
         self,
-        urls: List[str],
+        urls: list[str],
         headers: Mapping[str, str],
-        cert_file: Optional[str] = None,
-        cert_name: Optional[str] = None,
-        patience: Optional[float] = None,
+        cert_file: str | None = None,
+        cert_name: str | None = None,
+        retry_timeout: float | None = None,
         task: bool = False,
+        allocation: str = "",
+        resources: str = "",
     ) -> None:
         if not urls:
-            raise ValueError("no address of a master; set DET_MASTER to its URL")
+            raise ValueError("no URL of a master; set DET_MASTER")
         self._urls = [_split(url) for url in urls]
         self._headers = {"Accept": "application/json", **headers}
         self._cert_file, self._cert_name = cert_file, cert_name or ""
-        self.patience = patience
+        self.retry_timeout = retry_timeout
         self._task = task
+        self._allocation, self._resources = allocation, resources
         self._present = 0
-        self._connection: Optional[http.client.HTTPConnection] = None
+        self._connection: http.client.HTTPConnection | None = None
         self._lock = threading.Lock()
-        self._said = False
-        self.away = False  # The last try found nobody.
+        self._outage_logged = False
+        self.away = False  # The last attempt got no answer.
         self._closing = threading.Event()
 
     def another(self) -> Master:
-        """A connection of its own, otherwise the same."""
+        """Returns another connection with the same settings."""
         urls = [url.geturl() for url in self._urls]
         return Master(
             urls[self._present :] + urls[: self._present],
             self._headers,
             self._cert_file,
             self._cert_name,
-            self.patience,
+            self.retry_timeout,
             self._task,
+            self._allocation,
+            self._resources,
         )
-
-    @classmethod
-    def of_task(cls, info: ClusterInfo) -> Master:
-        """As the task's environment says."""
-        master = cls(
-            [info.master_url] + [url for url in info.masters if url != info.master_url],
-            {"Authorization": f"Bearer {info.session_token}"},
-            info.master_cert_file,
-            info.master_cert_name,
-            _patience_of_task(),
-            task=True,
-        )
-        master._allocation = info.allocation_id
-        master._resources = os.environ.get("DET_RESOURCES_ID", info.agent_id)
-        return master
-
-    _allocation = ""
-    _resources = ""
 
     def __enter__(self) -> Master:
         return self
@@ -113,7 +103,7 @@ class Master:
         self.close()
 
     def close(self) -> None:
-        """Ends a call that is under way, too."""
+        """Closes the connection. A call in progress fails."""
         self._closing.set()
         connection = self._connection
         sock = connection.sock if connection else None
@@ -123,13 +113,15 @@ class Master:
             except OSError:
                 pass
 
-    def get(self, path: str, timeout: float = 60.0) -> Dict[str, Any]:
+    def get(self, path: str, timeout: float = 60.0) -> dict[str, Any]:
+        """Sends a GET request. See call()."""
         return self.call("GET", path, timeout=timeout)
 
-    def post(self, path: str, body: Any = None, timeout: float = 60.0) -> Dict[str, Any]:
+    def post(self, path: str, body: Any = None, timeout: float = 60.0) -> dict[str, Any]:
+        """Sends a POST request. See call()."""
         return self.call("POST", path, {} if body is None else body, timeout)
 
-    def rendezvous(self) -> Dict[str, Any]:
+    def rendezvous(self) -> dict[str, Any]:
         """Waits until all nodes of the task's allocation have started."""
         path = f"/api/v1/allocations/{self._allocation}/resources/{self._resources}/rendezvous"
         return dict(self.get(path, timeout=900.0)["rendezvousInfo"])
@@ -140,10 +132,23 @@ class Master:
         path: str,
         body: Any = None,
         timeout: float = 60.0,
-        headers: Optional[Mapping[str, str]] = None,
-    ) -> Dict[str, Any]:
-        """The answer, an object. `body`: JSON to be, or its bytes. Tries again while nobody
-        answers; raises MasterError for what is refused."""
+        headers: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """Sends a request, and repeats it while no master answers.
+
+        Args:
+            method: The HTTP method.
+            path: The path and query.
+            body: The body: a JSON value, or its bytes.
+            timeout: The seconds to wait for an answer before the request is repeated.
+            headers: Additional headers.
+
+        Returns:
+            The JSON object of the answer.
+
+        Raises:
+            MasterError: The master refused the request, or did not answer within retry_timeout.
+        """
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         sent = dict(self._headers, **(headers or {}))
         if data is not None:
@@ -151,17 +156,23 @@ class Master:
             if len(data) >= _COMPRESS_FROM:
                 data, sent["Content-Encoding"] = gzip.compress(data, 1), "gzip"
         with self._lock:
-            status, text = self._try_until_answered(method, path, data, sent, timeout)
+            status, text = self._send_until_answered(method, path, data, sent, timeout)
         if status != 200:
             raise self._refusal(method, path, status, text)
         try:
             return dict(json.loads(text or b"{}"))
-        except (ValueError, TypeError) as error:  # Of something between us and the master.
+        except (ValueError, TypeError) as error:  # A proxy may have answered.
             where = f"{method} {path.partition('?')[0]}"
-            raise MasterError(f"{self._address()} answered {where} with no JSON object") from error
+            raise MasterError(
+                f"{self._address()} did not answer {where} with a JSON object"
+            ) from error
 
-    def lines(self, path: str, timeout: float = 600.0) -> Iterator[Dict[str, Any]]:
-        """What a stream answers, one object a line."""
+    def lines(self, path: str, timeout: float = 600.0) -> Iterator[dict[str, Any]]:
+        """Yields the JSON objects of a stream, which has one per line.
+
+        Raises:
+            MasterError: The master refused the request, or the stream broke off.
+        """
         with self._lock:
             connection = self._open(timeout)
             try:
@@ -172,19 +183,21 @@ class Master:
                 for line in answer:
                     if not line.strip():
                         continue
-                    told = json.loads(line)
-                    if "error" in told and "result" not in told:
+                    message = json.loads(line)
+                    if "error" in message and "result" not in message:
                         raise self._refusal("GET", path, 500, line)
-                    yield told.get("result", told)
+                    yield message.get("result", message)
             except (OSError, http.client.HTTPException, ValueError) as error:
-                raise MasterError(f"the master at {self._address()} broke off: {error}") from error
+                raise MasterError(
+                    f"the stream from the master at {self._address()} broke off: {error}"
+                ) from error
             finally:
                 self._drop()
 
-    def _try_until_answered(
-        self, method: str, path: str, data: Optional[bytes], headers: Dict[str, str], timeout: float
-    ) -> Tuple[int, bytes]:
-        away_since: Optional[float] = None
+    def _send_until_answered(
+        self, method: str, path: str, data: bytes | None, headers: dict[str, str], timeout: float
+    ) -> tuple[int, bytes]:
+        away_since: float | None = None
         pause = FIRST_PAUSE
         while True:
             start = time.monotonic()
@@ -192,34 +205,34 @@ class Master:
                 raise MasterError(_CLOSED)
             reused, timed_out = self._connection is not None, False
             try:
-                status, text = self._try(method, path, data, headers, timeout)
-                why = "" if status not in _TRANSIENT else _words(text)
+                status, text = self._send(method, path, data, headers, timeout)
+                why = "" if status not in _TRANSIENT else _describe(text)
             except (OSError, http.client.HTTPException) as error:
                 status, text, why = 0, b"", str(error) or type(error).__name__
                 self._drop()
-                if self._closing.is_set():  # Which has broken it.
+                if self._closing.is_set():  # close() broke the connection.
                     raise MasterError(_CLOSED) from None
                 timed_out = isinstance(error, socket.timeout)
                 if reused and not timed_out:
-                    continue  # It was closed as idle, as a rule.
+                    continue  # The server has probably closed the idle connection.
             self.away = bool(why)
             if not why:
-                self._say_back()
+                self._log_recovery()
                 return status, text
-            # An answer may be long in coming, by a master that is there until it breaks off.
+            # A slow answer is not an outage: an outage begins when the connection breaks.
             now = time.monotonic()
             away_since = away_since or (start if timed_out else now)
-            gone = now - away_since
-            if self.patience is not None and gone + pause > self.patience:
+            outage = now - away_since
+            if self.retry_timeout is not None and outage + pause > self.retry_timeout:
                 raise MasterError(f"the master at {self._address()} does not answer: {why}", status)
-            if gone > SILENCE:
-                self._say_away(why)
+            if outage > LOG_AFTER:
+                self._log_outage(why)
             self._closing.wait(pause)
             pause = self._next(pause)
 
-    def _try(
-        self, method: str, path: str, data: Optional[bytes], headers: Dict[str, str], timeout: float
-    ) -> Tuple[int, bytes]:
+    def _send(
+        self, method: str, path: str, data: bytes | None, headers: dict[str, str], timeout: float
+    ) -> tuple[int, bytes]:
         connection = self._open(timeout)
         connection.request(method, self._base() + path, body=data, headers=headers)
         answer = connection.getresponse()
@@ -237,13 +250,13 @@ class Master:
                 self._connection = _TlsConnection(host, port, tls, self._cert_name)
             else:
                 self._connection = http.client.HTTPConnection(host, port)
-        self._connection.timeout = timeout  # Of a connection that is still to be made,
+        self._connection.timeout = timeout  # Applies when the connection is opened.
         if self._connection.sock is None:
             self._connection.connect()
-            if self._closing.is_set():  # Too early for close() to see this connection.
+            if self._closing.is_set():  # close() ran before this connection existed.
                 self._drop()
                 raise MasterError(_CLOSED)
-        self._connection.sock.settimeout(timeout)  # and of one that is.
+        self._connection.sock.settimeout(timeout)  # Applies to an open connection.
         return self._connection
 
     def _drop(self) -> None:
@@ -252,10 +265,10 @@ class Master:
             self._connection = None
 
     def _next(self, pause: float) -> float:
-        """Goes on to the next master; the pause grows once all were asked."""
+        """Selects the next master. The pause grows after each round through all masters."""
         self._drop()
         self._present = (self._present + 1) % len(self._urls)
-        return min(2 * pause, LONGEST_PAUSE) if self._present == 0 else pause
+        return min(2 * pause, MAX_PAUSE) if self._present == 0 else pause
 
     def _base(self) -> str:
         return self._urls[self._present].path.rstrip("/")
@@ -264,57 +277,63 @@ class Master:
         return self._urls[self._present].netloc
 
     def _refusal(self, method: str, path: str, status: int, text: bytes) -> MasterError:
-        message = f"{method} {path.partition('?')[0]} was refused: {_words(text)}"
-        if self._task and (status in (401, 403) or _code(text) == _FAILED_PRECONDITION):
+        message = f"{method} {path.partition('?')[0]} was refused: {_describe(text)}"
+        if self._task and (status in (401, 403) or _get_code(text) == _FAILED_PRECONDITION):
             return RunIsOver(message, status)
         return MasterError(message, status)
 
-    def _say_away(self, why: str) -> None:
-        if not self._said:
-            self._said = True
+    def _log_outage(self, why: str) -> None:
+        if not self._outage_logged:
+            self._outage_logged = True
             print(
                 f"WARNING: master at {self._address()} does not answer: {why}",
                 file=sys.stderr,
                 flush=True,
             )
 
-    def _say_back(self) -> None:
-        if self._said:
-            self._said = False
-            print("INFO: the master answers again", file=sys.stderr, flush=True)
+    def _log_recovery(self) -> None:
+        if self._outage_logged:
+            self._outage_logged = False
+            print("INFO: master answers again", file=sys.stderr, flush=True)
 
 
 def _split(url: str) -> urllib.parse.SplitResult:
     parts = urllib.parse.urlsplit(url if "//" in url else f"http://{url}")
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError(f"{url!r} is no address of a master; write http://host:port")
+        raise ValueError(f"{url!r} is not the URL of a master; expected http://host:port")
     return parts
 
 
-def _code(text: bytes) -> int:
+def _get_code(text: bytes) -> int:
     try:
         return int(json.loads(text)["error"]["code"])
     except (ValueError, KeyError, TypeError):
         return 0
 
 
-def _words(text: bytes) -> str:
-    """Of an error's answer."""
+def _describe(text: bytes) -> str:
+    """Returns the message of an error response."""
     try:
         error = json.loads(text)["error"]
         return str(error.get("error") or error.get("message") or error.get("reason"))
     except (ValueError, KeyError, TypeError, AttributeError):
-        return text.decode(errors="replace").strip()[:500] or "no reason was given"
+        return text.decode(errors="replace").strip()[:500] or "the response has no message"
 
 
-def _patience_of_task() -> Optional[int]:
-    """Whole seconds, as Trials in C++ read the same variable; absent or below 0: no limit."""
-    told = os.environ.get("DET_MASTER_PATIENCE")
-    if told is None:
+def read_retry_timeout() -> int | None:
+    """Returns DET_MASTER_PATIENCE in seconds; None, for no limit, if it is absent or negative.
+
+    The C++ Trial API reads the same variable in the same way.
+
+    Raises:
+        ValueError: The value is not a whole number.
+    """
+    value = os.environ.get("DET_MASTER_PATIENCE")
+    if value is None:
         return None
-    if not re.fullmatch(r"\s*[+-]?[0-9]+\s*", told, re.ASCII):
+    if not re.fullmatch(r"\s*[+-]?[0-9]+\s*", value, re.ASCII):
         raise ValueError(
-            f"$DET_MASTER_PATIENCE is {told!r}: give whole seconds, or leave it out to wait forever"
+            f"$DET_MASTER_PATIENCE is {value!r}; expected whole seconds; unset it to wait forever"
         )
-    seconds = int(told)
+    seconds = int(value)
     return seconds if seconds >= 0 else None

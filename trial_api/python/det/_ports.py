@@ -1,31 +1,30 @@
-"""TCP ports of this machine for ranks that are yet to start."""
+"""Free TCP ports of this machine, for ranks that have not started yet."""
 
 from __future__ import annotations
 
 import random
 import socket
-from typing import List
 
-_LOWEST = 10240
-_USUAL = 32768
-_TRIES = 1000
+_MIN_PORT = 10240
+_DEFAULT_EPHEMERAL = 32768
+_MAX_ATTEMPTS = 1000
 
 
-def free_ports(count: int) -> List[int]:
-    """So many that follow each other and that nobody has on any address now.
+def free_ports(count: int) -> list[int]:
+    """Returns consecutive ports that are free on all addresses.
 
-    Below those that the system gives out of itself: importing torch takes seconds, in which one of
-    those would soon be some connection's.
+    They are below the ephemeral range: importing torch takes seconds, in which the system might
+    give an ephemeral port to another connection.
 
     Raises:
-        OSError: none were found.
+        OSError: There are no such ports.
     """
-    end = max(_first_ephemeral(), _LOWEST + count + 1)
-    for _ in range(_TRIES):
-        first = random.SystemRandom().randrange(_LOWEST, end - count)
+    end = max(_first_ephemeral(), _MIN_PORT + count + 1)
+    for _ in range(_MAX_ATTEMPTS):
+        first = random.SystemRandom().randrange(_MIN_PORT, end - count)
         if all(_is_free(first + i) for i in range(count)):
             return [first + i for i in range(count)]
-    raise OSError(f"no {count} free ports that follow each other in {_LOWEST}..{end - 1}")
+    raise OSError(f"no {count} consecutive free ports in {_MIN_PORT}..{end - 1}")
 
 
 def _first_ephemeral() -> int:
@@ -33,7 +32,7 @@ def _first_ephemeral() -> int:
         with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
             return int(file.read().split()[0])
     except (OSError, ValueError, IndexError):
-        return _USUAL
+        return _DEFAULT_EPHEMERAL
 
 
 def _is_free(port: int) -> bool:

@@ -1,4 +1,4 @@
-"""What this package raises besides the built-in exceptions, to be caught by scripts."""
+"""The exceptions of this package, for scripts that catch them."""
 
 from det._errors import CheckpointError, InvalidHP, MasterError, RunIsOver, StorageUnreachable
 

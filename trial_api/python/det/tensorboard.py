@@ -1,7 +1,7 @@
-"""Writes event files that TensorBoard reads: scalars and texts, without TensorBoard itself.
+"""Writes event files for TensorBoard, with scalars and text, without TensorBoard.
 
-    with EventWriter(context.train.get_tensorboard_path()) as writer:
-        writer.add_scalar("loss", 0.5, step)
+with EventWriter(context.train.get_tensorboard_path()) as writer:
+writer.add_scalar("loss", 0.5, step)
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ import socket
 import struct
 import threading
 import time
-from typing import Any, List, Optional, Union
+from collections.abc import Mapping
+from typing import Any, SupportsFloat
 
-_POLYNOMIAL = 0x82F63B78  # Of CRC-32C (Castagnoli), reflected.
+_POLYNOMIAL = 0x82F63B78  # CRC-32C (Castagnoli), reflected.
 _MASK = 0xA282EAD8
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5  # Wire types of protobuf.
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5  # Protobuf's wire types.
 _FLUSH_SECONDS = 30.0
 
 
-def _make_table() -> List[int]:
+def _make_table() -> list[int]:
     table = []
     for value in range(256):
         for _ in range(8):
@@ -34,6 +35,7 @@ _TABLE = _make_table()
 
 
 def crc32c(data: bytes) -> int:
+    """Returns the CRC-32C checksum."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc = _TABLE[(crc ^ byte) & 0xFF] ^ (crc >> 8)
@@ -41,32 +43,32 @@ def crc32c(data: bytes) -> int:
 
 
 def masked_crc(data: bytes) -> int:
-    """As TFRecord files have it."""
+    """Returns the masked checksum of the TFRecord format."""
     crc = crc32c(data)
     return ((crc >> 15 | crc << 17) + _MASK) & 0xFFFFFFFF
 
 
 def record(data: bytes) -> bytes:
-    """A frame: length and its checksum, bytes and theirs."""
+    """Returns a TFRecord frame: the length, its checksum, the bytes and their checksum."""
     length = struct.pack("<Q", len(data))
     return (
-        length
-        + struct.pack("<I", masked_crc(length))
-        + data
-        + struct.pack("<I", masked_crc(data))
+        length + struct.pack("<I", masked_crc(length)) + data + struct.pack("<I", masked_crc(data))
     )
 
 
 class EventWriter:
-    """One event file of a folder. Any thread. Raises OSError for what the disk refuses.
+    """Writes one event file. Any thread may call.
 
-    purge_step: of a run that resumed; what earlier files of the folder say of this step and later ones
-    counts no more.
+    Args:
+        folder: The directory of the file, created if it does not exist.
+        purge_step: The step at which a resumed run starts; TensorBoard ignores what earlier files
+            of the directory contain for this step and later ones.
+
+    Raises:
+        OSError: The file cannot be written.
     """
 
-    def __init__(
-        self, folder: Union[str, "os.PathLike[str]"], purge_step: Optional[int] = None
-    ) -> None:
+    def __init__(self, folder: str | os.PathLike[str], purge_step: int | None = None) -> None:
         path = pathlib.Path(folder)
         path.mkdir(parents=True, exist_ok=True)
         name = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{os.getpid()}"
@@ -80,13 +82,24 @@ class EventWriter:
             self._write(_message(7, _key(1, _VARINT) + _varint(1)), purge_step)
         self.flush()
 
-    def add_scalar(self, tag: str, value: Any, step: int) -> None:
-        """value: a number, also of numpy or torch; kept as a float32."""
+    def add_scalar(self, tag: str, value: SupportsFloat, step: int) -> None:
+        """Adds a value to a series.
+
+        Args:
+            tag: The name of the series.
+            value: A number, also of numpy or torch; stored as a float32.
+            step: The step.
+        """
         point = _text(1, tag) + _key(2, _FIXED32) + _float32(value)
         self._write(_message(5, _message(1, point)), step)
 
-    def add_scalars(self, values: Any, step: int) -> None:
-        """Several, by their tags; what is no number is left out."""
+    def add_scalars(self, values: Mapping[str, Any], step: int) -> None:
+        """Adds a value to each of several series.
+
+        Args:
+            values: The values by the names of the series; values that are not numbers are ignored.
+            step: The step.
+        """
         for tag, value in values.items():
             try:
                 self.add_scalar(tag, value, step)
@@ -94,7 +107,13 @@ class EventWriter:
                 continue
 
     def add_text(self, tag: str, text: str, step: int) -> None:
-        """Shown as Markdown."""
+        """Adds text, which TensorBoard shows as Markdown.
+
+        Args:
+            tag: The name of the series.
+            text: The text.
+            step: The step.
+        """
         plugin = _message(9, _message(1, _text(1, "text")))
         # A tensor of one string: type, shape, value.
         tensor = _key(1, _VARINT) + _varint(7) + _message(2, _message(2, _key(1, 0) + _varint(1)))
@@ -102,11 +121,13 @@ class EventWriter:
         self._write(_message(5, _message(1, _text(1, tag) + plugin + _message(8, tensor))), step)
 
     def flush(self) -> None:
+        """Writes what is buffered to the file."""
         with self._lock:
             self._file.flush()
             self._flushed = time.monotonic()
 
     def close(self) -> None:
+        """Closes the file."""
         with self._lock:
             self._file.close()
 
@@ -127,7 +148,7 @@ class EventWriter:
 
 
 def _float32(value: Any) -> bytes:
-    """Infinite, where none is as large."""
+    """Returns the bytes of a float32; infinity if the value is too large."""
     try:
         return struct.pack("<f", float(value))
     except OverflowError:

@@ -1,4 +1,4 @@
-"""Small things that scripts import from here."""
+"""Small functions that existing scripts import."""
 
 from __future__ import annotations
 
@@ -7,23 +7,29 @@ import importlib
 import os
 import pathlib
 import sys
-from typing import Any, Callable, Iterator, Union
+from collections.abc import Iterator
+from typing import Any, Callable
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 @contextlib.contextmanager
-def import_from_path(path: Union[str, "os.PathLike[str]"]) -> Iterator[None]:
-    """In the block modules are found in this folder first, those of the folder's own names there
-    alone; behind it they are imported no more, and modules that had their names are there again. So
-    the code of a checkpoint may have modules of the names that this program has.
+def import_from_path(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Imports modules from a directory first, for the duration of a `with` block.
+
+    Modules whose names also exist in the directory are hidden during the block and restored after
+    it, and modules that the block imported from the directory are forgotten. The code of a
+    checkpoint may thus use the same module names as this program.
+
+    Args:
+        path: The directory.
 
     Raises:
-        ValueError: it is no folder.
+        ValueError: The path is not a directory.
     """
     folder = pathlib.Path(path).resolve()
     if not folder.is_dir():
-        raise ValueError(f"{path} is no folder to import from")
+        raise ValueError(f"{path} is not a directory")
     own = {entry.stem if entry.is_file() else entry.name for entry in folder.iterdir()}
     hidden = {name: sys.modules[name] for name in list(sys.modules) if name.split(".")[0] in own}
     for name in hidden:
@@ -41,20 +47,20 @@ def import_from_path(path: Union[str, "os.PathLike[str]"]) -> Iterator[None]:
 
 
 def is_overridden(full_method: Callable[..., Any], parent_class: type) -> bool:
-    """Whether a bound method is of a class below this one, and not its own."""
+    """Returns whether a bound method overrides that of a parent class."""
     inherited = getattr(parent_class, full_method.__name__, None)
     return getattr(full_method, "__func__", full_method) is not inherited
 
 
-def force_create_symlink(src: Union[str, pathlib.Path], dst: Union[str, pathlib.Path]) -> None:
-    """dst leads to src from now on; a link or a file that was there is replaced."""
+def force_create_symlink(src: str | pathlib.Path, dst: str | pathlib.Path) -> None:
+    """Creates the link dst to src; replaces a link or a file that is there."""
     aside = f"{dst}.{os.getpid()}"
     os.symlink(src, aside)
     os.replace(aside, dst)
 
 
-def sizeof_fmt(val: Union[int, float]) -> str:
-    """Bytes in words: "1.5 MiB"."""
+def sizeof_fmt(val: int | float) -> str:
+    """Returns a number of bytes as text, for example "1.5 MiB"."""
     amount, unit = float(val), _UNITS[0]
     for unit in _UNITS:
         if abs(amount) < 1024 or unit == _UNITS[-1]:

@@ -1,5 +1,7 @@
-"""`det` under the name that existing scripts import: `determined.core` is `det.core`, the very same
-module, so that a class of it is the same class under both names."""
+"""`det` under the name that existing scripts import.
+
+`determined.core` is the same module as `det.core`, so a class is the same class under both names.
+"""
 
 import importlib
 import importlib.abc
@@ -7,10 +9,11 @@ import importlib.machinery
 import importlib.util
 import sys
 import types
-from typing import Any, Optional, Sequence
+from collections.abc import Sequence
+from typing import Any, Optional
 
 import det
-from det import *  # noqa: F401,F403
+from det import *  # noqa: F403
 from det import __version__  # noqa: F401
 
 _OURS, _THEIRS = "det", __name__
@@ -20,7 +23,7 @@ class _Alias(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
     """Finds `determined.x` as `det.x`; as a loader, also for `python3 -m determined.x`."""
 
     def __init__(self, spec: Optional[importlib.machinery.ModuleSpec] = None) -> None:
-        self._spec = spec  # Of the module of det.
+        self._spec = spec  # The module of det.
 
     def find_spec(
         self,
@@ -45,7 +48,7 @@ class _Alias(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
         return importlib.import_module(self._spec.name)
 
     def exec_module(self, module: types.ModuleType) -> None:
-        module.__spec__ = self._spec  # The import system has just set that of the other name.
+        module.__spec__ = self._spec  # The import system has set the spec of the alias.
 
     def get_code(self, fullname: str) -> Any:
         assert self._spec is not None and self._spec.loader is not None

@@ -15,7 +15,7 @@ from det.core._storage import FolderStorage
 from distributed_test import run_ranks
 
 
-class Told(Registry):
+class FakeRegistry(Registry):
     def __init__(self):
         self.saved_ones, self.damaged_ones, self.deleted_ones = [], [], []
         self.refusal = None
@@ -37,11 +37,15 @@ class CheckpointTest(unittest.TestCase):
         temporary = tempfile.TemporaryDirectory()
         self.addCleanup(temporary.cleanup)
         self.base = pathlib.Path(temporary.name, "checkpoints")
-        self.told = Told()
+        self.registry = FakeRegistry()
 
     def context(self, ranks=None, **options):
-        return CheckpointContext(ranks or DistributedContext.single(), FolderStorage(self.base, "o"),
-                                 self.told, **options)
+        return CheckpointContext(
+            ranks or DistributedContext.single(),
+            FolderStorage(self.base, "o"),
+            self.registry,
+            **options,
+        )
 
     def save(self, steps, text="state", context=None):
         with (context or self.context()).store_path({"steps_completed": steps}) as (path, uuid):
@@ -52,10 +56,10 @@ class CheckpointTest(unittest.TestCase):
     def damage(self, uuid):
         (self.base / uuid / "sub" / "state").write_text("other")
 
-    def test_what_is_saved_is_there_with_its_checksums(self):
+    def test_saves_files_with_checksums(self):
         uuid = self.save(3)
         names = {"sub/state", "metadata.json", "manifest.json"}
-        self.assertEqual([(uuid, {"steps_completed": 3}, names)], self.told.saved_ones)
+        self.assertEqual([(uuid, {"steps_completed": 3}, names)], self.registry.saved_ones)
         manifest = json.loads((self.base / uuid / "manifest.json").read_text())
         self.assertEqual("o", manifest["owner"])
         self.assertEqual(["sub/state", "metadata.json"], [f["path"] for f in manifest["files"]])
@@ -64,29 +68,29 @@ class CheckpointTest(unittest.TestCase):
         self.assertEqual({"steps_completed": 3}, self.context().get_metadata(uuid))
         self.assertEqual([uuid], os.listdir(self.base))
 
-    def test_of_a_block_that_fails_nothing_is_left(self):
+    def test_leaves_nothing_when_the_block_raises(self):
         with self.assertRaisesRegex(ZeroDivisionError, "division"):
             with self.context().store_path({"steps_completed": 1}) as (path, _):
                 (path / "half").write_text("")
                 1 // 0
         self.assertEqual([], os.listdir(self.base))
-        self.assertEqual([], self.told.saved_ones)
+        self.assertEqual([], self.registry.saved_ones)
 
-    def test_a_full_disk_leaves_nothing(self):
+    def test_leaves_nothing_when_the_disk_is_full(self):
         full = OSError(errno.ENOSPC, "no space left")
         with mock.patch("os.fsync", side_effect=full):
-            with self.assertRaisesRegex(CheckpointError, "no space left.*; check the space"):
+            with self.assertRaisesRegex(CheckpointError, "no space left.*; check the free space"):
                 self.save(1)
         self.assertEqual([], os.listdir(self.base))
-        self.assertEqual([], self.told.saved_ones)
+        self.assertEqual([], self.registry.saved_ones)
 
-    def test_metadata_must_say_the_steps(self):
-        with self.assertRaisesRegex(ValueError, "steps_completed is None"):
+    def test_refuses_metadata_without_steps_completed(self):
+        with self.assertRaisesRegex(ValueError, "steps_completed of the metadata is None"):
             with self.context().store_path({}):
                 pass
         self.assertFalse(self.base.exists() and os.listdir(self.base))
 
-    def test_upload_and_download_take_what_the_selector_does(self):
+    def test_upload_and_download_apply_the_selector(self):
         source, target = self.base.parent / "source", self.base.parent / "target"
         (source / "a").mkdir(parents=True)
         for name in ("a/yes", "no"):
@@ -97,7 +101,7 @@ class CheckpointTest(unittest.TestCase):
         self.assertTrue((target / "a" / "yes").exists())
         self.assertFalse((target / "no").exists())
 
-    def test_damage_is_noticed(self):
+    def test_detects_damaged_files(self):
         uuid = self.save(1)
         self.damage(uuid)
         with self.assertRaisesRegex(CheckpointError, f"{uuid}.*sub/state is damaged"):
@@ -106,33 +110,39 @@ class CheckpointTest(unittest.TestCase):
         (self.base / uuid / "sub" / "state").unlink()
         with self.assertRaisesRegex(CheckpointError, "missing"):
             self.context().download(uuid, self.base.parent / "target")
-        with self.assertRaisesRegex(CheckpointError, "no UUID"):
+        with self.assertRaisesRegex(CheckpointError, "not the UUID"):
             self.context().get_metadata("../x")
 
-    def test_the_newest_whole_one_takes_the_place_of_a_damaged_one(self):
+    def test_falls_back_to_the_newest_undamaged_checkpoint(self):
         first, second, third = (self.save(steps) for steps in (1, 2, 3))
         self.damage(third)
         self.damage(second)
         self.assertEqual(first, self.context(latest=third, latest_steps=3).newest_whole())
-        self.assertEqual([(third, first, 1), (second, first, 1)], self.told.damaged_ones)
+        self.assertEqual([(third, first, 1), (second, first, 1)], self.registry.damaged_ones)
         with self.assertRaisesRegex(CheckpointError, "damaged"):
             self.context(latest=third).newest_whole()  # Another trial's: nothing may replace it.
         self.assertIsNone(self.context().newest_whole())
 
-    def test_a_storage_that_is_away_costs_no_training(self):
+    def test_raises_when_the_storage_does_not_answer(self):
         self.save(1)
         context = self.context(latest=self.save(2), latest_steps=2)
         away = StorageUnreachable("it answered 503")
         with mock.patch.object(context._storage, "open", side_effect=away):
             with self.assertRaisesRegex(StorageUnreachable, "503"):
                 context.newest_whole()
-        self.assertEqual([], self.told.damaged_ones)
+        self.assertEqual([], self.registry.damaged_ones)
 
-    def test_what_cannot_be_read_is_damaged(self):
+    def test_treats_unreadable_files_as_damaged(self):
         first, second = (self.save(steps) for steps in (1, 2))
         whole = (self.base / second / "manifest.json").read_text()
-        for broken in ("{", "[]", '{"files": 1}', '{"files": [1]}', '{"files": [{"path": 1}]}',
-                       '{"files": [{"path": "sub/state"}]}'):
+        for broken in (
+            "{",
+            "[]",
+            '{"files": 1}',
+            '{"files": [1]}',
+            '{"files": [{"path": 1}]}',
+            '{"files": [{"path": "sub/state"}]}',
+        ):
             (self.base / second / "manifest.json").write_text(broken)
             with self.subTest(broken), self.assertRaisesRegex(CheckpointError, "manifest.json is"):
                 with self.context().restore_path(second):
@@ -160,7 +170,7 @@ class CheckpointTest(unittest.TestCase):
     def newest(self, latest):
         return self.context(latest=latest, latest_steps=2).newest_whole()
 
-    def test_each_rank_adds_its_files(self):
+    def test_adds_files_of_each_rank_when_sharded(self):
         def body(ranks):
             context = self.context(ranks)
             with context.store_path({"steps_completed": 1}, shard=True) as (path, uuid):
@@ -170,11 +180,13 @@ class CheckpointTest(unittest.TestCase):
 
         uuids = set(run_ranks(body, 3))
         self.assertEqual(1, len(uuids))
-        self.assertEqual({"rank0", "rank1", "rank2", "same", "metadata.json", "manifest.json"},
-                         set(os.listdir(self.base / uuids.pop())))
-        self.assertEqual(1, len(self.told.saved_ones))
+        self.assertEqual(
+            {"rank0", "rank1", "rank2", "same", "metadata.json", "manifest.json"},
+            set(os.listdir(self.base / uuids.pop())),
+        )
+        self.assertEqual(1, len(self.registry.saved_ones))
 
-    def test_files_that_conflict_fail_on_every_rank(self):
+    def test_fails_on_every_rank_when_files_conflict(self):
         def body(ranks):
             with self.assertRaisesRegex(CheckpointError, "'state' of rank 1"):
                 context = self.context(ranks)
@@ -184,7 +196,7 @@ class CheckpointTest(unittest.TestCase):
         run_ranks(body, 2)
         self.assertEqual([], os.listdir(self.base))
 
-    def test_a_rank_that_fails_fails_all(self):
+    def test_fails_on_every_rank_when_one_fails(self):
         def body(ranks):
             expected = ValueError if ranks.rank == 1 else CheckpointError
             with self.assertRaisesRegex(expected, "mine"):
@@ -194,9 +206,9 @@ class CheckpointTest(unittest.TestCase):
 
         run_ranks(body, 2)
         self.assertEqual([], os.listdir(self.base))
-        self.assertEqual([], self.told.saved_ones)
+        self.assertEqual([], self.registry.saved_ones)
 
-    def test_saving_goes_on_beside_the_training(self):
+    def test_saves_while_training_continues(self):
         go = threading.Event()
 
         def body(ranks):
@@ -217,15 +229,15 @@ class CheckpointTest(unittest.TestCase):
         self.assertEqual([False, False], before)
         self.assertTrue((self.base / uuid / "rank1").exists())
 
-    def test_a_save_that_failed_beside_the_training_is_told_at_the_next(self):
+    def test_next_save_raises_when_the_previous_one_failed(self):
         context = self.context()
         context.start_save({"steps_completed": 1}, lambda path: 1 // 0)
         with self.assertRaises(ZeroDivisionError):
             context.start_save({"steps_completed": 2}, lambda path: None)
         context.close()
-        self.assertEqual([], self.told.saved_ones)
+        self.assertEqual([], self.registry.saved_ones)
 
-    def test_without_shard_only_the_chief_saves(self):
+    def test_refuses_other_ranks_when_not_sharded(self):
         def body(ranks):
             if ranks.rank == 1:
                 with self.assertRaisesRegex(RuntimeError, "only rank 0 saves"):
@@ -234,7 +246,7 @@ class CheckpointTest(unittest.TestCase):
 
         run_ranks(body, 2)
 
-    def test_the_ranks_of_a_node_share_what_is_verified(self):
+    def test_ranks_of_a_node_share_the_verified_files(self):
         uuid = self.save(1)
         self.damage(uuid)
 
@@ -245,7 +257,7 @@ class CheckpointTest(unittest.TestCase):
 
         run_ranks(body, 2)
 
-    def test_whatever_fails_on_one_rank_of_a_node_the_others_hear(self):
+    def test_failure_on_one_rank_is_raised_on_the_others_of_its_node(self):
         uuid = self.save(1)
 
         def body(ranks):
@@ -259,21 +271,21 @@ class CheckpointTest(unittest.TestCase):
 
         run_ranks(body, 2)
 
-    def test_deleted_is_what_the_master_lets_go(self):
+    def test_deletes_files_when_the_master_agrees(self):
         uuid, context = self.save(1), self.context()
-        self.told.refusal = RuntimeError("held by experiment 4")
+        self.registry.refusal = RuntimeError("held by experiment 4")
         with self.assertRaisesRegex(RuntimeError, "held"):
             context.delete(uuid)
         with context.restore_path(uuid):
             pass
-        self.told.refusal = None
+        self.registry.refusal = None
         context.delete(uuid)
         self.assertEqual([], os.listdir(self.base))
-        self.assertEqual([uuid], self.told.deleted_ones)
+        self.assertEqual([uuid], self.registry.deleted_ones)
         with self.assertRaisesRegex(CheckpointError, "there is no checkpoint"):
             context.delete(uuid)
 
-    def test_nothing_is_taken_before_the_master_has_said_so(self):
+    def test_deletes_nothing_before_the_master_agrees(self):
         uuid, context = self.save(1), self.context()
         seen = []
 
@@ -281,21 +293,20 @@ class CheckpointTest(unittest.TestCase):
             seen.extend(os.listdir(self.base))
             raise KeyboardInterrupt
 
-        with mock.patch.object(self.told, "deleted", die):
+        with mock.patch.object(self.registry, "deleted", die):
             with self.assertRaises(KeyboardInterrupt):
                 context.delete(uuid)
         self.assertEqual([uuid], seen)
         with self.context().restore_path(uuid):  # What the next run cleans away is not it.
             pass
 
-    def test_what_an_earlier_run_left_half_written_goes(self):
+    def test_removes_incomplete_checkpoints_of_an_earlier_run(self):
         FolderStorage(self.base, "o").begin("12345678-1234-1234-1234-123456789abc", 0)
         FolderStorage(self.base, "other").begin("12345678-1234-1234-1234-123456789abc", 0)
         self.context()
-        self.assertEqual([".tmp-other-12345678-1234-1234-1234-123456789abc"],
-                         os.listdir(self.base))
+        self.assertEqual([".tmp-other-12345678-1234-1234-1234-123456789abc"], os.listdir(self.base))
 
-    def test_one_of_another_library_is_taken_as_it_is(self):
+    def test_opens_checkpoints_without_a_manifest(self):
         uuid = "12345678-1234-1234-1234-123456789abc"
         (self.base / uuid).mkdir(parents=True)
         with self.assertRaisesRegex(CheckpointError, "not complete"):

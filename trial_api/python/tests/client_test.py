@@ -12,7 +12,7 @@ from det.experimental._context_dir import ignored, read_context
 from det.experimental._session import canonical_url
 from fake_master import fake_master
 
-EMPTY = {name: "" for name in ("DET_MASTER", "DET_USER", "DET_USER_TOKEN")}
+EMPTY = dict.fromkeys(("DET_MASTER", "DET_USER", "DET_USER_TOKEN"), "")
 
 
 class ContextDirTest(unittest.TestCase):
@@ -28,30 +28,51 @@ class ContextDirTest(unittest.TestCase):
             file.write(text)
         return full
 
-    def test_what_is_sent(self):
-        for path in ("m/train.py", "m/sub/a.csv", "m/sub/b.csv", "m/__pycache__/x.pyc", "m/.git/y",
-                     "m/data/big", "m/keep.csv", "extra/lib.py"):
+    def test_reads_files_folders_and_links(self):
+        for path in (
+            "m/train.py",
+            "m/sub/a.csv",
+            "m/sub/b.csv",
+            "m/__pycache__/x.pyc",
+            "m/.git/y",
+            "m/data/big",
+            "m/keep.csv",
+            "extra/lib.py",
+        ):
             self.write(path)
         os.symlink("train.py", os.path.join(self.folder, "m/link"))
         self.write("m/.detignore", "# rules\n*.csv\n!keep.csv\n/data\n")
         sent = read_context(f"{self.folder}/m", [f"{self.folder}/extra"])
-        self.assertEqual({".detignore": 48, "train.py": 48, "sub": 53, "keep.csv": 48, "link": 50,
-                          "extra": 53, "extra/lib.py": 48},
-                         {file["path"]: file["type"] for file in sent})
+        self.assertEqual(
+            {
+                ".detignore": 48,
+                "train.py": 48,
+                "sub": 53,
+                "keep.csv": 48,
+                "link": 50,
+                "extra": 53,
+                "extra/lib.py": 48,
+            },
+            {file["path"]: file["type"] for file in sent},
+        )
         link = [file for file in sent if file["path"] == "link"][0]
         self.assertEqual(b"train.py", base64.b64decode(link["content"]))
 
-    def test_rules(self):
+    def test_applies_the_rules_of_detignore(self):
         for rule, path, expected in (
-                ("*.csv", "a/b.csv", True), ("/b.csv", "a/b.csv", False), ("a/", "a", False),
-                ("a/*.csv", "a/b.csv", True), ("**/b", "x/y/b", True)):
+            ("*.csv", "a/b.csv", True),
+            ("/b.csv", "a/b.csv", False),
+            ("a/", "a", False),
+            ("a/*.csv", "a/b.csv", True),
+            ("**/b", "x/y/b", True),
+        ):
             self.assertEqual(expected, ignored(path, False, [rule]), (rule, path))
 
-    def test_what_does_not_fit(self):
-        with self.assertRaisesRegex(ValueError, "nothing is no directory"):
+    def test_refuses_invalid_directories(self):
+        with self.assertRaisesRegex(ValueError, "nothing is not a directory"):
             read_context(f"{self.folder}/nothing")
         self.write("m/a")
-        with self.assertRaisesRegex(ValueError, "is in .*m already"):
+        with self.assertRaisesRegex(ValueError, "already exists in .*m"):
             read_context(f"{self.folder}/m", [self.write("a")])
 
 
@@ -71,28 +92,34 @@ class ClientTest(unittest.TestCase):
     def signed_in(self):
         return client.Determined(self.master.url, "ann", "secret")
 
-    def test_who_one_is(self):
-        with self.assertRaisesRegex(MasterError, "nobody is signed in"):
+    def test_login_uses_password_token_or_stored_token(self):
+        with self.assertRaisesRegex(MasterError, "not logged in at"):
             client.Determined(self.master.url)
         self.signed_in().get_models()
-        self.assertEqual([{"username": "ann", "password": "secret"}],
-                         self.master.bodies("/api/v1/auth/login"))
+        self.assertEqual(
+            [{"username": "ann", "password": "secret"}], self.master.bodies("/api/v1/auth/login")
+        )
         self.assertIn("Bearer t", self.master.tokens)
         with open(f"{self.folder}/auth.json", "w", encoding="utf-8") as file:
-            json.dump({"version": 2, "masters": {self.master.url: {
-                "active_user": "bob", "tokens": {"bob": "kept"}}}}, file)
+            json.dump(
+                {
+                    "version": 2,
+                    "masters": {self.master.url: {"active_user": "bob", "tokens": {"bob": "kept"}}},
+                },
+                file,
+            )
         client.Determined(self.master.url).get_models()
         self.assertIn("Bearer kept", self.master.tokens)
         with mock.patch.dict(os.environ, DET_USER_TOKEN="given"):
             client.Determined(self.master.url).get_models()
         self.assertIn("Bearer given", self.master.tokens)
 
-    def test_addresses_as_the_command_line_writes_them(self):
+    def test_urls_are_canonical_as_in_the_command_line(self):
         self.assertEqual("http://m:8080", canonical_url("m"))
         self.assertEqual("http://m:80", canonical_url("http://m/"))
         self.assertEqual("https://m:443", canonical_url("https://m"))
 
-    def test_lists_are_read_page_by_page(self):
+    def test_reads_lists_page_by_page(self):
         def page(_method, _body):
             seen = len(self.master.bodies("/api/v1/models"))
             return 200, {"models": [{"id": seen, "name": f"m{seen}"}], "pagination": {"total": 3}}
@@ -100,17 +127,29 @@ class ClientTest(unittest.TestCase):
         self.master.answers["/api/v1/models"] = page
         self.assertEqual(["m1", "m2", "m3"], [m.name for m in self.signed_in().get_models()])
 
-    def test_the_best_checkpoint(self):
+    def test_top_checkpoint_is_the_best(self):
         def checkpoint(uuid, metric, accuracy, state="STATE_COMPLETED"):
-            return {"uuid": uuid, "state": state, "training": {
-                "searcherMetric": metric, "validationMetrics": {"avgMetrics": {"acc": accuracy}}}}
+            return {
+                "uuid": uuid,
+                "state": state,
+                "training": {
+                    "searcherMetric": metric,
+                    "validationMetrics": {"avgMetrics": {"acc": accuracy}},
+                },
+            }
 
         self.master.answers["/api/v1/experiments/3"] = {
-            "experiment": {"id": 3}, "config": {"searcher": {"smaller_is_better": True}}}
-        self.master.answers["/api/v1/experiments/3/checkpoints"] = {"checkpoints": [
-            checkpoint("a", 0.3, 0.5), checkpoint("b", 0.2, 0.4),
-            checkpoint("c", 0.1, 0.9, "STATE_DELETED"),
-            {"uuid": "d", "state": "STATE_COMPLETED"}]}
+            "experiment": {"id": 3},
+            "config": {"searcher": {"smaller_is_better": True}},
+        }
+        self.master.answers["/api/v1/experiments/3/checkpoints"] = {
+            "checkpoints": [
+                checkpoint("a", 0.3, 0.5),
+                checkpoint("b", 0.2, 0.4),
+                checkpoint("c", 0.1, 0.9, "STATE_DELETED"),
+                {"uuid": "d", "state": "STATE_COMPLETED"},
+            ]
+        }
         experiment = self.signed_in().get_experiment(3)
         self.assertEqual("b", experiment.top_checkpoint().uuid)
         self.assertEqual("a", experiment.top_checkpoint("acc", smaller_is_better=False).uuid)
@@ -118,45 +157,64 @@ class ClientTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "no checkpoint has f1"):
             experiment.top_checkpoint("f1")
 
-    def test_a_download_is_compared_with_what_was_saved(self):
+    def test_download_detects_damaged_files(self):
         files = {"state": b"good"}
-        manifest = {"files": [{"path": "state", "size": 4,
-                               "sha256": hashlib.sha256(b"good").hexdigest()}]}
+        manifest = {
+            "files": [{"path": "state", "size": 4, "sha256": hashlib.sha256(b"good").hexdigest()}]
+        }
         files["manifest.json"] = json.dumps(manifest).encode()
-        self.master.answers["/api/v1/checkpoints/u"] = {"checkpoint": {
-            "uuid": "u", "state": "STATE_COMPLETED", "resources": {name: "1" for name in files}}}
+        self.master.answers["/api/v1/checkpoints/u"] = {
+            "checkpoint": {
+                "uuid": "u",
+                "state": "STATE_COMPLETED",
+                "resources": dict.fromkeys(files, "1"),
+            }
+        }
         for name in files:
-            self.master.answers[f"/api/v1/checkpoints/u/files/{name}"] = (
-                lambda *_, name=name: (200, json.dumps({"result": {
-                    "chunk": base64.b64encode(files[name]).decode()}}).encode()))
+            self.master.answers[f"/api/v1/checkpoints/u/files/{name}"] = lambda *_, name=name: (
+                200,
+                json.dumps({"result": {"chunk": base64.b64encode(files[name]).decode()}}).encode(),
+            )
         checkpoint = self.signed_in().get_checkpoint("u")
         path = checkpoint.download(f"{self.folder}/down")
         with open(f"{path}/state", "rb") as file:
             self.assertEqual(b"good", file.read())
         files["state"] = b"bad!"
-        with self.assertRaisesRegex(CheckpointError, "state is not what was saved"):
+        with self.assertRaisesRegex(CheckpointError, "state is damaged"):
             checkpoint.download(f"{self.folder}/again")
-        # Of what was removed there is nothing to compare; of a whole checkpoint nothing is missing.
+        # Removed files are not compared, but a complete checkpoint must have all files.
         for state, left in (("PARTIALLY_DELETED", True), ("COMPLETED", False)):
-            self.master.answers["/api/v1/checkpoints/u"] = {"checkpoint": {
-                "uuid": "u", "state": "STATE_" + state, "resources": {"manifest.json": "1"}}}
+            self.master.answers["/api/v1/checkpoints/u"] = {
+                "checkpoint": {
+                    "uuid": "u",
+                    "state": "STATE_" + state,
+                    "resources": {"manifest.json": "1"},
+                }
+            }
             rest = self.signed_in().get_checkpoint("u")
             if left:
-                self.assertEqual(["manifest.json"], os.listdir(rest.download(self.folder + "/rest")))
+                self.assertEqual(
+                    ["manifest.json"], os.listdir(rest.download(self.folder + "/rest"))
+                )
             else:
-                with self.assertRaisesRegex(CheckpointError, "state is not what was saved"):
+                with self.assertRaisesRegex(CheckpointError, "state is damaged"):
                     rest.download(self.folder + "/whole")
 
-    def test_a_file_that_would_lie_elsewhere_is_refused(self):
+    def test_download_refuses_files_outside_the_directory(self):
         self.master.answers["/api/v1/checkpoints/u/files/a"] = lambda *_: (200, b"{}")
         for name in ("../x", "/tmp/x", "a/../../x", ".."):
-            self.master.answers["/api/v1/checkpoints/u"] = {"checkpoint": {
-                "uuid": "u", "state": "STATE_COMPLETED", "resources": {"a": "1", name: "1"}}}
+            self.master.answers["/api/v1/checkpoints/u"] = {
+                "checkpoint": {
+                    "uuid": "u",
+                    "state": "STATE_COMPLETED",
+                    "resources": {"a": "1", name: "1"},
+                }
+            }
             with self.assertRaisesRegex(CheckpointError, "outside"):
                 self.signed_in().get_checkpoint("u").download(f"{self.folder}/down")
         self.assertFalse(os.path.exists(f"{self.folder}/down"))
 
-    def test_an_experiment_is_made_once_whatever_is_lost(self):
+    def test_creates_one_experiment_when_the_answer_is_lost(self):
         self.master.answers["/api/v1/experiments"] = {"experiment": {"id": 3}}
         self.master.answers["/api/v1/experiments/3"] = {"experiment": {"id": 3, "name": "n"}}
         determined = self.signed_in()
@@ -166,7 +224,7 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(first["requestId"], second["requestId"])
         self.assertEqual({"name": "n"}, json.loads(first["config"]))
 
-    def test_metadata_of_a_checkpoint_and_its_files(self):
+    def test_changes_metadata_and_files_of_a_checkpoint(self):
         path = "/api/v1/checkpoints/u"
         self.master.answers[path] = {"checkpoint": {"uuid": "u", "metadata": {"a": 1, "b": 2}}}
         self.master.answers[f"{path}/metadata"] = lambda _, body: (200, body)
@@ -177,47 +235,65 @@ class ClientTest(unittest.TestCase):
         self.assertEqual({"b": 3, "c": 4}, checkpoint.metadata)
         self.assertEqual(
             [{"a": 1, "b": 3, "c": 4}, {"b": 3, "c": 4}],
-            [body["checkpoint"]["metadata"] for body in self.master.bodies(f"{path}/metadata")])
+            [body["checkpoint"]["metadata"] for body in self.master.bodies(f"{path}/metadata")],
+        )
         self.assertEqual([{"group": "validation"}], checkpoint.get_metrics())
         checkpoint.remove_files(["*.pt"])
-        self.assertEqual([{"checkpointUuids": ["u"], "checkpointGlobs": ["*.pt"]}],
-                         self.master.bodies("/api/v1/checkpoints/rm"))
+        self.assertEqual(
+            [{"checkpointUuids": ["u"], "checkpointGlobs": ["*.pt"]}],
+            self.master.bodies("/api/v1/checkpoints/rm"),
+        )
         self.master.answers["/api/v1/checkpoints/rm"] = {"kept": [{"holder": "model m"}]}
-        with self.assertRaisesRegex(CheckpointError, "held by model m"):
+        with self.assertRaisesRegex(CheckpointError, "in use by model m"):
             checkpoint.remove_files(["**"])
 
-    def test_what_is_said_of_a_model(self):
-        self.master.answers["/api/v1/models/m"] = {"model": {"id": 5, "name": "m",
-                                                             "metadata": {"a": 1}}}
+    def test_changes_fields_of_a_model(self):
+        self.master.answers["/api/v1/models/m"] = {
+            "model": {"id": 5, "name": "m", "metadata": {"a": 1}}
+        }
         model = self.signed_in().get_model("m")
         model.set_name("n")
         model.set_labels(["x"])
         model.add_metadata({"b": 2})
         model.remove_metadata(["a"])
-        self.assertEqual([{"name": "n"}, {"labels": ["x"]}, {"metadata": {"a": 1, "b": 2}},
-                          {"metadata": {"b": 2}}], self.master.bodies("/api/v1/models/5"))
+        self.assertEqual(
+            [
+                {"name": "n"},
+                {"labels": ["x"]},
+                {"metadata": {"a": 1, "b": 2}},
+                {"metadata": {"b": 2}},
+            ],
+            self.master.bodies("/api/v1/models/5"),
+        )
         model.move_to_workspace(3)
-        self.assertEqual([{"destinationWorkspaceId": 3}],
-                         self.master.bodies("/api/v1/models/5/move"))
-        told = {"version": 2, "model": {"id": 5}, "checkpoint": {"uuid": "u"}}
-        self.master.answers["/api/v1/models/5/versions"] = {"modelVersion": told}
+        self.assertEqual(
+            [{"destinationWorkspaceId": 3}], self.master.bodies("/api/v1/models/5/move")
+        )
+        data = {"version": 2, "model": {"id": 5}, "checkpoint": {"uuid": "u"}}
+        self.master.answers["/api/v1/models/5/versions"] = {"modelVersion": data}
         version = model.register_version("u")
         self.assertEqual("ModelVersion(model_id=5, model_version=2)", repr(version))
 
-    def test_workspaces_and_their_projects(self):
+    def test_manages_workspaces_and_projects(self):
         answers, path = self.master.answers, "/api/v1/workspaces/5"
-        told = {"id": 5, "name": "vision", "defaultComputePool": "gpus"}
-        answers["/api/v1/workspaces"] = lambda method, _: (200, (
-            {"workspace": told} if method == "POST" else {"workspaces": [told]}))
-        answers[path] = lambda _, body: (200, {"workspace": {**told, **(body or {})}})
+        data = {"id": 5, "name": "vision", "defaultComputePool": "gpus"}
+        answers["/api/v1/workspaces"] = lambda method, _: (
+            200,
+            ({"workspace": data} if method == "POST" else {"workspaces": [data]}),
+        )
+        answers[path] = lambda _, body: (200, {"workspace": {**data, **(body or {})}})
         project = {"id": 8, "name": "cats", "workspaceId": 5}
-        answers[f"{path}/projects"] = lambda method, _: (200, (
-            {"project": project} if method == "POST" else {"projects": [project]}))
+        answers[f"{path}/projects"] = lambda method, _: (
+            200,
+            ({"project": project} if method == "POST" else {"projects": [project]}),
+        )
         determined = self.signed_in()
         self.assertEqual(5, determined.create_workspace("vision").id)
         workspace = determined.get_workspace("vision")
-        self.assertEqual(("vision", "gpus", None), (
-            workspace.name, workspace.default_compute_pool, workspace.default_aux_pool))
+        self.assertEqual(
+            ("vision", "gpus", None),
+            (workspace.name, workspace.default_compute_pool, workspace.default_aux_pool),
+        )
         workspace.set_default_pools(default_aux_pool="cpus")
         self.assertEqual({"defaultAuxPool": "cpus"}, self.master.bodies(path)[-1])
         self.assertEqual("cpus", workspace.default_aux_pool)
@@ -229,19 +305,24 @@ class ClientTest(unittest.TestCase):
         workspace.delete_project("cats")
         determined.delete_workspace("vision")
         called = [(method, called) for method, called, _ in self.master.calls]
-        for call in (("POST", f"{path}/archive"), ("DELETE", "/api/v1/projects/8"),
-                     ("DELETE", path)):
+        for call in (
+            ("POST", f"{path}/archive"),
+            ("DELETE", "/api/v1/projects/8"),
+            ("DELETE", path),
+        ):
             self.assertIn(call, called)
         answers["/api/v1/workspaces"] = {"workspaces": []}
-        with self.assertRaisesRegex(MasterError, "no workspace 'none'"):
+        with self.assertRaisesRegex(MasterError, "workspace 'none' does not exist"):
             determined.get_workspace("none")
 
-    def test_notes_of_a_project(self):
+    def test_returns_notes_of_a_project(self):
         path = "/api/v1/projects/8"
         notes = [{"name": "a", "contents": "1"}, {"name": "b", "contents": "2"}]
         self.master.answers[path] = {"project": {"id": 8, "notes": notes}}
         self.master.answers[f"{path}/notes"] = lambda method, body: (
-            200, body if method == "PUT" else {"notes": notes + [body]})
+            200,
+            body if method == "PUT" else {"notes": notes + [body]},
+        )
         project = self.signed_in().get_project(8)
         project.add_note("c", "3")
         self.assertEqual(["a", "b", "c"], [note["name"] for note in project.notes])
@@ -252,13 +333,14 @@ class ClientTest(unittest.TestCase):
         project.clear_notes()
         self.assertEqual([], project.notes)
 
-    def test_pools_and_whom_they_are_for(self):
+    def test_binds_pools_to_workspaces(self):
         path = "/api/v1/resource-pools/a%20b/workspace-bindings"
         self.master.answers["/api/v1/resource-pools"] = {"resourcePools": [{"name": "a b"}]}
         self.master.answers[path] = {"workspaceIds": [5]}
         self.master.answers["/api/v1/workspaces/5"] = {"workspace": {"id": 5, "name": "w"}}
         self.master.answers["/api/v1/workspaces/5/available-resource-pools"] = {
-            "resourcePools": ["a b"]}
+            "resourcePools": ["a b"]
+        }
         [pool] = self.signed_in().list_resource_pools()
         [workspace] = pool.list_workspaces()
         self.assertEqual(("w", "a b"), (workspace.name, workspace.list_pools()[0].name))
@@ -266,33 +348,45 @@ class ClientTest(unittest.TestCase):
             change(["w"])
         self.assertEqual(
             [(method, {"workspaceNames": ["w"]}) for method in ("POST", "DELETE", "PUT")],
-            [(method, body) for method, called, body in self.master.calls
-             if called == path and body])
+            [
+                (method, body)
+                for method, called, body in self.master.calls
+                if called == path and body
+            ],
+        )
 
-    def test_users(self):
-        path, told = "/api/v1/users/4", {"id": 4, "username": "bob", "active": True}
+    def test_manages_users(self):
+        path, data = "/api/v1/users/4", {"id": 4, "username": "bob", "active": True}
         answers = self.master.answers
-        answers["/api/v1/users"] = lambda method, body: (200, (
-            {"user": {"id": 4, **body["user"]}} if method == "POST" else {"users": [told]}))
-        answers[path] = lambda _, body: (200, {"user": {**told, **(body or {})}})
-        answers["/api/v1/users/bob/by-username"] = answers["/api/v1/me"] = {"user": told}
+        answers["/api/v1/users"] = lambda method, body: (
+            200,
+            ({"user": {"id": 4, **body["user"]}} if method == "POST" else {"users": [data]}),
+        )
+        answers[path] = lambda _, body: (200, {"user": {**data, **(body or {})}})
+        answers["/api/v1/users/bob/by-username"] = answers["/api/v1/me"] = {"user": data}
         determined = self.signed_in()
         self.assertTrue(determined.create_user("bob", admin=True, password="p").admin)
         self.assertEqual("p", self.master.bodies("/api/v1/users")[-1]["password"])
-        self.assertEqual(["bob"] * 3, [
-            determined.get_user_by_name("bob").username, determined.list_users()[0].username,
-            determined.get_session_username()])
+        self.assertEqual(
+            ["bob"] * 3,
+            [
+                determined.get_user_by_name("bob").username,
+                determined.list_users()[0].username,
+                determined.get_session_username(),
+            ],
+        )
         user = determined.get_user_by_id(4)
         user.deactivate()
         self.assertFalse(user.active)
         user.change_display_name("Bob")
         user.link_with_agent(agent_uid=7)
         self.assertEqual((7, None), (user.agent_uid, user.agent_gid))
-        self.assertEqual([{"active": False}, {"displayName": "Bob"},
-                          {"agentUserGroup": {"agentUid": 7}}],
-                         [body for body in self.master.bodies(path) if body])
+        self.assertEqual(
+            [{"active": False}, {"displayName": "Bob"}, {"agentUserGroup": {"agentUid": 7}}],
+            [body for body in self.master.bodies(path) if body],
+        )
 
-    def test_lists_are_asked_for_in_an_order(self):
+    def test_passes_sort_keys_to_the_master(self):
         paths = []
         handle = self.master.server.RequestHandlerClass.handle_any
 
@@ -303,44 +397,57 @@ class ClientTest(unittest.TestCase):
         for method in ("do_GET", "do_POST"):
             setattr(self.master.server.RequestHandlerClass, method, note)
         self.master.answers["/api/v1/experiments/3"] = {"experiment": {"id": 3}}
-        self.master.answers["/api/v1/experiments/3/checkpoints"] = {"checkpoints": [
-            {"uuid": name, "state": "STATE_COMPLETED"} for name in "ab"]}
+        self.master.answers["/api/v1/experiments/3/checkpoints"] = {
+            "checkpoints": [{"uuid": name, "state": "STATE_COMPLETED"} for name in "ab"]
+        }
         determined = self.signed_in()
         experiment = determined.get_experiment(3)
-        self.assertEqual(["a"], [c.uuid for c in experiment.list_checkpoints(
-            client.CheckpointSortBy.SEARCHER_METRIC, client.OrderBy.DESC, max_results=1)])
+        self.assertEqual(
+            ["a"],
+            [
+                c.uuid
+                for c in experiment.list_checkpoints(
+                    client.CheckpointSortBy.SEARCHER_METRIC, client.OrderBy.DESC, max_results=1
+                )
+            ],
+        )
         experiment.list_checkpoints("f1")
         experiment.list_trials(client.TrialSortBy.ID)
         list(determined.list_experiments(states=[client.ExperimentState.PAUSED]))
         asked = " ".join(paths)
-        for words in ("sortByAttr=SORT_BY_SEARCHER_METRIC&orderBy=ORDER_BY_DESC", "sortByMetric=f1",
-                      "trials?offset=0&limit=500&sortBy=SORT_BY_ID", "states=STATE_PAUSED"):
+        for words in (
+            "sortByAttr=SORT_BY_SEARCHER_METRIC&orderBy=ORDER_BY_DESC",
+            "sortByMetric=f1",
+            "trials?offset=0&limit=500&sortBy=SORT_BY_ID",
+            "states=STATE_PAUSED",
+        ):
             self.assertIn(words, asked)
 
-    def test_labels_are_several_in_an_order(self):
+    def test_labels_keep_their_order(self):
         path = "/api/v1/experiments/3"
         self.master.answers[path] = {"experiment": {"id": 3}}
         experiment = self.signed_in().get_experiment(3)
         experiment.set_labels({"b", "a"})
         experiment.set_labels(["b", "a"])
-        self.assertEqual([["a", "b"], ["b", "a"]],
-                         [body["labels"] for body in self.master.bodies(path) if body])
-        with self.assertRaisesRegex(TypeError, "labels is 'ab': give a list or a set"):
+        self.assertEqual(
+            [["a", "b"], ["b", "a"]], [body["labels"] for body in self.master.bodies(path) if body]
+        )
+        with self.assertRaisesRegex(TypeError, "labels is 'ab'; expected a list or a set"):
             experiment.set_labels("ab")
-        with self.assertRaisesRegex(TypeError, "sort_by is 5: give a CheckpointSortBy"):
+        with self.assertRaisesRegex(TypeError, "sort_by is 5; expected a CheckpointSortBy"):
             experiment.list_checkpoints(sort_by=5)
 
-    def test_the_summary_of_a_trial_s_metrics(self):
+    def test_returns_summary_metrics_of_a_trial(self):
         self.master.answers["/api/v1/trials/7"] = {"trial": {"id": 7, "experimentId": 3}}
-        told = {"validation_metrics": {"loss": {"count": 2, "last": 0.5}}}
-        self.master.answers["/api/v1/runs"] = {"runs": [{"id": 7, "summaryMetrics": told}]}
+        data = {"validation_metrics": {"loss": {"count": 2, "last": 0.5}}}
+        self.master.answers["/api/v1/runs"] = {"runs": [{"id": 7, "summaryMetrics": data}]}
         trial = self.signed_in().get_trial(7)
-        self.assertEqual(told, trial.summary_metrics)
+        self.assertEqual(data, trial.summary_metrics)
         [body] = self.master.bodies("/api/v1/runs")
         [own] = json.loads(body["filter"])["filterGroup"]["children"]
         self.assertEqual(("id", "=", 7), (own["columnName"], own["operator"], own["value"]))
 
-    def test_labels_and_code_of_an_experiment(self):
+    def test_changes_labels_and_downloads_code_of_an_experiment(self):
         path = "/api/v1/experiments/3"
         self.master.answers[path] = {"experiment": {"id": 3, "labels": ["a"]}}
         self.master.answers[f"{path}/model_def"] = {"b64Tgz": base64.b64encode(b"tgz").decode()}
@@ -348,10 +455,13 @@ class ClientTest(unittest.TestCase):
         experiment.add_label("b")
         experiment.add_label("a")
         experiment.remove_label("a")
-        self.assertEqual([["a", "b"], []],
-                         [body["labels"] for body in self.master.bodies(path) if body])
+        self.assertEqual(
+            [["a", "b"], []], [body["labels"] for body in self.master.bodies(path) if body]
+        )
         with open(experiment.download_code(self.folder), "rb") as file:
             self.assertEqual(b"tgz", file.read())
         experiment.delete_tensorboard_files()
-        self.assertIn(("DELETE", f"{path}/tensorboard-files"),
-                      [(method, called) for method, called, _ in self.master.calls])
+        self.assertIn(
+            ("DELETE", f"{path}/tensorboard-files"),
+            [(method, called) for method, called, _ in self.master.calls],
+        )

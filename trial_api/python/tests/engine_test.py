@@ -1,5 +1,9 @@
-"""Launchers whose engine starts the ranks, on two nodes that are addresses of this machine. The engine
-is a stand-in: it starts what it is told where it is told, by the shell that it is told."""
+"""Launchers whose engine starts the ranks, on two nodes that are addresses of this machine.
+
+The engine is a fake: it starts the command of its arguments through the remote shell that its
+environment names.
+"""
+
 import contextlib
 import json
 import os
@@ -16,8 +20,8 @@ from det.launch import _shell
 from fake_master import SERVICE, fake_master, task_environment
 
 ADDRESSES = ["127.0.0.1", "127.0.0.2"]
-# As mpirun and horovodrun do: ranks on the first node are processes, those on others go by the shell.
-ENGINE = '''
+# mpirun and horovodrun do the same: ranks on the first node are processes, those on others go by the shell.
+ENGINE = """
     import os, shlex, subprocess, sys
     words = sys.argv[1:]
     hosts = words.index(HOSTS)
@@ -26,12 +30,12 @@ ENGINE = '''
     ranks, rank = [], 0
     for number, (address, count) in enumerate(nodes):
         for local in range(int(count)):
-            told = dict(zip(VARIABLES, map(str, (rank, 3, local, count))))
+            variables = dict(zip(VARIABLES, map(str, (rank, 3, local, count))))
             rank += 1
             if number == 0:
-                ranks.append(subprocess.Popen(words[hosts + 2:], env={**os.environ, **told}))
+                ranks.append(subprocess.Popen(words[hosts + 2:], env={**os.environ, **variables}))
                 continue
-            sent = {**told, **SENT(os.environ)}
+            sent = {**variables, **SENT(os.environ)}
             words_there = ["env", *(f"{name}={value}" for name, value in sent.items())]
             line = shlex.join(words_there + words[hosts + 2:])
             ranks.append(subprocess.Popen([*SHELL(os.environ), address, line]))
@@ -47,16 +51,23 @@ ENGINE = '''
     if code:
         print("-" * 30, file=sys.stderr, flush=True)
     sys.exit(code)
-    '''
+    """
 KINDS = {
-    "mpi": ("mpirun", '"--host"', ["OMPI_COMM_WORLD_" + name for name in (
-        "RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE")],
-        'lambda env: [env["OMPI_MCA_plm_rsh_agent"]]', "lambda env: {}"),
-    # It sends the variables of its own node along.
-    "horovod": ("horovodrun", '"-H"', ["HOROVOD_" + name for name in (
-        "RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE")],
+    "mpi": (
+        "mpirun",
+        '"--host"',
+        ["OMPI_COMM_WORLD_" + name for name in ("RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE")],
+        'lambda env: [env["OMPI_MCA_plm_rsh_agent"]]',
+        "lambda env: {}",
+    ),
+    # It sends the variables of its own node.
+    "horovod": (
+        "horovodrun",
+        '"-H"',
+        ["HOROVOD_" + name for name in ("RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE")],
         'lambda env: ["ssh", "-o", "StrictHostKeyChecking=no", "-p", "22"]',
-        'lambda env: {"DET_AGENT_ID": env["DET_AGENT_ID"]}'),
+        'lambda env: {"DET_AGENT_ID": env["DET_AGENT_ID"]}',
+    ),
 }
 
 
@@ -70,7 +81,8 @@ class EngineTest(unittest.TestCase):
         self.addCleanup(context.__exit__, None, None, None)
         for node in range(2):
             self.master.answers[f"/api/v1/allocations/3.7.1/resources/node-{node}/rendezvous"] = {
-                "rendezvousInfo": {"addresses": ADDRESSES, "rank": node, "slots": [2, 1]}}
+                "rendezvousInfo": {"addresses": ADDRESSES, "rank": node, "slots": [2, 1]}
+            }
         self.ports = free_ports(3)
 
     def write(self, name, text, mode=0o600):
@@ -80,20 +92,35 @@ class EngineTest(unittest.TestCase):
         return str(path)
 
     def start(self, kind, node, script):
-        """The launcher of a node, as its agent starts it."""
+        """Starts the launcher of a node in the way an agent does."""
         program, hosts, variables, shell, sent = KINDS[kind]
-        stub = (f"#!{sys.executable} -B\nHOSTS, VARIABLES = {hosts}, {variables}\n"
-                f"SHELL, SENT = {shell}, {sent}\n")
+        stub = (
+            f"#!{sys.executable} -B\nHOSTS, VARIABLES = {hosts}, {variables}\n"
+            f"SHELL, SENT = {shell}, {sent}\n"
+        )
         self.write(program, stub + textwrap.dedent(ENGINE), 0o700)
-        env = {**os.environ, **task_environment(
-            self.master, self.folder, DET_AGENT_ID=f"node-{node}", DET_RESOURCES_ID=f"node-{node}",
-            DET_SLOT_IDS=json.dumps(list(range(2 - node))), C10D_PORT=str(self.ports[0]),
-            INTER_TRAIN_PROCESS_COMM_PORT_1=str(self.ports[1]), DTRAIN_SSH_PORT=str(self.ports[2]),
-            DET_EXPERIMENT_CONFIG=json.dumps({"resources": {"slots_per_trial": 3}}))}
+        env = {
+            **os.environ,
+            **task_environment(
+                self.master,
+                self.folder,
+                DET_AGENT_ID=f"node-{node}",
+                DET_RESOURCES_ID=f"node-{node}",
+                DET_SLOT_IDS=json.dumps(list(range(2 - node))),
+                C10D_PORT=str(self.ports[0]),
+                INTER_TRAIN_PROCESS_COMM_PORT_1=str(self.ports[1]),
+                DTRAIN_SSH_PORT=str(self.ports[2]),
+                DET_EXPERIMENT_CONFIG=json.dumps({"resources": {"slots_per_trial": 3}}),
+            ),
+        }
         env["PATH"] = f"{self.folder}:{env['PATH']}"
         launcher = subprocess.Popen(
-            [sys.executable, "-B", "-m", f"det.launch.{kind}", "--", script], env=env,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+            [sys.executable, "-B", "-m", f"det.launch.{kind}", "--", script],
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        )
         self.addCleanup(self.end, launcher)
         return launcher
 
@@ -110,59 +137,76 @@ class EngineTest(unittest.TestCase):
             launcher.communicate()
 
     def run_on_both(self, kind, script):
-        """(exit code, output, errors) of both launchers."""
+        """Returns (exit code, output, errors) of both launchers."""
         launchers = [self.start(kind, node, script) for node in range(2)]
-        said = [launcher.communicate(timeout=60) for launcher in launchers]
-        return [(launcher.returncode, *words) for launcher, words in zip(launchers, said)]
+        printed = [launcher.communicate(timeout=60) for launcher in launchers]
+        return [(launcher.returncode, *words) for launcher, words in zip(launchers, printed)]
 
-    def test_ranks_on_two_nodes_find_their_places_and_meet(self):
-        script = self.write("train.py", """
+    def test_ranks_on_two_nodes_connect(self):
+        script = self.write(
+            "train.py",
+            """
             import os
             import det
             names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK",
                      "GROUP_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "DET_AGENT_ID")
             ranks = det.core.DistributedContext.from_torch_distributed()
-            told = ranks.gather([os.environ[name] for name in names])
-            for place in told or ():
+            variables = ranks.gather([os.environ[name] for name in names])
+            for place in variables or ():
                 print(" ".join(place), flush=True)
-            """)
+            """,
+        )
         for kind in KINDS:
             (code, out, errors), other = self.run_on_both(kind, script)
             self.assertEqual((0, 0), (code, other[0]), errors + other[2])
             port = self.ports[0]
             self.assertEqual(
-                [f"[rank=0] 0 3 0 2 0 2 127.0.0.1 {port} node-0",
-                 f"[rank=0] 1 3 1 2 0 2 127.0.0.1 {port} node-0",
-                 f"[rank=0] 2 3 0 1 1 2 127.0.0.1 {port} node-1"],
-                [line for line in out.splitlines() if line != "engine ends"])
+                [
+                    f"[rank=0] 0 3 0 2 0 2 127.0.0.1 {port} node-0",
+                    f"[rank=0] 1 3 1 2 0 2 127.0.0.1 {port} node-0",
+                    f"[rank=0] 2 3 0 1 1 2 127.0.0.1 {port} node-1",
+                ],
+                [line for line in out.splitlines() if line != "engine ends"],
+            )
 
-    def test_a_dead_rank_ends_all_with_its_own_error(self):
+    def test_failed_rank_ends_all_and_is_reported(self):
         for dead in range(3):
-            script = self.write("train.py", f"""
+            script = self.write(
+                "train.py",
+                f"""
                 import os, signal, sys
                 if os.environ["RANK"] == "{dead}":
                     sys.exit("no wine")
                 signal.pause()
-                """)
+                """,
+            )
             (code, _, errors), other = self.run_on_both("mpi", script)
             self.assertEqual((1, 0), (code, other[0]), errors + other[2])
             lines = errors.splitlines()
             self.assertEqual(f"[rank={dead}] no wine", lines[0])
             self.assertEqual(f"ERROR: rank {dead} failed: exit code 1: no wine", lines[-1])
-            [told] = self.master.bodies(SERVICE + "ReportEarlyExit")[-1:]
-            self.assertEqual(f"rank {dead} failed: exit code 1: no wine", told["message"])
+            [variables] = self.master.bodies(SERVICE + "ReportEarlyExit")[-1:]
+            self.assertEqual(f"rank {dead} failed: exit code 1: no wine", variables["message"])
 
-    def test_a_node_that_goes_ends_the_others(self):
+    def test_lost_node_ends_the_others(self):
         pids = os.path.join(self.folder, "pids")
-        script = self.write("train.py", f"""
+        script = self.write(
+            "train.py",
+            f"""
             import os, signal
             with open({pids!r}, "a") as file:
                 file.write(str(os.getpid()) + "\\n")
             print("ready", os.environ["RANK"], flush=True)
             signal.pause()
-            """)
-        self.addCleanup(self.kill, pids)  # What a node's agent does, when its launcher is gone.
-        for goes, words in ((0, "the first node's launcher has gone"), (1, "node 127.0.0.2 has gone")):
+            """,
+        )
+        self.addCleanup(
+            self.kill, pids
+        )  # The agent of a node does that when its launcher has exited.
+        for goes, words in (
+            (0, "the first node's launcher has gone"),
+            (1, "node 127.0.0.2 has gone"),
+        ):
             launchers = [self.start("mpi", node, script) for node in range(2)]
             for _ in range(3):
                 self.assertIn("ready", launchers[0].stdout.readline())
@@ -172,19 +216,34 @@ class EngineTest(unittest.TestCase):
             self.assertIn(f"ERROR: {words}", errors)
             self.end(launchers[goes])
 
-    def test_on_one_slot_horovod_is_not_needed(self):
-        told = subprocess.run(
-            [sys.executable, "-B", "-m", "det.launch.horovod", "--autohorovod", "--", "printenv", "RANK"],
-            encoding="utf-8", timeout=60, stdout=subprocess.PIPE, check=True)
-        self.assertEqual("[rank=0] 0\n", told.stdout)
+    def test_autohorovod_needs_no_horovod_when_there_is_one_slot(self):
+        variables = subprocess.run(
+            [
+                sys.executable,
+                "-B",
+                "-m",
+                "det.launch.horovod",
+                "--autohorovod",
+                "--",
+                "printenv",
+                "RANK",
+            ],
+            encoding="utf-8",
+            timeout=60,
+            stdout=subprocess.PIPE,
+            check=True,
+        )
+        self.assertEqual("[rank=0] 0\n", variables.stdout)
 
 
 class ShellTest(unittest.TestCase):
-    def test_what_ssh_is_told(self):
+    def test_parses_arguments_of_ssh(self):
         for words, host, command in (
-                (["h", "true"], "h", "true"), (["-x", "me@h", "a", "b"], "h", "a b"),
-                (["-o", "A=b", "-p", "22", "-T", "h", "cd x; y"], "h", "cd x; y"),
-                (["-p22", "h", "y"], "h", "y")):
+            (["h", "true"], "h", "true"),
+            (["-x", "me@h", "a", "b"], "h", "a b"),
+            (["-o", "A=b", "-p", "22", "-T", "h", "cd x; y"], "h", "cd x; y"),
+            (["-p22", "h", "y"], "h", "y"),
+        ):
             self.assertEqual((host, command), _shell._parse(words))
         with self.assertRaises(SystemExit):
             _shell._parse(["h"])

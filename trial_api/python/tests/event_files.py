@@ -1,4 +1,5 @@
 """Reads TensorBoard's event files, with every checksum compared."""
+
 import struct
 
 from det.tensorboard import masked_crc
@@ -10,15 +11,16 @@ def records(path):
     while data:
         (size,), (crc,) = struct.unpack("<Q", data[:8]), struct.unpack("<I", data[8:12])
         assert crc == masked_crc(data[:8])
-        body, (crc,) = data[12:12 + size], struct.unpack("<I", data[12 + size:16 + size])
+        body, (crc,) = data[12 : 12 + size], struct.unpack("<I", data[12 + size : 16 + size])
         assert crc == masked_crc(body)
         found.append(body)
-        data = data[16 + size:]
+        data = data[16 + size :]
     return found
 
 
 def fields(data):
     """(number, value) of each field of a protobuf message; a message within stays bytes."""
+
     def varint():
         nonlocal data
         value = shift = 0

@@ -1,4 +1,5 @@
 """examples/bring_your_own_script."""
+
 import importlib.util
 import json
 import os
@@ -28,29 +29,37 @@ class ExampleTest(unittest.TestCase):
         self.addCleanup(context.__exit__, None, None, None)
 
     def train(self, **info):
-        """What was reported, as paths and bodies."""
+        """Returns the reports as (path, body)."""
         os.makedirs(f"{self.folder}/info", exist_ok=True)
         latest = info.pop("latest", None)
-        told = {"trial_id": 7, "experiment_id": 3, "trial_run_id": 1, "trial_seed": 5,
-                "hparams": {"learning_rate": 0.2, "batches": 50},
-                "checkpoint_dir": f"{self.folder}/checkpoints", "config": {}, **info}
+        data = {
+            "trial_id": 7,
+            "experiment_id": 3,
+            "trial_run_id": 1,
+            "trial_seed": 5,
+            "hparams": {"learning_rate": 0.2, "batches": 50},
+            "checkpoint_dir": f"{self.folder}/checkpoints",
+            "config": {},
+            **info,
+        }
         with open(f"{self.folder}/info/trial.json", "w", encoding="utf-8") as file:
-            json.dump(told, file)
+            json.dump(data, file)
         before = len(self.master.calls)
         with as_task(self.master, self.folder, DET_LATEST_CHECKPOINT=latest):
             with det.core.init() as context:
                 load().main(context)
         return [(path.rpartition("/")[2], body) for _, path, body in self.master.calls[before:]]
 
-    def test_the_last_checkpoint_comes_after_what_would_not_be_repeated(self):
-        told = [path for path, _ in self.train() if path in ("ReportMetrics", "ReportCheckpoint")]
-        self.assertEqual("ReportCheckpoint", told[-1])
+    def test_last_checkpoint_follows_the_last_report(self):
+        data = [path for path, _ in self.train() if path in ("ReportMetrics", "ReportCheckpoint")]
+        self.assertEqual("ReportCheckpoint", data[-1])
         reports = self.master.reports()
-        self.assertEqual([10, 20, 30, 40, 50],
-                         [s for _, group, s in reports if group == "training"])
+        self.assertEqual(
+            [10, 20, 30, 40, 50], [s for _, group, s in reports if group == "training"]
+        )
         self.assertEqual([50], [s for _, group, s in reports if group == "validation"])
 
-    def test_a_restart_goes_on_and_a_warm_start_counts_from_0(self):
+    def test_restart_resumes_and_warm_start_starts_from_0(self):
         self.train()
         checkpoints = self.master.bodies(SERVICE + "ReportCheckpoint")
         first = next(c["uuid"] for c in checkpoints if c["stepsCompleted"] == 25)

@@ -1,4 +1,5 @@
 """Scripts of the shape that exist, under the names that they import: on the cluster and off it."""
+
 import contextlib
 import io
 import logging
@@ -64,7 +65,7 @@ class Case(unittest.TestCase):
         self.folder = temporary.name
 
     def master(self, **changes):
-        """As a task of it."""
+        """Runs as a task of the master."""
         stack = contextlib.ExitStack()
         self.addCleanup(stack.close)
         fake = stack.enter_context(fake_master())
@@ -73,48 +74,57 @@ class Case(unittest.TestCase):
 
     def run_python(self, *arguments):
         return subprocess.run(
-            [sys.executable, "-B", *arguments], encoding="utf-8", timeout=60, cwd=self.folder,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            [sys.executable, "-B", *arguments],
+            encoding="utf-8",
+            timeout=60,
+            cwd=self.folder,
+            capture_output=True,
+        )
 
     def run_script(self, slots):
         path = pathlib.Path(self.folder, "train.py")
         path.write_text(textwrap.dedent(SCRIPT))
-        told = self.run_python("-m", "determined.launch.torch_distributed", "--slots", str(slots),
-                               str(path))
-        self.assertEqual(0, told.returncode, told.stderr)
-        return told
+        result = self.run_python(
+            "-m", "determined.launch.torch_distributed", "--slots", str(slots), str(path)
+        )
+        self.assertEqual(0, result.returncode, result.stderr)
+        return result
 
 
 class ScriptTest(Case):
-    def test_off_the_cluster_it_trains_one_unit(self):
-        told = self.run_script(2)
-        self.assertIn("[rank=0] training steps=1 ", told.stdout)
-        self.assertNotIn("steps=2", told.stdout)
-        self.assertIn("[rank=1] INFO: root: done", told.stderr)
+    def test_trains_one_unit_off_the_cluster(self):
+        result = self.run_script(2)
+        self.assertIn("[rank=0] training steps=1 ", result.stdout)
+        self.assertNotIn("steps=2", result.stdout)
+        self.assertIn("[rank=1] INFO: root: done", result.stderr)
 
-    def test_on_the_cluster_it_trains_as_configured_and_goes_on(self):
+    def test_trains_as_configured_and_resumes_on_the_cluster(self):
         master = self.master()
         self.run_script(1)
-        self.assertEqual([(1, "training", step) for step in range(1, 11)] + [(1, "validation", 10)],
-                         master.reports())
+        self.assertEqual(
+            [(1, "training", step) for step in range(1, 11)] + [(1, "validation", 10)],
+            master.reports(),
+        )
         progress = master.bodies(SERVICE + "ReportProgress")[-1]["progress"]
         self.assertEqual(1.0, progress)
         [saved] = master.bodies(SERVICE + "ReportCheckpoint")
         self.assertEqual(10, saved["stepsCompleted"])
 
-    def test_one_that_the_master_refuses_says_so(self):
+    def test_error_names_what_the_master_refused(self):
         master = self.master()
         master.answers[SERVICE + "ReportMetrics"] = lambda *_: (
-            400, {"error": {"code": 3, "error": "no such trial"}})
+            400,
+            {"error": {"code": 3, "error": "no such trial"}},
+        )
         path = pathlib.Path(self.folder, "train.py")
         path.write_text(textwrap.dedent(SCRIPT))
-        told = self.run_python("-m", "determined.launch.torch_distributed", str(path))
-        self.assertEqual(1, told.returncode)
-        self.assertIn("ERROR: root: the master refused: ", told.stderr)
+        result = self.run_python("-m", "determined.launch.torch_distributed", str(path))
+        self.assertEqual(1, result.returncode)
+        self.assertIn("ERROR: root: the master refused: ", result.stderr)
 
 
 class NamesTest(unittest.TestCase):
-    def test_both_names_are_the_same(self):
+    def test_both_names_are_the_same_module(self):
         import det as ours
         import determined.errors
         import determined.experimental.client
@@ -127,28 +137,38 @@ class NamesTest(unittest.TestCase):
         self.assertIs(client.Determined, Determined)
         self.assertIs(ours.core.SearcherMode, det.core.SearcherMode)
 
-    def test_lines_have_their_level_in_front(self):
-        told = io.StringIO()
-        handler = logging.StreamHandler(told)
+    def test_log_format_starts_with_the_level(self):
+        result = io.StringIO()
+        handler = logging.StreamHandler(result)
         handler.setFormatter(logging.Formatter(det.LOG_FORMAT))
-        handler.handle(logging.makeLogRecord(
-            {"name": "mine", "msg": "careful", "levelname": "WARNING"}))
-        self.assertEqual("WARNING: mine: careful\n", told.getvalue())
+        handler.handle(
+            logging.makeLogRecord({"name": "mine", "msg": "careful", "levelname": "WARNING"})
+        )
+        self.assertEqual("WARNING: mine: careful\n", result.getvalue())
 
-    def test_nothing_of_the_sdk_is_loaded_with_the_package(self):
-        told = subprocess.run(
-            [sys.executable, "-B", "-c", "import sys, determined; "
-             "print([name for name in sys.modules if 'experimental' in name])"],
-            encoding="utf-8", timeout=60, stdout=subprocess.PIPE, check=True)
-        self.assertEqual("[]\n", told.stdout)
+    def test_import_does_not_load_the_sdk(self):
+        result = subprocess.run(
+            [
+                sys.executable,
+                "-B",
+                "-c",
+                "import sys, determined; "
+                "print([name for name in sys.modules if 'experimental' in name])",
+            ],
+            encoding="utf-8",
+            timeout=60,
+            stdout=subprocess.PIPE,
+            check=True,
+        )
+        self.assertEqual("[]\n", result.stdout)
 
 
 class Progress(TrainContext):
     def __init__(self):
-        self.told = []
+        self.result = []
 
     def report_progress(self, progress):
-        self.told.append(progress)
+        self.result.append(progress)
 
 
 class SearcherTest(unittest.TestCase):
@@ -158,14 +178,14 @@ class SearcherTest(unittest.TestCase):
         config = {"searcher": {"max_length": {"epochs": 4} if length is None else length}}
         return SearcherContext(config, ranks, [], train), train
 
-    def test_progress_is_of_the_length(self):
+    def test_progress_is_relative_to_the_length(self):
         searcher, train = self.searcher()
         [operation] = searcher.operations(SearcherMode.ChiefOnly)
         for length in (0, 1, 4, 5):
             operation.report_progress(length)
-        self.assertEqual([0, 0.25, 1, 1], train.told)
+        self.assertEqual([0, 0.25, 1, 1], train.result)
 
-    def test_who_may_ask(self):
+    def test_only_the_chief_asks_when_mode_is_chief_only(self):
         searcher, _ = self.searcher(rank=1)
         with self.assertRaisesRegex(RuntimeError, "ChiefOnly.*rank 1"):
             searcher.operations(searcher_mode=SearcherMode.ChiefOnly)
@@ -176,17 +196,18 @@ class SearcherTest(unittest.TestCase):
         with self.assertRaises(ValueError):
             searcher.operations("chief")
 
-    def test_off_the_cluster_there_is_one_of_length_1(self):
+    def test_operation_has_length_1_off_the_cluster(self):
         with tempfile.TemporaryDirectory() as folder:
             with det.core.init(checkpoint_storage=folder) as context:
                 [operation] = context.searcher.operations()
                 operation.report_progress(1)
                 operation.report_completed()
-                self.assertEqual((1, "epochs", True),
-                                 (operation.length, operation.unit, operation.completed))
+                self.assertEqual(
+                    (1, "epochs", True), (operation.length, operation.unit, operation.completed)
+                )
                 self.assertEqual("epochs", context.searcher.get_configured_units())
 
-    def test_on_the_cluster_a_length_that_is_not_configured_is_an_error(self):
+    def test_raises_when_no_length_is_configured(self):
         searcher, _ = self.searcher(length={})
         with self.assertRaisesRegex(RuntimeError, "max_length"):
             searcher.operations()
@@ -196,38 +217,45 @@ class WrapRankTest(Case):
     def wrap(self, *words):
         return self.run_python("-m", "determined.launch.wrap_rank", *words)
 
-    def test_lines_have_the_rank_in_front_and_the_end_is_passed_on(self):
+    def test_prefixes_lines_and_returns_the_exit_code(self):
         code = "import sys; print('one\\ntwo'); print('three', file=sys.stderr); sys.exit(5)"
-        told = self.wrap("3", sys.executable, "-c", code)
-        self.assertEqual((5, "[rank=3] one\n[rank=3] two\n", "[rank=3] three\n"),
-                         (told.returncode, told.stdout, told.stderr))
+        result = self.wrap("3", sys.executable, "-c", code)
+        self.assertEqual(
+            (5, "[rank=3] one\n[rank=3] two\n", "[rank=3] three\n"),
+            (result.returncode, result.stdout, result.stderr),
+        )
 
-    def test_a_variable_may_say_the_rank(self):
+    def test_reads_the_rank_from_a_variable(self):
         env = {"SECOND": "7"}
         with mock.patch.dict(os.environ, env):
-            told = self.wrap("FIRST,SECOND", "--", "echo", "hello")
-        self.assertEqual("[rank=7] hello\n", told.stdout, told.stderr)
+            result = self.wrap("FIRST,SECOND", "--", "echo", "hello")
+        self.assertEqual("[rank=7] hello\n", result.stdout, result.stderr)
 
-    def test_wrong_usage(self):
-        for words, problem in (((), "usage:"), (("3",), "nothing to run"),
-                               (("ABSENT", "echo"), "no rank"),
-                               (("0", "/no/such/program"), "No such file")):
-            told = self.wrap(*words)
-            self.assertNotEqual(0, told.returncode)
-            self.assertIn(problem, told.stderr)
-            self.assertNotIn("Traceback", told.stderr)
+    def test_refuses_invalid_usage(self):
+        for words, problem in (
+            ((), "usage:"),
+            (("3",), "no command to run"),
+            (("ABSENT", "echo"), "not a valid rank"),
+            (("0", "/no/such/program"), "No such file"),
+        ):
+            result = self.wrap(*words)
+            self.assertNotEqual(0, result.returncode)
+            self.assertIn(problem, result.stderr)
+            self.assertNotIn("Traceback", result.stderr)
 
 
 class FilesTest(Case):
-    def test_only_the_files_that_are_asked_for_are_given(self):
+    def test_provides_only_the_selected_files(self):
         with det.core.init(checkpoint_storage=self.folder) as context:
             with context.checkpoint.store_path({"steps_completed": 1}) as (path, uuid):
                 (path / "sub").mkdir()
                 (path / "sub" / "state").write_text("mine")
                 (path / "big").write_text("x")
             with context.checkpoint.restore_path(uuid, selector=lambda p: "state" in p) as path:
-                self.assertEqual(["sub", "sub/state"], sorted(
-                    found.relative_to(path).as_posix() for found in path.rglob("*")))
+                self.assertEqual(
+                    ["sub", "sub/state"],
+                    sorted(found.relative_to(path).as_posix() for found in path.rglob("*")),
+                )
                 self.assertEqual("mine", (path / "sub" / "state").read_text())
             self.assertFalse(path.exists())
             with context.checkpoint.restore_path(uuid) as path:
@@ -237,7 +265,7 @@ class FilesTest(Case):
         top = pathlib.Path(self.folder, "checkpoints/c/tensorboard/experiment/3/trial/7")
         return {path.relative_to(top).as_posix() for path in top.rglob("*") if path.is_file()}
 
-    def test_event_files_are_chosen_and_named(self):
+    def test_selects_and_renames_event_files(self):
         self.master()
         with det.core.init(tensorboard_mode=det.core.TensorboardMode.MANUAL) as context:
             folder = context.train.get_tensorboard_path()
@@ -246,13 +274,17 @@ class FilesTest(Case):
             (folder / "events.out.tfevents.1").write_text("e")
             context.train.upload_tensorboard_files(
                 lambda path: not path.match("*tfevents*"),
-                lambda path, rank: path.with_name(f"{path.stem}#{rank}{path.suffix}"))
+                lambda path, rank: path.with_name(f"{path.stem}#{rank}{path.suffix}"),
+            )
             self.assertEqual({"trace/a#0.json"}, self.uploaded())
             with self.assertRaisesRegex(ValueError, "mangler"):
                 context.train.upload_tensorboard_files(
-                    mangler=lambda path, _: pathlib.Path("..", path))
+                    mangler=lambda path, _: pathlib.Path("..", path)
+                )
             context.train.upload_tensorboard_files()
-        self.assertEqual({"trace/a#0.json", "trace/a.json", "events.out.tfevents.1"}, self.uploaded())
+        self.assertEqual(
+            {"trace/a#0.json", "trace/a.json", "events.out.tfevents.1"}, self.uploaded()
+        )
 
 
 if __name__ == "__main__":

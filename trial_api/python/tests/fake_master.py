@@ -1,4 +1,8 @@
-"""A master over HTTP, in this process: records calls, answers what a test says."""
+"""A master over HTTP in the process of the test.
+
+It records calls and returns what the test configures.
+"""
+
 import gzip
 import http.server
 import json
@@ -7,26 +11,30 @@ from contextlib import contextmanager
 from unittest import mock
 
 SERVICE = "/det.trial.v1.TrialRuntime/"
-TOKEN, CLUSTER = "secret", "c"  # Of a task.
+TOKEN, CLUSTER = "secret", "c"  # A task has these.
 
 
 class _Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request, client_address):
-        """Clients that have closed their end: tests do so at any time."""
+        """Ignores clients that close the connection, which tests do at any time."""
 
 
 class FakeMaster:
-    """answers: path without its query -> object, or function of (method, body) -> (status, object);
-    status 0: no answer, the connection breaks.
-    calls: (method, path, body) in their order."""
+    """The master.
+
+    Attributes:
+        answers: The answer of each path (without its query): an object, or a function that returns
+            (status, object), given (method, body). With status 0 the connection breaks.
+        calls: The calls so far: (method, path, body).
+    """
 
     def __init__(self):
         self.calls, self.answers = [], {}
         self.changed = threading.Condition()
-        self.drop_answers = 0  # So many calls are taken, and then the connection breaks.
-        self.away = False  # 503 to all.
+        self.drop_answers = 0  # For this many calls the connection breaks instead of an answer.
+        self.away = False  # Whether every answer is 503.
         self.preempt = threading.Event()
         self.tokens = set()
         self.server = _Server(("127.0.0.1", 0), self._handler())
@@ -41,7 +49,7 @@ class FakeMaster:
         self.thread.join()
 
     def bodies(self, path):
-        """Of the calls of a path, so far."""
+        """Returns the bodies of the calls of a path."""
         return [body for _, called, body in self.calls if called == path]
 
     def wait_for(self, condition, what):
@@ -50,9 +58,12 @@ class FakeMaster:
                 raise AssertionError(f"did not happen: {what}; calls: {self.calls}")
 
     def reports(self):
-        """(run, group, steps) of each report of metrics that was taken."""
-        return [(body["trialRunId"], report["group"], report["stepsCompleted"])
-                for body in self.bodies(SERVICE + "ReportMetrics") for report in body["reports"]]
+        """Returns (run, group, steps) of each metric report."""
+        return [
+            (body["trialRunId"], report["group"], report["stepsCompleted"])
+            for body in self.bodies(SERVICE + "ReportMetrics")
+            for report in body["reports"]
+        ]
 
     def answer(self, method, path, body):
         if self.away:
@@ -66,7 +77,7 @@ class FakeMaster:
         known = self.answers.get(path, {})
         return known(method, body) if callable(known) else (200, known)
 
-    def _handler(fake):  # noqa: N805
+    def _handler(fake):
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
@@ -111,24 +122,40 @@ def fake_master():
 
 
 def task_environment(fake, folder, **changes):
-    """As an agent sets it, with everything below the folder."""
-    config = {"searcher": {"metric": "loss", "max_length": {"batches": 10}},
-              "resources": {"slots_per_trial": 1}, "data": {"path": "d"},
-              "checkpoint_storage": {"type": "shared_fs", "host_path": f"{folder}/checkpoints"}}
+    """Returns the environment that an agent would set, with all files below the folder."""
+    config = {
+        "searcher": {"metric": "loss", "max_length": {"batches": 10}},
+        "resources": {"slots_per_trial": 1},
+        "data": {"path": "d"},
+        "checkpoint_storage": {"type": "shared_fs", "host_path": f"{folder}/checkpoints"},
+    }
     env = {
-        "DET_MASTER": fake.url, "DET_MASTERS": fake.url, "DET_CLUSTER_ID": CLUSTER,
-        "DET_AGENT_ID": "agent-0", "DET_TASK_ID": "3.7", "DET_ALLOCATION_ID": "3.7.1",
-        "DET_SESSION_TOKEN": TOKEN, "DET_SLOT_IDS": "[0]", "DET_TASK_TYPE": "TRIAL",
-        "DET_RESOURCES_ID": "agent-0", "DET_RUN_DIR": folder, "DET_CACHE_DIR": f"{folder}/cache",
-        "DET_TRIAL_ID": "7", "DET_EXPERIMENT_ID": "3", "DET_TRIAL_RUN_ID": "1",
-        "DET_TRIAL_SEED": "5", "DET_HPARAMS": '{"lr": 0.1}',
-        "DET_EXPERIMENT_CONFIG": json.dumps(config), **changes}
+        "DET_MASTER": fake.url,
+        "DET_MASTERS": fake.url,
+        "DET_CLUSTER_ID": CLUSTER,
+        "DET_AGENT_ID": "agent-0",
+        "DET_TASK_ID": "3.7",
+        "DET_ALLOCATION_ID": "3.7.1",
+        "DET_SESSION_TOKEN": TOKEN,
+        "DET_SLOT_IDS": "[0]",
+        "DET_TASK_TYPE": "TRIAL",
+        "DET_RESOURCES_ID": "agent-0",
+        "DET_RUN_DIR": folder,
+        "DET_CACHE_DIR": f"{folder}/cache",
+        "DET_TRIAL_ID": "7",
+        "DET_EXPERIMENT_ID": "3",
+        "DET_TRIAL_RUN_ID": "1",
+        "DET_TRIAL_SEED": "5",
+        "DET_HPARAMS": '{"lr": 0.1}',
+        "DET_EXPERIMENT_CONFIG": json.dumps(config),
+        **changes,
+    }
     return {name: value for name, value in env.items() if value is not None}
 
 
 @contextmanager
 def as_task(fake, folder, **changes):
-    """This process is told so, too."""
+    """Sets the environment of a task in this process."""
     from det import _info
 
     with mock.patch.dict("os.environ", task_environment(fake, folder, **changes)):

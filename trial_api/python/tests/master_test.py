@@ -11,6 +11,7 @@ import unittest
 from unittest import mock
 
 from det._errors import MasterError, RunIsOver
+from det._info import connect_to_master
 from det._master import Master
 from fake_master import fake_master, refusal
 
@@ -21,7 +22,7 @@ class MasterTest(unittest.TestCase):
         self.master = context.__enter__()
         self.addCleanup(context.__exit__, None, None, None)
 
-    def test_the_next_address_is_tried_where_nobody_answers(self):
+    def test_tries_the_next_url_when_one_does_not_answer(self):
         with socket.create_server(("127.0.0.1", 0)) as server:
             nobody = f"http://127.0.0.1:{server.getsockname()[1]}"
         self.master.answers["/x"] = {"a": 1}
@@ -29,68 +30,68 @@ class MasterTest(unittest.TestCase):
             self.assertEqual({"a": 1}, master.get("/x"))
             self.assertEqual({"a": 1}, master.get("/x"))
 
-    def test_with_a_limit_to_its_patience_it_says_who_does_not_answer(self):
+    def test_error_names_the_master_when_the_retry_timeout_ends(self):
         self.master.away = True
-        with Master([self.master.url], {}, patience=0) as master:
+        with Master([self.master.url], {}, retry_timeout=0) as master:
             with self.assertRaisesRegex(MasterError, "127.0.0.1.* does not answer: starting"):
                 master.get("/x")
 
-    def test_a_long_poll_that_breaks_off_is_no_outage(self):
+    def test_timed_out_poll_counts_from_its_start(self):
         answer = (200, b"{}")
         for outcomes, outage in (
             ([(30, OSError("gone")), (0, answer)], False),
             ([(0, OSError("gone")), (6, OSError("gone")), (0, answer)], True),
         ):
-            told, now = iter(outcomes), [100.0]
+            result, now = iter(outcomes), [100.0]
 
-            def try_(*_):
-                seconds, outcome = next(told)  # noqa: B023
-                now[0] += seconds  # noqa: B023
+            def send(*_):
+                seconds, outcome = next(result)
+                now[0] += seconds
                 if isinstance(outcome, OSError):
                     raise outcome
                 return outcome
 
             master = Master(["http://127.0.0.1:1"], {})
-            clock = mock.patch("det._master.time.monotonic", lambda: now[0])  # noqa: B023
+            clock = mock.patch("det._master.time.monotonic", lambda: now[0])
             with mock.patch.object(master, "_closing") as closing, clock:
                 closing.is_set.return_value = False
-                with mock.patch.object(master, "_try", try_):
-                    with contextlib.redirect_stderr(io.StringIO()) as said:
+                with mock.patch.object(master, "_send", send):
+                    with contextlib.redirect_stderr(io.StringIO()) as printed:
                         master.get("/poll")
-            self.assertEqual(outage, "does not answer: gone" in said.getvalue())
+            self.assertEqual(outage, "does not answer: gone" in printed.getvalue())
 
-    def test_patience_of_a_task_is_whole_seconds_as_in_cpp(self):
+    def test_retry_timeout_of_a_task_is_in_whole_seconds(self):
         info = mock.Mock(master_url=self.master.url, masters=[], master_cert_file=None)
         info.master_cert_name = None
-        for told, patience in (("0", 0), (" 60 ", 60), ("-1", None)):
-            with mock.patch.dict(os.environ, {"DET_MASTER_PATIENCE": told}):
-                with Master.of_task(info) as master:
-                    self.assertEqual(patience, master.patience)
-        for told in ("0.5", "", "soon", "1_0"):
-            with mock.patch.dict(os.environ, {"DET_MASTER_PATIENCE": told}):
+        for result, patience in (("0", 0), (" 60 ", 60), ("-1", None)):
+            with mock.patch.dict(os.environ, {"DET_MASTER_PATIENCE": result}):
+                with connect_to_master(info) as master:
+                    self.assertEqual(patience, master.retry_timeout)
+        for result in ("0.5", "", "soon", "1_0"):
+            with mock.patch.dict(os.environ, {"DET_MASTER_PATIENCE": result}):
                 with self.assertRaisesRegex(ValueError, "DET_MASTER_PATIENCE is .* whole seconds"):
-                    Master.of_task(info)
+                    connect_to_master(info)
 
-    def test_refusals_are_told_in_the_master_s_words(self):
+    def test_refusal_contains_the_masters_message(self):
         self.master.answers["/x"] = refusal(404, 5, "there is no x")
         self.master.answers["/over"] = refusal(400, 9, "the allocation has ended")
         with Master([self.master.url], {}) as master:
-            with self.assertRaisesRegex(MasterError, "GET /x was refused: there is no x") as told:
+            with self.assertRaisesRegex(MasterError, "GET /x was refused: there is no x") as result:
                 master.get("/x?a=1")
-            self.assertEqual(404, told.exception.status)
-            with self.assertRaises(MasterError) as told:
+            self.assertEqual(404, result.exception.status)
+            with self.assertRaises(MasterError) as result:
                 master.get("/over")
-            self.assertNotIsInstance(told.exception, RunIsOver)
+            self.assertNotIsInstance(result.exception, RunIsOver)
         with Master([self.master.url], {}, task=True) as master:
             with self.assertRaises(RunIsOver):
                 master.get("/over")
 
-    def test_long_bodies_are_compressed_and_arrive(self):
+    def test_compresses_long_bodies(self):
         with Master([self.master.url], {}) as master:
             master.post("/x", {"a": "b" * 10_000})
         self.assertEqual([{"a": "b" * 10_000}], self.master.bodies("/x"))
 
-    def test_a_stream_line_by_line(self):
+    def test_streams_line_by_line(self):
         self.master.answers["/s"] = lambda *_: (200, b'{"result": {"n": 1}}\n\n{"n": 2}\n')
         self.master.answers["/e"] = lambda *_: (200, b'{"error": {"error": "broken"}}\n')
         with Master([self.master.url], {}) as master:
@@ -98,7 +99,7 @@ class MasterTest(unittest.TestCase):
             with self.assertRaisesRegex(MasterError, "broken"):
                 list(master.lines("/e"))
 
-    def test_closing_ends_a_call_that_is_just_connecting(self):
+    def test_close_ends_a_call_that_is_connecting(self):
         connecting, go_on = threading.Event(), threading.Event()
         connect = http.client.HTTPConnection.connect
 
@@ -125,7 +126,7 @@ class MasterTest(unittest.TestCase):
             thread.join(5)
         self.assertEqual(1, len(ended))
 
-    def test_an_answer_that_was_long_in_coming_is_no_outage(self):
+    def test_slow_answer_is_not_an_outage(self):
         for ends in ("closed", "broken"):
             waiting, go_on = threading.Event(), threading.Event()
             tries = []
@@ -142,17 +143,18 @@ class MasterTest(unittest.TestCase):
 
             self.master.answers["/slow"] = slowly
             hour = [0]
-            said, told = io.StringIO(), []
+            printed, result = io.StringIO(), []
             with mock.patch("det._master.time.monotonic", lambda: hour[0]):
-                with Master([self.master.url], {}, patience=60) as master, contextlib.redirect_stderr(
-                    said
+                with (
+                    Master([self.master.url], {}, retry_timeout=60) as master,
+                    contextlib.redirect_stderr(printed),
                 ):
 
                     def ask():
                         try:
-                            told.append(master.get("/slow"))
+                            result.append(master.get("/slow"))
                         except MasterError as error:
-                            told.append(str(error))
+                            result.append(str(error))
 
                     asking = threading.Thread(target=ask)
                     asking.start()
@@ -165,31 +167,48 @@ class MasterTest(unittest.TestCase):
                     go_on.set()
             self.assertFalse(asking.is_alive())
             closed = "this connection to the master is closed"
-            self.assertEqual([closed if ends == "closed" else {}], told)
-            self.assertEqual("", said.getvalue())
+            self.assertEqual([closed if ends == "closed" else {}], result)
+            self.assertEqual("", printed.getvalue())
 
-    def test_wrong_addresses(self):
+    def test_refuses_invalid_urls(self):
         for url in ("ftp://x", "http://"):
-            with self.assertRaisesRegex(ValueError, "no address of a master"):
+            with self.assertRaisesRegex(ValueError, "not the URL of a master"):
                 Master([url], {})
 
-    def test_tls_by_the_authority_and_the_name_that_the_task_is_told(self):
+    def test_tls_checks_ca_and_name(self):
         with tempfile.TemporaryDirectory() as folder:
             cert, key = os.path.join(folder, "cert.pem"), os.path.join(folder, "key.pem")
             subprocess.run(
-                ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1",
-                 "-keyout", key, "-out", cert, "-subj", "/CN=resolute",
-                 "-addext", "subjectAltName=DNS:resolute"],
-                check=True, stderr=subprocess.DEVNULL)
+                [
+                    "openssl",
+                    "req",
+                    "-x509",
+                    "-newkey",
+                    "rsa:2048",
+                    "-nodes",
+                    "-days",
+                    "1",
+                    "-keyout",
+                    key,
+                    "-out",
+                    cert,
+                    "-subj",
+                    "/CN=resolute",
+                    "-addext",
+                    "subjectAltName=DNS:resolute",
+                ],
+                check=True,
+                stderr=subprocess.DEVNULL,
+            )
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(cert, key)
             server = self.master.server
             server.socket = context.wrap_socket(server.socket, server_side=True)
             url = self.master.url.replace("http:", "https:")
             self.master.answers["/x"] = {"a": 1}
-            with Master([url], {}, cert, "resolute", patience=0) as master:
+            with Master([url], {}, cert, "resolute", retry_timeout=0) as master:
                 self.assertEqual({"a": 1}, master.get("/x"))
-            for wrong in (dict(cert_file=cert), dict(cert_name="resolute")):
-                with Master([url], {}, patience=0, **wrong) as master:
+            for wrong in ({"cert_file": cert}, {"cert_name": "resolute"}):
+                with Master([url], {}, retry_timeout=0, **wrong) as master:
                     with self.assertRaisesRegex(MasterError, "(?i)certificate"):
                         master.get("/x")

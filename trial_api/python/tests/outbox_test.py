@@ -20,7 +20,7 @@ class OutboxTest(unittest.TestCase):
         self.addCleanup(box.close)
         return box
 
-    def test_what_was_added_is_there_after_the_death_of_the_process(self):
+    def test_records_survive_the_death_of_the_process(self):
         child = os.fork()
         if child == 0:
             box = Outbox(self.folder)
@@ -30,7 +30,7 @@ class OutboxTest(unittest.TestCase):
         os.waitpid(child, 0)
         self.assertEqual([b"one", b"two"], self.left().front(10, 1000))
 
-    def test_a_copy_of_the_process_does_not_hold_it(self):
+    def test_forked_process_does_not_keep_the_lock(self):
         ready, go_on = os.pipe(), os.pipe()
         child = os.fork()
         if child == 0:
@@ -46,7 +46,7 @@ class OutboxTest(unittest.TestCase):
         self.addCleanup(os.write, go_on[1], b".")
         self.assertEqual([b"one"], self.left().front(10, 1000))
 
-    def test_what_was_sent_does_not_come_again(self):
+    def test_removed_records_do_not_return(self):
         box = Outbox(self.folder, segment=16)
         for record in (b"first record", b"second record", b"third record"):
             self.assertTrue(box.add(record))
@@ -57,7 +57,7 @@ class OutboxTest(unittest.TestCase):
     def segments(self):
         return sorted(n for n in os.listdir(self.folder) if n.startswith("segment"))
 
-    def test_segments_that_are_sent_go_but_two_and_an_empty_folder_too(self):
+    def test_removes_sent_segments_and_empty_folder(self):
         box = Outbox(self.folder, segment=1)
         for _ in range(5):
             box.add(b"record")
@@ -67,7 +67,7 @@ class OutboxTest(unittest.TestCase):
         box.close()
         self.assertFalse(os.path.exists(self.folder))
 
-    def test_a_segment_that_is_sent_is_used_again_and_holds_nothing_of_what_it_held(self):
+    def test_reused_segment_has_no_old_records(self):
         box = Outbox(self.folder, segment=100)
         held = []
         for number in range(200):
@@ -96,7 +96,7 @@ class OutboxTest(unittest.TestCase):
         shutil.copytree(self.folder, copy)
         return copy
 
-    def test_a_frame_of_an_earlier_segment_is_no_record_wherever_it_begins(self):
+    def test_ignores_frames_of_an_earlier_segment(self):
         box = Outbox(self.folder, segment=40)
         for letter in (b"a", b"b", b"c", b"d", b"e"):  # Two fill a segment: equal frames.
             box.add(letter * 12)
@@ -104,7 +104,7 @@ class OutboxTest(unittest.TestCase):
         box.close()
         self.assertEqual([b"e" * 12], self.left().front(10, 1000))
 
-    def test_one_may_add_while_another_takes(self):
+    def test_adds_while_another_thread_removes(self):
         box = self.left(segment=1000, limit=4000)
         count = 20000
 
@@ -123,7 +123,7 @@ class OutboxTest(unittest.TestCase):
         adding.join()
         self.assertEqual([b"%d" % number for number in range(count)], seen)
 
-    def test_a_file_system_without_mapped_files_will_do(self):
+    def test_works_without_mapped_files(self):
         with mock.patch("mmap.mmap", side_effect=OSError(errno.ENODEV, "no such device")):
             box = Outbox(self.folder)
             box.add(b"one")
@@ -132,7 +132,7 @@ class OutboxTest(unittest.TestCase):
             box.close()
         self.assertEqual([b"two"], self.left().front(10, 1000))
 
-    def test_half_a_frame_is_no_record(self):
+    def test_ignores_an_incomplete_frame(self):
         box = Outbox(self.folder)
         box.add(b"whole")
         box.add(b"broken off")
@@ -148,7 +148,7 @@ class OutboxTest(unittest.TestCase):
         box.close()
         self.assertEqual([b"whole", b"next"], self.left().front(10, 1000))
 
-    def test_past_the_limit_it_takes_nothing_until_there_is_room(self):
+    def test_refuses_records_when_full(self):
         box = self.left(limit=100)
         while box.add(b"x" * 20):
             pass
@@ -159,7 +159,7 @@ class OutboxTest(unittest.TestCase):
         self.assertFalse(box.add(b"y" * 20))
         self.assertEqual(count, len(box))
 
-    def test_a_full_disk_is_bridged_in_memory_in_order(self):
+    def test_keeps_records_in_memory_when_the_disk_is_full(self):
         box = self.left(memory=2, segment=9)
         box.add(b"1")
         full = OSError(errno.ENOSPC, "no space left")
@@ -172,7 +172,7 @@ class OutboxTest(unittest.TestCase):
         self.assertTrue(box.add(b"4"))
         self.assertEqual([b"4"], box.front(10, 1000))
 
-    def test_a_disk_that_refuses_the_mark_of_what_was_sent_stops_nothing(self):
+    def test_continues_when_the_position_cannot_be_written(self):
         box = Outbox(self.folder)
         box.add(b"1")
         box.add(b"2")
@@ -182,12 +182,12 @@ class OutboxTest(unittest.TestCase):
         box.close()
         self.assertEqual([b"1", b"2"], self.left().front(10, 1000))  # The master drops the first.
 
-    def test_one_process_at_a_time(self):
+    def test_refuses_a_second_process(self):
         self.left()
         with self.assertRaises(BlockingIOError):
             Outbox(self.folder)
 
-    def test_front_is_bounded_by_count_and_bytes(self):
+    def test_front_is_limited_by_count_and_bytes(self):
         box = self.left()
         for _ in range(5):
             box.add(b"x" * 10)

@@ -27,10 +27,11 @@ class ReportQueueTest(unittest.TestCase):
         self.addCleanup(context.__exit__, None, None, None)
 
     def queue(self, run=1, **options):
-        return ReportQueue(Master([self.master.url], {}, task=True), "3.7.1", 7, self.folder, run,
-                           **options)
+        return ReportQueue(
+            Master([self.master.url], {}, task=True), "3.7.1", 7, self.folder, run, **options
+        )
 
-    def test_reports_come_once_each_in_order_and_in_batches(self):
+    def test_sends_reports_once_in_order_and_in_batches(self):
         queue = self.queue()
         for step in range(3000):
             queue.add(METRICS, report(step))
@@ -39,18 +40,22 @@ class ReportQueueTest(unittest.TestCase):
         self.assertLess(len(self.master.calls), 300)
         self.assertEqual([], os.listdir(self.folder))
 
-    def test_a_checkpoint_keeps_its_place(self):
+    def test_checkpoint_keeps_its_position(self):
         queue = self.queue()
         queue.add(METRICS, report(1))
         queue.add(CHECKPOINT, b'{"uuid": "u"}')
         queue.add(METRICS, report(2))
         queue.close(wait=True)
-        self.assertEqual(["ReportMetrics", "ReportCheckpoint", "ReportMetrics"],
-                         [path.rpartition("/")[2] for _, path, _ in self.master.calls])
-        self.assertEqual([{"allocationId": "3.7.1", "trialId": 7, "uuid": "u"}],
-                         self.master.bodies(SERVICE + "ReportCheckpoint"))
+        self.assertEqual(
+            ["ReportMetrics", "ReportCheckpoint", "ReportMetrics"],
+            [path.rpartition("/")[2] for _, path, _ in self.master.calls],
+        )
+        self.assertEqual(
+            [{"allocationId": "3.7.1", "trialId": 7, "uuid": "u"}],
+            self.master.bodies(SERVICE + "ReportCheckpoint"),
+        )
 
-    def test_a_master_that_is_away_gets_them_later(self):
+    def test_sends_reports_later_when_the_master_is_away(self):
         self.master.away = True
         queue = self.queue()
         queue.add(METRICS, report(1))
@@ -60,23 +65,25 @@ class ReportQueueTest(unittest.TestCase):
         queue.close(wait=True)
         self.assertEqual([(1, "training", 1), (1, "validation", 1)], self.master.reports())
 
-    def test_an_answer_that_is_lost_makes_it_send_again(self):
+    def test_sends_again_when_the_answer_is_lost(self):
         self.master.drop_answers = 1
         queue = self.queue()
         queue.add(METRICS, report(1))
         queue.close(wait=True)
-        # The master drops what it has; see ReportMetrics in trial.proto.
+        # The master ignores reports that it already has; see ReportMetrics in trial.proto.
         self.assertEqual([(1, "training", 1)] * 2, self.master.reports())
 
-    def test_what_the_master_says_of_a_validation(self):
+    def test_best_returns_the_masters_answer(self):
         self.master.answers[SERVICE + "ReportMetrics"] = lambda _, body: (
-            200, {"bestSoFar": body["reports"][-1]["stepsCompleted"] == 1})
+            200,
+            {"bestSoFar": body["reports"][-1]["stepsCompleted"] == 1},
+        )
         queue = self.queue()
         self.assertTrue(queue.best(queue.add(VALIDATION, report(1, "validation"))))
         self.assertFalse(queue.best(queue.add(VALIDATION, report(2, "validation"))))
         queue.close(wait=True)
 
-    def test_what_an_earlier_run_left_is_sent_first_as_of_that_run(self):
+    def test_sends_reports_of_an_earlier_run_first(self):
         earlier = Outbox(os.path.join(self.folder, "0"))
         earlier.add(METRICS + report(1))
         earlier.add(METRICS + report(2))
@@ -84,19 +91,20 @@ class ReportQueueTest(unittest.TestCase):
         queue = self.queue()
         queue.add(METRICS, report(3))
         queue.close(wait=True)
-        self.assertEqual([(0, "training", 1), (0, "training", 2), (1, "training", 3)],
-                         self.master.reports())
+        self.assertEqual(
+            [(0, "training", 1), (0, "training", 2), (1, "training", 3)], self.master.reports()
+        )
 
-    def test_what_was_not_sent_stays_for_the_next_run(self):
+    def test_keeps_unsent_reports_for_the_next_run(self):
         self.master.away = True
-        queue = self.queue(last_try=0.01)
+        queue = self.queue(close_timeout=0.01)
         queue.add(METRICS, report(1))
         queue.close(wait=False)
         self.master.away = False
         self.queue(run=2).close(wait=True)
         self.assertEqual([(1, "training", 1)], self.master.reports())
 
-    def test_a_connect_that_hangs_keeps_nobody_from_closing(self):
+    def test_close_does_not_wait_for_a_hanging_connect(self):
         connecting, hang = threading.Event(), threading.Event()
 
         def connect(_):
@@ -105,7 +113,7 @@ class ReportQueueTest(unittest.TestCase):
             raise OSError("timed out")
 
         with mock.patch("http.client.HTTPConnection.connect", connect):
-            queue = self.queue(last_try=0.01)
+            queue = self.queue(close_timeout=0.01)
             self.addCleanup(queue._thread.join)
             self.addCleanup(hang.set)
             queue.add(METRICS, report(1))
@@ -115,7 +123,7 @@ class ReportQueueTest(unittest.TestCase):
         self.queue(run=2).close(wait=True)
         self.assertEqual([(1, "training", 1)], self.master.reports())
 
-    def test_a_refusal_is_raised_at_the_next_call(self):
+    def test_next_call_raises_when_a_report_is_refused(self):
         self.master.answers[SERVICE + "ReportMetrics"] = refusal(400, 3, "steps are negative")
         queue = self.queue()
         queue.add(METRICS, report(1))
@@ -126,37 +134,37 @@ class ReportQueueTest(unittest.TestCase):
         with self.assertRaises(MasterError):
             queue.close(wait=True)
 
-    def test_whatever_ends_the_sending_is_raised_and_nobody_waits_for_ever(self):
+    def test_any_error_of_the_sender_is_raised(self):
         queue = self.queue()
         with mock.patch.object(queue._outbox, "remove_front", side_effect=OSError(9, "broken")):
             queue.add(METRICS, report(1))
-            with self.assertRaisesRegex(MasterError, "reports cannot be sent: OSError.*broken"):
+            with self.assertRaisesRegex(MasterError, "cannot send reports: OSError.*broken"):
                 queue.flush(30)
         with self.assertRaises(MasterError):
             queue.close(wait=True)
 
-    def test_an_answer_that_is_no_json_is_a_refusal(self):
+    def test_answer_without_json_is_a_refusal(self):
         self.master.answers[SERVICE + "ReportMetrics"] = lambda *_: (200, b"<html>")
         queue = self.queue()
         queue.add(METRICS, report(1))
-        with self.assertRaisesRegex(MasterError, "no JSON"):
+        with self.assertRaisesRegex(MasterError, "did not answer .* with a JSON object"):
             queue.flush(30)
         with self.assertRaises(MasterError):
             queue.close(wait=True)
 
-    def test_a_run_that_was_given_up_is_told(self):
+    def test_calls_on_over_when_the_run_is_over(self):
         self.master.answers[SERVICE + "ReportMetrics"] = refusal(400, 9, "allocation has ended")
-        told = []
+        result = []
         heard = threading.Event()
-        queue = self.queue(on_over=lambda why: (told.append(why), heard.set()))
+        queue = self.queue(on_over=lambda why: (result.append(why), heard.set()))
         queue.add(METRICS, report(1))
         self.assertTrue(heard.wait(30))
-        self.assertIsInstance(told[0], RunIsOver)
+        self.assertIsInstance(result[0], RunIsOver)
         self.assertEqual([], os.listdir(self.folder))
         with self.assertRaises(RunIsOver):
             queue.close(wait=True)
 
-    def test_a_full_outbox_makes_the_caller_wait_and_loses_nothing(self):
+    def test_add_waits_when_the_outbox_is_full(self):
         self.master.away = True
         queue = self.queue(limit=2000)
         done = threading.Event()
@@ -175,7 +183,7 @@ class ReportQueueTest(unittest.TestCase):
         queue.close(wait=True)
         self.assertEqual([(1, "training", step) for step in range(100)], self.master.reports())
 
-    def test_of_progress_only_the_newest_counts(self):
+    def test_sends_only_the_latest_progress(self):
         queue = self.queue()
         queue.set_progress(0.25)
         queue.set_progress(0.5)

@@ -8,11 +8,11 @@ from event_files import fields, points, records
 
 
 class TensorboardTest(unittest.TestCase):
-    def test_the_checksum_of_the_standard(self):
+    def test_crc32c_matches_the_standard(self):
         self.assertEqual(0xE3069283, crc32c(b"123456789"))
         self.assertEqual(0x8A9136AA, crc32c(bytes(32)))  # RFC 3720, B.4
 
-    def test_what_is_written_can_be_read(self):
+    def test_written_events_can_be_read(self):
         with tempfile.TemporaryDirectory() as folder:
             with EventWriter(folder) as writer:
                 writer.add_scalar("loss", 0.5, 300)
@@ -28,7 +28,7 @@ class TensorboardTest(unittest.TestCase):
         tensor = dict(fields(values[2][8]))
         self.assertEqual((7, b"good"), (tensor[1], tensor[8]))
 
-    def test_a_run_that_resumed_says_from_where_on_it_tells_anew(self):
+    def test_purge_step_is_written(self):
         with tempfile.TemporaryDirectory() as folder:
             with EventWriter(folder, purge_step=301) as writer:
                 writer.add_scalar("loss", 0.5, 400)
@@ -36,11 +36,11 @@ class TensorboardTest(unittest.TestCase):
         self.assertEqual([0, 301, 400], [event[2] for event in events])
         self.assertEqual({1: 1}, dict(fields(events[1][7])))  # SessionLog.START
 
-    def test_what_no_float32_holds_is_infinite(self):
+    def test_values_too_large_for_float32_are_infinite(self):
         with tempfile.TemporaryDirectory() as folder:
             with EventWriter(folder) as writer:
                 writer.add_scalars({"a": 1e300, "b": -1e300, "c": math.nan, "d": 2}, 1)
-            told = points(writer.path)
-        self.assertEqual([("a", 1, math.inf), ("b", 1, -math.inf)], told[:2])
-        self.assertTrue(math.isnan(told[2][2]))
-        self.assertEqual(("d", 1, 2.0), told[3])
+            result = points(writer.path)
+        self.assertEqual([("a", 1, math.inf), ("b", 1, -math.inf)], result[:2])
+        self.assertTrue(math.isnan(result[2][2]))
+        self.assertEqual(("d", 1, 2.0), result[3])

@@ -1,4 +1,5 @@
 """det.util, and the Core API as a module's functions."""
+
 import contextlib
 import io
 import os
@@ -26,18 +27,18 @@ class UtilTest(unittest.TestCase):
         (folder / "of_a_model.py").write_text(f"value = {value}\n")
         return folder
 
-    def test_modules_of_one_name_lie_in_two_folders(self):
+    def test_imports_modules_of_one_name_from_two_folders(self):
         import_of = {}
         for name in ("one", "two"):
             with det.import_from_path(self.code(name, repr(name))):
-                import of_a_model  # noqa: E402
+                import of_a_model
 
                 import_of[name] = of_a_model.value
         self.assertEqual({"one": "one", "two": "two"}, import_of)
         self.assertNotIn("of_a_model", sys.modules)
         self.assertFalse([path for path in sys.path if str(self.folder) in path])
 
-    def test_one_that_was_there_is_there_again(self):
+    def test_restores_hidden_modules(self):
         with det.import_from_path(self.code("one", 1)):
             import of_a_model as first
         sys.modules["of_a_model"] = first
@@ -49,11 +50,11 @@ class UtilTest(unittest.TestCase):
                 self.assertEqual(2, of_a_model.value)
                 raise KeyError
         self.assertIs(first, sys.modules["of_a_model"])
-        with self.assertRaisesRegex(ValueError, "no folder"):
+        with self.assertRaisesRegex(ValueError, "not a directory"):
             with det.import_from_path(self.folder / "absent"):
                 pass
 
-    def test_small_things(self):
+    def test_small_functions(self):
         class Above:
             def mine(self):
                 pass
@@ -64,8 +65,9 @@ class UtilTest(unittest.TestCase):
 
         self.assertTrue(util.is_overridden(Below().mine, Above))
         self.assertFalse(util.is_overridden(Above().mine, Above))
-        self.assertEqual(["0.0 B", "1.5 KiB", "3.0 GiB"],
-                         [util.sizeof_fmt(size) for size in (0, 1536, 3 << 30)])
+        self.assertEqual(
+            ["0.0 B", "1.5 KiB", "3.0 GiB"], [util.sizeof_fmt(size) for size in (0, 1536, 3 << 30)]
+        )
         link = self.folder / "link"
         for target in ("a", "b"):
             util.force_create_symlink(self.folder / target, link)
@@ -79,34 +81,38 @@ class CoreV2Test(unittest.TestCase):
         self.folder = temporary.name
         self.addCleanup(core_v2.close)
 
-    def test_elsewhere_metrics_are_printed_and_the_cluster_s_silence_is_said(self):
-        said, told = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(told):
+    def test_prints_metrics_and_warns_off_the_cluster(self):
+        printed, result = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stderr(printed), contextlib.redirect_stdout(result):
             core_v2.init(
                 defaults=core_v2.DefaultConfig(name="n", checkpoint_storage=self.folder),
-                unmanaged=core_v2.UnmanagedConfig(external_experiment_id="mine"))
+                unmanaged=core_v2.UnmanagedConfig(external_experiment_id="mine"),
+            )
             core_v2.train.report_training_metrics(steps_completed=1, metrics={"loss": 1.0})
             with core_v2.checkpoint.store_path({"steps_completed": 1}) as (path, uuid):
                 (path / "state").write_text("s")
             core_v2.close()
-        self.assertIn("WARNING: experiment mine runs outside of the cluster", said.getvalue())
-        self.assertIn("training steps=1 ", told.getvalue())
+        self.assertIn("WARNING: experiment mine runs outside the cluster", printed.getvalue())
+        self.assertIn("training steps=1 ", result.getvalue())
         self.assertTrue(os.path.exists(f"{self.folder}/{uuid}/state"))
         with self.assertRaisesRegex(RuntimeError, "core_v2.init"):
             core_v2.train
         with self.assertRaises(AttributeError):
             core_v2.absent
 
-    def test_in_a_task_it_is_the_trial_s_context(self):
-        with fake_master() as master, as_task(master, self.folder), mock.patch.object(
-                core_v2, "_say_where") as said:
+    def test_uses_the_context_of_the_trial_in_a_task(self):
+        with (
+            fake_master() as master,
+            as_task(master, self.folder),
+            mock.patch.object(core_v2, "_warn_unmanaged") as printed,
+        ):
             with core_v2.init_context() as context:
                 self.assertIs(context.train, core_v2.train)
                 core_v2.train.report_validation_metrics(steps_completed=3, metrics={"loss": 1.0})
                 with self.assertRaisesRegex(RuntimeError, "called before"):
                     core_v2.init()
             self.assertEqual([(1, "validation", 3)], master.reports())
-        said.assert_not_called()
+        printed.assert_not_called()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The Core API: what a training process knows of its trial and tells about it."""
+"""The Core API: what a training process knows about its trial, and what it reports."""
 
 from det.core._checkpoint import CheckpointContext, DownloadMode, PendingCheckpoint
 from det.core._context import Context, TensorboardMode, init

@@ -1,12 +1,13 @@
-"""Checkpoints in a bucket: docs/checkpoint-storage.md has the rules; trial_api/cpp/storage writes and
-reads the same.
+"""Checkpoints in a bucket. docs/checkpoint-storage.md has the rules.
 
-Files on their way lie below `scratch`, on the local disk, and go with this process.
+The C++ Trial API reads and writes the same. Files on their way to or from the bucket are in a
+directory on the local disk, which is removed with this process.
 """
 
 from __future__ import annotations
 
 import concurrent.futures
+import functools
 import hashlib
 import json
 import pathlib
@@ -15,11 +16,11 @@ import tempfile
 import threading
 import uuid as uuids
 import weakref
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any, Callable, TypeVar
 
 from det._errors import CheckpointError, StorageUnreachable
-from det.core._buckets import open_bucket, prefix_of
-from det.core._objects import Bucket, NoObject
+from det.core._object_store import ObjectNotFound, get_prefix, open_object_store
 from det.core._storage import (
     MANIFEST,
     METADATA,
@@ -40,35 +41,42 @@ from det.core._storage import (
     verify,
 )
 
-_AT_ONCE = 4  # Files on their way.
+_PARALLEL_FILES = 4
 _STEPS = "steps_completed"
 _Item = TypeVar("_Item")
 
 
 class BucketStorage(Storage):
-    """config: a configuration's checkpoint_storage. scratch: a folder of this task alone; None: one
-    of the system's."""
+    """Checkpoints in a bucket.
+
+    Args:
+        config: The checkpoint_storage of a configuration.
+        owner: The run that saves; see Storage.
+        scratch: A directory for the use of this task only; None: a temporary directory.
+    """
 
     def __init__(
         self,
         config: Mapping[str, Any],
         owner: str = "",
-        scratch: Optional[pathlib.Path] = None,
+        scratch: pathlib.Path | None = None,
     ) -> None:
         self.owner = owner
-        self._bucket: Bucket = open_bucket(config)
-        self._prefix = prefix_of(config)
+        self._store = open_object_store(config)
+        self._prefix = get_prefix(config)
         bucket = config.get("bucket") or config.get("container")
         self.place = f"{config['type']}://{bucket}/{self._prefix.rstrip('/')}"
         self._given = scratch
-        self._made: Optional[pathlib.Path] = None
-        self._sent: Dict[str, Tuple[int, int]] = {}  # Beside the checkpoints.
+        self._made: pathlib.Path | None = None
+        self._sent: dict[
+            str, tuple[int, int]
+        ] = {}  # Size and time of files beside the checkpoints.
         self._lock = threading.Lock()
-        self._opened: Dict[str, pathlib.Path] = {}  # Guarded by _lock.
+        self._opened: dict[str, pathlib.Path] = {}  # Guarded by _lock.
 
     def begin(self, uuid: str, rank: int) -> pathlib.Path:
         if rank == 0 and self.owner:
-            self._bucket.put(self._entry(uuid), b"")
+            self._store.put(self._entry(uuid), b"")
         folder = self._rank_folder(uuid, rank)
         or_error(lambda: folder.mkdir(parents=True))
         return folder
@@ -77,29 +85,29 @@ class BucketStorage(Storage):
         folder = self._rank_folder(uuid, rank)
         files: Files = list(or_error(lambda: describe(folder)))
 
-        def send(file: Dict[str, Any]) -> None:
-            self._bucket.put_file(self._key(uuid, file["path"]), folder / file["path"])
+        def send(file: dict[str, Any]) -> None:
+            self._store.put_file(self._key(uuid, file["path"]), folder / file["path"])
 
         or_error(lambda: _for_each(files, send))
         shutil.rmtree(folder, ignore_errors=True)
         return files
 
-    def publish(self, uuid: str, by_rank: List[Files], metadata: Mapping[str, Any]) -> Files:
+    def publish(self, uuid: str, by_rank: list[Files], metadata: Mapping[str, Any]) -> Files:
         refuse_conflicts(by_rank)
         files = list({file["path"]: file for listed in by_rank for file in listed}.values())
 
         def write(name: str, content: bytes) -> None:
-            self._bucket.put(self._key(uuid, name), content)
+            self._store.put(self._key(uuid, name), content)
             digest = hashlib.sha256(content).hexdigest()
             files.append({"path": name, "size": len(content), "sha256": digest})
 
         write(METADATA, metadata_text(metadata))
         write(MANIFEST, manifest_text(self.owner, list(files)))
-        # It is there now; who looks for it and finds the entry still empty reads its metadata.
+        # The checkpoint is visible now. A reader that finds the entry empty reads the metadata.
         if self.owner and isinstance(metadata.get(_STEPS), int):
             try:
                 entry = json.dumps({_STEPS: metadata[_STEPS]}).encode()
-                self._bucket.put(self._entry(uuid), entry)
+                self._store.put(self._entry(uuid), entry)
             except CheckpointError:
                 pass
         return files
@@ -113,16 +121,16 @@ class BucketStorage(Storage):
             pass
 
     def _remove(self, uuid: str) -> None:
-        """The manifest first, so that no half checkpoint looks whole."""
-        self._bucket.remove(self._key(uuid, MANIFEST))
-        for key in self._bucket.list(self._key(uuid, "")):
-            self._bucket.remove(key)
+        """Removes the manifest first, so that an incomplete checkpoint never looks complete."""
+        self._store.remove(self._key(uuid, MANIFEST))
+        for key in self._store.list(self._key(uuid, "")):
+            self._store.remove(key)
         if self.owner:
-            self._bucket.remove(self._entry(uuid))
+            self._store.remove(self._entry(uuid))
 
     def require(self, uuid: str) -> None:
         _check_uuid(uuid)
-        if not self._bucket.list(self._key(uuid, "")):
+        if not self._store.list(self._key(uuid, "")):
             raise CheckpointError(f"there is no checkpoint {uuid} in {self.place}")
 
     def remove_leftovers(self) -> None:
@@ -133,7 +141,7 @@ class BucketStorage(Storage):
         except CheckpointError:
             pass
 
-    def saved(self, max_steps: int) -> List[str]:
+    def saved(self, max_steps: int) -> list[str]:
         found = []
         try:
             for uuid in self._entries():
@@ -147,21 +155,21 @@ class BucketStorage(Storage):
             pass
         return [uuid for _, uuid in sorted(found, reverse=True)]
 
-    def metadata(self, uuid: str) -> Dict[str, Any]:
+    def metadata(self, uuid: str) -> dict[str, Any]:
         return shown_metadata(self._metadata(uuid))
 
-    def _metadata(self, uuid: str) -> Dict[str, Any]:
+    def _metadata(self, uuid: str) -> dict[str, Any]:
         _check_uuid(uuid)
         try:
-            metadata = _json(self._bucket.get(self._key(uuid, METADATA)))
-        except NoObject:
+            metadata = _json(self._store.get(self._key(uuid, METADATA)))
+        except ObjectNotFound:
             self.require(uuid)
             raise CheckpointError(
                 f"checkpoint {uuid} is not complete: {METADATA} is missing in {self.place}"
             ) from None
         return metadata
 
-    def open(self, uuid: str, selector: Optional[Selector] = None) -> pathlib.Path:
+    def open(self, uuid: str, selector: Selector | None = None) -> pathlib.Path:
         with self._lock:
             if selector is not None and uuid not in self._opened:
                 folder = self._scratch() / f"some-{uuids.uuid4()}"
@@ -173,9 +181,9 @@ class BucketStorage(Storage):
                     self._fetch(uuid, folder)
                 except BaseException as error:
                     shutil.rmtree(folder, ignore_errors=True)
-                    if isinstance(error, OSError):  # The local disk's.
+                    if isinstance(error, OSError):  # An error of the local disk.
                         raise StorageUnreachable(
-                            f"{error}; check the space and the permissions there"
+                            f"{error}; check the free space and the permissions"
                         ) from None
                     raise
                 self._opened[uuid] = folder
@@ -186,22 +194,20 @@ class BucketStorage(Storage):
             stat = path.stat()
             key = f"{self._prefix}{name}/{to.as_posix()}"
             if self._sent.get(key) != (stat.st_size, stat.st_mtime_ns):
-                self._bucket.put_file(key, path)
+                self._store.put_file(key, path)
                 self._sent[key] = (stat.st_size, stat.st_mtime_ns)
 
-    def _fetch(
-        self, uuid: str, folder: pathlib.Path, selector: Optional[Selector] = None
-    ) -> None:
+    def _fetch(self, uuid: str, folder: pathlib.Path, selector: Selector | None = None) -> None:
         _check_uuid(uuid)
-        listed: Optional[Files] = None
+        listed: Files | None = None
         try:
-            manifest = _json(self._bucket.get(self._key(uuid, MANIFEST)))
+            manifest = _json(self._store.get(self._key(uuid, MANIFEST)))
             listed = [dict(file) for file in manifest["files"]]
             names = [str(file["path"]) for file in listed]
-        except NoObject:
+        except ObjectNotFound:
             refuse_lost_manifest(uuid, self._metadata(uuid))
             start = len(self._key(uuid, ""))
-            names = [key[start:] for key in self._bucket.list(self._key(uuid, ""))]
+            names = [key[start:] for key in self._store.list(self._key(uuid, ""))]
         except (KeyError, TypeError, ValueError):
             raise CheckpointError(
                 f"{self._key(uuid, MANIFEST)} is damaged; use another checkpoint"
@@ -212,27 +218,27 @@ class BucketStorage(Storage):
         for file in listed or ():
             if file["path"] in names:
                 verify(uuid, folder, file)
-        self._add_own(uuid, folder, names)
+        self._add_manifest(uuid, folder, names)
 
     def _fetch_file(self, uuid: str, folder: pathlib.Path, name: str) -> None:
         parts = pathlib.PurePosixPath(name)
         if parts.is_absolute() or ".." in parts.parts or not parts.parts:
             raise CheckpointError(
-                f"checkpoint {uuid}: file {name} would lie outside of it; use another checkpoint"
+                f"checkpoint {uuid}: file {name} is outside the checkpoint; use another checkpoint"
             )
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         try:
-            self._bucket.get_file(self._key(uuid, name), folder / name)
-        except NoObject:
-            (folder / name).unlink()  # Damage, which verify() names.
+            self._store.get_file(self._key(uuid, name), folder / name)
+        except ObjectNotFound:
+            (folder / name).unlink(missing_ok=True)  # verify() reports the damage.
 
-    def _add_own(self, uuid: str, folder: pathlib.Path, names: Iterable[str]) -> None:
-        """What a folder has besides the files that the manifest names."""
+    def _add_manifest(self, uuid: str, folder: pathlib.Path, names: Iterable[str]) -> None:
+        """Adds the manifest, which the manifest does not list."""
         if MANIFEST not in names:
             try:
-                self._bucket.get_file(self._key(uuid, MANIFEST), folder / MANIFEST)
-            except NoObject:
-                (folder / MANIFEST).unlink()
+                self._store.get_file(self._key(uuid, MANIFEST), folder / MANIFEST)
+            except ObjectNotFound:
+                (folder / MANIFEST).unlink(missing_ok=True)
 
     def _scratch(self) -> pathlib.Path:
         if self._made is None:
@@ -240,7 +246,7 @@ class BucketStorage(Storage):
                 self._made = pathlib.Path(tempfile.mkdtemp(prefix="det-checkpoints-"))
             else:
                 self._made = self._given / str(uuids.uuid4())
-                or_error(lambda: self._made and self._made.mkdir(parents=True))
+                or_error(functools.partial(self._made.mkdir, parents=True))
             weakref.finalize(self, shutil.rmtree, str(self._made), ignore_errors=True)
         return self._made
 
@@ -253,31 +259,29 @@ class BucketStorage(Storage):
     def _entry(self, uuid: str) -> str:
         return f"{self._prefix}owners/{self.owner}/{uuid}"
 
-    def _entries(self) -> List[str]:
-        """The checkpoints that this owner has begun."""
+    def _entries(self) -> list[str]:
+        """Returns the checkpoints that this owner has started."""
         if not self.owner:
             return []
         folder = self._entry("")
-        return [key[len(folder) :] for key in self._bucket.list(folder) if is_uuid(key[len(folder) :])]
+        return [
+            key[len(folder) :] for key in self._store.list(folder) if is_uuid(key[len(folder) :])
+        ]
 
     def _is_whole(self, uuid: str) -> bool:
-        try:
-            self._bucket.read(self._key(uuid, MANIFEST), 0, 1)
-        except NoObject:
-            return False
-        return True
+        return self._store.exists(self._key(uuid, MANIFEST))
 
-    def _steps(self, key: str) -> Optional[int]:
+    def _steps(self, key: str) -> int | None:
         try:
-            steps = _json(self._bucket.get(key)).get(_STEPS)
-        except NoObject:
+            steps = _json(self._store.get(key)).get(_STEPS)
+        except ObjectNotFound:
             return None
         return steps if isinstance(steps, int) else None
 
 
-def _for_each(items: List[_Item], work: Callable[[_Item], None]) -> None:
-    """Several at once; raises what the first raised that failed."""
-    with concurrent.futures.ThreadPoolExecutor(_AT_ONCE) as pool:
+def _for_each(items: list[_Item], work: Callable[[_Item], None]) -> None:
+    """Runs several calls in parallel; raises the first exception."""
+    with concurrent.futures.ThreadPoolExecutor(_PARALLEL_FILES) as pool:
         pending = [pool.submit(work, item) for item in items]
         try:
             for each in pending:
@@ -288,7 +292,7 @@ def _for_each(items: List[_Item], work: Callable[[_Item], None]) -> None:
             raise
 
 
-def _json(text: bytes) -> Dict[str, Any]:
+def _json(text: bytes) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ValueError:
@@ -298,4 +302,4 @@ def _json(text: bytes) -> Dict[str, Any]:
 
 def _check_uuid(uuid: str) -> None:
     if not is_uuid(uuid):
-        raise CheckpointError(f"{uuid!r} is no UUID of a checkpoint")
+        raise CheckpointError(f"{uuid!r} is not the UUID of a checkpoint")

@@ -1,5 +1,8 @@
-"""Saving and finding checkpoints. A checkpoint is complete or invisible: written aside, synced,
-renamed, then registered. A master that is away hears of it later."""
+"""Saves and finds checkpoints.
+
+A checkpoint is complete or invisible: it is written to a temporary place, synced, renamed and then
+reported to the master, which may be away meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,8 @@ import shutil
 import tempfile
 import threading
 import uuid as uuids
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Union
+from collections.abc import Iterator, Mapping
+from typing import Any, Callable, TypeVar, Union
 
 from det._errors import CheckpointError, StorageUnreachable
 from det.core import _storage
@@ -20,29 +24,42 @@ from det.core._registry import Registry
 
 Path = Union[str, "os.PathLike[str]"]
 Selector = Callable[[str], bool]
+_T = TypeVar("_T")
 
 
 class DownloadMode(enum.Enum):
-    """LocalWorkersShareDownload: collective on each node, whose first rank does it for all of it.
-    NoSharedDownload: each caller for itself."""
+    """Which ranks download a checkpoint.
+
+    LocalWorkersShareDownload: collective on each node; its first rank downloads for all of them.
+    NoSharedDownload: each caller downloads for itself.
+    """
 
     LocalWorkersShareDownload = "LOCAL_WORKERS_SHARE_DOWNLOAD"
     NoSharedDownload = "NO_SHARED_DOWNLOAD"
 
 
 class PendingCheckpoint:
-    """One that is being saved on another thread."""
+    """A checkpoint that is being saved on another thread.
+
+    Attributes:
+        uuid: The UUID of the checkpoint.
+    """
 
     def __init__(self, uuid: str) -> None:
         self.uuid = uuid
         self._done = threading.Event()
-        self._error: Optional[BaseException] = None
+        self._error: BaseException | None = None
 
     def done(self) -> bool:
+        """Returns whether saving has ended."""
         return self._done.is_set()
 
     def result(self) -> str:
-        """Waits until it is complete; its uuid. Raises on every rank what failed on any."""
+        """Waits until the checkpoint is complete and returns its UUID.
+
+        Raises:
+            CheckpointError: Saving failed; with `shard` on every rank, if it failed on any.
+        """
         self._done.wait()
         if self._error is not None:
             raise self._error
@@ -50,11 +67,21 @@ class PendingCheckpoint:
 
 
 class CheckpointContext:
-    """Checkpoints of a trial, in shared storage. Metadata must have `steps_completed`.
+    """The checkpoints of a trial.
 
-    Without `shard` the chief alone calls; with it every rank does (collective), and each adds files
-    of its own. Raises CheckpointError naming the file or the checkpoint; of what fails nothing is
-    left and nothing registered, and with `shard` it fails on every rank.
+    Without `shard` only the chief calls. With `shard` every rank calls (collective), and each adds
+    files of its own. The metadata must contain `steps_completed`.
+
+    Every method raises CheckpointError with the name of the file or checkpoint. A checkpoint that
+    could not be saved leaves no files and is not reported; with `shard` saving fails on every rank.
+
+    Args:
+        distributed: The ranks of the trial.
+        storage: The place of the checkpoints.
+        registry: Reports checkpoints to the master.
+        latest: The checkpoint that this run starts from.
+        latest_steps: The steps of the trial at that checkpoint. An earlier checkpoint of the trial
+            may replace it if it is damaged. None: none may.
     """
 
     def __init__(
@@ -62,30 +89,42 @@ class CheckpointContext:
         distributed: DistributedContext,
         storage: _storage.Storage,
         registry: Registry,
-        latest: Optional[str] = None,
-        latest_steps: Optional[int] = None,
+        latest: str | None = None,
+        latest_steps: int | None = None,
     ) -> None:
-        """latest: what this run starts from. latest_steps: how far the trial was at it; what it
-        saved before then may take its place. None: nothing may."""
         self._distributed = distributed
         self._storage = storage
         self._registry = registry
         self._latest, self._latest_steps = latest, latest_steps
-        self._channel: Optional[DistributedContext] = None  # Of the saving thread.
-        self._pending: Optional[PendingCheckpoint] = None
+        self._channel: DistributedContext | None = None  # For the saving thread.
+        self._pending: PendingCheckpoint | None = None
         if distributed.is_chief:
             storage.remove_leftovers()
 
     def upload(
         self,
-        ckpt_dir: Optional[Path],
-        metadata: Optional[Mapping[str, Any]] = None,
+        ckpt_dir: Path | None,
+        metadata: Mapping[str, Any] | None = None,
         *,
         shard: bool = False,
-        selector: Optional[Selector] = None,
+        selector: Selector | None = None,
     ) -> str:
-        """Copies the folder's files for which selector(path below it) holds. The uuid. With shard a
-        rank without files gives None."""
+        """Saves a copy of a directory as a checkpoint.
+
+        Args:
+            ckpt_dir: The directory; with `shard`, None on a rank without files.
+            metadata: The metadata of the checkpoint.
+            shard: Whether all ranks add files.
+            selector: Returns whether to save a file, given its path below the directory. None: all
+                files.
+
+        Returns:
+            The UUID of the checkpoint.
+
+        Raises:
+            CheckpointError: The checkpoint cannot be saved.
+            ValueError: The metadata has no valid `steps_completed`.
+        """
 
         def copy(to: pathlib.Path) -> None:
             if ckpt_dir is not None:
@@ -97,9 +136,24 @@ class CheckpointContext:
 
     @contextlib.contextmanager
     def store_path(
-        self, metadata: Optional[Mapping[str, Any]] = None, *, shard: bool = False
-    ) -> Iterator[Tuple[pathlib.Path, str]]:
-        """Gives a folder to write into and the uuid; complete when the block has ended."""
+        self, metadata: Mapping[str, Any] | None = None, *, shard: bool = False
+    ) -> Iterator[tuple[pathlib.Path, str]]:
+        """Saves what the block of a `with` statement writes into a directory.
+
+            with context.checkpoint.store_path({"steps_completed": 10}) as (path, uuid):
+                (path / "state").write_text("...")
+
+        Args:
+            metadata: The metadata of the checkpoint.
+            shard: Whether all ranks add files.
+
+        Yields:
+            The directory, and the UUID of the checkpoint, which is complete when the block ends.
+
+        Raises:
+            CheckpointError: The checkpoint cannot be saved.
+            ValueError: The metadata has no valid `steps_completed`.
+        """
         self.wait()
         saving = self._begin(metadata, shard, self._distributed)
         try:
@@ -112,13 +166,27 @@ class CheckpointContext:
 
     def start_save(
         self,
-        metadata: Optional[Mapping[str, Any]],
+        metadata: Mapping[str, Any] | None,
         write: Callable[[pathlib.Path], None],
         *,
         shard: bool = False,
     ) -> PendingCheckpoint:
-        """Begins a checkpoint and returns; write(folder) is called on another thread, so it owns
-        what it writes. One at a time: waits for the one before."""
+        """Starts to save a checkpoint on another thread, and returns.
+
+        If an earlier call is still saving, this call waits for it.
+
+        Args:
+            metadata: The metadata of the checkpoint.
+            write: Writes the files into a directory. It is called on the other thread, so the
+                training must not change the data that it writes.
+            shard: Whether all ranks add files.
+
+        Returns:
+            The pending checkpoint.
+
+        Raises:
+            CheckpointError: The previous checkpoint could not be saved.
+        """
         self.wait()
         if shard and self._channel is None:
             self._channel = self._distributed.fork()
@@ -128,7 +196,7 @@ class CheckpointContext:
         def run() -> None:
             try:
                 saving.save(write)
-            except BaseException as error:  # Told where the result is asked for.
+            except BaseException as error:  # result() raises it.
                 pending._error = error
             pending._done.set()
 
@@ -137,29 +205,39 @@ class CheckpointContext:
         return pending
 
     def wait(self) -> None:
-        """Until the checkpoint that was started is complete; raises what failed, once."""
+        """Waits until the checkpoint that start_save() has started is complete.
+
+        Raises:
+            CheckpointError: Saving failed. Only the first call raises.
+        """
         pending, self._pending = self._pending, None
         if pending is not None:
             pending.result()
 
-    def newest_whole(self) -> Optional[str]:
-        """The checkpoint to go on from, each of its files compared: the one that this run starts
-        from, or where it is damaged the newest whole one that the trial saved before. None on a
-        fresh start. Collective. Raises CheckpointError where none is whole."""
+    def newest_whole(self) -> str | None:
+        """Returns the checkpoint to resume from, after comparing each of its files. Collective.
+
+        That is the checkpoint that this run starts from or, if it is damaged, the newest undamaged
+        one that the trial saved before it. None on a fresh start.
+
+        Raises:
+            CheckpointError: All of them are damaged.
+            StorageUnreachable: The checkpoint storage does not answer.
+        """
         if self._latest is None:
             return None
         latest: str = self._latest
         ranks = self._distributed
-        return str(_told(ranks.is_chief, ranks.broadcast, lambda: self._find_whole(latest)))
+        return str(_run_on_one(ranks.is_chief, ranks.broadcast, lambda: self._find_whole(latest)))
 
     def _find_whole(self, latest: str) -> str:
-        damage: Dict[str, str] = {}
+        damage: dict[str, str] = {}
         earlier = [] if self._latest_steps is None else self._storage.saved(self._latest_steps)
         for uuid in [latest] + [uuid for uuid in earlier if uuid != latest]:
             try:
                 self._storage.open(uuid)
             except StorageUnreachable:
-                raise  # The one before would cost training that is not lost.
+                raise  # An earlier checkpoint would repeat training that is not lost.
             except CheckpointError as error:
                 damage[uuid] = str(error)
                 continue
@@ -175,9 +253,19 @@ class CheckpointContext:
         ckpt_dir: Path,
         download_mode: DownloadMode = DownloadMode.LocalWorkersShareDownload,
         *,
-        selector: Optional[Selector] = None,
+        selector: Selector | None = None,
     ) -> None:
-        """Copies a checkpoint's files, compared with what was saved, into the folder."""
+        """Copies the files of a checkpoint into a directory and compares them with what was saved.
+
+        Args:
+            storage_id: The UUID of the checkpoint.
+            ckpt_dir: The directory.
+            download_mode: Which ranks download.
+            selector: Returns whether to copy a file, given its path. None: all files.
+
+        Raises:
+            CheckpointError: The checkpoint does not exist or is damaged.
+        """
         self._shared(
             download_mode,
             lambda: copy_files(
@@ -191,10 +279,21 @@ class CheckpointContext:
         storage_id: str,
         download_mode: DownloadMode = DownloadMode.LocalWorkersShareDownload,
         *,
-        selector: Optional[Selector] = None,
+        selector: Selector | None = None,
     ) -> Iterator[pathlib.Path]:
-        """A folder with a checkpoint's files, of which selector(path below it) holds, compared with
-        what was saved; to be read only, and in the block."""
+        """Provides the files of a checkpoint for the block of a `with` statement.
+
+        Args:
+            storage_id: The UUID of the checkpoint.
+            download_mode: Which ranks download.
+            selector: Returns whether to include a file, given its path. None: all files.
+
+        Yields:
+            A directory with the files, compared with what was saved. It is read-only.
+
+        Raises:
+            CheckpointError: The checkpoint does not exist or is damaged.
+        """
         path = self._shared(download_mode, lambda: self._storage.open(storage_id, selector))
         if selector is None:
             yield path
@@ -204,42 +303,54 @@ class CheckpointContext:
             copy_files(path.absolute(), chosen, selector, os.symlink)
             yield chosen
 
-    def get_metadata(self, storage_id: str) -> Dict[str, Any]:
-        """What it was saved with."""
+    def get_metadata(self, storage_id: str) -> dict[str, Any]:
+        """Returns the metadata of a checkpoint.
+
+        Raises:
+            CheckpointError: The checkpoint does not exist or is incomplete.
+        """
         return self._storage.metadata(storage_id)
 
     def store_beside(self, folder: Path, name: str) -> None:
-        """Copies the folder's files beside the checkpoints, below `name`. Any rank, for itself."""
+        """Copies the files of a directory beside the checkpoints, below `name`.
+
+        Each rank calls for itself.
+        """
         self._storage.copy_beside(pathlib.Path(folder), name)
 
     def delete(self, storage_id: str) -> None:
-        """All of its files. Refused, with a CheckpointError, while something holds it: a version of
-        a model, or who is to go on from it."""
+        """Deletes a checkpoint with its files.
+
+        Raises:
+            CheckpointError: It does not exist, or is in use: by a version of a model, or by a trial
+                that is to resume from it.
+        """
         self._storage.require(storage_id)
-        # First the word of who knows all that hold it. Should this process die behind it, the
-        # master removes the files.
+        # The master comes first, as it knows all users of the checkpoint. If this process dies after
+        # that, the master removes the files.
         self._registry.deleted(storage_id)
         self._storage.remove(storage_id)
 
     def close(self) -> None:
+        """Waits for the pending checkpoint."""
         try:
             self.wait()
         finally:
             if self._channel is not None and self._channel is not self._distributed:
                 self._channel.close()
 
-    def _shared(self, mode: DownloadMode, step: Callable[[], Any]) -> Any:
+    def _shared(self, mode: DownloadMode, step: Callable[[], _T]) -> _T:
         ranks = self._distributed
         if mode is DownloadMode.NoSharedDownload or ranks.local_size == 1:
             return step()
-        return _told(ranks.is_local_chief, ranks.broadcast_local, step)
+        return _run_on_one(ranks.is_local_chief, ranks.broadcast_local, step)
 
     def _begin(
-        self, metadata: Optional[Mapping[str, Any]], shard: bool, ranks: DistributedContext
+        self, metadata: Mapping[str, Any] | None, shard: bool, ranks: DistributedContext
     ) -> _Saving:
         if not shard and not self._distributed.is_chief:
             raise RuntimeError(
-                "without shard=True only rank 0 saves; let the others not call, or all with it"
+                "without shard=True only rank 0 saves a checkpoint; call it on rank 0 only, or pass shard=True"
             )
         if not shard:
             ranks = DistributedContext.single()
@@ -248,41 +359,45 @@ class CheckpointContext:
         )
 
 
-def _told(does: bool, broadcast: Callable[[Any], Any], step: Callable[[], Any]) -> Any:
-    """What step() gave on the rank that does it, on all of them. What it raised is raised there,
-    and on the others, which would wait for ever, as a CheckpointError."""
+def _run_on_one(does: bool, broadcast: Callable[[Any], Any], step: Callable[[], _T]) -> _T:
+    """Runs step() on one rank and returns its result on all of them.
+
+    An exception is raised on the rank itself and, as a CheckpointError, on the others, which would
+    wait forever without it.
+    """
     value: Any = None
-    failure: Optional[Exception] = None
-    words: Optional[str] = None
+    failure: Exception | None = None
+    message: str | None = None
     if does:
         try:
             value = step()
         except Exception as error:
             failure = error
             kind = "" if isinstance(error, CheckpointError) else f"{type(error).__name__}: "
-            words = f"{kind}{error}"
-    value, words = broadcast((value, words))
+            message = f"{kind}{error}"
+    value, message = broadcast((value, message))
     if failure is not None:
         raise failure
-    if words is not None:
-        raise CheckpointError(words)
-    return value
+    if message is not None:
+        raise CheckpointError(message)
+    result: _T = value
+    return result
 
 
 class _Saving:
-    """One checkpoint on its way. Collective in `ranks`."""
+    """A checkpoint that is being saved. Collective in `ranks`."""
 
     def __init__(
         self,
         storage: _storage.Storage,
         ranks: DistributedContext,
         registry: Registry,
-        metadata: Dict[str, Any],
+        metadata: dict[str, Any],
         trial: DistributedContext,
     ) -> None:
         self._storage, self._ranks, self._registry = storage, ranks, registry
         self._metadata = metadata
-        # On the training thread, whose connections these are.
+        # This runs on the training thread, which owns the connections of `trial`.
         uuid = str(uuids.uuid4())
         self.uuid = uuid if ranks.size == 1 else str(trial.broadcast(uuid))
         if ranks.size == 1:
@@ -300,7 +415,7 @@ class _Saving:
         return self._storage.begin(self.uuid, self._ranks.rank)
 
     def fail(self, error: BaseException) -> None:
-        """This rank has; tells the others, and removes what there is."""
+        """Notifies the other ranks that this rank has failed, and removes what was saved."""
         with contextlib.suppress(ConnectionError, CheckpointError):
             self._agree(f"rank {self._ranks.rank}: {type(error).__name__}: {error}", [])
 
@@ -312,38 +427,42 @@ class _Saving:
             raise
         self._agree(None, files)
 
-    def _agree(self, problem: Optional[str], files: _storage.Files) -> None:
-        told = self._ranks.gather((problem, files, self._metadata))
-        outcome: Optional[str] = None
-        if told is not None:
+    def _agree(self, problem: str | None, files: _storage.Files) -> None:
+        parts = self._ranks.gather((problem, files, self._metadata))
+        outcome: str | None = None
+        if parts is not None:
             try:
-                self._publish(told)
-            except Exception as error:  # Any: the other ranks wait for a word.
+                self._publish(parts)
+            except Exception as error:  # Every exception: the other ranks wait for the outcome.
                 self._storage.remove(self.uuid)
                 outcome = str(error)
         outcome = self._ranks.broadcast(outcome)
         if outcome is not None:
             raise CheckpointError(outcome)
 
-    def _publish(self, told: List[Tuple[Optional[str], _storage.Files, Dict[str, Any]]]) -> None:
-        problems = [problem for problem, _, _ in told if problem]
+    def _publish(self, parts: list[tuple[str | None, _storage.Files, dict[str, Any]]]) -> None:
+        problems = [problem for problem, _, _ in parts if problem]
         if problems:
-            raise CheckpointError("the checkpoint was not saved: " + "; ".join(problems))
-        metadata = merge_metadata([metadata for _, _, metadata in told])
+            raise CheckpointError("cannot save the checkpoint: " + "; ".join(problems))
+        metadata = merge_metadata([metadata for _, _, metadata in parts])
         _check_metadata(metadata)
-        files = self._storage.publish(self.uuid, [files for _, files, _ in told], metadata)
+        files = self._storage.publish(self.uuid, [files for _, files, _ in parts], metadata)
         self._registry.saved(self.uuid, metadata, files)
 
 
-def merge_metadata(by_rank: List[Dict[str, Any]]) -> Dict[str, Any]:
-    """Raises CheckpointError where two ranks say different things under one name."""
-    merged: Dict[str, Any] = {}
+def merge_metadata(by_rank: list[dict[str, Any]]) -> dict[str, Any]:
+    """Merges the metadata of all ranks.
+
+    Raises:
+        CheckpointError: Two ranks have different values for one name.
+    """
+    merged: dict[str, Any] = {}
     for rank, metadata in enumerate(by_rank):
         for name, value in metadata.items():
             if merged.setdefault(name, value) != value:
                 raise CheckpointError(
-                    f"metadata {name!r} of rank {rank} is {value!r}, and of a rank before it "
-                    f"{merged[name]!r}; let the ranks agree"
+                    f"metadata {name!r} is {value!r} on rank {rank} and {merged[name]!r} on an earlier "
+                    "rank; pass the same value on all ranks"
                 )
     return merged
 
@@ -351,12 +470,12 @@ def merge_metadata(by_rank: List[Dict[str, Any]]) -> Dict[str, Any]:
 def copy_files(
     source: pathlib.Path,
     target: pathlib.Path,
-    selector: Optional[Selector],
+    selector: Selector | None,
     copy: Callable[[Path, Path], Any] = shutil.copyfile,
 ) -> None:
-    """Those for which selector(path below source) holds."""
+    """Copies the files of a directory for which selector(path below it) is true."""
     if not source.is_dir():
-        raise CheckpointError(f"{source} is no folder")
+        raise CheckpointError(f"{source} is not a directory")
     target.mkdir(parents=True, exist_ok=True)
     for path in sorted(source.rglob("*")):
         name = path.relative_to(source)
@@ -370,5 +489,5 @@ def _check_metadata(metadata: Mapping[str, Any]) -> None:
     steps = metadata.get("steps_completed")
     if not isinstance(steps, int) or isinstance(steps, bool) or steps < 0:
         raise ValueError(
-            f"the metadata's steps_completed is {steps!r}; say how many batches were trained"
+            f"steps_completed of the metadata is {steps!r}; expected the number of trained batches"
         )

@@ -1,4 +1,4 @@
-"""The door of the Core API."""
+"""`init()`, and the context that it returns."""
 
 from __future__ import annotations
 
@@ -10,57 +10,72 @@ import pathlib
 import signal
 import sys
 import traceback
-from typing import Any, List, Mapping, Optional, Union
+from collections.abc import Mapping
+from typing import Any
 
 from det._errors import CheckpointError, InvalidHP, RunIsOver
-from det._info import ClusterInfo, get_cluster_info
+from det._info import ClusterInfo, connect_to_master, get_cluster_info
 from det._master import Master
 from det.core._bucket_storage import BucketStorage
-from det.core._buckets import is_bucket
 from det.core._checkpoint import CheckpointContext
 from det.core._distributed import DistributedContext
+from det.core._object_store import is_object_store
 from det.core._preempt import PreemptContext, PreemptionWatch, PreemptMode
 from det.core._profiler import ProfilerContext
 from det.core._registry import ClusterRegistry, Registry
-from det.core._report_queue import ReportQueue, owner_of_trial, queue_of_run
+from det.core._report_queue import ReportQueue, get_trial_owner, open_queue
 from det.core._searcher import SearcherContext
 from det.core._storage import FolderStorage, Storage
 from det.core._train import ClusterTrain, EarlyExitReason, PrintedTrain, TrainContext
 
 _DEFAULT_CHECKPOINTS = "checkpoints"
-_OFF_CLUSTER = {"searcher": {"max_length": {"epochs": 1}}}  # Enough to see that a script runs.
-_LEVELS = ("TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")  # Of an alert.
+_OFF_CLUSTER = {"searcher": {"max_length": {"epochs": 1}}}  # Enough to test that a script runs.
+_LEVELS = ("TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")  # The levels of an alert.
 _FOLDER_KEYS = {"shared_fs": "host_path", "directory": "container_path"}
 
 
 class TensorboardMode(enum.Enum):
-    """AUTO: event files are uploaded when the context closes. MANUAL: the script does it."""
+    """When event files are uploaded.
+
+    AUTO: when the context closes. MANUAL: when the script calls upload_tensorboard_files().
+    """
 
     AUTO = "AUTO"
     MANUAL = "MANUAL"
 
 
 class Context:
-    """What a training process knows and says; made by init(), used as `with init() as context:`,
-    else closed by close() or at the exit of the process.
+    """The trial as a training process sees it. init() returns one.
 
-    At the end of the block the master has every report and checkpoint. A block that raises
-    InvalidHP tells the master so and exits with 0. One that raises anything else waits for the
-    master, too, unless other ranks wait for this process to end: then the launcher sends what is
-    left.
+    Use it as `with init() as context:`, or call close(). A context that is still open is closed
+    when the process exits.
+
+    When the block ends, the context waits until the master has every report and checkpoint. If the
+    block raises InvalidHP, the context reports that to the master and the process exits with 0. If
+    it raises another exception, the context waits for the master too, unless other ranks wait for
+    this process to exit; the launcher then sends the remaining reports.
+
+    Attributes:
+        info: The task (ClusterInfo); None off the cluster.
+        distributed: The ranks of the trial (DistributedContext).
+        train: Reports metrics and progress (TrainContext).
+        searcher: The length of the training (SearcherContext).
+        preempt: Whether the trial should stop (PreemptContext).
+        checkpoint: Saves and restores checkpoints (CheckpointContext).
+        profiler: Reports how busy this machine is (ProfilerContext).
     """
 
     def __init__(
         self,
-        info: Optional[ClusterInfo],
+        info: ClusterInfo | None,
         distributed: DistributedContext,
         train: TrainContext,
         searcher: SearcherContext,
         preempt: PreemptContext,
         checkpoint: CheckpointContext,
         tensorboard_mode: TensorboardMode = TensorboardMode.AUTO,
-        master: Optional[Master] = None,
-        queue: Optional[ReportQueue] = None,
+        master: Master | None = None,
+        queue: ReportQueue | None = None,
     ) -> None:
         self.info = info
         self.distributed = distributed
@@ -76,16 +91,27 @@ class Context:
 
     def alert(
         self,
-        title: Optional[str] = None,
-        description: Optional[str] = None,
+        title: str | None = None,
+        description: str | None = None,
         level: Any = "info",
     ) -> None:
-        """Tells the webhooks with a trigger of type CUSTOM. level: "debug", "info", "warning",
-        "error", "critical", or an enumeration's member of such a name."""
+        """Sends an event to the webhooks that have a trigger of type CUSTOM.
+
+        Off the cluster it is printed.
+
+        Args:
+            title: The title.
+            description: The text.
+            level: "debug", "info", "warning", "error" or "critical", or a member of an enumeration
+                with such a name.
+
+        Raises:
+            ValueError: The level is unknown.
+        """
         name = str(getattr(level, "name", level)).upper().replace("LOG_LEVEL_", "")
         if name not in _LEVELS:
             levels = ", ".join(known.lower() for known in _LEVELS)
-            raise ValueError(f"the level of an alert is {level!r}: give one of {levels}")
+            raise ValueError(f"unknown level of an alert: {level!r}; expected one of {levels}")
         if self._master is None or self.info is None or self.info.trial is None:
             print(f"alert {name}: {title}: {description}", flush=True)
             return
@@ -117,17 +143,17 @@ class Context:
         else:
             try:
                 self._close(wait=self.distributed.size == 1)
-            except Exception as second:  # What has failed first is what counts.
+            except Exception as second:  # The first exception is the one to raise.
                 print(f"WARNING: {second}", file=sys.stderr, flush=True)
         if isinstance(error, InvalidHP):
             sys.exit(0)
 
     def close(self) -> None:
-        """As the end of the block: waits until the master has everything. Once."""
+        """Waits until the master has every report and checkpoint. Further calls do nothing."""
         self._close(wait=True)
 
     def _close_at_exit(self) -> None:
-        if os.getpid() != self._process:  # A copy of the process has none of its threads.
+        if os.getpid() != self._process:  # A forked process has none of the threads.
             return
         try:
             failed = hasattr(sys, "last_value")  # The exception that ends the process.
@@ -135,7 +161,7 @@ class Context:
         except BaseException:
             traceback.print_exc()
             sys.stdout.flush()
-            os._exit(1)  # Of an exception at the exit nobody would hear.
+            os._exit(1)  # An exception in an atexit function does not change the exit code.
 
     def _close(self, wait: bool) -> None:
         atexit.unregister(self._close_at_exit)
@@ -152,46 +178,61 @@ class Context:
             if self._queue is not None:
                 self._queue.close(wait)
             self.preempt.close()
-            if wait:  # Else at the process' end: the ranks that notice it are not those to blame.
+            if wait:  # Else the exit of the process closes them: the ranks that notice it are not the cause.
                 self.distributed.close()
 
     def _upload_event_files(self) -> None:
-        """Another start of a trial that has trained to its end would not bring them."""
+        """Uploads the event files; only warns if that fails.
+
+        The training is complete, and a restart of the trial would not help.
+        """
         try:
             self.train.upload_tensorboard_files()
         except (CheckpointError, OSError) as error:
-            print(f"WARNING: event files were not stored: {error}", file=sys.stderr, flush=True)
+            print(f"WARNING: cannot store event files: {error}", file=sys.stderr, flush=True)
 
 
 def init(
     *,
-    distributed: Optional[DistributedContext] = None,
-    checkpoint_storage: Optional[Union[str, Mapping[str, Any]]] = None,
+    distributed: DistributedContext | None = None,
+    checkpoint_storage: str | Mapping[str, Any] | None = None,
     preempt_mode: PreemptMode = PreemptMode.WorkersAskChief,
     tensorboard_mode: TensorboardMode = TensorboardMode.AUTO,
 ) -> Context:
-    """The context of this process. Collective.
+    """Creates the context of this process. Collective: all ranks call it.
+
+        with det.core.init() as context:
+            context.train.report_training_metrics(steps_completed=10, metrics={"loss": 0.1})
 
     Args:
-        distributed: the ranks. None: those of the launcher's environment, else one.
-        checkpoint_storage: off the cluster, a folder or {"type": "shared_fs", "host_path": ...}, or
-            {"type": "s3", "bucket": ...} as in a configuration;
-            None: ./checkpoints. On the cluster the configuration's.
+        distributed: The ranks of the trial. None: as the launcher has set in the environment, else
+            one rank.
+        checkpoint_storage: The checkpoint storage: a directory, or a mapping as in a configuration,
+            for example {"type": "s3", "bucket": "checkpoints"}. None: the configuration's; off the
+            cluster, ./checkpoints.
+        preempt_mode: Which ranks ask whether to stop.
+        tensorboard_mode: When event files are uploaded.
+
+    Returns:
+        The context.
 
     Raises:
-        TypeError, ValueError: arguments that make no sense.
+        TypeError: An argument has the wrong type.
+        ValueError: The task has several slots and was not started by a launcher, or the storage is
+            unknown.
+        CheckpointError: The library for the checkpoint storage is not installed.
     """
     for name, mode, kind in (
         ("preempt_mode", preempt_mode, PreemptMode),
         ("tensorboard_mode", tensorboard_mode, TensorboardMode),
     ):
         if not isinstance(mode, kind):
-            raise TypeError(f"{name} is {mode!r}: give one of det.core.{kind.__name__}")
+            raise TypeError(f"{name} is {mode!r}; expected a member of det.core.{kind.__name__}")
     if isinstance(checkpoint_storage, os.PathLike):
         checkpoint_storage = os.fspath(checkpoint_storage)
     if checkpoint_storage is not None and not isinstance(checkpoint_storage, (str, Mapping)):
         raise TypeError(
-            f"checkpoint_storage is {checkpoint_storage!r}: give a folder, or what a configuration says"
+            f"checkpoint_storage is {checkpoint_storage!r}; expected a directory or a mapping"
         )
     info = get_cluster_info()
     distributed = distributed or _ranks(info)
@@ -205,49 +246,54 @@ def init(
     return context
 
 
-def _ranks(info: Optional[ClusterInfo]) -> DistributedContext:
+def _ranks(info: ClusterInfo | None) -> DistributedContext:
     if os.environ.get("RANK") and os.environ.get("LOCAL_WORLD_SIZE"):
         return DistributedContext.from_torch_distributed()
     if info is not None and len(info.slot_ids) > 1:
         raise ValueError(
             f"this task has {len(info.slot_ids)} slots and one process: start the script with "
-            "python3 -m det.launch.torch_distributed, or give init() its `distributed`"
+            "python3 -m det.launch.torch_distributed, or pass `distributed` to init()"
         )
     return DistributedContext.single()
 
 
-def storage_folder(config: Union[str, Mapping[str, Any]]) -> pathlib.Path:
-    """Of a folder's path or a configuration's checkpoint_storage."""
+def storage_folder(config: str | Mapping[str, Any]) -> pathlib.Path:
+    """Returns the directory of a path or of a checkpoint_storage of a configuration."""
     if isinstance(config, str):
         return pathlib.Path(config)
     kind = config.get("type")
     key = _FOLDER_KEYS.get(str(kind))
     if key is None or not config.get(key):
         raise ValueError(
-            f"checkpoint_storage of type {kind!r} is not known here: shared_fs with a host_path, "
-            "directory with a container_path, s3, gcs and azure are"
+            f"unknown checkpoint_storage type {kind!r}; expected shared_fs with a host_path, directory "
+            "with a container_path, s3, gcs or azure"
         )
     return pathlib.Path(config[key], config.get("storage_path") or "")
 
 
 def make_storage(
-    config: Union[str, Mapping[str, Any]], owner: str = "", scratch: Optional[pathlib.Path] = None
+    config: str | Mapping[str, Any], owner: str = "", scratch: pathlib.Path | None = None
 ) -> Storage:
-    """Of a folder's path or a configuration's checkpoint_storage. scratch: where files of a bucket
-    are on their way; None: a folder of the system's."""
-    if not isinstance(config, str) and is_bucket(config):
+    """Opens a checkpoint storage.
+
+    Args:
+        config: The path of a directory, or a checkpoint_storage of a configuration.
+        owner: The run that saves; see Storage.
+        scratch: A directory for files on their way to or from a bucket; None: a temporary one.
+    """
+    if not isinstance(config, str) and is_object_store(config):
         return BucketStorage(config, owner, scratch)
     return FolderStorage(storage_folder(config), owner)
 
 
 def off_cluster(
-    info: Optional[ClusterInfo],
+    info: ClusterInfo | None,
     distributed: DistributedContext,
-    checkpoint_storage: Optional[Union[str, Mapping[str, Any]]],
+    checkpoint_storage: str | Mapping[str, Any] | None,
     preempt_mode: PreemptMode,
     tensorboard_mode: TensorboardMode,
 ) -> Context:
-    """The twin that speaks with no master. See init()."""
+    """Creates a context that does not talk to a master. See init()."""
     storage = make_storage(checkpoint_storage or _DEFAULT_CHECKPOINTS)
     train = PrintedTrain(distributed.is_chief, distributed.rank)
     return Context(
@@ -264,14 +310,14 @@ def off_cluster(
 def _on_cluster(
     info: ClusterInfo,
     distributed: DistributedContext,
-    checkpoint_storage: Optional[Union[str, Mapping[str, Any]]],
+    checkpoint_storage: str | Mapping[str, Any] | None,
     preempt_mode: PreemptMode,
     tensorboard_mode: TensorboardMode,
 ) -> Context:
     trial = info.trial
     assert trial is not None
-    master = Master.of_task(info)
-    owner = owner_of_trial(info)
+    master = connect_to_master(info)
+    owner = get_trial_owner(info)
     storage = make_storage(
         checkpoint_storage or trial.checkpoint_dir or trial.config["checkpoint_storage"],
         owner,
@@ -297,7 +343,9 @@ def _on_cluster(
             queue.forget()
         _end(why)
 
-    watch = PreemptionWatch(Master.of_task(info), info.allocation_id, on_over) if watches else None
+    watch = (
+        PreemptionWatch(connect_to_master(info), info.allocation_id, on_over) if watches else None
+    )
     return Context(
         info,
         distributed,
@@ -319,20 +367,22 @@ def _on_cluster(
 
 def _queue(info: ClusterInfo) -> ReportQueue:
     try:
-        return queue_of_run(info, _end)
+        return open_queue(info, _end)
     except BlockingIOError:
         raise RuntimeError(
-            "another context of this run is open: one process of a trial is rank 0, and calls "
-            "det.core.init() once at a time; start several with det.launch.torch_distributed"
+            "another context of this run is open: rank 0 is one process, which may have one open "
+            "context; start several ranks with det.launch.torch_distributed"
         ) from None
 
 
 def _end(why: RunIsOver) -> None:
-    """Of a run that the master has given up. Not by sys.exit(): other threads are in the middle of
-    things."""
+    """Ends this process because the master has ended the run.
+
+    sys.exit() would not do: other threads are at work.
+    """
     sys.stdout.flush()
-    print(f"ERROR: {why}; this process ends", file=sys.stderr, flush=True)
+    print(f"ERROR: {why}; this process exits", file=sys.stderr, flush=True)
     os._exit(1)
 
 
-__all__: List[str] = ["Context", "TensorboardMode", "init", "storage_folder"]
+__all__: list[str] = ["Context", "TensorboardMode", "init", "storage_folder"]

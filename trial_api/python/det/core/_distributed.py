@@ -1,25 +1,25 @@
-"""How the ranks of a trial talk to each other, outside of what their training library does."""
+"""How the ranks of a trial exchange objects, independent of their training library."""
 
 from __future__ import annotations
 
 import json
 import os
-from typing import Any, List, Optional
+from typing import Any
 
 from det.core import _star
 
 DEFAULT_PORT = 12360
-_TIMEOUT = 600.0  # Seconds that ranks wait for each other to start.
+_TIMEOUT = 600.0  # Seconds for which ranks wait for each other at the start.
 
 
 class _Group:
-    """Some ranks around the first of them. Collective; one thread at a time."""
+    """A group of ranks around the first of them. Collective; one thread at a time."""
 
-    def __init__(self, rank: int, peers: List[_star.Peer]) -> None:
+    def __init__(self, rank: int, peers: list[_star.Peer]) -> None:
         self.rank = rank
-        self.peers = peers  # Of the chief: all others in order; of another rank: the chief.
+        self.peers = peers  # On the chief all others in order, elsewhere the chief.
 
-    def gather(self, value: Any) -> Optional[List[Any]]:
+    def gather(self, value: Any) -> list[Any] | None:
         if self.rank != 0:
             self.peers[0].send(_star.pack(value))
             return None
@@ -40,18 +40,25 @@ class _Group:
 
 
 class DistributedContext:
-    """Ranks and how they exchange small objects.
+    """The ranks of a trial, and the exchange of small objects between them.
 
-    All of gather, allgather, broadcast and their `_local` forms are collective: every rank (of the
-    node) calls them, in the same order, from one thread. Values are pickled. A rank that has died
-    raises ConnectionError on the others.
+    gather, allgather, broadcast and their `_local` variants are collective: all ranks (of the node)
+    call them in the same order, from one thread. Values are pickled. If a rank exits, the others
+    get ConnectionError.
 
     Args:
-        rank, size: of this process among all of the trial.
-        local_rank, local_size: among those of this node.
-        cross_rank, cross_size: of this node among all.
-        chief_ip: where rank 0 is; needed if size > 1 and ranks are on several nodes.
-        port: on which rank 0 listens; else $INTER_TRAIN_PROCESS_COMM_PORT_1.
+        rank: The rank of this process.
+        size: The number of ranks of the trial.
+        local_rank: The rank of this process on its node. Default: rank.
+        local_size: The number of ranks on this node. Default: size.
+        cross_rank: The index of this node. Default: 0.
+        cross_size: The number of nodes. Default: 1.
+        chief_ip: The address of rank 0; needed if ranks are on several nodes.
+        port: The port of rank 0. Default: INTER_TRAIN_PROCESS_COMM_PORT_1 of the environment.
+
+    Raises:
+        ValueError: The numbers contradict each other.
+        ConnectionError: The ranks cannot reach each other.
     """
 
     def __init__(
@@ -59,12 +66,12 @@ class DistributedContext:
         *,
         rank: int,
         size: int,
-        local_rank: Optional[int] = None,
-        local_size: Optional[int] = None,
-        cross_rank: Optional[int] = None,
-        cross_size: Optional[int] = None,
-        chief_ip: Optional[str] = None,
-        port: Optional[int] = None,
+        local_rank: int | None = None,
+        local_size: int | None = None,
+        cross_rank: int | None = None,
+        cross_size: int | None = None,
+        chief_ip: str | None = None,
+        port: int | None = None,
     ) -> None:
         self.rank = rank
         self.size = size
@@ -78,7 +85,7 @@ class DistributedContext:
         self._all = _Group(0, [])
         self._local = _Group(0, [])
         if size > 1:
-            self._key = _star.secret()
+            self._key = _star.get_secret()
             self._all = self._connect(port or _port())
             self._local = self._connect_local()
 
@@ -111,8 +118,10 @@ class DistributedContext:
             chief.close()
 
     def _connect_local(self) -> _Group:
-        """The ranks of a node, around the first of them. Ports are told over the connections that
-        there are already, so that they are free ones."""
+        """Connects the ranks of a node around the first of them.
+
+        The ports are free ones, exchanged over the existing connections.
+        """
         if self.cross_size == 1:
             return self._all
         first = self.local_rank == 0
@@ -131,7 +140,10 @@ class DistributedContext:
         )
 
     def fork(self) -> DistributedContext:
-        """Collective. The same ranks with connections of their own, for another thread."""
+        """Returns a context of the same ranks with its own connections, for another thread.
+
+        Collective.
+        """
         if self.size == 1:
             return self
         other = object.__new__(DistributedContext)
@@ -147,58 +159,84 @@ class DistributedContext:
         return other
 
     def get_rank(self) -> int:
+        """Returns the rank of this process."""
         return self.rank
 
     def get_size(self) -> int:
+        """Returns the number of ranks."""
         return self.size
 
     def get_local_rank(self) -> int:
+        """Returns the rank of this process on its node."""
         return self.local_rank
 
     def get_num_agents(self) -> int:
+        """Returns the number of nodes."""
         return self.cross_size
 
     @property
     def is_chief(self) -> bool:
+        """Whether this is rank 0."""
         return self.rank == 0
 
     @property
     def is_local_chief(self) -> bool:
+        """Whether this is the first rank of its node."""
         return self.local_rank == 0
 
-    def gather(self, stuff: Any) -> Optional[List[Any]]:
-        """What each rank gives, in the order of ranks, on rank 0; None on the others."""
+    def gather(self, stuff: Any) -> list[Any] | None:
+        """Collects a value from each rank.
+
+        Returns:
+            The values in the order of ranks on rank 0, None on the others.
+        """
         return self._all.gather(stuff)
 
-    def gather_local(self, stuff: Any) -> Optional[List[Any]]:
+    def gather_local(self, stuff: Any) -> list[Any] | None:
+        """Collects a value from each rank of this node. See gather()."""
         return self._local.gather(stuff)
 
-    def allgather(self, stuff: Any) -> List[Any]:
-        """What each rank gives, in the order of ranks, on every rank."""
+    def allgather(self, stuff: Any) -> list[Any]:
+        """Collects a value from each rank.
+
+        Returns:
+            The values in the order of ranks, on every rank.
+        """
         return list(self._all.broadcast(self._all.gather(stuff)))
 
-    def allgather_local(self, stuff: Any) -> List[Any]:
+    def allgather_local(self, stuff: Any) -> list[Any]:
+        """Collects a value from each rank of this node. See allgather()."""
         return list(self._local.broadcast(self._local.gather(stuff)))
 
     def broadcast(self, stuff: Any) -> Any:
-        """What rank 0 gives, on every rank."""
+        """Returns the value of rank 0 on every rank."""
         return self._all.broadcast(stuff)
 
     def broadcast_local(self, stuff: Any = None) -> Any:
+        """Returns the value of the first rank of this node on every rank of it."""
         return self._local.broadcast(stuff)
 
     def close(self) -> None:
+        """Closes the connections."""
         self._all.close()
         self._local.close()
 
     @classmethod
     def single(cls) -> DistributedContext:
-        """One rank."""
+        """Returns the context of a single rank."""
         return cls(rank=0, size=1)
 
     @classmethod
-    def from_torch_distributed(cls, chief_ip: Optional[str] = None) -> DistributedContext:
-        """Of a process that torch's launcher, or ours, has started. Reads the environment."""
+    def from_torch_distributed(cls, chief_ip: str | None = None) -> DistributedContext:
+        """Reads the environment that torch's launcher or det.launch.torch_distributed sets.
+
+        Args:
+            chief_ip: The address of rank 0. Default: DET_CHIEF_IP or MASTER_ADDR of the
+                environment.
+
+        Raises:
+            ValueError: A launcher has not started this process.
+        """
         size, local_size = _env_int("WORLD_SIZE"), _env_int("LOCAL_WORLD_SIZE")
         rank = _env_int("RANK")
         return cls(
@@ -212,13 +250,21 @@ class DistributedContext:
         )
 
     @classmethod
-    def from_deepspeed(cls, chief_ip: Optional[str] = None) -> DistributedContext:
-        """Of a process that DeepSpeed's launcher, or ours, has started: torch's variables."""
+    def from_deepspeed(cls, chief_ip: str | None = None) -> DistributedContext:
+        """Reads the environment that DeepSpeed's launcher or det.launch.deepspeed sets."""
         return cls.from_torch_distributed(chief_ip)
 
     @classmethod
-    def from_horovod(cls, hvd: Any = None, chief_ip: Optional[str] = None) -> DistributedContext:
-        """Of Horovod's module after hvd.init(), or without it of the launcher's environment."""
+    def from_horovod(cls, hvd: Any = None, chief_ip: str | None = None) -> DistributedContext:
+        """Asks Horovod for the ranks.
+
+        Args:
+            hvd: Horovod's module after hvd.init(); None: the environment of its launcher is used.
+            chief_ip: The address of rank 0. Default: DET_CHIEF_IP of the environment.
+
+        Raises:
+            ValueError: `hvd` is None and a launcher has not started this process.
+        """
 
         def read(name: str) -> int:
             return int(getattr(hvd, name)()) if hvd else _env_int("HOROVOD_" + name.upper())
@@ -234,13 +280,13 @@ class DistributedContext:
         )
 
     @classmethod
-    def from_tf_config(cls, chief_ip: Optional[str] = None) -> DistributedContext:
-        """Of $TF_CONFIG, one worker a node; without it one rank."""
-        told = json.loads(os.environ.get("TF_CONFIG") or "{}")
-        workers = (told.get("cluster") or {}).get("worker") or []
+    def from_tf_config(cls, chief_ip: str | None = None) -> DistributedContext:
+        """Reads TF_CONFIG, with one worker per node; a single rank if it is not set."""
+        config = json.loads(os.environ.get("TF_CONFIG") or "{}")
+        workers = (config.get("cluster") or {}).get("worker") or []
         if not workers:
             return cls.single()
-        rank = int(told["task"]["index"])
+        rank = int(config["task"]["index"])
         return cls(
             rank=rank,
             size=len(workers),
@@ -256,15 +302,15 @@ def _env_int(name: str) -> int:
     value = os.environ.get(name)
     if value is None or not value.lstrip("-").isdigit():
         raise ValueError(
-            f"${name} is {value!r} and should be a number; start this program with its launcher, "
-            "such as python3 -m det.launch.torch_distributed"
+            f"${name} is {value!r}, but must be a number; start this program with its launcher, "
+            "for example python3 -m det.launch.torch_distributed"
         )
     return int(value)
 
 
 def _port() -> int:
-    told = os.environ.get("INTER_TRAIN_PROCESS_COMM_PORT_1")
-    if told:
-        return int(told)
-    # Another run on this machine has another one, if its own library's port is another.
+    config = os.environ.get("INTER_TRAIN_PROCESS_COMM_PORT_1")
+    if config:
+        return int(config)
+    # Two runs on one machine differ in the port of their training library, and so in this one.
     return int(os.environ.get("MASTER_PORT", DEFAULT_PORT - 1)) + 1

@@ -1,14 +1,15 @@
-"""Numbers as the master takes them."""
+"""Encodes metrics as the JSON that the master accepts."""
 
 from __future__ import annotations
 
 import json
 import math
-from typing import Any, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 
 def _plain(value: Any) -> Any:
-    """Of what json does not know: numbers of numpy and torch, arrays, sets of other things."""
+    """Converts values that json does not know: numbers and arrays of numpy and torch."""
     for name in ("item", "tolist"):
         convert = getattr(value, name, None)
         if callable(convert):
@@ -16,14 +17,16 @@ def _plain(value: Any) -> Any:
                 return convert()
             except (ValueError, RuntimeError):  # More than one element.
                 continue
-    raise TypeError(f"a value of type {type(value).__name__} is no number, text or list of them")
+    raise TypeError(
+        f"a value of type {type(value).__name__} is not a number, a string or a list of them"
+    )
 
 
 _ENCODER = json.JSONEncoder(
     allow_nan=False, check_circular=False, separators=(",", ":"), default=_plain
 )
 
-# An encoder makes its C part anew at each call, which takes longer than to encode a report.
+# An encoder creates its C part in each call, which takes longer than encoding a report.
 _make_fast = getattr(json.encoder, "c_make_encoder", None)
 _fast: Any = _make_fast and _make_fast(
     None, _plain, json.encoder.encode_basestring_ascii, None, ":", ",", False, False, False
@@ -31,8 +34,11 @@ _fast: Any = _make_fast and _make_fast(
 
 
 def encode(value: Mapping[str, Any]) -> str:
-    """JSON text; not-a-number and the infinities as the strings that the master knows for them.
-    Raises TypeError for what is no JSON value."""
+    """Encodes a mapping; NaN and the infinities become the strings that the master accepts.
+
+    Raises:
+        TypeError: A value is not JSON.
+    """
     try:
         return "".join(_fast(value, 0)) if _fast else _ENCODER.encode(value)
     except ValueError:
@@ -42,7 +48,7 @@ def encode(value: Mapping[str, Any]) -> str:
 
 
 def _place(value: Any) -> str:
-    """Of what has made encode() fail."""
+    """Returns the path of the value that encode() cannot encode."""
     items = value.items() if isinstance(value, Mapping) else ()
     for name, inner in items:
         try:

@@ -1,9 +1,10 @@
-"""A queue of records on disk: what waits for a master that is away.
+"""A queue of records on disk, for reports that the master does not have yet.
 
-A folder of segments, `segment.N` (_segment.py). `acknowledged` names the first record that is still
-to be sent, as segment and offset; of the segments before it one waits to be used again, the others
-are removed, with the last record the folder. `lock` is held while somebody has it open.
-Records are written, not synced: they survive the death of the process, not a power cut of the node.
+An outbox is a directory of segments, `segment.N` (_segment.py). The file `acknowledged` contains
+the segment and offset of the first record that is not sent yet. One of the sent segments is kept
+for reuse, the others are removed; with the last record the directory is removed. The file `lock` is
+locked while the outbox is open. Records are written but not synced: they survive the death of the
+process, not a power failure of the node.
 """
 
 from __future__ import annotations
@@ -16,36 +17,37 @@ import os
 import shutil
 import struct
 import sys
-from typing import Deque, List, Optional, Set, Tuple
 
 from det.core import _segment
 
 _PLACE = struct.Struct("<QQ")
-_DISK_REFUSES = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS}
+_DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS}
 
 
-# A lock belongs to all copies of a process together: one that outlives it would keep it.
-_locks: Set[int] = set()
+# Forked processes share a lock: a child that outlives its parent would keep it.
+_locks: set[int] = set()
 
 
-def _let_go() -> None:
+def _release_locks() -> None:
     for lock in _locks:
         os.close(lock)
     _locks.clear()
 
 
-os.register_at_fork(after_in_child=_let_go)
+os.register_at_fork(after_in_child=_release_locks)
 
 
 class Outbox:
-    """One thread adds at a time, while another may take from the front. Raises BlockingIOError when
-    another process has the folder open.
+    """A queue of records on disk. One thread may add while another takes from the front.
 
     Args:
-        folder: made when it is absent.
-        limit: bytes of records on disk, past which add() refuses.
-        segment: bytes of one segment; a greater record has one of its own.
-        memory: records that are held while the disk takes none.
+        folder: The directory, created if it does not exist.
+        limit: The bytes of records on disk above which add() refuses.
+        segment: The bytes of one segment; a larger record has a segment of its own.
+        memory: The number of records to keep in memory while the disk takes none.
+
+    Raises:
+        BlockingIOError: Another process has opened the directory.
     """
 
     def __init__(
@@ -65,28 +67,28 @@ class Outbox:
         self._acknowledged = os.open(
             os.path.join(folder, "acknowledged"), os.O_RDWR | os.O_CREAT, 0o600
         )
-        # Of the thread that adds: the segment that is added to, the one before it, sums so far of
-        # records on disk and their bytes.
-        self._segment: Optional[_segment.Segment] = None
-        self._previous: Optional[_segment.Segment] = None
+        # State of the adding thread: the current segment, the previous one, and how many records and
+        # bytes were added on disk.
+        self._segment: _segment.Segment | None = None
+        self._previous: _segment.Segment | None = None
         self._added, self._bytes = 0, 0
-        # Of the thread that takes: the same sums of what it removed; the records that it has read,
-        # and where each ends; where it reads on.
+        # State of the removing thread: how many records and bytes were removed; the records that it has
+        # read, with the segment and offset at which each ends; the place to continue reading.
         self._removed, self._bytes_removed = 0, 0
-        self._ahead: Deque[Tuple[bytes, Tuple[int, int]]] = collections.deque()
+        self._ahead: collections.deque[tuple[bytes, tuple[int, int]]] = collections.deque()
         self._place = (1, 0)
-        # Records that the disk did not take; until they are removed, all that come go behind them.
-        self._memory: Deque[bytes] = collections.deque()
+        # Records that the disk did not take. While there are any, new records are added behind them.
+        self._memory: collections.deque[bytes] = collections.deque()
         self._oldest, self._newest = 1, 0  # Segments on disk.
-        self._sent = 0  # All before this segment is sent.
-        self._complained = False
+        self._sent = 0  # All earlier segments are sent.
+        self._warned = False
         self._load()
 
     def __len__(self) -> int:
         return self._added - self._removed + len(self._memory)
 
     def add(self, record: bytes) -> bool:
-        """Of at least one byte. False when there is no room: nothing was added, try again later."""
+        """Adds a record of at least one byte; returns False if there is no room."""
         if not self._memory:
             size = self._bytes - self._bytes_removed + len(record) + _segment.OVERHEAD
             if size > self._limit and self._added != self._removed:
@@ -98,20 +100,27 @@ class Outbox:
                 self._added += 1
                 return True
             except OSError as error:
-                self._bear(error, "reports are held in memory")
+                self._warn_or_raise(error, "reports are held in memory")
         if len(self._memory) >= self._memory_limit:
             return False
         self._memory.append(record)
         return True
 
-    def front(self, count: int, size: int) -> List[bytes]:
-        """The first records: one if there is any, at most `count`, about `size` bytes."""
-        in_memory = len(self._memory)  # First: while there are any, none comes to the disk.
+    def front(self, count: int, size: int) -> list[bytes]:
+        """Returns the first records, at least one if there are any.
+
+        Args:
+            count: The maximum number of records.
+            size: The approximate maximum of bytes.
+        """
+        in_memory = len(
+            self._memory
+        )  # Read it first: while it is not 0, no record is added on disk.
         self._read_ahead(count)
         waiting = [record for record, _ in self._ahead]
         if in_memory and self._added - self._removed == len(self._ahead):
             waiting += [self._memory[i] for i in range(min(count, in_memory))]
-        found: List[bytes] = []
+        found: list[bytes] = []
         for record in waiting[:count]:
             if found and size < len(record):
                 break
@@ -120,10 +129,13 @@ class Outbox:
         return found
 
     def remove_front(self, count: int) -> None:
-        """They are sent. REQUIRES that there are as many. Where the disk does not take that, the
-        next run sends some once more, which the master drops."""
+        """Removes records that were sent; there must be as many.
+
+        If the disk does not take that, the next run sends some of them again, and the master
+        ignores these.
+        """
         self._read_ahead(count)
-        place: Optional[Tuple[int, int]] = None
+        place: tuple[int, int] | None = None
         for _ in range(count):
             if not self._ahead:
                 self._memory.popleft()
@@ -138,29 +150,29 @@ class Outbox:
             self._sent = place[0]
             self._remove_old_segments()
         except OSError as error:
-            self._bear(error, "reports that were sent are kept")
+            self._warn_or_raise(error, "sent reports are kept")
 
     def close(self) -> None:
-        """The folder stays, unless nothing waits in it."""
+        """Closes the outbox; keeps the directory if it contains records."""
         for segment in (self._segment, self._previous):
             if segment is not None:
                 segment.close()
         if not len(self):
             shutil.rmtree(self.folder, ignore_errors=True)
         os.close(self._acknowledged)
-        if self._lock in _locks:  # Else this is a copy of the process, which has let go.
+        if self._lock in _locks:  # A forked process has released it.
             _locks.remove(self._lock)
             os.close(self._lock)
 
     def forget(self) -> None:
-        """Nothing of it is to be sent any more, nor by another run. To be closed next."""
+        """Deletes all records, also for later runs. Only close() may follow."""
         self._ahead.clear()
         self._memory.clear()
         self._removed, self._bytes_removed = self._added, self._bytes
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _start_segment(self, record: bytes) -> None:
-        """With its first record."""
+        """Starts a segment with its first record."""
         new, number = self._previous, self._newest + 1
         size = len(record) + _segment.OVERHEAD
         if new is not None and new.number < self._sent and new.room >= size:
@@ -173,7 +185,7 @@ class Outbox:
         new.put(record)
 
     def _read_ahead(self, count: int) -> None:
-        """Until so many records on disk are read, or all."""
+        """Reads records from disk until `count` are in memory, or all."""
         while True:
             wanted = min(count, self._added - self._removed) - len(self._ahead)
             if wanted <= 0:
@@ -186,14 +198,14 @@ class Outbox:
             elif number < self._newest:
                 self._place = (number + 1, 0)
             else:
-                raise RuntimeError(f"{self.folder} is damaged: {wanted} reports are not there")
+                raise RuntimeError(f"{self.folder} is damaged: {wanted} reports are missing")
 
-    def _bear(self, error: OSError, consequence: str) -> None:
-        """Raises it, unless it is the disk that refuses."""
-        if error.errno not in _DISK_REFUSES:
+    def _warn_or_raise(self, error: OSError, consequence: str) -> None:
+        """Raises the error, unless the disk is the cause."""
+        if error.errno not in _DISK_ERRORS:
             raise error
-        if not self._complained:
-            self._complained = True
+        if not self._warned:
+            self._warned = True
             print(
                 f"WARNING: {self.folder}: {error.strerror}; {consequence}",
                 file=sys.stderr,
@@ -201,9 +213,9 @@ class Outbox:
             )
 
     def _load(self) -> None:
-        told = os.pread(self._acknowledged, _PLACE.size, 0)
-        if len(told) == _PLACE.size:
-            self._place = _PLACE.unpack(told)
+        place = os.pread(self._acknowledged, _PLACE.size, 0)
+        if len(place) == _PLACE.size:
+            self._place = _PLACE.unpack(place)
         self._sent, offset = self._place
         names = (name.partition(".") for name in os.listdir(self.folder))
         numbers = sorted(int(n) for kind, _, n in names if kind == "segment" and n.isdigit())
@@ -218,10 +230,10 @@ class Outbox:
         self._remove_old_segments()
 
     def _remove_old_segments(self) -> None:
-        """All that are sent but the last, which may be used again."""
+        """Removes all sent segments but the last, which may be reused."""
         while self._oldest < self._sent - 1:
             try:
-                os.unlink(_segment.path_of(self.folder, self._oldest))
+                os.unlink(_segment.get_path(self.folder, self._oldest))
             except FileNotFoundError:
-                pass  # It was used again.
+                pass  # It was reused.
             self._oldest += 1

@@ -1,4 +1,4 @@
-"""How busy this machine is: metrics of the groups cpu, memory, disk, network and gpu."""
+"""Reports how busy this machine is, as metrics of the groups cpu, memory, disk, network and gpu."""
 
 from __future__ import annotations
 
@@ -7,28 +7,39 @@ import shutil
 import subprocess
 import threading
 import time
-from typing import Dict, List, Optional, Tuple
 
 from det._errors import MasterError
 from det.core._train import TrainContext
 
 _SECTOR = 512
-Sample = Dict[str, Dict[str, float]]  # group -> metric -> value
+Sample = dict[str, dict[str, float]]  # group -> metric -> value
 
 
 class ProfilerContext:
-    """Off until on() is called. The chief's machine alone is sampled."""
+    """Samples the machine of the chief from on() to off()."""
 
     def __init__(self, train: TrainContext, enabled: bool) -> None:
         self._train = train
         self._enabled = enabled
         self._stop = threading.Event()
-        self._thread: Optional[threading.Thread] = None
+        self._thread: threading.Thread | None = None
 
     def on(self, sampling_interval: float = 1, samples_per_report: int = 10) -> None:
-        """sampling_interval: seconds, at least 0.1; a report is the mean of so many samples."""
+        """Starts to sample.
+
+        Does nothing if it has started, on other ranks than the chief, and off the cluster.
+
+        Args:
+            sampling_interval: The seconds between samples, at least 0.1.
+            samples_per_report: The number of samples whose mean is reported.
+
+        Raises:
+            ValueError: An argument is too small.
+        """
         if sampling_interval < 0.1 or samples_per_report < 1:
-            raise ValueError("sampling_interval is 0.1 s or more, samples_per_report 1 or more")
+            raise ValueError(
+                "sampling_interval must be at least 0.1 s, samples_per_report at least 1"
+            )
         if not self._enabled or self._thread is not None:
             return
         self._stop.clear()
@@ -41,6 +52,7 @@ class ProfilerContext:
         self._thread.start()
 
     def off(self) -> None:
+        """Stops to sample."""
         if self._thread is not None:
             self._stop.set()
             self._thread.join()
@@ -49,7 +61,7 @@ class ProfilerContext:
     def _run(self, interval: float, count: int) -> None:
         machine, number = Machine(), 0
         while True:
-            samples: List[Sample] = []
+            samples: list[Sample] = []
             while len(samples) < count:
                 if self._stop.wait(interval):
                     return
@@ -59,17 +71,18 @@ class ProfilerContext:
                 for group, metrics in mean(samples).items():
                     self._train.report_metrics(group, number, metrics)
             except MasterError:
-                return  # Said where training reports.
+                return  # The next report of the training raises it.
 
 
 class Machine:
-    """Reads Linux' counters; what there is not is left out."""
+    """Reads Linux's counters; those that do not exist are left out."""
 
     def __init__(self) -> None:
         self._last = self._counters()
         self._nvidia = shutil.which("nvidia-smi")
 
     def sample(self) -> Sample:
+        """Returns the rates since the previous sample, and the state of now."""
         before, now = self._last, self._counters()
         self._last = now
         seconds = max(now[0] - before[0], 1e-6)
@@ -91,25 +104,25 @@ class Machine:
             sample["gpu"] = self._gpus()
         return sample
 
-    def _counters(self) -> Tuple[float, Dict[str, float]]:
-        told: Dict[str, float] = {}
+    def _counters(self) -> tuple[float, dict[str, float]]:
+        values: dict[str, float] = {}
         for line in _lines("/proc/stat")[:1]:
             ticks = [int(field) for field in line.split()[1:9]]
-            told["cpu_total"], told["cpu_idle"] = sum(ticks), ticks[3] + ticks[4]
+            values["cpu_total"], values["cpu_idle"] = sum(ticks), ticks[3] + ticks[4]
         for line in _lines("/proc/diskstats"):
             fields = line.split()
             if os.path.exists(f"/sys/block/{fields[2]}"):
-                told["disk_read"] = told.get("disk_read", 0) + int(fields[5]) * _SECTOR
-                told["disk_write"] = told.get("disk_write", 0) + int(fields[9]) * _SECTOR
+                values["disk_read"] = values.get("disk_read", 0) + int(fields[5]) * _SECTOR
+                values["disk_write"] = values.get("disk_write", 0) + int(fields[9]) * _SECTOR
         for line in _lines("/proc/net/dev")[2:]:
             name, _, rest = line.partition(":")
             if name.strip() != "lo":
                 numbers = rest.split()
-                told["net_recv"] = told.get("net_recv", 0) + int(numbers[0])
-                told["net_sent"] = told.get("net_sent", 0) + int(numbers[8])
-        return time.monotonic(), told
+                values["net_recv"] = values.get("net_recv", 0) + int(numbers[0])
+                values["net_sent"] = values.get("net_sent", 0) + int(numbers[8])
+        return time.monotonic(), values
 
-    def _gpus(self) -> Dict[str, float]:
+    def _gpus(self) -> dict[str, float]:
         assert self._nvidia is not None
         query = "--query-gpu=uuid,utilization.gpu,memory.free"
         out = subprocess.run(
@@ -119,15 +132,15 @@ class Machine:
             encoding="utf-8",
             check=False,
         ).stdout
-        told = {}
+        values = {}
         for line in out.splitlines():
             uuid, util, free = (field.strip() for field in line.split(","))
-            told[f"{uuid}/gpu_util"], told[f"{uuid}/gpu_free_memory"] = float(util), float(free)
-        return told
+            values[f"{uuid}/gpu_util"], values[f"{uuid}/gpu_free_memory"] = float(util), float(free)
+        return values
 
 
-def mean(samples: List[Sample]) -> Sample:
-    """Of each metric over the samples that have it."""
+def mean(samples: list[Sample]) -> Sample:
+    """Returns the mean of each metric over the samples that have it."""
     result: Sample = {}
     for group in {group for sample in samples for group in sample}:
         of_group = [sample[group] for sample in samples if group in sample]
@@ -144,7 +157,7 @@ def _free_memory() -> float:
     return 0
 
 
-def _lines(path: str) -> List[str]:
+def _lines(path: str) -> list[str]:
     try:
         with open(path, encoding="utf-8") as file:
             return file.read().splitlines()

@@ -1,41 +1,53 @@
-"""Who is told of checkpoints, by the chief."""
+"""Reports checkpoints to the master. Only the chief calls."""
 
 from __future__ import annotations
 
 import json
 import time
-from typing import Any, Dict, Mapping, Optional
+from collections.abc import Mapping
+from typing import Any
 
 from det._errors import CheckpointError
 from det._master import Master
 from det.core import _json
-from det.core._report import time_text
+from det.core._report import format_time
 from det.core._report_queue import CHECKPOINT, ReportQueue
 from det.core._storage import Files
 
 
 class Registry:
-    """The twin off the cluster: says it."""
+    """Prints checkpoints, for runs off the cluster."""
 
     def __init__(self, base: str) -> None:
         self._base = base
 
     def saved(self, uuid: str, metadata: Mapping[str, Any], files: Files) -> None:
-        """It is complete."""
+        """Reports a complete checkpoint."""
         print(f"checkpoint steps={metadata['steps_completed']} {self._base}/{uuid}", flush=True)
 
     def damaged(self, uuid: str, why: str, instead: str, steps: int) -> None:
-        """Its files are not what was saved; the trial goes on from `instead`, of so many steps."""
-        print(f"WARNING: {why}; goes on from {instead}", flush=True)
+        """Reports that the files of a checkpoint are not those that were saved.
+
+        Args:
+            uuid: The damaged checkpoint.
+            why: The damage.
+            instead: The checkpoint from which the trial resumes.
+            steps: The steps of that checkpoint.
+        """
+        print(f"WARNING: {why}; resuming from {instead}", flush=True)
 
     def deleted(self, uuid: str) -> None:
-        """Its files are about to go. Raises CheckpointError when something holds it."""
+        """Announces that the files of a checkpoint are about to be deleted.
+
+        Raises:
+            CheckpointError: The checkpoint is in use.
+        """
 
 
 class ClusterRegistry(Registry):
-    """Through the queue of reports, so that a checkpoint comes after the metrics before it."""
+    """Reports through the queue of the metrics, so that a checkpoint follows the metrics before it."""
 
-    def __init__(self, base: str, master: Master, queue: Optional[ReportQueue]) -> None:
+    def __init__(self, base: str, master: Master, queue: ReportQueue | None) -> None:
         super().__init__(base)
         self._master, self._queue = master, queue
 
@@ -55,22 +67,22 @@ class ClusterRegistry(Registry):
 
     def deleted(self, uuid: str) -> None:
         if self._queue is not None:
-            self._queue.flush()  # It may be on its way still.
+            self._queue.flush()  # The report of the checkpoint may still be in the queue.
         self._master.call(
             "PATCH",
             "/api/v1/checkpoints",
             {"checkpoints": [{"uuid": uuid, "resources": {"resources": {}}}]},
         )
-        # What is held the master passes over without a word.
+        # The master ignores checkpoints that are in use, without an error.
         found = self._master.call("GET", f"/api/v1/checkpoints/{uuid}")
         state = dict(found.get("checkpoint") or {}).get("state")
         if state != "STATE_DELETED":
             raise CheckpointError(
-                f"checkpoint {uuid} stays: a version of a model holds it, or a trial that goes on "
+                f"cannot delete checkpoint {uuid}: a version of a model uses it, or a trial that resumes "
                 "from it"
             )
 
-    def _add(self, report: Dict[str, Any]) -> None:
+    def _add(self, report: dict[str, Any]) -> None:
         if self._queue is not None:
-            told = {**report, "reportTime": time_text(time.time_ns())}
-            self._queue.add(CHECKPOINT, _json.encode(told).encode())
+            timed = {**report, "reportTime": format_time(time.time_ns())}
+            self._queue.add(CHECKPOINT, _json.encode(timed).encode())

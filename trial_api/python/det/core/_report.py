@@ -1,26 +1,35 @@
-"""A report of metrics: as the outbox holds it, and as the master takes it."""
+"""A report of metrics, in the form of the outbox and in that of the master."""
 
 from __future__ import annotations
 
 import datetime
 import marshal
 import time
-from typing import Any, Dict, List, Mapping, Optional
+from collections.abc import Mapping
+from typing import Any
 
 from det.core import _json
 
-_PLAIN = {float, int, str}  # No subclasses: those of numpy, say, are no floats to marshal.
-_MARSHAL = 2  # A version whose bytes depend on the values alone; later ones also refer back.
+_PLAIN = {float, int, str}  # No subclasses: marshal does not accept those of numpy, for example.
+_MARSHAL = (
+    2  # The output of this version depends on the values only; later ones contain references.
+)
 
 
 def pack(
     group: str,
     steps_completed: int,
     metrics: Mapping[str, Any],
-    batch_metrics: Optional[List[Mapping[str, Any]]] = None,
+    batch_metrics: list[Mapping[str, Any]] | None = None,
 ) -> bytes:
-    """Of now. Plain numbers become JSON later, by unpack(): here that would be half of what a
-    report costs the training thread. Raises TypeError for what is no JSON value."""
+    """Packs a report for the outbox, with the time of now.
+
+    Plain numbers become JSON only in unpack(), because that would be half the cost of a report on
+    the training thread.
+
+    Raises:
+        TypeError: A value is not JSON.
+    """
     nanoseconds = time.time_ns()
     if not batch_metrics and type(metrics) is dict and type(steps_completed) is int:
         for name, value in metrics.items():
@@ -32,7 +41,7 @@ def pack(
 
 
 def unpack(packed: bytes) -> bytes:
-    """JSON."""
+    """Returns the JSON of a packed report."""
     return packed if packed[:1] == b"{" else _text(*marshal.loads(packed)).encode()
 
 
@@ -41,12 +50,12 @@ def _text(
     steps_completed: int,
     nanoseconds: int,
     metrics: Mapping[str, Any],
-    batch_metrics: Optional[List[Mapping[str, Any]]] = None,
+    batch_metrics: list[Mapping[str, Any]] | None = None,
 ) -> str:
-    report: Dict[str, Any] = {
+    report: dict[str, Any] = {
         "group": group,
         "stepsCompleted": steps_completed,
-        "reportTime": time_text(nanoseconds),
+        "reportTime": format_time(nanoseconds),
         "metrics": metrics,
     }
     if batch_metrics:
@@ -54,11 +63,11 @@ def _text(
     return _json.encode(report)
 
 
-_second = (0, "")  # The newest that was written out: many reports come within one.
+_second = (0, "")  # The latest second as text: there are many reports per second.
 
 
-def time_text(nanoseconds: int) -> str:
-    """Of time.time_ns(), as the master reads it, to the microsecond."""
+def format_time(nanoseconds: int) -> str:
+    """Formats a time of time.time_ns() for the master, to the microsecond."""
     global _second
     seconds, microseconds = divmod(nanoseconds // 1000, 1_000_000)
     known, text = _second

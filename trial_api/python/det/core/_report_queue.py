@@ -1,4 +1,4 @@
-"""Everything that a run reports of its training, in one order, until the master has it."""
+"""Sends the reports of a run to the master, in the order in which they were made."""
 
 from __future__ import annotations
 
@@ -7,39 +7,41 @@ import os
 import sys
 import threading
 import time
-from typing import Any, Callable, List, Optional, Tuple
+from typing import Any, Callable
 
 from det._errors import MasterError, RunIsOver
-from det._info import ClusterInfo
+from det._info import ClusterInfo, connect_to_master
 from det._master import Master
 from det.core import _report
 from det.core._outbox import Outbox
 
 SERVICE = "/det.trial.v1.TrialRuntime/"
 _BATCH_RECORDS, _BATCH_BYTES = 1000, 1 << 20
-# Kinds of records: metrics and a validation as _report packs them, a checkpoint as JSON.
+# The kinds of records. Metrics and validations are packed by _report; checkpoints are JSON.
 METRICS, VALIDATION, CHECKPOINT = b"m", b"v", b"c"
-_LINGER = 0.05  # Seconds in which more reports join a batch.
+_LINGER = 0.05  # Seconds to wait for more reports of a batch.
 _FULL_PAUSE = 0.1
-_WORD = 1.0  # Seconds that a validation waits for the master's word.
-_LAST_TRY = 5.0
-_END_OF_OTHERS = 10.0  # Seconds for a process that was killed.
-_JOIN = 5.0  # Seconds for a thread whose connection was closed; one that connects does not notice.
+_BEST_TIMEOUT = 1.0  # Seconds to wait for the master's answer to a validation.
+_CLOSE_TIMEOUT = 5.0
+_KILL_TIMEOUT = 10.0  # Seconds until a killed process has exited.
+_JOIN_TIMEOUT = 5.0  # Seconds; a thread that is connecting does not notice that it should stop.
 
 
 class ReportQueue:
-    """Sends first what earlier runs of the trial have left beside its outbox, each as that run.
+    """Sends reports to the master on a thread of its own.
 
-    Any thread. A call raises MasterError once the master has refused a report.
+    Reports that earlier runs of the trial have left are sent first, as those runs. Any thread may
+    call. Calls raise MasterError after the master has refused a report.
 
     Args:
-        master: a connection of its own.
-        allocation_id, trial_id: of the reports.
-        folder: of all outboxes of the trial; one folder per run lies in it.
-        run: number of this run.
-        limit: bytes on disk.
-        on_over: the master no longer knows this run. On the sending thread.
-        last_try: seconds that close() tries without `wait`.
+        master: A connection for the use of this queue only.
+        allocation_id: The allocation of the reports.
+        trial_id: The trial of the reports.
+        folder: The directory of all outboxes of the trial, one directory for each run.
+        run: The number of this run.
+        limit: The maximum size on disk in bytes.
+        on_over: Called on the sending thread if the master has ended this run.
+        close_timeout: The seconds for which close() tries to send without `wait`.
     """
 
     def __init__(
@@ -50,32 +52,40 @@ class ReportQueue:
         folder: str,
         run: int,
         limit: int = 64 << 20,
-        on_over: Optional[Callable[[RunIsOver], None]] = None,
-        last_try: float = _LAST_TRY,
+        on_over: Callable[[RunIsOver], None] | None = None,
+        close_timeout: float = _CLOSE_TIMEOUT,
     ) -> None:
         self._master = master
         self._allocation, self._trial = allocation_id, trial_id
         self._folder, self._run, self._limit = folder, run, limit
-        self._on_over, self._last_try = on_over, last_try
+        self._on_over, self._close_timeout = on_over, close_timeout
         self._outbox = Outbox(os.path.join(folder, str(run)), limit)
         self._adding = threading.Lock()
         self._changed = threading.Condition()
         self._wake = threading.Event()
-        self._progress: Optional[float] = None
-        self._added = len(self._outbox)  # The number of the newest record.
+        self._progress: float | None = None
+        self._added = len(self._outbox)  # The number of the latest record.
         self._sent = 0
-        self._best: Tuple[int, bool] = (0, True)  # The master's word: of which record, what.
-        self._busy = True  # With what earlier runs have left.
+        self._best: tuple[int, bool] = (
+            0,
+            True,
+        )  # A validation's record, and whether it is the best.
+        self._busy = True  # With the reports of earlier runs.
         self._urgent = False
         self._stopping = False
-        self._failure: Optional[MasterError] = None
+        self._failure: MasterError | None = None
         self._thread = threading.Thread(target=self._send_all, name="det-reports", daemon=True)
         self._thread.start()
 
     def add(self, kind: bytes, report: bytes) -> int:
-        """Returns as soon as the disk has it; waits where the outbox is full. Its number."""
+        """Adds a report and returns its number as soon as it is on disk.
+
+        Waits if the outbox is full.
+        """
         record = kind + report
-        with self._adding:  # The thread that sends takes no part: neither waits for the other.
+        with (
+            self._adding
+        ):  # The sending thread does not take this lock, so it never blocks this call.
             self._raise_failure()
             while not self._outbox.add(record):
                 self._wait_for_room()
@@ -96,44 +106,50 @@ class ReportQueue:
             self._changed.wait(_FULL_PAUSE)
 
     def best(self, number: int) -> bool:
-        """Whether that validation is the best that the experiment has seen; True where the master
-        does not say so in time."""
+        """Returns whether a validation is the best of the experiment.
+
+        True if the master does not answer in time.
+        """
         with self._changed:
             self._changed.wait_for(
-                lambda: self._sent >= number or self._failure or self._master.away, _WORD
+                lambda: self._sent >= number or self._failure or self._master.away, _BEST_TIMEOUT
             )
             return self._best[1] if self._best[0] == number else True
 
     def set_progress(self, progress: float) -> None:
-        """Sent when nothing else waits; only the newest counts."""
+        """Sets the progress to report when no other report is waiting."""
         with self._changed:
             self._progress = progress
         self._wake.set()
 
-    def flush(self, timeout: Optional[float] = None) -> bool:
-        """Waits until the master has everything; False when the time is over."""
+    def flush(self, timeout: float | None = None) -> bool:
+        """Waits until the master has everything; returns False on a timeout."""
         with self._changed:
             self._urgent = True
             self._wake.set()
             return self._changed.wait_for(self._idle, timeout)
 
     def forget(self) -> None:
-        """The run was given up: nothing of it is to be sent any more."""
+        """Deletes all reports, because the master has ended the run."""
         with self._adding:
             self._outbox.forget()
 
     def close(self, wait: bool) -> None:
-        """With wait: until the master has everything. Else tries briefly; what is left is for the
-        trial's next run on this node."""
+        """Stops to send.
+
+        Args:
+            wait: Whether to wait until the master has everything. If not, what cannot be sent soon
+                is left for the next run of the trial on this node.
+        """
         try:
-            self.flush(None if wait else self._last_try)
+            self.flush(None if wait else self._close_timeout)
         finally:
             self._stopping = True
             self._master.close()
             self._wake.set()
-            # A connect that hangs ends by its own timeout, much later; what follows it finds the
-            # connection closed and leaves the outbox alone.
-            self._thread.join(min(self._last_try, _JOIN))
+            # A hanging connect ends much later, by its own timeout. The thread then finds the connection
+            # closed and does not touch the outbox.
+            self._thread.join(min(self._close_timeout, _JOIN_TIMEOUT))
             self._outbox.close()
 
     def _idle(self) -> bool:
@@ -166,8 +182,8 @@ class ReportQueue:
         except MasterError as error:
             if not self._stopping:
                 self._fail(error)
-        except Exception as error:  # Any: whoever waits for this thread would wait for ever.
-            self._fail(MasterError(f"reports cannot be sent: {error!r}"))
+        except Exception as error:  # Every exception: callers that wait would wait forever.
+            self._fail(MasterError(f"cannot send reports: {error!r}"))
 
     def _fail(self, error: MasterError) -> None:
         with self._changed:
@@ -175,7 +191,7 @@ class ReportQueue:
             self._changed.notify_all()
 
     def _send_next(self) -> bool:
-        """False when nothing waits."""
+        """Sends the next batch; returns False if nothing is waiting."""
         with self._changed:
             records = self._outbox.front(_BATCH_RECORDS, _BATCH_BYTES)
             progress, self._progress = (None, self._progress) if records else (self._progress, None)
@@ -194,8 +210,12 @@ class ReportQueue:
             self._changed.notify_all()
         return bool(records)
 
-    def _send(self, records: List[bytes], run: int) -> Tuple[int, bool]:
-        """Sends the first ones; how many, and the master's word to the last of them."""
+    def _send(self, records: list[bytes], run: int) -> tuple[int, bool]:
+        """Sends the first records of a list.
+
+        Returns:
+            How many were sent, and whether the last of them is the best validation.
+        """
         if records[0][:1] == CHECKPOINT:
             self._post("ReportCheckpoint", json.loads(records[0][1:]))
             return 1, False
@@ -205,11 +225,11 @@ class ReportQueue:
                 break
             count += 1
             if record[:1] == VALIDATION:
-                break  # The answer is to be of this one.
+                break  # The answer refers to the last record.
         answer = self._master.post(SERVICE + "ReportMetrics", self._batch(records[:count], run))
         return count, bool(answer.get("bestSoFar", False))
 
-    def _batch(self, records: List[bytes], run: int) -> bytes:
+    def _batch(self, records: list[bytes], run: int) -> bytes:
         head = json.dumps(
             {"allocationId": self._allocation, "trialId": self._trial, "trialRunId": run}
         ).encode()
@@ -229,7 +249,7 @@ class ReportQueue:
             try:
                 left = Outbox(os.path.join(self._folder, str(run)), self._limit)
             except BlockingIOError:
-                continue  # Its process is still there; it will hear that its run is over.
+                continue  # Its process is still running; the master will end it.
             self._send_leftover(left, run)
 
     def _send_leftover(self, left: Outbox, run: int) -> None:
@@ -243,39 +263,43 @@ class ReportQueue:
         except MasterError as error:
             if error.status == 0:
                 raise
-            _say(f"WARNING: reports that run {run} had left are lost: {error}")
+            _log(f"WARNING: unsent reports of run {run} are lost: {error}")
             left.forget()
         finally:
             left.close()
         if count:
-            _say(f"INFO: sent {count} reports that run {run} had left")
+            _log(f"INFO: sent {count} reports of run {run}")
 
 
-def _say(line: str) -> None:
+def _log(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def owner_of_trial(info: ClusterInfo) -> str:
-    """A name that no other trial has, of this cluster or another."""
+def get_trial_owner(info: ClusterInfo) -> str:
+    """Returns a name that is unique to the trial, also among clusters."""
     assert info.trial is not None
     return f"{info.cluster_id or 'cluster'}-trial-{info.trial.trial_id}"
 
 
-def folder_of_trial(info: ClusterInfo) -> str:
-    """Where the reports of a trial's runs on this node wait, each run's in a folder of its number."""
-    return os.path.join(info.cache_dir or info.run_dir or ".", "outbox", owner_of_trial(info))
+def get_trial_folder(info: ClusterInfo) -> str:
+    """Returns the directory of the outboxes of a trial on this node, one directory for each run."""
+    return os.path.join(info.cache_dir or info.run_dir or ".", "outbox", get_trial_owner(info))
 
 
-def queue_of_run(
-    info: ClusterInfo, on_over: Optional[Callable[[RunIsOver], None]] = None
+def open_queue(
+    info: ClusterInfo, on_over: Callable[[RunIsOver], None] | None = None
 ) -> ReportQueue:
-    """Of the task that this process belongs to. Raises BlockingIOError when another has it."""
+    """Opens the queue of the run of this process.
+
+    Raises:
+        BlockingIOError: Another process has opened it.
+    """
     assert info.trial is not None
     return ReportQueue(
-        Master.of_task(info),
+        connect_to_master(info),
         info.allocation_id,
         info.trial.trial_id,
-        folder_of_trial(info),
+        get_trial_folder(info),
         info.trial.trial_run_id,
         int(os.environ.get("DET_OUTBOX_LIMIT") or 64 << 20),
         on_over,
@@ -283,18 +307,20 @@ def queue_of_run(
 
 
 def send_unsent(info: ClusterInfo) -> None:
-    """What this run's processes have reported, but not sent before they ended, one that was killed
-    while the master was away among them. Waits for the master as long as the user is patient; what
-    cannot be sent stays for the trial's next run on this node, with a warning."""
+    """Sends the reports that the processes of this run have left.
+
+    They exited or were killed before they could send them. Waits for the master up to its retry
+    timeout. What cannot be sent is left for the next run of the trial on this node, with a warning.
+    """
     if info.trial is None:
         return
-    if not os.path.isdir(os.path.join(folder_of_trial(info), str(info.trial.trial_run_id))):
+    if not os.path.isdir(os.path.join(get_trial_folder(info), str(info.trial.trial_run_id))):
         return
     try:
         _when_free(info).close(wait=True)
     except (BlockingIOError, MasterError) as error:
         print(
-            f"WARNING: reports have not reached the master: {error}; the trial's next run on this "
+            f"WARNING: cannot send reports to the master: {error}; the trial's next run on this "
             "node sends them",
             file=sys.stderr,
             flush=True,
@@ -302,12 +328,15 @@ def send_unsent(info: ClusterInfo) -> None:
 
 
 def _when_free(info: ClusterInfo) -> ReportQueue:
-    """A process that was killed may take a while to be gone. Raises BlockingIOError when another has
-    it for longer."""
-    until = time.monotonic() + _END_OF_OTHERS
+    """Opens the queue when a killed process has released it.
+
+    Raises:
+        BlockingIOError: Another process keeps it for longer.
+    """
+    until = time.monotonic() + _KILL_TIMEOUT
     while True:
         try:
-            return queue_of_run(info)
+            return open_queue(info)
         except BlockingIOError:
             if time.monotonic() > until:
                 raise

@@ -1,23 +1,33 @@
-"""How long the configuration lets a trial train."""
+"""How long a trial should train."""
 
 from __future__ import annotations
 
 import enum
-from typing import Any, Iterator, List, Mapping, Optional
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from det.core._distributed import DistributedContext
 from det.core._train import TrainContext
 
 
 class SearcherMode(enum.Enum):
-    """Who calls SearcherContext.operations(). WorkersAskChief: every rank. ChiefOnly: rank 0."""
+    """Which ranks call SearcherContext.operations().
+
+    WorkersAskChief: every rank. ChiefOnly: rank 0.
+    """
 
     WorkersAskChief = "WORKERS_ASK_CHIEF"
     ChiefOnly = "CHIEF_ONLY"
 
 
 class SearcherOperation:
-    """Train until `length`, in `unit` ("batches", "records", "epochs")."""
+    """A request to train up to a length.
+
+    Attributes:
+        length: The length.
+        unit: The unit of the length: "batches", "records" or "epochs".
+        completed: Whether report_completed() was called.
+    """
 
     def __init__(self, length: int, unit: str, chief: bool, train: TrainContext) -> None:
         self.length, self.unit = length, unit
@@ -25,12 +35,16 @@ class SearcherOperation:
         self.completed = False
 
     def report_progress(self, length: float) -> None:
-        """Of the chief: how much of `length` is done, in its unit. As train.report_progress()."""
+        """Reports how much of `length` is trained, in its unit. Only the chief calls."""
         self._check("report_progress")
         self._train.report_progress(min(1.0, length / self.length))
 
     def report_completed(self, searcher_metric: Any = None) -> None:
-        """Of the chief. What counts is the validation metric that was reported."""
+        """Marks the operation as completed. Only the chief calls.
+
+        Args:
+            searcher_metric: Ignored: the searcher uses the reported validation metrics.
+        """
         self._check("report_completed")
         self.completed = True
 
@@ -40,15 +54,17 @@ class SearcherOperation:
 
 
 class SearcherContext:
-    """`operations()` is one of the length of `searcher.max_length`, off the cluster of one epoch.
-    `validate_at`: lengths at which the search compares trials; a validation at exactly these loses
-    nothing."""
+    """The length of the training, from `searcher.max_length`; one epoch off the cluster.
+
+    Attributes:
+        validate_at: The lengths at which the search compares trials. Validate at exactly these.
+    """
 
     def __init__(
         self,
         config: Mapping[str, Any],
         distributed: DistributedContext,
-        validate_at: List[int],
+        validate_at: list[int],
         train: TrainContext,
     ) -> None:
         self._searcher = dict(config.get("searcher") or {})
@@ -57,18 +73,24 @@ class SearcherContext:
         self.validate_at = validate_at
 
     @property
-    def max_length(self) -> Optional[Mapping[str, int]]:
+    def max_length(self) -> Mapping[str, int] | None:
+        """The length by its unit; None if it is not configured."""
         length = self._searcher.get("max_length")
         return {"batches": length} if isinstance(length, int) else length
 
     def operations(
         self, searcher_mode: SearcherMode = SearcherMode.WorkersAskChief, auto_ack: bool = True
     ) -> Iterator[SearcherOperation]:
-        """One. The ranks need not wait for each other: all know its length. auto_ack: of existing
-        scripts; whether to go is preempt's to say.
+        """Returns an iterator over one operation.
+
+        All ranks know its length and do not wait for each other.
+
+        Args:
+            searcher_mode: Which ranks call.
+            auto_ack: Ignored; existing scripts pass it.
 
         Raises:
-            RuntimeError: another rank than 0 calls with ChiefOnly, or no length is configured.
+            RuntimeError: A rank other than 0 calls with ChiefOnly, or no length is configured.
         """
         ranks = self._distributed
         if SearcherMode(searcher_mode) is SearcherMode.ChiefOnly and not ranks.is_chief:
@@ -78,11 +100,12 @@ class SearcherContext:
         length = self.max_length
         if not length:
             raise RuntimeError(
-                "the configuration has no searcher.max_length: say in the script how long it trains"
+                "the configuration has no searcher.max_length; add it, or let the script decide how long to train"
             )
         unit, count = next(iter(length.items()))
         return iter([SearcherOperation(int(count), unit, ranks.is_chief, self._train)])
 
-    def get_configured_units(self) -> Optional[str]:
+    def get_configured_units(self) -> str | None:
+        """Returns the unit of the length; None if no length is configured."""
         length = self.max_length
         return next(iter(length)) if length else None

@@ -1,4 +1,4 @@
-"""A file that frames are put into, one after the other: a part of an outbox."""
+"""A segment of an outbox: a file with a sequence of frames."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ import mmap
 import os
 import struct
 import zlib
-from typing import Iterator, Optional, Tuple
+from collections.abc import Iterator
 
 _FRAME = struct.Struct("<II")
-OVERHEAD = _FRAME.size  # Bytes of a record beside its own.
-# Some file systems have no mapped files, or keep no place for them.
+OVERHEAD = _FRAME.size  # Bytes of a frame in addition to its record.
+# Some file systems cannot map files, or cannot reserve space for them.
 _NOT_MAPPED = {errno.ENODEV, errno.EINVAL, errno.EACCES, errno.EOPNOTSUPP}
 
 
 class Segment:
-    """Its place on the disk is kept before records come, and it is mapped: to put one is to copy it
-    into the kernel's memory, without a call to the kernel.
+    """A file whose space is reserved in advance and which is mapped into memory.
 
-    A frame is length, CRC-32 and bytes of a record; the CRC begins with the segment's number, so
-    what an earlier segment left in the file is no record of this one, nor is a frame that a dying
-    process left unfinished.
+    To add a record is thus a copy into memory without a system call. A frame is the length, CRC-32
+    and bytes of a record. The CRC starts with the number of the segment, so frames that an earlier
+    segment left in the file, or that a dying process did not complete, are not valid.
 
-    Raises OSError where the disk has no room.
+    Raises:
+        OSError: The disk is full.
     """
 
     def __init__(self, folder: str, number: int, room: int) -> None:
         self.number, self.end, self.room = number, 0, room
         self._folder = folder
-        self._file = os.open(path_of(folder, number), os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+        self._file = os.open(get_path(folder, number), os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
             self._map = _map(self._file, room)
         except OSError:
@@ -37,8 +37,14 @@ class Segment:
             raise
 
     def put(self, record: bytes) -> bool:
-        """Of at least one byte. False where it has no room. Raises OSError where the disk takes
-        none."""
+        """Adds a record of at least one byte.
+
+        Returns:
+            Whether there was room for it.
+
+        Raises:
+            OSError: The disk is full.
+        """
         start, end = self.end, self.end + OVERHEAD + len(record)
         if end > self.room:
             return False
@@ -51,25 +57,29 @@ class Segment:
         return True
 
     def begin_again(self, number: int) -> None:
-        """As another segment, in memory that is known to the processor."""
-        os.rename(path_of(self._folder, self.number), path_of(self._folder, number))
+        """Reuses the file for another segment; its memory is probably in the processor's cache."""
+        os.rename(get_path(self._folder, self.number), get_path(self._folder, number))
         self.number, self.end = number, 0
 
     def close(self) -> None:
-        """The file stays."""
+        """Closes the file, and keeps it."""
         if self._map is not None:
             self._map.close()
         os.close(self._file)
 
 
-def path_of(folder: str, number: int) -> str:
+def get_path(folder: str, number: int) -> str:
+    """Returns the path of a segment."""
     return os.path.join(folder, f"segment.{number}")
 
 
-def read(folder: str, number: int, offset: int) -> Iterator[Tuple[bytes, int]]:
-    """The records from there on, and where each ends. Of a segment that is not there none."""
+def read(folder: str, number: int, offset: int) -> Iterator[tuple[bytes, int]]:
+    """Yields the records from an offset on, each with the offset at which it ends.
+
+    A segment that does not exist has no records.
+    """
     try:
-        with open(path_of(folder, number), "rb") as file:
+        with open(get_path(folder, number), "rb") as file:
             content = file.read()
     except FileNotFoundError:
         return
@@ -82,10 +92,12 @@ def read(folder: str, number: int, offset: int) -> Iterator[Tuple[bytes, int]]:
         yield record, offset
 
 
-def _map(file: int, size: int) -> Optional[mmap.mmap]:
-    """The file, grown to `size`; None where its file system has no mapped files."""
+def _map(file: int, size: int) -> mmap.mmap | None:
+    """Grows a file and maps it; returns None if the file system cannot map files."""
     try:
-        os.posix_fallocate(file, 0, size)  # Else a full disk would end the process, by SIGBUS.
+        os.posix_fallocate(
+            file, 0, size
+        )  # Without it, a full disk would kill the process with SIGBUS.
         return mmap.mmap(file, size)
     except OSError as error:
         if error.errno not in _NOT_MAPPED:

@@ -1,9 +1,14 @@
-"""Connections between the ranks of a trial: a star around rank 0.
+"""Connections between the ranks of a trial, in a star around rank 0.
 
-Each connection is opened by proving, both ways, that one knows the ranks' common secret
-(HMAC-SHA256 of the other's random challenge); only then is anything unpickled. Frames are a length
-and as many bytes. One thread at a time; a peer that goes raises ConnectionError on all that wait
-for it.
+When a connection opens, both ends prove that they know the secret of the trial (HMAC-SHA256 of a
+random challenge of the other end); nothing is unpickled before that. A frame is a length and as
+many bytes. One thread at a time may use a connection. If a peer exits, the ranks that wait for it
+get ConnectionError.
+
+This is not torch's TCPStore, nor a process group, because det.core must work without torch
+(Horovod, TensorFlow, scripts of other languages' launchers), before and after the training library
+has its process group, on several threads, and over networks that other users reach: a TCPStore
+accepts any client, and these objects are pickled.
 """
 
 from __future__ import annotations
@@ -15,7 +20,7 @@ import secrets
 import socket
 import struct
 import time
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 _HANDSHAKE_SECONDS = 30.0
 _CHALLENGE_BYTES = 32
@@ -23,7 +28,7 @@ _PAUSE = 0.05
 
 
 class Peer:
-    """One connection, of which the other end has proved that it knows the secret."""
+    """A connection whose other end has proved that it knows the secret."""
 
     def __init__(self, connection: socket.socket, rank: int) -> None:
         self._connection = connection
@@ -32,12 +37,22 @@ class Peer:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
 
     def send(self, data: bytes) -> None:
+        """Sends a frame.
+
+        Raises:
+            ConnectionError: The peer is lost.
+        """
         try:
             self._connection.sendall(struct.pack("!Q", len(data)) + data)
         except OSError as error:
             raise self._gone(error) from None
 
     def receive(self) -> bytes:
+        """Waits for a frame.
+
+        Raises:
+            ConnectionError: The peer is lost.
+        """
         try:
             (size,) = struct.unpack("!Q", self._receive_exactly(8))
             return self._receive_exactly(size)
@@ -45,7 +60,7 @@ class Peer:
             raise self._gone(error) from None
 
     def fileno(self) -> int:
-        """Of the connection, to be waited for."""
+        """Returns the file descriptor of the connection, to wait for it."""
         return self._connection.fileno()
 
     def close(self) -> None:
@@ -61,15 +76,24 @@ class Peer:
 
 
 class Chief:
-    """The listening end. `address`: where the others find it, once listening."""
+    """The listening socket of rank 0."""
 
     def __init__(self, host: str, port: int) -> None:
         self._server = socket.create_server((host, port), backlog=1024)
         self.port: int = self._server.getsockname()[1]
 
-    def accept(self, size: int, key: bytes, timeout: float) -> List[Peer]:
-        """Waits for ranks 1 to size - 1; in this order. Whoever cannot prove itself is let go."""
-        peers: Dict[int, Peer] = {}
+    def accept(self, size: int, key: bytes, timeout: float) -> list[Peer]:
+        """Waits for ranks 1 to size - 1.
+
+        Connections that cannot prove that they know the secret are closed.
+
+        Returns:
+            The connections in the order of the ranks.
+
+        Raises:
+            ConnectionError: A rank did not connect in time.
+        """
+        peers: dict[int, Peer] = {}
         deadline = time.monotonic() + timeout
         while len(peers) < size - 1:
             self._server.settimeout(max(deadline - time.monotonic(), 0.001))
@@ -78,7 +102,7 @@ class Chief:
             except socket.timeout:
                 missing = sorted(set(range(1, size)) - set(peers))
                 raise ConnectionError(
-                    f"ranks {missing} did not come within {timeout:.0f} s; have they started?"
+                    f"ranks {missing} did not connect within {timeout:.0f} s; have they started?"
                 ) from None
             try:
                 rank = _admit(connection, key)
@@ -93,9 +117,14 @@ class Chief:
         self._server.close()
 
 
-def join(address: Tuple[str, int], rank: int, key: bytes, timeout: float) -> Peer:
-    """Connects to the chief, which may not listen yet, or still on behalf of a context that it is about
-    to close."""
+def join(address: tuple[str, int], rank: int, key: bytes, timeout: float) -> Peer:
+    """Connects to rank 0.
+
+    It may not listen yet, or may still listen for a context that is closing.
+
+    Raises:
+        ConnectionError: Rank 0 cannot be reached, or does not know the secret.
+    """
     deadline = time.monotonic() + timeout
     while True:
         try:
@@ -105,7 +134,7 @@ def join(address: Tuple[str, int], rank: int, key: bytes, timeout: float) -> Pee
         except OSError as error:
             if time.monotonic() > deadline:
                 raise ConnectionError(
-                    f"rank 0 at {address[0]}:{address[1]} was not reached within {timeout:.0f} s: "
+                    f"cannot reach rank 0 at {address[0]}:{address[1]} within {timeout:.0f} s: "
                     f"{error}; is it running, is the port open?"
                 ) from error
             time.sleep(_PAUSE)
@@ -114,23 +143,29 @@ def join(address: Tuple[str, int], rank: int, key: bytes, timeout: float) -> Pee
     except (OSError, ValueError) as error:
         connection.close()
         raise ConnectionError(
-            f"rank 0 at {address[0]}:{address[1]} does not know this trial's secret: the port is "
-            "another program's, or DET_RANK_KEY differs"
+            f"rank 0 at {address[0]}:{address[1]} does not know the secret of this trial: another "
+            "program uses the port, or DET_RANK_KEY differs"
         ) from error
     return Peer(connection, 0)
 
 
 def admit(connection: socket.socket, key: bytes) -> Peer:
-    """The other end of what join() has opened. Raises OSError or ValueError for one that cannot prove
-    itself."""
+    """Accepts a connection that join() has opened.
+
+    Raises:
+        OSError: The connection failed.
+        ValueError: The other end does not know the secret.
+    """
     return Peer(connection, _admit(connection, key))
 
 
 def pack(value: Any) -> bytes:
+    """Pickles a value."""
     return pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
 
 
 def unpack(data: bytes) -> Any:
+    """Unpickles a value."""
     return pickle.loads(data)
 
 
@@ -163,9 +198,7 @@ def _receive_challenge(connection: socket.socket) -> bytes:
 def _introduce(connection: socket.socket, rank: int, key: bytes, challenge: bytes) -> None:
     mine = secrets.token_bytes(_CHALLENGE_BYTES)
     connection.sendall(struct.pack("!I", rank) + mine + _proof(key, b"rank", challenge, rank))
-    if not hmac.compare_digest(
-        _receive_exactly(connection, 32), _proof(key, b"chief", mine, rank)
-    ):
+    if not hmac.compare_digest(_receive_exactly(connection, 32), _proof(key, b"chief", mine, rank)):
         raise ValueError("wrong proof")
     connection.settimeout(None)
 
@@ -182,13 +215,16 @@ def _receive_exactly(connection: socket.socket, size: int) -> bytes:
     return bytes(buffer)
 
 
-def secret() -> bytes:
-    """What all ranks of a trial know: of its task, of its launcher, or of its user."""
-    told = os.environ.get("DET_RANK_KEY") or os.environ.get("DET_SESSION_TOKEN")
-    return told.encode() if told else _secret_of_user()
+def get_secret() -> bytes:
+    """Returns a secret that only the ranks of a trial know.
+
+    It is that of the launcher, of the task, or of the user.
+    """
+    value = os.environ.get("DET_RANK_KEY") or os.environ.get("DET_SESSION_TOKEN")
+    return value.encode() if value else _get_user_secret()
 
 
-def _secret_of_user() -> bytes:
+def _get_user_secret() -> bytes:
     folder = os.path.join(os.path.expanduser("~"), ".cache", "resolute")
     path = os.path.join(folder, "rank_key")
     os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -197,7 +233,7 @@ def _secret_of_user() -> bytes:
         with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(secrets.token_hex(32).encode())
         try:
-            os.link(aside, path)  # Whoever is first decides; nobody reads half of it.
+            os.link(aside, path)  # The first process wins, and no process reads half of the file.
         except FileExistsError:
             pass
         os.unlink(aside)

@@ -1,8 +1,9 @@
-"""Where checkpoints lie: the interface, and a folder that every node sees under the same path.
+"""Where checkpoints are stored: the interface, and a directory that all nodes see under one path.
 
-<base>/<uuid>/ has the files of all ranks with metadata.json and manifest.json (size and SHA-256 of
-each). A checkpoint is written aside, rank by rank, and renamed once it is whole; trial_api/cpp
-writes and reads the same. docs/checkpoint-storage.md has the rules, for buckets too.
+BASE/UUID/ contains the files of all ranks, metadata.json and manifest.json, which has the size and
+SHA-256 of each file. A checkpoint is written to a temporary directory, rank by rank, and renamed
+when it is complete. The C++ Trial API reads and writes the same. docs/checkpoint-storage.md has the
+rules, for buckets too.
 """
 
 from __future__ import annotations
@@ -14,79 +15,110 @@ import os
 import pathlib
 import shutil
 import uuid as uuids
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
+from collections.abc import Iterator, Mapping
+from typing import Any, Callable, Optional, TypeVar
 
 from det._errors import CheckpointError
 
 METADATA, MANIFEST = "metadata.json", "manifest.json"
-_HAS_MANIFEST = "has_manifest"  # In metadata.json, of ours: one whose manifest is gone is damaged.
-Files = List[Dict[str, Any]]  # path, size, sha256
-# Where a file of a folder goes, both below it; None: nowhere.
+# An entry of our metadata.json: a checkpoint with this entry and no manifest is damaged.
+_HAS_MANIFEST = "has_manifest"
+Files = list[dict[str, Any]]  # path, size, sha256
+# Returns the path to copy a file to, given its path, both relative; None: do not copy it.
 Place = Callable[[pathlib.Path], Optional[pathlib.Path]]
 
 
-# Of files of a checkpoint, by their paths.
+# Returns whether to include a file of a checkpoint, given its path.
 Selector = Callable[[str], Any]
+_T = TypeVar("_T")
 
 
 def as_it_is(path: pathlib.Path) -> pathlib.Path:
+    """Returns the path unchanged."""
     return path
 
 
 class Storage(abc.ABC):
-    """`owner`, of letters, digits, '_' and '-', marks what is half written, and stands in the
-    manifest of what is whole; no two runs that live at the same time may share it. Raises
-    CheckpointError."""
+    """A place for checkpoints. All methods raise CheckpointError.
+
+    Attributes:
+        owner: The run that saves, of letters, digits, "_" and "-". It marks incomplete checkpoints
+            and is in the manifest of complete ones. Two runs at the same time must differ in it.
+        place: A description for users.
+    """
 
     owner: str
-    place: str  # For people.
+    place: str
 
     @abc.abstractmethod
     def begin(self, uuid: str, rank: int) -> pathlib.Path:
-        """An empty folder for the files of this rank."""
+        """Returns an empty directory for the files of a rank."""
 
     @abc.abstractmethod
     def end(self, uuid: str, rank: int) -> Files:
-        """What this rank has written, now durable."""
+        """Makes the files of a rank durable and returns them."""
 
     @abc.abstractmethod
-    def publish(self, uuid: str, by_rank: List[Files], metadata: Mapping[str, Any]) -> Files:
-        """Merges the ranks' files and makes the checkpoint visible. All of its files. Two ranks may
-        have the same file if it is the same."""
+    def publish(self, uuid: str, by_rank: list[Files], metadata: Mapping[str, Any]) -> Files:
+        """Merges the files of all ranks and makes the checkpoint visible.
+
+        Two ranks may have the same file if its content is the same.
+
+        Returns:
+            All files of the checkpoint.
+        """
 
     @abc.abstractmethod
     def remove(self, uuid: str) -> None:
-        """Whatever there is of a checkpoint. What cannot be removed stays."""
+        """Removes all files of a checkpoint, as far as possible."""
 
     @abc.abstractmethod
     def require(self, uuid: str) -> None:
-        """Raises when there is no such checkpoint."""
+        """Raises CheckpointError if the checkpoint does not exist."""
 
     @abc.abstractmethod
     def remove_leftovers(self) -> None:
-        """What an earlier run with the same owner has left half written."""
+        """Removes incomplete checkpoints of an earlier run with the same owner."""
 
     @abc.abstractmethod
-    def saved(self, max_steps: int) -> List[str]:
-        """The checkpoints that this owner has published, of at most so many steps_completed, newest
-        first. Says nothing of their files."""
+    def saved(self, max_steps: int) -> list[str]:
+        """Returns the checkpoints that this owner has published, newest first.
+
+        Their files may be damaged.
+
+        Args:
+            max_steps: The maximum of their `steps_completed`.
+        """
 
     @abc.abstractmethod
-    def metadata(self, uuid: str) -> Dict[str, Any]:
-        """What it was saved with."""
+    def metadata(self, uuid: str) -> dict[str, Any]:
+        """Returns the metadata of a checkpoint."""
 
     @abc.abstractmethod
-    def open(self, uuid: str, selector: Optional[Selector] = None) -> pathlib.Path:
-        """A folder with the files, at least those of which selector(path below it) holds, each
-        compared with the manifest. One without a manifest, of another library, is taken as it is."""
+    def open(self, uuid: str, selector: Selector | None = None) -> pathlib.Path:
+        """Returns a directory with the files of a checkpoint, compared with the manifest.
+
+        A checkpoint without a manifest, of another library, is used as it is.
+
+        Args:
+            uuid: The checkpoint.
+            selector: Selects the files that the directory must contain; None: all files.
+        """
 
     @abc.abstractmethod
     def copy_beside(self, source: pathlib.Path, name: str, place: Place = as_it_is) -> None:
-        """Files of a folder that have changed, beside the checkpoints, below `name`, where `place`
-        says."""
+        """Copies the changed files of a directory beside the checkpoints.
+
+        Args:
+            source: The directory.
+            name: The path to copy to.
+            place: Returns the path of a file below `name`.
+        """
 
 
 class FolderStorage(Storage):
+    """Checkpoints in a directory."""
+
     def __init__(self, base: pathlib.Path, owner: str = "") -> None:
         self.base = base.absolute()
         self.place = str(base)
@@ -102,7 +134,7 @@ class FolderStorage(Storage):
         root = self._aside(uuid) / f"rank-{rank}"
         return list(or_error(lambda: describe(root)))
 
-    def publish(self, uuid: str, by_rank: List[Files], metadata: Mapping[str, Any]) -> Files:
+    def publish(self, uuid: str, by_rank: list[Files], metadata: Mapping[str, Any]) -> Files:
         refuse_conflicts(by_rank)
         return list(or_error(lambda: self._publish(uuid, by_rank, metadata)))
 
@@ -119,7 +151,7 @@ class FolderStorage(Storage):
                 if path.name.startswith(self._prefix) and is_uuid(path.name[len(self._prefix) :]):
                     shutil.rmtree(path, ignore_errors=True)
 
-    def saved(self, max_steps: int) -> List[str]:
+    def saved(self, max_steps: int) -> list[str]:
         found = []
         for path in self.base.iterdir() if self.owner and self.base.is_dir() else ():
             if is_uuid(path.name) and _json(path / MANIFEST).get("owner") == self.owner:
@@ -128,13 +160,13 @@ class FolderStorage(Storage):
                     found.append((steps, path.name))
         return [name for _, name in sorted(found, reverse=True)]
 
-    def metadata(self, uuid: str) -> Dict[str, Any]:
+    def metadata(self, uuid: str) -> dict[str, Any]:
         path = self._folder(uuid) / METADATA
         if not path.exists():
             raise CheckpointError(f"checkpoint {uuid} is not complete: {path} is missing")
         return shown_metadata(_json(path))
 
-    def open(self, uuid: str, selector: Optional[Selector] = None) -> pathlib.Path:
+    def open(self, uuid: str, selector: Selector | None = None) -> pathlib.Path:
         folder = self._folder(uuid)
         try:
             if not (folder / MANIFEST).exists():
@@ -163,16 +195,16 @@ class FolderStorage(Storage):
 
     def _folder(self, uuid: str) -> pathlib.Path:
         if not is_uuid(uuid):
-            raise CheckpointError(f"{uuid!r} is no UUID of a checkpoint")
+            raise CheckpointError(f"{uuid!r} is not the UUID of a checkpoint")
         folder = self.base / uuid
         if not folder.is_dir():
             raise CheckpointError(f"there is no checkpoint {uuid} in {self.base}")
         return folder
 
-    def _publish(self, uuid: str, by_rank: List[Files], metadata: Mapping[str, Any]) -> Files:
+    def _publish(self, uuid: str, by_rank: list[Files], metadata: Mapping[str, Any]) -> Files:
         merged = self._aside(uuid) / "merged"
         merged.mkdir(parents=True)
-        files: Dict[str, Dict[str, Any]] = {}
+        files: dict[str, dict[str, Any]] = {}
         for rank, listed in enumerate(by_rank):
             for file in listed:
                 if file["path"] in files:
@@ -198,27 +230,30 @@ class FolderStorage(Storage):
 
 
 def metadata_text(metadata: Mapping[str, Any]) -> bytes:
+    """Returns the content of metadata.json."""
     return (json.dumps({**metadata, _HAS_MANIFEST: True}, indent=1) + "\n").encode()
 
 
 def manifest_text(owner: str, files: Files) -> bytes:
+    """Returns the content of manifest.json."""
     return (json.dumps({"owner": owner, "files": files}, indent=1) + "\n").encode()
 
 
-def shown_metadata(metadata: Mapping[str, Any]) -> Dict[str, Any]:
+def shown_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Removes our own entries from the metadata."""
     return {name: value for name, value in metadata.items() if name != _HAS_MANIFEST}
 
 
 def refuse_lost_manifest(uuid: str, metadata: Mapping[str, Any]) -> None:
-    """Of a checkpoint without one: it must be of another library."""
+    """Raises CheckpointError for a checkpoint of ours; one of another library needs no manifest."""
     if metadata.get(_HAS_MANIFEST):
         raise CheckpointError(
             f"checkpoint {uuid} is damaged: {MANIFEST} is missing; use another checkpoint"
         )
 
 
-def placed(source: pathlib.Path, place: Place) -> Iterator[Tuple[pathlib.Path, pathlib.Path]]:
-    """The files of a folder, if there is one, and where each goes."""
+def placed(source: pathlib.Path, place: Place) -> Iterator[tuple[pathlib.Path, pathlib.Path]]:
+    """Yields the files of a directory and where each goes; nothing if the directory does not exist."""
     for path in source.rglob("*") if source.is_dir() else ():
         to = place(path.relative_to(source)) if path.is_file() else None
         if to is not None:
@@ -226,7 +261,7 @@ def placed(source: pathlib.Path, place: Place) -> Iterator[Tuple[pathlib.Path, p
 
 
 def copy_changed(path: pathlib.Path, to: pathlib.Path) -> None:
-    """A file that is of another size or newer; replaced whole."""
+    """Copies a file that has another size or is newer; the copy is replaced at once."""
     if to.exists() and _same(path, to):
         return
     to.parent.mkdir(parents=True, exist_ok=True)
@@ -240,31 +275,32 @@ def _same(one: pathlib.Path, other: pathlib.Path) -> bool:
     return a.st_size == b.st_size and int(a.st_mtime) <= int(b.st_mtime)
 
 
-def refuse_conflicts(by_rank: List[Files]) -> None:
-    """Raises CheckpointError where two ranks have different files of one name."""
-    known: Dict[str, Any] = {METADATA: None, MANIFEST: None}
+def refuse_conflicts(by_rank: list[Files]) -> None:
+    """Raises CheckpointError if two ranks have different files with one name."""
+    known: dict[str, Any] = {METADATA: None, MANIFEST: None}
     for rank, listed in enumerate(by_rank):
         for file in listed:
             if known.setdefault(file["path"], file["sha256"]) != file["sha256"]:
                 raise CheckpointError(
-                    f"checkpoint file {file['path']!r} of rank {rank} has a name that is taken by "
-                    "another file; give each rank's files names of their own"
+                    f"checkpoint file {file['path']!r} of rank {rank} has the name of another file; use "
+                    "different names on each rank"
                 )
 
 
 def describe(root: pathlib.Path) -> Files:
-    """All files below, synced."""
+    """Syncs all files of a directory and returns them."""
     files = []
     for path in sorted(root.rglob("*")):
         if path.is_symlink() or not (path.is_file() or path.is_dir()):
-            raise CheckpointError(f"checkpoint file {path} is no regular file")
+            raise CheckpointError(f"checkpoint file {path} is not a regular file")
         if path.is_file():
             sync(path)
             files.append(describe_file(root, path))
     return files
 
 
-def describe_file(root: pathlib.Path, path: pathlib.Path) -> Dict[str, Any]:
+def describe_file(root: pathlib.Path, path: pathlib.Path) -> dict[str, Any]:
+    """Returns the path, size and SHA-256 of a file."""
     return {
         "path": path.relative_to(root).as_posix(),
         "size": path.stat().st_size,
@@ -273,6 +309,7 @@ def describe_file(root: pathlib.Path, path: pathlib.Path) -> Dict[str, Any]:
 
 
 def sha256(path: pathlib.Path) -> str:
+    """Returns the SHA-256 of a file."""
     digest = hashlib.sha256()
     with open(path, "rb") as file:
         while True:
@@ -283,6 +320,7 @@ def sha256(path: pathlib.Path) -> str:
 
 
 def sync(path: pathlib.Path) -> None:
+    """Writes a file or directory to the disk."""
     fd = os.open(path, os.O_RDONLY)
     try:
         os.fsync(fd)
@@ -291,34 +329,37 @@ def sync(path: pathlib.Path) -> None:
 
 
 def is_uuid(text: str) -> bool:
+    """Returns whether a string is a UUID in its canonical form."""
     try:
         return str(uuids.UUID(text)) == text
     except (ValueError, AttributeError, TypeError):
         return False
 
 
-def _json(path: pathlib.Path) -> Dict[str, Any]:
-    """An object; an empty one when there is none."""
+def _json(path: pathlib.Path) -> dict[str, Any]:
+    """Returns the object in a file; an empty one if there is none."""
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
-def verify(uuid: str, folder: pathlib.Path, file: Dict[str, Any]) -> None:
+def verify(uuid: str, folder: pathlib.Path, file: dict[str, Any]) -> None:
+    """Raises CheckpointError if a file is not what the manifest says."""
     path = folder / file["path"]
     where = f"checkpoint {uuid}: file {path}"
     if not path.is_file():
         raise CheckpointError(f"{where} is missing; use another checkpoint")
     if path.stat().st_size != file["size"] or sha256(path) != file["sha256"]:
         raise CheckpointError(
-            f"{where} is damaged: it is not what was saved; use another checkpoint"
+            f"{where} is damaged: its content has changed; use another checkpoint"
         )
 
 
-def or_error(step: Any) -> Any:
+def or_error(step: Callable[[], _T]) -> _T:
+    """Converts an OSError of the disk into a CheckpointError."""
     try:
         return step()
     except OSError as error:
-        raise CheckpointError(f"{error}; check the space and the permissions there") from error
+        raise CheckpointError(f"{error}; check the free space and the permissions") from error

@@ -1,4 +1,4 @@
-"""What a trial tells of its training."""
+"""What a trial reports about its training."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import enum
 import pathlib
 import sys
 import threading
-from typing import Any, Callable, Dict, List, Mapping, Optional
+from collections.abc import Mapping
+from typing import Any, Callable
 
 from det._errors import MasterError
 from det._info import TrialInfo
@@ -20,19 +21,22 @@ Mangler = Callable[[pathlib.Path, int], pathlib.Path]
 
 
 class EarlyExitReason(enum.Enum):
-    """Why a trial ends before its time; it is not started again."""
+    """Why a trial ends early. It is not restarted."""
 
     INVALID_HP = "EXITED_REASON_INVALID_HP"
-    # Known to users; a trial that ends so has just finished.
+    # Existing scripts use it; such a trial counts as completed.
     USER_REQUESTED_STOP = "EXITED_REASON_USER_REQUESTED_STOP"
 
 
 class TrainContext:
-    """Reports of the chief; those of other ranks are dropped.
+    """Reports metrics and progress to the master.
 
-    A report returns as soon as it is safe on this machine's disk. Metrics are numbers by name
-    (also of numpy and torch, nan and inf too), texts, or lists and dicts of them. Raises
-    MasterError once the master has refused an earlier one.
+    Reports of other ranks than the chief are ignored.
+
+    A report returns as soon as it is on the disk of this machine. Metrics are numbers by name (also
+    of numpy and torch, NaN and infinity included), strings, or lists and dicts of them.
+
+    Every report raises MasterError after the master has refused an earlier one.
     """
 
     def report_metrics(
@@ -41,10 +45,24 @@ class TrainContext:
         steps_completed: int,
         metrics: Mapping[str, Any],
         *,
-        batch_metrics: Optional[List[Mapping[str, Any]]] = None,
+        batch_metrics: list[Mapping[str, Any]] | None = None,
     ) -> None:
-        """Of a group of any name without '.'. One report per steps_completed: the master keeps the
-        first, so what belongs together is reported together."""
+        """Reports metrics of a group.
+
+        The master keeps the first report of a group for each `steps_completed`, so report metrics
+        that belong together in one call.
+
+        Args:
+            group: The name of the group, without ".".
+            steps_completed: The number of batches trained so far.
+            metrics: The metrics by name.
+            batch_metrics: The metrics of each batch since the previous report.
+
+        Raises:
+            ValueError: The group or the number of steps is invalid.
+            TypeError: The metrics are not a mapping, or contain a value that is not JSON.
+            MasterError: The master has refused an earlier report.
+        """
         _check(group, steps_completed, metrics)
         self._report(group, steps_completed, metrics, batch_metrics)
 
@@ -52,15 +70,26 @@ class TrainContext:
         self,
         steps_completed: int,
         metrics: Mapping[str, Any],
-        batch_metrics: Optional[List[Mapping[str, Any]]] = None,
+        batch_metrics: list[Mapping[str, Any]] | None = None,
     ) -> None:
+        """Reports metrics of the group "training". See report_metrics()."""
         self.report_metrics("training", steps_completed, metrics, batch_metrics=batch_metrics)
 
     def report_validation_metrics(
         self, steps_completed: int, metrics: Mapping[str, Any], *, ask_best: bool = False
     ) -> bool:
-        """With ask_best waits up to a second for the master's word on whether this is the best
-        validation of the experiment; True where it does not say, and without ask_best."""
+        """Reports metrics of the group "validation". See report_metrics().
+
+        Args:
+            steps_completed: The number of batches trained so far.
+            metrics: The metrics by name; the searcher's metric among them.
+            ask_best: Whether to wait, for up to a second, until the master has compared this
+                validation with the others of the experiment.
+
+        Returns:
+            Whether this is the best validation of the experiment; True without `ask_best`, and if
+            the master does not answer in time.
+        """
         _check("validation", steps_completed, metrics)
         return self._report("validation", steps_completed, metrics, None, ask_best)
 
@@ -69,66 +98,96 @@ class TrainContext:
         group: str,
         steps_completed: int,
         metrics: Mapping[str, Any],
-        batch_metrics: Optional[List[Mapping[str, Any]]],
+        batch_metrics: list[Mapping[str, Any]] | None,
         ask_best: bool = False,
     ) -> bool:
         raise NotImplementedError
 
     def report_progress(self, progress: float) -> None:
-        """How much of the training is done, 0 to 1."""
+        """Reports the completed fraction of the training, from 0 to 1."""
         raise NotImplementedError
 
     def report_early_exit(self, reason: EarlyExitReason, message: str = "") -> None:
-        """The trial is about to end and another start would be useless. Any rank."""
+        """Reports that the trial is about to exit and that a restart would be useless.
+
+        Any rank may call.
+
+        Args:
+            reason: The reason.
+            message: A description for users.
+
+        Raises:
+            TypeError: The reason is not an EarlyExitReason.
+        """
         raise NotImplementedError
 
     def set_status(self, status: str) -> None:
-        """A word for people: "training", "validating"."""
+        """Sets a description of what the trial is doing, for users: "training", "validating"."""
         raise NotImplementedError
 
-    def get_experiment_best_validation(self) -> Optional[float]:
-        """The best of the searcher's metric in the experiment; None before the first."""
+    def get_experiment_best_validation(self) -> float | None:
+        """Returns the best value of the searcher's metric in the experiment; None before the first."""
         raise NotImplementedError
 
-    def get_metadata(self) -> Optional[Dict[str, Any]]:
-        """What was said of this run by set_metadata."""
+    def get_metadata(self) -> dict[str, Any] | None:
+        """Returns the metadata of this trial."""
         raise NotImplementedError
 
-    def set_metadata(self, metadata: Dict[str, Any]) -> None:
-        """Replaces it: any JSON of at most 64 KiB."""
+    def set_metadata(self, metadata: dict[str, Any]) -> None:
+        """Replaces the metadata of this trial: a JSON object of at most 64 KiB."""
         raise NotImplementedError
 
     def get_tensorboard_path(self) -> pathlib.Path:
-        """A folder of this rank's own for event files."""
+        """Returns the directory for the event files of this rank."""
         raise NotImplementedError
 
     def upload_tensorboard_files(
-        self, selector: Optional[Selector] = None, mangler: Optional[Mangler] = None
+        self, selector: Selector | None = None, mangler: Mangler | None = None
     ) -> None:
-        """Copies event files that have changed beside the checkpoints: those for which
-        selector(path) holds, as mangler(path, rank). Both paths are relative to the folder of
-        get_tensorboard_path(); ranks must not bring different files under one name.
+        """Copies event files that have changed to the checkpoint storage.
+
+        Paths are relative to the directory of get_tensorboard_path(). Two ranks must not upload
+        different files under one name.
+
+        Args:
+            selector: Returns whether to upload a file, given its path. None: all files.
+            mangler: Returns the path to upload a file to, given its path and the rank.
 
         Raises:
-            ValueError: the mangler gave a path that leads elsewhere.
+            ValueError: The mangler returned a path outside the directory.
+            CheckpointError: The files cannot be stored.
         """
         raise NotImplementedError
 
     def flush(self) -> None:
-        """Waits until the master has every report."""
+        """Waits until the master has every report.
+
+        Raises:
+            MasterError: The master has refused a report.
+        """
         raise NotImplementedError
 
 
 class ClusterTrain(TrainContext):
-    """The twin on the cluster. `queue`: None on ranks other than the chief. `upload`: brings what has
-    changed in the folder of event files beside the checkpoints, to the place that is said."""
+    """Reports to the master.
+
+    Args:
+        trial: The trial.
+        allocation_id: The ID of its allocation.
+        master: The connection to the master.
+        queue: The queue of the reports; None on other ranks than the chief.
+        tensorboard: The directory for event files.
+        rank: The rank of this process.
+        upload: Copies the changed files of a directory to the checkpoint storage, to the path that
+            a function returns.
+    """
 
     def __init__(
         self,
         trial: TrialInfo,
         allocation_id: str,
         master: Master,
-        queue: Optional[ReportQueue],
+        queue: ReportQueue | None,
         tensorboard: pathlib.Path,
         rank: int,
         upload: Callable[[pathlib.Path, _storage.Place], None],
@@ -136,32 +195,30 @@ class ClusterTrain(TrainContext):
         self._trial, self._allocation = trial, allocation_id
         self._master, self._queue = master, queue
         self._tensorboard, self._rank, self._upload = tensorboard, rank, upload
-        self._uploading = threading.Lock()  # Also beside training.
+        self._uploading = threading.Lock()  # Other threads than the training's may upload too.
         self._status = ""
-        self._last: Dict[str, int] = {}  # Group -> steps of its newest report.
+        self._last: dict[str, int] = {}  # Steps of the latest report of each group.
 
     def _report(
         self,
         group: str,
         steps_completed: int,
         metrics: Mapping[str, Any],
-        batch_metrics: Optional[List[Mapping[str, Any]]],
+        batch_metrics: list[Mapping[str, Any]] | None,
         ask_best: bool = False,
     ) -> bool:
         if self._queue is None:
             return True
-        self._warn_of_repetition(group, steps_completed)
+        self._warn_about_repetition(group, steps_completed)
         kind = VALIDATION if group == "validation" else METRICS
-        number = self._queue.add(
-            kind, _report.pack(group, steps_completed, metrics, batch_metrics)
-        )
+        number = self._queue.add(kind, _report.pack(group, steps_completed, metrics, batch_metrics))
         return self._queue.best(number) if ask_best else True
 
-    def _warn_of_repetition(self, group: str, steps_completed: int) -> None:
+    def _warn_about_repetition(self, group: str, steps_completed: int) -> None:
         if self._last.get(group) == steps_completed:
             print(
-                f"WARNING: {group} metrics are reported at {steps_completed} steps once more; the "
-                "master keeps the first: report them together, or as another group",
+                f"WARNING: {group} metrics are reported again at {steps_completed} steps; the master "
+                "keeps the first report: report all metrics together, or as another group",
                 file=sys.stderr,
                 flush=True,
             )
@@ -180,7 +237,7 @@ class ClusterTrain(TrainContext):
                 {
                     "allocationId": self._allocation,
                     "reason": "INVALID_HP",
-                    # The master takes a later report, the launcher's say, for one without words.
+                    # A later report, for example the launcher's, replaces one without a message.
                     "message": message or "invalid hyperparameters",
                 },
             )
@@ -195,7 +252,7 @@ class ClusterTrain(TrainContext):
             except MasterError as error:
                 print(f"WARNING: {error}", file=sys.stderr)
 
-    def get_experiment_best_validation(self) -> Optional[float]:
+    def get_experiment_best_validation(self) -> float | None:
         if self._queue:
             self._queue.flush()
         try:
@@ -209,10 +266,10 @@ class ClusterTrain(TrainContext):
             raise
         return float(best["metric"])
 
-    def get_metadata(self) -> Optional[Dict[str, Any]]:
+    def get_metadata(self) -> dict[str, Any] | None:
         return self._master.get(f"/api/v1/runs/{self._trial.trial_id}/metadata").get("metadata")
 
-    def set_metadata(self, metadata: Dict[str, Any]) -> None:
+    def set_metadata(self, metadata: dict[str, Any]) -> None:
         self._master.post(
             f"/api/v1/runs/{self._trial.trial_id}/metadata",
             {"runId": self._trial.trial_id, "metadata": metadata},
@@ -223,9 +280,9 @@ class ClusterTrain(TrainContext):
         return self._tensorboard
 
     def upload_tensorboard_files(
-        self, selector: Optional[Selector] = None, mangler: Optional[Mangler] = None
+        self, selector: Selector | None = None, mangler: Mangler | None = None
     ) -> None:
-        def place(path: pathlib.Path) -> Optional[pathlib.Path]:
+        def place(path: pathlib.Path) -> pathlib.Path | None:
             if selector is not None and not selector(path):
                 return None
             return path if mangler is None else _inside(pathlib.Path(mangler(path, self._rank)))
@@ -239,19 +296,19 @@ class ClusterTrain(TrainContext):
 
 
 class PrintedTrain(TrainContext):
-    """The twin off the cluster: metrics are lines of the chief."""
+    """Prints metrics, for runs off the cluster."""
 
     def __init__(self, chief: bool, rank: int) -> None:
         self._chief = chief
         self._tensorboard = pathlib.Path("tensorboard", f"rank-{rank}")
-        self._metadata: Dict[str, Any] = {}
+        self._metadata: dict[str, Any] = {}
 
     def _report(
         self,
         group: str,
         steps_completed: int,
         metrics: Mapping[str, Any],
-        batch_metrics: Optional[List[Mapping[str, Any]]],
+        batch_metrics: list[Mapping[str, Any]] | None,
         ask_best: bool = False,
     ) -> bool:
         if self._chief:
@@ -268,13 +325,13 @@ class PrintedTrain(TrainContext):
     def set_status(self, status: str) -> None:
         pass
 
-    def get_experiment_best_validation(self) -> Optional[float]:
+    def get_experiment_best_validation(self) -> float | None:
         return None
 
-    def get_metadata(self) -> Optional[Dict[str, Any]]:
+    def get_metadata(self) -> dict[str, Any] | None:
         return self._metadata
 
-    def set_metadata(self, metadata: Dict[str, Any]) -> None:
+    def set_metadata(self, metadata: dict[str, Any]) -> None:
         self._metadata = dict(metadata)
 
     def get_tensorboard_path(self) -> pathlib.Path:
@@ -282,7 +339,7 @@ class PrintedTrain(TrainContext):
         return self._tensorboard
 
     def upload_tensorboard_files(
-        self, selector: Optional[Selector] = None, mangler: Optional[Mangler] = None
+        self, selector: Selector | None = None, mangler: Mangler | None = None
     ) -> None:
         pass
 
@@ -292,32 +349,36 @@ class PrintedTrain(TrainContext):
 
 def _inside(path: pathlib.Path) -> pathlib.Path:
     if path.is_absolute() or ".." in path.parts:
-        raise ValueError(f"the mangler gave {path}: give a path within the folder of event files")
+        raise ValueError(
+            f"the mangler returned {path}; expected a path inside the directory of event files"
+        )
     return path
 
 
 def _check(group: str, steps_completed: int, metrics: Mapping[str, Any]) -> None:
     if not group or "." in group:
-        raise ValueError(f"{group!r} is no group of metrics: give a name without '.'")
+        raise ValueError(
+            f"{group!r} is not a valid name of a group of metrics; expected a name without '.'"
+        )
     if type(metrics) is not dict and not isinstance(metrics, Mapping):
-        raise TypeError(f"the metrics of {group} are {metrics!r}: give a dictionary, by name")
+        raise TypeError(f"the metrics of {group} are {metrics!r}; expected a dictionary")
     _check_number("steps_completed", steps_completed)
     if not 0 <= steps_completed < _MAX_STEPS:
-        raise ValueError(f"steps_completed is {steps_completed}, and must be 0 or more")
+        raise ValueError(f"steps_completed is {steps_completed}, but must be 0 or more")
 
 
 def _check_number(name: str, value: Any) -> None:
-    """Also of numpy and torch."""
+    """Accepts numbers of numpy and torch too."""
     if type(value) is not int and (isinstance(value, str) or not hasattr(value, "__float__")):
-        raise TypeError(f"{name} is {value!r}: give a number")
+        raise TypeError(f"{name} is {value!r}; expected a number")
 
 
 def _check_reason(reason: Any) -> None:
     if not isinstance(reason, EarlyExitReason):
-        raise TypeError(f"the reason is {reason!r}: give one of det.core.EarlyExitReason")
+        raise TypeError(f"the reason is {reason!r}; expected a member of det.core.EarlyExitReason")
 
 
 def _check_progress(progress: float) -> None:
     _check_number("progress", progress)
     if not 0 <= progress <= 1:
-        raise ValueError(f"progress is {progress}, and must be from 0 to 1")
+        raise ValueError(f"progress is {progress}, but must be from 0 to 1")

@@ -1,1 +1,1 @@
-"""What runs inside of a task: `python3 -m det.exec.<name>`."""
+"""Programs that run inside a task: `python3 -m det.exec.NAME`."""

@@ -1,7 +1,6 @@
-"""Runs `module:Class` of the current directory, a PyTorchTrial or DeepSpeedTrial that a configuration
-names.
+"""Runs a PyTorchTrial or DeepSpeedTrial, `module:Class` of the current directory.
 
-    python3 -m det.exec.harness model_def:Net
+python3 -m det.exec.harness model_def:Net
 """
 
 from __future__ import annotations
@@ -9,14 +8,19 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from typing import Any, List
+from typing import Any
 
 
 def load_class(named: str) -> Any:
-    """The class that "package.module:Class" names. Raises ValueError for what is not there."""
+    """Imports the class that "package.module:Class" names.
+
+    Raises:
+        ValueError: The text does not name a class, or the module has no such class.
+        ModuleNotFoundError: There is no such module.
+    """
     module_name, colon, class_name = named.partition(":")
     if not colon or not module_name or not class_name:
-        raise ValueError(f"{named!r} names no class; write module:Class")
+        raise ValueError(f"{named!r} does not name a class; expected module:Class")
     sys.path.insert(0, os.getcwd())
     try:
         module = importlib.import_module(module_name)
@@ -24,8 +28,8 @@ def load_class(named: str) -> Any:
         own = module_name.partition(".")[0]
         if error.name == own:
             error.msg += f": there is no {own}.py in {os.getcwd()}"
-        else:  # Who wonders has installed it, for another one.
-            error.msg += f": {sys.executable}, which runs this, has none"
+        else:  # The user may have installed it for another Python.
+            error.msg += f": it is not installed for {sys.executable}, which runs this program"
         raise
     found = getattr(module, class_name, None)
     if not isinstance(found, type):
@@ -33,12 +37,13 @@ def load_class(named: str) -> Any:
     return found
 
 
-def main(arguments: List[str]) -> int:
+def main(arguments: list[str]) -> int:
+    """Runs the program; returns its exit code."""
     if len(arguments) != 1:
         print("usage: python3 -m det.exec.harness module:Class", file=sys.stderr)
         return 2
     trial_class = load_class(arguments[0])
-    from det import pytorch  # Needs torch, which other tasks need not have.
+    from det import pytorch  # Needs torch, which not all tasks have.
     from det.pytorch import deepspeed
 
     kind: Any = deepspeed if issubclass(trial_class, deepspeed.DeepSpeedTrial) else pytorch

@@ -1,4 +1,4 @@
-"""What may still change: the SDK, `det.experimental.client`, whose classes are here, too."""
+"""Interfaces that may still change: the SDK, det.experimental.client, and its classes."""
 
 from det.experimental import client
 from det.experimental.client import (

@@ -10,10 +10,11 @@ import os
 import pathlib
 import shutil
 import urllib.parse
-from typing import Any, Callable, Collection, Dict, Iterable, List, Mapping, Optional, Union
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Callable
 
 from det._errors import CheckpointError
-from det.core._buckets import is_bucket, open_bucket, prefix_of
+from det.core._object_store import get_prefix, is_object_store, open_object_store
 from det.experimental._order import in_order
 from det.experimental._session import Session
 
@@ -21,6 +22,8 @@ _MASKED = "********"
 
 
 class CheckpointState(enum.Enum):
+    """The state of a checkpoint, without the API's prefix STATE_."""
+
     ACTIVE = "ACTIVE"
     COMPLETED = "COMPLETED"
     ERROR = "ERROR"
@@ -30,7 +33,7 @@ class CheckpointState(enum.Enum):
 
 
 class DownloadMode(enum.Enum):
-    """How Checkpoint.download() gets its files."""
+    """How Checkpoint.download() gets the files. See there."""
 
     AUTO = "auto"
     DIRECT = "direct"
@@ -38,22 +41,39 @@ class DownloadMode(enum.Enum):
 
 
 class Checkpoint:
-    """One checkpoint, as it was when it was asked for."""
+    """A checkpoint, as it was when the master returned it.
 
-    def __init__(self, session: Session, told: Dict[str, Any]) -> None:
+    Attributes:
+        uuid: The UUID.
+        state: The state.
+        metadata: The metadata.
+        resources: The size in bytes of each file, by its path.
+        report_time: When it was reported.
+        storage_path: Where its files are stored.
+        training: The trial, experiment and metrics, as the API returns them.
+    """
+
+    def __init__(self, session: Session, data: dict[str, Any]) -> None:
         self._session = session
-        self.uuid = str(told["uuid"])
+        self.uuid = str(data["uuid"])
         self.state = CheckpointState(
-            str(told.get("state") or "STATE_UNSPECIFIED").replace("STATE_", "", 1)
+            str(data.get("state") or "STATE_UNSPECIFIED").replace("STATE_", "", 1)
         )
-        self.metadata: Dict[str, Any] = told.get("metadata") or {}
-        self.resources = {name: int(size) for name, size in (told.get("resources") or {}).items()}
-        self.report_time = str(told.get("reportTime") or "")
-        self.storage_path = str(told.get("storagePath") or "")
-        self.training: Dict[str, Any] = told.get("training") or {}
+        self.metadata: dict[str, Any] = data.get("metadata") or {}
+        self.resources = {name: int(size) for name, size in (data.get("resources") or {}).items()}
+        self.report_time = str(data.get("reportTime") or "")
+        self.storage_path = str(data.get("storagePath") or "")
+        self.training: dict[str, Any] = data.get("training") or {}
 
-    def value(self, metric: Optional[str]) -> Optional[float]:
-        """Of a validation metric at this checkpoint, or of the searcher's; None without it."""
+    def value(self, metric: str | None) -> float | None:
+        """Returns the value of a validation metric at this checkpoint.
+
+        Args:
+            metric: The name of the metric; None: the metric of the searcher.
+
+        Returns:
+            The value; None if there is none.
+        """
         if metric is None:
             found: Any = self.training.get("searcherMetric")
         else:
@@ -63,13 +83,24 @@ class Checkpoint:
 
     def download(
         self,
-        path: Optional[Union[str, "os.PathLike[str]"]] = None,
-        mode: Union[str, DownloadMode] = DownloadMode.AUTO,
+        path: str | os.PathLike[str] | None = None,
+        mode: str | DownloadMode = DownloadMode.AUTO,
     ) -> str:
-        """Into the folder, `checkpoints/<uuid>` without one; its path. mode: "direct" from the
-        storage, a bucket with the credentials that this machine has; "master" through the master;
-        "auto": direct where the storage is a folder that is mounted. Files are compared with what was
-        saved. Raises ValueError for another mode."""
+        """Downloads the files and compares them with what was saved.
+
+        Args:
+            path: The directory; default: `checkpoints/UUID`.
+            mode: "direct": from the checkpoint storage; for a bucket with the credentials of this
+                machine. "master": through the master. "auto": direct if the storage is a mounted
+                directory, else through the master.
+
+        Returns:
+            The directory.
+
+        Raises:
+            ValueError: The mode is unknown.
+            CheckpointError: The files are damaged or cannot be read.
+        """
         mode = DownloadMode(mode)
         for name in self.resources:
             _check_inside(name)
@@ -91,12 +122,12 @@ class Checkpoint:
 
     def _from_storage(self) -> Callable[[str, pathlib.Path], None]:
         config = (self.training.get("experimentConfig") or {}).get("checkpoint_storage") or {}
-        if not is_bucket(config):
+        if not is_object_store(config):
             return self._copy
-        # The API shows no secrets: this machine's own are taken.
-        bucket = open_bucket({k: v for k, v in config.items() if v != _MASKED})
-        folder = prefix_of(config) + self.uuid
-        return lambda name, to: bucket.get_file(f"{folder}/{name}", to)
+        # The API masks secrets: the credentials of this machine are used.
+        store = open_object_store({k: v for k, v in config.items() if v != _MASKED})
+        folder = get_prefix(config) + self.uuid
+        return lambda name, to: store.get_file(f"{folder}/{name}", to)
 
     def _copy(self, name: str, to: pathlib.Path) -> None:
         shutil.copyfile(pathlib.Path(self.storage_path, name), to)
@@ -104,8 +135,8 @@ class Checkpoint:
     def _fetch(self, name: str, to: pathlib.Path) -> None:
         path = f"/api/v1/checkpoints/{self.uuid}/files/{urllib.parse.quote(name)}"
         with open(to, "wb") as file:
-            for told in self._session.lines(path):
-                file.write(base64.b64decode(told.get("chunk") or ""))
+            for data in self._session.lines(path):
+                file.write(base64.b64decode(data.get("chunk") or ""))
 
     def _verify(self, folder: pathlib.Path) -> None:
         manifest = folder / "manifest.json"
@@ -118,59 +149,79 @@ class Checkpoint:
             path = folder / file["path"]
             digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
             if digest != file["sha256"]:
-                raise CheckpointError(f"checkpoint {self.uuid}: {path} is not what was saved")
+                raise CheckpointError(f"checkpoint {self.uuid}: {path} is damaged")
 
     def delete(self) -> None:
-        """Refused, and who holds it named, while something does."""
-        told = self._session.delete("/api/v1/checkpoints", {"checkpointUuids": [self.uuid]})
-        self._check_held(told)
+        """Deletes the checkpoint.
 
-    def remove_files(self, globs: List[str]) -> None:
-        """Those that a pattern of globs names; "**" all. What is left can be downloaded, but nobody
-        starts from it. Refused as delete() is."""
+        Raises:
+            CheckpointError: It is in use; the message names by what.
+        """
+        data = self._session.delete("/api/v1/checkpoints", {"checkpointUuids": [self.uuid]})
+        self._check_held(data)
+
+    def remove_files(self, globs: list[str]) -> None:
+        """Deletes the files that match a pattern; "**" matches all.
+
+        No trial can start from the rest.
+
+        Args:
+            globs: The patterns.
+
+        Raises:
+            CheckpointError: The checkpoint is in use; the message names by what.
+        """
         body = {"checkpointUuids": [self.uuid], "checkpointGlobs": globs}
         self._check_held(self._session.post("/api/v1/checkpoints/rm", body))
 
     def add_metadata(self, metadata: Mapping[str, Any]) -> None:
-        """Adds, or replaces, what these keys name."""
+        """Adds or replaces entries of the metadata."""
         self._set_metadata({**self.metadata, **metadata})
 
     def remove_metadata(self, keys: Iterable[str]) -> None:
-        """Those that are not there are left out."""
-        gone = set(keys)
-        self._set_metadata({k: v for k, v in self.metadata.items() if k not in gone})
+        """Removes entries of the metadata; keys that do not exist are ignored."""
+        removed = set(keys)
+        self._set_metadata({k: v for k, v in self.metadata.items() if k not in removed})
 
-    def get_metrics(self, group: Optional[str] = None) -> List[Dict[str, Any]]:
-        """The reports that belong to this checkpoint: of its trial at its steps."""
+    def get_metrics(self, group: str | None = None) -> list[dict[str, Any]]:
+        """Returns the metric reports of the trial at the steps of this checkpoint.
+
+        Args:
+            group: The group of the metrics; None: all groups.
+        """
         path = f"/api/v1/checkpoints/{self.uuid}/metrics"
-        told = self._session.get(path, metricGroup=group)
-        return [dict(report) for report in told.get("metrics") or []]
+        data = self._session.get(path, metricGroup=group)
+        return [dict(report) for report in data.get("metrics") or []]
 
-    def _set_metadata(self, metadata: Dict[str, Any]) -> None:
+    def _set_metadata(self, metadata: dict[str, Any]) -> None:
         body = {"checkpoint": {"uuid": self.uuid, "metadata": metadata}}
-        told = self._session.post(f"/api/v1/checkpoints/{self.uuid}/metadata", body)
-        self.metadata = (told.get("checkpoint") or {}).get("metadata") or metadata
+        data = self._session.post(f"/api/v1/checkpoints/{self.uuid}/metadata", body)
+        self.metadata = (data.get("checkpoint") or {}).get("metadata") or metadata
 
-    def _check_held(self, told: Dict[str, Any]) -> None:
-        kept = told.get("kept")
+    def _check_held(self, data: dict[str, Any]) -> None:
+        kept = data.get("kept")
         if kept:
-            raise CheckpointError(f"checkpoint {self.uuid} is held by {kept[0].get('holder')}")
+            raise CheckpointError(f"checkpoint {self.uuid} is in use by {kept[0].get('holder')}")
 
     def __repr__(self) -> str:
         return f"Checkpoint(uuid={self.uuid})"
 
 
 def _check_inside(name: str) -> None:
-    """Names are of whoever reported the checkpoint."""
+    """Refuses paths outside the directory: they come from the reporter of the checkpoint."""
     path = pathlib.PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts or not path.parts:
-        raise CheckpointError(f"checkpoint file {name!r} would lie outside of the folder")
+        raise CheckpointError(f"checkpoint file {name!r} is outside the directory")
 
 
-def best_of(
-    checkpoints: List[Checkpoint], metric: Optional[str], smaller_is_better: bool
+def find_best(
+    checkpoints: list[Checkpoint], metric: str | None, smaller_is_better: bool
 ) -> Checkpoint:
-    """Raises ValueError where none has the metric."""
+    """Returns the checkpoint with the best value of a metric; None: the metric of the searcher.
+
+    Raises:
+        ValueError: No checkpoint has the metric.
+    """
     valued = [(c.value(metric), c) for c in checkpoints]
     known = [(value, c) for value, c in valued if value is not None]
     if not known:
@@ -180,22 +231,27 @@ def best_of(
 
 
 class ModelVersion:
-    def __init__(self, session: Session, told: Dict[str, Any]) -> None:
+    """A version of a registered model."""
+
+    def __init__(self, session: Session, data: dict[str, Any]) -> None:
         self._session = session
-        self.model_version = int(told["version"])
-        self.name = str(told.get("name") or "")
-        self.metadata: Dict[str, Any] = told.get("metadata") or {}
-        self.model_id = int((told.get("model") or {}).get("id") or 0)
-        self.checkpoint = Checkpoint(session, told["checkpoint"])
+        self.model_version = int(data["version"])
+        self.name = str(data.get("name") or "")
+        self.metadata: dict[str, Any] = data.get("metadata") or {}
+        self.model_id = int((data.get("model") or {}).get("id") or 0)
+        self.checkpoint = Checkpoint(session, data["checkpoint"])
 
     def set_name(self, name: str) -> None:
+        """Sets the name of the version."""
         self._patch(name=name)
         self.name = name
 
     def set_notes(self, notes: str) -> None:
+        """Sets the notes of the version."""
         self._patch(notes=notes)
 
     def delete(self) -> None:
+        """Deletes the version; its checkpoint remains."""
         self._session.delete(self._path())
 
     def _patch(self, **changes: Any) -> None:
@@ -209,72 +265,85 @@ class ModelVersion:
 
 
 class Model:
-    """A model of the registry."""
+    """A registered model, as it was when the master returned it."""
 
-    def __init__(self, session: Session, told: Dict[str, Any]) -> None:
+    def __init__(self, session: Session, data: dict[str, Any]) -> None:
         self._session = session
-        self.model_id = int(told["id"])
-        self.name = str(told["name"])
-        self.description = str(told.get("description") or "")
-        self.metadata: Dict[str, Any] = told.get("metadata") or {}
-        self.labels: List[str] = told.get("labels") or []
-        self.archived = bool(told.get("archived"))
+        self.model_id = int(data["id"])
+        self.name = str(data["name"])
+        self.description = str(data.get("description") or "")
+        self.metadata: dict[str, Any] = data.get("metadata") or {}
+        self.labels: list[str] = data.get("labels") or []
+        self.archived = bool(data.get("archived"))
         self._path = f"/api/v1/models/{self.model_id}"
 
     def register_version(
-        self, checkpoint_uuid: str, name: str = "", metadata: Optional[Dict[str, Any]] = None
+        self, checkpoint_uuid: str, name: str = "", metadata: dict[str, Any] | None = None
     ) -> ModelVersion:
-        """The next version; its checkpoint is held from then on."""
-        body = {"checkpointUuid": checkpoint_uuid, "name": name, "metadata": metadata or {}}
-        told = self._session.post(f"{self._path}/versions", body)
-        return ModelVersion(self._session, told["modelVersion"])
+        """Registers a checkpoint as the next version.
 
-    def get_version(self, version: int = -1) -> Optional[ModelVersion]:
-        """-1: the newest; None without one."""
+        The checkpoint cannot be deleted while the version exists.
+
+        Args:
+            checkpoint_uuid: The UUID of the checkpoint.
+            name: The name of the version.
+            metadata: The metadata of the version.
+        """
+        body = {"checkpointUuid": checkpoint_uuid, "name": name, "metadata": metadata or {}}
+        data = self._session.post(f"{self._path}/versions", body)
+        return ModelVersion(self._session, data["modelVersion"])
+
+    def get_version(self, version: int = -1) -> ModelVersion | None:
+        """Returns a version; -1: the latest, None if there is none."""
         if version == -1:
             versions = self.list_versions()
             return versions[-1] if versions else None
-        told = self._session.get(f"{self._path}/versions/{version}")
-        return ModelVersion(self._session, told["modelVersion"])
+        data = self._session.get(f"{self._path}/versions/{version}")
+        return ModelVersion(self._session, data["modelVersion"])
 
-    def list_versions(self) -> List[ModelVersion]:
-        """From the first to the newest."""
+    def list_versions(self) -> list[ModelVersion]:
+        """Returns the versions, the oldest first."""
         found = self._session.pages(f"{self._path}/versions", "modelVersions")
         return sorted(
-            (ModelVersion(self._session, told) for told in found), key=lambda v: v.model_version
+            (ModelVersion(self._session, data) for data in found), key=lambda v: v.model_version
         )
 
     get_versions = list_versions
 
     def set_name(self, name: str) -> None:
+        """Sets the name."""
         self._patch(name=name)
         self.name = name
 
     def set_description(self, description: str) -> None:
+        """Sets the description."""
         self._patch(description=description)
         self.description = description
 
     def set_notes(self, notes: str) -> None:
+        """Sets the notes."""
         self._patch(notes=notes)
 
     def set_labels(self, labels: Collection[str]) -> None:
+        """Replaces the labels."""
         given = in_order(labels)
         self._patch(labels=given)
         self.labels = given
 
     def add_metadata(self, metadata: Mapping[str, Any]) -> None:
-        """Adds, or replaces, what these keys name."""
+        """Adds or replaces entries of the metadata."""
         self._set_metadata({**self.metadata, **metadata})
 
     def remove_metadata(self, keys: Iterable[str]) -> None:
-        """Those that are not there are left out."""
-        gone = set(keys)
-        self._set_metadata({k: v for k, v in self.metadata.items() if k not in gone})
+        """Removes entries of the metadata; keys that do not exist are ignored."""
+        removed = set(keys)
+        self._set_metadata({k: v for k, v in self.metadata.items() if k not in removed})
 
     def move_to_workspace(self, workspace_id: int) -> None:
+        """Moves the model to another workspace."""
         self._session.post(f"{self._path}/move", {"destinationWorkspaceId": workspace_id})
 
-    def _set_metadata(self, metadata: Dict[str, Any]) -> None:
+    def _set_metadata(self, metadata: dict[str, Any]) -> None:
         self._patch(metadata=metadata)
         self.metadata = metadata
 
@@ -282,12 +351,15 @@ class Model:
         self._session.patch(self._path, changes)
 
     def archive(self) -> None:
+        """Archives the model."""
         self._session.post(f"{self._path}/archive")
 
     def unarchive(self) -> None:
+        """Restores an archived model."""
         self._session.post(f"{self._path}/unarchive")
 
     def delete(self) -> None:
+        """Deletes the model and its versions."""
         self._session.delete(self._path)
 
     def __repr__(self) -> str:

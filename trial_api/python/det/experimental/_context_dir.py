@@ -1,4 +1,4 @@
-"""Reads a model directory for an upload."""
+"""Reads a context directory for an upload."""
 
 from __future__ import annotations
 
@@ -7,22 +7,34 @@ import fnmatch
 import os
 import pathlib
 import stat
-from typing import Any, Dict, Iterable, List, Sequence, Union
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-LIMIT = 95 << 20  # Bytes.
+MAX_SIZE = 95 << 20  # Bytes.
 _ALWAYS = [".git", "__pycache__", "*.pyc", ".ipynb_checkpoints", ".DS_Store", "*.egg-info"]
-_FILE, _LINK, _FOLDER = 48, 50, 53  # Types as in a tar header.
+_FILE, _LINK, _FOLDER = 48, 50, 53  # Types of a tar header.
 
 
 def read_context(
-    model_dir: Union[str, "os.PathLike[str]"],
-    includes: Iterable[Union[str, "os.PathLike[str]"]] = (),
-) -> List[Dict[str, Any]]:
-    """All files below but what .detignore leaves out, and besides, by their names, the files and
-    folders of `includes`. Raises ValueError naming what does not fit."""
+    model_dir: str | os.PathLike[str],
+    includes: Iterable[str | os.PathLike[str]] = (),
+) -> list[dict[str, Any]]:
+    """Reads the files of a directory, except those that .detignore excludes.
+
+    Args:
+        model_dir: The directory.
+        includes: More files and directories, added by their names.
+
+    Returns:
+        The files, as the API takes them.
+
+    Raises:
+        ValueError: A path is not a file or directory, a name occurs twice, or the files are too
+            large.
+    """
     root = pathlib.Path(model_dir)
     if not root.is_dir():
-        raise ValueError(f"{root} is no directory")
+        raise ValueError(f"{root} is not a directory")
     files = _read(root, root, _rules(root))
     for include in map(pathlib.Path, includes):
         found = _read(include, include.parent, _ALWAYS) if include.is_dir() else []
@@ -30,22 +42,22 @@ def read_context(
         names = {file["path"] for file in files}
         for file in [entry, *found]:
             if file["path"] in names:
-                raise ValueError(f"{include}: {file['path']} is in {root} already")
+                raise ValueError(f"{include}: {file['path']} already exists in {root}")
             files.append(file)
     size = sum(len(file["content"]) * 3 // 4 for file in files)
-    if size > LIMIT:
-        raise ValueError(f"{root} has {size >> 20} MiB, and at most {LIMIT >> 20} can be sent")
+    if size > MAX_SIZE:
+        raise ValueError(f"{root} has {size >> 20} MiB; the maximum is {MAX_SIZE >> 20} MiB")
     return files
 
 
-def _rules(root: pathlib.Path) -> List[str]:
+def _rules(root: pathlib.Path) -> list[str]:
     path = root / ".detignore"
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     return _ALWAYS + [line.strip() for line in lines if line.strip() and line[0] != "#"]
 
 
 def ignored(path: str, folder: bool, rules: Sequence[str]) -> bool:
-    """By the last rule that fits; one with '!' takes it in again."""
+    """Returns whether the last matching rule excludes a path; a rule with "!" includes it again."""
     result = False
     for rule in rules:
         negated, pattern = rule.startswith("!"), rule.lstrip("!")
@@ -59,8 +71,8 @@ def ignored(path: str, folder: bool, rules: Sequence[str]) -> bool:
     return result
 
 
-def _read(top: pathlib.Path, root: pathlib.Path, rules: Sequence[str]) -> List[Dict[str, Any]]:
-    files: List[Dict[str, Any]] = []
+def _read(top: pathlib.Path, root: pathlib.Path, rules: Sequence[str]) -> list[dict[str, Any]]:
+    files: list[dict[str, Any]] = []
     for folder, folders, names in os.walk(top):
         below = pathlib.Path(folder)
         kept = [
@@ -76,7 +88,7 @@ def _read(top: pathlib.Path, root: pathlib.Path, rules: Sequence[str]) -> List[D
     return files
 
 
-def _entry(path: pathlib.Path, root: pathlib.Path) -> Dict[str, Any]:
+def _entry(path: pathlib.Path, root: pathlib.Path) -> dict[str, Any]:
     status = path.lstat()
     if stat.S_ISLNK(status.st_mode):
         kind, content = _LINK, os.readlink(path).encode()
@@ -85,7 +97,7 @@ def _entry(path: pathlib.Path, root: pathlib.Path) -> Dict[str, Any]:
     elif stat.S_ISREG(status.st_mode):
         kind, content = _FILE, path.read_bytes()
     else:
-        raise ValueError(f"{path} is neither file nor folder")
+        raise ValueError(f"{path} is neither a file nor a directory")
     return {
         "path": path.relative_to(root).as_posix(),
         "type": kind,

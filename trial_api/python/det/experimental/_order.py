@@ -1,12 +1,15 @@
-"""By what lists are ordered: the words of the API, under the names that programs know."""
+"""How lists are sorted: the values of the API, under the names that existing programs use."""
 
 from __future__ import annotations
 
 import enum
-from typing import Any, Collection, Dict, List
+from collections.abc import Collection
+from typing import Any
 
 
 class OrderBy(enum.Enum):
+    """The direction of a sort."""
+
     ASC = "ORDER_BY_ASC"
     ASCENDING = "ORDER_BY_ASC"
     DESC = "ORDER_BY_DESC"
@@ -14,6 +17,8 @@ class OrderBy(enum.Enum):
 
 
 class ExperimentSortBy(enum.Enum):
+    """The sort keys of experiments."""
+
     ID = "SORT_BY_ID"
     NAME = "SORT_BY_NAME"
     DESCRIPTION = "SORT_BY_DESCRIPTION"
@@ -26,6 +31,8 @@ class ExperimentSortBy(enum.Enum):
 
 
 class TrialSortBy(enum.Enum):
+    """The sort keys of trials."""
+
     ID = "SORT_BY_ID"
     START_TIME = "SORT_BY_START_TIME"
     END_TIME = "SORT_BY_END_TIME"
@@ -38,6 +45,8 @@ class TrialSortBy(enum.Enum):
 
 
 class CheckpointSortBy(enum.Enum):
+    """The sort keys of checkpoints."""
+
     UUID = "SORT_BY_UUID"
     TRIAL_ID = "SORT_BY_TRIAL_ID"
     BATCH_NUMBER = "SORT_BY_BATCH_NUMBER"
@@ -47,6 +56,8 @@ class CheckpointSortBy(enum.Enum):
 
 
 class ModelSortBy(enum.Enum):
+    """The sort keys of models."""
+
     NAME = "SORT_BY_NAME"
     DESCRIPTION = "SORT_BY_DESCRIPTION"
     CREATION_TIME = "SORT_BY_CREATION_TIME"
@@ -58,17 +69,32 @@ class ModelSortBy(enum.Enum):
 ExperimentOrderBy = TrialOrderBy = CheckpointOrderBy = ModelOrderBy = OrderBy
 
 
-def in_order(labels: Collection[str]) -> List[str]:
-    """As they are given; those of a set by the alphabet. Raises TypeError for a single one."""
+def in_order(labels: Collection[str]) -> list[str]:
+    """Returns labels as a list; those of a set in alphabetical order.
+
+    Raises:
+        TypeError: It is a string.
+    """
     if isinstance(labels, str):
-        raise TypeError(f"labels is {labels!r}: give a list or a set of labels")
+        raise TypeError(f"labels is {labels!r}; expected a list or a set of strings")
     return list(labels) if isinstance(labels, (list, tuple)) else sorted(labels)
 
 
-def of_checkpoints(sort_by: Any, order_by: Any) -> Dict[str, Any]:
-    """The query for a list of checkpoints. sort_by: a CheckpointSortBy, or the name of a metric of
-    validations."""
+def make_checkpoint_query(
+    sort_by: CheckpointSortBy | str | None, order_by: OrderBy | None
+) -> dict[str, Any]:
+    """Returns the query of a list of checkpoints.
+
+    Args:
+        sort_by: A CheckpointSortBy, or the name of a validation metric.
+        order_by: An OrderBy.
+
+    Raises:
+        TypeError: sort_by has another type.
+    """
     if not isinstance(sort_by, (str, CheckpointSortBy, type(None))):
-        raise TypeError(f"sort_by is {sort_by!r}: give a CheckpointSortBy, or a metric's name")
+        raise TypeError(
+            f"sort_by is {sort_by!r}; expected a CheckpointSortBy or the name of a metric"
+        )
     by = "sortByMetric" if isinstance(sort_by, str) else "sortByAttr"
     return {by: sort_by, "orderBy": order_by}

@@ -1,68 +1,76 @@
-"""People, of the SDK."""
+"""Users of the SDK."""
 
 from __future__ import annotations
 
 import urllib.parse
-from typing import Any, Dict, List, Optional
+from typing import Any
 
 from det.experimental._session import Session
 
 
 class User:
-    """Who may log in; what is known of them at the time of reload(). What others than administrators
-    may change is their own display name and password."""
+    """A user, as they were at the last reload().
 
-    def __init__(self, session: Session, told: Dict[str, Any]) -> None:
+    Users who are not administrators can change their own display name and password only.
+    """
+
+    def __init__(self, session: Session, data: dict[str, Any]) -> None:
         self._session = session
-        self.user_id = int(told["id"])
-        self._take(told)
+        self.user_id = int(data["id"])
+        self._take(data)
 
-    def _take(self, told: Dict[str, Any]) -> None:
-        self.username = str(told.get("username") or "")
-        self.admin = bool(told.get("admin"))
-        self.active = bool(told.get("active"))
-        self.remote = bool(told.get("remote"))
-        self.display_name = str(told.get("displayName") or "")
-        agent: Dict[str, Any] = told.get("agentUserGroup") or {}
-        self.agent_uid: Optional[int] = agent.get("agentUid")
-        self.agent_gid: Optional[int] = agent.get("agentGid")
-        self.agent_user: Optional[str] = agent.get("agentUser")
-        self.agent_group: Optional[str] = agent.get("agentGroup")
+    def _take(self, data: dict[str, Any]) -> None:
+        self.username = str(data.get("username") or "")
+        self.admin = bool(data.get("admin"))
+        self.active = bool(data.get("active"))
+        self.remote = bool(data.get("remote"))
+        self.display_name = str(data.get("displayName") or "")
+        agent: dict[str, Any] = data.get("agentUserGroup") or {}
+        self.agent_uid: int | None = agent.get("agentUid")
+        self.agent_gid: int | None = agent.get("agentGid")
+        self.agent_user: str | None = agent.get("agentUser")
+        self.agent_group: str | None = agent.get("agentGroup")
 
     def reload(self) -> User:
+        """Asks the master again."""
         self._take(self._session.get(f"/api/v1/users/{self.user_id}")["user"])
         return self
 
     def rename(self, new_username: str) -> None:
+        """Changes the name."""
         self._patch(username=new_username)
 
     def activate(self) -> None:
+        """Activates the user."""
         self._patch(active=True)
 
     def deactivate(self) -> None:
+        """Deactivates the user and revokes their sessions."""
         self._patch(active=False)
 
     def change_display_name(self, display_name: str) -> None:
+        """Changes the display name."""
         self._patch(displayName=display_name)
 
     def change_password(self, new_password: str) -> None:
+        """Changes the password."""
         self._patch(password=new_password)
 
     def link_with_agent(
         self,
-        agent_gid: Optional[int] = None,
-        agent_uid: Optional[int] = None,
-        agent_group: Optional[str] = None,
-        agent_user: Optional[str] = None,
+        agent_gid: int | None = None,
+        agent_uid: int | None = None,
+        agent_group: str | None = None,
+        agent_user: str | None = None,
     ) -> None:
-        """As whom their tasks run on the nodes."""
-        told = {
+        """Sets the Unix user and group that run the tasks of the user on agents."""
+        data = {
             "agentGid": agent_gid,
             "agentUid": agent_uid,
             "agentGroup": agent_group,
             "agentUser": agent_user,
         }
-        given = {name: value for name, value in told.items() if value is not None}
+        given = {name: value for name, value in data.items() if value is not None}
         self._patch(agentUserGroup=given)
 
     def _patch(self, **changes: Any) -> None:
@@ -73,28 +81,33 @@ class User:
 
 
 def create_user(
-    session: Session, username: str, admin: bool, password: Optional[str], remote: bool
+    session: Session, username: str, admin: bool, password: str | None, remote: bool
 ) -> User:
+    """Creates a user."""
     user = {"username": username, "admin": admin, "active": True, "remote": remote}
-    body: Dict[str, Any] = {"user": user}
+    body: dict[str, Any] = {"user": user}
     if password is not None:
         body["password"] = password
     return User(session, session.post("/api/v1/users", body)["user"])
 
 
 def get_user(session: Session, user_id: int) -> User:
+    """Returns a user by their ID."""
     return User(session, session.get(f"/api/v1/users/{user_id}")["user"])
 
 
 def get_user_by_name(session: Session, username: str) -> User:
+    """Returns a user by their name."""
     quoted = urllib.parse.quote(username, safe="")
     return User(session, session.get(f"/api/v1/users/{quoted}/by-username")["user"])
 
 
-def list_users(session: Session, active: Optional[bool]) -> List[User]:
+def list_users(session: Session, active: bool | None) -> list[User]:
+    """Returns users."""
     found = session.pages("/api/v1/users", "users", active=active)
-    return [User(session, told) for told in found]
+    return [User(session, data) for data in found]
 
 
 def whoami(session: Session) -> User:
+    """Returns the user of the session."""
     return User(session, session.get("/api/v1/me")["user"])

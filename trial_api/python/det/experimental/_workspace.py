@@ -1,67 +1,73 @@
-"""Workspaces, their projects, and the pools that they may use, of the SDK."""
+"""Workspaces, projects and resource pools of the SDK."""
 
 from __future__ import annotations
 
 import urllib.parse
-from typing import Any, Dict, List, Optional, Union
+from typing import Any
 
 from det._errors import MasterError
 from det.experimental._session import Session
 
 
 class Project:
-    """Experiments that belong together; what it is at the time of reload()."""
+    """A project, as it was at the last reload()."""
 
-    def __init__(self, session: Session, told: Dict[str, Any]) -> None:
+    def __init__(self, session: Session, data: dict[str, Any]) -> None:
         self._session = session
-        self.id = int(told["id"])
-        self._take(told)
+        self.id = int(data["id"])
+        self._take(data)
 
-    def _take(self, told: Dict[str, Any]) -> None:
-        self.name = str(told.get("name") or "")
-        self.description = str(told.get("description") or "")
-        self.workspace_id = int(told.get("workspaceId") or 0)
-        self.username = str(told.get("username") or "")
-        self.archived = bool(told.get("archived"))
-        self.n_experiments = int(told.get("numExperiments") or 0)
-        self.n_active_experiments = int(told.get("numActiveExperiments") or 0)
-        self.key = str(told.get("key") or "")
-        self.notes: List[Dict[str, str]] = [dict(note) for note in told.get("notes") or []]
+    def _take(self, data: dict[str, Any]) -> None:
+        self.name = str(data.get("name") or "")
+        self.description = str(data.get("description") or "")
+        self.workspace_id = int(data.get("workspaceId") or 0)
+        self.username = str(data.get("username") or "")
+        self.archived = bool(data.get("archived"))
+        self.n_experiments = int(data.get("numExperiments") or 0)
+        self.n_active_experiments = int(data.get("numActiveExperiments") or 0)
+        self.key = str(data.get("key") or "")
+        self.notes: list[dict[str, str]] = [dict(note) for note in data.get("notes") or []]
 
     @property
     def _path(self) -> str:
         return f"/api/v1/projects/{self.id}"
 
     def reload(self) -> Project:
+        """Asks the master again."""
         self._take(self._session.get(self._path)["project"])
         return self
 
     def set_name(self, name: str) -> None:
+        """Sets the name."""
         self._take(self._session.patch(self._path, {"name": name})["project"])
 
     def set_description(self, description: str) -> None:
+        """Sets the description."""
         self._take(self._session.patch(self._path, {"description": description})["project"])
 
     def archive(self) -> None:
+        """Archives the project."""
         self._session.post(f"{self._path}/archive")
         self.archived = True
 
     def unarchive(self) -> None:
+        """Restores an archived project."""
         self._session.post(f"{self._path}/unarchive")
         self.archived = False
 
     def delete(self) -> None:
-        """With its experiments. Refused while one of them runs."""
+        """Deletes the project with its experiments. Refused while one of them is running."""
         self._session.delete(self._path)
 
     def move_to_workspace(self, workspace_id: int) -> None:
+        """Moves the project to another workspace."""
         body = {"destinationWorkspaceId": workspace_id}
         self._session.post(f"{self._path}/move", body)
         self.workspace_id = workspace_id
 
     def add_note(self, name: str, contents: str) -> None:
-        told = self._session.post(f"{self._path}/notes", {"name": name, "contents": contents})
-        self.notes = [dict(note) for note in told.get("notes") or []]
+        data = self._session.post(f"{self._path}/notes", {"name": name, "contents": contents})
+        self.notes = [dict(note) for note in data.get("notes") or []]
 
     def remove_note(self, name: str) -> None:
         """Raises ValueError where none, or more than one, has this name."""
@@ -75,9 +81,9 @@ class Project:
     def clear_notes(self) -> None:
         self._put_notes([])
 
-    def _put_notes(self, notes: List[Dict[str, str]]) -> None:
-        told = self._session.put(f"{self._path}/notes", {"notes": notes})
-        self.notes = [dict(note) for note in told.get("notes") or []]
+    def _put_notes(self, notes: list[dict[str, str]]) -> None:
+        data = self._session.put(f"{self._path}/notes", {"notes": notes})
+        self.notes = [dict(note) for note in data.get("notes") or []]
 
     def __repr__(self) -> str:
         return f"Project(id={self.id}, name={self.name!r})"
@@ -86,76 +92,89 @@ class Project:
 class Workspace:
     """Who works together; what it is at the time of reload()."""
 
-    def __init__(self, session: Session, told: Dict[str, Any]) -> None:
+    def __init__(self, session: Session, data: dict[str, Any]) -> None:
         self._session = session
-        self.id = int(told["id"])
-        self._take(told)
+        self.id = int(data["id"])
+        self._take(data)
 
-    def _take(self, told: Dict[str, Any]) -> None:
-        self.name = str(told.get("name") or "")
-        self.archived = bool(told.get("archived"))
-        self.username = str(told.get("username") or "")
-        self.n_projects = int(told.get("numProjects") or 0)
-        self.n_experiments = int(told.get("numExperiments") or 0)
-        self.default_compute_pool: Optional[str] = told.get("defaultComputePool") or None
-        self.default_aux_pool: Optional[str] = told.get("defaultAuxPool") or None
+    def _take(self, data: dict[str, Any]) -> None:
+        self.name = str(data.get("name") or "")
+        self.archived = bool(data.get("archived"))
+        self.username = str(data.get("username") or "")
+        self.n_projects = int(data.get("numProjects") or 0)
+        self.n_experiments = int(data.get("numExperiments") or 0)
+        self.default_compute_pool: str | None = data.get("defaultComputePool") or None
+        self.default_aux_pool: str | None = data.get("defaultAuxPool") or None
 
     @property
     def _path(self) -> str:
         return f"/api/v1/workspaces/{self.id}"
 
     def reload(self) -> Workspace:
+        """Asks the master again."""
         self._take(self._session.get(self._path)["workspace"])
         return self
 
     def set_name(self, name: str) -> None:
+        """Sets the name."""
         self._patch({"name": name})
 
     def set_default_pools(self, default_compute_pool: str = "", default_aux_pool: str = "") -> None:
-        """Where what names no pool runs; an empty name leaves one as it is."""
+        """Sets the pools for tasks whose configuration names none. An empty name changes nothing."""
         named = {"defaultComputePool": default_compute_pool, "defaultAuxPool": default_aux_pool}
         self._patch({field: name for field, name in named.items() if name})
 
-    def _patch(self, changes: Dict[str, Any]) -> None:
+    def _patch(self, changes: dict[str, Any]) -> None:
         self._take(self._session.patch(self._path, changes)["workspace"])
 
     def archive(self) -> None:
-        """With its projects: nothing can be submitted to them."""
+        """Archives the workspace with its projects: nothing can be submitted to them."""
         self._session.post(f"{self._path}/archive")
         self.archived = True
 
     def unarchive(self) -> None:
+        """Restores an archived workspace with its projects."""
         self._session.post(f"{self._path}/unarchive")
         self.archived = False
 
     def delete(self) -> None:
-        """With all that it holds. Refused while an experiment of it runs."""
+        """Deletes the workspace with everything in it.
+
+        Refused while one of its experiments is running.
+        """
         self._session.delete(self._path)
 
     def create_project(
-        self, name: str, description: Optional[str] = None, key: Optional[str] = None
+        self, name: str, description: str | None = None, key: str | None = None
     ) -> Project:
+        """Creates a project."""
         body = {"name": name, "description": description or "", "key": key or ""}
-        told = self._session.post(f"{self._path}/projects", {**body, "workspaceId": self.id})
-        return Project(self._session, told["project"])
+        data = self._session.post(f"{self._path}/projects", {**body, "workspaceId": self.id})
+        return Project(self._session, data["project"])
 
-    def list_projects(self) -> List[Project]:
+    def list_projects(self) -> list[Project]:
+        """Returns the projects."""
         found = self._session.pages(f"{self._path}/projects", "projects")
-        return [Project(self._session, told) for told in found]
+        return [Project(self._session, data) for data in found]
 
     def get_project(self, project_name: str) -> Project:
-        """Raises MasterError, of status 404, where there is none."""
+        """Returns a project by its name.
+
+        Raises:
+            MasterError: It does not exist (status 404).
+        """
         for project in self.list_projects():
             if project.name == project_name:
                 return project
-        words = f"there is no project {project_name!r} in workspace {self.name!r}"
-        raise MasterError(words, 404)
+        message = f"there is no project {project_name!r} in workspace {self.name!r}"
+        raise MasterError(message, 404)
 
     def delete_project(self, name: str) -> None:
+        """Deletes a project by its name."""
         self.get_project(name).delete()
 
-    def list_pools(self) -> List[ResourcePool]:
-        """Those that its members may use."""
+    def list_pools(self) -> list[ResourcePool]:
+        """Returns the resource pools that the members may use."""
         found = self._session.pages(f"{self._path}/available-resource-pools", "resourcePools")
         return [ResourcePool(self._session, str(name)) for name in found]
 
@@ -164,7 +183,7 @@ class Workspace:
 
 
 class ResourcePool:
-    """A pool of slots, by its name, and the workspaces that it is for; for all, where none is bound."""
+    """A resource pool. If it is bound to workspaces, only these may use it."""
 
     def __init__(self, session: Session, name: str = "") -> None:
         self._session = session
@@ -175,17 +194,20 @@ class ResourcePool:
         quoted = urllib.parse.quote(self.name, safe="")
         return f"/api/v1/resource-pools/{quoted}/workspace-bindings"
 
-    def add_bindings(self, workspace_names: List[str]) -> None:
+    def add_bindings(self, workspace_names: list[str]) -> None:
+        """Binds the pool to workspaces."""
         self._session.post(self._path, {"workspaceNames": workspace_names})
 
-    def remove_bindings(self, workspace_names: List[str]) -> None:
+    def remove_bindings(self, workspace_names: list[str]) -> None:
+        """Removes bindings to workspaces."""
         self._session.delete(self._path, {"workspaceNames": workspace_names})
 
-    def replace_bindings(self, workspace_names: List[str]) -> None:
+    def replace_bindings(self, workspace_names: list[str]) -> None:
+        """Replaces all bindings."""
         self._session.put(self._path, {"workspaceNames": workspace_names})
 
-    def list_workspaces(self) -> List[Workspace]:
-        """Those that it is bound to."""
+    def list_workspaces(self) -> list[Workspace]:
+        """Returns the workspaces that the pool is bound to."""
         found = self._session.pages(self._path, "workspaceIds")
         return [get_workspace(self._session, int(number)) for number in found]
 
@@ -193,17 +215,23 @@ class ResourcePool:
         return f"ResourcePool(name={self.name!r})"
 
 
-def list_workspaces(session: Session, **filters: Any) -> List[Workspace]:
-    """filters: those of GetWorkspaces, such as archived=False."""
+def list_workspaces(session: Session, **filters: Any) -> list[Workspace]:
+    """Returns workspaces."""
     found = session.pages("/api/v1/workspaces", "workspaces", **filters)
-    return [Workspace(session, told) for told in found]
+    return [Workspace(session, data) for data in found]
 
 
-def get_workspace(session: Session, identifier: Union[str, int]) -> Workspace:
-    """By name or number. Raises MasterError, of status 404, where there is none."""
+def get_workspace(session: Session, identifier: str | int) -> Workspace:
+    """Returns a workspace by its name or ID.
+
+    Raises:
+        MasterError: It does not exist (status 404).
+    """
     if isinstance(identifier, int):
         return Workspace(session, session.get(f"/api/v1/workspaces/{identifier}")["workspace"])
     found = list_workspaces(session, nameCaseSensitive=identifier)
     if not found:
-        raise MasterError(f"there is no workspace {identifier!r}, or you may not see it", 404)
+        raise MasterError(
+            f"workspace {identifier!r} does not exist, or you have no permission to see it", 404
+        )
     return found[0]

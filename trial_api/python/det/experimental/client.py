@@ -1,6 +1,7 @@
-"""The SDK: experiments, trials, checkpoints and models from a program or a notebook.
+"""The SDK: experiments, trials, checkpoints and models for programs and notebooks.
 
 from det.experimental import client
+
 client.login("http://master:8080", user="ann", password="...")
 experiment = client.create_experiment("const.yaml", "model_dir")
 experiment.wait()
@@ -10,7 +11,8 @@ print(experiment.top_checkpoint().download())
 from __future__ import annotations
 
 import pathlib
-from typing import Any, Iterable, Iterator, List, Mapping, Optional, Union
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from det.experimental._checkpoint import (
     Checkpoint,
@@ -95,18 +97,29 @@ __all__ = [
 ]
 
 
-_determined: Optional[Determined] = None
+_determined: Determined | None = None
 
 
 def login(
-    master: Optional[str] = None,
-    user: Optional[str] = None,
-    password: Optional[str] = None,
-    cert_path: Optional[str] = None,
-    cert_name: Optional[str] = None,
+    master: str | None = None,
+    user: str | None = None,
+    password: str | None = None,
+    cert_path: str | None = None,
+    cert_name: str | None = None,
 ) -> None:
-    """Whom the functions below speak for. What is left out is of the environment (DET_MASTER,
-    DET_USER, DET_PASS, DET_USER_TOKEN, DET_MASTER_CERT_FILE) or of who is signed in by `det`."""
+    """Selects the master and the user for the functions of this module.
+
+    Args:
+        master: The URL of the master. Default: DET_MASTER.
+        user: The user. Default: DET_USER, or the active user of `det`.
+        password: The password. Default: DET_PASS. Without any, DET_USER_TOKEN or the token of `det
+            user login` is used.
+        cert_path: A PEM file with the CA certificates of the master. Default: DET_MASTER_CERT_FILE.
+        cert_name: The name in the master's certificate, if it differs from the host name.
+
+    Raises:
+        MasterError: The login failed, or no credentials were found.
+    """
     global _determined
     _determined = Determined(master, user, password, cert_path, cert_name)
 
@@ -119,59 +132,68 @@ def _default() -> Determined:
 
 
 def create_experiment(
-    config: Union[str, pathlib.Path, Mapping[str, Any]],
-    model_dir: Optional[Path] = None,
+    config: str | pathlib.Path | Mapping[str, Any],
+    model_dir: Path | None = None,
     includes: Iterable[Path] = (),
-    parent_id: Optional[int] = None,
-    project_id: Optional[int] = None,
-    template: Optional[str] = None,
+    parent_id: int | None = None,
+    project_id: int | None = None,
+    template: str | None = None,
 ) -> Experiment:
-    """See Determined.create_experiment; so for all below."""
+    """Creates and starts an experiment. See Determined.create_experiment()."""
     return _default().create_experiment(
         config, model_dir, includes, parent_id, project_id, template
     )
 
 
 def get_experiment(experiment_id: int) -> Experiment:
+    """Returns an experiment by its ID. See Determined.get_experiment()."""
     return _default().get_experiment(experiment_id)
 
 
 def list_experiments(
-    sort_by: Any = None, order_by: Any = None, **filters: Any
+    sort_by: ExperimentSortBy | None = None, order_by: OrderBy | None = None, **filters: Any
 ) -> Iterator[Experiment]:
+    """Yields experiments. See Determined.list_experiments()."""
     return _default().list_experiments(sort_by, order_by, **filters)
 
 
 def get_trial(trial_id: int) -> Trial:
+    """Returns a trial by its ID. See Determined.get_trial()."""
     return _default().get_trial(trial_id)
 
 
 def get_checkpoint(uuid: str) -> Checkpoint:
+    """Returns a checkpoint by its UUID. See Determined.get_checkpoint()."""
     return _default().get_checkpoint(uuid)
 
 
 def create_model(name: str, description: str = "", **options: Any) -> Model:
+    """Registers a model. See Determined.create_model()."""
     return _default().create_model(name, description, **options)
 
 
-def get_model(identifier: Union[str, int]) -> Model:
+def get_model(identifier: str | int) -> Model:
+    """Returns a model by its name or ID. See Determined.get_model()."""
     return _default().get_model(identifier)
 
 
-def get_models(sort_by: Any = None, order_by: Any = None, **filters: Any) -> List[Model]:
+def get_models(
+    sort_by: ModelSortBy | None = None, order_by: OrderBy | None = None, **filters: Any
+) -> list[Model]:
+    """Returns models. See Determined.get_models()."""
     return _default().get_models(sort_by, order_by, **filters)
 
 
 list_models = get_models
 
 
-def get_model_labels() -> List[str]:
+def get_model_labels() -> list[str]:
+    """Returns the labels of all models."""
     return _default().get_model_labels()
 
 
-def stream_trials_metrics(
-    trial_ids: List[int], group: Optional[str] = None
-) -> Iterator[TrialMetrics]:
+def stream_trials_metrics(trial_ids: list[int], group: str | None = None) -> Iterator[TrialMetrics]:
+    """Yields the metric reports of trials. See Determined.stream_trials_metrics()."""
     return _default().stream_trials_metrics(trial_ids, group)
 
 
@@ -179,57 +201,69 @@ iter_trials_metrics = stream_trials_metrics
 
 
 def create_workspace(name: str) -> Workspace:
+    """Creates a workspace."""
     return _default().create_workspace(name)
 
 
-def get_workspace(name: Union[str, int]) -> Workspace:
+def get_workspace(name: str | int) -> Workspace:
+    """Returns a workspace by its name or ID. See Determined.get_workspace()."""
     return _default().get_workspace(name)
 
 
-def list_workspaces(**filters: Any) -> List[Workspace]:
+def list_workspaces(**filters: Any) -> list[Workspace]:
+    """Returns workspaces. See Determined.list_workspaces()."""
     return _default().list_workspaces(**filters)
 
 
 def delete_workspace(name: str) -> None:
+    """Deletes a workspace with everything in it."""
     _default().delete_workspace(name)
 
 
 def get_project(project_id: int) -> Project:
+    """Returns a project by its ID."""
     return _default().get_project(project_id)
 
 
-def list_resource_pools() -> List[ResourcePool]:
+def list_resource_pools() -> list[ResourcePool]:
+    """Returns all resource pools."""
     return _default().list_resource_pools()
 
 
 def create_user(
-    username: str, admin: bool, password: Optional[str] = None, remote: bool = False
+    username: str, admin: bool, password: str | None = None, remote: bool = False
 ) -> User:
+    """Creates a user. See Determined.create_user()."""
     return _default().create_user(username, admin, password, remote)
 
 
 def get_user_by_id(user_id: int) -> User:
+    """Returns a user by their ID."""
     return _default().get_user_by_id(user_id)
 
 
 def get_user_by_name(user_name: str) -> User:
+    """Returns a user by their name."""
     return _default().get_user_by_name(user_name)
 
 
-def list_users(active: Optional[bool] = None) -> List[User]:
+def list_users(active: bool | None = None) -> list[User]:
+    """Returns users. See Determined.list_users()."""
     return _default().list_users(active)
 
 
 def whoami() -> User:
+    """Returns the user of the session."""
     return _default().whoami()
 
 
 def get_session_username() -> str:
+    """Returns the name of the user of the session."""
     return _default().get_session_username()
 
 
 def logout() -> None:
-    """Nobody is signed in here any more; the token of the session is void."""
+    """Ends the session and revokes its token."""
     global _determined
     _default().logout()
     _determined = None

@@ -1,12 +1,14 @@
-"""The Core API as functions of a module, for scripts that are started by hand as well as by a cluster.
+"""The Core API as functions of a module, for scripts that run on the cluster and elsewhere.
 
-from det.experimental import core_v2
-core_v2.init(defaults=core_v2.DefaultConfig(name="mine"))
-core_v2.train.report_training_metrics(steps_completed=1, metrics={"loss": 0.5})
-core_v2.close()
+    from det.experimental import core_v2
 
-In a task of the cluster it is the context of its trial. Elsewhere metrics are printed and checkpoints
-go to `checkpoint_storage`: this cluster keeps no experiments that run elsewhere, and init() says so.
+    core_v2.init(defaults=core_v2.DefaultConfig(name="mine"))
+    core_v2.train.report_training_metrics(steps_completed=1, metrics={"loss": 0.5})
+    core_v2.close()
+
+In a task of the cluster, the functions use the context of its trial. Elsewhere metrics are printed
+and checkpoints are stored in `checkpoint_storage`: the cluster does not record experiments that run
+elsewhere, and init() prints a warning about that.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import sys
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Union
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from det import core
 from det._info import get_cluster_info
@@ -33,50 +36,72 @@ _MEMBERS = (
 
 @dataclasses.dataclass
 class DefaultConfig:
-    """What an experiment is where no configuration says. Off the cluster checkpoint_storage counts; the
-    rest is for a cluster that keeps experiments which run elsewhere."""
+    """The configuration of an experiment that runs off the cluster.
 
-    name: Optional[str] = None
-    hparams: Optional[Dict[str, Any]] = None
-    data: Optional[Dict[str, Any]] = None
-    description: Optional[str] = None
-    labels: Optional[List[str]] = None
-    checkpoint_storage: Optional[Union[str, Dict[str, Any]]] = None
-    searcher: Optional[Dict[str, Any]] = None
+    Only checkpoint_storage is used.
+
+    Attributes:
+        name: The name of the experiment.
+        hparams: The hyperparameters.
+        data: The data section.
+        description: The description.
+        labels: The labels.
+        checkpoint_storage: The checkpoint storage, as for det.core.init().
+        searcher: The searcher section.
+    """
+
+    name: str | None = None
+    hparams: dict[str, Any] | None = None
+    data: dict[str, Any] | None = None
+    description: str | None = None
+    labels: list[str] | None = None
+    checkpoint_storage: str | dict[str, Any] | None = None
+    searcher: dict[str, Any] | None = None
 
 
 @dataclasses.dataclass
 class UnmanagedConfig:
-    """As which experiment and trial a run elsewhere would be kept."""
+    """The experiment and trial to record a run elsewhere as. The cluster does not support it.
 
-    workspace: Optional[str] = None
-    project: Optional[str] = None
-    external_experiment_id: Optional[str] = None
-    external_trial_id: Optional[str] = None
+    Attributes:
+        workspace: The workspace.
+        project: The project.
+        external_experiment_id: The ID of the experiment in another system.
+        external_trial_id: The ID of the trial in another system.
+    """
+
+    workspace: str | None = None
+    project: str | None = None
+    external_experiment_id: str | None = None
+    external_trial_id: str | None = None
 
 
-_context: Optional[core.Context] = None
+_context: core.Context | None = None
 
 
 def init(
     *,
-    defaults: Optional[DefaultConfig] = None,
-    unmanaged: Optional[UnmanagedConfig] = None,
+    defaults: DefaultConfig | None = None,
+    unmanaged: UnmanagedConfig | None = None,
     client: Any = None,
-    distributed: Optional[core.DistributedContext] = None,
-    checkpoint_storage: Optional[Union[str, Mapping[str, Any]]] = None,
+    distributed: core.DistributedContext | None = None,
+    checkpoint_storage: str | Mapping[str, Any] | None = None,
     preempt_mode: core.PreemptMode = core.PreemptMode.WorkersAskChief,
     tensorboard_mode: core.TensorboardMode = core.TensorboardMode.AUTO,
 ) -> None:
-    """Opens the context that this module's members are of. Collective.
+    """Opens the context whose members this module has. Collective.
 
     Args:
-        defaults, unmanaged: of runs off the cluster.
-        client: is not asked.
-        distributed, checkpoint_storage, preempt_mode, tensorboard_mode: of det.core.init().
+        defaults: The configuration off the cluster.
+        unmanaged: The experiment to record a run off the cluster as.
+        client: Ignored.
+        distributed: See det.core.init().
+        checkpoint_storage: See det.core.init().
+        preempt_mode: See det.core.init().
+        tensorboard_mode: See det.core.init().
 
     Raises:
-        RuntimeError: one is open.
+        RuntimeError: A context is open.
     """
     global _context
     if _context is not None:
@@ -84,7 +109,7 @@ def init(
     storage = checkpoint_storage or (defaults.checkpoint_storage if defaults else None)
     info = get_cluster_info()
     if info is None or info.trial is None:
-        _say_where(unmanaged)
+        _warn_unmanaged(unmanaged)
     _context = core.init(
         distributed=distributed,
         checkpoint_storage=storage,
@@ -93,11 +118,11 @@ def init(
     )
 
 
-def _say_where(unmanaged: Optional[UnmanagedConfig]) -> None:
-    wanted = unmanaged.external_experiment_id if unmanaged else None
+def _warn_unmanaged(unmanaged: UnmanagedConfig | None) -> None:
+    name = unmanaged.external_experiment_id if unmanaged else None
     print(
-        f"WARNING: experiment {wanted or 'of core_v2.init()'} runs outside of the cluster, which does "
-        "not keep it: metrics are printed here; det experiment create runs it on the cluster",
+        f"WARNING: experiment {name or 'of core_v2.init()'} runs outside the cluster, which does "
+        "not record it: metrics are printed here; to run it on the cluster, use det experiment create",
         file=sys.stderr,
         flush=True,
     )
@@ -105,7 +130,7 @@ def _say_where(unmanaged: Optional[UnmanagedConfig]) -> None:
 
 @contextlib.contextmanager
 def init_context(**arguments: Any) -> Iterator[core.Context]:
-    """As init(), for a with-statement, which gives the context."""
+    """Opens a context for the block of a `with` statement. The arguments are those of init()."""
     init(**arguments)
     assert _context is not None
     try:
@@ -116,8 +141,12 @@ def init_context(**arguments: Any) -> Iterator[core.Context]:
 
 
 def close() -> None:
-    """Waits until all that was reported is kept; the exit of the process does so, too. Nothing where no
-    context is open."""
+    """Waits until the master has every report, and closes the context.
+
+    The exit of the process does that too.
+
+    Does nothing if no context is open.
+    """
     context = _context
     _forget()
     if context is not None:

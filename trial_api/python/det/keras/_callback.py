@@ -1,6 +1,7 @@
-"""Reports what Keras' fit() logs, saves the model after epochs, stops when preempted.
+"""Reports the metrics of Keras' fit(), saves the model after epochs, and stops when preempted.
 
-Needs Keras, alone or of TensorFlow, which the training script has. One process.
+Needs Keras, alone or as a part of TensorFlow, which the training script uses. Trains in one
+process.
 """
 
 from __future__ import annotations
@@ -8,90 +9,104 @@ from __future__ import annotations
 import json
 import pathlib
 import tempfile
-from typing import Any, Dict, Mapping, Optional, Union
+from collections.abc import Mapping
+from typing import Any
 
+from det import core
 from det._errors import CheckpointError
 
 try:
-    import keras  # type: ignore[import]
+    import keras
 except ImportError:
-    from tensorflow import keras  # type: ignore[import]
+    from tensorflow import keras
 
 _VALIDATION = "val_"
 _WEIGHTS, _POSITION, _MODEL = "model.weights.h5", "position.json", "model.json"
 
 
 class DetCallback(keras.callbacks.Callback):  # type: ignore[misc]
-    """For `callbacks=` of fit(), with `initial_epoch=callback.initial_epoch`.
+    """A callback for `callbacks=` of fit(), together with `initial_epoch=callback.initial_epoch`.
 
-    Where the trial has a checkpoint, the model, which must be built, gets its weights before the
-    first batch. Of another trial's (a warm start) training counts from 0. A preempted run stops
-    after the batch; the next one goes on after the last epoch that was saved. Of the optimizer is
-    saved what Keras' save_weights() writes.
+    If the trial has a checkpoint, the model, which must be built, gets its weights before the first
+    batch. If the checkpoint belongs to another trial (a warm start), training starts from 0. A
+    preempted run stops after the current batch, and the next run resumes after the last saved
+    epoch. The state of the optimizer is saved as far as Keras' save_weights() writes it.
 
     Args:
-        core_context: of det.core.init().
-        checkpoint_epochs: saved after so many epochs, and at the end; 0: at the end only.
-        user_data: goes into the checkpoints' metadata.
+        core_context: The context of det.core.init().
+        checkpoint_epochs: The number of epochs between checkpoints; 0: save only at the end.
+        user_data: Additional metadata of the checkpoints.
+
+    Raises:
+        ValueError: The trial has several ranks, or checkpoint_epochs is negative.
+
+    Attributes:
+        initial_epoch: The number of epochs that earlier runs have trained.
     """
 
     def __init__(
         self,
-        core_context: Any,
+        core_context: core.Context,
         checkpoint_epochs: int = 1,
-        user_data: Optional[Dict[str, Any]] = None,
+        user_data: dict[str, Any] | None = None,
     ) -> None:
         super().__init__()
         if core_context.distributed.size > 1:
             raise ValueError("det.keras trains in one process: set resources.slots_per_trial to 1")
         if checkpoint_epochs < 0:
-            raise ValueError(f"checkpoint_epochs is {checkpoint_epochs}: must be 0 or more")
+            raise ValueError(f"checkpoint_epochs is {checkpoint_epochs}, but must be 0 or more")
         self._core = core_context
         self._period, self._user_data = checkpoint_epochs, dict(user_data or {})
-        self._folder = self._restored(self._latest())
-        self._cut = False  # Preempted within an epoch.
+        self._folder = self._download(self._find_checkpoint())
+        self._interrupted = False  # Preempted within an epoch.
         self.initial_epoch = self._epochs = self._steps = self._saved_at = 0
         if self._folder is None:
             return
-        told = json.loads(self._folder.joinpath(_POSITION).read_text(encoding="utf-8"))
-        if self._continues(told):
-            self._steps = self._saved_at = int(told["steps"])
-            self.initial_epoch = self._epochs = int(told["epochs"])
+        position = json.loads(self._folder.joinpath(_POSITION).read_text(encoding="utf-8"))
+        if self._continues(position):
+            self._steps = self._saved_at = int(position["steps"])
+            self.initial_epoch = self._epochs = int(position["epochs"])
 
-    def _latest(self) -> Optional[str]:
-        """The checkpoint to start from."""
-        newest: Optional[str] = self._core.checkpoint.newest_whole()
+    def _find_checkpoint(self) -> str | None:
+        """Returns the checkpoint to start from; None if there is none."""
+        newest: str | None = self._core.checkpoint.newest_whole()
         return newest
 
-    def _continues(self, told: Dict[str, Any]) -> bool:
-        """Whether training goes on where that checkpoint was, whose position this is."""
+    def _continues(self, position: dict[str, Any]) -> bool:
+        """Returns whether training continues at the position of the checkpoint."""
         info = self._core.info
         return info is None or info.trial is None or not info.trial.warm_start
 
-    def _position(self) -> Dict[str, Any]:
+    def _position(self) -> dict[str, Any]:
         return {"epochs": self._epochs, "steps": self._steps}
 
-    def _restored(self, latest: Optional[str]) -> Optional[pathlib.Path]:
+    def _download(self, latest: str | None) -> pathlib.Path | None:
         if latest is None:
             return None
         folder = pathlib.Path(tempfile.mkdtemp(prefix=".restored-", dir="."))
         self._core.checkpoint.download(latest, str(folder))
         return folder
 
-    def on_train_begin(self, logs: Optional[Mapping[str, Any]] = None) -> None:
+    def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:
+        """Loads the weights of the checkpoint."""
         if self._folder is not None:
             self.model.load_weights(str(self._folder / _WEIGHTS))
 
-    def on_train_batch_end(self, batch: int, logs: Optional[Mapping[str, Any]] = None) -> None:
+    def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
+        """Stops the training if the trial is preempted."""
         self._steps += 1
         if self._core.preempt.should_preempt():
             self.model.stop_training = True
-            self._cut = batch + 1 != (self.params or {}).get("steps")
+            self._interrupted = batch + 1 != (self.params or {}).get("steps")
 
-    def on_epoch_end(self, epoch: int, logs: Optional[Mapping[str, Any]] = None) -> None:
-        """Names that begin with "val_" are validation's metrics, the others training's. An epoch
-        that preemption cut short is neither reported nor saved: it is trained again."""
-        if self._cut:
+    def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
+        """Reports the metrics of an epoch and saves a checkpoint if one is due.
+
+        Metrics whose names begin with "val_" are validation metrics, others training metrics. An
+        epoch that preemption interrupted is neither reported nor saved: the next run trains it
+        again.
+        """
+        if self._interrupted:
             return
         self._epochs = epoch + 1
         numbers = _numbers(logs)
@@ -105,12 +120,13 @@ class DetCallback(keras.callbacks.Callback):  # type: ignore[misc]
         if self._period and self._epochs % self._period == 0:
             self._save()
 
-    def _report(self, group: str, metrics: Dict[str, float]) -> None:
-        """What an epoch has logged."""
+    def _report(self, group: str, metrics: dict[str, float]) -> None:
+        """Reports the metrics of an epoch."""
         self._core.train.report_metrics(group, self._steps, {**metrics, "epochs": self._epochs})
 
-    def on_train_end(self, logs: Optional[Mapping[str, Any]] = None) -> None:
-        if not self._cut:
+    def on_train_end(self, logs: Mapping[str, Any] | None = None) -> None:
+        """Saves the last checkpoint."""
+        if not self._interrupted:
             self._save()
 
     def _save(self) -> None:
@@ -121,17 +137,17 @@ class DetCallback(keras.callbacks.Callback):  # type: ignore[misc]
         with self._core.checkpoint.store_path(metadata) as (path, _):
             self.model.save_weights(str(path / _WEIGHTS))
             path.joinpath(_POSITION).write_text(json.dumps(self._position()), encoding="utf-8")
-            model = _described(self.model)
+            model = _describe_model(self.model)
             if model is not None:
                 path.joinpath(_MODEL).write_text(model, encoding="utf-8")
 
 
-def _numbers(logs: Optional[Mapping[str, Any]]) -> Dict[str, float]:
+def _numbers(logs: Mapping[str, Any] | None) -> dict[str, float]:
     return {name: float(value) for name, value in (logs or {}).items()}
 
 
-def _described(model: Any) -> Optional[str]:
-    """Its layers as JSON; None of a model that is a class of the script's own."""
+def _describe_model(model: Any) -> str | None:
+    """Returns the layers of a model as JSON; None if its class is defined by the script."""
     try:
         return str(model.to_json())
     except (AttributeError, NotImplementedError, TypeError, ValueError):
@@ -139,26 +155,30 @@ def _described(model: Any) -> Optional[str]:
 
 
 def load_model_from_checkpoint_path(
-    path: Union[str, pathlib.Path], custom_objects: Optional[Dict[str, Any]] = None
+    path: str | pathlib.Path, custom_objects: dict[str, Any] | None = None
 ) -> Any:
-    """The model of a checkpoint, with its weights; compile() it to train it further.
+    """Loads the model of a checkpoint, with its weights. Call compile() to train it further.
 
     Args:
-        path: a folder with the checkpoint's files.
-        custom_objects: layers and functions of the script's own, by the names in the model.
+        path: A directory with the files of the checkpoint.
+        custom_objects: Layers and functions of the script, by their names in the model.
+
+    Returns:
+        The model.
 
     Raises:
-        CheckpointError: the files are no such checkpoint, or the model is a class of the script's own.
+        CheckpointError: A callback of det.keras did not save the files, or the class of the model
+            is defined by the script.
     """
     folder = pathlib.Path(path)
     if not (folder / _WEIGHTS).exists():
         raise CheckpointError(
-            f"{folder} has no {_WEIGHTS}: no checkpoint of a callback of det.keras"
+            f"{folder} has no {_WEIGHTS}: a callback of det.keras did not save this checkpoint"
         )
     if not (folder / _MODEL).exists():
         raise CheckpointError(
-            f"{folder} has no {_MODEL}, as its model is a class of the script's own: make one and call "
-            f"its load_weights({str(folder / _WEIGHTS)!r})"
+            f"{folder} has no {_MODEL}, because the script defines the class of the model: create the "
+            f"model and call its load_weights({str(folder / _WEIGHTS)!r})"
         )
     text = (folder / _MODEL).read_text(encoding="utf-8")
     model = keras.models.model_from_json(text, custom_objects=custom_objects)

@@ -1,1 +1,1 @@
-"""Programs that start the processes of a trial: `python3 -m det.launch.<name>`."""
+"""Launchers: programs that start the processes of a trial, `python3 -m det.launch.NAME`."""

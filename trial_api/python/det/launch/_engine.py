@@ -1,7 +1,10 @@
-"""Launchers whose engine starts the ranks by a program of its own: on the first node, which reaches the
-others by a shell (_shell.py) that their launchers serve. What the program starts is this module again,
-with --rank in front of the command: it gives the rank the names that all launchers set, runs the command,
-puts its rank in front of its lines, and says what it died of."""
+"""Launchers whose engine starts the ranks with a program of its own, for example mpirun.
+
+The program runs on the first node and reaches the other nodes through a remote shell (_shell.py),
+which their launchers serve. On each node it starts this module again, with --rank in front of the
+command. That sets the environment variables that all launchers set, runs the command, prefixes its
+output with the rank, and reports why it failed.
+"""
 
 from __future__ import annotations
 
@@ -14,37 +17,49 @@ import pathlib
 import shutil
 import sys
 import tempfile
-from typing import Dict, Iterator, List, Optional, Tuple
+from collections.abc import Iterator
 
 from det._errors import MasterError
 from det.launch import _shell, _supervisor
 from det.launch._layout import Layout, common_environment, find_layout
 from det.launch._run import SLOTS, finish, parse
 
-_SLOTS_OF_NODES = "DET_SLOTS_OF_NODES"  # Ranks of each node, in order.
+_SLOTS_OF_NODES = "DET_SLOTS_OF_NODES"  # The number of ranks of each node, in order.
 
 
 @dataclasses.dataclass
 class Engine:
-    """program: `program -np N command` starts it. hosts: its option for nodes, `ADDRESS:RANKS` with
-    commas between. variables: by which its processes know their rank, by the names of torch. shell:
-    variables that name it the command by which other nodes are reached; without them it runs `ssh`.
-    without: an option of the launcher's, with which a single rank is started without the program.
+    """An engine and how to use it.
+
+    Attributes:
+        name: The name of the launcher.
+        program: The program: `program -np N command` starts N ranks.
+        options: Options that are always passed.
+        options_of_root: Options that are passed if the user is root.
+        hosts: The option for the nodes, `ADDRESS:RANKS` separated by commas.
+        variables: The engine's environment variables for the rank, by torch's names for them.
+        shell: Environment variables that name the remote shell; without any, the program runs
+            `ssh`.
+        without: An option of the launcher: a single rank is started without the program.
     """
 
     name: str
     program: str
-    options: List[str]
-    options_of_root: List[str]
+    options: list[str]
+    options_of_root: list[str]
     hosts: str
-    variables: Dict[str, str]
-    shell: Dict[str, str] = dataclasses.field(default_factory=dict)
-    without: Optional[str] = None
+    variables: dict[str, str]
+    shell: dict[str, str] = dataclasses.field(default_factory=dict)
+    without: str | None = None
 
 
-def main(engine: Engine, arguments: List[str]) -> int:
-    """The exit code of the program, which ends all ranks when one fails; of another node's launcher 0,
-    once the first one's has ended."""
+def main(engine: Engine, arguments: list[str]) -> int:
+    """Runs the launcher.
+
+    Returns:
+        The exit code of the program, which ends all ranks if one fails. On nodes other than the
+        first: 0 after the program on the first node has exited.
+    """
     if arguments[:1] == ["--rank"]:
         return run_rank(engine, arguments[1:])
     options, rest = split(engine, arguments)
@@ -59,7 +74,7 @@ def main(engine: Engine, arguments: List[str]) -> int:
         env = environment(layout)
         if layout.node > 0:
             return finish(_shell.serve(env))
-        program = [*command_line(engine, layout, options), *of_rank(engine), *command]
+        program = [*command_line(engine, layout, options), *get_rank_command(engine), *command]
         outcome = _start(engine, layout, program, env)
     except (ValueError, MasterError, OSError) as error:
         print(f"ERROR: det.launch.{engine.name}: {error}", file=sys.stderr, flush=True)
@@ -67,11 +82,14 @@ def main(engine: Engine, arguments: List[str]) -> int:
     return finish(outcome)
 
 
-def split(engine: Engine, arguments: List[str]) -> Tuple[List[str], List[str]]:
-    """Options of the engine, which stand in front of "--", and what is the launcher's."""
+def split(engine: Engine, arguments: list[str]) -> tuple[list[str], list[str]]:
+    """Splits the arguments into options of the engine and the launcher's arguments.
+
+    Options of the engine precede "--".
+    """
     at = arguments.index("--") if "--" in arguments else int(arguments[:1] == [engine.without])
-    options: List[str] = []
-    own: List[str] = []
+    options: list[str] = []
+    own: list[str] = []
     words = iter(arguments[:at])
     for word in words:
         name, given, _ = word.partition("=")
@@ -82,12 +100,13 @@ def split(engine: Engine, arguments: List[str]) -> Tuple[List[str], List[str]]:
     return options, own + arguments[at:]
 
 
-def of_rank(engine: Engine) -> List[str]:
+def get_rank_command(engine: Engine) -> list[str]:
+    """Returns the command that runs this module as a rank."""
     return [sys.executable, "-m", f"det.launch.{engine.name}", "--rank"]
 
 
-def environment(layout: Layout) -> Dict[str, str]:
-    """Of the engine's processes on this node."""
+def environment(layout: Layout) -> dict[str, str]:
+    """Returns the environment of the engine's processes on this node."""
     return {
         **os.environ,
         **common_environment(layout),
@@ -96,11 +115,17 @@ def environment(layout: Layout) -> Dict[str, str]:
     }
 
 
-def command_line(engine: Engine, layout: Layout, options: List[str]) -> List[str]:
-    """Raises ValueError for what it cannot do."""
+def command_line(engine: Engine, layout: Layout, options: list[str]) -> list[str]:
+    """Returns the command that starts the engine.
+
+    Raises:
+        ValueError: The program is not installed.
+    """
     program = shutil.which(engine.program)
     if program is None:
-        raise ValueError(f"{engine.program} is not on the PATH; install it where the task runs")
+        raise ValueError(
+            f"{engine.program} is not on the PATH; install it on the machines that run the task"
+        )
     root = engine.options_of_root if os.geteuid() == 0 else []
     line = [program, *engine.options, *root, *options, "-np", str(layout.size)]
     if len(layout.slots) > 1:
@@ -110,18 +135,18 @@ def command_line(engine: Engine, layout: Layout, options: List[str]) -> List[str
 
 
 def _start(
-    engine: Engine, layout: Layout, program: List[str], env: Dict[str, str]
+    engine: Engine, layout: Layout, program: list[str], env: dict[str, str]
 ) -> _supervisor.Outcome:
-    with _nodes(layout.addresses[1:]) as nodes, _shell_of(engine, env) as found:
+    with _nodes(layout.addresses[1:]) as nodes, _make_shell(engine, env) as found:
         rank = _supervisor.Rank(None, program, {**env, **(found if nodes else {})})
         outcome = _supervisor.run([rank], watched=nodes)
     return outcome
 
 
 @contextlib.contextmanager
-def _nodes(addresses: List[str]) -> Iterator[List[_shell.Node]]:
-    """The others; they end behind the block."""
-    nodes: List[_shell.Node] = []
+def _nodes(addresses: list[str]) -> Iterator[list[_shell.Node]]:
+    """Watches the other nodes, which end with the block."""
+    nodes: list[_shell.Node] = []
     try:
         for address in addresses:
             nodes.append(_shell.Node(address))
@@ -132,8 +157,8 @@ def _nodes(addresses: List[str]) -> Iterator[List[_shell.Node]]:
 
 
 @contextlib.contextmanager
-def _shell_of(engine: Engine, env: Dict[str, str]) -> Iterator[Dict[str, str]]:
-    """Variables by which the engine finds the shell."""
+def _make_shell(engine: Engine, env: dict[str, str]) -> Iterator[dict[str, str]]:
+    """Provides the environment variables that make the engine use our remote shell."""
     with tempfile.TemporaryDirectory(prefix="det-shell-") as folder:
         ssh = pathlib.Path(folder, "ssh")
         ssh.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m det.launch._shell "$@"\n')
@@ -142,24 +167,28 @@ def _shell_of(engine: Engine, env: Dict[str, str]) -> Iterator[Dict[str, str]]:
         yield found or {"PATH": f"{folder}:{env.get('PATH', os.defpath)}"}
 
 
-def rank_environment(engine: Engine, env: Dict[str, str]) -> Dict[str, str]:
-    """Of a process that the engine has started. Raises ValueError where it has not."""
-    told = dict(env)
-    told.update(json.loads(told.pop(_shell.OWN, "{}")))
+def rank_environment(engine: Engine, env: dict[str, str]) -> dict[str, str]:
+    """Returns the environment of a rank that the engine has started.
+
+    Raises:
+        ValueError: The engine has not started this process.
+    """
+    result = dict(env)
+    result.update(json.loads(result.pop(_shell.OWN, "{}")))
     for ours, name in engine.variables.items():
         if name not in env:
-            raise ValueError(f"${name} is missing: {engine.program} has not started this process")
-        told[ours] = env[name]
+            raise ValueError(f"${name} is not set: {engine.program} has not started this process")
+        result[ours] = env[name]
     ranks = json.loads(env.get(_SLOTS_OF_NODES) or "[1]")
     ends = itertools.accumulate(ranks[:-1])
-    node = sum(int(told["RANK"]) >= end for end in ends)
-    told.update(GROUP_RANK=str(node), GROUP_WORLD_SIZE=str(len(ranks)))
-    told.setdefault("MASTER_ADDR", env.get("DET_CHIEF_IP", "127.0.0.1"))
-    return told
+    node = sum(int(result["RANK"]) >= end for end in ends)
+    result.update(GROUP_RANK=str(node), GROUP_WORLD_SIZE=str(len(ranks)))
+    result.setdefault("MASTER_ADDR", env.get("DET_CHIEF_IP", "127.0.0.1"))
+    return result
 
 
-def run_rank(engine: Engine, command: List[str]) -> int:
-    """The command's exit code, 128 + its signal."""
+def run_rank(engine: Engine, command: list[str]) -> int:
+    """Runs a rank and returns the exit code of its command; 128 plus the signal that killed it."""
     env = rank_environment(engine, dict(os.environ))
     outcome = _supervisor.run([_supervisor.Rank(int(env["RANK"]), command, env)])
     if outcome.failure:

@@ -1,4 +1,4 @@
-"""Who is who: the ranks of a trial on this node, and what each finds in its environment."""
+"""The ranks of a trial on this node, and the environment of each."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import dataclasses
 import json
 import os
 import secrets
-from typing import Dict, List, Optional
 
 from det._info import ClusterInfo, get_cluster_info
 from det._ports import free_ports
@@ -17,29 +16,39 @@ _LOOPBACK = "127.0.0.1"
 
 @dataclasses.dataclass
 class Layout:
-    """Nodes in the order of their ranks, slots of each, and which of them this one is."""
+    """The nodes of a trial and their ranks.
 
-    addresses: List[str]
-    slots: List[int]
+    Attributes:
+        addresses: The address of each node, in the order of their ranks.
+        slots: The number of slots of each node.
+        node: The index of this node.
+        local: Whether this process runs off the cluster.
+        one_process: Whether all slots of a node belong to one rank.
+    """
+
+    addresses: list[str]
+    slots: list[int]
     node: int
-    local: bool = False  # Off the cluster.
-    one_process: bool = False  # A node's slots belong to one rank.
+    local: bool = False
+    one_process: bool = False
 
     @property
-    def processes(self) -> List[int]:
-        """Of each node."""
+    def processes(self) -> list[int]:
+        """The number of ranks of each node."""
         return [1] * len(self.slots) if self.one_process else self.slots
 
     @property
     def size(self) -> int:
+        """The number of ranks of the trial."""
         return sum(self.processes)
 
     @property
     def first_rank(self) -> int:
+        """The first rank of this node."""
         return sum(self.processes[: self.node])
 
-    def environment(self, local_rank: int) -> Dict[str, str]:
-        """Of one rank, under the names that libraries know; besides that of the launcher."""
+    def environment(self, local_rank: int) -> dict[str, str]:
+        """Returns the environment variables of one rank, with the names that libraries read."""
         local_size = self.processes[self.node]
         numbers = {
             "rank": self.first_rank + local_rank,
@@ -66,27 +75,35 @@ class Layout:
         return env
 
 
-def find_layout(slots: Optional[int] = None, one_process: bool = False) -> Layout:
-    """On the cluster as the master says; waits until all nodes have started. Off it this machine
-    alone, with so many ranks (1). one_process: whatever the configuration says."""
+def find_layout(slots: int | None = None, one_process: bool = False) -> Layout:
+    """Asks the master for the nodes, and waits until all of them have started.
+
+    Args:
+        slots: The number of ranks on this node; None: one for each slot. Off the cluster the
+            default is 1.
+        one_process: Whether each node has one rank, whatever the configuration says.
+
+    Raises:
+        ValueError: `slots` was given and the trial has several nodes.
+    """
     info = get_cluster_info()
     if info is None:
         return Layout([_LOOPBACK], [slots or 1], 0, local=True, one_process=one_process)
     here = slots or max(len(info.slot_ids), 1)
-    # Who gives a number of processes wants them.
+    # An explicit number of processes has precedence over the strategy.
     one_process = one_process or (slots is None and _strategy(info) == "in_process")
     if _is_one_node(info):
         return Layout([_LOOPBACK], [here], 0, one_process=one_process)
-    told = info.rendezvous()
-    if slots and len(told.slots) > 1:
-        raise ValueError("on several nodes there is one process per slot; do not give a number")
-    counts = told.slots if not slots else [slots]
+    nodes = info.rendezvous()
+    if slots and len(nodes.slots) > 1:
+        raise ValueError("a trial on several nodes has one process per slot; remove --slots")
+    counts = nodes.slots if not slots else [slots]
     counts = [max(count, 1) for count in counts]
-    return Layout(told.addresses, counts, told.rank, one_process=one_process)
+    return Layout(nodes.addresses, counts, nodes.rank, one_process=one_process)
 
 
-def common_environment(layout: Layout) -> Dict[str, str]:
-    """Of all ranks."""
+def common_environment(layout: Layout) -> dict[str, str]:
+    """Returns the environment variables that all ranks have in common."""
     env = {"PYTHONUNBUFFERED": "1"}
     if layout.local:
         env["DET_RANK_KEY"] = secrets.token_hex(32)
@@ -102,14 +119,14 @@ def common_environment(layout: Layout) -> Dict[str, str]:
 
 def _is_one_node(info: ClusterInfo) -> bool:
     resources = (info.trial.config.get("resources") or {}) if info.trial else {}
-    wanted = resources.get("slots_per_trial")
-    # Of an elastic trial ({"min": 1, "max": 8}) only the rendezvous knows how many it got.
-    if not isinstance(wanted, (int, float)):
+    requested = resources.get("slots_per_trial")
+    # Only the rendezvous knows how many slots an elastic trial ({"min": 1, "max": 8}) has.
+    if not isinstance(requested, (int, float)):
         return False
-    return int(wanted) <= max(len(info.slot_ids), 1)
+    return int(requested) <= max(len(info.slot_ids), 1)
 
 
-def _strategy(info: ClusterInfo) -> Optional[str]:
+def _strategy(info: ClusterInfo) -> str | None:
     config = info.trial.config if info.trial else {}
-    strategy: Optional[str] = (config.get("optimizations") or {}).get("strategy")
+    strategy: str | None = (config.get("optimizations") or {}).get("strategy")
     return strategy

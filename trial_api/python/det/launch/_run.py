@@ -1,81 +1,99 @@
-"""What the launchers have in common: the command line, the ranks, the word to the master."""
+"""What the launchers have in common: command line, ranks, reporting a failure to the master."""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import Callable, Dict, List, Optional, Tuple
+from typing import Callable
 
 from det._errors import MasterError
-from det._info import get_cluster_info
-from det._master import Master
+from det._info import connect_to_master, get_cluster_info
 from det.core._report_queue import send_unsent
 from det.launch import _supervisor
 from det.launch._layout import Layout, common_environment, find_layout
 
-_LAST_PATIENCE = 30.0  # Seconds: the trial ends anyway, it need not wait for a master that is away.
+_LAST_TIMEOUT = 30.0  # Seconds: the trial ends anyway and does not wait for a master for longer.
 SLOTS = ("--slots", "--nproc_per_node", "--nproc-per-node")
-_TAKE_OVERRIDES = ("torch_distributed", "deepspeed")  # As scripts know them.
-Extra = Callable[[Layout, int], Dict[str, str]]
+_TAKE_OVERRIDES = (
+    "torch_distributed",
+    "deepspeed",
+)  # Existing scripts pass options for the libraries' launchers.
+Extra = Callable[[Layout, int], dict[str, str]]
 
 
-def parse(name: str, arguments: List[str]) -> Tuple[Optional[int], List[str]]:
-    """The number of ranks, where it is given, and the command. Exits with 2 on wrong usage."""
-    slots: Optional[int] = None
+def parse(name: str, arguments: list[str]) -> tuple[int | None, list[str]]:
+    """Parses the command line. Exits with 2 if it is invalid.
+
+    Returns:
+        The number of ranks, None if it is not given, and the command.
+    """
+    slots: int | None = None
     rest = _without_overrides(arguments) if name in _TAKE_OVERRIDES else list(arguments)
     while rest and rest[0].startswith("-") and rest[0] not in ("--", "--trial"):
         option, equals, value = rest.pop(0).partition("=")
         if option not in SLOTS:
-            _usage(name, f"{option} is not known")
+            _usage(name, f"unknown option {option}")
         if not equals:
             value = rest.pop(0) if rest else ""
         if not value.isdigit() or int(value) < 1:
-            _usage(name, f"{option} takes a number of processes")
+            _usage(name, f"{option} needs a number of processes")
         slots = int(value)
     if rest and rest[0] == "--":
         rest = rest[1:]
     if not rest:
-        _usage(name, "there is nothing to run")
-    return slots, command_of(rest)
+        _usage(name, "no command to run")
+    return slots, make_command(rest)
 
 
-def _without_overrides(arguments: List[str]) -> List[str]:
-    """What stands before `--` and is no option of ours was meant for the library's own launcher."""
+def _without_overrides(arguments: list[str]) -> list[str]:
+    """Removes arguments before `--` that are options of the library's own launcher."""
     if "--" not in arguments:
         return list(arguments)
     end = arguments.index("--")
-    own: List[str] = []
-    others: List[str] = []
+    known: list[str] = []
+    foreign: list[str] = []
     for i, word in enumerate(arguments[:end]):
-        of_ours = word.partition("=")[0] in SLOTS or (i > 0 and arguments[i - 1] in SLOTS)
-        (own if of_ours else others).append(word)
-    if others and (not others[0].startswith("-") or others[0] == "--trial"):
-        return list(arguments)  # What runs, and its own arguments.
-    if others:
-        words = " ".join(others)
-        print(f"WARNING: {words}: no such launcher is used here; left out", file=sys.stderr, flush=True)
-    return own + arguments[end:]
+        is_known = word.partition("=")[0] in SLOTS or (i > 0 and arguments[i - 1] in SLOTS)
+        (known if is_known else foreign).append(word)
+    if foreign and (not foreign[0].startswith("-") or foreign[0] == "--trial"):
+        return list(arguments)  # What runs, and its known arguments.
+    if foreign:
+        words = " ".join(foreign)
+        print(
+            f"WARNING: ignoring {words}: the launcher of the library is not used",
+            file=sys.stderr,
+            flush=True,
+        )
+    return known + arguments[end:]
 
 
-def command_of(words: List[str]) -> List[str]:
-    """A script is run by this Python, a class by the harness, else it is a command."""
+def make_command(words: list[str]) -> list[str]:
+    """Completes a command: Python runs a script, and the harness runs a class."""
     if words[0] == "--trial":
         if len(words) != 2:
-            raise SystemExit("--trial takes one module:Class")
+            raise SystemExit("--trial needs one argument, module:Class")
         return [sys.executable, "-m", "det.exec.harness", words[1]]
     if words[0].endswith(".py"):
         return [sys.executable, *words]
     return words
 
 
-def launch(name: str, arguments: List[str], extra: Extra, *, one_process: bool = False) -> int:
-    """Runs a command once per slot of this node (once, with one_process or where the configuration says
-    in_process), each with its rank and what `extra` adds. The exit code: 0, or that of the first rank
-    that failed (128 + its signal)."""
+def launch(name: str, arguments: list[str], extra: Extra, *, one_process: bool = False) -> int:
+    """Runs a command once for each slot of this node.
+
+    Args:
+        name: The name of the launcher.
+        arguments: The arguments of the command line.
+        extra: Returns more environment variables of a rank, given the layout and the local rank.
+        one_process: Whether to run the command only once, as for the strategy in_process.
+
+    Returns:
+        The exit code: 0, or that of the first rank that failed (128 plus its signal).
+    """
     slots, command = parse(name, arguments)
     try:
         layout = find_layout(slots, one_process)
-        outcome = _supervisor.run(ranks_of(layout, command, extra))
+        outcome = _supervisor.run(make_ranks(layout, command, extra))
     except (ValueError, MasterError, OSError) as error:
         print(f"ERROR: det.launch.{name}: {error}", file=sys.stderr, flush=True)
         return 1
@@ -83,17 +101,22 @@ def launch(name: str, arguments: List[str], extra: Extra, *, one_process: bool =
 
 
 def finish(outcome: _supervisor.Outcome) -> int:
-    """Says and tells how a rank failed, if one did, and what they have left; the exit code."""
+    """Prints and reports the failure of a rank, if one failed, and sends unsent reports.
+
+    Returns:
+        The exit code.
+    """
     if outcome.failure:
         print(f"ERROR: {outcome.failure}", file=sys.stderr, flush=True)
-        tell_failure(outcome.failure)
+        report_failure(outcome.failure)
     info = get_cluster_info()
     if info is not None:
         send_unsent(info)
     return outcome.code
 
 
-def ranks_of(layout: Layout, command: List[str], extra: Extra) -> List[_supervisor.Rank]:
+def make_ranks(layout: Layout, command: list[str], extra: Extra) -> list[_supervisor.Rank]:
+    """Returns the ranks of this node."""
     common = {**os.environ, **common_environment(layout)}
     return [
         _supervisor.Rank(
@@ -105,14 +128,14 @@ def ranks_of(layout: Layout, command: List[str], extra: Extra) -> List[_supervis
     ]
 
 
-def tell_failure(message: str) -> None:
-    """Why this task is about to end, where the exit code cannot tell."""
+def report_failure(message: str) -> None:
+    """Reports to the master why this task fails, which the exit code cannot express."""
     info = get_cluster_info()
     if info is None:
         return
-    with Master.of_task(info) as master:
-        if master.patience is None or master.patience > _LAST_PATIENCE:
-            master.patience = _LAST_PATIENCE
+    with connect_to_master(info) as master:
+        if master.retry_timeout is None or master.retry_timeout > _LAST_TIMEOUT:
+            master.retry_timeout = _LAST_TIMEOUT
         try:
             master.post(
                 "/det.trial.v1.TrialRuntime/ReportEarlyExit",
@@ -131,7 +154,7 @@ def _usage(name: str, problem: str) -> None:
         f"det.launch.{name}: {problem}\n"
         f"usage: python3 -m det.launch.{name} [--slots N] [--] script.py ARGUMENT...\n"
         f"       python3 -m det.launch.{name} [--slots N] [--] --trial module:Class\n"
-        "       --slots: processes on this machine, off the cluster; on it one per slot",
+        "       --slots: the number of processes on this machine (default: one per slot)",
         file=sys.stderr,
     )
     raise SystemExit(2)

@@ -1,8 +1,11 @@
-"""A shell on another node of the trial, for engines that start ranks by one: to them it is ssh, and it
-takes no daemon, no keys and no accounts. The launchers of all nodes but the first serve it; whoever asks
-must prove that it knows the trial's secret (core/_star.py).
+"""A remote shell for engines that start ranks through ssh, such as mpirun and horovodrun.
 
-python3 -m det.launch._shell [options of ssh] HOST COMMAND...
+The launchers of all nodes but the first serve it. A client must prove that it knows the trial's
+secret (core/_star.py), so no sshd, keys or accounts are needed. torch has no replacement for it:
+its stores and elastic agent start torch's ranks only, while mpirun and horovodrun start their
+daemons with a program that takes the arguments of ssh.
+
+    python3 -m det.launch._shell [options of ssh] HOST COMMAND...
 """
 
 from __future__ import annotations
@@ -15,46 +18,51 @@ import socket
 import subprocess
 import sys
 import threading
-from typing import IO, Any, Dict, List, Mapping, Optional, Tuple
+from collections.abc import Mapping
+from typing import IO, Any
 
 from det.core import _star
 from det.launch._supervisor import GRACE, Outcome
 
-# What a node has that is another's on other nodes: engines send the first node's along.
+# Variables whose values differ between nodes. Engines send the values of the first node.
 OWN = "DET_ENVIRONMENT_OF_NODE"
 _OF_NODE = ("DET_", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "PYTHONPATH")
-_PATIENCE = 600.0  # Seconds until the launchers of all nodes must have met.
+_START_TIMEOUT = 600.0  # Seconds until the launchers of all nodes must be connected.
 _BLOCK = 1 << 16
-_GONE = 255  # As ssh ends.
-_WITH_VALUE = "BbcDEeFIiJLlmOopQRSWw"  # Options of ssh that take one.
+_LOST = 255  # The exit code of ssh for a lost connection.
+_WITH_VALUE = "BbcDEeFIiJLlmOopQRSWw"  # Options of ssh that take a value.
 _OUT, _ERR, _CODE = b"o", b"e", b"c"
 
 
 def port() -> int:
-    """The same on all nodes of the trial."""
+    """Returns the port, which is the same on all nodes of the trial."""
     return int(os.environ.get("DTRAIN_SSH_PORT") or 12350)
 
 
-# The node that asks.
+# The client.
 
 
 class Node:
-    """Another node, of which the first one's launcher sees whether it is still there. Raises
-    ConnectionError where it does not come."""
+    """Another node, watched by the launcher of the first node.
+
+    Raises:
+        ConnectionError: Its launcher cannot be reached.
+    """
 
     def __init__(self, address: str) -> None:
         self._address = address
         self._peer = _join(address, {"watch": True})
 
     def fileno(self) -> int:
-        """To be read once it has gone."""
+        """Returns the file descriptor that becomes readable when the node is lost."""
         return self._peer.fileno()
 
-    def words(self) -> str:
+    def describe(self) -> str:
+        """Returns the error to report when the node is lost."""
         return f"node {self._address} has gone; see its lines in the log for why"
 
     def end(self) -> None:
-        """All is over; its launcher ends, and what it runs still."""
+        """Ends the launcher of the node, and what it still runs."""
         try:
             self._peer.send(b"over")
         except ConnectionError:
@@ -62,27 +70,31 @@ class Node:
         self._peer.close()
 
 
-def _join(address: str, wish: Dict[str, Any]) -> _star.Peer:
+def _join(address: str, request: dict[str, Any]) -> _star.Peer:
     try:
-        peer = _star.join((address, port()), 0, _star.secret(), _PATIENCE)
-        peer.send(json.dumps(wish).encode())
+        peer = _star.join((address, port()), 0, _star.get_secret(), _START_TIMEOUT)
+        peer.send(json.dumps(request).encode())
     except ConnectionError as error:
         cause = error.__cause__ or error
         raise ConnectionError(
-            f"the launcher on node {address} was not reached at port {port()}: {cause}; see that node's "
-            "lines in the log, and whether the port is open"
+            f"cannot reach the launcher on node {address} at port {port()}: {cause}; check that node's "
+            "lines in the log, and that the port is open"
         ) from error
     return peer
 
 
-def ask(arguments: List[str]) -> int:
-    """Runs a command there; its exit code, 255 where that is not known."""
+def run(arguments: list[str]) -> int:
+    """Runs a command on another node.
+
+    Returns:
+        The exit code of the command; 255 if it is not known.
+    """
     host, command = _parse(arguments)
     try:
         peer = _join(host, {"command": command})
         while True:
-            told = peer.receive()
-            kind, data = told[:1], told[1:]
+            message = peer.receive()
+            kind, data = message[:1], message[1:]
             if kind == _CODE:
                 return int(data)
             target = sys.stdout.buffer if kind == _OUT else sys.stderr.buffer
@@ -90,10 +102,10 @@ def ask(arguments: List[str]) -> int:
             target.flush()
     except ConnectionError as error:
         print(f"ERROR: node {host}: {error}", file=sys.stderr, flush=True)
-        return _GONE
+        return _LOST
 
 
-def _parse(arguments: List[str]) -> Tuple[str, str]:
+def _parse(arguments: list[str]) -> tuple[str, str]:
     words = list(arguments)
     while words and words[0].startswith("-"):
         option = words.pop(0)
@@ -104,12 +116,15 @@ def _parse(arguments: List[str]) -> Tuple[str, str]:
     return words[0].rpartition("@")[2], " ".join(words[1:])
 
 
-# The nodes that serve.
+# The server.
 
 
 def serve(env: Mapping[str, str]) -> Outcome:
-    """On a node that is not the first: runs what the first one asks for until its launcher says that all
-    is over; then what still runs is killed. env: of what is run."""
+    """Serves commands for the first node until its launcher ends; then kills what still runs.
+
+    Args:
+        env: The environment of the commands.
+    """
     own = {name: value for name, value in env.items() if name.startswith(_OF_NODE)}
     served = _Served({**env, OWN: json.dumps(own)})
     before = signal.signal(signal.SIGTERM, served.stop)
@@ -123,30 +138,32 @@ def serve(env: Mapping[str, str]) -> Outcome:
 
 
 class _Served:
-    """accept() and what it starts run on threads of their own."""
+    """The commands that this node runs. accept() and what it starts run on their own threads."""
 
-    def __init__(self, env: Dict[str, str]) -> None:
+    def __init__(self, env: dict[str, str]) -> None:
         self._env = env
-        self._key = _star.secret()
-        self._lock = threading.RLock()  # A signal may come while it is held.
-        self._running: List[subprocess.Popen[bytes]] = []
-        # None: the first node's launcher watches.
-        self._events: queue.SimpleQueue[Optional[Outcome]] = queue.SimpleQueue()
+        self._key = _star.get_secret()
+        self._lock = threading.RLock()  # A signal handler may take it while it is held.
+        self._running: list[subprocess.Popen[bytes]] = []
+        # None means that the launcher of the first node has connected.
+        self._events: queue.SimpleQueue[Outcome | None] = queue.SimpleQueue()
 
     def wait(self) -> Outcome:
-        patience: Optional[float] = _PATIENCE
+        timeout: float | None = _START_TIMEOUT
         while True:
             try:
-                outcome = self._events.get(timeout=patience)
+                outcome = self._events.get(timeout=timeout)
             except queue.Empty:
-                words = f"the first node's launcher did not come within {_PATIENCE:.0f} s"
-                return Outcome(1, words)
+                message = (
+                    f"the launcher of the first node did not connect within {_START_TIMEOUT:.0f} s"
+                )
+                return Outcome(1, message)
             if outcome is not None:
                 return outcome
-            patience = None
+            timeout = None
 
     def stop(self, number: int, _: Any) -> None:
-        """By a signal: the ranks may save what they have."""
+        """Handles a signal: the ranks get SIGTERM and may save a checkpoint."""
         for process in self._alive():
             _signal(process, signal.SIGTERM)
         self._events.put(Outcome(128 + number))
@@ -161,7 +178,7 @@ class _Served:
                 pass
             _signal(process, signal.SIGKILL)
 
-    def _alive(self) -> List[subprocess.Popen[bytes]]:
+    def _alive(self) -> list[subprocess.Popen[bytes]]:
         with self._lock:
             return list(self._running)
 
@@ -170,20 +187,20 @@ class _Served:
             try:
                 connection, _ = server.accept()
             except OSError:
-                return  # It is closed: all is over.
+                return  # The server is closed.
             threading.Thread(target=self._meet, args=(connection,), daemon=True).start()
 
     def _meet(self, connection: socket.socket) -> None:
         try:
             peer = _star.admit(connection, self._key)
-            wish = json.loads(peer.receive())
+            request = json.loads(peer.receive())
         except (OSError, ValueError):
-            connection.close()  # Whoever it is, it does not know the secret.
+            connection.close()  # The client does not know the secret.
             return
-        if wish.get("watch"):
+        if request.get("watch"):
             self._watch(peer)
         else:
-            self._run(peer, str(wish["command"]))
+            self._run(peer, str(request["command"]))
         peer.close()
 
     def _watch(self, peer: _star.Peer) -> None:
@@ -192,8 +209,8 @@ class _Served:
             peer.receive()
             self._events.put(Outcome())
         except ConnectionError:
-            words = "the first node's launcher has gone; see its lines in the log for why"
-            self._events.put(Outcome(1, words))
+            message = "the first node's launcher has gone; see its lines in the log for why"
+            self._events.put(Outcome(1, message))
 
     def _run(self, peer: _star.Peer, command: str) -> None:
         process = subprocess.Popen(
@@ -234,11 +251,11 @@ def _pump(peer: _star.Peer, sending: threading.Lock, kind: bytes, source: IO[byt
             with sending:
                 peer.send(kind + block)
         except ConnectionError:
-            return  # Who asked has gone, and the command goes with it.
+            return  # The client is lost; _end_with() ends the command.
 
 
 def _end_with(peer: _star.Peer, process: subprocess.Popen[bytes]) -> None:
-    """A command ends with who asked for it."""
+    """Ends a command when its client disconnects."""
     try:
         peer.receive()
     except ConnectionError:
@@ -251,7 +268,7 @@ def _end_with(peer: _star.Peer, process: subprocess.Popen[bytes]) -> None:
 
 
 def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    """To the command and what it has started."""
+    """Sends a signal to the process group of a command."""
     try:
         os.killpg(process.pid, number)
     except ProcessLookupError:
@@ -259,4 +276,4 @@ def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(ask(sys.argv[1:]))
+    sys.exit(run(sys.argv[1:]))

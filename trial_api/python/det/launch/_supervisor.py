@@ -1,9 +1,9 @@
-"""Runs the ranks of a node together and passes on what they write, each line with its rank.
+"""Runs the ranks of a node and forwards their output, each line with its rank.
 
-One that fails takes the others down: what it wrote is passed on first, then the others get SIGTERM,
-and SIGKILL after a grace period. One that says it failed because another has gone may end before
-that other: it is waited for a moment, to be named in its place. SIGTERM and SIGINT to the launcher
-are passed on as SIGTERM; after that nobody is killed here.
+If a rank fails, the supervisor forwards its output first, then sends SIGTERM to the other ranks
+and, after a grace period, SIGKILL. A rank that fails because it lost another rank may exit before
+that rank does: the supervisor waits a moment for the cause, to report it instead. SIGTERM and
+SIGINT are forwarded as SIGTERM; after that the supervisor kills no rank.
 """
 
 from __future__ import annotations
@@ -16,56 +16,66 @@ import signal
 import subprocess
 import sys
 import time
-from typing import IO, Any, Dict, List, Optional, Protocol, Sequence
+from collections.abc import Sequence
+from typing import IO, Any, Protocol
 
 GRACE = 2.0  # Seconds between SIGTERM and SIGKILL.
-_CAUSE = 5.0  # Seconds for the end of a rank that another has lost.
+_CAUSE = 5.0  # Seconds to wait for the rank that another rank has lost.
 _BLOCK = 1 << 16
-_LONGEST_LINE = 1 << 20
-_LAST_BLOCKS = 64  # More than a pipe holds: what a rank has left behind.
-# The last words of a rank that lost another: ours, gloo's, NCCL's, Horovod's, the sockets'.
+_MAX_LINE = 1 << 20
+_LAST_BLOCKS = 64  # More than a pipe can contain after a rank has exited.
+# Errors of a rank that lost another: those of this package, Gloo, NCCL, Horovod and sockets.
 _OTHER_GONE = re.compile(
     rb"rank \d+ has gone \(|[Cc]onnection closed by|[Cc]onnection reset by peer|Broken pipe"
     rb"|remote process exited|ncclRemoteError|HorovodInternalError"
 )
 
 
-# What wraps a rank that a program has started says of its end (_engine.py), in one of that program's lines.
+# _engine.py prints such a line when a rank that another program has started fails.
 _RANK_FAILED = re.compile(rb"ERROR: (rank \d+ failed: .*)")
 
 
 @dataclasses.dataclass
 class Rank:
-    """One process to be: its number, command, and all of its environment. Without a number it is a
-    program that starts ranks, whose lines are passed on as they are."""
+    """A process to start.
 
-    rank: Optional[int]
-    command: List[str]
-    env: Dict[str, str]
+    Attributes:
+        rank: The rank; None for a program that starts ranks, whose output is forwarded unchanged.
+        command: The command.
+        env: Its complete environment.
+    """
+
+    rank: int | None
+    command: list[str]
+    env: dict[str, str]
 
 
 @dataclasses.dataclass
 class Outcome:
-    """code: for our own exit. failure: in words, which rank failed first; empty if none did."""
+    """How the ranks ended.
+
+    Attributes:
+        code: The exit code of the launcher.
+        failure: Which rank failed first, and how; empty if none failed.
+    """
 
     code: int = 0
     failure: str = ""
 
 
 class _Pipe:
-    """Copies lines of one rank to one of our outputs."""
+    """Copies the lines of one rank to stdout or stderr."""
 
-    def __init__(self, source: IO[bytes], target: IO[bytes], rank: Optional[int]) -> None:
+    def __init__(self, source: IO[bytes], target: IO[bytes], rank: int | None) -> None:
         self.source, self._target = source, target
         self._prefix = b"" if rank is None else f"[rank={rank}] ".encode()
         self._rest = b""
-        self.last = b""  # The last line that says something.
-        self.failed: List[bytes] = []  # What ranks that a program has started died of.
+        self.last = b""  # The last line that is not empty.
+        self.failed: list[bytes] = []  # Failures of ranks that another program has started.
         os.set_blocking(source.fileno(), False)
 
     def copy(self) -> bool:
-        """A block of what there is, so that no rank's output keeps us from the others; False at
-        its end."""
+        """Copies one block, so that no rank's output delays the others; returns False at the end."""
         return self._copy(1)
 
     def _copy(self, blocks: int) -> bool:
@@ -82,7 +92,7 @@ class _Pipe:
     def _write(self, block: bytes) -> None:
         lines = (self._rest + block).split(b"\n")
         self._rest = lines.pop()
-        if not block or len(self._rest) > _LONGEST_LINE:
+        if not block or len(self._rest) > _MAX_LINE:
             if self._rest:
                 lines.append(self._rest)
             self._rest = b""
@@ -95,7 +105,7 @@ class _Pipe:
                 self.failed += [match.group(1) for match in found if match]
 
     def finish(self) -> None:
-        """What is left of a rank that has ended; its children may go on writing for ever."""
+        """Copies what a rank that has exited has left; its children may keep the pipe open forever."""
         self._copy(_LAST_BLOCKS)
         self._write(b"")
 
@@ -119,7 +129,7 @@ class _Running:
             self.process.send_signal(number)
 
     def end(self) -> int:
-        """It has ended: the rest of its output, and its exit code."""
+        """Copies the rest of the output of a process that has exited; returns its exit code."""
         code = self.process.wait()
         for pipe in self.pipes:
             pipe.finish()
@@ -128,13 +138,13 @@ class _Running:
         return code
 
     def lost_another(self, code: int) -> bool:
-        """Whether it failed only because another rank has gone, as far as its last line tells."""
+        """Returns whether the last line shows that the rank failed because it lost another rank."""
         return code > 0 and _OTHER_GONE.search(self.pipes[1].last) is not None
 
-    def words(self, code: int) -> str:
-        ranks = [words for pipe in self.pipes for words in pipe.failed]
+    def describe(self, code: int) -> str:
+        ranks = [line for pipe in self.pipes for line in pipe.failed]
         if ranks:
-            cause = next((words for words in ranks if not _OTHER_GONE.search(words)), ranks[0])
+            cause = next((line for line in ranks if not _OTHER_GONE.search(line)), ranks[0])
             return cause.decode(errors="replace").strip()
         how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         last = self.pipes[1].last.decode(errors="replace").strip()
@@ -142,18 +152,27 @@ class _Running:
 
 
 class Watched(Protocol):
-    """What the ranks cannot do without: once its fileno() can be read it has gone."""
+    """Something that the ranks depend on. It is lost when its file descriptor becomes readable."""
 
     def fileno(self) -> int: ...
 
-    def words(self) -> str:
-        """What is said then."""
+    def describe(self) -> str:
+        """Returns the error to report when it is lost."""
 
 
-def run(ranks: List[Rank], grace: float = GRACE, watched: Sequence[Watched] = ()) -> Outcome:
-    """Returns when all have ended. Raises OSError when one cannot be started; none is left then."""
-    running: List[_Running] = []
-    stopped: List[int] = []
+def run(ranks: list[Rank], grace: float = GRACE, watched: Sequence[Watched] = ()) -> Outcome:
+    """Runs processes until all have exited.
+
+    Args:
+        ranks: The processes to start.
+        grace: The seconds between SIGTERM and SIGKILL.
+        watched: What the ranks depend on: if one of these is lost, the ranks are ended.
+
+    Raises:
+        OSError: A process cannot be started. Those that had started are killed.
+    """
+    running: list[_Running] = []
+    stopped: list[int] = []
 
     def stop(number: int, _: Any) -> None:
         stopped.append(number)
@@ -164,7 +183,7 @@ def run(ranks: List[Rank], grace: float = GRACE, watched: Sequence[Watched] = ()
     try:
         for rank in ranks:
             running.append(_Running(rank))
-        if stopped:  # One that has come meanwhile missed those that were not there yet.
+        if stopped:  # A signal that arrived meanwhile has not reached all of them.
             stop(stopped[0], None)
         outcome = _watch(running, grace, stopped, watched)
     finally:
@@ -178,26 +197,31 @@ def run(ranks: List[Rank], grace: float = GRACE, watched: Sequence[Watched] = ()
 
 
 class _Failure:
-    """Which rank is named, and what becomes of the others."""
+    """Decides which failure to report, and ends the other ranks."""
 
-    def __init__(self, running: List[_Running], grace: float) -> None:
+    def __init__(self, running: list[_Running], grace: float) -> None:
         self._running, self._grace = running, grace
-        self._next: Optional[signal.Signals] = None  # What the others get at the deadline.
+        self._next: signal.Signals | None = (
+            None  # The signal to send to the others at the deadline.
+        )
         self._deadline = 0.0
         self.outcome = Outcome()
 
-    def left(self) -> Optional[float]:
-        """Seconds until something is to be done; None: nothing is."""
+    def left(self) -> float | None:
+        """Returns the seconds until the deadline; None if there is none."""
         return None if self._next is None else max(self._deadline - time.monotonic(), 0)
 
     def add(self, one: _Running, code: int, stopped: bool) -> None:
-        """One failed. stopped: the others are saving, for as long as the agent lets them."""
+        """Records a rank that failed.
+
+        If `stopped`, the others are saving: the agent limits their time.
+        """
         first = not self.outcome.failure
         if not first and self._next != signal.SIGTERM:
             return
         consequence = one.lost_another(code)
         if first or not consequence:
-            self.outcome = Outcome(code if code > 0 else 128 - code, one.words(code))
+            self.outcome = Outcome(code if code > 0 else 128 - code, one.describe(code))
         if stopped:
             return
         if not consequence:
@@ -206,9 +230,9 @@ class _Failure:
             self._after(_CAUSE, signal.SIGTERM)
 
     def lose(self, one: Watched) -> None:
-        """Without which the ranks are of no use."""
+        """Records the loss of something that the ranks depend on."""
         if not self.outcome.failure:
-            self.outcome = Outcome(1, one.words())
+            self.outcome = Outcome(1, one.describe())
         self._signal(signal.SIGTERM)
 
     def proceed(self) -> None:
@@ -227,9 +251,9 @@ class _Failure:
 
 
 def _watch(
-    running: List[_Running], grace: float, stopped: List[int], watched: Sequence[Watched]
+    running: list[_Running], grace: float, stopped: list[int], watched: Sequence[Watched]
 ) -> Outcome:
-    """stopped: gets the signal that we pass on, when it comes."""
+    """Waits until all processes have exited. `stopped` receives the signal that is forwarded."""
     failure = _Failure(running, grace)
     with selectors.DefaultSelector() as selector:
         for other in watched:
@@ -240,7 +264,7 @@ def _watch(
                 selector.register(pipe.source, selectors.EVENT_READ, pipe)
         while any(one.alive for one in running):
             events = selector.select(failure.left())
-            # Output first: of a rank that has ended it belongs before its end.
+            # Output comes first: that of a rank belongs before the message about its failure.
             for key, _ in events:
                 if isinstance(key.data, _Pipe) and not key.data.copy():
                     selector.unregister(key.fileobj)

@@ -1,4 +1,4 @@
-"""Any command, once per slot: DET_RANK, DET_SIZE and the like say which one a process is.
+"""Runs any command once per slot. DET_RANK, DET_SIZE and others identify each process.
 
 python3 -m det.launch.command ./train --epochs 3
 """
@@ -6,14 +6,13 @@ python3 -m det.launch.command ./train --epochs 3
 from __future__ import annotations
 
 import sys
-from typing import Dict
 
 from det.launch._layout import Layout
 from det.launch._run import launch
 
 
-def extra(layout: Layout, local_rank: int) -> Dict[str, str]:
-    """Nothing besides what all launchers set."""
+def extra(layout: Layout, local_rank: int) -> dict[str, str]:
+    """Returns no variables: all launchers set enough."""
     return {}
 
 

@@ -1,20 +1,21 @@
-"""One process per slot, with what DeepSpeed reads from the environment. DeepSpeed's own launcher,
-with its remote shells, is not needed: each node's agent starts its ranks.
+"""Starts one process per slot, with the environment that DeepSpeed reads.
 
-python3 -m det.launch.deepspeed train.py --deepspeed ...
+DeepSpeed's own launcher and its remote shells are not needed: the agent of each node starts its
+ranks.
+
+    python3 -m det.launch.deepspeed train.py --deepspeed ...
 """
 
 from __future__ import annotations
 
 import sys
-from typing import Dict
 
 from det.launch._layout import Layout
 from det.launch._run import launch
 
 
-def extra(layout: Layout, local_rank: int) -> Dict[str, str]:
-    """Besides what all launchers set: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT."""
+def extra(layout: Layout, local_rank: int) -> dict[str, str]:
+    """Returns the variables that DeepSpeed reads in addition to those that all launchers set."""
     return {
         "USE_DEEPSPEED": "1",
         "LOCAL_SIZE": str(layout.processes[layout.node]),

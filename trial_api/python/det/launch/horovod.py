@@ -1,8 +1,8 @@
-"""One process per slot, started by horovodrun, on one node or several.
+"""Starts one process per slot with horovodrun, on one node or several.
 
-python3 -m det.launch.horovod [--autohorovod] [OPTIONS OF HOROVODRUN --] python3 train.py
+    python3 -m det.launch.horovod [--autohorovod] [OPTIONS OF HOROVODRUN --] python3 train.py
 
---autohorovod: on one slot without horovodrun.
+With --autohorovod, a single rank is started without horovodrun.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One process per slot, started by Open MPI's mpirun, on one node or several.
+"""Starts one process per slot with Open MPI's mpirun, on one node or several.
 
 python3 -m det.launch.mpi [OPTIONS OF MPIRUN --] python3 train.py
 """
@@ -21,7 +21,8 @@ ENGINE = Engine(
         "LOCAL_RANK": "OMPI_COMM_WORLD_LOCAL_RANK",
         "LOCAL_WORLD_SIZE": "OMPI_COMM_WORLD_LOCAL_SIZE",
     },
-    # Of Open MPI 4, then 5. Each node is asked by the first, and its daemon stays with who asked.
+    # Variables of Open MPI 4, then 5. The first node starts the daemon of each node itself, and the
+    # daemon stays attached to its remote shell.
     shell={
         "OMPI_MCA_plm_rsh_agent": "{shell}",
         "OMPI_MCA_plm_rsh_no_tree_spawn": "1",

@@ -1,7 +1,8 @@
-"""One process on each node, which computes on all of the node's slots; on several nodes with what
-TensorFlow's MultiWorkerMirroredStrategy reads from $TF_CONFIG.
+"""Starts one process on each node, which uses all slots of the node.
 
-python3 -m det.launch.tensorflow train.py ARGUMENT...
+On several nodes it sets TF_CONFIG, which TensorFlow's MultiWorkerMirroredStrategy reads.
+
+    python3 -m det.launch.tensorflow train.py ARGUMENT...
 """
 
 from __future__ import annotations
@@ -9,14 +10,13 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Dict
 
 from det.launch._layout import Layout
 from det.launch._run import launch
 
 
-def extra(layout: Layout, local_rank: int) -> Dict[str, str]:
-    """TF_CONFIG, with several nodes."""
+def extra(layout: Layout, local_rank: int) -> dict[str, str]:
+    """Returns TF_CONFIG if there are several nodes."""
     if len(layout.slots) == 1:
         return {}
     port = os.environ.get("C10D_PORT", "29400")

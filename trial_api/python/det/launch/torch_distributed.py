@@ -1,4 +1,4 @@
-"""One process per slot, with what torch.distributed reads from the environment.
+"""Starts one process per slot, with the environment that torch.distributed reads.
 
 python3 -m det.launch.torch_distributed train.py ARGUMENT...
 """
@@ -6,14 +6,13 @@ python3 -m det.launch.torch_distributed train.py ARGUMENT...
 from __future__ import annotations
 
 import sys
-from typing import Dict
 
 from det.launch._layout import Layout
 from det.launch._run import launch
 
 
-def extra(layout: Layout, local_rank: int) -> Dict[str, str]:
-    """Besides what all launchers set: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT."""
+def extra(layout: Layout, local_rank: int) -> dict[str, str]:
+    """Returns the variables of torch's launcher in addition to those that all launchers set."""
     return {
         "USE_TORCH_DISTRIBUTED": "True",
         "ROLE_RANK": str(layout.first_rank + local_rank),

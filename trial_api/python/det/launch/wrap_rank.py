@@ -1,46 +1,57 @@
-"""Puts the rank in front of each line that a command writes; for launchers of the user's own, as
-det.launch's do it by themselves.
+"""Runs a command and prefixes each line that it writes with its rank, for users' own launchers.
 
-python3 -m det.launch.wrap_rank RANK python3 train.py
+    python3 -m det.launch.wrap_rank RANK python3 train.py
 
-RANK: a number, or names of variables with commas between them, of which the first that is set says it.
+RANK is a number, or names of environment variables separated by commas; the first that is set
+contains the rank.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import List, Mapping
+from collections.abc import Mapping
 
 from det.launch import _supervisor
-from det.launch._run import command_of
+from det.launch._run import make_command
 
-_HERE = "--no-redirect-stdio"  # Of existing scripts; lines stay here in any case.
+_NO_REDIRECT = "--no-redirect-stdio"  # Existing scripts pass it. Output is never redirected.
 
 
-def main(arguments: List[str]) -> int:
-    """The command's exit code (128 + its signal), 2 for wrong usage, 1 where it cannot be started."""
-    words = [word for word in arguments[:1] if word != _HERE] + arguments[1:]
+def main(arguments: list[str]) -> int:
+    """Runs the program.
+
+    Returns:
+        The exit code of the command (128 plus its signal); 2 for invalid usage, 1 if it cannot be
+        started.
+    """
+    words = [word for word in arguments[:1] if word != _NO_REDIRECT] + arguments[1:]
     if not words:
-        return _usage("no rank is given")
+        return _usage("no rank")
     command = words[2:] if words[1:2] == ["--"] else words[1:]
     if not command:
-        return _usage("there is nothing to run")
+        return _usage("no command to run")
     try:
         rank = find_rank(words[0], os.environ)
-        one = _supervisor.Rank(rank, command_of(command), dict(os.environ))
+        one = _supervisor.Rank(rank, make_command(command), dict(os.environ))
         return _supervisor.run([one]).code
     except (ValueError, OSError) as error:
         print(f"ERROR: det.launch.wrap_rank: {error}", file=sys.stderr, flush=True)
         return 1
 
 
-def find_rank(told: str, env: Mapping[str, str]) -> int:
-    """Raises ValueError where no rank is told."""
-    said = told if told.isdigit() else next(filter(None, map(env.get, told.split(","))), "")
-    if not said.isdigit():
-        raise ValueError(f"{told!r} says no rank: give a number, or variables that hold one")
-    return int(said)
+def find_rank(text: str, env: Mapping[str, str]) -> int:
+    """Returns the rank.
+
+    Raises:
+        ValueError: There is no rank.
+    """
+    rank = text if text.isdigit() else next(filter(None, map(env.get, text.split(","))), "")
+    if not rank.isdigit():
+        raise ValueError(
+            f"{text!r} is not a valid rank; expected a number, or variables that contain one"
+        )
+    return int(rank)
 
 
 def _usage(problem: str) -> int:

@@ -1,5 +1,7 @@
-"""Lightning on the cluster: `Trainer(logger=DetLogger(core_context), plugins=[DetEnvironment()])`;
-the second where det.launch.torch_distributed starts the script."""
+"""Lightning on the cluster: `Trainer(logger=DetLogger(core_context), plugins=[DetEnvironment()])`.
+
+DetEnvironment is for scripts that det.launch.torch_distributed starts.
+"""
 
 from det.lightning._environment import DetEnvironment
 from det.lightning._logger import DetLogger

@@ -1,47 +1,53 @@
-"""Reports what a Lightning module logs. Needs the package lightning, or pytorch_lightning."""
+"""Reports what a Lightning module logs. Needs the package lightning or pytorch_lightning."""
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Optional
+from collections.abc import Mapping
+from typing import Any
+
+from det import core
 
 try:
-    from lightning.pytorch.loggers import Logger  # type: ignore[import]
+    from lightning.pytorch.loggers import Logger
 except ImportError:
-    from pytorch_lightning.loggers import Logger  # type: ignore[import]
+    from pytorch_lightning.loggers import Logger
 
 _VALIDATION = ("val", "test")
 
 
 class DetLogger(Logger):  # type: ignore[misc]
-    """For `logger=` of a Trainer. Metrics whose names begin with "val" or "test" are validation's,
-    the others training's.
+    """A logger for `logger=` of a Trainer.
+
+    Metrics whose names begin with "val" or "test" are reported as validation metrics, others as
+    training metrics.
 
     Args:
-        core_context: of det.core.init().
+        core_context: The context of det.core.init().
     """
 
-    def __init__(self, core_context: Any) -> None:
+    def __init__(self, core_context: core.Context) -> None:
         super().__init__()
         self._core = core_context
 
     @property
     def name(self) -> str:
+        """The name of the logger."""
         return "det"
 
     @property
     def version(self) -> str:
-        """The trial's number; 0 off the cluster."""
+        """The ID of the trial; "0" off the cluster."""
         info = self._core.info
         return str(info.trial.trial_id if info and info.trial else 0)
 
     def log_hyperparams(self, params: Any, *args: Any, **kwargs: Any) -> None:
-        """Nothing: the master knows them."""
+        """Does nothing: the master knows the hyperparameters."""
 
-    def log_metrics(self, metrics: Mapping[str, float], step: Optional[int] = None) -> None:
-        """On the chief; the others' are dropped."""
+    def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
+        """Reports metrics. Those of other ranks than the chief are ignored."""
         if self._core.distributed.rank != 0:
             return
-        by_group: Dict[str, Dict[str, float]] = {}
+        by_group: dict[str, dict[str, float]] = {}
         for name, value in metrics.items():
             group = "validation" if name.startswith(_VALIDATION) else "training"
             by_group.setdefault(group, {})[name] = value

@@ -1,6 +1,6 @@
-"""Reports what a Hugging Face Trainer logs, keeps its checkpoints, stops it when preempted.
+"""Reports metrics and stores checkpoints of a Hugging Face Trainer, and stops it when preempted.
 
-Needs the package transformers, which the training script has.
+Needs the package transformers, which the training script uses.
 """
 
 from __future__ import annotations
@@ -8,16 +8,18 @@ from __future__ import annotations
 import json
 import pathlib
 import tempfile
-from typing import Any, Dict, List, Optional
+from typing import Any
 
-import transformers  # type: ignore[import]
+import transformers
+
+from det import core
 
 _EVALUATION = "eval_"
-# Of the summary at the end of train(), which is no report of training.
+# A metric of the summary at the end of train(), which is not a report of the training.
 _SUMMARY = "train_runtime"
-# Files of a checkpoint that are of its training, and what a Trainer's state says at its beginning.
+# Files of a checkpoint that are not weights, and the state of a Trainer before training.
 _NO_WEIGHTS = ("optimizer.*", "scheduler.pt", "scaler.pt", "rng_state*.pth")
-_AT_FIRST: Dict[str, Any] = {
+_INITIAL_STATE: dict[str, Any] = {
     "global_step": 0,
     "epoch": 0.0,
     "log_history": [],
@@ -32,37 +34,37 @@ _AT_FIRST: Dict[str, Any] = {
 
 
 class DetCallback(transformers.TrainerCallback):  # type: ignore[misc]
-    """For `callbacks=` of a Trainer.
+    """A callback for `callbacks=` of a Trainer.
 
-    Where the trial has a checkpoint, args.resume_from_checkpoint becomes a folder with it: call
-    trainer.train(resume_from_checkpoint=args.resume_from_checkpoint). Of another trial's (a warm
-    start) its weights are there, and training counts from 0.
+    If the trial has a checkpoint, args.resume_from_checkpoint is set to a directory with it: call
+    trainer.train(resume_from_checkpoint=args.resume_from_checkpoint). If the checkpoint belongs to
+    another trial (a warm start), only its weights are used, and training starts from 0.
 
     Args:
-        core_context: of det.core.init(), with the default preempt_mode.
-        args: the Trainer's.
-        filter_metrics: names without "eval_"; only these are reported. None: all numbers.
-        user_data: goes into the checkpoints' metadata.
+        core_context: The context of det.core.init(), with the default preempt_mode.
+        args: The TrainingArguments of the Trainer.
+        filter_metrics: The names of the metrics to report, without "eval_". None: all numbers.
+        user_data: Additional metadata of the checkpoints.
     """
 
     def __init__(
         self,
-        core_context: Any,
+        core_context: core.Context,
         args: Any,
-        filter_metrics: Optional[List[str]] = None,
-        user_data: Optional[Dict[str, Any]] = None,
+        filter_metrics: list[str] | None = None,
+        user_data: dict[str, Any] | None = None,
     ) -> None:
         super().__init__()
         self.core_context = core_context
         self._filter = set(filter_metrics) if filter_metrics else None
         self._user_data = dict(user_data or {})
         self._preempted = False
-        self._reported: Dict[str, int] = {}  # Steps of the last report, by group.
+        self._reported: dict[str, int] = {}  # Steps of the latest report of each group.
         self._saved_at = -1
         self.load_last_checkpoint(args)
 
     def load_last_checkpoint(self, args: Any) -> None:
-        """Collective on a node: sets args.resume_from_checkpoint, if there is a checkpoint."""
+        """Sets args.resume_from_checkpoint if there is a checkpoint. Collective on a node."""
         latest = self.core_context.checkpoint.newest_whole()
         if latest is None:
             return
@@ -75,7 +77,7 @@ class DetCallback(transformers.TrainerCallback):  # type: ignore[misc]
         if info is not None and info.trial is not None and info.trial.warm_start:
             if self.core_context.distributed.is_local_chief:
                 _keep_weights(taken)
-            self.core_context.distributed.broadcast_local(None)  # Before anybody reads it.
+            self.core_context.distributed.broadcast_local(None)  # No rank may read it before.
         args.resume_from_checkpoint = str(taken)
 
     def on_log(
@@ -83,10 +85,10 @@ class DetCallback(transformers.TrainerCallback):  # type: ignore[misc]
         args: Any,
         state: Any,
         control: Any,
-        logs: Optional[Dict[str, Any]] = None,
+        logs: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Evaluation's metrics are validation's, the others training's."""
+        """Reports the metrics of evaluations as validation metrics, others as training metrics."""
         logs = logs or {}
         if not state.is_world_process_zero or _SUMMARY in logs:
             return
@@ -100,11 +102,11 @@ class DetCallback(transformers.TrainerCallback):  # type: ignore[misc]
         if state.max_steps > 0:
             self.core_context.train.report_progress(min(1.0, steps / state.max_steps))
 
-    def _report(self, group: str, steps: int, metrics: Dict[str, Any], state: Any) -> None:
+    def _report(self, group: str, steps: int, metrics: dict[str, Any], state: Any) -> None:
         numbers = {
             name: value
             for name, value in metrics.items()
-            if isinstance(value, (int, float)) and self._wanted(name)
+            if isinstance(value, (int, float)) and self._is_reported(name)
         }
         if not numbers or self._reported.get(group) == steps:
             return
@@ -113,26 +115,26 @@ class DetCallback(transformers.TrainerCallback):  # type: ignore[misc]
         numbers.setdefault("epochs", float(state.epoch or 0))
         self.core_context.train.report_metrics(group, steps, numbers)
 
-    def _wanted(self, name: str) -> bool:
+    def _is_reported(self, name: str) -> bool:
         short = name[len(_EVALUATION) :] if name.startswith(_EVALUATION) else name
         return self._filter is None or short in self._filter or name in self._filter
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Collective: all ranks stop after the same step, saved."""
+        """Stops all ranks after the same step, with a checkpoint, if preempted. Collective."""
         if self.core_context.preempt.should_preempt(auto_ack=False):
             self._preempted = True
             control.should_save = True
             control.should_training_stop = True
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Collective: keeps the folder that the Trainer has just written, each node's own."""
+        """Stores the directory that the Trainer has just written, that of each node. Collective."""
         steps = int(state.global_step)
         if self._saved_at == steps:
             return
         self._saved_at = steps
         name = f"checkpoint-{steps}"
         distributed = self.core_context.distributed
-        distributed.allgather(None)  # Each rank has written its part.
+        distributed.allgather(None)  # Wait until each rank has written its part.
         source = pathlib.Path(args.output_dir) if distributed.is_local_chief else None
         metadata = {**self._user_data, "steps_completed": steps, "framework": "transformers"}
         self.core_context.checkpoint.upload(
@@ -146,15 +148,18 @@ class DetCallback(transformers.TrainerCallback):  # type: ignore[misc]
 
 
 def _keep_weights(folder: pathlib.Path) -> None:
-    """Of another trial's checkpoint: training counts from 0, with an optimizer of its own."""
+    """Removes everything but the weights from another trial's checkpoint.
+
+    Training then starts from 0, with a new optimizer.
+    """
     for pattern in _NO_WEIGHTS:
         for path in folder.glob(pattern):
             path.unlink()
     state = folder / "trainer_state.json"
-    if state.exists():  # The Trainer wants the file; what is said of the progress is taken out.
-        told = json.loads(state.read_text(encoding="utf-8"))
-        told.update({name: value for name, value in _AT_FIRST.items() if name in told})
-        state.write_text(json.dumps(told, indent=2), encoding="utf-8")
+    if state.exists():  # The Trainer needs the file; only the progress is reset.
+        values = json.loads(state.read_text(encoding="utf-8"))
+        values.update({name: value for name, value in _INITIAL_STATE.items() if name in values})
+        state.write_text(json.dumps(values, indent=2), encoding="utf-8")
 
 
 def _step(path: pathlib.Path) -> int:

@@ -1,4 +1,5 @@
-"""What every storage must do: a folder, and each kind of bucket."""
+"""Tests of every checkpoint storage: a directory, and each kind of bucket."""
+
 import contextlib
 import json
 import os
@@ -9,13 +10,14 @@ import unittest
 from unittest import mock
 
 from det import CheckpointError
-from det.core import CheckpointContext, _buckets
+from det.core import CheckpointContext
 from det.core._bucket_storage import BucketStorage
 from det.core._context import make_storage
+from det.core._object_store import open_object_store
 from det.core._registry import Registry
 from det.core._storage import FolderStorage
 from distributed_test import run_ranks
-from objects_test import Server
+from object_store_test import Server
 
 UUIDS = [f"{i}{'0' * 7}-0000-4000-8000-000000000000" for i in range(8)]
 
@@ -43,15 +45,13 @@ class InBucket:
         self.config = {**server.config(kind), "prefix": "some/where"}
 
     def make(self, owner="me"):
-        storage = BucketStorage(self.config, owner, self.scratch)
-        storage._bucket.pause = lambda seconds: None
-        return storage
+        return BucketStorage(self.config, owner, self.scratch)
 
     def replace(self, uuid, file, content):
-        _buckets.open_bucket(self.config).put(f"some/where/{uuid}/{file}", content)
+        open_object_store(self.config).put(f"some/where/{uuid}/{file}", content)
 
     def drop(self, uuid, file):
-        _buckets.open_bucket(self.config).remove(f"some/where/{uuid}/{file}")
+        open_object_store(self.config).remove(f"some/where/{uuid}/{file}")
 
     def things(self):
         return list(self.server.state.objects)
@@ -60,7 +60,7 @@ class InBucket:
 class StorageTest(unittest.TestCase):
     @contextlib.contextmanager
     def places(self):
-        """Each of them, empty."""
+        """Provides each kind of storage, empty."""
         with self.folder() as folder:
             yield [Folder(folder)] + [self.bucket(folder, kind) for kind in ("s3", "gcs", "azure")]
 
@@ -89,11 +89,13 @@ class StorageTest(unittest.TestCase):
         return storage.end(uuid, rank)
 
     def save(self, storage, uuid, steps):
-        parts = [self.write(storage, uuid, 0, "deep/a.bin", "of rank 0"),
-                 self.write(storage, uuid, 1, "b.bin", "")]
+        parts = [
+            self.write(storage, uuid, 0, "deep/a.bin", "of rank 0"),
+            self.write(storage, uuid, 1, "b.bin", ""),
+        ]
         return storage.publish(uuid, parts, {"steps_completed": steps})
 
-    def test_what_is_selected_alone_is_fetched(self):
+    def test_fetches_only_the_selected_files(self):
         with self.places() as places:
             for place in places:
                 uuid = UUIDS[0]
@@ -106,7 +108,7 @@ class StorageTest(unittest.TestCase):
                 storage.open(uuid)
                 self.assertTrue((storage.open(uuid, lambda name: False) / "b.bin").exists())
 
-    def test_what_is_published_is_opened(self):
+    def test_opens_what_was_published(self):
         with self.places() as places:
             for place in places:
                 storage, uuid = place.make(), UUIDS[0]
@@ -116,36 +118,45 @@ class StorageTest(unittest.TestCase):
                     place.make().open(uuid)
                 second = self.write(storage, uuid, 1, "b.bin", "")
                 files = storage.publish(uuid, [first, second], {"steps_completed": 3})
-                self.assertEqual(["b.bin", "deep/a.bin", "manifest.json", "metadata.json"],
-                                 sorted(file["path"] for file in files))
+                self.assertEqual(
+                    ["b.bin", "deep/a.bin", "manifest.json", "metadata.json"],
+                    sorted(file["path"] for file in files),
+                )
                 other = place.make("another")
                 other.require(uuid)
                 self.assertEqual({"steps_completed": 3}, other.metadata(uuid))
                 folder = other.open(uuid)
                 self.assertEqual("of rank 0", (folder / "deep" / "a.bin").read_text())
                 self.assertEqual("", (folder / "b.bin").read_text())
-                self.assertEqual(sorted(file["path"] for file in files),
-                                 sorted(path.relative_to(folder).as_posix()
-                                        for path in folder.rglob("*") if path.is_file()))
+                self.assertEqual(
+                    sorted(file["path"] for file in files),
+                    sorted(
+                        path.relative_to(folder).as_posix()
+                        for path in folder.rglob("*")
+                        if path.is_file()
+                    ),
+                )
                 self.assertEqual(folder, other.open(uuid))
                 storage.remove(uuid)
                 self.assertEqual([], place.things())
                 with self.assertRaisesRegex(CheckpointError, "there is no checkpoint"):
                     place.make().require(uuid)
 
-    def test_different_files_of_one_name_are_refused(self):
+    def test_refuses_different_files_with_one_name(self):
         with self.places() as places:
             for place in places:
                 storage = place.make()
                 same = [self.write(storage, UUIDS[0], rank, "a", "1") for rank in range(2)]
                 storage.publish(UUIDS[0], same, {})
                 parts = [self.write(storage, UUIDS[1], rank, "a", str(rank)) for rank in range(2)]
-                with self.assertRaisesRegex(CheckpointError, "'a' of rank 1 has a name that is taken"):
+                with self.assertRaisesRegex(
+                    CheckpointError, "'a' of rank 1 has the name of another file"
+                ):
                     storage.publish(UUIDS[1], parts, {})
                 with self.assertRaises(CheckpointError):
                     place.make().open(UUIDS[1])
 
-    def test_damage_is_found(self):
+    def test_detects_damage(self):
         with self.places() as places:
             for place in places:
                 storage = place.make()
@@ -155,24 +166,35 @@ class StorageTest(unittest.TestCase):
                 place.drop(UUIDS[1], "deep/a.bin")
                 place.replace(UUIDS[2], "manifest.json", b"{")
                 place.drop(UUIDS[3], "manifest.json")
-                for uuid, words in zip(UUIDS, ("is damaged", "is missing", "is damaged",
-                                               "is damaged: manifest.json is missing")):
-                    with self.assertRaisesRegex(CheckpointError, words + ".*use another checkpoint"):
+                for uuid, words in zip(
+                    UUIDS,
+                    (
+                        "is damaged",
+                        "is missing",
+                        "is damaged",
+                        "is damaged: manifest.json is missing",
+                    ),
+                ):
+                    with self.assertRaisesRegex(
+                        CheckpointError, words + ".*use another checkpoint"
+                    ):
                         place.make().open(uuid)
-                with self.assertRaisesRegex(CheckpointError, "no UUID"):
+                with self.assertRaisesRegex(CheckpointError, "not the UUID"):
                     place.make().open("../other")
 
-    def test_what_another_library_saved_is_taken_as_it_is(self):
+    def test_opens_checkpoints_of_another_library(self):
         with self.places() as places:
             for place in places:
                 self.save(place.make(), UUIDS[0], 1)
                 place.drop(UUIDS[0], "manifest.json")
                 place.replace(UUIDS[0], "metadata.json", b'{"steps_completed": 7}')
                 storage = place.make()
-                self.assertEqual("of rank 0", (storage.open(UUIDS[0]) / "deep" / "a.bin").read_text())
+                self.assertEqual(
+                    "of rank 0", (storage.open(UUIDS[0]) / "deep" / "a.bin").read_text()
+                )
                 self.assertEqual({"steps_completed": 7}, storage.metadata(UUIDS[0]))
 
-    def test_leftovers_of_the_same_owner_go(self):
+    def test_removes_leftovers_of_the_same_owner(self):
         with self.places() as places:
             for place in places:
                 mine, another = place.make(), place.make("another")
@@ -186,7 +208,7 @@ class StorageTest(unittest.TestCase):
                 another.publish(UUIDS[2], [half], {})
                 place.make().open(UUIDS[2])
 
-    def test_saved_are_ones_own_newest_first(self):
+    def test_saved_lists_own_checkpoints_newest_first(self):
         with self.places() as places:
             for place in places:
                 mine = place.make()
@@ -198,7 +220,7 @@ class StorageTest(unittest.TestCase):
                 self.assertEqual([UUIDS[1], UUIDS[2], UUIDS[0]], place.make().saved(9))
                 self.assertEqual([], place.make("").saved(9))
 
-    def test_files_beside_the_checkpoints_are_sent_when_they_change(self):
+    def test_copies_changed_files_beside_the_checkpoints(self):
         with self.places() as places, self.folder() as source:
             events = pathlib.Path(source, "deep", "events")
             events.parent.mkdir()
@@ -213,16 +235,16 @@ class StorageTest(unittest.TestCase):
                 self.assertEqual(1, len(place.things()))
                 self.assertIn("tensorboard/7/deep/events", str(place.things()[0]))
 
-    def test_an_end_in_the_middle_of_publishing_loses_nothing(self):
+    def test_loses_nothing_when_publishing_is_interrupted(self):
         with self.folder() as folder:
             place = self.bucket(folder, "s3")
             self.save(place.make(), UUIDS[0], 5)
-            _buckets.open_bucket(place.config).put(f"some/where/owners/me/{UUIDS[0]}", b"")
+            open_object_store(place.config).put(f"some/where/owners/me/{UUIDS[0]}", b"")
             place.make().remove_leftovers()
             self.assertEqual([UUIDS[0]], place.make().saved(9))
             place.make().open(UUIDS[0])
 
-    def test_nothing_is_left_on_the_local_disk(self):
+    def test_leaves_nothing_on_the_local_disk(self):
         with self.folder() as folder:
             place = self.bucket(folder, "s3")
             storage = place.make()
@@ -247,18 +269,21 @@ class StorageTest(unittest.TestCase):
             names = ["manifest.json", "metadata.json", "part-0", "part-1"]
             self.assertEqual([names, names], run_ranks(save, 2))
 
-    def test_a_configuration_names_it(self):
+    def test_make_storage_opens_what_is_configured(self):
         with self.folder() as folder, mock.patch.dict(os.environ, {"TMPDIR": folder}):
             server = Server()
             self.addCleanup(server.close)
             storage = make_storage({**server.config("s3"), "prefix": "p"})
             self.save(storage, UUIDS[0], 1)
             self.assertEqual("s3://bucket/p", storage.place)
-            [metadata] = [content for (_, key), content in server.state.objects.items()
-                          if key == f"p/{UUIDS[0]}/metadata.json"]
+            [metadata] = [
+                content
+                for (_, key), content in server.state.objects.items()
+                if key == f"p/{UUIDS[0]}/metadata.json"
+            ]
             self.assertEqual(1, json.loads(metadata)["steps_completed"])
         self.assertIsInstance(make_storage("a/folder"), FolderStorage)
-        with self.assertRaisesRegex(ValueError, "'ftp' is not known here"):
+        with self.assertRaisesRegex(ValueError, "unknown checkpoint_storage type 'ftp'"):
             make_storage({"type": "ftp"})
 
 
