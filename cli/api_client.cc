@@ -78,7 +78,7 @@ std::string ErrorText(const std::string& body) {
 absl::StatusOr<HttpCall> MakeCall(absl::string_view name, const Message& request) {
   const MethodDescriptor* method =
       DescriptorPool::generated_pool()->FindMethodByName(absl::StrCat(kPackage, name));
-  if (method == nullptr) return absl::InternalError(absl::StrCat("no such method: ", name));
+  if (method == nullptr) return absl::InternalError(absl::StrCat("unknown method: ", name));
   DET_ASSIGN_OR_RETURN(proto::HttpRequest http, proto::ToHttp(*method, request));
   HttpCall call;
   call.verb = std::move(http.verb);
@@ -111,7 +111,7 @@ absl::Status ReadElement(absl::string_view line, Message* message) {
   }
   const std::string text = ErrorText(std::string(line));
   return absl::Status(CodeInStream(std::string(line)),
-                      text.empty() ? "the master sent a line that is no result" : text);
+                      text.empty() ? "the master sent an invalid line in a stream" : text);
 }
 
 }  // namespace
@@ -124,7 +124,7 @@ namespace {
 
 absl::Status Refusal(int http, const std::string& body) {
   std::string text = ErrorText(body);
-  if (text.empty()) text = absl::StrCat("the master answered HTTP ", http);
+  if (text.empty()) text = absl::StrCat("the master returned HTTP ", http);
   const bool again = http == 409 && CodeInBody(body) == kAborted;
   return absl::Status(again ? absl::StatusCode::kAborted : CodeOfHttp(http), text);
 }
@@ -148,8 +148,8 @@ absl::Status Explain(const std::string& url, absl::Status status) {
         "); start one with `det deploy local up`, or name another with -m or DET_MASTER"));
   }
   if (absl::IsAborted(status)) {
-    return absl::AbortedError(
-        absl::StrCat("the connection to the master at ", url, " broke (", status.message(), ")"));
+    return absl::AbortedError(absl::StrCat("the connection to the master at ", url, " was lost (",
+                                           status.message(), ")"));
   }
   if (absl::IsDeadlineExceeded(status)) {
     return absl::DeadlineExceededError(absl::StrCat("the master at ", url, " does not answer"));
@@ -179,8 +179,8 @@ absl::Status ApiClient::AskEach(absl::FunctionRef<absl::Status(const std::string
     if (said.ok() && !NobodyAnswered(status)) said = status;
   }
   if (!said.ok()) return said;
-  return absl::UnavailableError(
-      absl::StrCat(kUnreached, "s at ", absl::StrJoin(urls_, ", "), "; is one of them running?"));
+  return absl::UnavailableError(absl::StrCat(kUnreached, "s at ", absl::StrJoin(urls_, ", "),
+                                             "; check that one of them is running"));
 }
 
 absl::Status ApiClient::AskSignedIn(absl::FunctionRef<absl::Status()> ask) const {

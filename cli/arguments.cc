@@ -42,7 +42,7 @@ absl::StatusOr<const Option*> FindLetter(const std::vector<Option>& options, cha
 
 absl::StatusOr<const Option*> Served(const absl::StatusOr<const Option*>& found) {
   if (!found.ok() || (*found)->instead.empty()) return found;
-  return UsageError(absl::StrCat("there is no --", (*found)->name, " here: ", (*found)->instead));
+  return UsageError(absl::StrCat("--", (*found)->name, " is not supported: ", (*found)->instead));
 }
 
 // One word that begins with a dash; takes its value from `argv` if it needs the next word.

@@ -73,8 +73,9 @@ absl::StatusOr<ClusterState> ReadClusterFile(const std::string& path) {
   } catch (const nlohmann::json::exception&) {
     const std::string folder = path.substr(0, path.rfind('/'));
     return absl::DataLossError(absl::StrCat(
-        path, " is damaged, so what runs of this cluster is not known; find it with `pgrep -af ",
-        folder, "`, end it with `kill`, the master last, then remove the file"));
+        path,
+        " is damaged, so the processes of this cluster are unknown; find them with `pgrep -af ",
+        folder, "`, stop them with `kill`, the master last, then remove the file"));
   }
 }
 

@@ -89,7 +89,7 @@ absl::StatusOr<std::string> MatchWord(const std::vector<const Command*>& within,
   const std::string what =
       absl::StrCat("unknown command \"", group, group.empty() ? "" : " ", word, "\"");
   if (longer.size() > 1) {
-    return UsageError(absl::StrCat("\"", word, "\" may be ", absl::StrJoin(longer, " or ")));
+    return UsageError(absl::StrCat("\"", word, "\" is ambiguous: ", absl::StrJoin(longer, " or ")));
   }
   if (const auto places = DeeperPlaces(within, depth, word); !places.empty()) {
     return UsageError(absl::StrCat(what, "; did you mean ", absl::StrJoin(places, " or "), "?"));
@@ -99,7 +99,7 @@ absl::StatusOr<std::string> MatchWord(const std::vector<const Command*>& within,
     return UsageError(
         absl::StrCat(what, "; did you mean `det ", group, group.empty() ? "" : " ", *near, "`?"));
   }
-  return UsageError(absl::StrCat(what, "; there are: ", absl::StrJoin(names, ", ")));
+  return UsageError(absl::StrCat(what, "; expected one of: ", absl::StrJoin(names, ", ")));
 }
 
 // The commands of a group; of {} all.
@@ -166,7 +166,7 @@ absl::StatusOr<int> RunWords(const Command& command, const std::vector<std::stri
                              Screen* screen) {
   if (!command.instead.empty()) {
     return absl::UnimplementedError(
-        absl::StrCat("there is no `", Spoken(command.path), "` here: ", command.instead));
+        absl::StrCat("`", Spoken(command.path), "` is not supported: ", command.instead));
   }
   const absl::StatusOr<Arguments> args =
       ParseArguments(OptionsOf(command), command.positionals, words);
@@ -222,17 +222,15 @@ absl::StatusOr<int> Invocation::PrintList(const google::protobuf::Message& respo
   return kExitOk;
 }
 
-const Option kCsv = {"csv", 0, "", "print the whole table as CSV"};
+const Option kCsv = {"csv", 0, "", "Print the table as CSV"};
 
 const std::vector<Option>& CommonOptions() {
   static const auto& options = *new std::vector<Option>{
-      {"master", 'm', "URL",
-       "the master to talk to, or all that may lead, as A,B; else $DET_MASTER, else the local "
-       "cluster"},
-      {"user", 'u', "USER", "as whom, instead of the one who signed in last"},
-      {"json", 0, "", "print the API's JSON"},
-      {"no-color", 0, "", "no colours, as with $NO_COLOR"},
-      {"help", 'h', "", "this text"},
+      {"master", 'm', "URL", "Master URLs, as A,B for several (default: $DET_MASTER or local)"},
+      {"user", 'u', "USER", "User to authenticate as (default: the last one who signed in)"},
+      {"json", 0, "", "Print the API response as JSON"},
+      {"no-color", 0, "", "Disable colors, as with $NO_COLOR"},
+      {"help", 'h', "", "Show this help"},
   };
   return options;
 }
@@ -316,19 +314,19 @@ std::string HelpText(const std::vector<Command>& commands, const std::vector<std
   }
   std::vector<std::pair<std::string, std::string>> common;
   for (const Option& option : CommonOptions()) common.emplace_back(OptionText(option), option.help);
-  const std::string title = group.empty() ? "Commands (may be shortened: det e ls)"
+  const std::string title = group.empty() ? "Commands (can be shortened: det e ls)"
                                           : absl::StrCat("Commands of ", Spoken(group));
   return absl::StrCat("det: experiments on a Resolute cluster\n", Section(title, lines, style),
                       Section("Options of every command", common, style), "\n",
-                      Wrapped("`det COMMAND --help` says more about one. Exit codes: 0 success, 1 "
-                              "error, 2 wrong usage, 3 interrupted.",
+                      Wrapped("Run `det COMMAND --help` for details of a command. Exit codes: 0 "
+                              "success, 1 error, 2 wrong usage, 3 interrupted.",
                               style.width, 0),
                       "\n");
 }
 
 std::string HelpText(const Command& command, const Style& style) {
   if (!command.instead.empty()) {
-    return absl::StrCat("There is no `", Spoken(command.path), "` here: ", command.instead, ".\n");
+    return absl::StrCat("`", Spoken(command.path), "` is not supported: ", command.instead, ".\n");
   }
   std::vector<std::pair<std::string, std::string>> words;
   for (const Positional& word : command.positionals) words.emplace_back(word.name, word.help);
@@ -340,11 +338,10 @@ std::string HelpText(const Command& command, const Style& style) {
   for (const absl::string_view line : absl::StrSplit(command.notes, '\n', absl::SkipEmpty())) {
     absl::StrAppend(&notes, "\n", Wrapped(line, style.width, 0));
   }
-  return absl::StrCat("Usage: ", UsageOf(command), " [options]\n\n",
-                      Wrapped(absl::StrCat(command.summary, "."), style.width, 0), "\n",
-                      words.empty() ? "" : Section("Arguments", words, style),
-                      Section("Options", options, style),
-                      notes.empty() ? "" : absl::StrCat(notes, "\n"));
+  return absl::StrCat(
+      "Usage: ", UsageOf(command), " [options]\n\n", Wrapped(command.summary, style.width, 0), "\n",
+      words.empty() ? "" : Section("Arguments", words, style), Section("Options", options, style),
+      notes.empty() ? "" : absl::StrCat(notes, "\n"));
 }
 
 }  // namespace det::cli

@@ -24,12 +24,12 @@ int LineThatIsNoText(const std::string& text) {
 absl::StatusOr<std::string> ReadConfig(const std::string& path,
                                        const std::vector<std::string>& overrides) {
   if (!IsUtf8(path)) {
-    return absl::InvalidArgumentError(absl::StrCat("configuration: the name of the file ",
-                                                   Legible(path), " is not UTF-8; rename it"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("config: the file name ", Legible(path), " is not UTF-8; rename it"));
   }
   const absl::StatusOr<std::string> text = base::ReadFile(path);
   if (!text.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("configuration: ", text.status().message()));
+    return absl::InvalidArgumentError(absl::StrCat("config: ", text.status().message()));
   }
   if (const int line = LineThatIsNoText(*text); line > 0) {
     return absl::InvalidArgumentError(

@@ -116,8 +116,8 @@ absl::StatusOr<Connection> FindMaster(const std::optional<std::string>& option,
     connection.urls = {*local};
   } else {
     return absl::FailedPreconditionError(
-        "no master is running here; start one with `det deploy local up`, or name one with -m "
-        "http://HOST:PORT or DET_MASTER");
+        "no master is running on this machine; start one with `det deploy local up`, or name one "
+        "with -m http://HOST:PORT or DET_MASTER");
   }
   FindCaller(user, local, &connection);
   return connection;

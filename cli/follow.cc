@@ -53,7 +53,7 @@ absl::Status Watch(const ApiClient& api, int id, Screen* screen,
       return !enough;
     });
     if (enough) return absl::OkStatus();
-    if (watched.ok()) watched = absl::AbortedError("the master ended the watch");
+    if (watched.ok()) watched = absl::AbortedError("the master ended the stream");
     // What was missed comes with the next stream's first element.
     DET_RETURN_IF_ERROR(patience.Pause(watched));
   }
@@ -136,7 +136,7 @@ absl::StatusOr<Experiment> FollowWithLogs(const ApiClient& api, int id, LogForm 
       quiet.Answered();
       const absl::Status status = PrintLogs(api, request, form, screen, quiet);
       if (!status.ok() && !absl::IsCancelled(status)) {
-        screen->Note(absl::StrCat("det: the log ends here: ", status.message()));
+        screen->Note(absl::StrCat("det: log stream failed: ", status.message()));
       }
       // Nobody reads on: the other thread need not wait for the experiment's end.
       if (screen->output_error() != 0) Interrupt();

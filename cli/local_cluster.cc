@@ -84,8 +84,8 @@ absl::Status CheckSame(const std::string& data_dir, const ClusterState& state,
   return absl::FailedPreconditionError(
       absl::StrCat("the cluster in ", data_dir, " runs with ", absl::StrJoin(has, " "), ", not ",
                    absl::StrJoin(asked, " "),
-                   "; stop it first with `det deploy local down`, or leave it as it "
-                   "is with `up` without these options"));
+                   "; stop it first with `det deploy local down`, or run `up` without these "
+                   "options to keep it"));
 }
 
 // Passwords are set when a master starts, and by `det user` from then on.
@@ -95,8 +95,8 @@ absl::Status CheckNoPasswords(const std::string& data_dir, const ClusterState& s
   if (!(some || options.allow_blank_passwords) || !state.Lives("master")) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("the cluster in ", data_dir,
-                   " runs already, and its passwords are as they are; change them with `det user "
-                   "change-password`, or stop it first with `det deploy local down`"));
+                   " is already running; change passwords with `det user change-password`, or stop "
+                   "it first with `det deploy local down`"));
 }
 
 // What the environment says of certificates goes before what is remembered of this cluster: where
@@ -108,9 +108,10 @@ absl::Status CheckTrust(const std::string& authority, const std::string& path) {
   if (absl::StrContains(trust.certificates, absl::StripAsciiWhitespace(authority))) {
     return absl::OkStatus();
   }
-  return absl::FailedPreconditionError(absl::StrCat("DET_MASTER_CERT_FILE names ", file,
-                                                    ", which is not of this cluster; unset it, ",
-                                                    "or set it to ", path));
+  return absl::FailedPreconditionError(
+      absl::StrCat("DET_MASTER_CERT_FILE names ", file,
+                   ", which is not the certificate authority of this cluster; unset it, ",
+                   "or set it to ", path));
 }
 
 // No process at all where there is no master.

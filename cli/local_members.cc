@@ -52,10 +52,11 @@ std::string LastWords(const std::string& log, absl::string_view between) {
 // own words about its port, "https://127.0.0.1:8443".
 absl::Status CheckAddress(const std::string& said, bool tls, const std::string& file) {
   if (absl::StartsWith(said, "https://") && !tls) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        file,
-        ": security.tls: agents and `det` would not know these certificates; give --tls, "
-        "which makes a cluster's own, or start resolute-master and resolute-agent yourself"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(file,
+                     ": security.tls: agents and `det` would not trust these certificates; use "
+                     "--tls, which creates certificates for the cluster, or start resolute-master "
+                     "and resolute-agent yourself"));
   }
   absl::string_view host = said;
   host.remove_prefix(std::min(host.size(), host.find("://") + 3));
@@ -65,8 +66,8 @@ absl::Status CheckAddress(const std::string& said, bool tls, const std::string& 
   }
   return absl::FailedPreconditionError(
       absl::StrCat(file, ": bind: ", host,
-                   ": a cluster by `deploy local` is reached at 127.0.0.1; "
-                   "remove it, or say 0.0.0.0 for all addresses of this machine"));
+                   ": `deploy local` uses 127.0.0.1; remove the setting, or use 0.0.0.0 for all "
+                   "addresses of this machine"));
 }
 
 }  // namespace
@@ -144,7 +145,7 @@ absl::Status LocalCluster::CheckMember(const ClusterMember& member) const {
   const std::string words = LastWords(member.log, " | ");
   return absl::FailedPreconditionError(
       absl::StrCat("the ", member.name == "master" ? "master" : absl::StrCat("agent ", member.name),
-                   " ended at its start: ", words.empty() ? "without a word" : words,
+                   " exited at startup: ", words.empty() ? "no error message" : words,
                    " (log: ", member.log, ")"));
 }
 
@@ -161,9 +162,9 @@ absl::Status LocalCluster::AwaitMaster(ClusterState* state) {
     DET_RETURN_IF_ERROR(CheckMember(master));
     WaitFor(-1, 0, kLook).IgnoreError();
   }
-  return absl::DeadlineExceededError(absl::StrCat(
-      "the master did not answer within ", absl::FormatDuration(kStartLimit),
-      "; what it waits for is said in ", master.log, "; mend that and say `up` again"));
+  return absl::DeadlineExceededError(absl::StrCat("the master was not ready within ",
+                                                  absl::FormatDuration(kStartLimit), "; see ",
+                                                  master.log, " for the cause, fix it and retry"));
 }
 
 absl::Status LocalCluster::AwaitAgents(const ClusterState& state) {
@@ -181,9 +182,9 @@ absl::Status LocalCluster::AwaitAgents(const ClusterState& state) {
     for (const ClusterMember& member : state.members) DET_RETURN_IF_ERROR(CheckMember(member));
     WaitFor(-1, 0, kLook).IgnoreError();
   }
-  return absl::DeadlineExceededError(absl::StrCat(
-      "the agents did not register within ", absl::FormatDuration(kStartLimit),
-      "; what they wait for is said in ", Path("log"), "; mend that and say `up` again"));
+  return absl::DeadlineExceededError(absl::StrCat("the agents did not register within ",
+                                                  absl::FormatDuration(kStartLimit), "; see ",
+                                                  Path("log"), " for the cause, fix it and retry"));
 }
 
 }  // namespace det::cli

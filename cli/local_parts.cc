@@ -37,13 +37,14 @@ bool IsPlainName(const std::string& name) {
 absl::StatusOr<UpResult> LocalCluster::AddAgent(const std::string& name, std::optional<int> slots,
                                                 Progress progress) {
   if (!name.empty() && !IsPlainName(name)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "agent name \"", name, "\": letters, digits, \"-\", \"_\" and \".\", and not master"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("agent name \"", name,
+                     "\": expected letters, digits, \"-\", \"_\" and \".\", and not \"master\""));
   }
   DET_ASSIGN_OR_RETURN(const std::optional<ClusterState> before, Running());
   if (!before || !before->Lives("master")) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "no master runs in ", data_dir_, "; start it with `det deploy local master-up`"));
+        "no master is running in ", data_dir_, "; start it with `det deploy local master-up`"));
   }
   DET_ASSIGN_OR_RETURN(const base::Fd lock, LockDataDir(data_dir_, progress));
   UpResult up;
@@ -74,8 +75,8 @@ absl::StatusOr<std::vector<std::string>> LocalCluster::RemoveAgents(
   if (name) {
     if (before->Find(*name) == nullptr || *name == "master") {
       return absl::NotFoundError(absl::StrCat(
-          "there is no agent \"", *name, "\" in ", data_dir_,
-          names.empty() ? "" : absl::StrCat("; there are: ", absl::StrJoin(names, ", "))));
+          "no agent \"", *name, "\" in ", data_dir_,
+          names.empty() ? "" : absl::StrCat("; it has: ", absl::StrJoin(names, ", "))));
     }
     names = {*name};
   }

@@ -28,8 +28,8 @@ absl::Status Patience::Pause(const absl::Status& failed) {
   reached_ = reached_ || !NobodyAnswered(failed);
   if (!reached_ || paused_ >= limit_) return failed;
   if (screen_ != nullptr && !said_) {
-    screen_->Note(absl::StrCat("det: the master does not answer; waiting for it, at most ",
-                               absl::FormatDuration(limit_), " (Ctrl-C ends this)"));
+    screen_->Note(absl::StrCat("det: the master does not respond; waiting for it for up to ",
+                               absl::FormatDuration(limit_), " (Ctrl-C stops)"));
   }
   said_ = true;
   if (const absl::Status waited = WaitFor(-1, 0, next_); absl::IsCancelled(waited)) return waited;

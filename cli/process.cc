@@ -73,7 +73,8 @@ absl::Status WaitUntilGone(const Process& process, absl::Duration timeout) {
     const int ready = poll(&entry, 1, static_cast<int>(absl::ToInt64Milliseconds(left)) + 1);
     if (ready > 0) return absl::OkStatus();
     if (ready == 0 || errno != EINTR) {
-      return absl::DeadlineExceededError(absl::StrCat("process ", process.pid, " goes on"));
+      return absl::DeadlineExceededError(
+          absl::StrCat("process ", process.pid, " is still running"));
     }
   }
 }

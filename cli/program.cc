@@ -23,7 +23,7 @@ absl::StatusOr<std::string> FindProgram(const std::string& folder, const std::st
   for (const fs::path& path : {here / name, here / ".." / folder / name}) {
     if (fs::exists(path, error)) return path.lexically_normal().string();
   }
-  return absl::NotFoundError(absl::StrCat("there is no ", name, " beside ", here.string(),
+  return absl::NotFoundError(absl::StrCat("cannot find ", name, " next to ", here.string(),
                                           "/det; build it with `bazel build //", folder, ":", name,
                                           "`"));
 }

@@ -25,21 +25,21 @@ std::string Place(const Connection& connection) { return absl::StrJoin(connectio
 
 // Why there is no other token, and what to do.
 absl::Status NotSignedIn(const Connection& connection, const absl::Status& refusal) {
-  const std::string login = absl::StrCat("sign in by `det user login",
+  const std::string login = absl::StrCat("sign in with `det user login",
                                          connection.user.empty() ? "" : " ", connection.user, "`");
   if (connection.source == TokenSource::kEnvironment) {
     return absl::UnauthenticatedError(
-        absl::StrCat("the master at ", Place(connection), " refuses the token of DET_USER_TOKEN (",
+        absl::StrCat("the master at ", Place(connection), " rejected the token of DET_USER_TOKEN (",
                      refusal.message(), "); set another one, or unset it and ", login));
   }
   const std::string whose = connection.user.empty() ? "you" : connection.user;
   if (connection.token.empty()) {
     return absl::UnauthenticatedError(
-        absl::StrCat(connection.user.empty() ? "nobody is" : absl::StrCat(whose, " is not"),
+        absl::StrCat(connection.user.empty() ? "not" : absl::StrCat(whose, " is not"),
                      " signed in at ", Place(connection), "; ", login, ", or set DET_USER_TOKEN"));
   }
   return absl::UnauthenticatedError(absl::StrCat("the session of ", whose, " at ",
-                                                 Place(connection), " has ended (",
+                                                 Place(connection), " has expired (",
                                                  refusal.message(), "); ", login));
 }
 
@@ -80,8 +80,8 @@ absl::Status CheckNewPassword(absl::string_view password) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("a password has at least ", kShortestPassword,
-                   " characters, among them an upper-case and a lower-case letter and a digit"));
+      absl::StrCat("a password needs at least ", kShortestPassword,
+                   " characters, with an upper-case letter, a lower-case letter and a digit"));
 }
 
 absl::StatusOr<std::string> NewPassword(const std::optional<std::string>& given,
@@ -90,9 +90,9 @@ absl::StatusOr<std::string> NewPassword(const std::optional<std::string>& given,
   if (!given) {
     DET_ASSIGN_OR_RETURN(password, AskPassword(absl::StrCat("new password of ", whose, ": ")));
     if (IsInteractive()) {
-      DET_ASSIGN_OR_RETURN(const std::string again, AskPassword("once more: "));
+      DET_ASSIGN_OR_RETURN(const std::string again, AskPassword("repeat the password: "));
       if (again != password)
-        return absl::InvalidArgumentError("these are two passwords; try again");
+        return absl::InvalidArgumentError("the passwords do not match; try again");
     }
   }
   DET_RETURN_IF_ERROR(CheckNewPassword(password));

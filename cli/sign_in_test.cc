@@ -200,12 +200,12 @@ TEST_F(SignInTest, AWrongPasswordIsSaidAsSuch) {
 TEST_F(SignInTest, WithoutATerminalARefusalSaysWhatToDo) {
   const std::string refusal = Answer("401 Unauthorized", kRefused);
   EXPECT_THAT(std::string(Det("user whoami", {refusal}).code.status().message()),
-              HasSubstr("nobody is signed in at http"));
+              HasSubstr("not signed in at http"));
   EXPECT_THAT(std::string(Det("user whoami -u bob", {refusal}).code.status().message()),
               HasSubstr("bob is not signed in at http"));
   setenv("DET_USER_TOKEN", "t1", 1);
   EXPECT_THAT(std::string(Det("user whoami", {refusal}).code.status().message()),
-              HasSubstr("refuses the token of DET_USER_TOKEN (unknown token)"));
+              HasSubstr("rejected the token of DET_USER_TOKEN (unknown token)"));
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ absl::StatusOr<std::string> ReadLine() {
     char byte = 0;
     const ssize_t got = read(STDIN_FILENO, &byte, 1);
     if (got < 0) continue;  // Interrupted, which the wait sees.
-    if (got == 0 && line.empty()) return absl::InvalidArgumentError("nothing came on stdin");
+    if (got == 0 && line.empty()) return absl::InvalidArgumentError("no input on stdin");
     if (got == 0 || byte == '\n') break;
     line += byte;
   }
@@ -57,7 +57,7 @@ absl::StatusOr<std::string> AskPassword(absl::string_view prompt) {
   const QuietInput quiet(/*keys=*/false);
   absl::StatusOr<std::string> line = AskLine(prompt);
   if (absl::IsInvalidArgument(line.status())) {
-    line = absl::InvalidArgumentError("no password came on stdin; give it there as a line");
+    line = absl::InvalidArgumentError("no password on stdin; write it there as one line");
   }
   if (isatty(STDIN_FILENO) != 0) Show("\n");  // The one that was typed was not shown either.
   return line;

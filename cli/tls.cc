@@ -130,12 +130,12 @@ class OpenSslStream final : public TlsStream {
     const unsigned long error = ::ERR_peek_last_error();
     const char* reason = ::ERR_reason_error_string(error);
     if (error == 0 || reason == nullptr) {
-      return absl::UnavailableError("the connection was closed before TLS began");
+      return absl::UnavailableError("the connection was closed during the TLS handshake");
     }
     const bool clear = ERR_GET_REASON(error) == SSL_R_WRONG_VERSION_NUMBER;
     return absl::FailedPreconditionError(
-        clear ? absl::StrCat("who answers at ", url_, " does not speak TLS; is it http://?")
-              : absl::StrCat("no TLS with ", url_, ": ", reason));
+        clear ? absl::StrCat("the server at ", url_, " does not use TLS; use http:// instead")
+              : absl::StrCat("TLS handshake failed with ", url_, ": ", reason));
   }
 
   // Nothing has been said to the other yet.
@@ -144,11 +144,12 @@ class OpenSslStream final : public TlsStream {
     if (!trust.verify || verdict == X509_V_OK) return absl::OkStatus();
     // Kept for this address, so whatever it calls itself.
     if (IsAmong(trust.certificates)) return absl::OkStatus();
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the certificate of ", url_, " is not trusted (", ::X509_verify_cert_error_string(verdict),
-        "; its SHA-256 is ", Fingerprint(), "); if it is the master's, say `det -m ", url_,
-        " master trust <that SHA-256>`, or name "
-        "its authority's file in DET_MASTER_CERT_FILE"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("the certificate of ", url_, " is not trusted (",
+                     ::X509_verify_cert_error_string(verdict), "; its SHA-256 fingerprint is ",
+                     Fingerprint(), "); if it is the master's certificate, run `det -m ", url_,
+                     " master trust FINGERPRINT`, or set DET_MASTER_CERT_FILE to the file of its "
+                     "certificate authority"));
   }
 
   bool IsAmong(const std::string& pem) const {
@@ -172,7 +173,7 @@ absl::StatusOr<std::unique_ptr<TlsStream>> TlsStream::Open(int fd, const std::st
                                                            const Trust& trust,
                                                            absl::Duration timeout) {
   const Context context(::SSL_CTX_new(::TLS_client_method()));
-  if (context == nullptr) return absl::InternalError("OpenSSL does not start");
+  if (context == nullptr) return absl::InternalError("cannot initialize OpenSSL");
   ::SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
   ::SSL_CTX_set_mode(context.get(),
                      SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);

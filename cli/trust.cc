@@ -29,10 +29,10 @@ absl::StatusOr<Json> LoadCertificates() {
   if (absl::IsNotFound(text.status())) return Json::object();
   Json store = text.ok() ? Json::parse(*text, nullptr, /*allow_exceptions=*/false) : Json(nullptr);
   if (store.is_object()) return store;
-  return absl::InvalidArgumentError(absl::StrCat(
-      StorePath(), ": ", text.ok() ? "is damaged, it is no JSON object" : text.status().message(),
-      "; it has the certificates that `det` was told to trust: mend it, or remove it and trust "
-      "them again (det -m URL master trust)"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(StorePath(), ": ", text.ok() ? "is not a JSON object" : text.status().message(),
+                   "; it stores the certificates that `det` trusts: repair it, or remove it and "
+                   "trust them again (det -m URL master trust)"));
 }
 
 // Held while the file is read and written again; waits for another det.

@@ -23,16 +23,17 @@ using api::v1::Agent;
 using api::v1::MaintenanceWindow;
 using api::v1::Slot;
 
-const Positional kAgent = {"AGENT", "its id"};
+const Positional kAgent = {"AGENT", "Agent ID"};
 
 Cell AgentState(const Agent& agent) {
-  const bool away = !agent.connected();
+  const bool disconnected = !agent.connected();
   const absl::string_view word = agent.draining()   ? "draining"
                                  : !agent.enabled() ? "disabled"
-                                 : away             ? "away"
+                                 : disconnected     ? "disconnected"
                                                     : "connected";
-  const std::string said = absl::StrCat(word, away && word != "away" ? ", away" : "");
-  if (away) return Cell(absl::StrCat("✕ ", said), Paint::kFailed, said);
+  const std::string said =
+      absl::StrCat(word, disconnected && word != "disconnected" ? ", disconnected" : "");
+  if (disconnected) return Cell(absl::StrCat("✕ ", said), Paint::kFailed, said);
   if (word != "connected") return Cell(absl::StrCat("‖ ", said), Paint::kPaused, said);
   return Cell(absl::StrCat("● ", said), Paint::kRunning, said);
 }
@@ -76,8 +77,9 @@ absl::StatusOr<int> RunAgentList(Invocation& run) {
                   AgoCell(agent.registered_time(), absl::Now()),
                   absl::StrJoin(agent.addresses(), ","), agent.version(), MaintenanceCell(agent)});
   }
-  return run.PrintList(response, table,
-                       "no agents; on each machine: resolute-agent --master " + api->addresses());
+  return run.PrintList(
+      response, table,
+      "no agents; start one on each machine: resolute-agent --master " + api->addresses());
 }
 
 // The agents that the words or --all name.
@@ -106,13 +108,13 @@ absl::StatusOr<int> Report(Invocation& run, const api::v1::GetAgentsResponse& ch
   if (changed.agents().empty()) run.screen->Note("no agents");
   for (const Agent& agent : changed.agents()) {
     const int tasks = agent.containers_size();
-    run.screen->Print(
-        absl::StrCat(said, " agent ", agent.id(),
-                     tasks > 0 && !agent.enabled()
-                         ? absl::StrCat("; ", Counted(tasks, "task"),
-                                        agent.draining() ? " may end by themselves" : " leave it")
-                         : "",
-                     "\n"));
+    run.screen->Print(absl::StrCat(
+        said, " agent ", agent.id(),
+        tasks > 0 && !agent.enabled()
+            ? absl::StrCat("; ", Counted(tasks, "task"),
+                           agent.draining() ? " can finish" : " stopped and queued again")
+            : "",
+        "\n"));
   }
   return kExitOk;
 }
@@ -166,7 +168,7 @@ absl::StatusOr<MaintenanceWindow> GivenWindow(const Invocation& run) {
 }
 
 std::string WindowTable(const Agent& agent, const Style& style) {
-  if (agent.maintenance().empty()) return "no maintenance of agent " + agent.id() + "\n";
+  if (agent.maintenance().empty()) return "no maintenance windows for agent " + agent.id() + "\n";
   Table table({{"BEGIN"}, {"END"}, {"NOTE", false, true}});
   for (const MaintenanceWindow& window : agent.maintenance()) {
     table.AddRow({Exact(window.begin()), Exact(window.end()), window.note()});
@@ -221,33 +223,33 @@ std::vector<Slot> SlotsOf(const Agent& agent) {
 }
 
 std::vector<Command> AgentCommands() {
-  const Positional some = {"AGENT", "its id", true, true};
-  const Option all = {"all", 0, "", "every agent of the cluster"};
+  const Positional some = {"AGENT", "Agent IDs", true, true};
+  const Option all = {"all", 0, "", "Select all agents of the cluster"};
   std::vector<Command> commands = {
       {{"agent", "list"},
-       "list the agents: whether they take work, and how many slots are used",
+       "List agents with their state and used slots",
        {},
        {kCsv},
        RunAgentList,
        ""},
-      {{"agent", "enable"}, "let agents take work again", {some}, {all}, RunAgentEnable, ""},
+      {{"agent", "enable"}, "Enable agents", {some}, {all}, RunAgentEnable, ""},
       {{"agent", "disable"},
-       "let agents take no more work",
+       "Disable agents",
        {some},
-       {all, {"drain", 0, "", "what runs there may end by itself; else it is queued again"}},
+       {all, {"drain", 0, "", "Let running tasks finish; otherwise they are queued again"}},
        RunAgentDisable,
-       "It stays so across restarts of agent and master, until `det agent enable`."},
+       "The setting survives restarts of the agent and the master. `det agent enable` reverts it."},
       {{"agent", "maintenance"},
-       "show or set when nothing may run on an agent",
+       "Show or set the maintenance windows of an agent",
        {kAgent},
-       {{"from", 0, "TIME", "when it begins"},
-        {"to", 0, "TIME", "when it is over; +2h counts from --from"},
-        {"note", 0, "TEXT", "what for"},
-        {"clear", 0, "", "no maintenance any more"}},
+       {{"from", 0, "TIME", "Start of the window"},
+        {"to", 0, "TIME", "End of the window; +2h counts from --from"},
+        {"note", 0, "TEXT", "Note to show with the window"},
+        {"clear", 0, "", "Remove all maintenance windows of the agent"}},
        RunMaintenance,
-       "TIME: 2026-12-01T04:00 (local time, or with a zone: ...Z, ...+01:00), 04:00 (the next "
-       "one), now, +90m, +2h, +1d. No task starts that would overlap; at the beginning those that "
-       "run save and leave."},
+       "TIME is 2026-12-01T04:00 (local time unless it has a zone: ...Z, ...+01:00), 04:00 (the "
+       "next occurrence), now, +90m, +2h or +1d. No task that would overlap a window is started. "
+       "When the window begins, running tasks are preempted."},
   };
   for (Command& command : SlotCommands()) commands.push_back(std::move(command));
   return commands;

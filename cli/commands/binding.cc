@@ -28,17 +28,17 @@ absl::StatusOr<int> Bind(Invocation& run, const char* method, const char* said) 
 
 absl::StatusOr<int> RunAdd(Invocation& run) {
   return Bind<api::v1::BindRPToWorkspaceRequest, api::v1::BindRPToWorkspaceResponse>(
-      run, "BindRPToWorkspace", "may use");
+      run, "BindRPToWorkspace", "bound");
 }
 
 absl::StatusOr<int> RunBindingRemove(Invocation& run) {
   return Bind<api::v1::UnbindRPFromWorkspaceRequest, api::v1::UnbindRPFromWorkspaceResponse>(
-      run, "UnbindRPFromWorkspace", "may no more use");
+      run, "unbound", "may no more use");
 }
 
 absl::StatusOr<int> RunReplace(Invocation& run) {
   return Bind<api::v1::OverwriteRPWorkspaceBindingsRequest,
-              api::v1::OverwriteRPWorkspaceBindingsResponse>(run, "OverwriteRPWorkspaceBindings",
+              api::v1::OverwriteRPWorkspaceBindingsResponse>(run, "replaced the bindings of",
                                                              "alone may use");
 }
 
@@ -52,35 +52,35 @@ absl::StatusOr<int> RunListWorkspaces(Invocation& run) {
   for (const std::string& name : response.workspace_names()) table.AddRow({Cell(name)});
   return run.PrintList(response, table,
                        absl::StrCat("pool ", request.resource_pool_name(),
-                                    " is bound to no workspace: all may use it"));
+                                    " has no bindings: all workspaces can use it"));
 }
 
 }  // namespace
 
 std::vector<Command> BindingCommands() {
-  const Positional pool = {"POOL", "the resource pool's name"};
-  const Positional workspaces = {"WORKSPACE", "their names", false, true};
+  const Positional pool = {"POOL", "Resource pool name"};
+  const Positional workspaces = {"WORKSPACE", "Workspace names", false, true};
   return {
       {{"resource-pool", "bindings", "add"},
-       "let workspaces use a pool; from the first one on it is closed to others",
+       "Bind a pool to workspaces; other workspaces can no longer use it",
        {pool, workspaces},
        {},
        RunAdd,
        ""},
       {{"resource-pool", "bindings", "remove"},
-       "let workspaces no more use a pool; after the last one it is open to all",
+       "Unbind a pool from workspaces; with no binding left, all can use it",
        {pool, workspaces},
        {},
        RunBindingRemove,
        ""},
       {{"resource-pool", "bindings", "replace"},
-       "let these workspaces alone use a pool",
+       "Replace the workspace bindings of a pool",
        {pool, workspaces},
        {},
        RunReplace,
        ""},
       {{"resource-pool", "bindings", "list-workspaces"},
-       "list the workspaces that a pool is bound to",
+       "List the workspaces that a pool is bound to",
        {pool},
        {kCsv},
        RunListWorkspaces,

@@ -41,7 +41,7 @@ absl::StatusOr<int> List(Invocation& run, const char* method, int id) {
   request.set_offset(page.offset);
   const bool best = run.args.Has("best");
   if (best && (page.limit != 0 || page.offset != 0)) {
-    return UsageError("--best N takes neither --limit nor --offset: it looks at all of them");
+    return UsageError("--best cannot be used with --limit or --offset: it ranks all checkpoints");
   }
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   if (!run.args.Has("all")) {
@@ -145,7 +145,7 @@ absl::StatusOr<int> RunCheckpointDescribe(Invocation& run) {
 
 absl::StatusOr<int> RunCheckpointDelete(Invocation& run) {
   const std::vector<std::string> uuids = Uuids(run);
-  if (uuids.empty()) return UsageError("checkpoint delete needs the uuid of a CHECKPOINT");
+  if (uuids.empty()) return UsageError("checkpoint delete needs the UUID of a CHECKPOINT");
   DET_RETURN_IF_ERROR(
       Confirm(run, absl::StrCat("Delete the files of ",
                                 Counted(static_cast<int>(uuids.size()), "checkpoint"), "?")));
@@ -173,7 +173,7 @@ std::string FilesText(const std::vector<std::string>& globs) {
 
 absl::StatusOr<int> RunCheckpointRemove(Invocation& run) {
   const std::vector<std::string> uuids = Uuids(run);
-  if (uuids.empty()) return UsageError("checkpoint rm needs the uuid of a CHECKPOINT");
+  if (uuids.empty()) return UsageError("checkpoint rm needs the UUID of a CHECKPOINT");
   const std::vector<std::string> globs = run.args.GetAll("glob");
   const std::string files = FilesText(globs);
   DET_RETURN_IF_ERROR(
@@ -187,7 +187,7 @@ absl::StatusOr<int> RunCheckpointRemove(Invocation& run) {
   DET_RETURN_IF_ERROR(api->Call("CheckpointService.CheckpointsRemoveFiles", request, &response));
   NoteKept(run, response.kept());
   for (const std::string& uuid : response.unmatched()) {
-    run.screen->Note(absl::StrCat("checkpoint ", uuid, " has no such files"));
+    run.screen->Note(absl::StrCat("checkpoint ", uuid, " has no matching files"));
   }
   const int asked = static_cast<int>(uuids.size());
   const int gone = asked - response.kept_size() - response.unmatched_size();
@@ -207,7 +207,7 @@ Table CheckpointTable(const google::protobuf::RepeatedPtrField<Checkpoint>& chec
                {"STATE"},
                {"SIZE", true},
                {"SAVED"},
-               {"WHERE", false, true}});
+               {"PATH", false, true}});
   for (const Checkpoint& each : checkpoints) {
     table.AddRow(
         {each.uuid(), absl::StrCat(each.training().trial_id()), absl::StrCat(StepsOf(each)),
@@ -223,54 +223,55 @@ void NoteKept(Invocation& run,
               const google::protobuf::RepeatedPtrField<api::v1::HeldCheckpoint>& kept) {
   for (const api::v1::HeldCheckpoint& each : kept) {
     run.screen->Note(
-        absl::StrCat("checkpoint ", each.uuid(), " stays: ", each.holder(), " needs it"));
+        absl::StrCat("checkpoint ", each.uuid(), " was kept: ", each.holder(), " uses it"));
   }
 }
 
 std::vector<Command> CheckpointCommands() {
   return {
       {{"checkpoint", "list"},
-       "list the checkpoints of an experiment or a trial",
-       {{"EXPERIMENT", "its id", true}},
-       PagedOptions(
-           {{"trial", 0, "TRIAL", "of one trial instead"}, {"all", 'a', "", "deleted ones, too"}}),
+       "List the checkpoints of an experiment or a trial",
+       {{"EXPERIMENT", "Experiment ID", true}},
+       PagedOptions({{"trial", 0, "TRIAL", "List the checkpoints of this trial instead"},
+                     {"all", 'a', "", "Include deleted checkpoints"}}),
        RunCheckpointList,
        ""},
       {{"experiment", "list-checkpoints"},
-       "list the checkpoints of an experiment",
-       {{"EXPERIMENT", "its id"}},
-       PagedOptions({{"all", 'a', "", "deleted ones, too"},
-                     {"best", 0, "N", "the best N by the searcher's metric, the best first"}}),
+       "List the checkpoints of an experiment",
+       {{"EXPERIMENT", "Experiment ID"}},
+       PagedOptions({{"all", 'a', "", "Include deleted checkpoints"},
+                     {"best", 0, "N", "Show the N best by searcher metric, best first"}}),
        RunCheckpointList,
        ""},
       {{"checkpoint", "download"},
-       "copy the files of a checkpoint, and print where they are",
-       {{"CHECKPOINT", "its uuid"}},
-       DownloadOptions("a new or empty folder (checkpoints/UUID)"),
+       "Download the files of a checkpoint and print their path",
+       {{"CHECKPOINT", "Checkpoint UUID"}},
+       DownloadOptions("New or empty directory (default: checkpoints/UUID)"),
        RunCheckpointDownload,
        ""},
       {{"checkpoint", "describe"},
-       "show checkpoints and their files",
-       {{"CHECKPOINT", "its uuid, or several", false, true}},
+       "Show checkpoints and their files",
+       {{"CHECKPOINT", "Checkpoint UUIDs", false, true}},
        {},
        RunCheckpointDescribe,
        ""},
       {{"checkpoint", "rm"},
-       "delete some files of checkpoints, or all",
-       {{"CHECKPOINT", "its uuid, or several with commas between them", false, true}},
-       {{"glob", 0, "PATTERN", "those alone that match, as 'opt*' or 'code/**'; may be repeated"},
-        kYes},
+       "Delete some or all files of checkpoints",
+       {{"CHECKPOINT", "Checkpoint UUIDs, separated by spaces or commas", false, true}},
+       {{"glob", 0, "PATTERN", "Delete only matching files: 'opt*', 'code/**'; repeatable"}, kYes},
        RunCheckpointRemove,
-       "A PATTERN is held against the path within the checkpoint: * and ? stand for what is no /, "
-       "[a-z] for one of a set, ** for any number of folders. A checkpoint of which files are gone "
-       "is PARTIALLY_DELETED: it is there for download, and nobody starts from it.\n"
-       "Those that others start from, and the newest of a trial that runs, stay."},
+       "PATTERN is matched against the path within the checkpoint: * and ? match any characters "
+       "except /, [a-z] matches one of a set, ** matches any number of directories. A checkpoint "
+       "that has lost files is PARTIALLY_DELETED: it can be downloaded, but no trial can start "
+       "from it.\nCheckpoints that other experiments start from, and the latest checkpoint of a "
+       "running trial, are kept."},
       {{"checkpoint", "delete"},
-       "delete the files of checkpoints",
-       {{"CHECKPOINT", "its uuid, or several with commas between them", false, true}},
+       "Delete the files of checkpoints",
+       {{"CHECKPOINT", "Checkpoint UUIDs, separated by spaces or commas", false, true}},
        {kYes},
        RunCheckpointDelete,
-       "Those that others start from, and the newest of a trial that runs, stay."},
+       "Checkpoints that other experiments start from, and the latest checkpoint of a running "
+       "trial, are kept."},
   };
 }
 

@@ -50,8 +50,9 @@ absl::Status DownloadFile(const ApiClient& api, const std::string& uuid, const s
   file.close();
   if (!file.good()) return absl::InternalError(absl::StrCat("cannot write ", target));
   if (written != size) {
-    return absl::DataLossError(absl::StrCat("checkpoint ", uuid, ": ", path, " has ", size,
-                                            " bytes, but ", written, " arrived; try again"));
+    return absl::DataLossError(absl::StrCat("checkpoint ", uuid, ": ", path,
+                                            " is incomplete: expected ", size, " bytes, received ",
+                                            written, "; try again"));
   }
   return absl::OkStatus();
 }
@@ -61,8 +62,8 @@ absl::Status DownloadAll(const ApiClient& api, const Checkpoint& checkpoint,
   int64_t done = 0;
   for (const auto& [path, size] : checkpoint.resources()) {
     if (!IsSafe(path)) {
-      return absl::DataLossError(
-          absl::StrCat("checkpoint ", checkpoint.uuid(), " names a file outside of it: ", path));
+      return absl::DataLossError(absl::StrCat(
+          "checkpoint ", checkpoint.uuid(), " contains a file outside of the checkpoint: ", path));
     }
     const std::string target = absl::StrCat(folder, "/", path);
     if (absl::EndsWith(path, "/")) {
@@ -100,15 +101,15 @@ std::optional<double> MetricOf(const Checkpoint& checkpoint, const std::string& 
 
 std::vector<Option> DownloadOptions(const std::string& output) {
   return {{"output", 'o', "DIR", output},
-          {"quiet", 'q', "", "no progress: only where the files are"},
-          {"mode", 0, "MODE", "auto or master: all files come through the master"}};
+          {"quiet", 'q', "", "Hide progress; print only the path"},
+          {"mode", 0, "MODE", "Transfer mode: auto or master, both through the master"}};
 }
 
 absl::Status CheckDownloadOptions(const Invocation& run) {
   const std::string mode = run.args.Get("mode").value_or("auto");
   if (mode == "auto" || mode == "master") return absl::OkStatus();
   return UsageError(absl::StrCat("--mode: expected auto or master, found \"", mode,
-                                 "\"; det has no way to the storage but through the master"));
+                                 "\"; det can download only through the master"));
 }
 
 absl::Status DownloadCheckpoint(Invocation& run, const ApiClient& api, const Checkpoint& checkpoint,
@@ -117,7 +118,7 @@ absl::Status DownloadCheckpoint(Invocation& run, const ApiClient& api, const Che
   if (fs::exists(target, error) &&
       !(fs::is_directory(target, error) && fs::is_empty(target, error))) {
     return absl::AlreadyExistsError(
-        absl::StrCat(target, " exists and is not empty; name another folder with -o"));
+        absl::StrCat(target, " exists and is not empty; choose another directory with -o"));
   }
   // Whole or not at all: the name appears when every file is there.
   const std::string aside = absl::StrCat(target, ".part-", getpid());
@@ -127,7 +128,7 @@ absl::Status DownloadCheckpoint(Invocation& run, const ApiClient& api, const Che
   if (status.ok()) status = base::MakeDirs(aside);
   if (status.ok()) {
     fs::rename(aside, target, error);
-    if (error) status = absl::InternalError(absl::StrCat("cannot name the folder ", target));
+    if (error) status = absl::InternalError(absl::StrCat("cannot rename the download to ", target));
   }
   if (!status.ok()) fs::remove_all(aside, error);
   return status;
@@ -135,8 +136,9 @@ absl::Status DownloadCheckpoint(Invocation& run, const ApiClient& api, const Che
 
 const std::vector<Option>& BestByOptions() {
   static const auto& options = *new std::vector<Option>{
-      {"sort-by", 0, "METRIC", "by this metric of the validation, instead of the searcher's"},
-      {"smaller-is-better", 0, "BOOL", "true or false, instead of what the searcher says"}};
+      {"sort-by", 0, "METRIC", "Rank by this validation metric instead of the searcher metric"},
+      {"smaller-is-better", 0, "BOOL",
+       "Whether smaller is better: true or false (default: searcher's)"}};
   return options;
 }
 

@@ -21,11 +21,12 @@ absl::StatusOr<int> RunSnapshot(Invocation& run) {
 std::vector<Command> ClusterCommands() {
   return {
       {{"cluster", "snapshot"},
-       "print what the scheduler sees, as JSON",
+       "Print the input of the scheduler as JSON",
        {},
-       {{"pool", 0, "POOL", "of this resource pool alone"}},
+       {{"pool", 0, "POOL", "Only this resource pool"}},
        RunSnapshot,
-       "For `det dev schedule --snapshot FILE`; docs/scheduling.md describes the format."},
+       "Use the output with `det dev schedule --snapshot FILE`. docs/scheduling.md describes the "
+       "format."},
   };
 }
 

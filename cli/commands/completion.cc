@@ -214,15 +214,15 @@ absl::StatusOr<int> RunComplete(Invocation& run) {
 std::vector<Command> CompletionCommands() {
   return {
       {{"completion"},
-       "print a script that teaches a shell to complete det's words",
-       {{"SHELL", "bash, zsh or fish"}},
+       "Print a completion script for a shell",
+       {{"SHELL", "Shell: bash, zsh or fish"}},
        {},
        RunCompletion,
        "bash: eval \"$(det completion bash)\"   zsh: eval \"$(det completion zsh)\"   "
        "fish: det completion fish | source"},
       {{"__complete"},
-       "print what may stand for the last word, a line each",
-       {{"WORD", "what follows det", /*optional=*/true, /*repeated=*/true}},
+       "Print the completions of the last word, one per line",
+       {{"WORD", "Words that follow det", /*optional=*/true, /*repeated=*/true}},
        {},
        RunComplete,
        ""},

@@ -12,9 +12,10 @@
 namespace det::cli {
 namespace {
 
-const Positional kWorkload = {"WORKLOAD", "experiment, or tasks (commands, notebooks)"};
+const Positional kWorkload = {"WORKLOAD",
+                              "Workload type: experiment, or tasks (commands, notebooks)"};
 const Option kOfWorkspace = {"workspace-name", 'w', "NAME",
-                             "of a workspace; without, of the cluster"};
+                             "Policy of this workspace (default: of the cluster)"};
 
 absl::StatusOr<std::string> ReadWorkload(const Invocation& run) {
   const std::string word = run.args.Word("WORKLOAD");
@@ -48,7 +49,7 @@ absl::StatusOr<int> RunPoliciesDescribe(Invocation& run) {
     if (run.json()) {
       DET_RETURN_IF_ERROR(run.PrintJson(response));
     } else if (response.config_policies().fields().empty()) {
-      run.screen->Note("no policy; make one: det config-policies set WORKLOAD FILE");
+      run.screen->Note("no policy; create one: det config-policies set WORKLOAD FILE");
     } else {
       DET_RETURN_IF_ERROR(run.PrintJson(response.config_policies()));
     }
@@ -69,7 +70,7 @@ absl::StatusOr<int> RunPoliciesSet(Invocation& run) {
   return Call<PutGlobalConfigPoliciesRequest, PutGlobalConfigPoliciesResponse,
               PutWorkspaceConfigPoliciesRequest, PutWorkspaceConfigPoliciesResponse>(
       run, "Put", [&](auto& request) { request.set_config_policies(*text); },
-      [&](const auto& response) { return run.Say(response, "set\n"); });
+      [&](const auto& response) { return run.Say(response, "set the policy\n"); });
 }
 
 absl::StatusOr<int> RunPoliciesDelete(Invocation& run) {
@@ -77,7 +78,7 @@ absl::StatusOr<int> RunPoliciesDelete(Invocation& run) {
   return Call<DeleteGlobalConfigPoliciesRequest, DeleteGlobalConfigPoliciesResponse,
               DeleteWorkspaceConfigPoliciesRequest, DeleteWorkspaceConfigPoliciesResponse>(
       run, "Delete", [](auto&) {},
-      [&](const auto& response) { return run.Say(response, "deleted\n"); });
+      [&](const auto& response) { return run.Say(response, "deleted the policy\n"); });
 }
 
 }  // namespace
@@ -85,19 +86,19 @@ absl::StatusOr<int> RunPoliciesDelete(Invocation& run) {
 std::vector<Command> ConfigPoliciesCommands() {
   return {
       {{"config-policies", "describe"},
-       "what users may not decide in their configurations",
+       "Show a config policy",
        {kWorkload},
        {kOfWorkspace},
        RunPoliciesDescribe,
        ""},
       {{"config-policies", "set"},
-       "set a policy, in the place of what was there",
-       {kWorkload, {"FILE", "YAML: invariant_config, constraints"}},
+       "Set a config policy, replacing the previous one",
+       {kWorkload, {"FILE", "YAML file with invariant_config and constraints"}},
        {kOfWorkspace},
        RunPoliciesSet,
-       "The cluster's policy wins over a workspace's (docs/config_policies.md)."},
+       "The cluster's policy takes precedence over a workspace's (docs/config_policies.md)."},
       {{"config-policies", "delete"},
-       "remove a policy",
+       "Delete a config policy",
        {kWorkload},
        {kOfWorkspace},
        RunPoliciesDelete,

@@ -74,14 +74,15 @@ TEST(CreateTest, AnInterruptWaitsForTheIdAndSaysIt) {
     const Ended ended = CreateInterrupted(options, {kCreated});
     EXPECT_EQ(ended.code, 3) << ended.said;
     EXPECT_THAT(ended.said,
-                HasSubstr("experiment 7 was created; end it with `det experiment kill 7`"));
+                HasSubstr("experiment 7 was created; stop it with `det experiment kill 7`"));
   }
 }
 
 TEST(CreateTest, AnInterruptWithoutAnAnswerSaysThatItIsNotKnown) {
   const Ended ended = CreateInterrupted("", {"HTTP"});
   EXPECT_EQ(ended.code, 3) << ended.said;
-  EXPECT_THAT(ended.said, AllOf(HasSubstr("broke"), HasSubstr("`det experiment list` will tell")));
+  EXPECT_THAT(ended.said,
+              AllOf(HasSubstr("was lost"), HasSubstr("check with `det experiment list`")));
 }
 
 TEST(CreateTest, ARefusalIsSaidDespiteAnInterrupt) {
@@ -115,7 +116,7 @@ TEST(CreateTest, WhatIsNotServedSaysWhatToDo) {
               HasSubstr("`resolute-launch --local`"));
   EXPECT_THAT(
       std::string(Det("experiment create " + TrueJob() + " -p 80:80", {}).code.status().message()),
-      HasSubstr("there is no --publish here"));
+      HasSubstr("--publish is not supported"));
 }
 
 }  // namespace

@@ -73,8 +73,9 @@ TEST(ExperimentDeleteTest, SaysWhatGoesAndDoesNothingWhenNobodyAnswers) {
   const Nobody nobody;
   const Said said = Det("experiment delete 7", {kExperiment});
   EXPECT_THAT(std::string(said.code.status().message()),
-              HasSubstr("Delete experiment 7 (digits) with 2 trials, 3 checkpoints (2.0 KiB), its "
-                        "logs and metrics? Nobody is there to answer; say --yes"));
+              HasSubstr("Delete experiment 7 (digits) with 2 trials, 3 checkpoints (2.0 KiB), "
+                        "logs and metrics? Cannot ask for confirmation without a terminal; "
+                        "confirm with --yes"));
   EXPECT_THAT(said.requests, ElementsAre("GET /api/v1/experiments/7"));
 }
 
@@ -82,7 +83,7 @@ TEST(ExperimentDeleteTest, AsksWhoeverIsThere) {
   {
     const Typed no("n");
     const Said said = Det("experiment delete 7", {kExperiment});
-    EXPECT_EQ(said.code.status().message(), "nothing was done");
+    EXPECT_EQ(said.code.status().message(), "canceled; nothing was changed");
     EXPECT_THAT(said.err, HasSubstr("[y/N]"));
     EXPECT_EQ(said.requests.size(), 1u);
   }
@@ -98,7 +99,7 @@ TEST(ExperimentDeleteTest, SaysWhoNeedsWhatStays) {
   const Said said = Det("experiment delete 7 --yes", {kExperiment, kKept});
   EXPECT_EQ(said.code.value_or(-1), kExitOk);
   EXPECT_EQ(said.out, "deleting experiment 7\n");
-  EXPECT_EQ(said.err, "checkpoint c1 stays: experiment 9 needs it\n");
+  EXPECT_EQ(said.err, "checkpoint c1 was kept: experiment 9 uses it\n");
   const Said json = Det("experiment delete 7 --yes --json", {kExperiment, kKept});
   EXPECT_THAT(json.out, HasSubstr("\"holder\": \"experiment 9\""));
   EXPECT_EQ(json.err, "");
@@ -133,7 +134,7 @@ TEST(CheckpointDeleteTest, OneThatStaysIsAnError) {
   const Said said = Det("checkpoint delete a,c1 --yes", {kKept});
   EXPECT_EQ(said.code.value_or(-1), kExitError);
   EXPECT_EQ(said.out, "deleting 1 checkpoint\n");
-  EXPECT_EQ(said.err, "checkpoint c1 stays: experiment 9 needs it\n");
+  EXPECT_EQ(said.err, "checkpoint c1 was kept: experiment 9 uses it\n");
 }
 
 TEST(CheckpointDeleteTest, AsksBeforeItAsksTheMaster) {
@@ -143,7 +144,7 @@ TEST(CheckpointDeleteTest, AsksBeforeItAsksTheMaster) {
               HasSubstr("Delete the files of 2 checkpoints?"));
   EXPECT_THAT(said.requests, IsEmpty());
   EXPECT_THAT(std::string(Det("checkpoint delete ,", {}).code.status().message()),
-              HasSubstr("needs the uuid of a CHECKPOINT"));
+              HasSubstr("needs the UUID of a CHECKPOINT"));
 }
 
 TEST(GcPolicyTest, SendsOnlyWhatIsGivenZeroToo) {
@@ -170,8 +171,9 @@ TEST(GcPolicyTest, AsksAlsoWhenNothingWouldGo) {
   const Said said =
       Det("experiment set gc-policy 7 --save-trial-latest 3", {R"({"kept":5})", "{}"});
   ASSERT_TRUE(said.code.ok()) << said.code.status();
-  EXPECT_THAT(said.err,
-              HasSubstr("no checkpoint of experiment 7 would go; 5 checkpoints would stay"));
+  EXPECT_THAT(
+      said.err,
+      HasSubstr("no checkpoint of experiment 7 would be deleted; 5 checkpoints would be kept"));
   EXPECT_EQ(said.requests.size(), 2u);
 }
 

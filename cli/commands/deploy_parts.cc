@@ -30,11 +30,11 @@ absl::Status CheckIsHere(const std::string& host) {
   if (here.contains(host)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("the master on ", host,
-                   " is not of this cluster; an agent for it is started with "
-                   "`resolute-agent --master http://",
+                   " is not part of the local cluster; start an agent for it with `resolute-agent "
+                   "--master http://",
                    host,
-                   ":8080 --token-file FILE`, FILE being a copy of "
-                   "agent.token in its data directory"));
+                   ":8080 --token-file FILE`, where FILE is a copy of agent.token in the master's "
+                   "data directory"));
 }
 
 absl::StatusOr<int> RunAgentUp(Invocation& run) {
@@ -58,15 +58,16 @@ absl::StatusOr<int> RunAgentUp(Invocation& run) {
 
 absl::StatusOr<int> RunAgentDown(Invocation& run) {
   if (run.args.Has("all") == run.args.Has("agent-name")) {
-    return UsageError("which agent? --agent-name AGENT, or --all");
+    return UsageError("agent-down needs either --agent-name AGENT or --all");
   }
   LocalCluster cluster = ClusterOf(run);
   const auto stopped = cluster.RemoveAgents(run.args.Get("agent-name"), ShowSteps(run));
   run.screen->EndProgress(/*keep=*/false);
   DET_RETURN_IF_ERROR(stopped);
   return SayLeft(run, cluster,
-                 stopped->empty() ? absl::StrCat("no agent runs in ", cluster.data_dir(), "\n")
-                                  : absl::StrCat("stopped ", absl::StrJoin(*stopped, ", "), "\n"));
+                 stopped->empty()
+                     ? absl::StrCat("no agents are running in ", cluster.data_dir(), "\n")
+                     : absl::StrCat("stopped ", absl::StrJoin(*stopped, ", "), "\n"));
 }
 
 absl::StatusOr<int> RunMasterDown(Invocation& run) {
@@ -76,7 +77,7 @@ absl::StatusOr<int> RunMasterDown(Invocation& run) {
   DET_RETURN_IF_ERROR(stopped);
   return SayLeft(run, cluster,
                  *stopped ? "stopped the master\n"
-                          : absl::StrCat("no master runs in ", cluster.data_dir(), "\n"));
+                          : absl::StrCat("no master is running in ", cluster.data_dir(), "\n"));
 }
 
 }  // namespace
@@ -86,31 +87,33 @@ std::vector<Command> DeployPartCommands() {
   std::erase_if(options, [](const Option& option) { return option.name == "agents"; });
   return {
       {{"deploy", "local", "master-up"},
-       "start a master alone, or again where its agents wait for it",
+       "Start or restart only the master of the local cluster",
        {},
        options,
        RunMasterUp,
-       "With agents it is `det deploy local up`; `det deploy local agent-up` starts one more."},
+       "`det deploy local up` also starts agents; `det deploy local agent-up` adds one agent."},
       {{"deploy", "local", "master-down"},
-       "stop the master and its PostgreSQL; agents and their tasks go on, and wait for it",
+       "Stop only the master and its PostgreSQL; tasks keep running",
        {},
        {kDataDir},
        RunMasterDown,
        ""},
       {{"deploy", "local", "agent-up"},
-       "start one more agent of the local cluster",
-       {{"MASTER_HOST", "localhost, as existing scripts say it", /*optional=*/true}},
+       "Add an agent to the local cluster",
+       {{"MASTER_HOST", "Host of the master; only localhost is supported", /*optional=*/true}},
        {kDataDir,
-        {"agent-name", 0, "NAME", "its name (the next of agent-0, agent-1, ...)"},
-        {"slots", 0, "N", "slots of each agent, where it is the first one"}},
+        {"agent-name", 0, "NAME", "Agent name (default: the next of agent-0, agent-1, ...)"},
+        {"slots", 0, "N", "Slots of each agent; only for the first agent"}},
        RunAgentUp,
-       "The cluster has it from then on: `det deploy local up` starts it again."},
+       "The agent is part of the cluster from then on: `det deploy local up` restarts it."},
       {{"deploy", "local", "agent-down"},
-       "stop an agent of the local cluster and its tasks",
+       "Remove an agent from the local cluster and stop its tasks",
        {},
-       {kDataDir, {"agent-name", 0, "NAME", "this one"}, {"all", 0, "", "all of them"}},
+       {kDataDir,
+        {"agent-name", 0, "NAME", "Agent to remove"},
+        {"all", 0, "", "Remove all agents"}},
        RunAgentDown,
-       "The cluster is without it from then on. The master starts its tasks elsewhere."},
+       "The master reschedules the tasks on other agents."},
   };
 }
 

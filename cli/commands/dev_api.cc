@@ -85,7 +85,7 @@ absl::StatusOr<int> RunCurl(Invocation& run) {
   if (!answer.empty())
     run.screen->Print(absl::StrCat(absl::StripSuffix(Indented(answer), "\n"), "\n"));
   if (http / 100 == 2) return kExitOk;
-  return absl::UnknownError(absl::StrCat(verb, " ", target, ": the master answered HTTP ", http));
+  return absl::UnknownError(absl::StrCat(verb, " ", target, ": the master returned HTTP ", http));
 }
 
 // ---- det dev api ----
@@ -168,7 +168,7 @@ std::string HttpOf(const MethodDescriptor& method) {
 
 absl::StatusOr<int> RunApiList(Invocation& run) {
   const std::string part = absl::AsciiStrToLower(run.args.Word("PART"));
-  Table table({{"METHOD"}, {"HTTP", false, true}, {"TAKES"}, {"ANSWERS"}});
+  Table table({{"METHOD"}, {"HTTP", false, true}, {"REQUEST"}, {"RESPONSE"}});
   std::vector<std::string> objects;
   for (const MethodDescriptor* method : Methods()) {
     const std::string name = NameOf(*method);
@@ -211,9 +211,10 @@ absl::StatusOr<const MethodDescriptor*> FindMethod(const std::string& word) {
   const std::optional<std::string> near = Nearest(word, names);
   return UsageError(absl::StrCat(
       found.empty() ? "unknown" : "ambiguous", " method \"", word, "\"",
-      !found.empty() ? absl::StrCat("; say which: ", NameOf(*found[0]), ", ", NameOf(*found[1]))
-      : near         ? absl::StrCat("; did you mean ", *near, "?")
-                     : "; see `det dev api list`"));
+      !found.empty()
+          ? absl::StrCat("; specify one of: ", NameOf(*found[0]), ", ", NameOf(*found[1]))
+      : near ? absl::StrCat("; did you mean ", *near, "?")
+             : "; see `det dev api list`"));
 }
 
 absl::StatusOr<int> RunApiCall(Invocation& run) {
@@ -251,32 +252,33 @@ absl::StatusOr<int> RunApiCall(Invocation& run) {
 std::vector<Command> DevApiCommands() {
   std::vector<Command> commands = {
       {{"dev", "curl"},
-       "send an HTTP request to the master, signed in",
-       {{"PATH", "as /api/v1/experiments?limit=2"}},
-       {{"request", 'X', "METHOD", "GET, or POST with -d"},
-        {"data", 'd', "JSON", "the body; @FILE for a file's"},
-        {"raw", 0, "", "print the answer as it comes, not indented"}},
+       "Send an authenticated HTTP request to the master",
+       {{"PATH", "Request path: /api/v1/experiments?limit=2"}},
+       {{"request", 'X', "METHOD", "HTTP method (default: GET; POST with -d)"},
+        {"data", 'd', "JSON", "Request body; @FILE reads it from a file"},
+        {"raw", 0, "", "Print the response as received, without indentation"}},
        RunCurl,
-       "Exit code 0 only for a status of 2xx; the answer stands on stdout in any case."},
+       "The exit code is 0 only for a 2xx status. The response body is printed on stdout in all "
+       "cases."},
       {{"dev", "api", "list"},
-       "list the methods of the API",
-       {{"PART", "only those with this in their name or path", /*optional=*/true}},
+       "List the methods of the API",
+       {{"PART", "Only methods whose name or path contains this", /*optional=*/true}},
        {kCsv},
        RunApiList,
-       "Needs no master."},
+       "No master is needed."},
       {{"dev", "api", "call"},
-       "call a method of the API by its name",
-       {{"METHOD", "as GetExperiment or ExperimentService.GetExperiment"},
-        {"JSON", "the request, as '{\"experimentId\": 3}'", /*optional=*/true}},
+       "Call an API method by name",
+       {{"METHOD", "Method: GetExperiment or ExperimentService.GetExperiment"},
+        {"JSON", "Request: '{\"experimentId\": 3}'", /*optional=*/true}},
        {},
        RunApiCall,
-       "A stream is printed as one JSON object per line."},
+       "Each message of a stream is printed as a JSON object on one line."},
   };
   // As existing clients call it.
   for (size_t i = 1; i < 3; ++i) {
     commands.push_back(commands[i]);
     commands.back().path[1] = "bindings";
-    commands.back().notes = absl::StrCat("The same as `det dev api ", commands[i].path[2], "`.");
+    commands.back().notes = absl::StrCat("Same as `det dev api ", commands[i].path[2], "`.");
   }
   return commands;
 }

@@ -7,9 +7,9 @@
 
 namespace det::cli {
 
-const Positional kOneExperiment = {"EXPERIMENT", "its id"};
-const Positional kOneTrial = {"TRIAL", "its id"};
-const Positional kExperiments = {"EXPERIMENT", "its id, or several: 3 5,7 9-12", false, true};
+const Positional kOneExperiment = {"EXPERIMENT", "Experiment ID"};
+const Positional kOneTrial = {"TRIAL", "Trial ID"};
+const Positional kExperiments = {"EXPERIMENT", "Experiment IDs: 3 5,7 9-12", false, true};
 
 absl::StatusOr<int> ForEachId(Invocation& run, const std::string& positional,
                               const std::string& noun,

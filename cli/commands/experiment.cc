@@ -90,7 +90,7 @@ absl::StatusOr<int> RunExperimentLogs(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int trial, FirstTrial(*api, id, follow, run.screen));
   if (trial == 0) {
     run.screen->Note(absl::StrCat("experiment ", id, " has no trial",
-                                  follow ? "" : " yet; wait for it with -f"));
+                                  follow ? "" : " yet; wait for one with -f"));
     return kExitOk;
   }
   request.set_trial_id(trial);
@@ -114,8 +114,8 @@ absl::StatusOr<int> RunWait(Invocation& run) {
 
 const std::vector<Option>& ListExperimentsOptions() {
   static const auto& options =
-      *new std::vector<Option>(PagedOptions({{"all", 'a', "", "archived ones, too"},
-                                             {"show-project", 0, "", "with workspace and project"}},
+      *new std::vector<Option>(PagedOptions({{"all", 'a', "", "Include archived experiments"},
+                                             {"show-project", 0, "", "Show workspace and project"}},
                                             kUsualExperiments));
   return options;
 }
@@ -133,7 +133,7 @@ absl::StatusOr<int> ListExperiments(Invocation& run, api::v1::GetExperimentsRequ
   DET_RETURN_IF_ERROR(api->Call("ExperimentService.GetExperiments", request, &response));
   return PrintPage(run, response, response.pagination(),
                    ExperimentTable(response, run.args.Has("show-project"), all), "experiments",
-                   "no experiments yet; make one: det experiment create CONFIG CONTEXT_DIR");
+                   "no experiments yet; create one: det experiment create CONFIG CONTEXT_DIR");
 }
 
 absl::StatusOr<int> ReportEnd(const Experiment& last, Invocation& run) {
@@ -154,32 +154,27 @@ std::vector<Command> ExperimentCommands() {
     commands.insert(commands.end(), more.begin(), more.end());
   }
   std::vector<Option> list = ListExperimentsOptions();
-  list.push_back({"project-id", 0, "ID", "of this project alone"});
+  list.push_back({"project-id", 0, "ID", "Only experiments of this project"});
   const std::vector<Command> rest = {
-      {{"experiment", "list"},
-       "list experiments, the newest first",
-       {},
-       list,
-       RunExperimentList,
-       ""},
+      {{"experiment", "list"}, "List experiments, newest first", {}, list, RunExperimentList, ""},
       {{"experiment", "list-trials"},
-       "list the trials of an experiment",
+       "List the trials of an experiment",
        {kOneExperiment},
        PagedOptions({}),
        RunListTrials,
        ""},
       {{"experiment", "logs"},
-       "print what its first trial wrote",
+       "Print the logs of an experiment's first trial",
        {kOneExperiment},
        LogOptions(),
        RunExperimentLogs,
-       "Of other trials: `det trial logs TRIAL`."},
+       "For other trials use `det trial logs TRIAL`."},
       {{"experiment", "wait"},
-       "wait until an experiment has ended",
+       "Wait until an experiment has ended",
        {kOneExperiment},
-       {{"polling-interval", 0, "SECONDS", "taken from scripts, and not needed: the master tells"}},
+       {{"polling-interval", 0, "SECONDS", "Accepted for compatibility and ignored"}},
        RunWait,
-       "Exit code 0 only if it is COMPLETED."},
+       "The exit code is 0 only if the experiment is COMPLETED."},
   };
   commands.insert(commands.end(), rest.begin(), rest.end());
   return commands;

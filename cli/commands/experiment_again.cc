@@ -12,10 +12,9 @@ namespace det::cli {
 namespace {
 
 const Option kFollow = {"follow", 'f', "",
-                        "stay with it: the first trial's log on stdout, progress on stderr"};
+                        "Stream the first trial's log to stdout, progress to stderr"};
 const Option kConfig = {"config", 0, "KEY=VALUE",
-                        "a setting instead of the experiment's, as searcher.max_trials=4; may be "
-                        "repeated"};
+                        "Override a config field: searcher.max_trials=4; repeatable"};
 
 absl::StatusOr<int> RunContinue(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
@@ -29,14 +28,14 @@ absl::StatusOr<int> RunContinue(Invocation& run) {
   api::v1::ContinueExperimentResponse response;
   DET_RETURN_IF_ERROR(api->Call("ExperimentService.ContinueExperiment", request, &response));
   if (run.args.Has("follow")) {
-    run.screen->Note(absl::StrCat("experiment ", id, " goes on"));
+    run.screen->Note(absl::StrCat("continued experiment ", id));
     return FollowToEnd(run, *api, id);
   }
   if (run.json()) {
     DET_RETURN_IF_ERROR(run.PrintJson(response));
     return kExitOk;
   }
-  run.screen->Print(absl::StrCat("experiment ", id, " goes on\n"));
+  run.screen->Print(absl::StrCat("continued experiment ", id, "\n"));
   run.screen->Hint(absl::StrCat("det experiment logs -f ", id));
   return kExitOk;
 }
@@ -60,19 +59,21 @@ absl::StatusOr<int> RunFork(Invocation& run) {
 std::vector<Command> ExperimentAgainCommands() {
   return {
       {{"experiment", "continue"},
-       "let an experiment that has ended go on from its newest checkpoints",
-       {kOneExperiment},
-       {kFollow, kConfig, {"config-file", 0, "FILE", "settings put over the experiment's"}},
-       RunContinue,
-       "searcher.name single goes on with its trial, random and grid with the trials that have "
-       "not completed. To train longer: --config searcher.max_length.epochs=8."},
-      {{"experiment", "fork"},
-       "make a new experiment of another one's configuration and files",
+       "Continue an ended experiment from its latest checkpoints",
        {kOneExperiment},
        {kFollow,
         kConfig,
-        {"config-file", 0, "FILE", "a configuration instead of the experiment's"},
-        {"paused", 0, "", "do not start it before `det experiment activate`"}},
+        {"config-file", 0, "FILE", "Config file to merge over the experiment's config"}},
+       RunContinue,
+       "With searcher.name single, its trial continues; with random and grid, the trials that have "
+       "not completed. To train longer: --config searcher.max_length.epochs=8."},
+      {{"experiment", "fork"},
+       "Create an experiment from another one's config and files",
+       {kOneExperiment},
+       {kFollow,
+        kConfig,
+        {"config-file", 0, "FILE", "Config file to use instead of the experiment's config"},
+        {"paused", 0, "", "Create the experiment paused; start it with `activate`"}},
        RunFork,
        ""},
   };

@@ -79,20 +79,20 @@ absl::Status SayWhatIsLeft(Invocation& run, const absl::Status& called, int id) 
   if (!Interrupted()) return called;
   if (called.ok()) {
     run.screen->Note(absl::StrCat("det: experiment ", id,
-                                  " was created; end it with `det experiment kill ", id, "`"));
+                                  " was created; stop it with `det experiment kill ", id, "`"));
     return CheckInterrupt();
   }
   // The others say that there is none.
   if (!absl::IsDeadlineExceeded(called) && !absl::IsAborted(called)) return called;
-  run.screen->Note(absl::StrCat("det: ", called.message(),
-                                "; whether the experiment was created, "
-                                "`det experiment list` will tell"));
+  run.screen->Note(
+      absl::StrCat("det: ", called.message(),
+                   "; check with `det experiment list` whether the experiment was created"));
   return CheckInterrupt();
 }
 
 absl::StatusOr<int> RunExperimentCreate(Invocation& run) {
   if (run.args.Has("test-mode") && run.args.Has("paused")) {
-    return UsageError("experiment create: --test-mode runs it, --paused does not; name one");
+    return UsageError("experiment create: --test-mode and --paused cannot be used together");
   }
   DET_ASSIGN_OR_RETURN(const api::v1::CreateExperimentRequest request, MakeRequest(run));
   return Create(run, request);
@@ -105,8 +105,8 @@ absl::StatusOr<int> FollowToEnd(Invocation& run, const ApiClient& api, int id) {
       FollowWithLogs(api, id, run.json() ? LogForm::kAside : LogForm::kText, run.screen);
   if (absl::IsCancelled(last.status())) {
     run.screen->Note(absl::StrCat("det: experiment ", id,
-                                  " goes on; follow it with `det experiment logs -f ", id,
-                                  "`, end it with `det experiment kill ", id, "`"));
+                                  " is still running; follow it with `det experiment logs -f ", id,
+                                  "`, stop it with `det experiment kill ", id, "`"));
   }
   DET_RETURN_IF_ERROR(last);
   if (run.json()) DET_RETURN_IF_ERROR(run.PrintJson(*last));
@@ -146,31 +146,27 @@ absl::StatusOr<int> Create(Invocation& run, const api::v1::CreateExperimentReque
 Command ExperimentCreateCommand() {
   return {
       {"experiment", "create"},
-      "make an experiment of a configuration and, if it needs one, a directory",
-      {{"CONFIG", "a YAML file"},
-       {"CONTEXT_DIR", "what the trials need to run: copied, with links as links", true}},
-      {{"follow", 'f', "", "stay with it: the first trial's log on stdout, progress on stderr"},
-       {"config", 0, "KEY=VALUE",
-        "a setting instead of the file's, as searcher.max_trials=4; "
-        "may be repeated"},
-       {"include", 'i', "PATH",
-        "a file or a folder that goes beside what the directory holds; may be repeated"},
-       {"template", 0, "NAME", "what the configuration stands on, see `det template`"},
-       {"project-id", 0, "ID", "the project it belongs to, instead of the configuration's"},
-       {"test-mode", 't', "",
-        "try it with one trial of one batch, which keeps no checkpoint, and stay with it"},
-       {"paused", 0, "", "do not start it before `det experiment activate`"},
-       {"validate-only", 0, "", "only say whether the configuration is valid"},
+      "Create an experiment from a config file",
+      {{"CONFIG", "Experiment config (YAML)"},
+       {"CONTEXT_DIR", "Context directory: code and files that the trials need", true}},
+      {{"follow", 'f', "", "Stream the first trial's log to stdout, progress to stderr"},
+       {"config", 0, "KEY=VALUE", "Override a config field: searcher.max_trials=4; repeatable"},
+       {"include", 'i', "PATH", "Add a file or directory to the context; repeatable"},
+       {"template", 0, "NAME", "Template to apply, see `det template`"},
+       {"project-id", 0, "ID", "Project to create the experiment in (default: the config's)"},
+       {"test-mode", 't', "", "Run and follow one trial of one batch that keeps no checkpoint"},
+       {"paused", 0, "", "Create the experiment paused; start it with `activate`"},
+       {"validate-only", 0, "", "Only validate the config"},
        {"local", 0, "", "",
-        "a Trial runs on this machine by `resolute-launch --local` (see its --help), a script in "
-        "Python by `python3 SCRIPT`"},
+        "run a Trial on this machine with `resolute-launch --local` (see its --help), a Python "
+        "script with `python3 SCRIPT`"},
        {"publish", 'p', "PORT", "",
-        "a task's ports are those of its agent's machine, which `det task list` names"}},
+        "ports of a task are ports of its agent's machine, see `det task list`"}},
       RunExperimentCreate,
-      "Left out of the directory: .git, __pycache__, *.pyc, .DS_Store, .ipynb_checkpoints, "
-      "bazel-*, and what a .detignore file names, in the manner of .gitignore. Limit: 95 MiB.\n"
-      "With -f the exit code is 0 only if the experiment is COMPLETED; Ctrl-C leaves it running "
-      "(exit code 3) and says how to end it."};
+      "The context excludes .git, __pycache__, *.pyc, .DS_Store, .ipynb_checkpoints, bazel-* and "
+      "files matched by a .detignore file (.gitignore syntax). Symbolic links are kept as links. "
+      "Maximum size: 95 MiB.\nWith -f the exit code is 0 only if the experiment is COMPLETED. "
+      "Ctrl-C leaves the experiment running (exit code 3) and prints how to stop it."};
 }
 
 }  // namespace det::cli

@@ -28,7 +28,7 @@ absl::StatusOr<int> RunExperimentDelete(Invocation& run) {
       Confirm(run, absl::StrCat("Delete experiment ", id, " (", experiment.name(), ") with ",
                                 Counted(experiment.num_trials(), "trial"), ", ",
                                 Counted(experiment.checkpoint_count(), "checkpoint"), " (",
-                                Bytes(experiment.checkpoint_size()), "), its logs and metrics?")));
+                                Bytes(experiment.checkpoint_size()), "), logs and metrics?")));
   api::v1::DeleteExperimentRequest request;
   request.set_experiment_id(id);
   api::v1::DeleteExperimentResponse response;
@@ -72,8 +72,8 @@ absl::Status PreviewAndConfirm(Invocation& run, ApiClient& api, int id) {
   DET_RETURN_IF_ERROR(api.Call("ExperimentService.PreviewRetention", request, &response));
   const int count = response.checkpoints_size();
   if (count == 0) {
-    run.screen->Note(absl::StrCat("no checkpoint of experiment ", id, " would go; ",
-                                  Counted(response.kept(), "checkpoint"), " would stay"));
+    run.screen->Note(absl::StrCat("no checkpoint of experiment ", id, " would be deleted; ",
+                                  Counted(response.kept(), "checkpoint"), " would be kept"));
   } else {
     std::string table = CheckpointTable(response.checkpoints()).Render(run.screen->err());
     table.pop_back();  // its newline
@@ -105,21 +105,21 @@ absl::StatusOr<int> RunSetPolicy(Invocation& run) {
 std::vector<Command> ExperimentDeletionCommands() {
   return {
       {{"experiment", "delete"},
-       "delete an experiment that has ended, with its checkpoints, logs and metrics",
+       "Delete an ended experiment with its checkpoints, logs and metrics",
        {kOneExperiment},
        {kYes},
        RunExperimentDelete,
-       "Checkpoints that others start from stay."},
+       "Checkpoints that other experiments start from are kept."},
       {{"experiment", "set", "gc-policy"},
-       "change which of its checkpoints are kept",
+       "Set which checkpoints of an experiment are kept",
        {kOneExperiment},
-       {{"save-experiment-best", 0, "N", "the best of all its trials"},
-        {"save-trial-best", 0, "N", "the best of each trial"},
-        {"save-trial-latest", 0, "N", "the newest of each trial"},
+       {{"save-experiment-best", 0, "N", "Checkpoints to keep: the N best of all trials"},
+        {"save-trial-best", 0, "N", "Checkpoints to keep: the N best of each trial"},
+        {"save-trial-latest", 0, "N", "Checkpoints to keep: the N latest of each trial"},
         kYes},
        RunSetPolicy,
-       "What is not given stays as it is. Shows what would be deleted, and asks. Of an experiment "
-       "that runs they go at its end."},
+       "Omitted options keep their values. The command shows what would be deleted and asks for "
+       "confirmation. If the experiment is running, checkpoints are deleted when it ends."},
   };
 }
 

@@ -38,7 +38,7 @@ std::string Description(const api::v1::GetExperimentResponse& response, const St
       {"experiment", absl::StrCat(each.id(), "  ", each.name())},
       {"state", StateCell(Experiment::State_Name(each.state()))}};
   if (each.archived()) fields.emplace_back("archived", "yes");
-  if (!each.state_reason().empty()) fields.emplace_back("because", each.state_reason());
+  if (!each.state_reason().empty()) fields.emplace_back("reason", each.state_reason());
   const std::string place = PlaceInQueue(response);
   if (!place.empty()) fields.emplace_back("queue", place);
   fields.emplace_back("progress", ProgressText(each));
@@ -180,11 +180,11 @@ absl::StatusOr<int> RunExperimentDescribe(Invocation& run) {
 
 std::vector<Command> ExperimentDescribeCommands() {
   return {{{"experiment", "describe"},
-           "show experiments and their trials",
+           "Show experiments and their trials",
            {kExperiments},
-           {{"metrics", 0, "", "with every report of metrics and every checkpoint"},
-            {"csv", 0, "", "as tables of comma-separated values"},
-            {"outdir", 0, "DIR", "the same as files: experiments.csv, trials.csv, workloads.csv"}},
+           {{"metrics", 0, "", "Include all metric reports and checkpoints"},
+            {"csv", 0, "", "Print the tables as CSV"},
+            {"outdir", 0, "DIR", "Write experiments.csv, trials.csv and workloads.csv to DIR"}},
            RunExperimentDescribe,
            ""}};
 }

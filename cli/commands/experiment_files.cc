@@ -44,7 +44,8 @@ absl::StatusOr<int> RunDownloadModelDef(Invocation& run) {
   DET_RETURN_IF_ERROR(api->Call("ExperimentService.GetModelDef", request, &response));
   const std::string& tgz = response.b64_tgz();  // Base64 on the wire alone.
   if (tgz.empty()) {
-    return absl::NotFoundError(absl::StrCat("experiment ", id, " was made without a context"));
+    return absl::NotFoundError(
+        absl::StrCat("experiment ", id, " was created without a context directory"));
   }
   const std::string folder = run.args.Get("output-dir").value_or(".");
   DET_RETURN_IF_ERROR(base::MakeDirs(folder));
@@ -68,10 +69,10 @@ absl::StatusOr<int> RunExperimentDownload(Invocation& run) {
   DET_RETURN_IF_ERROR(api->Call("CheckpointService.GetExperimentCheckpoints", request, &response));
   KeepBest(by, response.mutable_checkpoints());
   if (response.checkpoints().empty()) {
-    return absl::NotFoundError(absl::StrCat("experiment ", id, " has no checkpoint with a ",
-                                            by.metric.empty() ? "validation" : by.metric,
-                                            "; `det checkpoint list ", id,
-                                            "` shows what there is"));
+    return absl::NotFoundError(
+        absl::StrCat("experiment ", id, " has no checkpoint with ",
+                     by.metric.empty() ? "a validation" : absl::StrCat("metric ", by.metric),
+                     "; `det checkpoint list ", id, "` lists its checkpoints"));
   }
   const std::string folder = run.args.Get("output").value_or("checkpoints");
   for (const api::v1::Checkpoint& each : response.checkpoints()) {
@@ -86,26 +87,27 @@ absl::StatusOr<int> RunExperimentDownload(Invocation& run) {
 }  // namespace
 
 std::vector<Command> ExperimentFileCommands() {
-  std::vector<Option> download = DownloadOptions("a folder for them (checkpoints)");
-  download.push_back({"top-n", 0, "N", "the best N (1)"});
+  std::vector<Option> download =
+      DownloadOptions("Directory for the checkpoints (default: checkpoints)");
+  download.push_back({"top-n", 0, "N", "Number of checkpoints, best first (default: 1)"});
   download.insert(download.end(), BestByOptions().begin(), BestByOptions().end());
   return {
       {{"experiment", "config"},
-       "print the configuration that an experiment runs by",
+       "Print the config of an experiment",
        {kOneExperiment},
-       {{"original", 0, "", "as it was given, without what templates and defaults add"}},
+       {{"original", 0, "", "Print the submitted config, without templates and defaults"}},
        RunExperimentConfig,
        ""},
       {{"experiment", "download"},
-       "copy the files of its best checkpoints, and print where they are",
+       "Download an experiment's best checkpoints and print their paths",
        {kOneExperiment},
        download,
        RunExperimentDownload,
        ""},
       {{"experiment", "download-model-def"},
-       "copy its context as it was submitted, as an archive",
+       "Download an experiment's context directory as an archive",
        {kOneExperiment},
-       {{"output-dir", 'o', "DIR", "where to (.)"}},
+       {{"output-dir", 'o', "DIR", "Output directory (default: current directory)"}},
        RunDownloadModelDef,
        ""},
   };

@@ -31,29 +31,30 @@ Command SetCommand(const char* property, const char* summary, const char* value,
                    absl::StatusOr<int> (*run)(Invocation&)) {
   return {{"experiment", "set", property},
           summary,
-          {{"EXPERIMENT", "its id"}, {"VALUE", value}},
+          {{"EXPERIMENT", "Experiment ID"}, {"VALUE", value}},
           {},
           run,
-          "The same as `det job update`."};
+          "Same as `det job update`."};
 }
 
 }  // namespace
 
 std::vector<Command> ExperimentSetCommands() {
   return {
-      SetCommand("max-slots", "limit how many slots its trials hold at once",
-                 "a number, or none for as many as there are",
+      SetCommand("max-slots", "Limit the slots that an experiment uses at the same time",
+                 "Number of slots, or none for no limit",
                  [](Invocation& run) { return Set(run, "max-slots"); }),
-      SetCommand("priority", "change its priority in the queue", "1 to 99, smaller goes first",
+      SetCommand("priority", "Set the priority of an experiment",
+                 "Priority from 1 to 99; smaller is served first",
                  [](Invocation& run) { return Set(run, "priority"); }),
-      SetCommand("weight", "change its part of a fair_share pool", "above 0",
+      SetCommand("weight", "Set the weight of an experiment in a fair_share pool", "Weight above 0",
                  [](Invocation& run) { return Set(run, "weight"); }),
       {{"experiment", "set", "log-retention"},
-       "say how long the logs of its trials are kept",
-       {{"EXPERIMENT", "its id"}},
+       "Set how long the logs of an experiment are kept",
+       {{"EXPERIMENT", "Experiment ID"}},
        LogDaysOptions(),
        SetExperimentLogDays,
-       "Of those to come, too; what was said of single trials is forgotten."},
+       "The setting also applies to future trials and replaces the settings of single trials."},
   };
 }
 

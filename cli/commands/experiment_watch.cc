@@ -137,8 +137,9 @@ absl::StatusOr<int> RunWatch(Invocation& run) {
       draws ? WatchOnTerminal(run, *api, id, trials, run.args.Get("group").value_or("validation"))
             : FollowExperiment(*api, id, run.screen, [](const Experiment&) {});
   if (absl::IsCancelled(last.status())) {
-    run.screen->Note(absl::StrCat("det: experiment ", id, " goes on; end it with `det experiment ",
-                                  "kill ", id, "`"));
+    run.screen->Note(absl::StrCat("det: experiment ", id,
+                                  " is still running; stop it with `det experiment ", "kill ", id,
+                                  "`"));
   }
   DET_RETURN_IF_ERROR(last.status());
   if (run.json()) DET_RETURN_IF_ERROR(run.PrintJson(*last));
@@ -151,14 +152,14 @@ absl::StatusOr<int> RunWatch(Invocation& run) {
 
 Command ExperimentWatchCommand() {
   return {{"experiment", "watch"},
-          "show an experiment as it runs: its state, curves of the best trials, rungs",
-          {{"EXPERIMENT", "its id"}},
-          {{"metric", 0, "NAME", "whose curves; the searcher's without"},
-           {"group", 0, "GROUP", "of which reports (validation); training, or the trial's own"},
-           {"trials", 0, "N", "curves of so many trials (8)"}},
+          "Watch an experiment: state, metric curves, best trials, rungs",
+          {{"EXPERIMENT", "Experiment ID"}},
+          {{"metric", 0, "NAME", "Metric to plot (default: the searcher metric)"},
+           {"group", 0, "GROUP", "Metric group (default: validation)"},
+           {"trials", 0, "N", "Number of trials to plot (default: 8)"}},
           RunWatch,
-          "Keys: m shows the next metric, q leaves. In a pipe: a line on stderr for each change.\n"
-          "Ctrl-C leaves the experiment running (exit code 3)."};
+          "Keys: m shows the next metric, q quits. In a pipe, each change is a line on "
+          "stderr.\nCtrl-C leaves the experiment running (exit code 3)."};
 }
 
 }  // namespace det::cli

@@ -69,7 +69,8 @@ TEST_F(FilesTest, AContextIsAnArchive) {
   ASSERT_TRUE(said.code.ok()) << said.code.status();
   EXPECT_EQ(said.out, Path("there/experiment_7_model_def.tgz\n"));
   EXPECT_EQ(*base::ReadFile(Path("there/experiment_7_model_def.tgz")), "hi");
-  EXPECT_THAT(Message(Det("e download-model-def 7", {"{}"})), HasSubstr("without a context"));
+  EXPECT_THAT(Message(Det("e download-model-def 7", {"{}"})),
+              HasSubstr("without a context directory"));
 }
 
 TEST_F(FilesTest, TheBestCheckpointsOfAnExperiment) {
@@ -83,7 +84,7 @@ TEST_F(FilesTest, TheBestCheckpointsOfAnExperiment) {
       Det("e download 7 --smaller-is-better true -o " + Path("least"), {All(), Bytes()});
   EXPECT_EQ(least.out, Path("least/low\n"));
   EXPECT_THAT(Message(Det("e download 7 --sort-by f1", {kExperiment, All()})),
-              HasSubstr("has no checkpoint with a f1"));
+              HasSubstr("has no checkpoint with metric f1"));
   EXPECT_THAT(Message(Det("e download 7 --mode direct", {})), HasSubstr("auto or master"));
 }
 
@@ -115,8 +116,8 @@ TEST_F(FilesTest, CheckpointsAreDescribedRankedAndThinnedOut) {
   EXPECT_EQ(*some.code, 1);
   EXPECT_THAT(some.requests[0], HasSubstr(R"("checkpointGlobs":["opt*","code/**"])"));
   EXPECT_EQ(some.out, "deleting the files that match opt*, code/** of 1 checkpoint\n");
-  EXPECT_THAT(some.err, AllOf(HasSubstr("c2 stays: version 3 of model bert needs it"),
-                              HasSubstr("checkpoint c3 has no such files")));
+  EXPECT_THAT(some.err, AllOf(HasSubstr("c2 was kept: version 3 of model bert uses it"),
+                              HasSubstr("checkpoint c3 has no matching files")));
   EXPECT_TRUE(IsUsageError(Det("c rm , --yes", {}).code.status()));
 }
 
@@ -179,7 +180,8 @@ TEST_F(FilesTest, LinesOfALog) {
                                           Not(HasSubstr("limit")), Not(HasSubstr("orderBy"))));
   EXPECT_THAT(Det("task logs 7.4 --head 3", {Chunked({})}).requests[0],
               AllOf(HasSubstr("/api/v1/tasks/7.4/logs"), HasSubstr("limit=3")));
-  EXPECT_THAT(Message(Det("t logs 4 --head 1 --tail 1", {})), HasSubstr("--head goes neither"));
+  EXPECT_THAT(Message(Det("t logs 4 --head 1 --tail 1", {})),
+              HasSubstr("--head cannot be used with"));
   EXPECT_THAT(Message(Det("t logs 4 --level loud", {})), HasSubstr("expected trace, debug"));
   EXPECT_THAT(Message(Det("t logs 4 --rank-id -1", {})), HasSubstr("--rank-id"));
 }
@@ -199,7 +201,7 @@ TEST_F(FilesTest, WhatAnExperimentNeedsBesideItsContext) {
   }
   EXPECT_THAT(Message(Det(create + " -i " + Path("none"), {})), HasSubstr("none"));
   EXPECT_THAT(Message(Det(create + " -i " + Path("context/a"), {})),
-              HasSubstr("stands there twice"));
+              HasSubstr("is a duplicate path"));
 }
 
 TEST_F(FilesTest, ABundleForWhoeverHelps) {
@@ -215,7 +217,7 @@ TEST_F(FilesTest, TasksAndWhatThereIsNone) {
   const Said tasks = Det("task list --csv", {R"({"allocationIdToSummary":{"7.4.0":{"taskId":"7.4",
           "allocationId":"7.4.0","name":"digits","slotsNeeded":2,"priority":42,
           "resourcePool":"default"}}})"});
-  EXPECT_THAT(tasks.out, HasSubstr("7.4,7.4.0,digits,2,,waits,42,default\n"));
+  EXPECT_THAT(tasks.out, HasSubstr("7.4,7.4.0,digits,2,,waiting,42,default\n"));
   EXPECT_THAT(Det("notebook list", {"{}"}).err, HasSubstr("no notebooks"));
   EXPECT_THAT(Det("cmd ls --json", {R"({"commands":[]})"}).out, HasSubstr("\"commands\": []"));
 }

@@ -47,7 +47,7 @@ TEST_F(GovernanceTest, TheMasterTellsOfItself) {
   EXPECT_THAT(set.requests[0], HasSubstr("PATCH /api/v1/master/config "));
   EXPECT_THAT(set.requests[0], HasSubstr(R"("level":"LOG_LEVEL_WARNING")"));
   EXPECT_THAT(set.requests[0], HasSubstr(R"("paths":["log.level","log.color"])"));
-  EXPECT_EQ(set.out, "set log.level warning, log.color off of the master, until it ends\n");
+  EXPECT_EQ(set.out, "set log.level warning, log.color off until the master restarts\n");
   EXPECT_TRUE(IsUsageError(Det("master config set", {}).code.status()));
   EXPECT_THAT(std::string(Det("master config set --log.level loud", {}).code.status().message()),
               HasSubstr("expected trace, debug, info, warning, error or critical"));
@@ -67,7 +67,7 @@ TEST_F(GovernanceTest, LogsAreKeptAsLongAsIsSaid) {
   EXPECT_EQ(trial.out, "the logs of trial 7 are kept for 3 days\n");
   const Said all = Det("experiment set log-retention 7 --forever", {"{}"});
   EXPECT_THAT(all.requests[0], HasSubstr("PUT /api/v1/experiments/7/retain_logs "));
-  EXPECT_EQ(all.out, "the logs of experiment 7 are kept for ever\n");
+  EXPECT_EQ(all.out, "the logs of experiment 7 are kept forever\n");
   EXPECT_TRUE(IsUsageError(Det("trial set log-retention 7", {}).code.status()));
 }
 
@@ -76,22 +76,22 @@ TEST_F(GovernanceTest, RolesAreListed) {
       R"({"roles":[{"roleId":5,"name":"Editor","permissions":[{}]},{"roleId":4,"name":"Viewer"}],
       "assignments":[{"roleId":5,"scopeWorkspaceIds":[2,9]},{"roleId":4,"scopeCluster":true}]})";
   EXPECT_EQ(Det("rbac my-permissions --csv", {summary, kSpaces}).out,
-            "WHERE,ROLE,PERMISSIONS\nvision,Editor,1\nworkspace 9,Editor,1\n"
+            "SCOPE,ROLE,PERMISSIONS\nvision,Editor,1\nworkspace 9,Editor,1\n"
             "(the cluster),Viewer,0\n");
   const char* roles =
       R"({"roles":[{"roleId":5,"name":"Editor","scopeTypeMask":{"workspace":true},
       "permissions":[{"name":"view project","scopeTypeMask":{"workspace":true}}]}]})";
   EXPECT_EQ(Det("rbac list-roles --csv", {roles}).out,
-            "ID,ROLE,IN A WORKSPACE,PERMISSIONS\n5,Editor,yes,1\n");
+            "ID,ROLE,WORKSPACE SCOPE,PERMISSIONS\n5,Editor,yes,1\n");
   EXPECT_EQ(Det("rbac describe-role Editor --csv", {roles}).out,
-            "PERMISSION,IN A WORKSPACE\nview project,yes\n");
+            "PERMISSION,WORKSPACE SCOPE\nview project,yes\n");
   EXPECT_TRUE(absl::IsNotFound(Det("rbac describe-role King", {roles}).code.status()));
   const char* held =
       R"({"roles":[{"role":{"name":"Editor"},"userRoleAssignments":[
       {"userId":3,"roleAssignment":{"scopeWorkspaceId":2}}]}]})";
   const Said said = Det("rbac list-users-roles bob --csv", {kBob, held, kSpaces});
   EXPECT_THAT(said.requests[1], HasSubstr("GET /api/v1/roles/search/by-user/3"));
-  EXPECT_EQ(said.out, "WHERE,ROLE\nvision,Editor\n");
+  EXPECT_EQ(said.out, "SCOPE,ROLE\nvision,Editor\n");
 }
 
 TEST_F(GovernanceTest, AuditIsReadPageByPage) {
@@ -111,7 +111,7 @@ TEST_F(GovernanceTest, AuditIsReadPageByPage) {
   EXPECT_THAT(said.requests[1], HasSubstr("beforeId=9"));
   EXPECT_THAT(said.requests[1], HasSubstr("limit=4"));
   EXPECT_THAT(said.out,
-              HasSubstr("AT,WHO,FROM,METHOD,WHAT,CODE,REQUEST\n"
+              HasSubstr("TIME,USER,ADDRESS,METHOD,TARGET,CODE,REQUEST ID\n"
                         "2026-11-21T09:00:00Z,ann,10.0.0.1,UserService.PostUser,,OK,r\n"));
   EXPECT_THAT(Det("master audit --json", {last}).out, HasSubstr(R"("id": "8")"));
   EXPECT_TRUE(IsUsageError(Det("master audit --since yesterday", {}).code.status()));
@@ -126,8 +126,8 @@ TEST_F(GovernanceTest, TheClustersMessageIsSetShownAndTakenBack) {
   EXPECT_THAT(Det("master cluster-message get",
                   {R"({"clusterMessage":{"message":"m","startTime":"2026-11-21T09:00:00Z"}})"})
                   .out,
-              HasSubstr("it is taken back"));
-  EXPECT_EQ(Det("master cluster-message get", {"{}"}).out, "there is no message\n");
+              HasSubstr("cleared"));
+  EXPECT_EQ(Det("master cluster-message get", {"{}"}).out, "no cluster message\n");
   EXPECT_THAT(Det("master cluster-message clear", {"{}"}).requests[0],
               HasSubstr("DELETE /api/v1/master/cluster_message"));
 }

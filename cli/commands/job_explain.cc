@@ -25,7 +25,7 @@ constexpr int kMostNamed = 12;
 std::string Head(const Job& job) {
   std::vector<std::string> parts = {
       absl::StrCat("pool ", job.resource_pool()),
-      absl::StrCat("holds ", job.allocated_slots(), " of ", job.requested_slots(), " slots"),
+      absl::StrCat("uses ", job.allocated_slots(), " of ", job.requested_slots(), " slots"),
       absl::StrCat("priority ", job.priority()),
   };
   if (job.weight() != 1) parts.push_back(absl::StrCat("weight ", PlainNumber(job.weight())));
@@ -68,20 +68,19 @@ std::string Text(const Paragraph& paragraph, absl::Time now) {
   const Waiting& waiting = *paragraph.waiting;
   const bool one = paragraph.trials.size() == 1;
   std::string text = absl::StrCat(
-      one ? "Trial " : "Trials ", Names(paragraph.trials), one ? " waits: " : " wait: ",
-      waiting.reason().empty() ? "the scheduler has not looked at it yet"
-                               : OneLine(waiting.reason()),
+      one ? "Trial " : "Trials ", Names(paragraph.trials), one ? " is waiting: " : " are waiting: ",
+      waiting.reason().empty() ? "not evaluated by the scheduler yet" : OneLine(waiting.reason()),
       ".\n");
   if (!waiting.waits_for().empty()) {
     const std::vector<std::string> ends(waiting.waits_for().begin(), waiting.waits_for().end());
-    absl::StrAppend(&text, "  First must end or be preempted: ", Names(ends), ".\n");
+    absl::StrAppend(&text, "  Waits for the end or preemption of: ", Names(ends), ".\n");
   }
   if (waiting.has_estimated_start()) {
     const absl::Duration in = ToTime(waiting.estimated_start()) - now;
-    absl::StrAppend(&text, "  May start ", in < absl::Seconds(1) ? "now" : "in " + Span(in), " (",
-                    Exact(waiting.estimated_start()), ")");
+    absl::StrAppend(&text, "  Estimated start: ", in < absl::Seconds(1) ? "now" : "in " + Span(in),
+                    " (", Exact(waiting.estimated_start()), ")");
   } else {
-    absl::StrAppend(&text, "  When it starts is unknown");
+    absl::StrAppend(&text, "  Estimated start: unknown");
   }
   return absl::StrCat(text, waiting.estimate_basis().empty() ? "" : ", ", waiting.estimate_basis(),
                       ".\n");
@@ -100,7 +99,7 @@ absl::StatusOr<int> RunJobExplain(Invocation& run) {
     return kExitOk;
   }
   std::string text = Head(response.job());
-  if (response.waiting().empty()) absl::StrAppend(&text, "\nNothing of it waits for slots.\n");
+  if (response.waiting().empty()) absl::StrAppend(&text, "\nNo trial is waiting for slots.\n");
   for (const Paragraph& paragraph : Grouped(response)) {
     absl::StrAppend(&text, "\n", Text(paragraph, absl::Now()));
   }

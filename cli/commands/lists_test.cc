@@ -89,9 +89,9 @@ TEST_F(ListsTest, WhatIsLongComesInParts) {
   ASSERT_TRUE(part.code.ok()) << part.code.status();
   EXPECT_THAT(part.requests[0], HasSubstr("limit=1"));
   EXPECT_THAT(part.requests[0], HasSubstr("offset=2"));
-  EXPECT_THAT(part.err, HasSubstr("1 of 7 workspaces; more with --limit and --offset"));
+  EXPECT_THAT(part.err, HasSubstr("1 of 7 workspaces; use --limit and --offset for more"));
   const Said beyond = Det("workspace list --offset 9", {R"({"pagination":{"total":7}})"});
-  EXPECT_THAT(beyond.err, HasSubstr("none at this --offset: there are 7 workspaces"));
+  EXPECT_THAT(beyond.err, HasSubstr("no rows at this --offset; the list has 7 workspaces"));
   EXPECT_THAT(Det("experiment list", {"{}"}).requests[0], HasSubstr("limit=100"));
   EXPECT_THAT(Det("experiment list --pages all --limit 5", {"{}"}).requests[0],
               Not(HasSubstr("limit=")));

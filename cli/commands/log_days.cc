@@ -5,19 +5,20 @@
 namespace det::cli {
 
 std::vector<Option> LogDaysOptions() {
-  return {{"days", 0, "N", "so many days after a trial's end"}, {"forever", 0, "", "for ever"}};
+  return {{"days", 0, "N", "Days to keep logs after a trial ends"},
+          {"forever", 0, "", "Keep logs forever"}};
 }
 
 absl::StatusOr<int> LogDays(const Invocation& run) {
   if (run.args.Has("days") == run.args.Has("forever")) {
-    return UsageError("give either --days or --forever");
+    return UsageError("either --days or --forever is required");
   }
   if (run.args.Has("forever")) return -1;
   return run.args.GetInt("days", 0, 0, 32'767);
 }
 
 std::string LogDaysText(const std::string& of, int days) {
-  if (days < 0) return absl::StrCat("the logs of ", of, " are kept for ever\n");
+  if (days < 0) return absl::StrCat("the logs of ", of, " are kept forever\n");
   return absl::StrCat("the logs of ", of, " are kept for ", days, days == 1 ? " day" : " days",
                       "\n");
 }

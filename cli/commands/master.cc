@@ -88,12 +88,13 @@ absl::StatusOr<int> RunMasterSetConfig(Invocation& run) {
     request.mutable_field_mask()->add_paths("log.color");
     said.push_back(absl::StrCat("log.color ", *color));
   }
-  if (said.empty()) return UsageError("what to set? --log.level LEVEL or --log.color on|off");
+  if (said.empty())
+    return UsageError("master config set needs --log.level LEVEL or --log.color on|off");
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::PatchMasterConfigResponse response;
   DET_RETURN_IF_ERROR(api->Call("MasterService.PatchMasterConfig", request, &response));
-  return run.Say(
-      response, absl::StrCat("set ", absl::StrJoin(said, ", "), " of the master, until it ends\n"));
+  return run.Say(response,
+                 absl::StrCat("set ", absl::StrJoin(said, ", "), " until the master restarts\n"));
 }
 
 std::string LineText(const api::v1::LogEntry& line) {
@@ -140,7 +141,7 @@ absl::StatusOr<int> RunVersion(Invocation& run) {
   } else {
     // A wrong address is an error; that nothing runs here is not.
     if (!absl::IsFailedPrecondition(api.status())) return api.status();
-    why = "none running";
+    why = "not running";
   }
   if (run.json()) {
     run.screen->Print(Indented(absl::StrCat("{\"client\":", Quoted(base::kVersion), ",\"master\":",
@@ -151,7 +152,7 @@ absl::StatusOr<int> RunVersion(Invocation& run) {
   run.screen->Print(RenderFields(
       {{"det", base::kVersion}, {"master", master.empty() ? why : master}}, run.screen->out()));
   if (!master.empty() && master != base::kVersion) {
-    run.screen->Note("det and the master have different versions; some commands may be refused");
+    run.screen->Note("det and the master have different versions; some commands may fail");
   }
   return kExitOk;
 }
@@ -187,19 +188,19 @@ absl::StatusOr<int> RunAudit(Invocation& run) {
     all.MergeFrom(page);
     all.set_next_before_id(page.next_before_id());
   } while (all.next_before_id() != 0 && all.records_size() < wanted);
-  Table table({{"AT"},
-               {"WHO", false, true},
-               {"FROM", false, true},
+  Table table({{"TIME"},
+               {"USER", false, true},
+               {"ADDRESS", false, true},
                {"METHOD", false, true},
-               {"WHAT", false, true},
+               {"TARGET", false, true},
                {"CODE"},
-               {"REQUEST", false, true}});
+               {"REQUEST ID", false, true}});
   for (const api::v1::AuditRecord& each : all.records()) {
     table.AddRow({AgoCell(each.at(), now), each.caller(), each.peer(),
                   absl::StripPrefix(each.method(), "det.api.v1."), each.target(), each.code(),
                   each.request_id()});
   }
-  return run.PrintList(all, table, "nothing was changed");
+  return run.PrintList(all, table, "no audit records");
 }
 
 // ---- cluster-message ----
@@ -220,7 +221,7 @@ absl::StatusOr<int> RunSetMessage(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::SetClusterMessageResponse response;
   DET_RETURN_IF_ERROR(api->Call("MasterService.SetClusterMessage", request, &response));
-  return run.Say(response, "set the cluster's message\n");
+  return run.Say(response, "set the cluster message\n");
 }
 
 absl::StatusOr<int> RunGetMessage(Invocation& run) {
@@ -229,13 +230,13 @@ absl::StatusOr<int> RunGetMessage(Invocation& run) {
   DET_RETURN_IF_ERROR(
       api->Call("MasterService.GetClusterMessage", api::v1::GetClusterMessageRequest(), &response));
   const api::v1::ClusterMessage& message = response.cluster_message();
-  if (!response.has_cluster_message()) return run.Say(response, "there is no message\n");
-  return run.Say(response,
-                 RenderFields({{"message", message.message()},
-                               {"from", Exact(message.start_time())},
-                               {"until", message.has_end_time() ? Exact(message.end_time())
-                                                                : "it is taken back"}},
-                              run.screen->out()));
+  if (!response.has_cluster_message()) return run.Say(response, "no cluster message\n");
+  return run.Say(
+      response,
+      RenderFields({{"message", message.message()},
+                    {"from", Exact(message.start_time())},
+                    {"until", message.has_end_time() ? Exact(message.end_time()) : "cleared"}},
+                   run.screen->out()));
 }
 
 absl::StatusOr<int> RunClearMessage(Invocation& run) {
@@ -243,7 +244,7 @@ absl::StatusOr<int> RunClearMessage(Invocation& run) {
   api::v1::DeleteClusterMessageResponse response;
   DET_RETURN_IF_ERROR(api->Call("MasterService.DeleteClusterMessage",
                                 api::v1::DeleteClusterMessageRequest(), &response));
-  return run.Say(response, "took the cluster's message back\n");
+  return run.Say(response, "cleared the cluster message\n");
 }
 
 // "ab:CD" as "ABCD"
@@ -253,11 +254,11 @@ std::string Digits(const std::string& fingerprint) {
 
 absl::StatusOr<int> RunTrust(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const Connection where, run.Where());
-  if (run.json()) return UsageError("master trust: prints text; there is no --json");
+  if (run.json()) return UsageError("master trust: --json is not supported");
   for (const std::string& url : where.urls) {
     if (!absl::StartsWith(url, "https://")) {
       return absl::FailedPreconditionError(
-          absl::StrCat(url, " is in the clear and shows no certificate"));
+          absl::StrCat(url, " does not use TLS and has no certificate"));
     }
     DET_ASSIGN_OR_RETURN(const ShownCertificate shown, LookAtCertificate(url));
     const std::string given = run.args.Word("FINGERPRINT");
@@ -266,9 +267,9 @@ absl::StatusOr<int> RunTrust(Invocation& run) {
       continue;
     }
     if (Digits(given) != Digits(shown.fingerprint)) {
-      return absl::FailedPreconditionError(absl::StrCat("the certificate of ", url,
-                                                        " has the SHA-256 ", shown.fingerprint,
-                                                        ", which is another; it is not trusted"));
+      return absl::FailedPreconditionError(
+          absl::StrCat("the certificate of ", url, " has SHA-256 fingerprint ", shown.fingerprint,
+                       ", which does not match; the certificate was not trusted"));
     }
     DET_RETURN_IF_ERROR(RememberCertificates(url, shown.pem));
     run.screen->Print(absl::StrCat("trusted ", url, "\n"));
@@ -280,57 +281,62 @@ absl::StatusOr<int> RunTrust(Invocation& run) {
 
 std::vector<Command> MasterCommands() {
   return {
-      {{"master", "info"}, "show which master answers, and its cluster", {}, {}, RunInfo, ""},
+      {{"master", "info"}, "Show the master and its cluster", {}, {}, RunInfo, ""},
       {{"master", "config", "show"},
-       "show what the master was started with",
+       "Show the configuration that the master was started with",
        {},
        {},
        RunMasterConfig,
-       "For administrators of the cluster. Secrets are not shown. `det master config` is the "
-       "same."},
+       "For cluster administrators. Secrets are not shown. Same as `det master config`."},
       {{"master", "config", "set"},
-       "change how much the master logs, until it ends",
+       "Change the log level of the master until it restarts",
        {},
-       {{"log.level", 0, "LEVEL", "trace, debug, info, warning, error or critical"},
-        {"log.color", 0, "on|off", "the log has no colours: off alone is taken"}},
+       {{"log.level", 0, "LEVEL", "Log level: trace, debug, info, warning, error or critical"},
+        {"log.color", 0, "on|off", "Colors in the log; only off is supported"}},
        RunMasterSetConfig,
-       "For administrators of the cluster. For good, and all else: the master's configuration "
-       "file, and a new start."},
+       "For cluster administrators. For permanent and other changes, edit the master's config file "
+       "and restart the master."},
       {{"master", "logs"},
-       "print the newest lines of the master's log",
+       "Print recent lines of the master's log",
        {},
-       {{"follow", 'f', "", "go on with what comes"},
-        {"tail", 0, "N", "begin with the newest N lines (all that it has in memory)"}},
+       {{"follow", 'f', "", "Follow the log until Ctrl-C"},
+        {"tail", 0, "N", "Start with the last N lines (default: all in memory)"}},
        RunMasterLogs,
-       "For administrators of the cluster. What was said before its start is read where it runs."},
+       "For cluster administrators. Earlier lines are in the log on the master's machine."},
       {{"master", "audit"},
-       "list who changed what, newest first",
+       "List audit records, newest first",
        {},
-       {{"by", 0, "USER", "changes by this user alone"},
-        {"method", 0, "BEGINNING", "of these methods alone: UserService., UserService.PostUser"},
-        {"since", 0, "TIME", "from then on: 2026-12-01T04:00, or 2h for two hours ago"},
-        {"limit", 'n', "N", "at most so many (100)"},
+       {{"by", 0, "USER", "Only changes by this user"},
+        {"method", 0, "BEGINNING", "Only methods with this prefix: UserService."},
+        {"since", 0, "TIME", "Only changes after this time: 2026-12-01T04:00, or 2h ago as 2h"},
+        {"limit", 'n', "N", "Maximum number of records (default: 100)"},
         kCsv},
        RunAudit,
-       "For administrators of the cluster. Refused calls are listed, too, with their code."},
+       "For cluster administrators. Rejected calls are listed with their error code."},
       {{"master", "trust"},
-       "trust the certificate of a master at https:// from now on",
-       {{"FINGERPRINT", "its SHA-256, by one who knows; without, show it", true}},
+       "Trust the certificate of a master at https://",
+       {{"FINGERPRINT", "Expected SHA-256 fingerprint; if omitted, it is shown only", true}},
        {},
        RunTrust,
-       "For masters whose authority this machine does not know. Kept in certs.json beside the "
-       "tokens.\nThe authority's own file in DET_MASTER_CERT_FILE outlives the certificate."},
+       "Use this for a master whose certificate authority is not known on this machine. Trusted "
+       "certificates are stored in certs.json next to auth.json.\nA certificate authority file in "
+       "DET_MASTER_CERT_FILE remains valid when the certificate is renewed."},
       {{"master", "cluster-message", "set"},
-       "say something to everybody who uses the cluster",
-       {{"MESSAGE", "what to say"}},
-       {{"start", 's', "TIME", "from when on (now)"},
-        {"end", 'e', "TIME", "until when; until it is taken back without"},
-        {"duration", 'd', "DURATION", "for how long, as 2h30m"}},
+       "Set a message for all users of the cluster",
+       {{"MESSAGE", "Message text"}},
+       {{"start", 's', "TIME", "Start of the message (default: now)"},
+        {"end", 'e', "TIME", "End of the message (default: until it is cleared)"},
+        {"duration", 'd', "DURATION", "Duration of the message, such as 2h30m"}},
        RunSetMessage,
        ""},
-      {{"master", "cluster-message", "get"}, "show what is said", {}, {}, RunGetMessage, ""},
-      {{"master", "cluster-message", "clear"}, "take it back", {}, {}, RunClearMessage, ""},
-      {{"version"}, "show the versions of det and of the master", {}, {}, RunVersion, ""},
+      {{"master", "cluster-message", "get"}, "Show the cluster message", {}, {}, RunGetMessage, ""},
+      {{"master", "cluster-message", "clear"},
+       "Clear the cluster message",
+       {},
+       {},
+       RunClearMessage,
+       ""},
+      {{"version"}, "Show the versions of det and the master", {}, {}, RunVersion, ""},
   };
 }
 

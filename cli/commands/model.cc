@@ -23,7 +23,7 @@ namespace {
 using api::v1::Model;
 using api::v1::ModelVersion;
 
-const Option kAll = {"all", 'a', "", "archived ones, too"};
+const Option kAll = {"all", 'a', "", "Include archived models"};
 
 absl::StatusOr<api::v1::GetModelsRequest> ReadList(const Invocation& run) {
   using Request = api::v1::GetModelsRequest;
@@ -79,7 +79,7 @@ absl::StatusOr<int> RunModelList(Invocation& run) {
     table.AddRow(std::move(row));
   }
   return PrintPage(run, response, response.pagination(), table, "models",
-                   "no models that you may see; make one: det model create NAME");
+                   "no models that you can view; create one: det model create NAME");
 }
 
 template <class Message>
@@ -242,55 +242,54 @@ absl::StatusOr<api::v1::OrderBy> ReadOrder(const Invocation& run, api::v1::Order
 std::vector<Command> ModelCommands() {
   std::vector<Command> commands = {
       {{"model", "list"},
-       "list the models of the workspaces that you may see",
+       "List the models that you can view",
        {},
        PagedOptions(
            {kAll,
-            {"workspace", 'w', "WORKSPACE", "in this one alone; may be given several times"},
-            {"label", 0, "LABEL", "with this label; may be given several times"},
-            {"sort-by", 0, "KEY",
-             "name, description, creation_time, num_versions or workspace (last_updated_time)"},
+            {"workspace", 'w', "WORKSPACE", "Only models of this workspace; repeatable"},
+            {"label", 0, "LABEL", "Only models with this label; repeatable"},
+            {"sort-by", 0, "KEY", "Sort key: name, description, creation_time, num_versions, ..."},
             kOrder}),
        RunModelList,
        ""},
       {{"model", "describe"},
-       "show a model and its newest version",
+       "Show a model and its latest version",
        {kModel},
-       {{"version", 0, "NUMBER", "this version instead"}},
+       {{"version", 0, "NUMBER", "Show this version instead of the latest"}},
        RunModelDescribe,
        ""},
       {{"model", "create"},
-       "make a model, which versions are registered for",
-       {{"NAME", "its name"}},
-       {{"workspace", 'w', "WORKSPACE", "where it lies (Uncategorized)"},
-        {"description", 0, "TEXT", "a line about it"},
-        {"label", 0, "LABEL", "a label; may be given several times"},
-        {"metadata", 0, "JSON", "free-form, an object"}},
+       "Create a model in the registry",
+       {{"NAME", "Model name"}},
+       {{"workspace", 'w', "WORKSPACE", "Workspace of the model (default: Uncategorized)"},
+        {"description", 0, "TEXT", "Description of the model"},
+        {"label", 0, "LABEL", "Label of the model; repeatable"},
+        {"metadata", 0, "JSON", "Metadata as a JSON object"}},
        RunModelCreate,
        ""},
       {{"model", "edit"},
-       "change a model",
+       "Change the name, description or notes of a model",
        {kModel},
-       {{"new-name", 0, "NAME", "a new name"},
-        {"description", 0, "TEXT", "a line about it"},
-        {"notes", 0, "TEXT", "Markdown"}},
+       {{"new-name", 0, "NAME", "New name"},
+        {"description", 0, "TEXT", "New description"},
+        {"notes", 0, "TEXT", "New notes (Markdown)"}},
        RunModelEdit,
        ""},
       {{"model", "archive"},
-       "close a model for changes and versions",
+       "Archive a model; it can no longer be changed",
        {kModel},
        {},
        RunModelArchive,
        ""},
-      {{"model", "unarchive"}, "open it again", {kModel}, {}, RunModelUnarchive, ""},
+      {{"model", "unarchive"}, "Unarchive a model", {kModel}, {}, RunModelUnarchive, ""},
       {{"model", "move"},
-       "move a model to another workspace",
-       {kModel, {"WORKSPACE", "its name"}},
+       "Move a model to another workspace",
+       {kModel, {"WORKSPACE", "Workspace name"}},
        {},
        RunModelMove,
        ""},
       {{"model", "delete"},
-       "delete a model with its versions; their checkpoints stay",
+       "Delete a model and its versions; checkpoints are kept",
        {kModel},
        {kYes},
        RunModelDelete,

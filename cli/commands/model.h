@@ -13,8 +13,8 @@
 
 namespace det::cli {
 
-inline const Positional kModel = {"MODEL", "its name or id"};
-inline const Option kOrder = {"order-by", 0, "asc|desc", "in which direction"};
+inline const Positional kModel = {"MODEL", "Model name or ID"};
+inline const Option kOrder = {"order-by", 0, "asc|desc", "Sort order: asc or desc"};
 
 // What --order-by says, or the usual. A usage error for another word.
 absl::StatusOr<api::v1::OrderBy> ReadOrder(const Invocation& run, api::v1::OrderBy usual);

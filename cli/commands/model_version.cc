@@ -42,7 +42,7 @@ absl::StatusOr<int> RunListVersions(Invocation& run) {
   }
   return PrintPage(run, response, response.pagination(), table, "versions",
                    absl::StrCat("model ", response.model().name(),
-                                " has no version; make one: det model register-version ",
+                                " has no versions; create one: det model register-version ",
                                 request.model_name(), " CHECKPOINT"));
 }
 
@@ -68,7 +68,7 @@ absl::StatusOr<int> RunDeleteVersion(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int number, run.args.Id("VERSION"));
   request.set_model_version_num(number);
   const std::string which = absl::StrCat("version ", number, " of model ", request.model_name());
-  DET_RETURN_IF_ERROR(Confirm(run, absl::StrCat("Delete ", which, "? Its checkpoint stays.")));
+  DET_RETURN_IF_ERROR(Confirm(run, absl::StrCat("Delete ", which, "? Its checkpoint is kept.")));
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   api::v1::DeleteModelVersionResponse response;
   DET_RETURN_IF_ERROR(api->Call("ModelService.DeleteModelVersion", request, &response));
@@ -80,23 +80,23 @@ absl::StatusOr<int> RunDeleteVersion(Invocation& run) {
 std::vector<Command> ModelVersionCommands() {
   return {
       {{"model", "list-versions"},
-       "list the versions of a model, the newest first",
+       "List the versions of a model, newest first",
        {kModel},
        PagedOptions({kOrder}),
        RunListVersions,
        ""},
       {{"model", "register-version"},
-       "make a checkpoint the next version of a model",
-       {kModel, {"CHECKPOINT", "its uuid"}},
-       {{"name", 0, "NAME", "what the version is called"},
-        {"comment", 0, "TEXT", "a line about it"},
-        {"label", 0, "LABEL", "a label; may be given several times"},
-        {"metadata", 0, "JSON", "free-form, an object"}},
+       "Register a checkpoint as the next version of a model",
+       {kModel, {"CHECKPOINT", "Checkpoint UUID"}},
+       {{"name", 0, "NAME", "Version name"},
+        {"comment", 0, "TEXT", "Comment on the version"},
+        {"label", 0, "LABEL", "Label of the version; repeatable"},
+        {"metadata", 0, "JSON", "Metadata as a JSON object"}},
        RunRegister,
-       "The checkpoint is kept from then on: nothing deletes it while a version holds it."},
+       "A registered checkpoint cannot be deleted as long as the version exists."},
       {{"model", "delete-version"},
-       "delete a version of a model; its checkpoint stays",
-       {kModel, {"VERSION", "its number"}},
+       "Delete a version of a model; its checkpoint is kept",
+       {kModel, {"VERSION", "Version number"}},
        {kYes},
        RunDeleteVersion,
        ""},

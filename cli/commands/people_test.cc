@@ -55,7 +55,7 @@ TEST_F(PeopleTest, UsersAreListed) {
   const Said said = Det("u ls --csv", {users});
   EXPECT_THAT(said.requests[0], HasSubstr("active=true"));
   EXPECT_EQ(said.out,
-            "ID,USER,DISPLAY NAME,ACTIVE,ADMIN,REMOTE,TASKS RUN AS,LAST SIGNED IN\n"
+            "ID,USER,DISPLAY NAME,ACTIVE,ADMIN,REMOTE,AGENT USER,LAST LOGIN\n"
             "1,admin,,yes,yes,no,,2026-11-21T09:00:00Z\n"
             "3,bob,\"Bob, B.\",yes,no,no,\"u (7), g (8)\",\n");
   EXPECT_THAT(Det("user list -a", {users}).requests[0], Not(HasSubstr("active")));
@@ -94,7 +94,7 @@ TEST_F(PeopleTest, LoginIsRememberedAndLogoutForgotten) {
   EXPECT_EQ(FindToken(url)->user, "bob");
   EXPECT_EQ(FindToken(url)->token, "t1");
   const Said none = Det("user logout", {});
-  EXPECT_THAT(none.err, HasSubstr("nobody is signed in"));
+  EXPECT_THAT(none.err, HasSubstr("not signed in"));
 }
 
 TEST_F(PeopleTest, ChangesNameTheUserByHisNumber) {
@@ -144,7 +144,7 @@ TEST_F(PeopleTest, TokensAreListedAndRevoked) {
   const Said said = Det("tkn ls bob --show-inactive --csv", {tokens});
   EXPECT_THAT(said.requests[0], HasSubstr("username=bob"));
   EXPECT_THAT(said.requests[0], HasSubstr("showInactive=true"));
-  EXPECT_THAT(said.out, HasSubstr("1,3,valid,its user's,,,never,ci\n"));
+  EXPECT_THAT(said.out, HasSubstr("1,3,valid,inherited,,,never,ci\n"));
   EXPECT_THAT(said.out, HasSubstr("2,3,revoked,"));
   EXPECT_THAT(said.out, HasSubstr("3,3,expired,"));
   const Said revoked = Det("token revoke 7", {"{}"});
@@ -176,7 +176,7 @@ TEST_F(PeopleTest, WorkspacesAreListedAndShown) {
   EXPECT_THAT(shown.out, HasSubstr("gpu"));
   EXPECT_THAT(
       std::string(Det("workspace describe x", {R"({"workspaces":[]})"}).code.status().message()),
-      HasSubstr("there is no workspace \"x\""));
+      HasSubstr("no workspace \"x\""));
 }
 
 TEST_F(PeopleTest, WorkspacesAreChanged) {
@@ -194,7 +194,7 @@ TEST_F(PeopleTest, WorkspacesAreChanged) {
   EXPECT_THAT(Det("workspace archive vision", {kSpaces, "{}"}).requests[1],
               HasSubstr("POST /api/v1/workspaces/2/archive"));
   EXPECT_THAT(std::string(Det("workspace delete vision --yes", {kSpaces}).code.status().message()),
-              HasSubstr("vision has 3 experiments in 1 project; delete or move these first"));
+              HasSubstr("vision has 3 experiments in 1 project; delete or move them first"));
   const Said deleted =
       Det("workspace delete vision --yes",
           {R"({"workspaces":[{"id":2,"name":"vision"}]})", R"({"completed":false})"});
@@ -213,7 +213,7 @@ TEST_F(PeopleTest, WhatIsWrongIsSaidBeforeAnybodyIsAsked) {
   const std::pair<const char*, const char*> kRows[] = {
       {"user edit bob", "user edit needs one of"},
       {"user edit bob --admin maybe", "expected true or false"},
-      {"user login", "who signs in?"},
+      {"user login", "missing USER"},
       {"user link-with-agent-user bob --agent-uid 1", "missing --agent-gid"},
       {"token create -e 0", "at least 1, or -1"},
       {"token edit 3", "needs --description"},

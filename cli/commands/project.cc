@@ -18,7 +18,7 @@ using api::v1::Project;
 
 const std::vector<Positional>& Which() {
   static const auto& which =
-      *new std::vector<Positional>{{"WORKSPACE", "the workspace's name"}, {"PROJECT", "its name"}};
+      *new std::vector<Positional>{{"WORKSPACE", "Workspace name"}, {"PROJECT", "Project name"}};
   return which;
 }
 
@@ -38,9 +38,8 @@ std::string Description(const Project& project, const Style& style) {
   if (project.archived()) fields.emplace_back("archived", "yes");
   if (!project.description().empty()) fields.emplace_back("description", project.description());
   fields.emplace_back("owner", project.username());
-  fields.emplace_back(
-      "experiments", absl::StrCat(project.num_experiments(), ", ", project.num_active_experiments(),
-                                  " of them not over"));
+  fields.emplace_back("experiments", absl::StrCat(project.num_experiments(), ", ",
+                                                  project.num_active_experiments(), " active"));
   fields.emplace_back("last started", Exact(project.last_experiment_started_at()));
   std::string text = RenderFields(fields, style);
   for (const api::v1::Note& note : project.notes()) {
@@ -124,7 +123,7 @@ absl::StatusOr<int> RunProjectDelete(Invocation& run) {
   if (project.num_experiments() > 0) {
     return absl::FailedPreconditionError(absl::StrCat(
         "project ", project.name(), " has ", Counted(project.num_experiments(), "experiment"),
-        "; delete or move these first (`det project list-experiments ", run.args.Word("WORKSPACE"),
+        "; delete or move them first (`det project list-experiments ", run.args.Word("WORKSPACE"),
         " ", project.name(), " --all`)"));
   }
   DET_RETURN_IF_ERROR(Confirm(run, absl::StrCat("Delete project ", project.name(), "?")));
@@ -173,10 +172,14 @@ absl::StatusOr<int> ListProjects(Invocation& run, const std::string& workspace) 
   if (!all) request.set_archived(false);
   api::v1::GetWorkspaceProjectsResponse response;
   DET_RETURN_IF_ERROR(api->Call("WorkspaceService.GetWorkspaceProjects", request, &response));
-  std::vector<Column> columns = {
-      {"ID", true},           {"NAME", false, true},       {"KEY"},
-      {"EXPERIMENTS", true},  {"NOT OVER", true},          {"LAST STARTED"},
-      {"OWNER", false, true}, {"DESCRIPTION", false, true}};
+  std::vector<Column> columns = {{"ID", true},
+                                 {"NAME", false, true},
+                                 {"KEY"},
+                                 {"EXPERIMENTS", true},
+                                 {"ACTIVE", true},
+                                 {"LAST STARTED"},
+                                 {"OWNER", false, true},
+                                 {"DESCRIPTION", false, true}};
   if (all) columns.push_back({"ARCHIVED"});
   Table table(std::move(columns));
   for (const Project& each : response.projects()) {
@@ -192,54 +195,54 @@ absl::StatusOr<int> ListProjects(Invocation& run, const std::string& workspace) 
     table.AddRow(std::move(row));
   }
   return PrintPage(run, response, response.pagination(), table, "projects",
-                   absl::StrCat("no projects in ", workspace, "; make one: det project create ",
+                   absl::StrCat("no projects in ", workspace, "; create one: det project create ",
                                 workspace, " NAME"));
 }
 
 std::vector<Command> ProjectCommands() {
   const Positional workspace = Which()[0];
-  const Option description = {"description", 0, "TEXT", "what it is for"};
-  const Option key = {"key", 0, "KEY", "a short name, at most five letters and digits"};
+  const Option description = {"description", 0, "TEXT", "Description of the project"};
+  const Option key = {"key", 0, "KEY", "Short name of at most five letters and digits"};
   return {
       {{"project", "list"},
-       "list the projects of a workspace",
+       "List the projects of a workspace",
        {workspace},
-       PagedOptions({{"all", 'a', "", "archived ones, too"}}),
+       PagedOptions({{"all", 'a', "", "Include archived projects"}}),
        RunProjectList,
        ""},
       {{"project", "describe"},
-       "show a project and its notes",
+       "Show a project and its notes",
        Which(),
        {},
        RunProjectDescribe,
        ""},
       {{"project", "create"},
-       "make a project in a workspace",
-       {workspace, {"NAME", "its name"}},
+       "Create a project in a workspace",
+       {workspace, {"NAME", "Project name"}},
        {description, key},
        RunProjectCreate,
        ""},
       {{"project", "edit"},
-       "change a project",
+       "Change the name, description or key of a project",
        Which(),
-       {{"new-name", 0, "NAME", "a new name"}, description, key},
+       {{"new-name", 0, "NAME", "New name"}, description, key},
        RunProjectEdit,
        ""},
       {{"project", "archive"},
-       "close a project for new experiments",
+       "Archive a project; no experiments can be created in it",
        Which(),
        {},
        RunProjectArchive,
        ""},
-      {{"project", "unarchive"}, "open it again", Which(), {}, RunProjectUnarchive, ""},
+      {{"project", "unarchive"}, "Unarchive a project", Which(), {}, RunProjectUnarchive, ""},
       {{"project", "delete"},
-       "delete a project that has no experiments",
+       "Delete a project without experiments",
        Which(),
        {kYes},
        RunProjectDelete,
        ""},
       {{"project", "list-experiments"},
-       "list the experiments of a project, the newest first",
+       "List the experiments of a project, newest first",
        Which(),
        ListExperimentsOptions(),
        RunListExperiments,

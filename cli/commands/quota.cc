@@ -17,8 +17,8 @@ namespace {
 using api::v1::Quota;
 
 const std::vector<Positional>& Whose() {
-  static const auto& whose = *new std::vector<Positional>{{"SCOPE", "user or workspace"},
-                                                          {"NAME", "of the user or the workspace"}};
+  static const auto& whose = *new std::vector<Positional>{{"SCOPE", "Scope: user or workspace"},
+                                                          {"NAME", "User name or workspace name"}};
   return whose;
 }
 
@@ -88,8 +88,8 @@ absl::StatusOr<int> RunQuotaSet(Invocation& run) {
   DET_ASSIGN_OR_RETURN(slots, Given(run, "max-slots", slots));
   DET_ASSIGN_OR_RETURN(hours, Given(run, "slot-hours", hours));
   if (!slots && !hours) {
-    return UsageError(
-        absl::StrCat("quota set: no limit is left; `det quota remove ", scope, " ", name, "`"));
+    return UsageError(absl::StrCat("quota set: no limit would remain; use `det quota remove ",
+                                   scope, " ", name, "`"));
   }
   api::v1::PutQuotaRequest request;
   request.mutable_quota()->set_scope(scope);
@@ -103,8 +103,8 @@ absl::StatusOr<int> RunQuotaSet(Invocation& run) {
     return kExitOk;
   }
   run.screen->Print(absl::StrCat(
-      "set quota of ", scope, " ", name, ": ", slots ? PlainNumber(*slots) : "any number of",
-      " slots at once, ", hours ? PlainNumber(*hours) : "any number of", " slot hours a month\n"));
+      "set quota of ", scope, " ", name, ": ", slots ? PlainNumber(*slots) : "unlimited",
+      " slots, ", hours ? PlainNumber(*hours) : "unlimited", " slot hours per month\n"));
   return kExitOk;
 }
 
@@ -129,15 +129,16 @@ absl::StatusOr<int> RunQuotaRemove(Invocation& run) {
 
 std::vector<Command> QuotaCommands() {
   return {
-      {{"quota", "list"}, "list the quotas and what is used of them", {}, {kCsv}, RunQuotaList, ""},
+      {{"quota", "list"}, "List quotas and their usage", {}, {kCsv}, RunQuotaList, ""},
       {{"quota", "set"},
-       "limit what a user or a workspace holds at once and spends in a month",
+       "Set a quota of slots or slot hours for a user or workspace",
        Whose(),
-       {{"max-slots", 0, "N", "slots at once; none: no limit"},
-        {"slot-hours", 0, "H", "slots times hours in a calendar month (UTC); none: no limit"}},
+       {{"max-slots", 0, "N", "Maximum number of slots at the same time; none for no limit"},
+        {"slot-hours", 0, "H", "Slot hours per calendar month (UTC); none for no limit"}},
        RunQuotaSet,
-       "A limit that is not named stays as it is. What is over a limit waits and says so."},
-      {{"quota", "remove"}, "remove a quota", Whose(), {}, RunQuotaRemove, ""},
+       "Omitted limits keep their values. Jobs over a limit wait; `det job list` shows the "
+       "reason."},
+      {{"quota", "remove"}, "Remove a quota", Whose(), {}, RunQuotaRemove, ""},
   };
 }
 

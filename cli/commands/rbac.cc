@@ -13,7 +13,7 @@
 namespace det::cli {
 namespace {
 
-const Positional kRole = {"ROLE", "Viewer, Editor, WorkspaceAdmin or ClusterAdmin"};
+const Positional kRole = {"ROLE", "Role: Viewer, Editor, WorkspaceAdmin or ClusterAdmin"};
 
 // Of the workspaces that one may see.
 absl::StatusOr<std::map<int, std::string>> WorkspaceNames(const ApiClient& api) {
@@ -40,7 +40,7 @@ absl::StatusOr<int> RunMyPermissions(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const auto names, WorkspaceNames(*api));
   std::map<int, const api::v1::Role*> roles;
   for (const api::v1::Role& role : response.roles()) roles[role.role_id()] = &role;
-  Table table({{"WHERE", false, true}, {"ROLE"}, {"PERMISSIONS", true}});
+  Table table({{"SCOPE", false, true}, {"ROLE"}, {"PERMISSIONS", true}});
   for (const api::v1::RoleAssignmentSummary& each : response.assignments()) {
     const api::v1::Role* role = roles[each.role_id()];
     if (role == nullptr) continue;
@@ -50,7 +50,7 @@ absl::StatusOr<int> RunMyPermissions(Invocation& run) {
       table.AddRow({NameOf(names, workspace), role->name(), count});
     }
   }
-  return run.PrintList(response, table, "you have no role; ask an administrator for one");
+  return run.PrintList(response, table, "no roles; ask an administrator to assign one");
 }
 
 absl::StatusOr<api::v1::ListRolesResponse> AllRoles(const ApiClient& api) {
@@ -62,13 +62,13 @@ absl::StatusOr<api::v1::ListRolesResponse> AllRoles(const ApiClient& api) {
 absl::StatusOr<int> RunListRoles(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   DET_ASSIGN_OR_RETURN(const api::v1::ListRolesResponse response, AllRoles(*api));
-  Table table({{"ID", true}, {"ROLE"}, {"IN A WORKSPACE"}, {"PERMISSIONS", true}});
+  Table table({{"ID", true}, {"ROLE"}, {"WORKSPACE SCOPE"}, {"PERMISSIONS", true}});
   for (const api::v1::Role& role : response.roles()) {
     table.AddRow({absl::StrCat(role.role_id()), role.name(),
                   role.scope_type_mask().workspace() ? "yes" : "no",
                   absl::StrCat(role.permissions_size())});
   }
-  return run.PrintList(response, table, "there are no roles");
+  return run.PrintList(response, table, "no roles");
 }
 
 absl::StatusOr<int> RunDescribeRole(Invocation& run) {
@@ -77,14 +77,13 @@ absl::StatusOr<int> RunDescribeRole(Invocation& run) {
   const std::string name = run.args.Word("ROLE");
   for (const api::v1::Role& role : response.roles()) {
     if (role.name() != name) continue;
-    Table table({{"PERMISSION"}, {"IN A WORKSPACE"}});
+    Table table({{"PERMISSION"}, {"WORKSPACE SCOPE"}});
     for (const api::v1::Permission& each : role.permissions()) {
       table.AddRow({each.name(), each.scope_type_mask().workspace() ? "yes" : "no"});
     }
-    return run.PrintList(role, table, "it permits nothing");
+    return run.PrintList(role, table, "no permissions");
   }
-  return absl::NotFoundError(
-      absl::StrCat("there is no role \"", name, "\"; see `det rbac list-roles`"));
+  return absl::NotFoundError(absl::StrCat("no role \"", name, "\"; see `det rbac list-roles`"));
 }
 
 absl::StatusOr<int> RunListUsersRoles(Invocation& run) {
@@ -95,7 +94,7 @@ absl::StatusOr<int> RunListUsersRoles(Invocation& run) {
   api::v1::GetRolesAssignedToUserResponse response;
   DET_RETURN_IF_ERROR(api->Call("RoleService.GetRolesAssignedToUser", request, &response));
   DET_ASSIGN_OR_RETURN(const auto names, WorkspaceNames(*api));
-  Table table({{"WHERE", false, true}, {"ROLE"}});
+  Table table({{"SCOPE", false, true}, {"ROLE"}});
   for (const api::v1::RoleWithAssignments& role : response.roles()) {
     for (const auto& each : role.user_role_assignments()) {
       const int workspace = each.role_assignment().scope_workspace_id();
@@ -110,7 +109,7 @@ template <class Request, class Response>
 absl::StatusOr<int> Change(Invocation& run, const char* method, const char* done) {
   const std::string role = run.args.Word("ROLE");
   const std::string name = run.args.Get("username-to-assign").value_or("");
-  if (name.empty()) return UsageError("whose role? name the user: --username-to-assign USER");
+  if (name.empty()) return UsageError("--username-to-assign USER is required");
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   DET_ASSIGN_OR_RETURN(const api::v1::User user, FindUser(*api, name));
   Request request;
@@ -145,25 +144,30 @@ absl::StatusOr<int> RunUnassign(Invocation& run) {
 
 std::vector<Command> RbacCommands() {
   const std::vector<Option> whose = {
-      {"username-to-assign", 0, "USER", "whose role"},
-      {"workspace-name", 'w', "WORKSPACE", "where; the whole cluster without"}};
+      {"username-to-assign", 0, "USER", "User to assign the role to"},
+      {"workspace-name", 'w', "WORKSPACE", "Workspace scope (default: the whole cluster)"}};
   return {
       {{"rbac", "my-permissions"},
-       "show your roles, and where you have them",
+       "Show your roles and their scope",
        {},
        {kCsv},
        RunMyPermissions,
        ""},
-      {{"rbac", "list-roles"}, "list the roles that there are", {}, {kCsv}, RunListRoles, ""},
-      {{"rbac", "describe-role"}, "list what a role permits", {kRole}, {kCsv}, RunDescribeRole, ""},
+      {{"rbac", "list-roles"}, "List roles", {}, {kCsv}, RunListRoles, ""},
+      {{"rbac", "describe-role"},
+       "List the permissions of a role",
+       {kRole},
+       {kCsv},
+       RunDescribeRole,
+       ""},
       {{"rbac", "list-users-roles"},
-       "list the roles of a user",
-       {{"USER", "a user's name"}},
+       "List the roles of a user",
+       {{"USER", "User name"}},
        {kCsv},
        RunListUsersRoles,
        ""},
-      {{"rbac", "assign-role"}, "give a user a role", {kRole}, whose, RunAssign, ""},
-      {{"rbac", "unassign-role"}, "take a role from a user", {kRole}, whose, RunUnassign, ""},
+      {{"rbac", "assign-role"}, "Assign a role to a user", {kRole}, whose, RunAssign, ""},
+      {{"rbac", "unassign-role"}, "Remove a role from a user", {kRole}, whose, RunUnassign, ""},
   };
 }
 

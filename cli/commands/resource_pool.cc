@@ -22,8 +22,9 @@ using api::v1::PutResourcePoolRequest;
 using api::v1::ResourcePool;
 using google::protobuf::FieldDescriptor;
 
-const Positional kPool = {"POOL", "its name"};
-const Positional kSettings = {"KEY=VALUE", "as policy=fair_share preemption=true", true, true};
+const Positional kPool = {"POOL", "Resource pool name"};
+const Positional kSettings = {"KEY=VALUE", "Settings: policy=fair_share preemption=true", true,
+                              true};
 
 // "SCHEDULER_TYPE_FAIR_SHARE" as the master's configuration spells it.
 std::string PolicyOf(const ResourcePool& pool) {
@@ -64,7 +65,7 @@ absl::StatusOr<int> RunPoolList(Invocation& run) {
                {"QUEUED", true},
                {"DEFAULT"},
                {"WORKSPACES", false, true},
-               {"FROM"}});
+               {"SOURCE"}});
   for (const ResourcePool& pool : response.resource_pools()) {
     table.AddRow({pool.name(), PolicyOf(pool), pool.preemption() ? "on" : "off",
                   absl::StrCat(pool.num_agents()), absl::StrCat(pool.slots_available()),
@@ -73,7 +74,7 @@ absl::StatusOr<int> RunPoolList(Invocation& run) {
                   pool.source()});
   }
   return run.PrintList(response, table,
-                       "no resource pools; make one: det resource-pool create NAME");
+                       "no resource pools; create one: det resource-pool create NAME");
 }
 
 std::string Description(const ResourcePool& pool, const Style& style) {
@@ -81,13 +82,13 @@ std::string Description(const ResourcePool& pool, const Style& style) {
   return RenderFields(
       {{"pool", pool.name()},
        {"description", pool.description()},
-       {"defined by", pool.source()},
+       {"source", pool.source()},
        {"agents", absl::StrCat(pool.num_agents())},
        {"slots", absl::StrCat(pool.slots_used(), " of ", pool.slots_available(), " used")},
        {"tasks without slots", absl::StrCat(pool.aux_containers_running(), " of ",
                                             pool.aux_container_capacity(), " at most")},
-       {"jobs", absl::StrCat(pool.stats().scheduled_count(), " run, ", pool.stats().queued_count(),
-                             " wait")},
+       {"jobs", absl::StrCat(pool.stats().scheduled_count(), " running, ",
+                             pool.stats().queued_count(), " waiting")},
        {"default for", DefaultFor(pool)},
        {"workspaces", WorkspacesOf(pool)},
        {"policy", PolicyOf(pool)},
@@ -218,7 +219,7 @@ absl::StatusOr<int> Put(Invocation& run, bool is_new) {
   // One that only agents name may be defined.
   if (is_new && there.ok() && there->source() != "agents") {
     return absl::AlreadyExistsError(absl::StrCat("resource pool ", request.name(),
-                                                 " exists; change it by `det resource-pool set ",
+                                                 " exists; change it with `det resource-pool set ",
                                                  request.name(), " KEY=VALUE`"));
   }
   api::v1::PutResourcePoolResponse response;
@@ -264,33 +265,28 @@ std::vector<Command> ResourcePoolCommands() {
   const std::string settings = absl::StrCat("Settings: ", absl::StrJoin(Keys(), ", "), ".");
   std::vector<Command> commands = {
       {{"resource-pool", "list"},
-       "list the resource pools: their agents, their slots, their queues",
+       "List resource pools with their agents, slots and queues",
        {},
        {kCsv},
        RunPoolList,
        ""},
-      {{"resource-pool", "describe"},
-       "show all of a resource pool",
-       {kPool},
-       {},
-       RunPoolDescribe,
-       ""},
+      {{"resource-pool", "describe"}, "Show a resource pool", {kPool}, {}, RunPoolDescribe, ""},
       {{"resource-pool", "create"},
-       "make a resource pool; agents join it by --pool",
+       "Create a resource pool",
        {kPool, kSettings},
        {},
        RunPoolCreate,
        settings},
       {{"resource-pool", "set"},
-       "change a resource pool",
+       "Change the settings of a resource pool",
        {kPool, kSettings},
        {},
        RunPoolSet,
        absl::StrCat(settings,
-                    "\nWins over the master's configuration file until "
-                    "`det resource-pool delete`.")},
+                    "\nThe settings take precedence over the master's config file until `det "
+                    "resource-pool delete`.")},
       {{"resource-pool", "delete"},
-       "remove a resource pool, or what was set over the master's configuration file",
+       "Delete a resource pool or its overrides of the config file",
        {kPool},
        {},
        RunPoolDelete,

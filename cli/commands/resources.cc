@@ -138,27 +138,27 @@ absl::StatusOr<int> RunAggregated(Invocation& run) {
 
 std::vector<Command> ResourcesCommands() {
   constexpr char kTimes[] =
-      "Times: 2026-11-21 or 2026-11-21T09:00:00, in UTC unless they name a zone. Slots count while "
-      "they are held, busy or not.";
-  const std::vector<Positional> span = {{"START", "from this time"},
-                                        {"END", "until before this time"}};
+      "Times are 2026-11-21 or 2026-11-21T09:00:00, in UTC unless they have a zone. Slots count "
+      "while they are allocated, busy or idle.";
+  const std::vector<Positional> span = {{"START", "Start time, inclusive"},
+                                        {"END", "End time, exclusive"}};
   return {
       {{"resources", "allocations"},
-       "print each run of a trial that held slots, with its slot hours, as CSV",
+       "Print allocations of trials with their slot hours as CSV",
        span,
        {kCsv},
        RunAllocations,
        kTimes},
       {{"resources", "raw"},
-       "print who held how many slots when, as CSV",
+       "Print slot usage by experiment and time as CSV",
        span,
        {kCsv},
        RunRaw,
        kTimes},
       {{"resources", "aggregated"},
-       "print the slot-seconds of each day, as CSV",
-       {{"START", "the first day"}, {"END", "the last day"}},
-       {{"monthly", 0, "", "of each month"}, kCsv},
+       "Print slot-seconds per day as CSV",
+       {{"START", "First day"}, {"END", "Last day, inclusive"}},
+       {{"monthly", 0, "", "Aggregate by month"}, kCsv},
        RunAggregated,
        kTimes},
   };

@@ -60,7 +60,7 @@ TEST(JobListTest, AFairSharePoolHasWeights) {
 TEST(JobListTest, CsvIsWholeAndExact) {
   const Said said = Det("job list --csv", {kPools, kJobs});
   const std::vector<std::string> lines = absl::StrSplit(said.out, '\n');
-  EXPECT_EQ(lines[0], "#,ID,TYPE,JOB NAME,PRIORITY,SUBMITTED,SLOTS,STATE,USER,POOL,WAITS BECAUSE");
+  EXPECT_EQ(lines[0], "#,ID,TYPE,JOB NAME,PRIORITY,SUBMITTED,SLOTS,STATE,USER,POOL,WAIT REASON");
   EXPECT_EQ(lines[1],
             "0,exp-3,experiment,first,42,2026-11-21T09:00:00Z,4/4,SCHEDULED,ann,default,");
   EXPECT_EQ(lines[2],
@@ -96,10 +96,11 @@ TEST(JobUpdateTest, ABatchIsOneRequest) {
 
 TEST(JobUpdateTest, SaysWhatIsWrongBeforeItAsksAnybody) {
   const std::pair<const char*, const char*> kRows[] = {
-      {"job update 7", "nothing to change; name one of --priority, --weight"},
+      {"job update 7", "nothing to change; give at least one of --priority, --weight"},
       {"job update 7 -p ten", "priority: expected an integer from 1 to 99, found \"ten\""},
       {"job update-batch 7", "expected JOB.PROPERTY=VALUE such as 7.priority=10"},
-      {"job update-batch 7.size=3", "\"size\" is no property of a job; there are: priority"},
+      {"job update-batch 7.size=3",
+       "\"size\" is not a property of a job; expected one of: priority"},
       {"experiment set max-slots 7 0", "expected a number of slots, or none"},
       {"quota set planet x --max-slots 3", "expected user or workspace, found \"planet\""},
       {"quota set user x", "needs --max-slots, --slot-hours, or both"},
@@ -140,13 +141,14 @@ TEST(JobExplainTest, IsReadable) {
           {"trialId":13,"reason":"its experiment holds 4 of max_slots 4"},
           {"trialId":14,"reason":"its experiment holds 4 of max_slots 4"}]})")});
   ASSERT_TRUE(said.code.ok()) << said.code.status();
-  EXPECT_THAT(said.out, HasSubstr("Job exp-7 (second): pool default, holds 0 of 8 slots, priority "
+  EXPECT_THAT(said.out, HasSubstr("Job exp-7 (second): pool default, uses 0 of 8 slots, priority "
                                   "50, 1 job ahead.\n"));
-  EXPECT_THAT(said.out, HasSubstr("Trial 12 waits: needs 4 slots; 2 of 8 are free.\n"));
-  EXPECT_THAT(said.out, HasSubstr("First must end or be preempted: 3.4.1.\n"));
+  EXPECT_THAT(said.out, HasSubstr("Trial 12 is waiting: needs 4 slots; 2 of 8 are free.\n"));
+  EXPECT_THAT(said.out, HasSubstr("Waits for the end or preemption of: 3.4.1.\n"));
   EXPECT_THAT(said.out, HasSubstr("by the max_run_time of 3.4.1.\n"));
-  EXPECT_THAT(said.out, HasSubstr("Trials 13, 14 wait: its experiment holds 4 of max_slots 4.\n"));
-  EXPECT_THAT(said.out, HasSubstr("When it starts is unknown.\n"));
+  EXPECT_THAT(said.out,
+              HasSubstr("Trials 13, 14 are waiting: its experiment holds 4 of max_slots 4.\n"));
+  EXPECT_THAT(said.out, HasSubstr("Estimated start: unknown.\n"));
 }
 
 constexpr char kAgents[] =
@@ -163,7 +165,7 @@ TEST(AgentListTest, SaysWhoTakesWork) {
   const Said said = Det("agent list --csv", {kAgents});
   EXPECT_THAT(said.out, HasSubstr("a1,connected,2,1,1,default,"));
   EXPECT_THAT(said.out, HasSubstr("a2,draining,0,0,0"));
-  EXPECT_THAT(said.out, HasSubstr("a3,\"disabled, away\""));
+  EXPECT_THAT(said.out, HasSubstr("a3,\"disabled, disconnected\""));
   EXPECT_THAT(said.out, HasSubstr("(disks)"));
 }
 
@@ -182,7 +184,7 @@ TEST(AgentDisableTest, AllMeansEachOfThem) {
   ASSERT_TRUE(said.code.ok()) << said.code.status();
   EXPECT_THAT(said.requests[1], HasSubstr("POST /api/v1/agents/a1/disable"));
   EXPECT_THAT(said.requests[2], HasSubstr(R"("drain":true)"));
-  EXPECT_EQ(said.out, "draining agent a1; 1 task may end by themselves\ndraining agent a2\n");
+  EXPECT_EQ(said.out, "draining agent a1; 1 task can finish\ndraining agent a2\n");
 }
 
 TEST(AgentMaintenanceTest, AddsToWhatIsThere) {
@@ -195,13 +197,13 @@ TEST(AgentMaintenanceTest, AddsToWhatIsThere) {
   EXPECT_THAT(said.requests[1], HasSubstr("2036-01-01T04:00:00Z"));
   EXPECT_THAT(said.requests[1], HasSubstr("2036-02-01T06:00:00Z"));
   EXPECT_THAT(said.requests[1], HasSubstr("new disks"));
-  EXPECT_EQ(said.out, "no maintenance of agent a1\n");
+  EXPECT_EQ(said.out, "no maintenance windows for agent a1\n");
 }
 
 TEST(ResourcePoolTest, CreateAndSetAreToldApart) {
   const Said there = Det("resource-pool create default", {kPools});
   EXPECT_THAT(std::string(there.code.status().message()),
-              HasSubstr("resource pool default exists; change it by `det resource-pool set"));
+              HasSubstr("resource pool default exists; change it with `det resource-pool set"));
   const Said gone = Det("resource-pool set gpu policy=fifo", {kPools});
   EXPECT_THAT(std::string(gone.code.status().message()),
               HasSubstr("resource pool \"gpu\" does not exist; there are: default"));
@@ -228,7 +230,7 @@ TEST(QuotaTest, WhatIsNotNamedStays) {
   ASSERT_TRUE(said.code.ok()) << said.code.status();
   EXPECT_THAT(said.requests[2], HasSubstr(R"("maxSlots":4)"));
   EXPECT_THAT(said.requests[2], HasSubstr(R"("slotHours":100)"));
-  EXPECT_EQ(said.out, "set quota of user ann: 4 slots at once, 100 slot hours a month\n");
+  EXPECT_EQ(said.out, "set quota of user ann: 4 slots, 100 slot hours per month\n");
   const Said none = Det("quota set user ann --max-slots none", {ann, before});
   EXPECT_THAT(std::string(none.code.status().message()), HasSubstr("det quota remove user ann"));
 }

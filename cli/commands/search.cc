@@ -38,7 +38,7 @@ std::string RenderSummary(const api::v1::SearchSummary& summary, const Style& st
   Table table({{"TRIALS", true}, {absl::StrCat(absl::AsciiStrToUpper(unit), " EACH"), true}, {""}});
   for (const api::v1::TrialSummary& row : summary.trials()) {
     table.AddRow({absl::StrCat(row.count()),
-                  row.unit().max_length() ? "to its end" : absl::StrCat(row.unit().value()),
+                  row.unit().max_length() ? "max" : absl::StrCat(row.unit().value()),
                   Cell(Bar(row.count(), most), Paint::kRunning)});
   }
   std::string out = table.Render(style);
@@ -121,8 +121,7 @@ absl::StatusOr<int> RunSearchSimulate(Invocation& run) {
   request.set_template_(run.args.Get("template").value_or(""));
   const std::string path = run.args.Get("objective").value_or("");
   if (path.empty()) {
-    return UsageError(
-        "search simulate: --objective FILE.csv is missing: the recorded curves to search in");
+    return UsageError("search simulate: --objective FILE.csv is required");
   }
   const absl::StatusOr<std::string> curves = base::ReadFile(path);
   if (!curves.ok()) {
@@ -143,9 +142,9 @@ absl::StatusOr<int> RunSearchSimulate(Invocation& run) {
 
 const std::vector<Option>& SearchOptions() {
   static const auto& options = *new std::vector<Option>{
-      {"seed", 0, "S", "instead of reproducibility.experiment_seed"},
-      {"template", 0, "NAME", "what the configuration stands on"},
-      {"config", 0, "KEY=VALUE", "a setting instead of the file's; may be repeated"}};
+      {"seed", 0, "S", "Random seed (default: reproducibility.experiment_seed)"},
+      {"template", 0, "NAME", "Template to apply, see `det template`"},
+      {"config", 0, "KEY=VALUE", "Override a config field; repeatable"}};
   return options;
 }
 
@@ -153,22 +152,23 @@ const std::vector<Option>& SearchOptions() {
 
 std::vector<Command> SearchCommands() {
   std::vector<Option> simulate = SearchOptions();
-  simulate.insert(simulate.begin(), {"objective", 0, "FILE.csv", "recorded learning curves"});
+  simulate.insert(simulate.begin(), {"objective", 0, "FILE.csv", "Recorded learning curves"});
   return {
       {{"preview-search"},
-       "show how many trials a search will run, and for how long",
-       {{"CONFIG", "a YAML file"}},
+       "Preview the number and length of trials of a search",
+       {{"CONFIG", "Experiment config (YAML)"}},
        SearchOptions(),
        RunPreview,
-       "With --json: rows {\"trials\": n, \"length\": units}, by length."},
+       "With --json: rows {\"trials\": n, \"length\": units}, sorted by length."},
       {{"search", "simulate"},
-       "replay a search against recorded learning curves, at full speed",
-       {{"CONFIG", "a YAML file"}},
+       "Simulate a search on recorded learning curves",
+       {{"CONFIG", "Experiment config (YAML)"}},
        simulate,
        RunSearchSimulate,
-       "The file has a header and a row for each validation: a column for each hyperparameter\n"
-       "(nested ones as optimizer.lr, absent ones empty), then length, then metrics. The nearest\n"
-       "recorded configuration answers. Shows the best value by units spent."},
+       "FILE.csv has a header and one row per validation: one column per hyperparameter (nested "
+       "ones as optimizer.lr, missing ones empty), then length, then metrics. Each trial uses the "
+       "recorded curve with the nearest hyperparameters. The output shows the best value by units "
+       "spent."},
   };
 }
 

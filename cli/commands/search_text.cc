@@ -20,7 +20,7 @@ std::string RungTable(const Search& search, const Style& style) {
   Table table({{"BRACKET", true},
                {absl::AsciiStrToUpper(search.unit()), true},
                {"REPORTED", true},
-               {"WENT ON", true},
+               {"PROMOTED", true},
                {"BEST", true}});
   for (int i = 0; i < search.brackets_size(); ++i) {
     for (const auto& rung : search.brackets(i).rungs()) {
@@ -43,7 +43,7 @@ std::string FrontTable(const Search& search, const Style& style) {
     row.emplace_back(StructText(point.hparams()));
     table.AddRow(std::move(row));
   }
-  return absl::StrCat("\nbeaten by no other validation (Pareto front)\n", table.Render(style));
+  return absl::StrCat("\nPareto front\n", table.Render(style));
 }
 
 }  // namespace

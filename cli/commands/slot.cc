@@ -51,7 +51,7 @@ absl::StatusOr<int> RunSlotList(Invocation& run) {
                {"ALLOCATION"},
                {"TASK"},
                {"DEVICE", false, true},
-               {"BECAUSE", false, true}});
+               {"REASON", false, true}});
   for (const Agent& agent : response.agents()) {
     for (const Slot& slot : SlotsOf(agent)) {
       table.AddRow({agent.id(), absl::StrJoin(agent.resource_pools(), ","), slot.id(), TypeOf(slot),
@@ -59,7 +59,7 @@ absl::StatusOr<int> RunSlotList(Invocation& run) {
                     slot.device().brand(), slot.reason()});
     }
   }
-  return run.PrintList(response, table, "no slots: no agent is registered");
+  return run.PrintList(response, table, "no slots: no agents are registered");
 }
 
 template <class Request, class Response>
@@ -94,24 +94,25 @@ absl::StatusOr<int> RunSlotDisable(Invocation& run) {
 }  // namespace
 
 std::vector<Command> SlotCommands() {
-  const std::vector<Positional> which = {{"AGENT", "its id"}, {"SLOT", "its number there"}};
+  const std::vector<Positional> which = {{"AGENT", "Agent ID"},
+                                         {"SLOT", "Slot number on the agent"}};
   return {
       {{"slot", "list"},
-       "list the slots of all agents, what runs on them, and why others take no work",
+       "List slots of all agents with their state and tasks",
        {},
        {kCsv},
        RunSlotList,
        ""},
       {{"slot", "enable"},
-       "let a slot take work again; ends a quarantine too",
+       "Enable a slot; this also ends a quarantine",
        which,
        {},
        RunSlotEnable,
        ""},
       {{"slot", "disable"},
-       "let a slot take no more work",
+       "Disable a slot",
        which,
-       {{"drain", 0, "", "what runs there may end by itself; else it is queued again"}},
+       {{"drain", 0, "", "Let running tasks finish; otherwise they are queued again"}},
        RunSlotDisable,
        ""},
   };

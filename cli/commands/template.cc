@@ -16,10 +16,10 @@
 namespace det::cli {
 namespace {
 
-const Positional kName = {"NAME", "its name"};
-const Positional kFile = {"FILE", "a YAML file: a part of an experiment's configuration"};
+const Positional kName = {"NAME", "Template name"};
+const Positional kFile = {"FILE", "YAML file with part of an experiment config"};
 const Option kTemplateWorkspace = {"workspace", 'w', "WORKSPACE",
-                                   "whose Editors change it (Uncategorized)"};
+                                   "Workspace of the template (default: Uncategorized)"};
 
 absl::StatusOr<int> RunTemplateList(Invocation& run) {
   api::v1::GetTemplatesRequest request;
@@ -34,14 +34,14 @@ absl::StatusOr<int> RunTemplateList(Invocation& run) {
   api::v1::GetTemplatesResponse response;
   DET_RETURN_IF_ERROR(api->Call("TemplateService.GetTemplates", request, &response));
   const bool details = run.args.Has("details");
-  Table table({{"NAME"}, {details ? "CONFIGURATION" : "SETS", false, true}});
+  Table table({{"NAME"}, {details ? "CONFIG" : "FIELDS", false, true}});
   for (const api::v1::Template& each : response.templates()) {
     std::set<std::string> keys;  // A map of the wire is in no order.
     for (const auto& [key, value] : each.config().fields()) keys.insert(key);
     table.AddRow({each.name(), details ? StructText(each.config()) : absl::StrJoin(keys, ", ")});
   }
   return PrintPage(run, response, response.pagination(), table, "templates",
-                   "no templates yet; make one: det template create NAME FILE");
+                   "no templates yet; create one: det template create NAME FILE");
 }
 
 absl::StatusOr<int> RunTemplateDescribe(Invocation& run) {
@@ -131,40 +131,35 @@ absl::StatusOr<int> RunTemplateRemove(Invocation& run) {
 std::vector<Command> TemplateCommands() {
   return {
       {{"template", "list"},
-       "list the templates and what they set",
+       "List templates and the config fields that they set",
        {},
        PagedOptions(
-           {{"details", 'd', "", "with the values, not the names alone"},
-            {"workspace", 'w', "WORKSPACE", "of this one alone; may be given several times"}}),
+           {{"details", 'd', "", "Show the values, not only the names"},
+            {"workspace", 'w', "WORKSPACE", "Only templates of this workspace; repeatable"}}),
        RunTemplateList,
        ""},
-      {{"template", "describe"},
-       "print a template as it was given",
-       {kName},
-       {},
-       RunTemplateDescribe,
-       ""},
+      {{"template", "describe"}, "Print a template", {kName}, {}, RunTemplateDescribe, ""},
       {{"template", "create"},
-       "keep a part of a configuration under a name",
+       "Create a template from a partial config",
        {kName, kFile},
        {kTemplateWorkspace},
        RunTemplateCreate,
-       "An experiment that names it by --template is configured by the template first, then by its "
-       "own file."},
+       "An experiment that names the template with --template is configured with the template "
+       "first, then with its own config."},
       {{"template", "set"},
-       "make or replace a template",
+       "Create or replace a template",
        {kName, kFile},
        {{"workspace", 'w', "WORKSPACE",
-         "whose Editors change it, instead of its own, or of Uncategorized"}},
+         "Workspace of the template (default: unchanged or Uncategorized)"}},
        RunTemplateSet,
        ""},
       {{"template", "set-value", "config"},
-       "replace the configuration of a template that there is",
+       "Replace the config of an existing template",
        {kName, kFile},
        {},
        RunTemplateSetConfig,
        ""},
-      {{"template", "remove"}, "remove a template", {kName}, {}, RunTemplateRemove, ""},
+      {{"template", "remove"}, "Remove a template", {kName}, {}, RunTemplateRemove, ""},
   };
 }
 

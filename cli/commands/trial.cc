@@ -27,9 +27,9 @@ std::string ValidationText(const api::v1::MetricsWorkload& validation) {
 }
 
 std::string RunTable(const Trial& trial, const Style& style) {
-  Table table({{"RUN", true},
+  Table table({{"ATTEMPT", true},
                {"STARTED"},
-               {"TOOK", true},
+               {"DURATION", true},
                {"AGENTS"},
                {"SLOTS", true},
                {"EXIT", true},
@@ -44,7 +44,7 @@ std::string RunTable(const Trial& trial, const Style& style) {
                   run.has_exit_code() ? absl::StrCat(run.exit_code()) : "-",
                   !run.exit_reason().empty() ? run.exit_reason()
                   : over                     ? "-"
-                                             : "runs"});
+                                             : "running"});
   }
   return table.empty() ? "" : absl::StrCat("\n", table.Render(style));
 }
@@ -53,7 +53,7 @@ std::string Description(const Trial& trial, const Style& style) {
   std::vector<std::pair<std::string, Cell>> fields = {
       {"trial", absl::StrCat(trial.id(), "  of experiment ", trial.experiment_id())},
       {"state", StateCell(Trial::State_Name(trial.state()))}};
-  if (!trial.state_reason().empty()) fields.emplace_back("because", trial.state_reason());
+  if (!trial.state_reason().empty()) fields.emplace_back("reason", trial.state_reason());
   fields.emplace_back("progress",
                       absl::StrCat(Percent(trial.progress()), ", ", trial.total_batches_processed(),
                                    trial.total_batches_processed() == 1 ? " batch" : " batches"));
@@ -63,10 +63,10 @@ std::string Description(const Trial& trial, const Style& style) {
     fields.emplace_back("best validation", ValidationText(trial.best_validation()));
   }
   if (trial.has_latest_validation()) {
-    fields.emplace_back("last validation", ValidationText(trial.latest_validation()));
+    fields.emplace_back("latest validation", ValidationText(trial.latest_validation()));
   }
   if (!trial.latest_checkpoint_uuid().empty()) {
-    fields.emplace_back("last checkpoint", trial.latest_checkpoint_uuid());
+    fields.emplace_back("latest checkpoint", trial.latest_checkpoint_uuid());
   }
   fields.emplace_back("checkpoints", absl::StrCat(trial.checkpoint_count(), ", ",
                                                   Bytes(trial.total_checkpoint_size())));
@@ -119,7 +119,7 @@ absl::StatusOr<int> RunTrialDescribe(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const api::v1::GetTrialWorkloadsResponse workloads, Workloads(*api, id));
   Table table = EmptyWorkloadTable();
   AddWorkloads(id, workloads, &table);
-  return run.PrintList(workloads, table, absl::StrCat("trial ", id, " has reported nothing yet"));
+  return run.PrintList(workloads, table, absl::StrCat("trial ", id, " has no reports yet"));
 }
 
 absl::StatusOr<int> RunTrialLogs(Invocation& run) {
@@ -188,21 +188,21 @@ std::vector<Command> TrialCommands() {
   std::vector<Command> commands = TrialFileCommands();
   const std::vector<Command> rest = {
       {{"trial", "describe"},
-       "show a trial, its metrics and each time it was started",
+       "Show a trial with its metrics and attempts",
        {kOneTrial},
-       {{"metrics", 0, "", "every report of metrics and every checkpoint instead"},
-        {"metrics-summary", 0, "", "with the last, least, greatest and mean value of each metric"},
-        {"csv", 0, "", "the reports as comma-separated values"}},
+       {{"metrics", 0, "", "Show all metric reports and checkpoints instead"},
+        {"metrics-summary", 0, "", "Include last, min, max and mean of each metric"},
+        {"csv", 0, "", "Print the reports as CSV"}},
        RunTrialDescribe,
        ""},
-      {{"trial", "logs"}, "print what a trial wrote", {kOneTrial}, LogOptions(), RunTrialLogs, ""},
+      {{"trial", "logs"}, "Print the logs of a trial", {kOneTrial}, LogOptions(), RunTrialLogs, ""},
       {{"trial", "set", "log-retention"},
-       "say how long its logs are kept",
+       "Set how long the logs of a trial are kept",
        {kOneTrial},
        LogDaysOptions(),
        SetTrialLogDays,
        ""},
-      {{"trial", "kill"}, "end a trial at once", {kOneTrial}, {}, RunTrialKill, ""},
+      {{"trial", "kill"}, "Kill a trial", {kOneTrial}, {}, RunTrialKill, ""},
   };
   commands.insert(commands.end(), rest.begin(), rest.end());
   return commands;

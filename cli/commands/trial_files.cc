@@ -50,7 +50,7 @@ absl::StatusOr<Checkpoint> Choose(Invocation& run, const ApiClient& api, int id)
   DET_ASSIGN_OR_RETURN(Checkpoints all, Candidates(api, id, uuid.has_value()));
   const bool latest = run.args.Has("latest");
   if (uuid.has_value() + latest + run.args.Has("best") > 1) {
-    return UsageError("give one of --best, --latest and --uuid");
+    return UsageError("give only one of --best, --latest and --uuid");
   }
   if (!latest && !uuid) {
     DET_ASSIGN_OR_RETURN(const api::v1::GetTrialResponse trial, GetTrial(api, id));
@@ -71,7 +71,7 @@ absl::StatusOr<Checkpoint> Choose(Invocation& run, const ApiClient& api, int id)
                                           : uuid ? "such "
                                                  : "validated ",
                                           "checkpoint; `det checkpoint list --trial ", id,
-                                          "` shows what there is"));
+                                          "` lists its checkpoints"));
 }
 
 absl::StatusOr<int> RunTrialDownload(Invocation& run) {
@@ -129,7 +129,7 @@ absl::Status Pack(const std::string& within, const std::string& name, const std:
   DET_ASSIGN_OR_RETURN(const base::ChildProcess child, base::Spawn(tar));
   DET_ASSIGN_OR_RETURN(const base::ProcessExit exit, base::WaitForExit(child.pid));
   if (exit.code == 0) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat("tar could not write ", archive));
+  return absl::InternalError(absl::StrCat("tar failed to write ", archive));
 }
 
 absl::StatusOr<int> RunSupportBundle(Invocation& run) {
@@ -149,25 +149,25 @@ absl::StatusOr<int> RunSupportBundle(Invocation& run) {
 }  // namespace
 
 std::vector<Command> TrialFileCommands() {
-  std::vector<Option> download = DownloadOptions("a new or empty folder (checkpoints/UUID)");
-  download.insert(download.end(),
-                  {{"best", 0, "", "the best checkpoint; so without any of these three"},
-                   {"latest", 0, "", "the newest"},
-                   {"uuid", 0, "UUID", "this one"}});
+  std::vector<Option> download =
+      DownloadOptions("New or empty directory (default: checkpoints/UUID)");
+  download.insert(download.end(), {{"best", 0, "", "Download the best checkpoint (default)"},
+                                   {"latest", 0, "", "Download the latest checkpoint"},
+                                   {"uuid", 0, "UUID", "Download this checkpoint"}});
   download.insert(download.end(), BestByOptions().begin(), BestByOptions().end());
   return {
       {{"trial", "download"},
-       "copy the files of a checkpoint of it, and print where they are",
+       "Download the files of a trial's checkpoint and print their path",
        {kOneTrial},
        download,
        RunTrialDownload,
        ""},
       {{"trial", "support-bundle"},
-       "write its log, configuration, metrics and history into one archive, for whoever helps",
+       "Write the log, config and metrics of a trial to an archive",
        {kOneTrial},
-       {{"output-dir", 'o', "DIR", "where to (.)"}},
+       {{"output-dir", 'o', "DIR", "Output directory (default: current directory)"}},
        RunSupportBundle,
-       "The log is as the trial wrote it: look whether it may be shown."},
+       "The log is included as the trial wrote it; check it before you share the archive."},
   };
 }
 

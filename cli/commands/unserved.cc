@@ -15,44 +15,43 @@ struct Unserved {
 
 constexpr Unserved kUnserved[] = {
     {"command run,command describe,command config,command logs,command kill,command set",
-     "this cluster runs trials alone. A program runs as an experiment of one trial: with "
-     "`entrypoint: PROGRAM` in a configuration, `det experiment create CONFIG DIR -f`"},
+     "this cluster runs only trials. Run a program as an experiment with one trial: set "
+     "`entrypoint: PROGRAM` in a config and run `det experiment create CONFIG DIR -f`"},
     {"notebook start,notebook describe,notebook open,notebook config,notebook logs,notebook kill,"
      "notebook set",
-     "this cluster runs trials alone. Start Jupyter on a machine of your own, after `det user "
-     "login`: `det.experimental.client` reads experiments, metrics and checkpoints there"},
+     "this cluster runs only trials. Start Jupyter on your own machine after `det user login`; "
+     "there, `det.experimental.client` reads experiments, metrics and checkpoints"},
     {"shell start,shell describe,shell open,shell show-ssh-command,shell config,shell logs,"
      "shell kill,shell set",
-     "this cluster runs trials alone. `det task list` names the agents of a task, to log in on "
-     "their machines; `det trial logs TRIAL -f` shows what it says"},
+     "this cluster runs only trials. `det task list` shows the agents of a task; log in to their "
+     "machines. `det trial logs TRIAL -f` streams its logs"},
     {"tensorboard start,tensorboard describe,tensorboard open,tensorboard config,tensorboard logs,"
      "tensorboard kill,tensorboard set",
-     "this cluster runs trials alone. `det experiment watch EXPERIMENT` draws curves, and so does "
-     "the dashboard; `det experiment describe EXPERIMENT --metrics` prints their numbers"},
+     "this cluster runs only trials. `det experiment watch EXPERIMENT` and the dashboard draw "
+     "curves; `det experiment describe EXPERIMENT --metrics` prints the values"},
     {"task create,task config,task fork,task kill,task pause,task unpause",
-     "tasks belong to trials. Pause an experiment with `det experiment pause EXPERIMENT`, end a "
+     "tasks belong to trials. Pause an experiment with `det experiment pause EXPERIMENT`, kill a "
      "trial with `det trial kill TRIAL`"},
-    {"trial list", "trials are listed by experiment, with `det experiment list-trials EXPERIMENT`"},
+    {"trial list", "list the trials of an experiment with `det experiment list-trials EXPERIMENT`"},
     {"task cleanup-logs",
-     "the master removes logs when their time is over. Say how long that is with `det experiment "
-     "set log-retention EXPERIMENT --days N`"},
+     "the master removes logs when their retention ends. Set it with `det experiment set "
+     "log-retention EXPERIMENT --days N`"},
     {"experiment delete-tb-files",
-     "what an experiment has written goes with it. Delete it with `det experiment delete "
-     "EXPERIMENT`, or checkpoints alone with `det checkpoint delete`"},
+     "files are deleted with their experiment. Delete it with `det experiment delete EXPERIMENT`, "
+     "or only checkpoints with `det checkpoint delete`"},
     {"workspace bindings",
-     "a cluster runs on agents, and has no namespaces of Kubernetes. Bind a pool of agents to a "
+     "a cluster runs on agents and has no Kubernetes namespaces. Bind a resource pool to a "
      "workspace with `det resource-pool bindings add POOL WORKSPACE`"},
     {"workspace resource-quota",
-     "a cluster runs on agents, and has no quotas of Kubernetes. Limit a workspace with `det quota "
-     "set workspace WORKSPACE --max-slots N`"},
+     "a cluster runs on agents and has no Kubernetes quotas. Limit a workspace with `det quota set "
+     "workspace WORKSPACE --max-slots N`"},
     {"user-group,rbac list-groups-roles",
-     "there are no groups of users. Give each user the role with `det rbac assign-role ROLE "
+     "user groups do not exist. Assign a role to each user with `det rbac assign-role ROLE "
      "--username-to-assign USER`"},
     {"auth,oauth",
-     "users have a password of this cluster, or an access token: `det user login`, `det token "
-     "login`"},
+     "users sign in with a password or an access token: `det user login`, `det token login`"},
     {"deploy aws,deploy gcp,deploy gke-experimental",
-     "machines are rented by other programs. On each of them start `resolute-agent --master URL "
+     "create machines with other tools. On each of them start `resolute-agent --master URL "
      "--token-file FILE`; `det deploy local up` starts a cluster on this machine"},
 };
 
@@ -64,7 +63,7 @@ std::vector<Command> UnservedCommands() {
     for (const auto path : absl::StrSplit(each.path, ',')) {
       Command command;
       command.path = absl::StrSplit(path, ' ');
-      command.summary = "not served here";
+      command.summary = "Not supported";
       command.instead = each.instead;
       commands.push_back(std::move(command));
     }

@@ -22,9 +22,9 @@ namespace {
 
 using api::v1::User;
 
-const Positional kUser = {"USER", "the user's name"};
+const Positional kUser = {"USER", "User name"};
 const Option kPassword = {"password", 0, "PASSWORD",
-                          "the password; better left out: it is asked for, or read from stdin"};
+                          "Password; if omitted, it is read from the terminal or stdin"};
 
 std::string YesNo(bool value) { return value ? "yes" : "no"; }
 
@@ -44,8 +44,8 @@ absl::StatusOr<int> RunUserList(Invocation& run) {
                {"ACTIVE"},
                {"ADMIN"},
                {"REMOTE"},
-               {"TASKS RUN AS", false, true},
-               {"LAST SIGNED IN"}});
+               {"AGENT USER", false, true},
+               {"LAST LOGIN"}});
   for (const User& each : response.users()) {
     table.AddRow({absl::StrCat(each.id()), each.username(),
                   each.display_name().empty() ? "-" : each.display_name(), YesNo(each.active()),
@@ -84,7 +84,7 @@ absl::StatusOr<int> RunUserLogin(Invocation& run) {
   if (name.empty() && IsInteractive()) {
     DET_ASSIGN_OR_RETURN(name, AskLine(absl::StrCat("user name at ", where, ": ")));
   }
-  if (name.empty()) return UsageError("user login: missing USER; who signs in?");
+  if (name.empty()) return UsageError("user login: missing USER");
   std::string password = run.args.Get("password").value_or("");
   if (password.empty() && name == FromEnvironment("DET_USER")) password = connection.password;
   if (password.empty()) {
@@ -134,7 +134,7 @@ absl::StatusOr<int> RunLogout(Invocation& run) {
     run.screen->Print(absl::StrCat("signed out ", user, "\n"));
   }
   if (ended == 0) {
-    run.screen->Note(absl::StrCat("nobody is signed in at ", absl::StrJoin(connection.urls, ",")));
+    run.screen->Note(absl::StrCat("not signed in at ", absl::StrJoin(connection.urls, ",")));
   }
   return kExitOk;
 }
@@ -255,10 +255,10 @@ absl::StatusOr<User> FindUser(const ApiClient& api, const std::string& name) {
 
 const std::vector<Option>& AgentUserOptions() {
   static const auto& options = *new std::vector<Option>{
-      {"agent-uid", 0, "N", "number of the user on the nodes as whom tasks run"},
-      {"agent-gid", 0, "N", "number of the group there"},
-      {"agent-user", 0, "NAME", "name of the user there"},
-      {"agent-group", 0, "NAME", "name of the group there"}};
+      {"agent-uid", 0, "N", "Unix user ID of the user's tasks on agents"},
+      {"agent-gid", 0, "N", "Unix group ID of the user's tasks on agents"},
+      {"agent-user", 0, "NAME", "Unix user name of the user's tasks on agents"},
+      {"agent-group", 0, "NAME", "Unix group name of the user's tasks on agents"}};
   return options;
 }
 
@@ -273,7 +273,8 @@ absl::StatusOr<api::v1::AgentUserGroup> ReadAgentUser(const Invocation& run) {
   for (const Option& option : AgentUserOptions()) {
     if (run.args.Has(option.name)) continue;
     return UsageError(
-        "--agent-uid, --agent-gid, --agent-user and --agent-group go together; missing --" +
+        "--agent-uid, --agent-gid, --agent-user and --agent-group must be given together; missing "
+        "--" +
         option.name);
   }
   api::v1::AgentUserGroup group;
@@ -293,67 +294,63 @@ std::string AgentUserText(const api::v1::AgentUserGroup& group) {
 }
 
 std::vector<Command> UserCommands() {
-  const Option display = {"display-name", 0, "NAME", "how pages show the user"};
+  const Option display = {"display-name", 0, "NAME", "Display name of the user"};
   return {
       {{"user", "list"},
-       "list the users who may sign in",
+       "List active users",
        {},
-       PagedOptions({{"all", 'a', "", "deactivated ones, too"}}),
+       PagedOptions({{"all", 'a', "", "Include deactivated users"}}),
        RunUserList,
        ""},
       {{"user", "create"},
-       "make a user",
+       "Create a user",
        {kUser},
-       {{"admin", 0, "", "may do everything"},
+       {{"admin", 0, "", "Make the user a cluster administrator"},
         kPassword,
         display,
-        {"remote", 0, "", "signs in elsewhere: has no password here"}},
+        {"remote", 0, "", "Create a remote user, who has no password in this cluster"}},
        RunUserCreate,
        ""},
       {{"user", "login"},
-       "sign in; later calls to this master are made as this user",
-       {{"USER", "the user's name", /*optional=*/true}},
+       "Sign in; later commands for this master run as this user",
+       {{"USER", "User name", /*optional=*/true}},
        {kPassword},
        RunUserLogin,
-       "The session is kept in ~/.config/determined/auth.json. For programs: `det token create`."},
+       "The session is stored in ~/.config/determined/auth.json. For programs, use `det token "
+       "create`."},
       {{"user", "logout"},
-       "end the session of the user who signed in last, or of -u USER",
+       "Sign out the active user, or the user of -u",
        {},
-       {{"all", 0, "", "the sessions of all users that are kept for this master"}},
+       {{"all", 0, "", "Sign out all users that are signed in at this master"}},
        RunLogout,
        ""},
-      {{"user", "whoami"}, "show as whom det is signed in", {}, {}, RunWhoami, ""},
-      {{"user", "activate"}, "let a user sign in again", {kUser}, {}, RunUserActivate, ""},
+      {{"user", "whoami"}, "Show the user that det is signed in as", {}, {}, RunWhoami, ""},
+      {{"user", "activate"}, "Activate a user", {kUser}, {}, RunUserActivate, ""},
       {{"user", "deactivate"},
-       "end a user's sessions, and let him start none",
+       "Deactivate a user and revoke all sessions",
        {kUser},
        {},
        RunDeactivate,
        ""},
-      {{"user", "rename"},
-       "give a user another name",
-       {kUser, {"NAME", "the new name"}},
-       {},
-       RunRename,
-       ""},
+      {{"user", "rename"}, "Rename a user", {kUser, {"NAME", "New name"}}, {}, RunRename, ""},
       {{"user", "edit"},
-       "change a user",
+       "Change a user",
        {kUser},
-       {{"username", 0, "NAME", "a new name"},
+       {{"username", 0, "NAME", "New name"},
         display,
-        {"admin", 0, "BOOL", "whether the user may do everything"},
-        {"active", 0, "BOOL", "whether the user may sign in"},
-        {"remote", 0, "BOOL", "whether the user signs in elsewhere"}},
+        {"admin", 0, "BOOL", "Whether the user is a cluster administrator: true or false"},
+        {"active", 0, "BOOL", "Whether the user is active: true or false"},
+        {"remote", 0, "BOOL", "Whether the user is remote: true or false"}},
        RunUserEdit,
        ""},
       {{"user", "change-password"},
-       "set your password, or as an administrator another user's",
-       {{"USER", "the user's name", /*optional=*/true}},
+       "Change your password or, as an administrator, another user's",
+       {{"USER", "User name (default: you)", /*optional=*/true}},
        {kPassword},
        RunChangePassword,
        ""},
       {{"user", "link-with-agent-user"},
-       "say as whom a user's tasks run on the nodes",
+       "Set the Unix user for a user's tasks",
        {kUser},
        AgentUserOptions(),
        RunLink,

@@ -25,7 +25,7 @@ namespace {
 
 using api::v1::Webhook;
 
-const Positional kWebhook = {"WEBHOOK_ID", "its number"};
+const Positional kWebhook = {"WEBHOOK_ID", "Webhook ID"};
 
 // "SLACK" of "WEBHOOK_TYPE_SLACK".
 std::string Word(const std::string& name, absl::string_view prefix) {
@@ -76,7 +76,7 @@ absl::StatusOr<int> RunWebhookList(Invocation& run) {
                   Word(api::v1::WebhookMode_Name(each.mode()), "WEBHOOK_MODE_"),
                   WithoutSecret(each.url()), Triggers(each)});
   }
-  return run.PrintList(response, table, "no webhooks; make one: det webhook create NAME URL");
+  return run.PrintList(response, table, "no webhooks; create one: det webhook create NAME URL");
 }
 
 api::v1::Trigger& AddTrigger(Webhook& webhook, api::v1::TriggerType type) {
@@ -138,7 +138,7 @@ absl::StatusOr<int> RunListTriggers(Invocation& run) {
     table.AddRow(
         {absl::StrCat(each.id()), TriggerWord(each.trigger_type()), StructText(each.condition())});
   }
-  return run.PrintList(webhook, table, absl::StrCat("webhook ", id, " hears of nothing"));
+  return run.PrintList(webhook, table, absl::StrCat("webhook ", id, " has no triggers"));
 }
 
 absl::StatusOr<int> RunWebhookCreate(Invocation& run) {
@@ -153,7 +153,7 @@ absl::StatusOr<int> RunWebhookCreate(Invocation& run) {
   DET_RETURN_IF_ERROR(AddTriggers(run, webhook));
   if (webhook.triggers().empty()) {
     return UsageError(
-        "webhook create needs what it is to hear: --state, --metric, --log, --custom");
+        "webhook create needs at least one trigger: --state, --metric, --log, --custom");
   }
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   if (const auto name = run.args.Get("workspace")) {
@@ -176,14 +176,15 @@ absl::StatusOr<Webhook> ChangedTriggers(const Invocation& run, Webhook present,
     if (it == triggers.end()) {
       return absl::NotFoundError(absl::StrCat("webhook ", present.id(), " has no trigger ", word,
                                               "; `det webhook list-triggers ", present.id(),
-                                              "` shows them"));
+                                              "` lists them"));
     }
     triggers.erase(it);
   }
   present.mutable_triggers()->MergeFrom(added.triggers());
   if (present.triggers().empty()) {
     return absl::FailedPreconditionError(
-        absl::StrCat("webhook ", present.id(), " would hear of nothing any more; delete it"));
+        absl::StrCat("webhook ", present.id(),
+                     " would have no triggers left; delete it with `det webhook delete`"));
   }
   return present;
 }
@@ -197,8 +198,8 @@ absl::StatusOr<int> RunWebhookEdit(Invocation& run) {
   const bool triggers = !added.triggers().empty() || run.args.Has("remove-trigger");
   if (!run.args.Has("url") && !run.args.Has("name") && !triggers) {
     return UsageError(
-        "webhook edit needs something to change: --url, --name, --remove-trigger, or what it is "
-        "to hear, too: --state, --metric, --log, --custom");
+        "webhook edit: nothing to change; give at least one of --url, --name, --remove-trigger, "
+        "--state, --metric, --log, --custom");
   }
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   if (triggers) {
@@ -244,9 +245,9 @@ absl::StatusOr<int> RunDeliveries(Invocation& run) {
   Table table({{"ID", true},
                {"EVENT"},
                {"STATE"},
-               {"RAISED"},
+               {"CREATED"},
                {"ATTEMPTS", true},
-               {"NEXT", false},
+               {"NEXT ATTEMPT", false},
                {"ERROR", false, true}});
   const absl::Time now = absl::Now();
   for (const auto& each : response.deliveries()) {
@@ -256,58 +257,59 @@ absl::StatusOr<int> RunDeliveries(Invocation& run) {
                   each.has_next_at() ? Exact(each.next_at()) : "-",
                   each.error().empty() ? "-" : each.error()});
   }
-  return run.PrintList(response, table, "nothing was to be told yet");
+  return run.PrintList(response, table, "no deliveries yet");
 }
 
 }  // namespace
 
 std::vector<Command> WebhookCommands() {
   const std::vector<Option> hears = {
-      {"state", 0, "STATE", "when an experiment enters it (COMPLETED, ERROR, ...); repeatable"},
-      {"metric", 0, "TEXT", "when a trial's metric is beyond, \"accuracy > 0.9\"; repeatable"},
-      {"metric-group", 0, "GROUP", "of what is reported; validation without"},
-      {"log", 0, "REGEX", "when a line of a trial's log matches; repeatable"},
-      {"custom", 0, "", "when a program says so (core_context.alert)"}};
+      {"state", 0, "STATE", "Trigger when an experiment enters STATE (ERROR, ...); repeatable"},
+      {"metric", 0, "TEXT", "Trigger when a metric passes a bound: \"acc > 0.9\"; repeatable"},
+      {"metric-group", 0, "GROUP", "Metric group of --metric (default: validation)"},
+      {"log", 0, "REGEX", "Trigger when a line of a trial's log matches; repeatable"},
+      {"custom", 0, "", "Trigger on core_context.alert from a program"}};
   std::vector<Option> create = {
-      {"workspace", 'w', "NAME", "whose experiments it hears of; all without"}};
+      {"workspace", 'w', "NAME", "Only experiments of this workspace (default: all)"}};
   create.insert(create.end(), hears.begin(), hears.end());
   create.insert(create.end(),
-                {{"slack", 0, "", "in Slack's form"},
-                 {"specific", 0, "", "only of experiments whose configuration names it"}});
+                {{"slack", 0, "", "Send messages in Slack's format"},
+                 {"specific", 0, "", "Only experiments whose config names the webhook"}});
   std::vector<Option> edit = {
-      {"url", 0, "URL", "also for what is not delivered yet"},
-      {"name", 0, "NAME", "its name from now on"},
-      {"remove-trigger", 0, "ID", "hear no more of this, see list-triggers; repeatable"}};
+      {"url", 0, "URL", "New URL; also used for pending deliveries"},
+      {"name", 0, "NAME", "New name"},
+      {"remove-trigger", 0, "ID", "Remove this trigger, see list-triggers; repeatable"}};
   edit.insert(edit.end(), hears.begin(), hears.end());
   return {
-      {{"webhook", "list"}, "list the webhooks that you may read", {}, {kCsv}, RunWebhookList, ""},
+      {{"webhook", "list"}, "List the webhooks that you can view", {}, {kCsv}, RunWebhookList, ""},
       {{"webhook", "list-triggers"},
-       "list what a webhook hears of",
+       "List the triggers of a webhook",
        {kWebhook},
        {kCsv},
        RunListTriggers,
        ""},
       {{"webhook", "create"},
-       "tell a URL when something happens to experiments",
-       {{"NAME", "one of a kind in its workspace"}, {"URL", "http or https; it may hold a secret"}},
+       "Create a webhook that notifies a URL of events",
+       {{"NAME", "Webhook name, unique in its workspace"},
+        {"URL", "URL to notify (http or https); it can contain a secret"}},
        create,
        RunWebhookCreate,
-       "One without a workspace is for administrators of the cluster."},
+       "A webhook without a workspace is for cluster administrators."},
       {{"webhook", "edit"},
-       "change where it leads, its name, or what it hears",
+       "Change the URL, name or triggers of a webhook",
        {kWebhook},
        edit,
        RunWebhookEdit,
        ""},
       {{"webhook", "delete"},
-       "delete a webhook and what it was to be told",
+       "Delete a webhook and its pending deliveries",
        {kWebhook},
        {},
        RunWebhookDelete,
        ""},
-      {{"webhook", "test"}, "send something to try it", {kWebhook}, {}, RunTest, ""},
+      {{"webhook", "test"}, "Send a test event to a webhook", {kWebhook}, {}, RunTest, ""},
       {{"webhook", "deliveries"},
-       "what it was told lately, and is still to be told",
+       "List recent and pending deliveries of a webhook",
        {kWebhook},
        {kCsv},
        RunDeliveries,

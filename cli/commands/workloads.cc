@@ -46,7 +46,7 @@ Table EmptyWorkloadTable() {
   return Table({{"TRIAL", true},
                 {"BATCH", true},
                 {"KIND"},
-                {"WHEN"},
+                {"TIME"},
                 {"METRICS", false, true},
                 {"CHECKPOINT", false, true}});
 }

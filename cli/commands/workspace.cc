@@ -21,7 +21,7 @@ namespace {
 
 using api::v1::Workspace;
 
-const Positional kOneWorkspace = {"WORKSPACE", "its name"};
+const Positional kOneWorkspace = {"WORKSPACE", "Workspace name"};
 
 absl::StatusOr<int> RunWorkspaceList(Invocation& run) {
   api::v1::GetWorkspacesRequest request;
@@ -53,7 +53,7 @@ absl::StatusOr<int> RunWorkspaceList(Invocation& run) {
     table.AddRow(std::move(row));
   }
   return PrintPage(run, response, response.pagination(), table, "workspaces",
-                   "no workspaces that you may see; make one: det workspace create NAME");
+                   "no workspaces that you can view; create one: det workspace create NAME");
 }
 
 std::string Description(const Workspace& workspace, const Style& style) {
@@ -67,10 +67,10 @@ std::string Description(const Workspace& workspace, const Style& style) {
   fields.emplace_back("owner", workspace.username());
   fields.emplace_back("projects", absl::StrCat(workspace.num_projects()));
   fields.emplace_back("experiments", absl::StrCat(workspace.num_experiments()));
-  const auto pool = [](const std::string& name) { return name.empty() ? "the cluster's" : name; };
+  const auto pool = [](const std::string& name) { return name.empty() ? "cluster default" : name; };
   fields.emplace_back("compute pool", pool(workspace.default_compute_pool()));
   fields.emplace_back("aux pool", pool(workspace.default_aux_pool()));
-  fields.emplace_back("tasks run as", AgentUserText(workspace.agent_user_group()));
+  fields.emplace_back("agent user", AgentUserText(workspace.agent_user_group()));
   fields.emplace_back("checkpoints", StructText(workspace.checkpoint_storage_config()));
   return RenderFields(fields, style);
 }
@@ -161,7 +161,7 @@ absl::StatusOr<int> RunWorkspaceDelete(Invocation& run) {
     return absl::FailedPreconditionError(absl::StrCat(
         "workspace ", workspace.name(), " has ", Counted(workspace.num_experiments(), "experiment"),
         " in ", Counted(workspace.num_projects(), "project"),
-        "; delete or move these first (`det workspace list-projects ", workspace.name(), "`)"));
+        "; delete or move them first (`det workspace list-projects ", workspace.name(), "`)"));
   }
   DET_RETURN_IF_ERROR(Confirm(
       run, absl::StrCat("Delete workspace ", workspace.name(),
@@ -191,8 +191,9 @@ absl::StatusOr<int> RunListPools(Invocation& run) {
   DET_RETURN_IF_ERROR(api->Call("WorkspaceService.ListRPsBoundToWorkspace", request, &response));
   Table table({{"POOL"}});
   for (const std::string& pool : response.resource_pools()) table.AddRow({Cell(pool)});
-  return run.PrintList(response, table,
-                       absl::StrCat("workspace ", workspace.name(), " may use no pool"));
+  return run.PrintList(
+      response, table,
+      absl::StrCat("workspace ", workspace.name(), " cannot use any resource pool"));
 }
 
 absl::StatusOr<int> RunListMembers(Invocation& run) {
@@ -214,17 +215,17 @@ absl::StatusOr<int> RunListMembers(Invocation& run) {
     }
   }
   return run.PrintList(response, table,
-                       absl::StrCat("nobody has a role in workspace ", workspace.name(),
-                                    " but those who have one in the whole cluster"));
+                       absl::StrCat("no user has a role in workspace ", workspace.name(),
+                                    ", except users with a cluster-wide role"));
 }
 
 std::vector<Option> Settings() {
   std::vector<Option> options = AgentUserOptions();
   options.insert(options.end(),
                  {{"checkpoint-storage-config", 0, "JSON",
-                   "where checkpoints go, as checkpoint_storage of a configuration"},
-                  {"default-compute-pool", 0, "POOL", "for tasks with slots that name no pool"},
-                  {"default-aux-pool", 0, "POOL", "for tasks without slots that name no pool"}});
+                   "Checkpoint storage, as checkpoint_storage of a config"},
+                  {"default-compute-pool", 0, "POOL", "Default pool for tasks that need slots"},
+                  {"default-aux-pool", 0, "POOL", "Default pool for tasks that need no slots"}});
   return options;
 }
 
@@ -238,60 +239,65 @@ absl::StatusOr<Workspace> FindWorkspace(const ApiClient& api, const std::string&
   for (const Workspace& each : response.workspaces()) {
     if (each.name() == name) return each;
   }
-  return absl::NotFoundError(absl::StrCat("there is no workspace \"", name,
-                                          "\" that you may see; see `det workspace list --all`"));
+  return absl::NotFoundError(absl::StrCat("no workspace \"", name,
+                                          "\" that you can view; see `det workspace list --all`"));
 }
 
 std::vector<Command> WorkspaceCommands() {
   std::vector<Option> edit = Settings();
-  edit.insert(edit.begin(), {"name", 0, "NAME", "a new name"});
+  edit.insert(edit.begin(), {"name", 0, "NAME", "New name"});
   return {
       {{"workspace", "list"},
-       "list the workspaces that you may see",
+       "List the workspaces that you can view",
        {},
-       PagedOptions({{"all", 'a', "", "archived ones, too"}}),
+       PagedOptions({{"all", 'a', "", "Include archived workspaces"}}),
        RunWorkspaceList,
        ""},
       {{"workspace", "describe"},
-       "show a workspace",
+       "Show a workspace",
        {kOneWorkspace},
        {},
        RunWorkspaceDescribe,
        ""},
       {{"workspace", "create"},
-       "make a workspace, whose administrator you are",
-       {{"NAME", "its name"}},
+       "Create a workspace and become its administrator",
+       {{"NAME", "Workspace name"}},
        Settings(),
        RunWorkspaceCreate,
        ""},
-      {{"workspace", "edit"}, "change a workspace", {kOneWorkspace}, edit, RunWorkspaceEdit, ""},
+      {{"workspace", "edit"}, "Change a workspace", {kOneWorkspace}, edit, RunWorkspaceEdit, ""},
       {{"workspace", "archive"},
-       "close a workspace and its projects for new experiments",
+       "Archive a workspace and its projects",
        {kOneWorkspace},
        {},
        RunWorkspaceArchive,
        ""},
-      {{"workspace", "unarchive"}, "open it again", {kOneWorkspace}, {}, RunWorkspaceUnarchive, ""},
+      {{"workspace", "unarchive"},
+       "Unarchive a workspace",
+       {kOneWorkspace},
+       {},
+       RunWorkspaceUnarchive,
+       ""},
       {{"workspace", "delete"},
-       "delete a workspace that holds no experiments, with its projects",
+       "Delete a workspace without experiments, and its projects",
        {kOneWorkspace},
        {kYes},
        RunWorkspaceDelete,
        ""},
       {{"workspace", "list-projects"},
-       "list the projects of a workspace",
+       "List the projects of a workspace",
        {kOneWorkspace},
-       PagedOptions({{"all", 'a', "", "archived ones, too"}}),
+       PagedOptions({{"all", 'a', "", "Include archived projects"}}),
        RunListProjects,
        ""},
       {{"workspace", "list-pools"},
-       "list the resource pools that a workspace may use",
+       "List the resource pools that a workspace can use",
        {kOneWorkspace},
        {kCsv},
        RunListPools,
        ""},
       {{"workspace", "list-members"},
-       "list who has which role in a workspace",
+       "List the members of a workspace and their roles",
        {kOneWorkspace},
        {kCsv},
        RunListMembers,

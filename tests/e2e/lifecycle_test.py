@@ -108,7 +108,7 @@ class LifecycleTest(harness.ClusterTestCase):
         self.assertIn(f"starts after {first['uuid']}",
                       self.home.trial_log(self.home.first_trial(experiment)["id"]))
         said = self.home.det(*remove, "--yes").stderr
-        self.assertIn("has no such files", said)
+        self.assertIn("has no matching files", said)
 
     def test_a_new_policy_is_previewed_and_applied(self):
         policy = {"checkpoint_storage": {"save_experiment_best": 9, "save_trial_latest": 9}}
@@ -139,7 +139,7 @@ class LifecycleTest(harness.ClusterTestCase):
         # The newest of a trial that runs is not to be had.
         newest = self.checkpoints(experiment)[-1]["uuid"]
         said = self.home.det("checkpoint", "delete", newest, "--yes", code=1)
-        self.assertIn("stays", said.stderr)
+        self.assertIn("was kept", said.stderr)
         self.home.write("policy-flag", "")
         self.home.finish(experiment)
         self.settle(experiment, [3])
@@ -182,7 +182,7 @@ class LifecycleTest(harness.ClusterTestCase):
         child = self.saver([0.3], searcher=source)
         self.home.finish(child)
         said = self.home.det("experiment", "delete", parent, "--yes").stderr
-        self.assertIn(f"checkpoint {held['uuid']} stays: experiment {child} needs it", said)
+        self.assertIn(f"checkpoint {held['uuid']} was kept: experiment {child} uses it", said)
         eventually(lambda: self.home.experiment(parent)["state"] == "STATE_DELETED", "the deletion")
         self.assertTrue(os.path.exists(held["storagePath"]))
         listed = self.home.json("experiment", "list", "--all")["experiments"]

@@ -12,7 +12,7 @@ class AgentTest(SchedulingTestCase):
         self.begun(running)
         agent = self.agents_of(running)[0]
         said = self.home.det("agent", "disable", agent, "--drain").stdout
-        self.assertIn("may end by themselves", said)
+        self.assertIn("can finish", said)
         self.assertIn("draining", self.home.det("agent", "list").stdout)
         others = [self.create(1, "echo begun") for _ in range(3)]
         for other in others:

@@ -165,7 +165,7 @@ class TlsTest(harness.ClusterTestCase):
     def test_a_stranger_is_shown_the_certificate_and_may_trust_it(self):
         said = self.stranger("master", "info", code=1).stderr
         self.assertEqual(1, len(said.strip().splitlines()), said)
-        shown = re.search("SHA-256 is ([0-9A-F:]{95})", said)[1]
+        shown = re.search("SHA-256 fingerprint is ([0-9A-F:]{95})", said)[1]
         self.assertIn(shown, self.stranger("master", "trust").stdout)
         other = shown.replace(shown[:2], "00" if shown[:2] != "00" else "01", 1)
         self.assertIn("is another", self.stranger("master", "trust", other, code=1).stderr)
