@@ -26,11 +26,11 @@ using google::protobuf::Message;
 using google::protobuf::MethodDescriptor;
 
 constexpr absl::string_view kPackage = "det.api.v1.";
-// A master that does not reach its database says so in like words.
+// A master that cannot reach its database uses similar words, so the prefix must match exactly.
 constexpr absl::string_view kUnreached = "cannot reach the master";
-// Of an answer 409: what is asked may go once it is asked again.
+// ABORTED as HTTP 409 means that the same call can succeed when it is repeated.
 constexpr int kAborted = static_cast<int>(absl::StatusCode::kAborted);
-// Then the next is asked: this one may have been stopped, or cut off.
+// After this silence the next master is tried: this one may be stopped or cut off.
 constexpr absl::Duration kSilenceOfOneOfMany = absl::Seconds(10);
 
 absl::StatusCode CodeOfHttp(int http) {
@@ -47,7 +47,7 @@ absl::StatusCode CodeOfHttp(int http) {
     case 409:
     case 412:
       return absl::StatusCode::kFailedPrecondition;
-    case 499:  // A master that stops cancels what it has begun.
+    case 499:  // A master that shuts down cancels its running calls.
       return absl::StatusCode::kAborted;
     case 501:
       return absl::StatusCode::kUnimplemented;
@@ -60,7 +60,8 @@ absl::StatusCode CodeOfHttp(int http) {
   }
 }
 
-// The text that an error body carries: {"error": {"error": "text"}}, or what is like it.
+// Returns the text of an error body, {"error": {"error": "text"}} or similar; empty if there is
+// none.
 std::string ErrorText(const std::string& body) {
   const auto value = nlohmann::json::parse(body, nullptr, false);
   if (!value.is_object()) return "";
@@ -87,7 +88,7 @@ absl::StatusOr<HttpCall> MakeCall(absl::string_view name, const Message& request
   return call;
 }
 
-// The code of an error, {"error": {"code": 14}}; 0 where there is none.
+// Returns the code of an error body, {"error": {"code": 14}}; 0 if there is none.
 int CodeInBody(const std::string& body) {
   const auto value = nlohmann::json::parse(body, nullptr, false);
   const auto at = nlohmann::json::json_pointer("/error/code");
@@ -95,14 +96,14 @@ int CodeInBody(const std::string& body) {
   return value.at(at).get<int>();
 }
 
-// In a stream, where there is no HTTP status any more.
+// Returns the code of an error in a stream, where the HTTP status has already been sent.
 absl::StatusCode CodeInStream(const std::string& line) {
   const auto code = static_cast<absl::StatusCode>(CodeInBody(line));
   if (code == absl::StatusCode::kOk) return absl::StatusCode::kUnknown;
   return code == absl::StatusCode::kCancelled ? absl::StatusCode::kAborted : code;
 }
 
-// One line of a stream: {"result": {...}}, or an error.
+// Parses one line of a stream: {"result": {...}}, or an error.
 absl::Status ReadElement(absl::string_view line, Message* message) {
   absl::string_view result = line;
   if (absl::ConsumePrefix(&result, "{\"result\":") && absl::ConsumeSuffix(&result, "}")) {
@@ -129,14 +130,15 @@ absl::Status Refusal(int http, const std::string& body) {
   return absl::Status(again ? absl::StatusCode::kAborted : CodeOfHttp(http), text);
 }
 
-// One that makes something new each time: under a key it is made once, however often we ask. The
-// master refuses a key where it expects none, by the same table.
+// Returns a new idempotency key for a method that creates something; empty for other methods.
+// Repeated requests with one key create one object. The master rejects keys of other methods, from
+// the same table of permissions.
 std::string KeyFor(absl::string_view method) {
   const bool makes = auth::RequirementOf(absl::StrCat(kPackage, method)).makes;
   return makes ? base::NewUuid() : "";
 }
 
-// One that is there may not be able to tell whether it leads, or hang.
+// True for a master that cannot decide whether it leads, or hangs: another master is tried.
 bool MayNotLead(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
 }
@@ -166,7 +168,7 @@ absl::Status ApiClient::AskEach(absl::FunctionRef<absl::Status(const std::string
     if (!MayNotLead(status)) return status;
     *leader_ = kNobody;
   }
-  absl::Status said;  // by the first that was there
+  absl::Status said;  // status of the first master that responded
   RollCall roll(urls_);
   while (true) {
     DET_ASSIGN_OR_RETURN(const std::optional<size_t> next, roll.Next());
@@ -188,7 +190,7 @@ absl::Status ApiClient::AskSignedIn(absl::FunctionRef<absl::Status()> ask) const
     const std::string used = token();
     absl::Status status = ask();
     if (!absl::IsUnauthenticated(status) || credential_ == nullptr) return status;
-    // Ends: a token is replaced once.
+    // The loop ends because a token is replaced at most once.
     DET_RETURN_IF_ERROR(credential_->Replace(used, status));
   }
 }
@@ -242,7 +244,8 @@ absl::Status ApiClient::Stream(absl::string_view method, const Message& request,
   };
   const auto ask = [&](const std::string& url) {
     const absl::Status status = StreamOnce(url, method, request, message, take);
-    // Another master would begin anew; whether that may be the caller knows.
+    // Another master would send the stream from its beginning; only the caller knows whether that
+    // is acceptable.
     return heard && absl::IsUnavailable(status) ? absl::AbortedError(status.message()) : status;
   };
   return AskSignedIn([&] { return AskEach(ask); });
@@ -272,7 +275,7 @@ absl::Status ApiClient::StreamOnce(const std::string& url, absl::string_view met
   call.timeout = absl::InfiniteDuration();
   std::string pending;
   bool ended = false;
-  absl::Status sent;  // An error that the master sent as an element.
+  absl::Status sent;  // An error that the master sent as a message of the stream.
   const auto take = [&](int http, absl::string_view piece) -> absl::Status {
     absl::StrAppend(&pending, piece);
     if (http != 200) return absl::OkStatus();

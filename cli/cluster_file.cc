@@ -13,7 +13,7 @@ namespace det::cli {
 using Json = nlohmann::ordered_json;
 
 bool ClusterState::AllAlive() const {
-  // A master and the agents.
+  // The members are one master and the agents.
   return static_cast<int>(members.size()) > agents &&
          std::all_of(members.begin(), members.end(),
                      [](const auto& member) { return IsAlive(member.process); });

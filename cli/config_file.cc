@@ -8,7 +8,7 @@
 namespace det::cli {
 namespace {
 
-// The line of the first bytes that are no UTF-8, counted from 1; 0 if there are none.
+// Returns the number of the first line that is not valid UTF-8, counted from 1; 0 if all lines are.
 int LineThatIsNoText(const std::string& text) {
   if (IsUtf8(text)) return 0;
   int number = 0;

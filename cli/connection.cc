@@ -20,13 +20,13 @@
 namespace det::cli {
 namespace {
 
-// The address of the master that runs on the default data directory.
+// Returns the URL of the master that runs in the default data directory.
 std::optional<std::string> LocalMaster() {
   const auto text = base::ReadFile(absl::StrCat(base::DefaultDataDir(), "/master.json"));
   if (!text.ok()) return std::nullopt;
   int pid = 0;
   if (!absl::SimpleAtoi(MemberOf(*text, "pid").value_or(""), &pid) || pid <= 0) return std::nullopt;
-  // The file outlives a master that was killed.
+  // The file remains after a master is killed.
   if (kill(pid, 0) != 0 && errno == ESRCH) return std::nullopt;
   return MemberOf(*text, "url");
 }
@@ -36,7 +36,8 @@ std::string LocalToken() {
   return text.ok() ? std::string(absl::StripAsciiWhitespace(*text)) : "";
 }
 
-// Whether the cache has one: of the connection's user, or of the active one.
+// Uses the cached token of the connection's user, or of the active user. Returns whether there is
+// one.
 bool TakeCached(Connection* connection) {
   const auto user = connection->user.empty() ? std::nullopt : std::optional(connection->user);
   for (const std::string& url : connection->urls) {

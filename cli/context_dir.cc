@@ -90,7 +90,7 @@ class Reader {
     return TakeFile(full, info.st_size, std::move(entry));
   }
 
-  // The API's names are UTF-8; other bytes would be lost on the way.
+  // Names in the API are UTF-8; other bytes could not be transmitted.
   absl::Status CheckName(const std::string& path, const std::string& name) const {
     if (IsUtf8(name)) return absl::OkStatus();
     const bool target = path != name;
@@ -120,7 +120,7 @@ class Reader {
       largest_size_ = size;
       largest_ = entry.path;
     }
-    // Past the limit only the sizes matter.
+    // Beyond the limit only the sizes are needed.
     if (total_ > limit_) return absl::OkStatus();
     absl::StatusOr<std::string> content = base::ReadFile(full);
     if (!content.ok()) {
@@ -152,7 +152,7 @@ absl::StatusOr<std::vector<ContextEntry>> ReadContextDir(const std::string& dire
 
 absl::Status IncludeInContext(const std::string& path, std::vector<ContextEntry>* entries) {
   std::error_code error;
-  // Its own name, also of "." and "folder/".
+  // The canonical path also has a name for "." and "folder/".
   const fs::path whole = fs::canonical(path, error);
   const std::string name = whole.filename().string();
   if (error || name.empty()) {

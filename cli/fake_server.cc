@@ -64,7 +64,7 @@ void FakeServer::Serve(const std::vector<std::string>& answers) {
     if (before_answer_) before_answer_(fd.get());
     EXPECT_EQ(write(fd.get(), answer.data(), answer.size()), static_cast<ssize_t>(answer.size()));
   }
-  // Whoever comes now is refused.
+  // Later connections are refused.
   shutdown(listener_.get(), SHUT_RDWR);
 }
 

@@ -1,6 +1,5 @@
-// An HTTP server for tests: answers each connection with the next of some prepared texts, then
-// nobody listens any more.
-// Made and destroyed on the test's thread; serves on one of its own.
+// An HTTP server for tests. Answers each connection with the next of the prepared responses, then
+// stops listening. Created and destroyed on the test's thread; serves on its own thread.
 #ifndef CLI_FAKE_SERVER_H_
 #define CLI_FAKE_SERVER_H_
 
@@ -15,15 +14,15 @@ namespace det::cli {
 
 class FakeServer {
  public:
-  // `before_answer` is called on the server's thread with the socket of whoever has asked.
+  // `before_answer` is called on the server's thread with the socket of the client.
   explicit FakeServer(std::vector<std::string> answers,
                       std::function<void(int fd)> before_answer = nullptr);
-  // Those that nobody asked for by then are left.
+  // Responses that were not requested are dropped.
   ~FakeServer();
 
   std::string url() const;
 
-  // What was asked. Read after the server's end only, or after the answer to the last.
+  // The received requests. Read only after the server has ended, or after its last response.
   std::vector<std::string> requests;
 
  private:
@@ -35,10 +34,10 @@ class FakeServer {
   std::thread thread_;
 };
 
-// A whole response, `status` as "200 OK".
+// Returns a complete response; `status` is like "200 OK".
 std::string Answer(const std::string& status, const std::string& body);
 
-// A stream, torn as `pieces` are. Without an end it breaks off.
+// Returns a chunked response with one chunk per piece. Without `end` the response is cut off.
 std::string Chunked(const std::vector<std::string>& pieces, bool end = true);
 
 }  // namespace det::cli

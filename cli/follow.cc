@@ -24,7 +24,7 @@ std::string StateName(const Experiment& experiment) {
   return Experiment::State_Name(experiment.state());
 }
 
-// What is left at the speed so far.
+// Estimates the remaining time from the progress so far.
 std::string Eta(const Experiment& experiment, absl::Time now) {
   const double progress = experiment.progress();
   if (progress < 0.02 || progress >= 1 || experiment.start_time().seconds() == 0) return "";
@@ -37,7 +37,7 @@ Paint PaintOf(const Style& style, absl::string_view word) {
   return StateCell(word).paint;
 }
 
-// Hears of the experiment's states, the present one first, until `more` says false.
+// Calls `more` with each state of the experiment, the current one first, until it returns false.
 absl::Status Watch(const ApiClient& api, int id, Screen* screen,
                    absl::FunctionRef<bool(const Experiment&)> more) {
   api::v1::WatchExperimentRequest request;
@@ -54,12 +54,12 @@ absl::Status Watch(const ApiClient& api, int id, Screen* screen,
     });
     if (enough) return absl::OkStatus();
     if (watched.ok()) watched = absl::AbortedError("the master ended the stream");
-    // What was missed comes with the next stream's first element.
+    // The first message of the next stream has the current state, so nothing is lost.
     DET_RETURN_IF_ERROR(patience.Pause(watched));
   }
 }
 
-// The name in what the terminal has left besides `rest` columns and the "…" of what is cut off.
+// Returns the name, shortened to the width that `rest` columns and the "…" leave free.
 std::string FittingName(const Experiment& experiment, int rest, const Style& style) {
   const std::string name = OneLine(experiment.name());
   return style.width > 0 ? Shortened(name, std::max(1, style.width - 2 - rest)) : name;
@@ -132,13 +132,13 @@ absl::StatusOr<Experiment> FollowWithLogs(const ApiClient& api, int id, LogForm 
       api::v1::TrialLogsRequest request;
       request.set_trial_id(trial_id);
       request.set_follow(true);
-      Patience quiet(nullptr);  // The other thread says that it waits.
+      Patience quiet(nullptr);  // Only the other thread prints that it waits.
       quiet.Answered();
       const absl::Status status = PrintLogs(api, request, form, screen, quiet);
       if (!status.ok() && !absl::IsCancelled(status)) {
         screen->Note(absl::StrCat("det: log stream failed: ", status.message()));
       }
-      // Nobody reads on: the other thread need not wait for the experiment's end.
+      // If stdout is closed, the other thread does not need to wait for the end of the experiment.
       if (screen->output_error() != 0) Interrupt();
     });
   };
@@ -148,7 +148,7 @@ absl::StatusOr<Experiment> FollowWithLogs(const ApiClient& api, int id, LogForm 
         const absl::StatusOr<int> trial = FirstTrial(api, id, /*wait=*/false, screen);
         if (trial.ok() && *trial != 0) start_logs(*trial);
       });
-  // A followed log ends by itself with its trial, and with an interrupt.
+  // A followed log ends with its trial or with an interrupt.
   if (logs.joinable()) logs.join();
   return last;
 }

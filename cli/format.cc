@@ -104,7 +104,7 @@ std::string Counted(int64_t count, absl::string_view noun) {
 }
 
 std::string Percent(double fraction) {
-  // Not 100 % before it is done.
+  // Rounds down, so that 100 % is shown only when it is done.
   return absl::StrFormat("%d %%", static_cast<int>(std::floor(fraction * 100 + 1e-6)));
 }
 

@@ -11,8 +11,8 @@
 namespace det::cli {
 namespace {
 
-// Whether `c` is in the set at the start of `pattern` ("[a-z]..."), and the set's length; 0 if it
-// is no set.
+// Matches `c` against the set at the start of `pattern` ("[a-z]..."). Returns the length of the
+// set; 0 if there is no set.
 size_t MatchSet(absl::string_view pattern, char c, bool* matched) {
   const size_t end = pattern.find(']', 2);
   if (end == pattern.npos) return 0;
@@ -35,7 +35,7 @@ bool Matches(absl::string_view pattern, absl::string_view path) {
   while (!pattern.empty()) {
     if (absl::StartsWith(pattern, "**")) {
       pattern.remove_prefix(2);
-      // "a/**/b" also means "a/b".
+      // "a/**/b" also matches "a/b".
       if (absl::StartsWith(pattern, "/") && Matches(pattern.substr(1), path)) return true;
       for (size_t i = 0; i <= path.size(); ++i) {
         if (Matches(pattern, path.substr(i))) return true;

@@ -1,10 +1,11 @@
-// Which files of a context directory are left out: a part of what .gitignore files can say.
-// Called by context_dir. Does no I/O.
+// Rules for files that are excluded from a context directory, a subset of the .gitignore syntax.
+// Used by context_dir. Does no I/O.
 //
-// A line of .detignore: blank and #comment are skipped; `*` and `?` match within a name, `**`
-// across folders, [abc] one of some characters; a `/` at the start or in the middle ties the
-// pattern to the top folder; a `/` at the end matches folders only; `!` takes a file back in. The
-// last line that matches decides. A file in a folder that is left out cannot be taken back.
+// A line of .detignore: blank lines and #comments are skipped; `*` and `?` match within a name,
+// `**` matches across directories, [abc] matches one of several characters; a `/` at the start or
+// in the middle anchors the pattern at the top directory; a `/` at the end matches only
+// directories; `!` includes a file again. The last matching line decides. A file in an excluded
+// directory cannot be included again.
 #ifndef CLI_IGNORE_H_
 #define CLI_IGNORE_H_
 
@@ -17,10 +18,10 @@ namespace det::cli {
 
 class IgnoreRules {
  public:
-  // What no context needs: .git, __pycache__, *.pyc, .DS_Store, .ipynb_checkpoints, bazel-*.
+  // Returns the built-in rules: .git, __pycache__, *.pyc, .DS_Store, .ipynb_checkpoints, bazel-*.
   static IgnoreRules BuiltIn();
 
-  // Adds the lines of a .detignore file, which decide before those that are there.
+  // Adds the lines of a .detignore file; they take precedence over earlier rules.
   void Add(absl::string_view text);
 
   // `path` is relative to the context directory, with '/' between names.

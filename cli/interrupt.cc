@@ -57,7 +57,7 @@ void InstallInterrupt() {
   struct sigaction action = {};
   action.sa_handler = OnSignal;
   for (const int signal : {SIGINT, SIGTERM}) {
-    // Who started det may have switched a signal off for it.
+    // The parent process may have set the signal to be ignored.
     struct sigaction present = {};
     sigaction(signal, nullptr, &present);
     if (present.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);

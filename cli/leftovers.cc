@@ -19,14 +19,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kRounds = 20;  // A task that starts processes faster than they are ended is given up.
+constexpr int kRounds = 20;  // Limit for a task that starts processes faster than they are killed.
 
 // How often, and after which pause, an empty environment is read again.
 constexpr int kReads = 50;
 constexpr absl::Duration kExecMoment = absl::Microseconds(200);
 
-// Its environment; empty if it has none, or if it is another user's. While a process calls exec(),
-// the kernel shows none for a moment: a task is not missed for that.
+// Returns the environment of a process; empty if there is none or the process belongs to another
+// user. During exec() the kernel shows an empty environment for a moment, so it is read again:
+// otherwise a task would be missed.
 std::string EnvironmentOf(pid_t pid) {
   const std::string folder = absl::StrCat("/proc/", pid);
   for (int attempt = 0; attempt < kReads; ++attempt) {
@@ -34,14 +35,14 @@ std::string EnvironmentOf(pid_t pid) {
     if (!environment.ok()) return "";
     if (!environment->empty()) return *environment;
     std::error_code error;
-    // A thread of the kernel has no program, nor has what is gone.
+    // A kernel thread or an exited process has no executable.
     if (fs::read_symlink(folder + "/exe", error).empty()) return "";
     absl::SleepFor(kExecMoment);
   }
   return "";
 }
 
-// What the process was told as DET_RUN_DIR; empty if nothing.
+// Returns the value of DET_RUN_DIR in the environment of a process; empty if it is not set.
 std::string RunDirOf(pid_t pid) {
   const std::string environment = EnvironmentOf(pid);
   for (absl::string_view entry : absl::StrSplit(environment, '\0')) {
@@ -50,7 +51,7 @@ std::string RunDirOf(pid_t pid) {
   return "";
 }
 
-// Reads <data_dir>/agents/<agent>/tasks/<allocation>/run.
+// Parses <data_dir>/agents/<agent>/tasks/<allocation>/run.
 std::optional<TaskProcess> ReadMark(const fs::path& run_dir, const std::string& data_dir) {
   const fs::path task = run_dir.parent_path();
   const fs::path agent = task.parent_path().parent_path();
@@ -72,7 +73,8 @@ std::vector<TaskProcess> FindTasks(const std::string& data_dir) {
   for (const auto& entry : fs::directory_iterator("/proc", error)) {
     pid_t pid = 0;
     if (!absl::SimpleAtoi(entry.path().filename().string(), &pid) || pid == getpid()) continue;
-    // Before its environment is read, so that it is this process that bears the mark.
+    // The process is identified before its environment is read, so that the marker belongs to this
+    // process.
     const std::optional<Process> process = FindProcess(pid);
     if (!process) continue;
     std::optional<TaskProcess> task = ReadMark(RunDirOf(pid), data_dir);

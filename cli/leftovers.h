@@ -1,8 +1,7 @@
-// What the daemons of a local cluster started and what may outlive them: tasks, known by the mark
-// that their environment carries (docs/task_environment.md), and PostgreSQL, known by the folder it
-// works in.
-// Called by local_cluster, on the main thread, which waits. Linux only (/proc). Never touches a
-// process without such a sign, nor the caller's own.
+// Finds and stops processes of a local cluster that have outlived their agent or master: tasks,
+// found by their task marker environment variable (docs/task_environment.md), and PostgreSQL, found
+// by its working directory. Used by local_cluster on the main thread, which blocks. Linux only
+// (/proc). Never touches a process without such a marker, nor the calling process.
 #ifndef CLI_LEFTOVERS_H_
 #define CLI_LEFTOVERS_H_
 
@@ -18,20 +17,20 @@ namespace det::cli {
 // One process of a task.
 struct TaskProcess {
   Process process;
-  std::string agent;       // "agent-0", whether it lives or not
+  std::string agent;       // "agent-0", running or not
   std::string allocation;  // "3.1.0"
 };
 
-// Those that live now of the agents that work below <data_dir>/agents.
+// Returns the running task processes of agents that work below <data_dir>/agents.
 std::vector<TaskProcess> FindTasks(const std::string& data_dir);
 
-// SIGTERM to those of some agents, SIGKILL to those that stay longer than `patience` and to what
-// they start meanwhile. Without agents: to all.
+// Sends SIGTERM to the tasks of `agents`, or of all agents if it is empty; then SIGKILL to those
+// that are still running after `grace_period`, and to the processes that they start meanwhile.
 void EndTasks(const std::string& data_dir, absl::Duration patience,
               const std::vector<std::string>& agents = {});
 
-// The server process of the data directory's own PostgreSQL; not one that belongs to a live master
-// other than `master`, as to one that was started by hand.
+// Returns the server process of the PostgreSQL in the data directory, except if its parent is a
+// running master other than `master`, such as one that was started manually.
 std::optional<Process> FindPostgres(const std::string& data_dir, const Process& master);
 
 }  // namespace det::cli

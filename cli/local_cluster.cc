@@ -37,9 +37,9 @@ namespace fs = std::filesystem;
 constexpr absl::Duration kLookAtLock = absl::Milliseconds(50);
 constexpr int kPort = 8080;
 constexpr int kTlsPort = 8443;
-// An agent gives its tasks time to save a checkpoint, a master its PostgreSQL to write its pages.
+// An agent lets its tasks save a checkpoint; a master lets its PostgreSQL write its pages.
 constexpr absl::Duration kAgentPatience = absl::Seconds(20);
-constexpr absl::Duration kTaskPatience = absl::Seconds(5);  // without an agent
+constexpr absl::Duration kTaskPatience = absl::Seconds(5);  // for tasks whose agent is not running
 constexpr absl::Duration kMasterPatience = absl::Seconds(30);
 
 absl::Status CheckPortIsFree(int port) {
@@ -61,7 +61,7 @@ absl::Status CheckPortIsFree(int port) {
       absl::StrCat("cannot listen on port ", port, ": ", strerror(errno)));
 }
 
-// What `options` ask for and the running cluster has not; OK if there is nothing.
+// Returns an error with the options that differ from the running cluster; OK if there are none.
 absl::Status CheckSame(const std::string& data_dir, const ClusterState& state,
                        const ClusterOptions& options) {
   std::vector<std::string> has;
@@ -88,7 +88,7 @@ absl::Status CheckSame(const std::string& data_dir, const ClusterState& state,
                    "options to keep it"));
 }
 
-// Passwords are set when a master starts, and by `det user` from then on.
+// Passwords are set when a master starts; later they are changed with `det user`.
 absl::Status CheckNoPasswords(const std::string& data_dir, const ClusterState& state,
                               const ClusterOptions& options) {
   const bool some = options.admin_password || options.user_password;
@@ -99,8 +99,8 @@ absl::Status CheckNoPasswords(const std::string& data_dir, const ClusterState& s
                    "it first with `det deploy local down`"));
 }
 
-// What the environment says of certificates goes before what is remembered of this cluster: where
-// it names others', this det could not talk to it.
+// DET_MASTER_CERT_FILE takes precedence over the stored certificates of this cluster: if it names
+// other certificates, this det could not connect.
 absl::Status CheckTrust(const std::string& authority, const std::string& path) {
   const std::string file = FromEnvironment("DET_MASTER_CERT_FILE");
   if (file.empty() || file == "noverify") return absl::OkStatus();
@@ -114,13 +114,13 @@ absl::Status CheckTrust(const std::string& authority, const std::string& path) {
                    "or set it to ", path));
 }
 
-// No process at all where there is no master.
+// Returns an empty Process if there is no master.
 Process MasterOf(const ClusterState& state) {
   const ClusterMember* master = state.Find("master");
   return master == nullptr ? Process() : master->process;
 }
 
-// What a member started and should have ended itself.
+// Kills processes that a member started and did not stop itself.
 void EndLeftovers(const std::vector<Process>& processes) {
   for (const Process& process : processes) Signal(process, SIGKILL);
   for (const Process& process : processes) {
@@ -158,7 +158,7 @@ std::string LocalCluster::Path(const std::string& name) const {
 
 absl::StatusOr<std::optional<ClusterState>> LocalCluster::Running() const {
   absl::StatusOr<ClusterState> state = ReadClusterFile(Path("cluster.json"));
-  // Also where the data directory could never be; Up() says so.
+  // The data directory may not exist; Up() reports the error.
   std::error_code error;
   const bool started = fs::exists(Path("cluster.json"), error);
   if (!started) state = ClusterState();
@@ -190,7 +190,7 @@ absl::StatusOr<UpResult> LocalCluster::Up(const ClusterOptions& options, Progres
   DET_ASSIGN_OR_RETURN(const base::Fd lock, LockDataDir(data_dir_, progress));
   DET_ASSIGN_OR_RETURN(const std::optional<ClusterState> before, Running());
   UpResult up;
-  ClusterState last;  // of one that Down() has not ended: its machine went down, say
+  ClusterState last;  // state of a cluster that Down() has not stopped, such as after a reboot
   int last_port = 0;
   if (before && before->AnyAlive() && before->port() > 0) {
     DET_RETURN_IF_ERROR(CheckSame(data_dir_, *before, options));
@@ -212,7 +212,7 @@ absl::StatusOr<UpResult> LocalCluster::Up(const ClusterOptions& options, Progres
   const int port = up.state.port() > 0 ? up.state.port() : options.port.value_or(usual);
   if (const absl::Status started = Start(port, options, progress, &up); !started.ok()) {
     TakeBack(up, progress);
-    // What it had is not forgotten: the next Up() may find what this one lacked.
+    // The previous options are kept, so that the next Up() can use them.
     if (last.agents > 0) WriteClusterFile(Path("cluster.json"), last).IgnoreError();
     return started;
   }
@@ -287,13 +287,13 @@ void LocalCluster::StopAgents(const ClusterState& state, Progress progress) {
     Signal(member.process, SIGTERM);
   }
   if (!agents.empty()) progress("stopping the agents");
-  // They were all told before the first is waited for.
+  // All agents are signaled before the first wait.
   const absl::Time end = absl::Now() + kAgentPatience;
   for (const ClusterMember& agent : agents) {
     Stop(agent.process, SIGTERM, std::max(end - absl::Now(), absl::ZeroDuration()));
   }
   EndLeftovers(tasks);
-  // Those that left the session of an agent that was killed.
+  // Stops tasks that left the session of a killed agent.
   const std::vector<std::string> names = state.AgentNames();
   if (!names.empty()) EndTasks(data_dir_, kTaskPatience, names);
 }
@@ -313,7 +313,7 @@ void LocalCluster::StopMaster(const Process& master, Progress progress) {
   const std::vector<Process> servers = Descendants(master);
   const bool gentle = Stop(master, SIGTERM, kMasterPatience);
   if (const std::optional<Process> postgres = FindPostgres(data_dir_, master)) {
-    // Its own quick stop, which loses nothing that was committed.
+    // Fast shutdown of PostgreSQL; committed data is not lost.
     Stop(*postgres, SIGQUIT, absl::Seconds(10));
   }
   if (!gentle) EndLeftovers(servers);
@@ -321,7 +321,7 @@ void LocalCluster::StopMaster(const Process& master, Progress progress) {
 
 void LocalCluster::TakeBack(const UpResult& up, Progress progress) {
   if (up.started.size() == up.state.members.size()) return StopAll(up.state, progress);
-  // The file goes on naming them all, so that the next Up() completes the cluster.
+  // The file keeps all members, so that the next Up() completes the cluster.
   for (auto name = up.started.rbegin(); name != up.started.rend(); ++name) {
     const Process process = up.state.Find(*name)->process;
     if (*name == "master") {

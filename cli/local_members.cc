@@ -1,4 +1,4 @@
-// The processes of a local cluster: how each is started and waited for.
+// Starts the processes of a local cluster and waits until they are ready.
 #include <algorithm>
 #include <filesystem>
 
@@ -29,8 +29,8 @@ namespace fs = std::filesystem;
 constexpr absl::Duration kStartLimit = absl::Seconds(60);
 constexpr absl::Duration kLook = absl::Milliseconds(5);
 
-// The last thing that a program wrote, without its name and the log's prefix; all lines of what it
-// said as itself, with `between` between them.
+// Returns the last message of a program in its log, without the program name and log prefix;
+// several lines of one error are joined with `between`.
 std::string LastWords(const std::string& log, absl::string_view between) {
   const auto text = base::ReadFile(log);
   if (!text.ok()) return "";
@@ -48,8 +48,8 @@ std::string LastWords(const std::string& log, absl::string_view between) {
   return absl::StrJoin(last, between);
 }
 
-// What `up` cannot do as the configuration says, before anything is started. `said`: the master's
-// own words about its port, "https://127.0.0.1:8443".
+// Checks, before anything is started, for settings that `up` does not support. `said` is what the
+// master printed about its port, "https://127.0.0.1:8443".
 absl::Status CheckAddress(const std::string& said, bool tls, const std::string& file) {
   if (absl::StartsWith(said, "https://") && !tls) {
     return absl::FailedPreconditionError(
@@ -87,7 +87,7 @@ absl::Status LocalCluster::CheckConfig(const std::string& program, std::vector<s
   fs::remove(log, error);
   DET_ASSIGN_OR_RETURN(const base::ChildProcess child, base::Spawn(spawn));
   DET_ASSIGN_OR_RETURN(const base::ProcessExit exit, base::WaitForExit(child.pid));
-  const std::string words = LastWords(log, "\n");  // a problem in each
+  const std::string words = LastWords(log, "\n");  // one problem per line
   fs::remove(log, error);
   if (!exit.ok()) return absl::FailedPreconditionError(words);
   return CheckAddress(words, state.tls, state.master_config);
@@ -102,7 +102,7 @@ absl::Status LocalCluster::StartMaster(const std::string& program, int port,
   if (tls != nullptr) DET_RETURN_IF_ERROR(tls->AddMasterFlags(&flags));
   DET_RETURN_IF_ERROR(CheckConfig(program, flags, up->state));
   flags.push_back(up->state.allow_blank_passwords ? "--allow-blank-passwords" : "--make-passwords");
-  // Not as flags: everybody may list those.
+  // Passwords are not passed as flags, because all users can list those.
   std::vector<std::string> passwords;
   if (options.admin_password) {
     passwords.push_back(absl::StrCat("DET_ADMIN_PASSWORD=", *options.admin_password));
@@ -123,16 +123,16 @@ absl::Status LocalCluster::StartMember(const std::string& name, const std::strin
   spawn.group = base::ProcessGroup::kOwnSession;
   spawn.cwd = data_dir_;
   const std::string log = Path(absl::StrCat("log/", name, ".log"));
-  // The log of one run at a time, so that its last line is this run's; the one before is kept.
+  // Each start has its own log, so that the last line belongs to it; the previous log is kept.
   std::error_code error;
   if (fs::exists(log, error)) fs::rename(log, absl::StrCat(log, ".1"), error);
   spawn.out = base::Redirect::File(log);
   spawn.err = base::Redirect::File(log);
   DET_ASSIGN_OR_RETURN(const base::ChildProcess child, base::Spawn(spawn));
-  // One that has ended already is told apart when it is waited for.
+  // A process that has already exited is detected by the wait.
   const ClusterMember member = {name, FindProcess(child.pid).value_or(Process{child.pid, 0}), log};
   std::erase_if(up->state.members, [&](const ClusterMember& each) { return each.name == name; });
-  // The master first.
+  // The master is the first member.
   up->state.members.insert(name == "master" ? up->state.members.begin() : up->state.members.end(),
                            member);
   up->started.push_back(name);
@@ -154,7 +154,7 @@ absl::Status LocalCluster::AwaitMaster(ClusterState* state) {
   const absl::Time end = absl::Now() + kStartLimit;
   while (absl::Now() < end) {
     const auto text = base::ReadFile(Path("master.json"));
-    // A file of an earlier run may still be there.
+    // The file can be from an earlier start.
     if (text.ok() && MemberOf(*text, "pid") == absl::StrCat(master.process.pid)) {
       state->url = MemberOf(*text, "url").value_or("");
       return WriteClusterFile(Path("cluster.json"), *state);

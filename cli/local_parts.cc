@@ -1,4 +1,4 @@
-// A local cluster in parts: one more agent, one less, the master alone.
+// Adds and removes members of a local cluster: agents, or the master.
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -24,7 +24,7 @@ std::vector<std::string> NamesOf(const std::vector<ClusterMember>& members) {
   return names;
 }
 
-// A name that becomes that of a folder and of a file.
+// Returns whether the name can be used for a directory and a file.
 bool IsPlainName(const std::string& name) {
   return !name.empty() && name != "master" && name.front() != '.' &&
          std::all_of(name.begin(), name.end(), [](unsigned char letter) {

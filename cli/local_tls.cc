@@ -15,7 +15,7 @@ constexpr absl::Duration kYear = absl::Hours(365 * 24);
 constexpr absl::Duration kClocksDiffer = absl::Hours(1);
 
 absl::Status Write(const std::string& path, const base::KeyedCertificate& one) {
-  // The key first: who finds a certificate finds its key.
+  // The key is written first, so that a certificate always has its key.
   DET_RETURN_IF_ERROR(base::WriteFileAtomically(path + ".key", one.key, 0600));
   return base::WriteFileAtomically(path + ".crt", one.certificate, 0644);
 }

@@ -41,20 +41,20 @@ absl::Status PrintLine(const Line& line, LogForm form, Screen* screen) {
   return absl::OkStatus();
 }
 
-// One way of reading a log, which goes on where it was broken off.
+// Reads a log and resumes after the last line if the connection is lost.
 template <class Request, class Line>
 class Reading {
  public:
   Reading(const ApiClient& api, const char* method, Request request, Patience patience)
       : api_(api), method_(method), request_(std::move(request)), patience_(std::move(patience)) {}
 
-  // Until `take` says false, or the lines end.
+  // Calls `take` for each line until it returns false or the log ends.
   absl::Status Ascend(absl::FunctionRef<bool(const Line&)> take) {
     Line line;
     int64_t last_id = request_.after_id();
     while (true) {
       const absl::Status streamed = api_.Stream(method_, request_, &line, [&] {
-        // A master of the version before begins again with the first line.
+        // A master of the previous version starts again with the first line.
         if (line.id() <= last_id) return true;
         last_id = line.id();
         patience_.Answered();
@@ -66,7 +66,7 @@ class Reading {
     }
   }
 
-  // The newest, oldest first. What is asked for from then on comes after them.
+  // Returns the newest lines, oldest first. Later calls of Ascend() return the lines after them.
   absl::StatusOr<std::vector<Line>> Newest() {
     Request newest = request_;
     newest.set_follow(false);

@@ -1,5 +1,5 @@
-// det: the command line. Finds the command in the table, runs it, and says how it ended: results on
-// stdout, one line on stderr for an error, the exit code.
+// The command line program `det`: finds the command in the table, runs it and reports the result.
+// Results are printed on stdout, an error as one line on stderr.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -27,7 +27,7 @@ int Fail(Screen& screen, const absl::Status& status) {
   return IsUsageError(status) ? kExitUsage : kExitError;
 }
 
-// Options that stand before the command mean the same as after it: `det -m URL experiment list`.
+// Moves options before the command to its end: `det -m URL experiment list`.
 std::vector<std::string> CommandFirst(const std::vector<std::string>& words) {
   std::vector<std::string> front;
   size_t i = 0;
@@ -38,13 +38,14 @@ std::vector<std::string> CommandFirst(const std::vector<std::string>& words) {
     if (takes_next && i < words.size()) front.push_back(words[i++]);
   }
   std::vector<std::string> out(words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
-  // Before a "--", after which all are plain words.
+  // They go before a "--", after which all words are positionals.
   const auto end = std::find(out.begin(), out.end(), "--");
   out.insert(end, front.begin(), front.end());
   return out;
 }
 
-// Help for who asks for it and for who gives no command; wrong usage, where options follow.
+// Shows help if it is requested or no command is given; otherwise options without a command are a
+// usage error.
 int EndInGroup(const std::vector<Command>& commands, const std::vector<std::string>& group,
                const std::vector<std::string>& words, Screen& screen) {
   const bool asked = AsksForHelp(words);
@@ -63,7 +64,7 @@ int RunCommand(const Command& command, const std::vector<std::string>& rest, Scr
 }
 
 int Run(std::vector<std::string> words, Screen& screen) {
-  // Of det alone, without a look at a master: `det version` shows both.
+  // Only the version of det; `det version` also shows that of the master.
   if (words.size() == 1 && (words[0] == "--version" || words[0] == "-v" || words[0] == "-V")) {
     screen.Print(absl::StrCat("det ", base::kVersion, "\n"));
     return kExitOk;
@@ -81,16 +82,16 @@ int Run(std::vector<std::string> words, Screen& screen) {
   return RunCommand(*found->command, {rest, words.end()}, screen);
 }
 
-// The exit code of a run whose results may not all have gone out.
+// Returns the exit code, or an error if not all results could be written.
 int End(int code, Screen& screen) {
   const int error = screen.output_error();
   if (error == 0) return code;
-  // A reader that has gone, as in `det experiment list | head`, needs no words.
+  // A closed pipe, as in `det experiment list | head`, is not reported.
   if (error != EPIPE) screen.Note(absl::StrCat("det: cannot write to stdout: ", strerror(error)));
   return kExitError;
 }
 
-// The stream's own, or without colours where a word before any "--" asks for that.
+// Returns the style of the stream, without colors if --no-color is given before any "--".
 Style StyleOf(int fd, const std::vector<std::string>& words) {
   Style style = Style::ForStream(fd);
   const auto end = std::find(words.begin(), words.end(), "--");
@@ -98,10 +99,10 @@ Style StyleOf(int fd, const std::vector<std::string>& words) {
   return style;
 }
 
-// What det opens must not become the stdout of one that was started without.
+// Prevents a file that det opens from becoming its stdout if det was started without one.
 void FillStandardFds() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    // Whoever writes to it hears of it: it is only to be read.
+    // Read-only, so that writes fail and are reported.
     if (fcntl(fd, F_GETFD) < 0) (void)open("/dev/null", O_RDONLY);
   }
 }

@@ -1,6 +1,6 @@
-// Waiting for a master that was there and has gone: it restarts, or the network does.
-// Made by a command that stays with something (follow), used on one thread.
-// Says once per absence that it waits; never waits for a master that never answered.
+// Retries while a master that was reached before is unavailable, for example while it restarts.
+// Created by commands that follow something; used on one thread. Prints a notice once per outage;
+// never waits for a master that has not responded before.
 #ifndef CLI_PATIENCE_H_
 #define CLI_PATIENCE_H_
 
@@ -14,15 +14,15 @@ class Patience {
  public:
   static constexpr absl::Duration kLimit = absl::Minutes(5);
 
-  // Without a screen it says nothing. `limit` bounds the pauses of one absence together.
+  // Prints no notices if `screen` is nullptr. `limit` bounds the total pause of one outage.
   explicit Patience(Screen* screen, absl::Duration limit = kLimit)
       : screen_(screen), limit_(limit) {}
 
-  // The master answered, with something new.
+  // Called when the master has sent something new; resets the pauses.
   void Answered();
 
-  // After a call that failed: pauses, and OK if it may be tried again; else its error, or CANCELLED
-  // when interrupted.
+  // Called after a failed call. Waits and returns OK if the call can be retried; otherwise returns
+  // its error, or CANCELLED when interrupted.
   absl::Status Pause(const absl::Status& failed);
 
  private:

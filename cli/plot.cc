@@ -24,7 +24,8 @@ struct Range {
     least = std::min(least, value);
     most = std::max(most, value);
   }
-  // Where in 0..dots-1 a value lies. Halves, as the whole may be too wide for a double.
+  // Returns the position of a value in 0..dots-1. Halves are used because the whole range can
+  // exceed a double.
   int At(double value, int dots) const {
     const double whole = most / 2 - least / 2;
     const double part = whole > 0 ? (value / 2 - least / 2) / whole : 0.5;
@@ -72,7 +73,7 @@ class Canvas {
     }
   }
 
-  // A row of characters; what has one colour together.
+  // Returns a row of characters; adjacent characters of one color share an escape sequence.
   std::string Row(int row, const Style& style) const {
     std::string out;
     std::string run;
@@ -121,7 +122,7 @@ std::string Left(const std::string& text, int width) {
   return absl::StrCat(std::string(std::max(0, width - DisplayWidth(text)), ' '), text);
 }
 
-// A number of batches has no digits behind the point.
+// A number of batches is shown without decimals.
 std::string Place(double x) {
   return std::floor(x) == x && std::fabs(x) < 1e15 ? absl::StrCat(static_cast<int64_t>(x))
                                                    : Number(x);
@@ -143,7 +144,7 @@ std::vector<std::string> Plot(const std::vector<Curve>& curves, int columns, int
   const std::string top = Number(ys.most);
   const std::string bottom = Number(ys.least);
   const int labels = std::max(DisplayWidth(top), DisplayWidth(bottom));
-  const int height = rows - 2;  // Below: the axis and its labels.
+  const int height = rows - 2;  // The last two rows are the axis and its labels.
   Canvas canvas(columns - labels - 2, height);
   for (auto curve = curves.rbegin(); curve != curves.rend(); ++curve) {
     Draw(*curve, xs, ys, &canvas);

@@ -20,7 +20,8 @@
 namespace det::cli {
 namespace {
 
-// Fields of /proc/<pid>/stat after the name in brackets, from "state" on; empty if it is gone.
+// Returns the fields of /proc/<pid>/stat after the name in parentheses, from "state" on; empty if
+// the process has exited.
 std::vector<std::string> StatFields(pid_t pid) {
   const auto text = base::ReadFile(absl::StrCat("/proc/", pid, "/stat"));
   if (!text.ok()) return {};
@@ -33,11 +34,11 @@ constexpr size_t kState = 0;
 constexpr size_t kParent = 1;
 constexpr size_t kStartTime = 19;
 
-// By number: glibc 2.36 declares these two without extern "C".
-// A handle of exactly this process; invalid if it is gone.
+// Opens a handle of exactly this process; invalid if it has exited. Calls the kernel by number
+// because glibc 2.36 declares the function without extern "C".
 base::Fd Open(const Process& process) {
   base::Fd fd(static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0)));
-  // The handle may be of a successor with the same pid: only now it is certain.
+  // The handle can belong to a later process with the same PID, so the process is checked again.
   if (fd.valid() && !IsAlive(process)) fd.Close();
   return fd;
 }

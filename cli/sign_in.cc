@@ -17,13 +17,13 @@
 namespace det::cli {
 namespace {
 
-// Part of the interface of existing clients; every one of them has it.
+// Part of the interface of existing clients: they all use this salt.
 constexpr absl::string_view kSalt = "GubPEmmotfiK9TMD6Zdw";
 constexpr size_t kShortestPassword = 8;
 
 std::string Place(const Connection& connection) { return absl::StrJoin(connection.urls, ","); }
 
-// Why there is no other token, and what to do.
+// Returns an error that says why there is no valid token and what to do.
 absl::Status NotSignedIn(const Connection& connection, const absl::Status& refusal) {
   const std::string login = absl::StrCat("sign in with `det user login",
                                          connection.user.empty() ? "" : " ", connection.user, "`");

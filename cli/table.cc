@@ -21,7 +21,7 @@ std::string Padded(const Cell& cell, int width, bool right, bool last, const Sty
   return last ? painted : painted + fill;
 }
 
-// A field of CSV, in quotes where it needs them. "-" stands for nothing in a table alone.
+// Returns a CSV field, quoted if necessary. "-" means empty only in a table.
 std::string CsvField(absl::string_view text) {
   if (text == "-") return "";
   if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
@@ -62,7 +62,7 @@ std::string Table::Render(const Style& style) const {
       absl::StrAppend(&line, i > 0 ? std::string(kGap, ' ') : "",
                       Padded(row[i], widths[i], columns_[i].right, last, style));
     }
-    const size_t end = line.find_last_not_of(' ');  // Cells that are empty stand behind it.
+    const size_t end = line.find_last_not_of(' ');  // Empty cells at the end leave spaces.
     line.resize(end == line.npos ? 0 : end + 1);
     absl::StrAppend(&out, style.width > 0 ? CutOff(line, style.width) : line, "\n");
   };
@@ -96,7 +96,7 @@ std::string RenderFields(const std::vector<std::pair<std::string, Cell>>& fields
   std::string out;
   for (const auto& [name, cell] : fields) {
     const std::string fill(width - DisplayWidth(name) + kGap, ' ');
-    // Further lines of a value stand below its first.
+    // Further lines of a value are indented below its first line.
     const std::string indent = absl::StrCat("\n", std::string(width + kGap, ' '));
     const std::string text =
         cell.text.empty() ? "-" : absl::StrReplaceAll(cell.text, {{"\n", indent}});

@@ -55,7 +55,7 @@ const char* Code(Paint paint) {
 
 bool StartsCharacter(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
 
-// Bytes of the first `columns` characters.
+// Returns the number of bytes of the first `columns` characters.
 size_t BytesOf(absl::string_view text, int columns) {
   size_t i = 0;
   for (; i < text.size(); ++i) {
@@ -64,12 +64,12 @@ size_t BytesOf(absl::string_view text, int columns) {
   return i;
 }
 
-// False with errno when it did not all go out.
+// Returns false and sets errno if not all of the text was written.
 bool Write(std::FILE* file, absl::string_view text) {
   return std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
 }
 
-// Bytes of the escape sequence that `text` begins with; 0: none.
+// Returns the length of the escape sequence at the start of `text`; 0 if there is none.
 size_t EscapeSize(absl::string_view text) {
   if (text.size() < 2 || text[0] != '\x1b' || text[1] != '[') return 0;
   for (size_t i = 2; i < text.size(); ++i) {
@@ -146,7 +146,7 @@ std::string Wrapped(absl::string_view text, int width, int indent) {
 std::string CutOff(absl::string_view painted, int width) {
   if (width <= 0) return "";
   std::string out;
-  size_t whole = 0;  // What of it still leaves room for the "…".
+  size_t whole = 0;  // length of the prefix that leaves space for the "…"
   int columns = 0;
   for (size_t i = 0; i < painted.size();) {
     const size_t escape = EscapeSize(painted.substr(i));
@@ -224,7 +224,7 @@ void Screen::EraseProgressLocked() {
 
 void Screen::DrawProgressLocked() {
   if (progress_.empty() || !err_.in_place) return;
-  // A longer line would wrap, and could not be taken back.
+  // A longer line would wrap and could not be erased.
   Write(stderr, err_.width > 0 ? CutOff(progress_, err_.width - 1) : progress_);
   drawn_ = true;
 }

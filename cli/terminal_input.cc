@@ -16,14 +16,14 @@ void Show(absl::string_view text) {
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
 }
 
-// Byte by byte: what follows the line is for the next reader.
+// Reads byte by byte, because text after the line belongs to the next reader.
 absl::StatusOr<std::string> ReadLine() {
   std::string line;
   while (line.size() < kLongestLine) {
     DET_RETURN_IF_ERROR(WaitFor(STDIN_FILENO, POLLIN, absl::InfiniteDuration()));
     char byte = 0;
     const ssize_t got = read(STDIN_FILENO, &byte, 1);
-    if (got < 0) continue;  // Interrupted, which the wait sees.
+    if (got < 0) continue;  // An interrupt is detected by the wait.
     if (got == 0 && line.empty()) return absl::InvalidArgumentError("no input on stdin");
     if (got == 0 || byte == '\n') break;
     line += byte;
@@ -59,7 +59,7 @@ absl::StatusOr<std::string> AskPassword(absl::string_view prompt) {
   if (absl::IsInvalidArgument(line.status())) {
     line = absl::InvalidArgumentError("no password on stdin; write it there as one line");
   }
-  if (isatty(STDIN_FILENO) != 0) Show("\n");  // The one that was typed was not shown either.
+  if (isatty(STDIN_FILENO) != 0) Show("\n");  // The newline that the user typed was not echoed.
   return line;
 }
 

@@ -28,7 +28,7 @@ Json* Member(Json& object, const char* name) {
   return &object[name];
 }
 
-// The whole file in its form; what does not have it is left out.
+// Returns the parsed file; values of another form are ignored.
 Json Load() {
   Json cache = Json::object();
   if (const auto text = base::ReadFile(TokenCachePath()); text.ok()) {

@@ -23,7 +23,7 @@ std::string StorePath() {
   return absl::StrCat(beside.substr(0, beside.rfind('/')), "/certs.json");
 }
 
-// {"https://host:port": "-----BEGIN ..."}; nothing where there is no file.
+// Returns {"https://host:port": "-----BEGIN ..."}; empty if there is no file.
 absl::StatusOr<Json> LoadCertificates() {
   const auto text = base::ReadFile(StorePath());
   if (absl::IsNotFound(text.status())) return Json::object();
@@ -35,7 +35,7 @@ absl::StatusOr<Json> LoadCertificates() {
                    "trust them again (det -m URL master trust)"));
 }
 
-// Held while the file is read and written again; waits for another det.
+// Locks the file for a read and a write; waits for other det processes.
 absl::StatusOr<base::Fd> Lock() {
   const std::string path = StorePath() + ".lock";
   base::Fd fd(::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));

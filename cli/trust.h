@@ -1,6 +1,5 @@
-// By what the certificate of a master is taken for good.
-// Called by http_client for each connection, and by those who keep certificates, on any thread.
-// Reads the environment and one small file.
+// Decides which certificates of masters are trusted. Used by http_client for each connection and by
+// commands that store certificates, on any thread. Reads the environment and one small file.
 #ifndef CLI_TRUST_H_
 #define CLI_TRUST_H_
 
@@ -13,17 +12,20 @@ namespace det::cli {
 
 struct Trust {
   bool verify = true;
-  std::string certificates;  // PEM: authorities, or the master's own; empty: the system's
-  std::string name;          // in its certificate; empty: as in its address
+  // PEM of authorities or of the master itself; empty: the system's authorities.
+  std::string certificates;
+  std::string name;  // expected name in the certificate; empty: the host of the URL
 };
 
-// By $DET_MASTER_CERT_FILE (a file, or "noverify") with $DET_MASTER_CERT_NAME, else by what is
-// remembered of `url` (as by CanonicalUrl), else by the system's authorities. INVALID_ARGUMENT for
-// a file that cannot be read, certs.json too.
+// Returns the trust settings from $DET_MASTER_CERT_FILE (a file, or "noverify") and
+// $DET_MASTER_CERT_NAME, else the stored certificates of `url` (in the form of CanonicalUrl), else
+// the system's authorities. Returns INVALID_ARGUMENT if a file cannot be read, including
+// certs.json.
 absl::StatusOr<Trust> TrustFor(const std::string& url);
 
-// In certs.json beside auth.json (token_cache.h). With an empty `certificates` it is forgotten.
-// Of several at a time none is lost; a damaged file is left alone, and named.
+// Stores certificates in certs.json next to auth.json (token_cache.h); empty `certificates` removes
+// the entry. Concurrent updates are not lost. A damaged file is not changed, and the error names
+// it.
 absl::Status RememberCertificates(const std::string& url, const std::string& certificates);
 
 }  // namespace det::cli

@@ -43,7 +43,7 @@ std::string WindowText(const MaintenanceWindow& window) {
                       window.note().empty() ? "" : absl::StrCat(" (", window.note(), ")"));
 }
 
-// The first of its maintenance windows, and how many there are besides.
+// Returns the first maintenance window and the number of further windows.
 Cell MaintenanceCell(const Agent& agent) {
   if (agent.maintenance().empty()) return Cell("-");
   std::string text = WindowText(agent.maintenance(0));
@@ -82,7 +82,7 @@ absl::StatusOr<int> RunAgentList(Invocation& run) {
       "no agents; start one on each machine: resolute-agent --master " + api->addresses());
 }
 
-// The agents that the words or --all name.
+// Returns the agents named by the positionals or by --all.
 absl::StatusOr<std::vector<std::string>> Named(const Invocation& run, const ApiClient& api,
                                                absl::string_view command) {
   std::vector<std::string> ids = run.args.Words("AGENT");
@@ -148,7 +148,7 @@ absl::StatusOr<int> RunAgentDisable(Invocation& run) {
   return Report(run, changed, run.args.Has("drain") ? "draining" : "disabled");
 }
 
-// The window of --from, --to and --note.
+// Returns the window of --from, --to and --note.
 absl::StatusOr<MaintenanceWindow> GivenWindow(const Invocation& run) {
   if (!run.args.Has("from") || !run.args.Has("to")) {
     return UsageError("agent maintenance needs --from and --to, or --clear");

@@ -161,11 +161,11 @@ absl::StatusOr<int> RunCheckpointDelete(Invocation& run) {
     run.screen->Print(absl::StrCat("deleting ", Counted(deleted, "checkpoint"), "\n"));
     NoteKept(run, response.kept());
   }
-  // What was named one by one was all meant.
+  // The user named each checkpoint, so a kept one is an error.
   return response.kept().empty() ? kExitOk : kExitError;
 }
 
-// "all files", "the files that match opt*, code/**"
+// Returns "all files" or "the files that match opt*, code/**".
 std::string FilesText(const std::vector<std::string>& globs) {
   return globs.empty() ? "all files"
                        : absl::StrCat("the files that match ", absl::StrJoin(globs, ", "));

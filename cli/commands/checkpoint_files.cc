@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using api::v1::Checkpoint;
 
-// A name from outside must not lead out of the folder that it is written to.
+// A path from the master must not lead out of the target directory.
 bool IsSafe(const std::string& path) {
   if (path.empty() || path[0] == '/') return false;
   for (const fs::path& part : fs::path(path)) {
@@ -120,7 +120,7 @@ absl::Status DownloadCheckpoint(Invocation& run, const ApiClient& api, const Che
     return absl::AlreadyExistsError(
         absl::StrCat(target, " exists and is not empty; choose another directory with -o"));
   }
-  // Whole or not at all: the name appears when every file is there.
+  // The target directory appears only when every file is complete.
   const std::string aside = absl::StrCat(target, ".part-", getpid());
   Screen* const screen = run.args.Has("quiet") ? nullptr : run.screen;
   absl::Status status = DownloadAll(api, checkpoint, aside, screen);

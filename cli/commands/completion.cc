@@ -23,7 +23,7 @@
 namespace det::cli {
 namespace {
 
-// Nobody waits longer for a key to do something.
+// Maximum time that a shell waits for completions.
 constexpr int kPatienceMicros = 300'000;
 constexpr int kMostExperiments = 50;
 
@@ -101,7 +101,7 @@ std::vector<Candidate> Experiments(const ApiClient& api) {
   return found;
 }
 
-// Those of a list whose elements have a name.
+// Returns the names of the elements of a list.
 template <class Request, class Response, class Elements, class Name>
 std::vector<Candidate> Names(const ApiClient& api, const char* method, Elements elements,
                              Name name) {
@@ -163,7 +163,7 @@ std::vector<Candidate> AskMaster(const ApiClient& api, const std::string& kind,
   return {};
 }
 
-// The value of -m or -u among words that are not a whole command yet.
+// Returns the value of -m or -u in words that are not a complete command yet.
 std::optional<std::string> ValueOf(const std::vector<std::string>& words, const std::string& letter,
                                    const std::string& name) {
   for (size_t i = 0; i < words.size(); ++i) {
@@ -173,7 +173,7 @@ std::optional<std::string> ValueOf(const std::vector<std::string>& words, const 
   return std::nullopt;
 }
 
-// Ends det when the time is up, with nothing said: what there is is printed at once, at the end.
+// Exits without output when the time is over; all candidates are printed at the end.
 class Deadline {
  public:
   Deadline() {
@@ -198,7 +198,7 @@ absl::StatusOr<int> RunComplete(Invocation& run) {
       const absl::StatusOr<Connection> connection =
           FindMaster(ValueOf(words, "-m", "--master"), ValueOf(words, "-u", "--user"));
       if (!connection.ok()) return std::vector<Candidate>();
-      // Nobody is asked for a password here.
+      // No password prompt while completing.
       return AskMaster(ApiClient(connection->urls, connection->token), kind, before);
     };
     for (const Candidate& each : Complete(AllCommands(), words, names)) {

@@ -24,7 +24,7 @@ absl::StatusOr<std::string> ReadWorkload(const Invocation& run) {
   return UsageError(absl::StrCat("WORKLOAD: expected experiment or tasks, found \"", word, "\""));
 }
 
-// Calls the method of the workspace, or that of the cluster. `fill` completes either request.
+// Calls the method for a workspace or for the cluster. `fill` completes either request.
 template <class Global, class GlobalResponse, class InWorkspace, class InWorkspaceResponse>
 absl::StatusOr<int> Call(Invocation& run, const char* verb, const auto& fill, const auto& print) {
   DET_ASSIGN_OR_RETURN(const std::string workload, ReadWorkload(run));

@@ -1,5 +1,5 @@
-// det deploy local up|down|status|logs; det deploy backup|restore, which are the master's own and
-// run by its program.
+// det deploy local up|down|status|logs; det deploy backup|restore, which are run by the program of
+// the master.
 #include "cli/commands/deploy.h"
 
 #include <filesystem>
@@ -25,7 +25,7 @@
 namespace det::cli {
 namespace {
 
-// "admin password: x" by line, as members of an object.
+// Converts lines "admin password: x" to members of a JSON object.
 std::string PasswordMembers(const std::string& passwords) {
   std::vector<std::string> members;
   for (const absl::string_view line : absl::StrSplit(passwords, '\n', absl::SkipEmpty())) {

@@ -13,7 +13,7 @@
 namespace det::cli {
 namespace {
 
-// `text`, or what runs now as JSON.
+// Prints `text`, or the state of the cluster as JSON.
 absl::StatusOr<int> SayLeft(Invocation& run, const LocalCluster& cluster, const std::string& text) {
   DET_ASSIGN_OR_RETURN(const std::optional<ClusterState> state, cluster.Running());
   run.screen->Print(run.json() ? ToJsonText(cluster, state ? &*state : nullptr) : text);
@@ -22,7 +22,7 @@ absl::StatusOr<int> SayLeft(Invocation& run, const LocalCluster& cluster, const 
 
 absl::StatusOr<int> RunMasterUp(Invocation& run) { return UpLocal(run, /*alone=*/true); }
 
-// The names by which this machine's own master may be called.
+// Returns an error unless `host` is a name of this machine.
 absl::Status CheckIsHere(const std::string& host) {
   char name[256] = "";
   gethostname(name, sizeof(name) - 1);

@@ -59,7 +59,7 @@ using google::protobuf::MethodDescriptor;
 
 // ---- det dev curl ----
 
-// The text of -d: itself, or that of a file as @FILE.
+// Returns the body of -d: its text, or the content of a file for @FILE.
 absl::StatusOr<std::string> BodyOf(const Invocation& run) {
   const std::string data = run.args.Get("data").value_or("");
   if (!absl::StartsWith(data, "@")) return data;
@@ -90,7 +90,7 @@ absl::StatusOr<int> RunCurl(Invocation& run) {
 
 // ---- det dev api ----
 
-// The files of the interface that have services, by one message of each.
+// Returns the API files that have services, found through one message of each.
 std::vector<const FileDescriptor*> Files() {
   namespace v1 = api::v1;
   std::vector<const FileDescriptor*> files;
@@ -147,7 +147,7 @@ std::string NameOf(const MethodDescriptor& method) {
   return absl::StrCat(method.service()->name(), ".", method.name());
 }
 
-// "GET /api/v1/experiments/{experiment_id}"; "-" for a method that is gRPC's alone.
+// "GET /api/v1/experiments/{experiment_id}"; "-" for a method that is available only in gRPC.
 std::string HttpOf(const MethodDescriptor& method) {
   const google::api::HttpRule& rule = method.options().GetExtension(google::api::http);
   switch (rule.pattern_case()) {
@@ -181,7 +181,7 @@ absl::StatusOr<int> RunApiList(Invocation& run) {
                                    ",\"takes\":", Quoted(method->input_type()->name()),
                                    ",\"answers\":", Quoted(answers), "}"));
   }
-  // No call: this JSON is det's own.
+  // There is no API call, so this JSON is defined by det.
   if (run.json()) {
     run.screen->Print(Indented(absl::StrCat("{\"methods\":[", absl::StrJoin(objects, ","), "]}")) +
                       "\n");
@@ -195,7 +195,7 @@ absl::StatusOr<int> RunApiList(Invocation& run) {
   return kExitOk;
 }
 
-// By its whole name, or by its own where no other service has it, in any case.
+// Finds a method by its full name, or by its own name if that is unique; case-insensitive.
 absl::StatusOr<const MethodDescriptor*> FindMethod(const std::string& word) {
   std::vector<std::string> names;
   std::vector<const MethodDescriptor*> found;
@@ -223,7 +223,7 @@ absl::StatusOr<int> RunApiCall(Invocation& run) {
   const std::unique_ptr<Message> request(messages.GetPrototype(method->input_type())->New());
   const std::unique_ptr<Message> response(messages.GetPrototype(method->output_type())->New());
   if (const std::string json = run.args.Word("JSON"); !json.empty()) {
-    // Strict, unlike the master: here a name that is misspelt helps nobody.
+    // Unlike the master, unknown field names are errors here, because they are typing mistakes.
     const auto read = google::protobuf::util::JsonStringToMessage(json, request.get());
     if (!read.ok()) {
       return UsageError(absl::StrCat("JSON of ", method->input_type()->name(), ": ",
@@ -274,7 +274,7 @@ std::vector<Command> DevApiCommands() {
        RunApiCall,
        "Each message of a stream is printed as a JSON object on one line."},
   };
-  // As existing clients call it.
+  // Aliases for existing clients.
   for (size_t i = 1; i < 3; ++i) {
     commands.push_back(commands[i]);
     commands.back().path[1] = "bindings";

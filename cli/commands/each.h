@@ -1,4 +1,4 @@
-// Which ones are meant: the positionals of ids, and the same done to several, each by itself.
+// Positionals for experiment and trial IDs, and running an action for several IDs.
 #ifndef CLI_COMMANDS_EACH_H_
 #define CLI_COMMANDS_EACH_H_
 
@@ -14,9 +14,9 @@ extern const Positional kOneExperiment;  // EXPERIMENT
 extern const Positional kExperiments;    // EXPERIMENT...
 extern const Positional kOneTrial;       // TRIAL
 
-// To each id that the positional names: "3 5,7 9-12". Of one, its error; of several each error is a
-// line on stderr, the others go on, and the exit code says that not all was done. `noun`:
-// "experiment".
+// Calls `act` for each ID of the positional: "3 5,7 9-12". With one ID, returns its error. With
+// several, each error is printed on stderr, the remaining IDs are still processed, and the exit
+// code is an error if any failed. `noun` is like "experiment".
 absl::StatusOr<int> ForEachId(Invocation& run, const std::string& positional,
                               const std::string& noun,
                               absl::FunctionRef<absl::Status(ApiClient& api, int id)> act);

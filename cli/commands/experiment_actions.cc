@@ -9,7 +9,7 @@
 namespace det::cli {
 namespace {
 
-// The methods that change a state all take an id and answer nothing.
+// The methods that change a state take an ID and have an empty response.
 template <class Request, class Response>
 absl::StatusOr<int> AskOfExperiment(Invocation& run, const char* method, const char* said) {
   return ForEachId(run, "EXPERIMENT", "experiment", [&](ApiClient& api, int id) -> absl::Status {

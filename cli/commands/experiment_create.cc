@@ -15,7 +15,7 @@
 namespace det::cli {
 namespace {
 
-// File.type: as in a tar header.
+// Returns File.type, as in a tar header.
 int TypeOf(ContextEntry::Kind kind) {
   switch (kind) {
     case ContextEntry::Kind::kLink:
@@ -28,7 +28,7 @@ int TypeOf(ContextEntry::Kind kind) {
   return '0';
 }
 
-// Of --test-mode: one trial of one batch, tried once, that leaves no checkpoint.
+// Overrides of --test-mode: one trial of one batch without restarts and checkpoints.
 constexpr const char* kTestMode[] = {
     "searcher.name=single",
     "searcher.max_length={batches: 1}",
@@ -71,10 +71,11 @@ absl::StatusOr<api::v1::CreateExperimentRequest> MakeRequest(const Invocation& r
   return request;
 }
 
-// Ctrl-C does not unmake what the master has been asked for: its id is waited for.
+// Ctrl-C does not revoke a request that the master has received, so its response is awaited this
+// long.
 constexpr absl::Duration kForTheId = absl::Seconds(5);
 
-// The call's result; after an interrupt with a word about what there may be now.
+// Returns the result of the call; after an interrupt, prints whether the experiment was created.
 absl::Status SayWhatIsLeft(Invocation& run, const absl::Status& called, int id) {
   if (!Interrupted()) return called;
   if (called.ok()) {
@@ -82,7 +83,7 @@ absl::Status SayWhatIsLeft(Invocation& run, const absl::Status& called, int id) 
                                   " was created; stop it with `det experiment kill ", id, "`"));
     return CheckInterrupt();
   }
-  // The others say that there is none.
+  // Other errors mean that no experiment was created.
   if (!absl::IsDeadlineExceeded(called) && !absl::IsAborted(called)) return called;
   run.screen->Note(
       absl::StrCat("det: ", called.message(),

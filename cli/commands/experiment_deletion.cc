@@ -42,7 +42,7 @@ absl::StatusOr<int> RunExperimentDelete(Invocation& run) {
   return kExitOk;
 }
 
-// What of the policy was given.
+// Sets the policy fields that were given.
 template <class Message>
 absl::Status ReadPolicy(const Invocation& run, Message* message) {
   const auto read = [&](const char* option) {
@@ -63,7 +63,7 @@ absl::Status ReadPolicy(const Invocation& run, Message* message) {
   return absl::OkStatus();
 }
 
-// Shows what would go, and asks.
+// Shows which checkpoints would be deleted and asks for confirmation.
 absl::Status PreviewAndConfirm(Invocation& run, ApiClient& api, int id) {
   api::v1::PreviewRetentionRequest request;
   request.set_id(id);
@@ -76,7 +76,7 @@ absl::Status PreviewAndConfirm(Invocation& run, ApiClient& api, int id) {
                                   Counted(response.kept(), "checkpoint"), " would be kept"));
   } else {
     std::string table = CheckpointTable(response.checkpoints()).Render(run.screen->err());
-    table.pop_back();  // its newline
+    table.pop_back();  // without its newline
     run.screen->Note(table);
   }
   return Confirm(run, absl::StrCat("Delete ", Counted(count, "checkpoint"), " of experiment ", id,

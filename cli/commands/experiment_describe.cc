@@ -25,7 +25,7 @@ namespace {
 
 using api::v1::Experiment;
 
-// "2 jobs ahead in pool default"; empty where there is no such order, or it is over.
+// "2 jobs ahead in pool default"; empty if the pool has no such order or the experiment has ended.
 std::string PlaceInQueue(const api::v1::GetExperimentResponse& response) {
   if (!response.has_job_summary() || response.job_summary().jobs_ahead() < 0) return "";
   return absl::StrCat(Counted(response.job_summary().jobs_ahead(), "job"), " ahead in pool ",
@@ -67,7 +67,7 @@ absl::StatusOr<api::v1::GetExperimentTrialsResponse> Trials(const ApiClient& api
 
 Cell TimeCell(const google::protobuf::Timestamp& time) { return AgoCell(time, absl::Now()); }
 
-// What --csv makes of all experiments that are described.
+// The tables that --csv and --outdir write for all described experiments.
 struct Sheets {
   Table experiments{{{"ID", true},
                      {"NAME"},
@@ -109,7 +109,7 @@ bool WantsSheets(const Invocation& run) {
   return !run.json() && (run.args.Has("csv") || run.args.Has("outdir"));
 }
 
-// The workloads of the trials, in whatever form was asked for.
+// Shows the metric reports of the trials in the selected format.
 absl::Status ShowMetrics(Invocation& run, const ApiClient& api,
                          const api::v1::GetExperimentTrialsResponse& trials, Sheets* sheets) {
   Table table = EmptyWorkloadTable();
@@ -147,7 +147,7 @@ absl::Status Describe(Invocation& run, const ApiClient& api, int id, Sheets* she
   return metrics ? ShowMetrics(run, api, trials, sheets) : absl::OkStatus();
 }
 
-// Into files of the folder, or one after the other on stdout.
+// Writes files to the directory, or all tables to stdout.
 absl::Status WriteSheets(const Invocation& run, const Sheets& sheets) {
   std::vector<std::pair<std::string, const Table*>> all = {{"experiments", &sheets.experiments},
                                                            {"trials", &sheets.trials}};

@@ -42,7 +42,7 @@ absl::StatusOr<int> RunDownloadModelDef(Invocation& run) {
   request.set_experiment_id(id);
   api::v1::GetModelDefResponse response;
   DET_RETURN_IF_ERROR(api->Call("ExperimentService.GetModelDef", request, &response));
-  const std::string& tgz = response.b64_tgz();  // Base64 on the wire alone.
+  const std::string& tgz = response.b64_tgz();  // Base64 only in JSON.
   if (tgz.empty()) {
     return absl::NotFoundError(
         absl::StrCat("experiment ", id, " was created without a context directory"));

@@ -26,7 +26,7 @@ using api::v1::Experiment;
 
 constexpr absl::Duration kLook = absl::Seconds(1);
 
-// Larger values first, where the search is for these.
+// Returns whether the search minimizes its metric.
 bool SmallerIsBetter(const Experiment& experiment) {
   const auto& config = experiment.config().fields();
   const auto searcher = config.find("searcher");
@@ -71,12 +71,12 @@ absl::StatusOr<Watched> Look(const ApiClient& api, int id, int trials, const std
   return watched;
 }
 
-// The frame in place of the one before it.
+// Draws each frame over the previous one.
 class Display {
  public:
   explicit Display(Screen* screen) : screen_(screen) {}
 
-  // Something else was written below the frame: the next one stands below that.
+  // Other output was written below the frame, so the next frame starts below it.
   void Restart() { shown_.clear(); }
 
   void Show(const std::vector<std::string>& lines) {
@@ -93,14 +93,14 @@ class Display {
   std::string shown_;
 };
 
-// The name after `metric`, from the last to the first.
+// Returns the name after `metric`; the first name after the last.
 std::string NextMetric(const std::set<std::string>& names, const std::string& metric) {
   const auto next = names.upper_bound(metric);
   if (next != names.end()) return *next;
   return names.empty() ? metric : *names.begin();
 }
 
-// What is shown while the terminal is there to be drawn on.
+// Draws frames on a terminal until the experiment ends or the user quits.
 absl::StatusOr<Experiment> WatchOnTerminal(Invocation& run, const ApiClient& api, int id,
                                            int trials, const std::string& group) {
   const QuietInput keys(/*keys=*/true);
@@ -108,7 +108,7 @@ absl::StatusOr<Experiment> WatchOnTerminal(Invocation& run, const ApiClient& api
   Patience patience(run.screen);
   std::string metric = run.args.Get("metric").value_or("");
   while (true) {
-    Style style = Style::ForStream(STDOUT_FILENO);  // Its size may have changed.
+    Style style = Style::ForStream(STDOUT_FILENO);  // The size may have changed.
     style.colour = run.screen->out().colour;
     const absl::StatusOr<Watched> watched = Look(api, id, trials, group, style);
     if (!watched.ok()) {
@@ -143,7 +143,7 @@ absl::StatusOr<int> RunWatch(Invocation& run) {
   }
   DET_RETURN_IF_ERROR(last.status());
   if (run.json()) DET_RETURN_IF_ERROR(run.PrintJson(*last));
-  // Left by a key: nothing has ended.
+  // The user quit; the experiment is still running.
   if (!IsTerminal(Experiment::State_Name(last->state()))) return kExitOk;
   return ReportEnd(*last, run);
 }

@@ -35,7 +35,7 @@ bool IsFair(const Policies& policies, const std::string& pool) {
   return found != policies.end() && found->second == ResourcePool::SCHEDULER_TYPE_FAIR_SHARE;
 }
 
-// What the policies of the pools look at.
+// Returns the column title for the order of the pools: priority or weight.
 std::string OrderTitle(const Policies& policies) {
   std::set<bool> fair;
   for (const auto& [pool, unused] : policies) fair.insert(IsFair(policies, pool));
@@ -110,7 +110,7 @@ absl::StatusOr<int> RunJobList(Invocation& run) {
       all ? "no running or waiting jobs" : absl::StrCat("no jobs in ", absl::StrJoin(names, ", ")));
 }
 
-// One change by its name, as options and update-batch spell it.
+// Sets one property, named as in options and update-batch.
 absl::Status Set(const std::string& name, const std::string& value, QueueControl* out) {
   const auto wrong = [&](absl::string_view expected) {
     return UsageError(absl::StrCat(name, ": expected ", expected, ", found \"", value, "\""));
@@ -156,7 +156,7 @@ absl::StatusOr<int> RunUpdate(Invocation& run) {
   return UpdateJobs(run, changes);
 }
 
-// "7.priority=10": the job may have dots itself, the property has none.
+// "7.priority=10". A job ID can contain dots, a property cannot.
 absl::StatusOr<JobChange> ParseChange(const std::string& word) {
   const size_t equals = word.find('=');
   const size_t dot = equals == word.npos ? word.npos : word.rfind('.', equals);
@@ -164,7 +164,7 @@ absl::StatusOr<JobChange> ParseChange(const std::string& word) {
     return UsageError(
         absl::StrCat("expected JOB.PROPERTY=VALUE such as 7.priority=10, found \"", word, "\""));
   }
-  // The predecessor's words have underscores.
+  // Determined's property names have underscores.
   std::string name = word.substr(dot + 1, equals - dot - 1);
   std::replace(name.begin(), name.end(), '_', '-');
   return JobChange{word.substr(0, dot), name, word.substr(equals + 1)};

@@ -41,7 +41,7 @@ std::string Names(const std::vector<std::string>& all) {
   return shown == all.size() ? names : absl::StrCat(names, " and ", all.size() - shown, " more");
 }
 
-// Trials that wait for the same things for the same reason.
+// Trials that wait for the same allocations for the same reason.
 struct Paragraph {
   std::vector<std::string> trials;
   const Waiting* waiting = nullptr;

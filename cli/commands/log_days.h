@@ -1,4 +1,4 @@
-// How long logs are kept, as `... set log-retention` asks for it.
+// The options of `... set log-retention`.
 #ifndef CLI_COMMANDS_LOG_DAYS_H_
 #define CLI_COMMANDS_LOG_DAYS_H_
 
@@ -11,7 +11,7 @@
 namespace det::cli {
 
 std::vector<Option> LogDaysOptions();
-// -1 for ever. A usage error unless one of the two is given.
+// Returns the days, -1 for --forever. Returns a usage error unless exactly one option is given.
 absl::StatusOr<int> LogDays(const Invocation& run);
 std::string LogDaysText(const std::string& of, int days);
 

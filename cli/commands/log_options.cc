@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kMostLines = 10'000'000;
 
-// The level that is named, and those above it.
+// Adds the given level and those above it.
 template <class Request>
 absl::Status ReadLevel(const Invocation& run, Request* request) {
   const std::optional<std::string> word = run.args.Get("level");
@@ -72,7 +72,7 @@ absl::Status Read(const Invocation& run, Request* request) {
   request->set_limit(head + tail);
   if (tail > 0) request->set_order_by(api::v1::ORDER_BY_DESC);
   for (const std::string& id : args.GetAll("allocation-id")) request->add_allocation_ids(id);
-  // Here a container is the allocation's.
+  // In this cluster a container belongs to one allocation.
   for (const std::string& id : args.GetAll("container-id")) request->add_allocation_ids(id);
   for (const std::string& id : args.GetAll("agent-id")) request->add_agent_ids(id);
   for (const std::string& each : args.GetAll("source")) request->add_sources(each);

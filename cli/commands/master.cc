@@ -56,7 +56,7 @@ absl::StatusOr<int> RunMasterConfig(Invocation& run) {
   return run.Say(response, Indented(text) + "\n");
 }
 
-// "warning", as det writes levels, or "LOG_LEVEL_WARNING".
+// Parses "warning" or "LOG_LEVEL_WARNING".
 absl::StatusOr<api::v1::LogLevel> ReadLevel(const std::string& text) {
   const std::string name = absl::AsciiStrToUpper(text);
   api::v1::LogLevel level;
@@ -126,7 +126,7 @@ absl::StatusOr<int> RunMasterLogs(Invocation& run) {
   return kExitOk;
 }
 
-// Answers without a master too: then only for itself.
+// Also works without a master; then it shows only the version of det.
 absl::StatusOr<int> RunVersion(Invocation& run) {
   api::v1::GetInfoResponse info;
   std::string master;
@@ -139,7 +139,7 @@ absl::StatusOr<int> RunVersion(Invocation& run) {
     if (asked.ok()) master = info.version();
     why = absl::StrCat("not reachable at ", (*api)->addresses());
   } else {
-    // A wrong address is an error; that nothing runs here is not.
+    // An invalid address is an error; that no master is running is not.
     if (!absl::IsFailedPrecondition(api.status())) return api.status();
     why = "not running";
   }
@@ -161,7 +161,7 @@ absl::StatusOr<int> RunVersion(Invocation& run) {
 
 constexpr int kPage = 1'000;
 
-// "2h" is two hours ago.
+// "2h" means two hours ago.
 absl::StatusOr<absl::Time> ReadSince(const std::string& text, absl::Time now) {
   absl::Duration ago;
   if (absl::ParseDuration(text, &ago)) return now - ago;
@@ -247,7 +247,7 @@ absl::StatusOr<int> RunClearMessage(Invocation& run) {
   return run.Say(response, "cleared the cluster message\n");
 }
 
-// "ab:CD" as "ABCD"
+// "ab:CD" -> "ABCD"
 std::string Digits(const std::string& fingerprint) {
   return absl::AsciiStrToUpper(absl::StrReplaceAll(fingerprint, {{":", ""}, {" ", ""}}));
 }

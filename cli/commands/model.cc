@@ -136,7 +136,7 @@ absl::StatusOr<int> RunDescribeVersion(Invocation& run) {
                                         Description(response.model_version(), style)));
 }
 
-// With its newest version, or the one that is asked for.
+// Shows a model with its latest version, or with the given version.
 absl::StatusOr<int> RunModelDescribe(Invocation& run) {
   if (run.args.Has("version")) return RunDescribeVersion(run);
   api::v1::GetModelVersionsRequest request;

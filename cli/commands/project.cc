@@ -119,7 +119,7 @@ absl::StatusOr<int> RunProjectUnarchive(Invocation& run) {
 absl::StatusOr<int> RunProjectDelete(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   DET_ASSIGN_OR_RETURN(const Project project, Named(run, *api));
-  // As the master would: an experiment is deleted or moved by its own number.
+  // The master checks the same: experiments are deleted or moved by ID.
   if (project.num_experiments() > 0) {
     return absl::FailedPreconditionError(absl::StrCat(
         "project ", project.name(), " has ", Counted(project.num_experiments(), "experiment"),

@@ -27,7 +27,7 @@ absl::Status CheckScope(const std::string& scope) {
   return UsageError(absl::StrCat("SCOPE: expected user or workspace, found \"", scope, "\""));
 }
 
-// "3 of 8"; red where nothing is left.
+// "3 of 8"; red if nothing is left.
 Cell Used(double used, std::optional<double> limit) {
   if (!limit) return Cell("-");
   return Cell(absl::StrCat(PlainNumber(used), " of ", PlainNumber(*limit)),
@@ -51,7 +51,7 @@ absl::StatusOr<int> RunQuotaList(Invocation& run) {
                        "no quotas; set one: det quota set workspace NAME --max-slots N");
 }
 
-// The limit of an option: as it was without, absent for "none".
+// Returns the limit of an option: `before` if it is not given, absent for "none".
 absl::StatusOr<std::optional<double>> Given(const Invocation& run, const char* option,
                                             std::optional<double> before) {
   const std::optional<std::string> text = run.args.Get(option);
@@ -73,7 +73,7 @@ absl::StatusOr<int> RunQuotaSet(Invocation& run) {
     return UsageError("quota set needs --max-slots, --slot-hours, or both");
   }
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  // A limit of nobody would say that all is well.
+  // A quota for an unknown name would silently have no effect.
   DET_RETURN_IF_ERROR(scope == "user" ? FindUser(*api, name).status()
                                       : FindWorkspace(*api, name).status());
   api::v1::GetQuotasResponse all;

@@ -15,7 +15,7 @@ namespace {
 
 const Positional kRole = {"ROLE", "Role: Viewer, Editor, WorkspaceAdmin or ClusterAdmin"};
 
-// Of the workspaces that one may see.
+// Returns the names of the workspaces that the user can view.
 absl::StatusOr<std::map<int, std::string>> WorkspaceNames(const ApiClient& api) {
   api::v1::GetWorkspacesResponse response;
   DET_RETURN_IF_ERROR(
@@ -104,7 +104,7 @@ absl::StatusOr<int> RunListUsersRoles(Invocation& run) {
   return run.PrintList(response, table, absl::StrCat("user ", user.username(), " has no role"));
 }
 
-// Asks `method` with the one assignment that the command line names; says what was done.
+// Calls `method` with the assignment of the command line and prints `done`.
 template <class Request, class Response>
 absl::StatusOr<int> Change(Invocation& run, const char* method, const char* done) {
   const std::string role = run.args.Word("ROLE");

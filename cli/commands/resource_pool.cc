@@ -26,7 +26,7 @@ const Positional kPool = {"POOL", "Resource pool name"};
 const Positional kSettings = {"KEY=VALUE", "Settings: policy=fair_share preemption=true", true,
                               true};
 
-// "SCHEDULER_TYPE_FAIR_SHARE" as the master's configuration spells it.
+// "SCHEDULER_TYPE_FAIR_SHARE" -> "fair_share", as in the master's config.
 std::string PolicyOf(const ResourcePool& pool) {
   absl::string_view name = ResourcePool::SchedulerType_Name(pool.scheduler_type());
   absl::ConsumePrefix(&name, "SCHEDULER_TYPE_");
@@ -104,7 +104,7 @@ std::string Description(const ResourcePool& pool, const Style& style) {
       style);
 }
 
-// NOT_FOUND names those that there are.
+// Returns NOT_FOUND with the existing names.
 absl::StatusOr<ResourcePool> Find(const ApiClient& api, const std::string& name) {
   api::v1::GetResourcePoolsResponse response;
   DET_RETURN_IF_ERROR(api.Call("ResourcePoolService.GetResourcePools",
@@ -132,7 +132,7 @@ absl::StatusOr<int> RunPoolDescribe(Invocation& run) {
 
 constexpr char kSeconds[] = "_seconds";
 
-// The keys are the request's own fields; a time has a unit instead of a name with one.
+// Returns the setting names: the fields of the request, without the unit of durations.
 std::vector<std::string> Keys() {
   std::vector<std::string> keys;
   const auto& descriptor = *PutResourcePoolRequest::descriptor();
@@ -216,7 +216,7 @@ absl::StatusOr<int> Put(Invocation& run, bool is_new) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   const absl::StatusOr<ResourcePool> there = Find(*api, request.name());
   if (!there.ok() && (!is_new || !absl::IsNotFound(there.status()))) return there.status();
-  // One that only agents name may be defined.
+  // A pool that only agents have named can be created.
   if (is_new && there.ok() && there->source() != "agents") {
     return absl::AlreadyExistsError(absl::StrCat("resource pool ", request.name(),
                                                  " exists; change it with `det resource-pool set ",

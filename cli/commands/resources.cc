@@ -20,7 +20,7 @@ std::string TimeText(const google::protobuf::Timestamp& time) {
   return absl::FormatTime("%Y-%m-%dT%H:%M:%E*SZ", ToTime(time), absl::UTCTimeZone());
 }
 
-// CSV is what programs that read these reports expect, --csv or not.
+// Always prints CSV, because existing programs expect it.
 absl::StatusOr<int> Print(Invocation& run, const google::protobuf::Message& response,
                           const Table& table) {
   if (run.json()) {
@@ -31,7 +31,7 @@ absl::StatusOr<int> Print(Invocation& run, const google::protobuf::Message& resp
   return kExitOk;
 }
 
-// As the master reads them.
+// Parses the formats that the master accepts.
 absl::StatusOr<absl::Time> TimeOf(const Invocation& run, const char* word) {
   absl::Time time;
   for (const char* format : {"%Y-%m-%d", "%Y-%m-%dT%H:%M:%E*S", "%Y-%m-%dT%H:%M:%E*S%Ez"}) {
@@ -66,7 +66,7 @@ std::string EndOf(const api::v1::ResourceAllocationRawEntry& entry) {
   return entry.has_end_time() ? TimeText(entry.end_time()) : "";
 }
 
-// As UsageService.ExportAllocations has it, which answers no JSON.
+// Same columns as UsageService.ExportAllocations, which has no JSON response.
 absl::StatusOr<int> RunAllocations(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const auto response, ReadUsage(run));
   Table table({{"allocation_id"},

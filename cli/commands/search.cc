@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kBarWidth = 30;
 
-// "▇▇▇": as long as `value` is of `most`; whatever is there at all gets a mark.
+// Returns a bar "▇▇▇" in proportion to `value` / `most`, at least one block long.
 std::string Bar(double value, double most) {
   const int marks = std::max(1, static_cast<int>(std::lround(value / most * kBarWidth)));
   std::string bar;
@@ -58,7 +58,7 @@ std::string RenderSummary(const api::v1::SearchSummary& summary, const Style& st
   return absl::StrCat(out, "\n");
 }
 
-// Rows {"trials": n, "length": units}, by length.
+// Returns rows {"trials": n, "length": units}, sorted by length.
 std::string SummaryJson(const api::v1::SearchSummary& summary) {
   std::vector<std::string> rows;
   for (const api::v1::TrialSummary& row : summary.trials()) {
@@ -69,7 +69,7 @@ std::string SummaryJson(const api::v1::SearchSummary& summary) {
   return absl::StrCat("[\n", absl::StrJoin(rows, ",\n"), "\n]\n");
 }
 
-// Any that an experiment may have, 0 too.
+// Accepts any seed that an experiment config accepts, including 0.
 template <class Request>
 absl::Status SetSeed(const Arguments& args, Request* request) {
   const std::optional<std::string> text = args.Get("seed");

@@ -1,4 +1,4 @@
-// A search as `det experiment describe` shows it.
+// The search section of `det experiment describe`.
 #ifndef CLI_COMMANDS_SEARCH_H_
 #define CLI_COMMANDS_SEARCH_H_
 
@@ -11,7 +11,7 @@
 
 namespace det::cli {
 
-// Best hyperparameters, rungs and Pareto front; empty for a single trial.
+// Returns the best hyperparameters, rungs and Pareto front; empty for a single trial.
 absl::StatusOr<std::string> SearchText(const ApiClient& api, const api::v1::Experiment& experiment,
                                        const Style& style);
 

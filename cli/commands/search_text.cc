@@ -15,7 +15,7 @@ namespace {
 
 using api::v1::Search;
 
-// The rungs, one line each: "bracket 1   4 epochs   12 reported, 3 went on, best 0.81".
+// Returns the rungs, one line each.
 std::string RungTable(const Search& search, const Style& style) {
   Table table({{"BRACKET", true},
                {absl::AsciiStrToUpper(search.unit()), true},

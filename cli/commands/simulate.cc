@@ -1,5 +1,6 @@
-// det dev schedule, det cluster simulate, det cluster workload: the master's own decisions, made by
-// its program resolute-simulate. det knows their options, for its help, and hands them on.
+// det dev schedule, det cluster simulate, det cluster workload: run by the program
+// resolute-simulate, which uses the scheduler of the master. det declares their options for its
+// help and passes them on.
 #include <string>
 #include <vector>
 
@@ -11,7 +12,7 @@
 namespace det::cli {
 namespace {
 
-// What resolute-simulate is told: `command`, and each option as it was given to det.
+// Runs resolute-simulate with `command` and all options that det was given.
 absl::StatusOr<int> RunClusterSimulate(const Invocation& run, const std::string& command) {
   DET_ASSIGN_OR_RETURN(const std::string program,
                        FindProgram("master/simulate", "resolute-simulate"));

@@ -31,7 +31,7 @@ Cell StateOf(const Slot& slot) {
   return Cell("free");
 }
 
-// What is on the slot: several where tasks share the device.
+// Returns the containers on the slot; there are several if tasks share the device.
 std::string Joined(const Slot& slot, const std::string& (Container::*part)() const) {
   if (slot.containers().empty()) return slot.has_container() ? (slot.container().*part)() : "-";
   return absl::StrJoin(slot.containers(), ",", [&](std::string* out, const Container& container) {

@@ -40,7 +40,7 @@ std::string PlainNumber(double number) {
 std::string StructText(const google::protobuf::Struct& values) {
   std::vector<std::string> parts;
   AddParts(values, "", parts);
-  // A map of the wire is in no order.
+  // The map of the message has no order.
   std::sort(parts.begin(), parts.end());
   return parts.empty() ? "-" : absl::StrJoin(parts, "  ");
 }

@@ -1,4 +1,4 @@
-// det task list|logs, and the lists of what this cluster does not run
+// det task list|logs, and lists of task types that this cluster does not run
 #include <map>
 #include <string>
 #include <vector>
@@ -54,7 +54,7 @@ absl::StatusOr<int> RunTaskLogs(Invocation& run) {
   return kExitOk;
 }
 
-// There are none, which the master says.
+// Prints the list, which the master returns empty.
 template <class Response>
 absl::StatusOr<int> ListNone(Invocation& run, const char* method, const char* none) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());

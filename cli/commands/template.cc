@@ -36,7 +36,7 @@ absl::StatusOr<int> RunTemplateList(Invocation& run) {
   const bool details = run.args.Has("details");
   Table table({{"NAME"}, {details ? "CONFIG" : "FIELDS", false, true}});
   for (const api::v1::Template& each : response.templates()) {
-    std::set<std::string> keys;  // A map of the wire is in no order.
+    std::set<std::string> keys;  // The map of the message has no order.
     for (const auto& [key, value] : each.config().fields()) keys.insert(key);
     table.AddRow({each.name(), details ? StructText(each.config()) : absl::StrJoin(keys, ", ")});
   }

@@ -9,7 +9,7 @@
 namespace det::cli {
 namespace {
 
-// "+90m", "+1d12h": what absl reads, and days.
+// Parses "+90m" and "+1d12h": the format of absl, and days.
 bool ParseSpan(absl::string_view text, absl::Duration* span) {
   const size_t day = text.find('d');
   *span = absl::ZeroDuration();

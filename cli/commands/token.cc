@@ -136,7 +136,7 @@ absl::StatusOr<int> RunTokenLogin(Invocation& run) {
   if (token.empty()) {
     DET_ASSIGN_OR_RETURN(token, AskPassword(absl::StrCat("token for ", where, ": ")));
   }
-  // Asked whose it is, the master says at the same time whether it is good.
+  // The call returns the user of the token and also verifies it.
   const ApiClient api(connection.urls, token);
   api::v1::GetMeResponse me;
   DET_RETURN_IF_ERROR(api.Call("AuthService.GetMe", api::v1::GetMeRequest(), &me));

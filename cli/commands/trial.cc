@@ -75,7 +75,7 @@ std::string Description(const Trial& trial, const Style& style) {
   return absl::StrCat(RenderFields(fields, style), RunTable(trial, style));
 }
 
-// Of each metric its last, least, greatest and mean value.
+// Returns the last, minimum, maximum and mean value of each metric.
 std::string SummaryTable(const Trial& trial, const Style& style) {
   Table table({{"GROUP"},
                {"METRIC", false, true},

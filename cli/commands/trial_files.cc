@@ -34,7 +34,7 @@ absl::StatusOr<api::v1::GetTrialResponse> GetTrial(const ApiClient& api, int id)
   return response;
 }
 
-// Those that can be had, of which one is wanted.
+// Returns the checkpoints that can be downloaded.
 absl::StatusOr<Checkpoints> Candidates(const ApiClient& api, int trial, bool with_partial) {
   api::v1::GetTrialCheckpointsRequest request;
   request.set_id(trial);

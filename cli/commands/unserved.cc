@@ -1,4 +1,4 @@
-// Commands that people know from elsewhere and that there are not here: what to do instead.
+// Commands of Determined that this cluster does not support, with alternatives.
 #include <string>
 #include <vector>
 
@@ -9,7 +9,7 @@ namespace det::cli {
 namespace {
 
 struct Unserved {
-  const char* path;  // of all that have a reason in common, with commas
+  const char* path;  // commands that share a reason, separated by commas
   const char* instead;
 };
 

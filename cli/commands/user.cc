@@ -93,11 +93,11 @@ absl::StatusOr<int> RunUserLogin(Invocation& run) {
   }
   DET_ASSIGN_OR_RETURN(const api::v1::LoginResponse session,
                        SignIn(connection.urls, name, password, /*activate=*/true));
-  // Not the token: what a terminal shows may be seen by others.
+  // The token is not printed, because others may see the terminal.
   return run.Say(session.user(), absl::StrCat("signed in as ", name, " at ", where, "\n"));
 }
 
-// Ends the session of the user that the cache has for the connection; false: it has none.
+// Ends the cached session of a user. Returns false if there is none.
 absl::StatusOr<bool> SignOut(const Connection& connection, const std::string& user) {
   bool any = false;
   for (const std::string& url : connection.urls) {
@@ -107,7 +107,7 @@ absl::StatusOr<bool> SignOut(const Connection& connection, const std::string& us
     const ApiClient api(connection.urls, cached->token);
     api::v1::LogoutResponse response;
     const absl::Status ended = api.Call("AuthService.Logout", api::v1::LogoutRequest(), &response);
-    // One that has ended before is what was asked for.
+    // A session that has already ended needs no error.
     if (!ended.ok() && !absl::IsUnauthenticated(ended)) return ended;
     for (const std::string& each : connection.urls) {
       const std::optional<CachedToken> same = FindToken(each, user);
@@ -153,7 +153,7 @@ absl::StatusOr<int> RunWhoami(Invocation& run) {
                    run.screen->out()));
 }
 
-// Sends what changes of the user that the words name.
+// Sends a change of the user that the command line names.
 absl::StatusOr<int> Patch(Invocation& run, const api::v1::PatchUser& change,
                           const std::string& said) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
@@ -186,7 +186,7 @@ absl::StatusOr<int> RunRename(Invocation& run) {
                absl::StrCat("renamed user ", run.args.Word("USER"), " to ", change.username()));
 }
 
-// true or false of an option that was given.
+// Returns the boolean value of an option, if it was given.
 absl::StatusOr<std::optional<bool>> Truth(const Invocation& run, const char* option) {
   const std::optional<std::string> text = run.args.Get(option);
   bool value = false;

@@ -36,7 +36,7 @@ std::vector<Curve> CurvesOf(const Watched& watched, const std::string& metric) {
     if (!value->second.has_number_value()) continue;
     curves[place->second].points.emplace_back(report.total_batches(), value->second.number_value());
   }
-  // A trial that was started again reports some steps twice.
+  // A restarted trial reports some steps twice.
   for (Curve& curve : curves) std::stable_sort(curve.points.begin(), curve.points.end());
   return curves;
 }
@@ -88,7 +88,7 @@ std::vector<std::string> WatchFrame(const Watched& watched, const std::string& m
   const std::vector<std::string> trials = Lines(BestTable(watched, fitting));
   const std::vector<std::string> search = Lines(watched.search);
   std::vector<std::string> lines = {ProgressLine(watched.experiment, now, fitting), ""};
-  // The curves get what the tables leave, and the tables give way where that is little.
+  // The plot gets the lines that the tables leave; if those are few, the tables are cut.
   const int tables = static_cast<int>(trials.size() + search.size()) + 2;
   const int room = height - static_cast<int>(lines.size()) - 1;
   const int rows = std::clamp(room - tables, kLeastPlot, kTallestPlot);

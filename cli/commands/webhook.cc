@@ -27,7 +27,7 @@ using api::v1::Webhook;
 
 const Positional kWebhook = {"WEBHOOK_ID", "Webhook ID"};
 
-// "SLACK" of "WEBHOOK_TYPE_SLACK".
+// "WEBHOOK_TYPE_SLACK" -> "SLACK".
 std::string Word(const std::string& name, absl::string_view prefix) {
   return absl::StartsWith(name, prefix) ? name.substr(prefix.size()) : name;
 }
@@ -35,7 +35,7 @@ std::string TriggerWord(api::v1::TriggerType type) {
   return Word(api::v1::TriggerType_Name(type), "TRIGGER_TYPE_");
 }
 
-// "https://hooks.slack.com/…": what follows, or stands before the host, may be a secret.
+// Returns "https://hooks.slack.com/…", because the path and user info can contain secrets.
 std::string WithoutSecret(const std::string& url) {
   const size_t host = url.find("://");
   if (host == url.npos) return "…";
@@ -89,7 +89,7 @@ void SetText(api::v1::Trigger& trigger, const std::string& key, const std::strin
   (*trigger.mutable_condition()->mutable_fields())[key].set_string_value(text);
 }
 
-// "accuracy > 0.95".
+// Parses "accuracy > 0.95".
 absl::Status AddMetric(const Invocation& run, const std::string& text, Webhook& webhook) {
   const size_t at = text.find_first_of("<>");
   const size_t after = at == text.npos ? at : text.find_first_not_of("<>=", at);
@@ -166,7 +166,7 @@ absl::StatusOr<int> RunWebhookCreate(Invocation& run) {
   return run.Say(response, absl::StrCat("created webhook ", response.webhook().id(), "\n"));
 }
 
-// All that it is to hear from now on: what it hears, less what is taken away, and what is new.
+// Returns the new triggers: the present ones without the removed ones, and the added ones.
 absl::StatusOr<Webhook> ChangedTriggers(const Invocation& run, Webhook present,
                                         const Webhook& added) {
   for (const std::string& word : run.args.GetAll("remove-trigger")) {

@@ -83,7 +83,7 @@ absl::StatusOr<int> RunWorkspaceDescribe(Invocation& run) {
   return run.Say(response, Description(response.workspace(), run.screen->out()));
 }
 
-// What the options of create and edit set, in either message.
+// Sets the fields of the options of create and edit in either message.
 template <class Message>
 absl::Status ReadWorkspaceSettings(const Invocation& run, Message* message) {
   if (HasAgentUser(run)) {
@@ -156,7 +156,7 @@ absl::StatusOr<int> RunWorkspaceUnarchive(Invocation& run) {
 absl::StatusOr<int> RunWorkspaceDelete(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
   DET_ASSIGN_OR_RETURN(const Workspace workspace, FindWorkspace(*api, run.args.Word("WORKSPACE")));
-  // As the master would: experiments are deleted or moved by their own numbers.
+  // The master checks the same: experiments are deleted or moved by ID.
   if (workspace.num_experiments() > 0) {
     return absl::FailedPreconditionError(absl::StrCat(
         "workspace ", workspace.name(), " has ", Counted(workspace.num_experiments(), "experiment"),

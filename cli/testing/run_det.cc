@@ -16,7 +16,7 @@
 namespace det::cli {
 namespace {
 
-// "POST /api/v1/x HTTP/1.1\r\n...\r\n\r\n{...}" as verb, path, body.
+// Shortens "POST /api/v1/x HTTP/1.1\r\n...\r\n\r\n{...}" to method, path and body.
 std::string Short(const std::string& request) {
   const std::vector<std::string> words = absl::StrSplit(request, absl::MaxSplits(' ', 2));
   const size_t body = request.find("\r\n\r\n");
@@ -49,7 +49,7 @@ Said Det(const std::string& words, std::vector<std::string> answers,
   said.code = RunWords(*found->command, argv, &screen);
   said.out = testing::internal::GetCapturedStdout();
   said.err = testing::internal::GetCapturedStderr();
-  // All were asked for, or the server's end would wait for them.
+  // The server ends only when all responses were requested.
   for (const std::string& request : server.requests) said.requests.push_back(Short(request));
   return said;
 }
