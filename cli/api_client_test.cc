@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/fd.h"
 #include "cli/connection.h"
-#include "cli/fake_server.h"
+#include "cli/testing/fake_server.h"
 #include "det/api/v1/experiment.pb.h"
 #include "det/api/v1/project.pb.h"
 #include "det/api/v1/trial.pb.h"

@@ -11,7 +11,6 @@
 #include "absl/strings/str_split.h"
 #include "base/status_macros.h"
 #include "cli/connection.h"
-#include "cli/hook_commands.h"
 #include "cli/json_text.h"
 #include "cli/sign_in.h"
 #include "cli/table.h"

@@ -100,6 +100,8 @@ std::vector<Command> MasterCommands();
 std::vector<Command> DeployCommands();
 std::vector<Command> TemplateCommands();
 std::vector<Command> SearchCommands();
+std::vector<Command> WebhookCommands();
+std::vector<Command> ConfigPoliciesCommands();
 std::vector<Command> DevCommands();
 std::vector<Command> SimulateCommands();
 std::vector<Command> UserCommands();

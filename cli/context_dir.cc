@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "cli/format.h"
-#include "cli/ignore.h"
+#include "cli/ignore_rules.h"
 #include "cli/json_text.h"
 
 namespace det::cli {

@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "cli/config_file.h"
-#include "cli/ignore.h"
+#include "cli/ignore_rules.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "cli/fake_server.h"
+#include "cli/testing/fake_server.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

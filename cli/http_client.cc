@@ -21,7 +21,7 @@
 #include "cli/dial.h"
 #include "cli/interrupt.h"
 #include "cli/tls.h"
-#include "cli/trust.h"
+#include "cli/trusted_certificates.h"
 
 namespace det::cli {
 namespace {

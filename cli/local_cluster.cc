@@ -27,7 +27,7 @@
 #include "cli/local_tls.h"
 #include "cli/program.h"
 #include "cli/token_cache.h"
-#include "cli/trust.h"
+#include "cli/trusted_certificates.h"
 
 namespace det::cli {
 namespace {

@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "base/fd.h"
 #include "cli/cluster_file.h"
-#include "cli/leftovers.h"
+#include "cli/orphaned_processes.h"
 
 namespace det::cli {
 

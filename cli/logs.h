@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "cli/api_client.h"
-#include "cli/patience.h"
+#include "cli/retry_policy.h"
 #include "cli/terminal.h"
 #include "det/api/v1/task.pb.h"
 #include "det/api/v1/trial.pb.h"

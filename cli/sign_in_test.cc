@@ -11,10 +11,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/api_client.h"
-#include "cli/fake_server.h"
+#include "cli/testing/fake_server.h"
 #include "cli/testing/run_det.h"
 #include "cli/token_cache.h"
-#include "cli/trust.h"
+#include "cli/trusted_certificates.h"
 #include "det/api/v1/experiment.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "cli/trust.h"
+#include "cli/trusted_certificates.h"
 
 namespace det::cli {
 

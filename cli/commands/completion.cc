@@ -1,4 +1,6 @@
 // det completion bash|zsh|fish, and det __complete, which these scripts call
+#include "cli/completion.h"
+
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -8,8 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
-#include "cli/commands/spaces.h"
-#include "cli/complete.h"
+#include "cli/commands/workspace.h"
 #include "cli/format.h"
 #include "cli/terminal.h"
 #include "det/api/v1/agent.pb.h"

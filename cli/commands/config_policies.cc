@@ -5,8 +5,7 @@
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
-#include "cli/commands/spaces.h"
-#include "cli/hook_commands.h"
+#include "cli/commands/workspace.h"
 #include "det/api/v1/config_policy.pb.h"
 
 namespace det::cli {

@@ -2,8 +2,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
-#include "cli/commands/each.h"
 #include "cli/commands/experiment.h"
+#include "cli/commands/id_arguments.h"
 #include "det/api/v1/experiment.pb.h"
 
 namespace det::cli {

@@ -3,9 +3,9 @@
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
-#include "cli/commands/each.h"
 #include "cli/commands/experiment.h"
-#include "cli/commands/spaces.h"
+#include "cli/commands/id_arguments.h"
+#include "cli/commands/workspace.h"
 #include "det/api/v1/experiment.pb.h"
 
 namespace det::cli {

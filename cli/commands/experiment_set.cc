@@ -4,7 +4,7 @@
 #include "cli/command.h"
 #include "cli/commands/experiment.h"
 #include "cli/commands/job.h"
-#include "cli/commands/log_days.h"
+#include "cli/commands/log_retention.h"
 #include "det/api/v1/log_retention.pb.h"
 
 namespace det::cli {

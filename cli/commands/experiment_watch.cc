@@ -11,12 +11,12 @@
 #include "base/status_macros.h"
 #include "cli/command.h"
 #include "cli/commands/experiment.h"
-#include "cli/commands/search.h"
+#include "cli/commands/search_text.h"
 #include "cli/commands/watch_frame.h"
 #include "cli/follow.h"
 #include "cli/format.h"
 #include "cli/interrupt.h"
-#include "cli/patience.h"
+#include "cli/retry_policy.h"
 #include "cli/terminal_input.h"
 
 namespace det::cli {

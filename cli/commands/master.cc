@@ -16,7 +16,7 @@
 #include "cli/http_client.h"
 #include "cli/json_text.h"
 #include "cli/table.h"
-#include "cli/trust.h"
+#include "cli/trusted_certificates.h"
 #include "det/api/v1/master.pb.h"
 #include "proto/http_rule.h"
 

@@ -6,7 +6,7 @@
 #include "cli/command.h"
 #include "cli/commands/confirm.h"
 #include "cli/commands/paging.h"
-#include "cli/commands/spaces.h"
+#include "cli/commands/workspace.h"
 #include "cli/format.h"
 #include "cli/table.h"
 #include "det/api/v1/project.pb.h"

@@ -1,10 +1,11 @@
+#include "cli/commands/search_text.h"
+
 #include <string>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "cli/commands/search.h"
 #include "cli/commands/struct_text.h"
 #include "cli/format.h"
 #include "cli/table.h"

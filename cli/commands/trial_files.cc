@@ -12,7 +12,7 @@
 #include "base/subprocess.h"
 #include "cli/command.h"
 #include "cli/commands/checkpoint_files.h"
-#include "cli/commands/each.h"
+#include "cli/commands/id_arguments.h"
 #include "cli/commands/trial.h"
 #include "cli/commands/yaml_text.h"
 #include "cli/logs.h"

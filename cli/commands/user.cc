@@ -9,7 +9,7 @@
 #include "base/status_macros.h"
 #include "cli/command.h"
 #include "cli/commands/paging.h"
-#include "cli/commands/spaces.h"
+#include "cli/commands/workspace.h"
 #include "cli/format.h"
 #include "cli/sign_in.h"
 #include "cli/table.h"

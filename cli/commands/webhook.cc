@@ -13,10 +13,9 @@
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
-#include "cli/commands/spaces.h"
 #include "cli/commands/struct_text.h"
+#include "cli/commands/workspace.h"
 #include "cli/format.h"
-#include "cli/hook_commands.h"
 #include "cli/table.h"
 #include "det/api/v1/webhook.pb.h"
 

@@ -1,5 +1,7 @@
 // det workspace list|describe|create|edit|archive|unarchive|delete|list-projects|
 // list-pools|list-members
+#include "cli/commands/workspace.h"
+
 #include <map>
 #include <string>
 
@@ -8,7 +10,6 @@
 #include "cli/command.h"
 #include "cli/commands/confirm.h"
 #include "cli/commands/paging.h"
-#include "cli/commands/spaces.h"
 #include "cli/commands/struct_text.h"
 #include "cli/format.h"
 #include "cli/table.h"

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "cli/command.h"
-#include "cli/fake_server.h"
+#include "cli/testing/fake_server.h"
 #include "gtest/gtest.h"
 
 namespace det::cli {

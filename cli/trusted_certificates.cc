@@ -1,4 +1,4 @@
-#include "cli/trust.h"
+#include "cli/trusted_certificates.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -3,8 +3,8 @@
 #include "base/status_macros.h"
 #include "base/uuid.h"
 #include "cli/command.h"
-#include "cli/commands/each.h"
 #include "cli/commands/experiment.h"
+#include "cli/commands/id_arguments.h"
 #include "cli/config_file.h"
 #include "det/api/v1/experiment.pb.h"
 

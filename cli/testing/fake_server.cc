@@ -1,4 +1,4 @@
-#include "cli/fake_server.h"
+#include "cli/testing/fake_server.h"
 
 #include <arpa/inet.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-#include "cli/complete.h"
+#include "cli/completion.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

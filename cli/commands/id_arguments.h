@@ -1,6 +1,6 @@
 // Positionals for experiment and trial IDs, and running an action for several IDs.
-#ifndef CLI_COMMANDS_EACH_H_
-#define CLI_COMMANDS_EACH_H_
+#ifndef CLI_COMMANDS_ID_ARGUMENTS_H_
+#define CLI_COMMANDS_ID_ARGUMENTS_H_
 
 #include <string>
 
@@ -23,4 +23,4 @@ absl::StatusOr<int> ForEachId(Invocation& run, const std::string& positional,
 
 }  // namespace det::cli
 
-#endif  // CLI_COMMANDS_EACH_H_
+#endif  // CLI_COMMANDS_ID_ARGUMENTS_H_

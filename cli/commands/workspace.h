@@ -1,6 +1,6 @@
 // Functions of the workspace, project and user commands that other commands use.
-#ifndef CLI_COMMANDS_SPACES_H_
-#define CLI_COMMANDS_SPACES_H_
+#ifndef CLI_COMMANDS_WORKSPACE_H_
+#define CLI_COMMANDS_WORKSPACE_H_
 
 #include <string>
 
@@ -34,4 +34,4 @@ std::string AgentUserText(const api::v1::AgentUserGroup& group);
 
 }  // namespace det::cli
 
-#endif  // CLI_COMMANDS_SPACES_H_
+#endif  // CLI_COMMANDS_WORKSPACE_H_

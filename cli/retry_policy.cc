@@ -1,4 +1,4 @@
-#include "cli/patience.h"
+#include "cli/retry_policy.h"
 
 #include <algorithm>
 

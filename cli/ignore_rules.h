@@ -6,8 +6,8 @@
 // in the middle anchors the pattern at the top directory; a `/` at the end matches only
 // directories; `!` includes a file again. The last matching line decides. A file in an excluded
 // directory cannot be included again.
-#ifndef CLI_IGNORE_H_
-#define CLI_IGNORE_H_
+#ifndef CLI_IGNORE_RULES_H_
+#define CLI_IGNORE_RULES_H_
 
 #include <string>
 #include <vector>
@@ -39,4 +39,4 @@ class IgnoreRules {
 
 }  // namespace det::cli
 
-#endif  // CLI_IGNORE_H_
+#endif  // CLI_IGNORE_RULES_H_

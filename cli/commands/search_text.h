@@ -1,6 +1,6 @@
 // The search section of `det experiment describe`.
-#ifndef CLI_COMMANDS_SEARCH_H_
-#define CLI_COMMANDS_SEARCH_H_
+#ifndef CLI_COMMANDS_SEARCH_TEXT_H_
+#define CLI_COMMANDS_SEARCH_TEXT_H_
 
 #include <string>
 
@@ -17,4 +17,4 @@ absl::StatusOr<std::string> SearchText(const ApiClient& api, const api::v1::Expe
 
 }  // namespace det::cli
 
-#endif  // CLI_COMMANDS_SEARCH_H_
+#endif  // CLI_COMMANDS_SEARCH_TEXT_H_

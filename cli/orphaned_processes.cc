@@ -1,4 +1,4 @@
-#include "cli/leftovers.h"
+#include "cli/orphaned_processes.h"
 
 #include <signal.h>
 #include <unistd.h>

@@ -10,7 +10,7 @@
 #include "absl/time/clock.h"
 #include "cli/command.h"
 #include "cli/commands/time_text.h"
-#include "cli/fake_server.h"
+#include "cli/testing/fake_server.h"
 #include "cli/testing/run_det.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

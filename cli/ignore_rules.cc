@@ -1,4 +1,4 @@
-#include "cli/ignore.h"
+#include "cli/ignore_rules.h"
 
 #include <algorithm>
 

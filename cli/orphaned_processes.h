@@ -2,8 +2,8 @@
 // found by their task marker environment variable (docs/task_environment.md), and PostgreSQL, found
 // by its working directory. Used by local_cluster on the main thread, which blocks. Linux only
 // (/proc). Never touches a process without such a marker, nor the calling process.
-#ifndef CLI_LEFTOVERS_H_
-#define CLI_LEFTOVERS_H_
+#ifndef CLI_ORPHANED_PROCESSES_H_
+#define CLI_ORPHANED_PROCESSES_H_
 
 #include <optional>
 #include <string>
@@ -35,4 +35,4 @@ std::optional<Process> FindPostgres(const std::string& data_dir, const Process& 
 
 }  // namespace det::cli
 
-#endif  // CLI_LEFTOVERS_H_
+#endif  // CLI_ORPHANED_PROCESSES_H_

@@ -1,4 +1,4 @@
-#include "cli/commands/each.h"
+#include "cli/commands/id_arguments.h"
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 // The options of `... set log-retention`.
-#ifndef CLI_COMMANDS_LOG_DAYS_H_
-#define CLI_COMMANDS_LOG_DAYS_H_
+#ifndef CLI_COMMANDS_LOG_RETENTION_H_
+#define CLI_COMMANDS_LOG_RETENTION_H_
 
 #include <string>
 #include <vector>
@@ -17,4 +17,4 @@ std::string LogDaysText(const std::string& of, int days);
 
 }  // namespace det::cli
 
-#endif  // CLI_COMMANDS_LOG_DAYS_H_
+#endif  // CLI_COMMANDS_LOG_RETENTION_H_

@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "cli/arguments.h"
-#include "cli/fake_server.h"
+#include "cli/testing/fake_server.h"
 #include "cli/testing/run_det.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,7 +1,7 @@
 // What may stand where the cursor is, for the shells' completion.
 // Called by `det __complete`. Does no I/O: names that the master knows come from the caller.
-#ifndef CLI_COMPLETE_H_
-#define CLI_COMPLETE_H_
+#ifndef CLI_COMPLETION_H_
+#define CLI_COMPLETION_H_
 
 #include <string>
 #include <vector>
@@ -29,4 +29,4 @@ std::vector<Candidate> Complete(const std::vector<Command>& commands,
 
 }  // namespace det::cli
 
-#endif  // CLI_COMPLETE_H_
+#endif  // CLI_COMPLETION_H_

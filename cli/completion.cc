@@ -1,4 +1,4 @@
-#include "cli/complete.h"
+#include "cli/completion.h"
 
 #include <algorithm>
 #include <map>

@@ -1,7 +1,7 @@
 // An HTTP server for tests. Answers each connection with the next of the prepared responses, then
 // stops listening. Created and destroyed on the test's thread; serves on its own thread.
-#ifndef CLI_FAKE_SERVER_H_
-#define CLI_FAKE_SERVER_H_
+#ifndef CLI_TESTING_FAKE_SERVER_H_
+#define CLI_TESTING_FAKE_SERVER_H_
 
 #include <functional>
 #include <string>
@@ -42,4 +42,4 @@ std::string Chunked(const std::vector<std::string>& pieces, bool end = true);
 
 }  // namespace det::cli
 
-#endif  // CLI_FAKE_SERVER_H_
+#endif  // CLI_TESTING_FAKE_SERVER_H_

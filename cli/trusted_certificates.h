@@ -1,7 +1,7 @@
 // Decides which certificates of masters are trusted. Used by http_client for each connection and by
 // commands that store certificates, on any thread. Reads the environment and one small file.
-#ifndef CLI_TRUST_H_
-#define CLI_TRUST_H_
+#ifndef CLI_TRUSTED_CERTIFICATES_H_
+#define CLI_TRUSTED_CERTIFICATES_H_
 
 #include <string>
 
@@ -30,4 +30,4 @@ absl::Status RememberCertificates(const std::string& url, const std::string& cer
 
 }  // namespace det::cli
 
-#endif  // CLI_TRUST_H_
+#endif  // CLI_TRUSTED_CERTIFICATES_H_

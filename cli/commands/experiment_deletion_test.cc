@@ -9,7 +9,7 @@
 
 #include "base/fd.h"
 #include "cli/command.h"
-#include "cli/fake_server.h"
+#include "cli/testing/fake_server.h"
 #include "cli/testing/run_det.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,4 +1,4 @@
-#include "cli/commands/log_days.h"
+#include "cli/commands/log_retention.h"
 
 #include "absl/strings/str_cat.h"
 

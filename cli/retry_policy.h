@@ -1,8 +1,8 @@
 // Retries while a master that was reached before is unavailable, for example while it restarts.
 // Created by commands that follow something; used on one thread. Prints a notice once per outage;
 // never waits for a master that has not responded before.
-#ifndef CLI_PATIENCE_H_
-#define CLI_PATIENCE_H_
+#ifndef CLI_RETRY_POLICY_H_
+#define CLI_RETRY_POLICY_H_
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -38,4 +38,4 @@ class Patience {
 
 }  // namespace det::cli
 
-#endif  // CLI_PATIENCE_H_
+#endif  // CLI_RETRY_POLICY_H_
