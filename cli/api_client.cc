@@ -27,13 +27,13 @@ using google::protobuf::MethodDescriptor;
 
 constexpr absl::string_view kPackage = "det.api.v1.";
 // A master that cannot reach its database uses similar words, so the prefix must match exactly.
-constexpr absl::string_view kUnreached = "cannot reach the master";
+constexpr absl::string_view kUnreachablePrefix = "cannot reach the master";
 // ABORTED as HTTP 409 means that the same call can succeed when it is repeated.
 constexpr int kAborted = static_cast<int>(absl::StatusCode::kAborted);
 // After this silence the next master is tried: this one may be stopped or cut off.
-constexpr absl::Duration kSilenceOfOneOfMany = absl::Seconds(10);
+constexpr absl::Duration kNextMasterTimeout = absl::Seconds(10);
 
-absl::StatusCode CodeOfHttp(int http) {
+absl::StatusCode ToStatusCode(int http) {
   switch (http) {
     case 400:
     case 413:
@@ -104,7 +104,7 @@ absl::StatusCode CodeInStream(const std::string& line) {
 }
 
 // Parses one line of a stream: {"result": {...}}, or an error.
-absl::Status ReadElement(absl::string_view line, Message* message) {
+absl::Status ParseStreamLine(absl::string_view line, Message* message) {
   absl::string_view result = line;
   if (absl::ConsumePrefix(&result, "{\"result\":") && absl::ConsumeSuffix(&result, "}")) {
     message->Clear();
@@ -117,36 +117,36 @@ absl::Status ReadElement(absl::string_view line, Message* message) {
 
 }  // namespace
 
-bool NobodyAnswered(const absl::Status& status) {
-  return absl::IsUnavailable(status) && absl::StartsWith(status.message(), kUnreached);
+bool IsUnreachable(const absl::Status& status) {
+  return absl::IsUnavailable(status) && absl::StartsWith(status.message(), kUnreachablePrefix);
 }
 
 namespace {
 
-absl::Status Refusal(int http, const std::string& body) {
+absl::Status ToStatus(int http, const std::string& body) {
   std::string text = ErrorText(body);
   if (text.empty()) text = absl::StrCat("the master returned HTTP ", http);
   const bool again = http == 409 && CodeInBody(body) == kAborted;
-  return absl::Status(again ? absl::StatusCode::kAborted : CodeOfHttp(http), text);
+  return absl::Status(again ? absl::StatusCode::kAborted : ToStatusCode(http), text);
 }
 
 // Returns a new idempotency key for a method that creates something; empty for other methods.
 // Repeated requests with one key create one object. The master rejects keys of other methods, from
 // the same table of permissions.
-std::string KeyFor(absl::string_view method) {
+std::string NewIdempotencyKey(absl::string_view method) {
   const bool makes = auth::RequirementOf(absl::StrCat(kPackage, method)).makes;
   return makes ? base::NewUuid() : "";
 }
 
 // True for a master that cannot decide whether it leads, or hangs: another master is tried.
-bool MayNotLead(const absl::Status& status) {
+bool ShouldTryNextMaster(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
 }
 
-absl::Status Explain(const std::string& url, absl::Status status) {
+absl::Status ExplainStatus(const std::string& url, absl::Status status) {
   if (absl::IsUnavailable(status)) {
     return absl::UnavailableError(absl::StrCat(
-        kUnreached, " at ", url, " (", absl::AsciiStrToLower(status.message()),
+        kUnreachablePrefix, " at ", url, " (", absl::AsciiStrToLower(status.message()),
         "); start one with `det deploy local up`, or name another with -m or DET_MASTER"));
   }
   if (absl::IsAborted(status)) {
@@ -161,31 +161,33 @@ absl::Status Explain(const std::string& url, absl::Status status) {
 
 }  // namespace
 
-absl::Status ApiClient::AskEach(absl::FunctionRef<absl::Status(const std::string& url)> ask) const {
+absl::Status ApiClient::CallLeader(
+    absl::FunctionRef<absl::Status(const std::string& url)> ask) const {
   if (urls_.size() == 1) return ask(urls_[0]);
-  if (const size_t known = *leader_; known != kNobody) {
+  if (const size_t known = *leader_; known != kUnknownLeader) {
     absl::Status status = ask(urls_[known]);
-    if (!MayNotLead(status)) return status;
-    *leader_ = kNobody;
+    if (!ShouldTryNextMaster(status)) return status;
+    *leader_ = kUnknownLeader;
   }
-  absl::Status said;  // status of the first master that responded
+  absl::Status first_status;  // status of the first master that responded
   RollCall roll(urls_);
   while (true) {
     DET_ASSIGN_OR_RETURN(const std::optional<size_t> next, roll.Next());
     if (!next) break;
     absl::Status status = ask(urls_[*next]);
-    if (!MayNotLead(status)) {
+    if (!ShouldTryNextMaster(status)) {
       *leader_ = *next;
       return status;
     }
-    if (said.ok() && !NobodyAnswered(status)) said = status;
+    if (first_status.ok() && !IsUnreachable(status)) first_status = status;
   }
-  if (!said.ok()) return said;
-  return absl::UnavailableError(absl::StrCat(kUnreached, "s at ", absl::StrJoin(urls_, ", "),
+  if (!first_status.ok()) return first_status;
+  return absl::UnavailableError(absl::StrCat(kUnreachablePrefix, "s at ",
+                                             absl::StrJoin(urls_, ", "),
                                              "; check that one of them is running"));
 }
 
-absl::Status ApiClient::AskSignedIn(absl::FunctionRef<absl::Status()> ask) const {
+absl::Status ApiClient::CallAuthenticated(absl::FunctionRef<absl::Status()> ask) const {
   while (true) {
     const std::string used = token();
     absl::Status status = ask();
@@ -203,30 +205,30 @@ absl::Status ApiClient::CallOnce(const std::string& url, absl::string_view metho
   call.token = token();
   call.key = key;
   call.after_interrupt = after_interrupt;
-  if (urls_.size() > 1) call.timeout = kSilenceOfOneOfMany;
+  if (urls_.size() > 1) call.timeout = kNextMasterTimeout;
   std::string body;
   const absl::StatusOr<int> http = CallHttp(call, [&](int, absl::string_view piece) {
     absl::StrAppend(&body, piece);
     return absl::OkStatus();
   });
-  if (!http.ok()) return Explain(url, http.status());
-  if (*http / 100 != 2) return Refusal(*http, body);
+  if (!http.ok()) return ExplainStatus(url, http.status());
+  if (*http / 100 != 2) return ToStatus(*http, body);
   return proto::FromJson(body, response);
 }
 
 absl::Status ApiClient::Call(absl::string_view method, const Message& request, Message* response,
                              absl::Duration after_interrupt) const {
-  const std::string key = KeyFor(method);
+  const std::string key = NewIdempotencyKey(method);
   absl::Duration pause = absl::Milliseconds(100);
   bool reached = false;
   while (true) {
-    absl::Status status = AskSignedIn([&] {
-      return AskEach([&](const std::string& url) {
+    absl::Status status = CallAuthenticated([&] {
+      return CallLeader([&](const std::string& url) {
         return CallOnce(url, method, key, request, response, after_interrupt);
       });
     });
     const bool passing = absl::IsUnavailable(status) || absl::IsAborted(status);
-    reached = reached || !NobodyAnswered(status);
+    reached = reached || !IsUnreachable(status);
     if (!passing || !reached || pause > absl::Seconds(4)) return status;
     if (const absl::Status waited = WaitFor(-1, 0, pause); absl::IsCancelled(waited)) {
       return after_interrupt > absl::ZeroDuration() ? status : waited;
@@ -237,18 +239,18 @@ absl::Status ApiClient::Call(absl::string_view method, const Message& request, M
 
 absl::Status ApiClient::Stream(absl::string_view method, const Message& request, Message* message,
                                absl::FunctionRef<bool()> each) const {
-  bool heard = false;
+  bool received = false;
   const auto take = [&] {
-    heard = true;
+    received = true;
     return each();
   };
   const auto ask = [&](const std::string& url) {
     const absl::Status status = StreamOnce(url, method, request, message, take);
     // Another master would send the stream from its beginning; only the caller knows whether that
     // is acceptable.
-    return heard && absl::IsUnavailable(status) ? absl::AbortedError(status.message()) : status;
+    return received && absl::IsUnavailable(status) ? absl::AbortedError(status.message()) : status;
   };
-  return AskSignedIn([&] { return AskEach(ask); });
+  return CallAuthenticated([&] { return CallLeader(ask); });
 }
 
 absl::StatusOr<int> ApiClient::Send(const std::string& verb, const std::string& target,
@@ -258,11 +260,11 @@ absl::StatusOr<int> ApiClient::Send(const std::string& verb, const std::string& 
     HttpCall call{.url = url, .verb = verb, .target = target, .token = token(), .body = body};
     call.timeout = absl::InfiniteDuration();
     const absl::StatusOr<int> http = CallHttp(call, sink);
-    if (!http.ok()) return Explain(url, http.status());
+    if (!http.ok()) return ExplainStatus(url, http.status());
     answered = *http;
     return absl::OkStatus();
   };
-  DET_RETURN_IF_ERROR(AskEach(ask));
+  DET_RETURN_IF_ERROR(CallLeader(ask));
   return answered;
 }
 
@@ -284,7 +286,7 @@ absl::Status ApiClient::StreamOnce(const std::string& url, absl::string_view met
       const absl::string_view line =
           absl::StripAsciiWhitespace(absl::string_view(pending).substr(start, end - start));
       if (line.empty()) continue;
-      sent = ReadElement(line, message);
+      sent = ParseStreamLine(line, message);
       DET_RETURN_IF_ERROR(sent);
       if (each()) continue;
       ended = true;
@@ -296,8 +298,8 @@ absl::Status ApiClient::StreamOnce(const std::string& url, absl::string_view met
   const absl::StatusOr<int> http = CallHttp(call, take);
   if (ended) return absl::OkStatus();
   DET_RETURN_IF_ERROR(sent);
-  if (!http.ok()) return Explain(url, http.status());
-  if (*http != 200) return Refusal(*http, pending);
+  if (!http.ok()) return ExplainStatus(url, http.status());
+  if (*http != 200) return ToStatus(*http, pending);
   return absl::OkStatus();
 }
 

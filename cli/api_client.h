@@ -25,7 +25,7 @@ class Message;
 namespace det::cli {
 
 // Returns whether an error of ApiClient means that no connection was established.
-bool NobodyAnswered(const absl::Status& status);
+bool IsUnreachable(const absl::Status& status);
 
 class ApiClient {
  public:
@@ -68,23 +68,24 @@ class ApiClient {
  private:
   // Runs `ask` with the URL of the leader: the known one, or the first that responds and leads. If
   // no master leads, returns the status of the first one that responded.
-  absl::Status AskEach(absl::FunctionRef<absl::Status(const std::string& url)> ask) const;
+  absl::Status CallLeader(absl::FunctionRef<absl::Status(const std::string& url)> ask) const;
   absl::Status CallOnce(const std::string& url, absl::string_view method, const std::string& key,
                         const google::protobuf::Message& request,
                         google::protobuf::Message* response, absl::Duration after_interrupt) const;
   // Repeats `ask` if the rejected token could be replaced.
-  absl::Status AskSignedIn(absl::FunctionRef<absl::Status()> ask) const;
+  absl::Status CallAuthenticated(absl::FunctionRef<absl::Status()> ask) const;
   std::string token() const { return credential_ == nullptr ? "" : credential_->token(); }
   absl::Status StreamOnce(const std::string& url, absl::string_view method,
                           const google::protobuf::Message& request,
                           google::protobuf::Message* message, absl::FunctionRef<bool()> each) const;
 
-  static constexpr size_t kNobody = ~size_t{0};
+  static constexpr size_t kUnknownLeader = ~size_t{0};
 
   std::vector<std::string> urls_;
   std::shared_ptr<Credential> credential_;
   // Index into urls_; shared by copies of the client.
-  std::shared_ptr<std::atomic<size_t>> leader_ = std::make_shared<std::atomic<size_t>>(kNobody);
+  std::shared_ptr<std::atomic<size_t>> leader_ =
+      std::make_shared<std::atomic<size_t>>(kUnknownLeader);
 };
 
 }  // namespace det::cli

@@ -28,7 +28,7 @@ absl::StatusOr<const Option*> FindLong(const std::vector<Option>& options, absl:
     if (option.name == dashed) return &option;
     if (option.instead.empty()) names.push_back(option.name);
   }
-  const std::optional<std::string> near = Nearest(name, names);
+  const std::optional<std::string> near = FindNearest(name, names);
   return UsageError(absl::StrCat("unknown option --", name,
                                  near ? absl::StrCat("; did you mean --", *near, "?") : ""));
 }
@@ -155,7 +155,7 @@ absl::StatusOr<int> Arguments::Id(absl::string_view positional) const {
 }
 
 absl::StatusOr<std::vector<int>> Arguments::Ids(absl::string_view positional) const {
-  constexpr size_t kMost = 10'000;
+  constexpr size_t kMaxIds = 10'000;
   std::vector<int> ids;
   std::set<int> known;
   for (const std::string& word : Words(positional)) {
@@ -171,8 +171,8 @@ absl::StatusOr<std::vector<int>> Arguments::Ids(absl::string_view positional) co
       }
       for (int64_t id = first; id <= (range ? last : first); ++id) {
         if (known.insert(static_cast<int>(id)).second) ids.push_back(static_cast<int>(id));
-        if (ids.size() > kMost) {
-          return UsageError(absl::StrCat(positional, ": more than ", kMost, " ids"));
+        if (ids.size() > kMaxIds) {
+          return UsageError(absl::StrCat(positional, ": more than ", kMaxIds, " ids"));
         }
       }
     }
@@ -204,8 +204,8 @@ absl::StatusOr<Arguments> ParseArguments(const std::vector<Option>& options,
   return out;
 }
 
-std::optional<std::string> Nearest(absl::string_view word,
-                                   const std::vector<std::string>& candidates) {
+std::optional<std::string> FindNearest(absl::string_view word,
+                                       const std::vector<std::string>& candidates) {
   std::optional<std::string> best;
   // Two letters of "foo" are not what was meant.
   const int size = static_cast<int>(word.size());

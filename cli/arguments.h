@@ -62,8 +62,8 @@ absl::StatusOr<Arguments> ParseArguments(const std::vector<Option>& options,
                                          const std::vector<std::string>& argv);
 
 // The candidate with the smallest edit distance to `word`, if one is near.
-std::optional<std::string> Nearest(absl::string_view word,
-                                   const std::vector<std::string>& candidates);
+std::optional<std::string> FindNearest(absl::string_view word,
+                                       const std::vector<std::string>& candidates);
 
 }  // namespace det::cli
 

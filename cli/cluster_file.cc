@@ -42,7 +42,7 @@ const ClusterMember* ClusterState::Find(const std::string& name) const {
   return found == members.end() ? nullptr : &*found;
 }
 
-bool ClusterState::Lives(const std::string& name) const {
+bool ClusterState::IsRunning(const std::string& name) const {
   const ClusterMember* member = Find(name);
   return member != nullptr && IsAlive(member->process);
 }

@@ -31,7 +31,7 @@ struct ClusterState {
   // Returns the names of the agents that were started, then of those to start, up to `agents`.
   std::vector<std::string> AgentNames() const;
   const ClusterMember* Find(const std::string& name) const;  // nullptr if there is none
-  bool Lives(const std::string& name) const;
+  bool IsRunning(const std::string& name) const;
   int port() const;  // port of `url`; 0 if it is empty
 };
 

@@ -48,14 +48,14 @@ const std::map<std::string, std::string>& Aliases() {
 }
 
 // {"deploy", "local"} as it is typed.
-std::string Spoken(const std::vector<std::string>& path) {
+std::string FormatCommand(const std::vector<std::string>& path) {
   return absl::StrCat("det", path.empty() ? "" : " ", absl::StrJoin(path, " "));
 }
 
-// Where else among the commands the word stands: {"det experiment logs", "det trial logs"} for a
-// "logs" that lacks what goes before.
-std::set<std::string> DeeperPlaces(const std::vector<const Command*>& within, size_t depth,
-                                   const std::string& word) {
+// FindConnection else among the commands the word stands: {"det experiment logs", "det trial logs"}
+// for a "logs" that lacks what goes before.
+std::set<std::string> FindDeeperPaths(const std::vector<const Command*>& within, size_t depth,
+                                      const std::string& word) {
   std::set<std::string> places;
   for (const Command* command : within) {
     if (!IsShown(*command)) continue;
@@ -63,7 +63,7 @@ std::set<std::string> DeeperPlaces(const std::vector<const Command*>& within, si
     const auto found =
         std::find(begin + static_cast<std::ptrdiff_t>(depth), command->path.end(), word);
     if (found != command->path.end())
-      places.insert(absl::StrCat("`", Spoken({begin, found + 1}), "`"));
+      places.insert(absl::StrCat("`", FormatCommand({begin, found + 1}), "`"));
   }
   return places;
 }
@@ -77,7 +77,7 @@ absl::StatusOr<std::string> MatchWord(const std::vector<const Command*>& within,
     if (command->path[depth] == word) return word;
     if (IsShown(*command)) names.insert(command->path[depth]);
   }
-  if (names.contains(WithoutAlias(word))) return WithoutAlias(word);
+  if (names.contains(ResolveAlias(word))) return ResolveAlias(word);
   std::vector<std::string> longer;
   for (const std::string& name : names) {
     if (absl::StartsWith(name, word)) longer.push_back(name);
@@ -90,10 +90,10 @@ absl::StatusOr<std::string> MatchWord(const std::vector<const Command*>& within,
   if (longer.size() > 1) {
     return UsageError(absl::StrCat("\"", word, "\" is ambiguous: ", absl::StrJoin(longer, " or ")));
   }
-  if (const auto places = DeeperPlaces(within, depth, word); !places.empty()) {
+  if (const auto places = FindDeeperPaths(within, depth, word); !places.empty()) {
     return UsageError(absl::StrCat(what, "; did you mean ", absl::StrJoin(places, " or "), "?"));
   }
-  const std::optional<std::string> near = Nearest(word, {names.begin(), names.end()});
+  const std::optional<std::string> near = FindNearest(word, {names.begin(), names.end()});
   if (near) {
     return UsageError(
         absl::StrCat(what, "; did you mean `det ", group, group.empty() ? "" : " ", *near, "`?"));
@@ -102,8 +102,8 @@ absl::StatusOr<std::string> MatchWord(const std::vector<const Command*>& within,
 }
 
 // The commands of a group; of {} all.
-std::vector<const Command*> Within(const std::vector<Command>& commands,
-                                   const std::vector<std::string>& group) {
+std::vector<const Command*> SelectGroup(const std::vector<Command>& commands,
+                                        const std::vector<std::string>& group) {
   std::vector<const Command*> within;
   for (const Command& command : commands) {
     if (command.path.size() >= group.size() &&
@@ -115,7 +115,7 @@ std::vector<const Command*> Within(const std::vector<Command>& commands,
 }
 
 // What a group alone stands for, its list or what it shows; nullptr where it has none.
-const Command* ListOf(const std::vector<const Command*>& within, size_t depth) {
+const Command* FindDefaultCommand(const std::vector<const Command*>& within, size_t depth) {
   for (const Command* command : within) {
     if (depth > 0 && command->path.size() == depth + 1 &&
         (command->path.back() == "list" || command->path.back() == "show")) {
@@ -125,8 +125,8 @@ const Command* ListOf(const std::vector<const Command*>& within, size_t depth) {
   return nullptr;
 }
 
-std::string UsageOf(const Command& command) {
-  std::string usage = Spoken(command.path);
+std::string FormatUsage(const Command& command) {
+  std::string usage = FormatCommand(command.path);
   for (const Positional& word : command.positionals) {
     absl::StrAppend(&usage, word.optional ? " [" : " ", word.name, word.repeated ? "..." : "",
                     word.optional ? "]" : "");
@@ -143,18 +143,18 @@ std::string OptionText(const Option& option) {
 std::string Section(const std::string& title,
                     const std::vector<std::pair<std::string, std::string>>& lines,
                     const Style& style) {
-  constexpr int kLeastText = 30;
+  constexpr int kMinTextWidth = 30;
   size_t width = 0;
   for (const auto& line : lines) width = std::max(width, line.first.size());
-  std::string out = absl::StrCat("\n", Painted(title, Paint::kBold, style), "\n");
+  std::string out = absl::StrCat("\n", ApplyPaint(title, Paint::kBold, style), "\n");
   int indent = static_cast<int>(width) + 4;
-  // Where the names leave no room, the text stands below them.
-  const bool below = style.width > 0 && style.width - indent < kLeastText;
+  // FindConnection the names leave no room, the text stands below them.
+  const bool below = style.width > 0 && style.width - indent < kMinTextWidth;
   if (below) indent = 8;
   for (const auto& [name, text] : lines) {
     const std::string gap = below ? absl::StrCat("\n", std::string(indent, ' '))
                                   : std::string(width - name.size() + 2, ' ');
-    absl::StrAppend(&out, "  ", name, gap, Wrapped(text, style.width, indent), "\n");
+    absl::StrAppend(&out, "  ", name, gap, WrapText(text, style.width, indent), "\n");
   }
   return out;
 }
@@ -165,34 +165,35 @@ absl::StatusOr<int> RunWords(const Command& command, const std::vector<std::stri
                              Screen* screen) {
   if (!command.instead.empty()) {
     return absl::UnimplementedError(
-        absl::StrCat("`", Spoken(command.path), "` is not supported: ", command.instead));
+        absl::StrCat("`", FormatCommand(command.path), "` is not supported: ", command.instead));
   }
   const absl::StatusOr<Arguments> args =
-      ParseArguments(OptionsOf(command), command.positionals, words);
+      ParseArguments(GetOptions(command), command.positionals, words);
   if (!args.ok()) {
-    const absl::string_view said = args.status().message();
+    const absl::string_view message = args.status().message();
     const std::string path = absl::StrJoin(command.path, " ");
-    return UsageError(absl::StrCat(path, ": ", said, absl::EndsWith(said, "?") ? " See" : "; see",
-                                   " `det ", path, " --help`"));
+    return UsageError(absl::StrCat(path, ": ", message,
+                                   absl::EndsWith(message, "?") ? " See" : "; see", " `det ", path,
+                                   " --help`"));
   }
   Invocation run(*args, screen);
   return command.run(run);
 }
 
-absl::StatusOr<Connection> Invocation::Where() const {
+absl::StatusOr<Connection> Invocation::FindConnection() const {
   return FindMaster(args.Get("master"), args.Get("user"));
 }
 
-absl::StatusOr<ApiClient*> Invocation::Api() {
+absl::StatusOr<ApiClient*> Invocation::GetApi() {
   if (!api_) {
-    DET_ASSIGN_OR_RETURN(const Connection connection, Where());
-    api_.emplace(connection.urls, CredentialOf(connection));
+    DET_ASSIGN_OR_RETURN(const Connection connection, FindConnection());
+    api_.emplace(connection.urls, MakeCredential(connection));
   }
   return &*api_;
 }
 
-absl::StatusOr<int> Invocation::Say(const google::protobuf::Message& response,
-                                    const std::string& text) {
+absl::StatusOr<int> Invocation::PrintResult(const google::protobuf::Message& response,
+                                            const std::string& text) {
   if (json()) {
     DET_RETURN_IF_ERROR(PrintJson(response));
   } else {
@@ -203,7 +204,7 @@ absl::StatusOr<int> Invocation::Say(const google::protobuf::Message& response,
 
 absl::Status Invocation::PrintJson(const google::protobuf::Message& message) {
   DET_ASSIGN_OR_RETURN(const std::string text, proto::ToJson(message));
-  screen->Print(Indented(text) + "\n");
+  screen->Print(IndentJson(text) + "\n");
   return absl::OkStatus();
 }
 
@@ -214,7 +215,7 @@ absl::StatusOr<int> Invocation::PrintList(const google::protobuf::Message& respo
   } else if (args.Has("csv")) {
     screen->Print(table.RenderCsv());
   } else if (table.empty()) {
-    screen->Note(none);
+    screen->PrintNotice(none);
   } else {
     screen->Print(table.Render(screen->out()));
   }
@@ -234,7 +235,7 @@ const std::vector<Option>& CommonOptions() {
   return options;
 }
 
-std::vector<Option> OptionsOf(const Command& command) {
+std::vector<Option> GetOptions(const Command& command) {
   std::vector<Option> options = command.options;
   options.insert(options.end(), CommonOptions().begin(), CommonOptions().end());
   return options;
@@ -242,21 +243,21 @@ std::vector<Option> OptionsOf(const Command& command) {
 
 std::vector<Command> AllCommands() {
   std::vector<Command> all;
-  for (const auto make : {&ExperimentCommands,   &TrialCommands,     &CheckpointCommands,
-                          &TaskCommands,         &JobCommands,       &AgentCommands,
-                          &ResourcePoolCommands, &QuotaCommands,     &ClusterCommands,
-                          &TemplateCommands,     &SearchCommands,    &WorkspaceCommands,
-                          &ProjectCommands,      &WebhookCommands,   &ConfigPoliciesCommands,
-                          &ModelCommands,        &UserCommands,      &TokenCommands,
-                          &RbacCommands,         &ResourcesCommands, &MasterCommands,
-                          &DeployCommands,       &DevCommands,       &SimulateCommands,
-                          &CompletionCommands,   &UnservedCommands}) {
+  for (const auto make : {&ExperimentCommands,   &TrialCommands,      &CheckpointCommands,
+                          &TaskCommands,         &JobCommands,        &AgentCommands,
+                          &ResourcePoolCommands, &QuotaCommands,      &ClusterCommands,
+                          &TemplateCommands,     &SearchCommands,     &WorkspaceCommands,
+                          &ProjectCommands,      &WebhookCommands,    &ConfigPoliciesCommands,
+                          &ModelCommands,        &UserCommands,       &TokenCommands,
+                          &RbacCommands,         &ResourcesCommands,  &MasterCommands,
+                          &DeployCommands,       &DevCommands,        &SimulateCommands,
+                          &CompletionCommands,   &UnsupportedCommands}) {
     for (Command& each : make()) all.push_back(std::move(each));
   }
   return all;
 }
 
-std::string WithoutAlias(const std::string& name) {
+std::string ResolveAlias(const std::string& name) {
   const auto alias = Aliases().find(name);
   return alias == Aliases().end() ? name : alias->second;
 }
@@ -265,7 +266,7 @@ bool IsShown(const Command& command) {
   return command.instead.empty() && !absl::StartsWith(command.path[0], "_");
 }
 
-bool AsksForHelp(const std::vector<std::string>& words) {
+bool HasHelpFlag(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     if (word == "--") return false;
     if (word == "-h" || word == "--help") return true;
@@ -275,7 +276,7 @@ bool AsksForHelp(const std::vector<std::string>& words) {
 
 absl::StatusOr<FoundCommand> FindCommand(const std::vector<Command>& commands,
                                          const std::vector<std::string>& words) {
-  std::vector<const Command*> within = Within(commands, {});
+  std::vector<const Command*> within = SelectGroup(commands, {});
   FoundCommand found;
   while (true) {
     const size_t depth = found.path.size();
@@ -285,62 +286,63 @@ absl::StatusOr<FoundCommand> FindCommand(const std::vector<Command>& commands,
     if (done != within.end()) found.command = *done;
     if (found.command != nullptr) return found;
     if (depth >= words.size() || absl::StartsWith(words[depth], "-")) {
-      if (!AsksForHelp(words)) found.command = ListOf(within, depth);
+      if (!HasHelpFlag(words)) found.command = FindDefaultCommand(within, depth);
       return found;
     }
     DET_ASSIGN_OR_RETURN(const std::string name, MatchWord(within, depth, words[depth]));
     found.path.push_back(name);
-    within = Within(commands, found.path);
+    within = SelectGroup(commands, found.path);
   }
 }
 
-absl::Status NeedsCommand(const std::vector<Command>& commands,
-                          const std::vector<std::string>& group) {
+absl::Status MissingCommandError(const std::vector<Command>& commands,
+                                 const std::vector<std::string>& group) {
   std::set<std::string> next;
-  for (const Command* command : Within(commands, group)) {
+  for (const Command* command : SelectGroup(commands, group)) {
     if (IsShown(*command)) next.insert(command->path[group.size()]);
   }
   return UsageError(
-      absl::StrCat("`", Spoken(group), "` needs one of: ", absl::StrJoin(next, ", ")));
+      absl::StrCat("`", FormatCommand(group), "` needs one of: ", absl::StrJoin(next, ", ")));
 }
 
 std::string HelpText(const std::vector<Command>& commands, const std::vector<std::string>& group,
                      const Style& style) {
   std::vector<std::pair<std::string, std::string>> lines;
-  for (const Command* command : Within(commands, group)) {
+  for (const Command* command : SelectGroup(commands, group)) {
     if (!IsShown(*command)) continue;
-    lines.emplace_back(UsageOf(*command), command->summary);
+    lines.emplace_back(FormatUsage(*command), command->summary);
   }
   std::vector<std::pair<std::string, std::string>> common;
   for (const Option& option : CommonOptions()) common.emplace_back(OptionText(option), option.help);
   const std::string title = group.empty() ? "Commands (can be shortened: det e ls)"
-                                          : absl::StrCat("Commands of ", Spoken(group));
+                                          : absl::StrCat("Commands of ", FormatCommand(group));
   return absl::StrCat("det: experiments on a Resolute cluster\n", Section(title, lines, style),
                       Section("Options of every command", common, style), "\n",
-                      Wrapped("Run `det COMMAND --help` for details of a command. Exit codes: 0 "
-                              "success, 1 error, 2 wrong usage, 3 interrupted.",
-                              style.width, 0),
+                      WrapText("Run `det COMMAND --help` for details of a command. Exit codes: 0 "
+                               "success, 1 error, 2 wrong usage, 3 interrupted.",
+                               style.width, 0),
                       "\n");
 }
 
 std::string HelpText(const Command& command, const Style& style) {
   if (!command.instead.empty()) {
-    return absl::StrCat("`", Spoken(command.path), "` is not supported: ", command.instead, ".\n");
+    return absl::StrCat("`", FormatCommand(command.path), "` is not supported: ", command.instead,
+                        ".\n");
   }
   std::vector<std::pair<std::string, std::string>> words;
   for (const Positional& word : command.positionals) words.emplace_back(word.name, word.help);
   std::vector<std::pair<std::string, std::string>> options;
-  for (const Option& option : OptionsOf(command)) {
+  for (const Option& option : GetOptions(command)) {
     if (option.instead.empty()) options.emplace_back(OptionText(option), option.help);
   }
   std::string notes;
   for (const absl::string_view line : absl::StrSplit(command.notes, '\n', absl::SkipEmpty())) {
-    absl::StrAppend(&notes, "\n", Wrapped(line, style.width, 0));
+    absl::StrAppend(&notes, "\n", WrapText(line, style.width, 0));
   }
   return absl::StrCat(
-      "Usage: ", UsageOf(command), " [options]\n\n", Wrapped(command.summary, style.width, 0), "\n",
-      words.empty() ? "" : Section("Arguments", words, style), Section("Options", options, style),
-      notes.empty() ? "" : absl::StrCat(notes, "\n"));
+      "Usage: ", FormatUsage(command), " [options]\n\n", WrapText(command.summary, style.width, 0),
+      "\n", words.empty() ? "" : Section("Arguments", words, style),
+      Section("Options", options, style), notes.empty() ? "" : absl::StrCat(notes, "\n"));
 }
 
 }  // namespace det::cli

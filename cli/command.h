@@ -37,16 +37,17 @@ class Invocation {
 
   // The master that -m, the environment or a running local cluster names, and as whom it is asked.
   // FAILED_PRECONDITION says how to start or name one.
-  absl::StatusOr<Connection> Where() const;
+  absl::StatusOr<Connection> FindConnection() const;
 
   // The way there.
-  absl::StatusOr<ApiClient*> Api();
+  absl::StatusOr<ApiClient*> GetApi();
 
   // The API's own JSON, indented, on stdout.
   absl::Status PrintJson(const google::protobuf::Message& message);
 
   // The answer to one call: --json the API's own, else `text`. The exit code.
-  absl::StatusOr<int> Say(const google::protobuf::Message& response, const std::string& text);
+  absl::StatusOr<int> PrintResult(const google::protobuf::Message& response,
+                                  const std::string& text);
 
   // A list as it was asked for: --json the API's answer, --csv, else a table, or `none` on stderr
   // where it has no rows. The exit code.
@@ -84,7 +85,7 @@ extern const Option kCsv;
 
 // Every command takes these as well.
 const std::vector<Option>& CommonOptions();
-std::vector<Option> OptionsOf(const Command& command);  // its own, then these
+std::vector<Option> GetOptions(const Command& command);  // its own, then these
 
 std::vector<Command> ExperimentCommands();
 std::vector<Command> TrialCommands();
@@ -112,20 +113,20 @@ std::vector<Command> WorkspaceCommands();
 std::vector<Command> ProjectCommands();
 std::vector<Command> ModelCommands();
 std::vector<Command> CompletionCommands();
-std::vector<Command> UnservedCommands();
+std::vector<Command> UnsupportedCommands();
 
 // All of them, in the order in which help shows them.
 std::vector<Command> AllCommands();
 
 // `name` for what it stands for ("e": "experiment"); itself where it is no alias.
-std::string WithoutAlias(const std::string& name);
+std::string ResolveAlias(const std::string& name);
 
 // Whether help and completion show it: programs call those that begin with "_", and nobody is led
 // to what there is not.
 bool IsShown(const Command& command);
 
 // Whether -h or --help is among them.
-bool AsksForHelp(const std::vector<std::string>& words);
+bool HasHelpFlag(const std::vector<std::string>& words);
 
 // The command that the words begin with, or the group where they stop ("deploy local"; {} for no
 // word at all), in `path` as the table spells it. Accepts aliases ("e") and unambiguous beginnings
@@ -139,8 +140,8 @@ absl::StatusOr<FoundCommand> FindCommand(const std::vector<Command>& commands,
                                          const std::vector<std::string>& words);
 
 // What a group ({"experiment"}) lacks: its commands.
-absl::Status NeedsCommand(const std::vector<Command>& commands,
-                          const std::vector<std::string>& group);
+absl::Status MissingCommandError(const std::vector<Command>& commands,
+                                 const std::vector<std::string>& group);
 
 // Help of the whole ({}), of a group, and of one command.
 std::string HelpText(const std::vector<Command>& commands, const std::vector<std::string>& group,

@@ -28,7 +28,7 @@ std::string Found(const std::string& line) {
   return whole;
 }
 
-TEST(FindCommandTest, AcceptsWholeWordsAliasesAndBeginnings) {
+TEST(FindCommandTest, AcceptsFullNamesAliasesAndPrefixes) {
   const std::pair<const char*, const char*> kRows[] = {
       {"experiment create a b", "experiment create"},
       {"e create", "experiment create"},
@@ -62,7 +62,7 @@ TEST(FindCommandTest, AcceptsWholeWordsAliasesAndBeginnings) {
   for (const auto& [line, path] : kRows) EXPECT_EQ(Found(line), path) << line;
 }
 
-TEST(FindCommandTest, NamesTheNearestOrAll) {
+TEST(FindCommandTest, SuggestsNearestOrAllCommands) {
   EXPECT_THAT(Found("expriment list"), HasSubstr("did you mean `det experiment`"));
   EXPECT_THAT(Found("experiment lits"), HasSubstr("did you mean `det experiment list`"));
   EXPECT_THAT(Found("zebra"), HasSubstr("expected one of: agent, checkpoint, cluster"));
@@ -76,7 +76,7 @@ TEST(FindCommandTest, NamesTheNearestOrAll) {
               HasSubstr("is ambiguous: cancel or config or continue or create"));
 }
 
-TEST(HelpTextTest, AGroupListsItsCommandsAndNoOthers) {
+TEST(HelpTextTest, ListsCommandsOfGroup) {
   const std::vector<Command> commands = AllCommands();
   const std::string experiment = HelpText(commands, {"experiment"}, Style());
   for (const char* part : {"det experiment create CONFIG [CONTEXT_DIR]", "det experiment logs",
@@ -85,10 +85,11 @@ TEST(HelpTextTest, AGroupListsItsCommandsAndNoOthers) {
   }
   EXPECT_THAT(experiment, Not(HasSubstr("det trial")));
   EXPECT_THAT(HelpText(commands, {"deploy", "local"}, Style()), HasSubstr("det deploy local up"));
-  EXPECT_THAT(std::string(NeedsCommand(commands, {"deploy", "local"}).message()),
+  EXPECT_THAT(std::string(MissingCommandError(commands, {"deploy", "local"}).message()),
               HasSubstr("`det deploy local` needs one of: agent-down, agent-up, cluster-down, "
                         "cluster-up, down, logs, master-down, master-up, status, up"));
-  EXPECT_THAT(std::string(NeedsCommand(commands, {}).message()), HasSubstr("`det` needs one of: "));
+  EXPECT_THAT(std::string(MissingCommandError(commands, {}).message()),
+              HasSubstr("`det` needs one of: "));
 }
 
 // A help text is imperative, begins with an upper-case letter, has no full stop and fits one line.
@@ -96,7 +97,7 @@ bool IsHelpText(const std::string& text) {
   return text.size() < 70 && !absl::EndsWith(text, ".") && !absl::ascii_islower(text[0]);
 }
 
-TEST(CommandsTest, HelpTextsHaveOneStyle) {
+TEST(CommandsTest, HelpTextsFollowStyle) {
   for (const Command& command : AllCommands()) {
     if (!command.instead.empty()) continue;
     const std::string path = absl::StrJoin(command.path, " ");
@@ -104,14 +105,14 @@ TEST(CommandsTest, HelpTextsHaveOneStyle) {
     for (const Positional& word : command.positionals) {
       EXPECT_TRUE(IsHelpText(word.help)) << path << " " << word.name << ": " << word.help;
     }
-    for (const Option& option : OptionsOf(command)) {
+    for (const Option& option : GetOptions(command)) {
       if (!option.instead.empty()) continue;
       EXPECT_TRUE(IsHelpText(option.help)) << path << " --" << option.name << ": " << option.help;
     }
   }
 }
 
-TEST(CommandsTest, EachHasHelpAndNoOptionTwice) {
+TEST(CommandsTest, HaveHelpAndUniqueOptions) {
   std::set<std::string> paths;
   for (const Command& command : AllCommands()) {
     const std::string path = absl::StrJoin(command.path, " ");
@@ -131,17 +132,17 @@ TEST(CommandsTest, EachHasHelpAndNoOptionTwice) {
   }
 }
 
-TEST(CommandsTest, WhatThereIsNotSaysWhatToDoInstead) {
+TEST(CommandsTest, UnsupportedCommandsNameAlternative) {
   Screen screen{Style(), Style()};
   int instead = 0;
   for (const Command& command : AllCommands()) {
     if (command.instead.empty()) continue;
     ++instead;
     const std::string path = absl::StrJoin(command.path, " ");
-    const absl::Status said = RunWords(command, {"--any", "-x", "words"}, &screen).status();
-    EXPECT_EQ(said.code(), absl::StatusCode::kUnimplemented) << path;
-    EXPECT_THAT(std::string(said.message()), HasSubstr("`det " + path + "` is not supported: "));
-    EXPECT_THAT(std::string(said.message()), HasSubstr("`det ")) << path << " names no command";
+    const absl::Status status = RunWords(command, {"--any", "-x", "words"}, &screen).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented) << path;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("`det " + path + "` is not supported: "));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("`det ")) << path << " names no command";
     EXPECT_THAT(HelpText(AllCommands(), {}, Style()), Not(HasSubstr("det " + path + " "))) << path;
   }
   EXPECT_GT(instead, 30);

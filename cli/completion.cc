@@ -62,9 +62,9 @@ std::string KindOf(const Command& command, const std::string& name) {
 
 // Of the words of a command, the last of which is `last`.
 std::vector<Candidate> Within(const Command& command, const Words& rest, const std::string& last,
-                              NamesOf names) {
+                              NameSource names) {
   if (!IsShown(command)) return {};
-  const std::vector<Option> options = OptionsOf(command);
+  const std::vector<Option> options = GetOptions(command);
   Words plain;
   bool only_words = false;
   for (size_t i = 0; i < rest.size(); ++i) {
@@ -90,7 +90,7 @@ std::vector<Candidate> Within(const Command& command, const Words& rest, const s
 }
 
 std::vector<Candidate> All(const std::vector<Command>& commands, const Words& words,
-                           const std::string& last, NamesOf names) {
+                           const std::string& last, NameSource names) {
   if (words.empty() && absl::StartsWith(last, "-")) return OptionWords(CommonOptions());
   const absl::StatusOr<FoundCommand> found = FindCommand(commands, words);
   if (!found.ok()) return {};
@@ -105,7 +105,8 @@ std::vector<Candidate> All(const std::vector<Command>& commands, const Words& wo
 
 }  // namespace
 
-std::vector<Candidate> Complete(const std::vector<Command>& commands, Words words, NamesOf names) {
+std::vector<Candidate> Complete(const std::vector<Command>& commands, Words words,
+                                NameSource names) {
   std::string last;
   if (!words.empty()) {
     last = words.back();

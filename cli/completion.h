@@ -19,13 +19,13 @@ struct Candidate {
 // What the master has of a kind: EXPERIMENT, AGENT, POOL, WORKSPACE, PROJECT, USER, TEMPLATE,
 // MODEL; of
 // others nothing. `before` are the words of the command so far.
-using NamesOf = absl::FunctionRef<std::vector<Candidate>(const std::string& kind,
-                                                         const std::vector<std::string>& before)>;
+using NameSource = absl::FunctionRef<std::vector<Candidate>(
+    const std::string& kind, const std::vector<std::string>& before)>;
 
 // For the last of `words` (what follows "det", perhaps empty), those that begin with it. Nothing
 // where any text may stand, as for a file.
 std::vector<Candidate> Complete(const std::vector<Command>& commands,
-                                std::vector<std::string> words, NamesOf names);
+                                std::vector<std::string> words, NameSource names);
 
 }  // namespace det::cli
 

@@ -17,16 +17,16 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// The candidates for the last word of a line; after a space for a new one. What the master would
-// be asked for stands as "<KIND>".
+// Returns the candidates for the last word of a line; a line that ends with a space starts a new
+// word. Names that would be fetched from the master appear as "<KIND>".
 std::vector<std::string> Words(const std::string& line) {
   static const auto& commands = *new std::vector<Command>(AllCommands());
   std::vector<std::string> words = absl::StrSplit(line, ' ');
   std::vector<std::string> found;
   std::string kind;
   for (const Candidate& each :
-       Complete(commands, words, [&](const std::string&asked, const auto&before) {
-         kind = absl::StrCat("<", asked, " ", absl::StrJoin(before, ","), ">");
+       Complete(commands, words, [&](const std::string&kind_name, const auto&before) {
+         kind = absl::StrCat("<", kind_name, " ", absl::StrJoin(before, ","), ">");
          return std::vector<Candidate>();
        })) {
     found.push_back(each.word);
@@ -35,7 +35,7 @@ std::vector<std::string> Words(const std::string& line) {
   return found;
 }
 
-TEST(CompleteTest, GroupsAndCommandsByTheirBeginning) {
+TEST(CompletionTest, CompletesCommandsByPrefix) {
   EXPECT_THAT(Words("exp"), ElementsAre("experiment"));
   EXPECT_THAT(Words("experiment li"), ElementsAre("list", "list-checkpoints", "list-trials"));
   EXPECT_THAT(Words("e set n"), ElementsAre("name"));
@@ -44,7 +44,7 @@ TEST(CompleteTest, GroupsAndCommandsByTheirBeginning) {
   EXPECT_THAT(Words("nonsense "), IsEmpty());
 }
 
-TEST(CompleteTest, Options) {
+TEST(CompletionTest, CompletesOptions) {
   EXPECT_THAT(Words("experiment list --l"), ElementsAre("--limit"));
   EXPECT_THAT(Words("experiment --l"), ElementsAre("--limit"));
   EXPECT_THAT(Words("--no"), ElementsAre("--no-color"));
@@ -52,7 +52,7 @@ TEST(CompleteTest, Options) {
   EXPECT_THAT(Words("-m "), IsEmpty());
 }
 
-TEST(CompleteTest, EveryWordAndOptionOfTheTable) {
+TEST(CompletionTest, CompletesEveryWordAndOption) {
   for (const Command& command : AllCommands()) {
     std::string line;
     for (const std::string& word : command.path) {
@@ -64,7 +64,7 @@ TEST(CompleteTest, EveryWordAndOptionOfTheTable) {
     }
     if (!IsShown(command)) continue;
     std::vector<std::string> options;
-    for (const Option& option : OptionsOf(command)) {
+    for (const Option& option : GetOptions(command)) {
       if (!option.instead.empty()) continue;
       EXPECT_THAT(Words(absl::StrCat(line, "--", option.name)), Contains("--" + option.name))
           << line;
@@ -75,7 +75,7 @@ TEST(CompleteTest, EveryWordAndOptionOfTheTable) {
   EXPECT_THAT(Words("notebook "), ElementsAre("list")) << "not what there is not";
 }
 
-TEST(CompleteTest, NamesThatTheMasterKnows) {
+TEST(CompletionTest, CompletesNamesFromMaster) {
   EXPECT_THAT(Words("e describe "), ElementsAre("<EXPERIMENT >"));
   EXPECT_THAT(Words("e describe 1"), ElementsAre("<EXPERIMENT >"));
   EXPECT_THAT(Words("e move 7 "), ElementsAre("<WORKSPACE 7>"));
@@ -90,12 +90,12 @@ TEST(CompleteTest, NamesThatTheMasterKnows) {
   EXPECT_THAT(Words("e list -u "), ElementsAre("<USER >"));
 }
 
-TEST(CompleteTest, ShellsAreToldByDet) {
+TEST(CompletionTest, PrintsScriptsForShells) {
   EXPECT_THAT(Words("completion "), ElementsAre("bash", "fish", "zsh"));
   for (const char* shell : {"bash", "zsh", "fish"}) {
-    EXPECT_THAT(Det(absl::StrCat("completion ", shell), {}).out, HasSubstr("__complete --"));
+    EXPECT_THAT(RunDet(absl::StrCat("completion ", shell), {}).out, HasSubstr("__complete --"));
   }
-  EXPECT_FALSE(Det("completion tcsh", {}).code.ok());
+  EXPECT_FALSE(RunDet("completion tcsh", {}).code.ok());
 }
 
 }  // namespace

@@ -40,8 +40,8 @@ class Reader {
     DET_RETURN_IF_ERROR(Walk(""));
     if (total_ > limit_) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "context directory ", root_, " holds ", Bytes(total_), ", over the limit of ",
-          Bytes(limit_), "; its largest file is ", largest_, " (", Bytes(largest_size_),
+          "context directory ", root_, " holds ", FormatBytes(total_), ", over the limit of ",
+          FormatBytes(limit_), "; its largest file is ", largest_, " (", FormatBytes(largest_size_),
           "): exclude files that trials do not need with a .detignore file"));
     }
     std::sort(entries_.begin(), entries_.end(),
@@ -96,7 +96,7 @@ class Reader {
     const bool target = path != name;
     return absl::InvalidArgumentError(absl::StrCat(
         "context directory ", root_, ": ", target ? "the target of the link " : "the name ",
-        Legible(path), target ? absl::StrCat(", ", Legible(name), ",") : "",
+        EscapeInvalidUtf8(path), target ? absl::StrCat(", ", EscapeInvalidUtf8(name), ",") : "",
         " is not UTF-8; rename it or exclude it with a .detignore file"));
   }
 
@@ -161,7 +161,7 @@ absl::Status IncludeInContext(const std::string& path, std::vector<ContextEntry>
   }
   if (!IsUtf8(name)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--include: the name ", Legible(name), " is not UTF-8; rename it"));
+        absl::StrCat("--include: the name ", EscapeInvalidUtf8(name), " is not UTF-8; rename it"));
   }
   std::vector<ContextEntry> added(1);
   added[0].path = name;

@@ -30,7 +30,7 @@ absl::StatusOr<api::v1::Experiment> FollowExperiment(
     absl::FunctionRef<void(const api::v1::Experiment&)> changed);
 
 // Same as FollowExperiment, and also prints the log of the experiment's first trial.
-absl::StatusOr<api::v1::Experiment> FollowWithLogs(const ApiClient& api, int id, LogForm form,
+absl::StatusOr<api::v1::Experiment> FollowWithLogs(const ApiClient& api, int id, LogFormat form,
                                                    Screen* screen);
 
 // Returns the ID of the experiment's first trial; 0 if it has no trial, with `wait` only if it

@@ -96,7 +96,7 @@ class InterruptibleStream {
     failure_ = WaitFor(fd_, events, timeout_);
     if (absl::IsCancelled(failure_) && after_interrupt_ > absl::ZeroDuration()) {
       if (last_ == absl::InfiniteFuture()) last_ = absl::Now() + after_interrupt_;
-      failure_ = WaitAnyway(fd_, events, last_ - absl::Now());
+      failure_ = WaitUninterruptibly(fd_, events, last_ - absl::Now());
     }
     if (!failure_.ok()) error = boost::asio::error::operation_aborted;
     return failure_.ok();
@@ -179,7 +179,7 @@ absl::StatusOr<int> CallHttp(const HttpCall& call, BodySink sink) {
   DET_ASSIGN_OR_RETURN(const base::Fd fd, Connect(call.url));
   std::unique_ptr<TlsStream> tls;
   if (absl::StartsWith(call.url, "https://")) {
-    DET_ASSIGN_OR_RETURN(const Trust trust, TrustFor(call.url));
+    DET_ASSIGN_OR_RETURN(const Trust trust, GetTrust(call.url));
     DET_ASSIGN_OR_RETURN(tls, TlsStream::Open(fd.get(), call.url, trust, kHandshake));
   }
   InterruptibleStream stream(fd.get(), tls.get(), call.timeout);

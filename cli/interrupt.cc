@@ -82,7 +82,7 @@ absl::Status WaitFor(int fd, short events, absl::Duration timeout) {
   return Wait(fd, events, timeout, /*anyway=*/false);
 }
 
-absl::Status WaitAnyway(int fd, short events, absl::Duration timeout) {
+absl::Status WaitUninterruptibly(int fd, short events, absl::Duration timeout) {
   return Wait(fd, events, timeout, /*anyway=*/true);
 }
 

@@ -30,7 +30,7 @@ absl::Status WaitFor(int fd, short events, absl::Duration timeout);
 
 // Same as WaitFor, but an interrupt does not end the wait. Never returns CANCELLED. Used for a
 // response that must be known.
-absl::Status WaitAnyway(int fd, short events, absl::Duration timeout);
+absl::Status WaitUninterruptibly(int fd, short events, absl::Duration timeout);
 
 }  // namespace det::cli
 

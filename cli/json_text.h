@@ -10,20 +10,20 @@
 namespace det::cli {
 
 // Returns the JSON with one line per member, indented by 2; other text is returned unchanged.
-std::string Indented(absl::string_view json);
+std::string IndentJson(absl::string_view json);
 
 // Returns the string (or number, as text) of a member of the top-level object; nullopt if there is
 // none.
-std::optional<std::string> MemberOf(absl::string_view json, absl::string_view member);
+std::optional<std::string> GetMember(absl::string_view json, absl::string_view member);
 
 // Returns whether `text` is valid UTF-8, as all text of the API must be.
 bool IsUtf8(absl::string_view text);
 
 // Returns `text` for a message, with bytes that are not UTF-8 as \xE9.
-std::string Legible(absl::string_view text);
+std::string EscapeInvalidUtf8(absl::string_view text);
 
 // Returns `text` with JSON quotes and escapes.
-std::string Quoted(absl::string_view text);
+std::string QuoteJson(absl::string_view text);
 
 }  // namespace det::cli
 

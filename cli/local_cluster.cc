@@ -34,13 +34,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr absl::Duration kLookAtLock = absl::Milliseconds(50);
+constexpr absl::Duration kLockPollInterval = absl::Milliseconds(50);
 constexpr int kPort = 8080;
 constexpr int kTlsPort = 8443;
 // An agent lets its tasks save a checkpoint; a master lets its PostgreSQL write its pages.
-constexpr absl::Duration kAgentPatience = absl::Seconds(20);
-constexpr absl::Duration kTaskPatience = absl::Seconds(5);  // for tasks whose agent is not running
-constexpr absl::Duration kMasterPatience = absl::Seconds(30);
+constexpr absl::Duration kAgentGracePeriod = absl::Seconds(20);
+constexpr absl::Duration kTaskGracePeriod =
+    absl::Seconds(5);  // for tasks whose agent is not running
+constexpr absl::Duration kMasterGracePeriod = absl::Seconds(30);
 
 absl::Status CheckPortIsFree(int port) {
   const base::Fd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -62,28 +63,28 @@ absl::Status CheckPortIsFree(int port) {
 }
 
 // Returns an error with the options that differ from the running cluster; OK if there are none.
-absl::Status CheckSame(const std::string& data_dir, const ClusterState& state,
-                       const ClusterOptions& options) {
-  std::vector<std::string> has;
-  std::vector<std::string> asked;
-  const auto compare = [&](absl::string_view flag, const auto& is, const auto& wanted) {
-    if (!wanted || *wanted == is) return;
+absl::Status CheckSameOptions(const std::string& data_dir, const ClusterState& state,
+                              const ClusterOptions& options) {
+  std::vector<std::string> actual;
+  std::vector<std::string> requested;
+  const auto compare = [&](absl::string_view flag, const auto& is, const auto& expected) {
+    if (!expected || *expected == is) return;
     const std::string text = absl::StrCat(is);
-    has.push_back(text.empty() ? absl::StrCat("no ", flag) : absl::StrCat(flag, " ", text));
-    asked.push_back(absl::StrCat(flag, " ", *wanted));
+    actual.push_back(text.empty() ? absl::StrCat("no ", flag) : absl::StrCat(flag, " ", text));
+    requested.push_back(absl::StrCat(flag, " ", *expected));
   };
   compare("--port", state.port(), options.port);
   compare("--agents", state.agents, options.agents);
   compare("--slots", state.slots, options.slots);
   compare("--master-config", state.master_config, options.master_config);
   if (options.tls && !state.tls) {
-    has.push_back("no --tls");
-    asked.push_back("--tls");
+    actual.push_back("no --tls");
+    requested.push_back("--tls");
   }
-  if (has.empty()) return absl::OkStatus();
+  if (actual.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat("the cluster in ", data_dir, " runs with ", absl::StrJoin(has, " "), ", not ",
-                   absl::StrJoin(asked, " "),
+      absl::StrCat("the cluster in ", data_dir, " runs with ", absl::StrJoin(actual, " "), ", not ",
+                   absl::StrJoin(requested, " "),
                    "; stop it first with `det deploy local down`, or run `up` without these "
                    "options to keep it"));
 }
@@ -92,7 +93,8 @@ absl::Status CheckSame(const std::string& data_dir, const ClusterState& state,
 absl::Status CheckNoPasswords(const std::string& data_dir, const ClusterState& state,
                               const ClusterOptions& options) {
   const bool some = options.admin_password || options.user_password;
-  if (!(some || options.allow_blank_passwords) || !state.Lives("master")) return absl::OkStatus();
+  if (!(some || options.allow_blank_passwords) || !state.IsRunning("master"))
+    return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("the cluster in ", data_dir,
                    " is already running; change passwords with `det user change-password`, or stop "
@@ -102,9 +104,9 @@ absl::Status CheckNoPasswords(const std::string& data_dir, const ClusterState& s
 // DET_MASTER_CERT_FILE takes precedence over the stored certificates of this cluster: if it names
 // other certificates, this det could not connect.
 absl::Status CheckTrust(const std::string& authority, const std::string& path) {
-  const std::string file = FromEnvironment("DET_MASTER_CERT_FILE");
+  const std::string file = GetEnv("DET_MASTER_CERT_FILE");
   if (file.empty() || file == "noverify") return absl::OkStatus();
-  DET_ASSIGN_OR_RETURN(const Trust trust, TrustFor("https://localhost"));
+  DET_ASSIGN_OR_RETURN(const Trust trust, GetTrust("https://localhost"));
   if (absl::StrContains(trust.certificates, absl::StripAsciiWhitespace(authority))) {
     return absl::OkStatus();
   }
@@ -115,16 +117,16 @@ absl::Status CheckTrust(const std::string& authority, const std::string& path) {
 }
 
 // Returns an empty Process if there is no master.
-Process MasterOf(const ClusterState& state) {
+Process GetMaster(const ClusterState& state) {
   const ClusterMember* master = state.Find("master");
   return master == nullptr ? Process() : master->process;
 }
 
 // Kills processes that a member started and did not stop itself.
-void EndLeftovers(const std::vector<Process>& processes) {
+void KillProcesses(const std::vector<Process>& processes) {
   for (const Process& process : processes) Signal(process, SIGKILL);
   for (const Process& process : processes) {
-    WaitUntilGone(process, absl::Seconds(5)).IgnoreError();
+    WaitForExit(process, absl::Seconds(5)).IgnoreError();
   }
 }
 
@@ -147,7 +149,7 @@ absl::StatusOr<base::Fd> LocalCluster::LockDataDir(const std::string& data_dir, 
   while (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     progress(absl::StrCat("waiting for another `det deploy local` on ", data_dir));
     DET_RETURN_IF_ERROR(CheckInterrupt());
-    WaitFor(-1, 0, kLookAtLock).IgnoreError();
+    WaitFor(-1, 0, kLockPollInterval).IgnoreError();
   }
   return fd;
 }
@@ -163,20 +165,20 @@ absl::StatusOr<std::optional<ClusterState>> LocalCluster::Running() const {
   const bool started = fs::exists(Path("cluster.json"), error);
   if (!started) state = ClusterState();
   DET_RETURN_IF_ERROR(state);
-  const bool postgres = started && FindPostgres(data_dir_, MasterOf(*state));
+  const bool postgres = started && FindPostgres(data_dir_, GetMaster(*state));
   if (!state->AnyAlive() && !postgres && FindTasks(data_dir_).empty()) return std::nullopt;
   return *std::move(state);
 }
 
-std::vector<TaskProcess> LocalCluster::Leftovers(const ClusterState& state) const {
+std::vector<TaskProcess> LocalCluster::FindOrphanedTasks(const ClusterState& state) const {
   std::vector<TaskProcess> tasks = FindTasks(data_dir_);
-  std::erase_if(tasks, [&](const TaskProcess& task) { return state.Lives(task.agent); });
+  std::erase_if(tasks, [&](const TaskProcess& task) { return state.IsRunning(task.agent); });
   return tasks;
 }
 
 absl::StatusOr<UpResult> LocalCluster::Up(const ClusterOptions& options, Progress progress) {
   if (!IsUtf8(data_dir_)) {
-    return absl::InvalidArgumentError(absl::StrCat("data directory ", Legible(data_dir_),
+    return absl::InvalidArgumentError(absl::StrCat("data directory ", EscapeInvalidUtf8(data_dir_),
                                                    " is not UTF-8; choose another with "
                                                    "--data-dir"));
   }
@@ -193,7 +195,7 @@ absl::StatusOr<UpResult> LocalCluster::Up(const ClusterOptions& options, Progres
   ClusterState last;  // state of a cluster that Down() has not stopped, such as after a reboot
   int last_port = 0;
   if (before && before->AnyAlive() && before->port() > 0) {
-    DET_RETURN_IF_ERROR(CheckSame(data_dir_, *before, options));
+    DET_RETURN_IF_ERROR(CheckSameOptions(data_dir_, *before, options));
     DET_RETURN_IF_ERROR(CheckNoPasswords(data_dir_, *before, options));
     up.state = *before;
     if (up.state.AllAlive()) return up;
@@ -211,7 +213,7 @@ absl::StatusOr<UpResult> LocalCluster::Up(const ClusterOptions& options, Progres
   const int usual = last_port > 0 ? last_port : up.state.tls ? kTlsPort : kPort;
   const int port = up.state.port() > 0 ? up.state.port() : options.port.value_or(usual);
   if (const absl::Status started = Start(port, options, progress, &up); !started.ok()) {
-    TakeBack(up, progress);
+    RollBack(up, progress);
     // The previous options are kept, so that the next Up() can use them.
     if (last.agents > 0) WriteClusterFile(Path("cluster.json"), last).IgnoreError();
     return started;
@@ -229,15 +231,15 @@ absl::Status LocalCluster::Start(int port, const ClusterOptions& options, Progre
     DET_ASSIGN_OR_RETURN(tls, LocalTls::Open(Path("tls")));
     DET_RETURN_IF_ERROR(CheckTrust(tls->authority(), Path("tls/ca.crt")));
   }
-  if (!state.Lives("master")) {
+  if (!state.IsRunning("master")) {
     DET_RETURN_IF_ERROR(CheckPortIsFree(port));
     progress("starting the master");
     DET_RETURN_IF_ERROR(StartMaster(master, port, options, tls ? &*tls : nullptr, up));
   }
   DET_RETURN_IF_ERROR(AwaitMaster(&state));
-  if (tls) DET_RETURN_IF_ERROR(RememberCertificates(state.url, tls->authority()));
+  if (tls) DET_RETURN_IF_ERROR(SaveCertificates(state.url, tls->authority()));
   for (const std::string& id : state.AgentNames()) {
-    if (state.Lives(id)) continue;
+    if (state.IsRunning(id)) continue;
     progress(absl::StrCat("starting ", id));
     std::vector<std::string> flags = {"--master",     state.url,
                                       "--id",         id,
@@ -251,8 +253,8 @@ absl::Status LocalCluster::Start(int port, const ClusterOptions& options, Progre
   progress("waiting for the agents");
   DET_RETURN_IF_ERROR(AwaitAgents(state));
   DET_ASSIGN_OR_RETURN(const std::string token, base::ReadFile(Path("admin.token")));
-  return RememberToken(state.url, "admin", std::string(absl::StripAsciiWhitespace(token)),
-                       /*activate=*/true);
+  return SaveToken(state.url, "admin", std::string(absl::StripAsciiWhitespace(token)),
+                   /*activate=*/true);
 }
 
 absl::StatusOr<std::string> LocalCluster::TakePasswords() {
@@ -288,22 +290,22 @@ void LocalCluster::StopAgents(const ClusterState& state, Progress progress) {
   }
   if (!agents.empty()) progress("stopping the agents");
   // All agents are signaled before the first wait.
-  const absl::Time end = absl::Now() + kAgentPatience;
+  const absl::Time end = absl::Now() + kAgentGracePeriod;
   for (const ClusterMember& agent : agents) {
     Stop(agent.process, SIGTERM, std::max(end - absl::Now(), absl::ZeroDuration()));
   }
-  EndLeftovers(tasks);
+  KillProcesses(tasks);
   // Stops tasks that left the session of a killed agent.
   const std::vector<std::string> names = state.AgentNames();
-  if (!names.empty()) EndTasks(data_dir_, kTaskPatience, names);
+  if (!names.empty()) StopTasks(data_dir_, kTaskGracePeriod, names);
 }
 
 void LocalCluster::StopAll(const ClusterState& state, Progress progress) {
   StopAgents(state, progress);
-  EndTasks(data_dir_, kTaskPatience);
-  StopMaster(MasterOf(state), progress);
-  if (!state.url.empty()) ForgetToken(state.url, "admin").IgnoreError();
-  if (state.tls) RememberCertificates(state.url, "").IgnoreError();
+  StopTasks(data_dir_, kTaskGracePeriod);
+  StopMaster(GetMaster(state), progress);
+  if (!state.url.empty()) RemoveToken(state.url, "admin").IgnoreError();
+  if (state.tls) SaveCertificates(state.url, "").IgnoreError();
   std::error_code error;
   fs::remove(Path("cluster.json"), error);
 }
@@ -311,15 +313,15 @@ void LocalCluster::StopAll(const ClusterState& state, Progress progress) {
 void LocalCluster::StopMaster(const Process& master, Progress progress) {
   progress("stopping the master");
   const std::vector<Process> servers = Descendants(master);
-  const bool gentle = Stop(master, SIGTERM, kMasterPatience);
+  const bool gentle = Stop(master, SIGTERM, kMasterGracePeriod);
   if (const std::optional<Process> postgres = FindPostgres(data_dir_, master)) {
     // Fast shutdown of PostgreSQL; committed data is not lost.
     Stop(*postgres, SIGQUIT, absl::Seconds(10));
   }
-  if (!gentle) EndLeftovers(servers);
+  if (!gentle) KillProcesses(servers);
 }
 
-void LocalCluster::TakeBack(const UpResult& up, Progress progress) {
+void LocalCluster::RollBack(const UpResult& up, Progress progress) {
   if (up.started.size() == up.state.members.size()) return StopAll(up.state, progress);
   // The file keeps all members, so that the next Up() completes the cluster.
   for (auto name = up.started.rbegin(); name != up.started.rend(); ++name) {
@@ -327,7 +329,7 @@ void LocalCluster::TakeBack(const UpResult& up, Progress progress) {
     if (*name == "master") {
       StopMaster(process, progress);
     } else {
-      Stop(process, SIGTERM, kAgentPatience);
+      Stop(process, SIGTERM, kAgentGracePeriod);
     }
   }
 }

@@ -54,7 +54,7 @@ class LocalCluster {
   absl::StatusOr<std::optional<ClusterState>> Running() const;
 
   // Returns task processes that are running without their agent.
-  std::vector<TaskProcess> Leftovers(const ClusterState& state) const;
+  std::vector<TaskProcess> FindOrphanedTasks(const ClusterState& state) const;
 
   // Starts the members that are not running. Returns once the master is ready and every agent is
   // registered. Returns FAILED_PRECONDITION or PERMISSION_DENIED with instructions, for example if
@@ -107,7 +107,7 @@ class LocalCluster {
   // Stops all agents of `state` and their tasks.
   void StopAgents(const ClusterState& state, Progress progress);
   void StopMaster(const Process& master, Progress progress);
-  void TakeBack(const UpResult& up, Progress progress);
+  void RollBack(const UpResult& up, Progress progress);
 
   std::string data_dir_;
 };

@@ -16,7 +16,7 @@
 namespace det::cli {
 namespace {
 
-std::vector<std::string> NamesOf(const std::vector<ClusterMember>& members) {
+std::vector<std::string> GetAgentNames(const std::vector<ClusterMember>& members) {
   std::vector<std::string> names;
   for (const ClusterMember& member : members) {
     if (member.name != "master") names.push_back(member.name);
@@ -42,14 +42,14 @@ absl::StatusOr<UpResult> LocalCluster::AddAgent(const std::string& name, std::op
                      "\": expected letters, digits, \"-\", \"_\" and \".\", and not \"master\""));
   }
   DET_ASSIGN_OR_RETURN(const std::optional<ClusterState> before, Running());
-  if (!before || !before->Lives("master")) {
+  if (!before || !before->IsRunning("master")) {
     return absl::FailedPreconditionError(absl::StrCat(
         "no master is running in ", data_dir_, "; start it with `det deploy local master-up`"));
   }
   DET_ASSIGN_OR_RETURN(const base::Fd lock, LockDataDir(data_dir_, progress));
   UpResult up;
   up.state = *before;
-  if (up.state.Lives(name)) return up;
+  if (up.state.IsRunning(name)) return up;
   if (slots && up.state.agents == 0) up.state.slots = *slots;
   if (slots && up.state.slots != *slots) {
     return absl::FailedPreconditionError(absl::StrCat("the agents in ", data_dir_, " have --slots ",
@@ -59,7 +59,7 @@ absl::StatusOr<UpResult> LocalCluster::AddAgent(const std::string& name, std::op
   if (!name.empty() && up.state.Find(name) == nullptr) up.state.members.push_back({name, {}, ""});
   const absl::Status started = Start(up.state.port(), {}, progress, &up);
   if (started.ok()) return up;
-  TakeBack(up, progress);
+  RollBack(up, progress);
   DET_RETURN_IF_ERROR(WriteClusterFile(Path("cluster.json"), *before));
   return started;
 }
@@ -71,7 +71,7 @@ absl::StatusOr<std::vector<std::string>> LocalCluster::RemoveAgents(
   DET_ASSIGN_OR_RETURN(const base::Fd lock, LockDataDir(data_dir_, progress));
   DET_ASSIGN_OR_RETURN(const std::optional<ClusterState> before, Running());
   if (!before) return std::vector<std::string>();
-  std::vector<std::string> names = NamesOf(before->members);
+  std::vector<std::string> names = GetAgentNames(before->members);
   if (name) {
     if (before->Find(*name) == nullptr || *name == "master") {
       return absl::NotFoundError(absl::StrCat(
@@ -102,10 +102,10 @@ absl::StatusOr<bool> LocalCluster::MasterDown(Progress progress) {
   if (!std::filesystem::exists(data_dir_, error)) return false;
   DET_ASSIGN_OR_RETURN(const base::Fd lock, LockDataDir(data_dir_, progress));
   DET_ASSIGN_OR_RETURN(const std::optional<ClusterState> state, Running());
-  if (!state || !state->Lives("master")) return false;
-  const std::vector<std::string> agents = NamesOf(state->members);
+  if (!state || !state->IsRunning("master")) return false;
+  const std::vector<std::string> agents = GetAgentNames(state->members);
   const bool alone = std::none_of(agents.begin(), agents.end(),
-                                  [&](const std::string& name) { return state->Lives(name); });
+                                  [&](const std::string& name) { return state->IsRunning(name); });
   if (alone) {
     StopAll(*state, progress);
   } else {

@@ -27,38 +27,38 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr absl::Duration kStartLimit = absl::Seconds(60);
-constexpr absl::Duration kLook = absl::Milliseconds(5);
+constexpr absl::Duration kPollInterval = absl::Milliseconds(5);
 
 // Returns the last message of a program in its log, without the program name and log prefix;
 // several lines of one error are joined with `between`.
-std::string LastWords(const std::string& log, absl::string_view between) {
+std::string ReadLastMessage(const std::string& log, absl::string_view between) {
   const auto text = base::ReadFile(log);
   if (!text.ok()) return "";
   std::vector<std::string> last;
-  bool said = false;
+  bool from_program = false;
   for (absl::string_view line : absl::StrSplit(*text, '\n')) {
     line = absl::StripAsciiWhitespace(line);
     const bool begins = absl::ConsumePrefix(&line, "resolute-master: ") ||
                         absl::ConsumePrefix(&line, "resolute-agent: ");
     if (line.empty()) continue;
-    if (begins || !said) last.clear();
-    said = said || begins;
+    if (begins || !from_program) last.clear();
+    from_program = from_program || begins;
     last.emplace_back(line);
   }
   return absl::StrJoin(last, between);
 }
 
-// Checks, before anything is started, for settings that `up` does not support. `said` is what the
-// master printed about its port, "https://127.0.0.1:8443".
-absl::Status CheckAddress(const std::string& said, bool tls, const std::string& file) {
-  if (absl::StartsWith(said, "https://") && !tls) {
+// Checks, before anything is started, for settings that `up` does not support. `address` is what
+// the master printed about its port, "https://127.0.0.1:8443".
+absl::Status CheckAddress(const std::string& address, bool tls, const std::string& file) {
+  if (absl::StartsWith(address, "https://") && !tls) {
     return absl::FailedPreconditionError(
         absl::StrCat(file,
                      ": security.tls: agents and `det` would not trust these certificates; use "
                      "--tls, which creates certificates for the cluster, or start resolute-master "
                      "and resolute-agent yourself"));
   }
-  absl::string_view host = said;
+  absl::string_view host = address;
   host.remove_prefix(std::min(host.size(), host.find("://") + 3));
   host = host.substr(0, host.rfind(':'));
   for (const char* good : {"127.0.0.1", "0.0.0.0", "::1", "::", "localhost"}) {
@@ -87,7 +87,7 @@ absl::Status LocalCluster::CheckConfig(const std::string& program, std::vector<s
   fs::remove(log, error);
   DET_ASSIGN_OR_RETURN(const base::ChildProcess child, base::Spawn(spawn));
   DET_ASSIGN_OR_RETURN(const base::ProcessExit exit, base::WaitForExit(child.pid));
-  const std::string words = LastWords(log, "\n");  // one problem per line
+  const std::string words = ReadLastMessage(log, "\n");  // one problem per line
   fs::remove(log, error);
   if (!exit.ok()) return absl::FailedPreconditionError(words);
   return CheckAddress(words, state.tls, state.master_config);
@@ -117,7 +117,7 @@ absl::Status LocalCluster::StartMember(const std::string& name, const std::strin
                                        std::vector<std::string> flags,
                                        const std::vector<std::string>& variables, UpResult* up) {
   base::SpawnOptions spawn;
-  if (!variables.empty()) spawn.env = EnvironmentWith(variables);
+  if (!variables.empty()) spawn.env = MakeEnvironment(variables);
   spawn.argv = std::move(flags);
   spawn.argv.insert(spawn.argv.begin(), program);
   spawn.group = base::ProcessGroup::kOwnSession;
@@ -142,7 +142,7 @@ absl::Status LocalCluster::StartMember(const std::string& name, const std::strin
 absl::Status LocalCluster::CheckMember(const ClusterMember& member) const {
   DET_RETURN_IF_ERROR(CheckInterrupt());
   if (IsAlive(member.process)) return absl::OkStatus();
-  const std::string words = LastWords(member.log, " | ");
+  const std::string words = ReadLastMessage(member.log, " | ");
   return absl::FailedPreconditionError(
       absl::StrCat("the ", member.name == "master" ? "master" : absl::StrCat("agent ", member.name),
                    " exited at startup: ", words.empty() ? "no error message" : words,
@@ -155,12 +155,12 @@ absl::Status LocalCluster::AwaitMaster(ClusterState* state) {
   while (absl::Now() < end) {
     const auto text = base::ReadFile(Path("master.json"));
     // The file can be from an earlier start.
-    if (text.ok() && MemberOf(*text, "pid") == absl::StrCat(master.process.pid)) {
-      state->url = MemberOf(*text, "url").value_or("");
+    if (text.ok() && GetMember(*text, "pid") == absl::StrCat(master.process.pid)) {
+      state->url = GetMember(*text, "url").value_or("");
       return WriteClusterFile(Path("cluster.json"), *state);
     }
     DET_RETURN_IF_ERROR(CheckMember(master));
-    WaitFor(-1, 0, kLook).IgnoreError();
+    WaitFor(-1, 0, kPollInterval).IgnoreError();
   }
   return absl::DeadlineExceededError(absl::StrCat("the master was not ready within ",
                                                   absl::FormatDuration(kStartLimit), "; see ",
@@ -180,7 +180,7 @@ absl::Status LocalCluster::AwaitAgents(const ClusterState& state) {
         });
     if (connected >= state.agents) return absl::OkStatus();
     for (const ClusterMember& member : state.members) DET_RETURN_IF_ERROR(CheckMember(member));
-    WaitFor(-1, 0, kLook).IgnoreError();
+    WaitFor(-1, 0, kPollInterval).IgnoreError();
   }
   return absl::DeadlineExceededError(absl::StrCat("the agents did not register within ",
                                                   absl::FormatDuration(kStartLimit), "; see ",

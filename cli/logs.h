@@ -16,19 +16,19 @@ namespace det::cli {
 
 // Where and how lines are printed: on stdout as text or as JSON of the API, or on stderr if stdout
 // has a JSON result.
-enum class LogForm { kText, kJson, kAside };
+enum class LogFormat { kText, kJson, kStderr };
 
 // Returns the text of a line: "[time] [rank=0] text".
-std::string LogText(const api::v1::TrialLogsResponse& line, const Style& style);
+std::string FormatLogLine(const api::v1::TrialLogsResponse& line, const Style& style);
 
 // Prints the lines that `request` selects, each once, oldest first; with `follow` until the task
 // has ended. In descending order `limit` selects the newest lines; they are printed oldest first,
 // and with `follow` all later lines are printed too. kJson prints one object per line. Returns OK
 // early if stdout cannot be written: see Screen::output_error().
-absl::Status PrintLogs(const ApiClient& api, api::v1::TrialLogsRequest request, LogForm form,
-                       Screen* screen, Patience patience);
-absl::Status PrintLogs(const ApiClient& api, api::v1::TaskLogsRequest request, LogForm form,
-                       Screen* screen, Patience patience);
+absl::Status PrintLogs(const ApiClient& api, api::v1::TrialLogsRequest request, LogFormat form,
+                       Screen* screen, RetryPolicy retry);
+absl::Status PrintLogs(const ApiClient& api, api::v1::TaskLogsRequest request, LogFormat form,
+                       Screen* screen, RetryPolicy retry);
 
 }  // namespace det::cli
 

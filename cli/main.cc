@@ -20,15 +20,15 @@
 namespace det::cli {
 namespace {
 
-int Fail(Screen& screen, const absl::Status& status) {
+int ReportError(Screen& screen, const absl::Status& status) {
   screen.EndProgress(/*keep=*/true);
   if (absl::IsCancelled(status) && Interrupted()) return kExitInterrupted;
-  screen.Note(absl::StrCat("det: ", status.message()));
+  screen.PrintNotice(absl::StrCat("det: ", status.message()));
   return IsUsageError(status) ? kExitUsage : kExitError;
 }
 
 // Moves options before the command to its end: `det -m URL experiment list`.
-std::vector<std::string> CommandFirst(const std::vector<std::string>& words) {
+std::vector<std::string> MoveOptionsBehindCommand(const std::vector<std::string>& words) {
   std::vector<std::string> front;
   size_t i = 0;
   while (i < words.size() && words[i].size() > 1 && words[i][0] == '-') {
@@ -46,21 +46,22 @@ std::vector<std::string> CommandFirst(const std::vector<std::string>& words) {
 
 // Shows help if it is requested or no command is given; otherwise options without a command are a
 // usage error.
-int EndInGroup(const std::vector<Command>& commands, const std::vector<std::string>& group,
-               const std::vector<std::string>& words, Screen& screen) {
-  const bool asked = AsksForHelp(words);
-  if (!asked && words.size() > group.size()) return Fail(screen, NeedsCommand(commands, group));
+int RunGroup(const std::vector<Command>& commands, const std::vector<std::string>& group,
+             const std::vector<std::string>& words, Screen& screen) {
+  const bool help = HasHelpFlag(words);
+  if (!help && words.size() > group.size())
+    return ReportError(screen, MissingCommandError(commands, group));
   screen.Print(HelpText(commands, group, screen.out()));
-  return asked ? kExitOk : kExitUsage;
+  return help ? kExitOk : kExitUsage;
 }
 
 int RunCommand(const Command& command, const std::vector<std::string>& rest, Screen& screen) {
-  if (AsksForHelp(rest)) {
+  if (HasHelpFlag(rest)) {
     screen.Print(HelpText(command, screen.out()));
     return kExitOk;
   }
   const absl::StatusOr<int> code = RunWords(command, rest, &screen);
-  return code.ok() ? *code : Fail(screen, code.status());
+  return code.ok() ? *code : ReportError(screen, code.status());
 }
 
 int Run(std::vector<std::string> words, Screen& screen) {
@@ -70,29 +71,30 @@ int Run(std::vector<std::string> words, Screen& screen) {
     return kExitOk;
   }
   const std::vector<Command> commands = AllCommands();
-  words = CommandFirst(words);
+  words = MoveOptionsBehindCommand(words);
   if (!words.empty() && words[0] == "help") {
     words.erase(words.begin());
     words.push_back("--help");
   }
   const absl::StatusOr<FoundCommand> found = FindCommand(commands, words);
-  if (!found.ok()) return Fail(screen, found.status());
-  if (found->command == nullptr) return EndInGroup(commands, found->path, words, screen);
+  if (!found.ok()) return ReportError(screen, found.status());
+  if (found->command == nullptr) return RunGroup(commands, found->path, words, screen);
   const auto rest = words.begin() + static_cast<std::ptrdiff_t>(found->path.size());
   return RunCommand(*found->command, {rest, words.end()}, screen);
 }
 
 // Returns the exit code, or an error if not all results could be written.
-int End(int code, Screen& screen) {
+int FinishOutput(int code, Screen& screen) {
   const int error = screen.output_error();
   if (error == 0) return code;
   // A closed pipe, as in `det experiment list | head`, is not reported.
-  if (error != EPIPE) screen.Note(absl::StrCat("det: cannot write to stdout: ", strerror(error)));
+  if (error != EPIPE)
+    screen.PrintNotice(absl::StrCat("det: cannot write to stdout: ", strerror(error)));
   return kExitError;
 }
 
 // Returns the style of the stream, without colors if --no-color is given before any "--".
-Style StyleOf(int fd, const std::vector<std::string>& words) {
+Style GetStyle(int fd, const std::vector<std::string>& words) {
   Style style = Style::ForStream(fd);
   const auto end = std::find(words.begin(), words.end(), "--");
   if (std::find(words.begin(), end, "--no-color") != end) style.colour = false;
@@ -114,8 +116,8 @@ int main(int argc, char** argv) {
   det::cli::FillStandardFds();
   det::cli::InstallInterrupt();
   const std::vector<std::string> words(argv + 1, argv + argc);
-  det::cli::Screen screen(det::cli::StyleOf(STDOUT_FILENO, words),
-                          det::cli::StyleOf(STDERR_FILENO, words));
+  det::cli::Screen screen(det::cli::GetStyle(STDOUT_FILENO, words),
+                          det::cli::GetStyle(STDERR_FILENO, words));
   const int code = det::cli::Run(words, screen);
-  return det::cli::End(code, screen);
+  return det::cli::FinishOutput(code, screen);
 }

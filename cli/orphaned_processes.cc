@@ -19,32 +19,33 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kRounds = 20;  // Limit for a task that starts processes faster than they are killed.
+constexpr int kMaxKillRounds =
+    20;  // Limit for a task that starts processes faster than they are killed.
 
 // How often, and after which pause, an empty environment is read again.
-constexpr int kReads = 50;
-constexpr absl::Duration kExecMoment = absl::Microseconds(200);
+constexpr int kMaxReads = 50;
+constexpr absl::Duration kExecPause = absl::Microseconds(200);
 
 // Returns the environment of a process; empty if there is none or the process belongs to another
 // user. During exec() the kernel shows an empty environment for a moment, so it is read again:
 // otherwise a task would be missed.
-std::string EnvironmentOf(pid_t pid) {
+std::string ReadEnvironment(pid_t pid) {
   const std::string folder = absl::StrCat("/proc/", pid);
-  for (int attempt = 0; attempt < kReads; ++attempt) {
+  for (int attempt = 0; attempt < kMaxReads; ++attempt) {
     const auto environment = base::ReadFile(folder + "/environ");
     if (!environment.ok()) return "";
     if (!environment->empty()) return *environment;
     std::error_code error;
     // A kernel thread or an exited process has no executable.
     if (fs::read_symlink(folder + "/exe", error).empty()) return "";
-    absl::SleepFor(kExecMoment);
+    absl::SleepFor(kExecPause);
   }
   return "";
 }
 
 // Returns the value of DET_RUN_DIR in the environment of a process; empty if it is not set.
-std::string RunDirOf(pid_t pid) {
-  const std::string environment = EnvironmentOf(pid);
+std::string ReadRunDir(pid_t pid) {
+  const std::string environment = ReadEnvironment(pid);
   for (absl::string_view entry : absl::StrSplit(environment, '\0')) {
     if (absl::ConsumePrefix(&entry, "DET_RUN_DIR=")) return std::string(entry);
   }
@@ -52,7 +53,7 @@ std::string RunDirOf(pid_t pid) {
 }
 
 // Parses <data_dir>/agents/<agent>/tasks/<allocation>/run.
-std::optional<TaskProcess> ReadMark(const fs::path& run_dir, const std::string& data_dir) {
+std::optional<TaskProcess> ParseRunDir(const fs::path& run_dir, const std::string& data_dir) {
   const fs::path task = run_dir.parent_path();
   const fs::path agent = task.parent_path().parent_path();
   const fs::path home = agent.parent_path().parent_path();
@@ -77,7 +78,7 @@ std::vector<TaskProcess> FindTasks(const std::string& data_dir) {
     // process.
     const std::optional<Process> process = FindProcess(pid);
     if (!process) continue;
-    std::optional<TaskProcess> task = ReadMark(RunDirOf(pid), data_dir);
+    std::optional<TaskProcess> task = ParseRunDir(ReadRunDir(pid), data_dir);
     if (!task || !IsAlive(*process)) continue;
     task->process = *process;
     found.push_back(*std::move(task));
@@ -85,8 +86,8 @@ std::vector<TaskProcess> FindTasks(const std::string& data_dir) {
   return found;
 }
 
-void EndTasks(const std::string& data_dir, absl::Duration patience,
-              const std::vector<std::string>& agents) {
+void StopTasks(const std::string& data_dir, absl::Duration grace_period,
+               const std::vector<std::string>& agents) {
   const auto find = [&] {
     std::vector<TaskProcess> tasks = FindTasks(data_dir);
     std::erase_if(tasks, [&](const TaskProcess& task) {
@@ -96,16 +97,16 @@ void EndTasks(const std::string& data_dir, absl::Duration patience,
   };
   std::vector<TaskProcess> tasks = find();
   for (const TaskProcess& task : tasks) Signal(task.process, SIGTERM);
-  const absl::Time end = absl::Now() + patience;
+  const absl::Time end = absl::Now() + grace_period;
   for (const TaskProcess& task : tasks) {
-    WaitUntilGone(task.process, std::max(end - absl::Now(), absl::ZeroDuration())).IgnoreError();
+    WaitForExit(task.process, std::max(end - absl::Now(), absl::ZeroDuration())).IgnoreError();
   }
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kMaxKillRounds; ++round) {
     tasks = find();
     if (tasks.empty()) return;
     for (const TaskProcess& task : tasks) Signal(task.process, SIGKILL);
     for (const TaskProcess& task : tasks) {
-      WaitUntilGone(task.process, absl::Seconds(1)).IgnoreError();
+      WaitForExit(task.process, absl::Seconds(1)).IgnoreError();
     }
   }
 }
@@ -120,8 +121,8 @@ std::optional<Process> FindPostgres(const std::string& data_dir, const Process& 
     const std::optional<Process> server = FindProcess(pid);
     const fs::path cwd = fs::read_symlink(absl::StrCat("/proc/", pid, "/cwd"), error);
     if (!server || error || !fs::equivalent(cwd, data, error)) continue;
-    const std::optional<Process> parent = ParentOf(*server);
-    const bool foreign = parent && *parent != master && NameOf(*parent) == "resolute-master";
+    const std::optional<Process> parent = FindParent(*server);
+    const bool foreign = parent && *parent != master && GetName(*parent) == "resolute-master";
     return foreign ? std::nullopt : server;
   }
   return std::nullopt;

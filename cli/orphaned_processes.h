@@ -26,8 +26,8 @@ std::vector<TaskProcess> FindTasks(const std::string& data_dir);
 
 // Sends SIGTERM to the tasks of `agents`, or of all agents if it is empty; then SIGKILL to those
 // that are still running after `grace_period`, and to the processes that they start meanwhile.
-void EndTasks(const std::string& data_dir, absl::Duration patience,
-              const std::vector<std::string>& agents = {});
+void StopTasks(const std::string& data_dir, absl::Duration grace_period,
+               const std::vector<std::string>& agents = {});
 
 // Returns the server process of the PostgreSQL in the data directory, except if its parent is a
 // running master other than `master`, such as one that was started manually.

@@ -64,7 +64,7 @@ void Signal(const Process& process, int signal) {
   if (fd.valid()) syscall(SYS_pidfd_send_signal, fd.get(), signal, nullptr, 0);
 }
 
-absl::Status WaitUntilGone(const Process& process, absl::Duration timeout) {
+absl::Status WaitForExit(const Process& process, absl::Duration timeout) {
   const base::Fd fd = Open(process);
   if (!fd.valid()) return absl::OkStatus();
   const absl::Time end = absl::Now() + timeout;
@@ -80,12 +80,12 @@ absl::Status WaitUntilGone(const Process& process, absl::Duration timeout) {
   }
 }
 
-bool Stop(const Process& process, int gentle, absl::Duration patience) {
+bool Stop(const Process& process, int gentle, absl::Duration grace_period) {
   if (!IsAlive(process)) return true;
   Signal(process, gentle);
-  if (WaitUntilGone(process, patience).ok()) return true;
+  if (WaitForExit(process, grace_period).ok()) return true;
   Signal(process, SIGKILL);
-  WaitUntilGone(process, absl::Seconds(10)).IgnoreError();
+  WaitForExit(process, absl::Seconds(10)).IgnoreError();
   return false;
 }
 
@@ -110,7 +110,7 @@ absl::Time StartedAt(const Process& process) {
   return absl::Now() - absl::Seconds(uptime - started);
 }
 
-std::optional<Process> ParentOf(const Process& process) {
+std::optional<Process> FindParent(const Process& process) {
   const std::vector<std::string> fields = StatFields(process.pid);
   pid_t parent = 0;
   if (!IsAlive(process) || fields.size() <= kParent ||
@@ -120,7 +120,7 @@ std::optional<Process> ParentOf(const Process& process) {
   return FindProcess(parent);
 }
 
-std::string NameOf(const Process& process) {
+std::string GetName(const Process& process) {
   const auto name = base::ReadFile(absl::StrCat("/proc/", process.pid, "/comm"));
   if (!name.ok() || !IsAlive(process)) return "";
   return std::string(absl::StripTrailingAsciiWhitespace(*name));

@@ -32,11 +32,11 @@ void Signal(const Process& process, int signal);
 
 // Waits until the process has exited; DEADLINE_EXCEEDED after `timeout`. An interrupt does not end
 // the wait: a stop is always completed.
-absl::Status WaitUntilGone(const Process& process, absl::Duration timeout);
+absl::Status WaitForExit(const Process& process, absl::Duration timeout);
 
 // Sends `gentle` (such as SIGTERM), then SIGKILL after `grace_period`. Returns true if the process
 // exited without SIGKILL.
-bool Stop(const Process& process, int gentle, absl::Duration patience);
+bool Stop(const Process& process, int gentle, absl::Duration grace_period);
 
 // Returns the resident memory in bytes; 0 if the process has exited.
 int64_t ResidentBytes(const Process& process);
@@ -44,10 +44,10 @@ int64_t ResidentBytes(const Process& process);
 absl::Time StartedAt(const Process& process);
 
 // Returns the parent process, or the process that adopted it.
-std::optional<Process> ParentOf(const Process& process);
+std::optional<Process> FindParent(const Process& process);
 
 // Returns the kernel's name of its program, at most 15 bytes; empty if it has exited.
-std::string NameOf(const Process& process);
+std::string GetName(const Process& process);
 
 // Returns its children and their descendants, leaves last; none if it has exited.
 std::vector<Process> Descendants(const Process& process);

@@ -36,7 +36,7 @@ absl::Status ExecProgram(const std::string& path, const std::vector<std::string>
   return absl::InternalError(absl::StrCat("cannot start ", path, ": ", strerror(errno)));
 }
 
-std::vector<std::string> EnvironmentWith(const std::vector<std::string>& variables) {
+std::vector<std::string> MakeEnvironment(const std::vector<std::string>& variables) {
   std::vector<std::string> all = variables;
   for (char** each = environ; *each != nullptr; ++each) {
     const absl::string_view entry = *each;

@@ -18,7 +18,7 @@ absl::StatusOr<std::string> FindProgram(const std::string& folder, const std::st
 absl::Status ExecProgram(const std::string& path, const std::vector<std::string>& argv);
 
 // Returns the environment of this process, with `variables` ("NAME=value") replaced or added.
-std::vector<std::string> EnvironmentWith(const std::vector<std::string>& variables);
+std::vector<std::string> MakeEnvironment(const std::vector<std::string>& variables);
 
 }  // namespace det::cli
 

@@ -11,30 +11,31 @@
 namespace det::cli {
 namespace {
 
-constexpr absl::Duration kLongest = absl::Seconds(2);
+constexpr absl::Duration kMaxPause = absl::Seconds(2);
 
 }  // namespace
 
-void Patience::Answered() {
+void RetryPolicy::OnResponse() {
   reached_ = true;
-  said_ = false;
-  next_ = kFirst;
-  paused_ = absl::ZeroDuration();
+  notified_ = false;
+  next_pause_ = kFirstPause;
+  total_pause_ = absl::ZeroDuration();
 }
 
-absl::Status Patience::Pause(const absl::Status& failed) {
+absl::Status RetryPolicy::WaitBeforeRetry(const absl::Status& failed) {
   DET_RETURN_IF_ERROR(CheckInterrupt());
   if (!absl::IsUnavailable(failed) && !absl::IsAborted(failed)) return failed;
-  reached_ = reached_ || !NobodyAnswered(failed);
-  if (!reached_ || paused_ >= limit_) return failed;
-  if (screen_ != nullptr && !said_) {
-    screen_->Note(absl::StrCat("det: the master does not respond; waiting for it for up to ",
-                               absl::FormatDuration(limit_), " (Ctrl-C stops)"));
+  reached_ = reached_ || !IsUnreachable(failed);
+  if (!reached_ || total_pause_ >= limit_) return failed;
+  if (screen_ != nullptr && !notified_) {
+    screen_->PrintNotice(absl::StrCat("det: the master does not respond; waiting for it for up to ",
+                                      absl::FormatDuration(limit_), " (Ctrl-C stops)"));
   }
-  said_ = true;
-  if (const absl::Status waited = WaitFor(-1, 0, next_); absl::IsCancelled(waited)) return waited;
-  paused_ += next_;
-  next_ = std::min(2 * next_, kLongest);
+  notified_ = true;
+  if (const absl::Status waited = WaitFor(-1, 0, next_pause_); absl::IsCancelled(waited))
+    return waited;
+  total_pause_ += next_pause_;
+  next_pause_ = std::min(2 * next_pause_, kMaxPause);
   return absl::OkStatus();
 }
 

@@ -10,30 +10,30 @@
 
 namespace det::cli {
 
-class Patience {
+class RetryPolicy {
  public:
-  static constexpr absl::Duration kLimit = absl::Minutes(5);
+  static constexpr absl::Duration kDefaultLimit = absl::Minutes(5);
 
   // Prints no notices if `screen` is nullptr. `limit` bounds the total pause of one outage.
-  explicit Patience(Screen* screen, absl::Duration limit = kLimit)
+  explicit RetryPolicy(Screen* screen, absl::Duration limit = kDefaultLimit)
       : screen_(screen), limit_(limit) {}
 
   // Called when the master has sent something new; resets the pauses.
-  void Answered();
+  void OnResponse();
 
   // Called after a failed call. Waits and returns OK if the call can be retried; otherwise returns
   // its error, or CANCELLED when interrupted.
-  absl::Status Pause(const absl::Status& failed);
+  absl::Status WaitBeforeRetry(const absl::Status& failed);
 
  private:
   Screen* const screen_;
   const absl::Duration limit_;
   bool reached_ = false;
-  bool said_ = false;
-  absl::Duration next_ = kFirst;
-  absl::Duration paused_;
+  bool notified_ = false;
+  absl::Duration next_pause_ = kFirstPause;
+  absl::Duration total_pause_;
 
-  static constexpr absl::Duration kFirst = absl::Milliseconds(100);
+  static constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
 };
 
 }  // namespace det::cli

@@ -19,7 +19,7 @@ namespace det::cli {
 
 // Returns the SHA-512, as 128 hexadecimal digits, of a public salt and the password; an empty
 // password stays empty. Determined's clients send this hash with is_hashed.
-std::string ClientHash(absl::string_view password);
+std::string HashPassword(absl::string_view password);
 
 // Returns INVALID_ARGUMENT unless the password has 8 characters, with an upper-case letter, a
 // lower-case letter and a digit. The master cannot check this because it receives only the hash.
@@ -27,8 +27,8 @@ absl::Status CheckNewPassword(absl::string_view password);
 
 // Returns a new password from `given` (--password), or reads it, twice on a terminal. The password
 // is checked.
-absl::StatusOr<std::string> NewPassword(const std::optional<std::string>& given,
-                                        absl::string_view whose);
+absl::StatusOr<std::string> ReadNewPassword(const std::optional<std::string>& given,
+                                            absl::string_view whose);
 
 // Signs the user in and stores the token for all URLs of the cluster; with `activate` the user
 // becomes the active user. Returns UNAUTHENTICATED both for an unknown user and for a wrong
@@ -39,7 +39,7 @@ absl::StatusOr<api::v1::LoginResponse> SignIn(const std::vector<std::string>& ur
 
 // Returns the credential of the connection. A rejected token is replaced with $DET_PASS, or with a
 // password that is read from the terminal.
-std::shared_ptr<Credential> CredentialOf(const Connection& connection);
+std::shared_ptr<Credential> MakeCredential(const Connection& connection);
 
 }  // namespace det::cli
 

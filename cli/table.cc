@@ -11,12 +11,12 @@ namespace det::cli {
 namespace {
 
 constexpr int kGap = 2;
-constexpr int kLeastShrunk = 8;
+constexpr int kMinShrunkWidth = 8;
 
-std::string Padded(const Cell& cell, int width, bool right, bool last, const Style& style) {
-  const std::string text = Shortened(OneLine(cell.text), width);
+std::string PadCell(const Cell& cell, int width, bool right, bool last, const Style& style) {
+  const std::string text = ShortenMiddle(RemoveControlCharacters(cell.text), width);
   const std::string fill(std::max(0, width - DisplayWidth(text)), ' ');
-  const std::string painted = Painted(text, cell.paint, style);
+  const std::string painted = ApplyPaint(text, cell.paint, style);
   if (right) return fill + painted;
   return last ? painted : painted + fill;
 }
@@ -42,7 +42,7 @@ std::vector<int> Table::Widths(const Style& style) const {
   while (style.width > 0 && total > style.width) {
     int widest = -1;
     for (size_t i = 0; i < columns_.size(); ++i) {
-      if (!columns_[i].shrink || widths[i] <= kLeastShrunk) continue;
+      if (!columns_[i].shrink || widths[i] <= kMinShrunkWidth) continue;
       if (widest < 0 || widths[i] > widths[widest]) widest = static_cast<int>(i);
     }
     if (widest < 0) break;
@@ -60,11 +60,11 @@ std::string Table::Render(const Style& style) const {
     for (size_t i = 0; i < row.size(); ++i) {
       const bool last = i + 1 == row.size();
       absl::StrAppend(&line, i > 0 ? std::string(kGap, ' ') : "",
-                      Padded(row[i], widths[i], columns_[i].right, last, style));
+                      PadCell(row[i], widths[i], columns_[i].right, last, style));
     }
     const size_t end = line.find_last_not_of(' ');  // Empty cells at the end leave spaces.
     line.resize(end == line.npos ? 0 : end + 1);
-    absl::StrAppend(&out, style.width > 0 ? CutOff(line, style.width) : line, "\n");
+    absl::StrAppend(&out, style.width > 0 ? Truncate(line, style.width) : line, "\n");
   };
   std::vector<Cell> header;
   for (const Column& column : columns_) header.emplace_back(column.title, Paint::kBold);
@@ -100,8 +100,8 @@ std::string RenderFields(const std::vector<std::pair<std::string, Cell>>& fields
     const std::string indent = absl::StrCat("\n", std::string(width + kGap, ' '));
     const std::string text =
         cell.text.empty() ? "-" : absl::StrReplaceAll(cell.text, {{"\n", indent}});
-    absl::StrAppend(&out, Painted(name, Paint::kFaint, style), fill,
-                    Painted(text, cell.paint, style), "\n");
+    absl::StrAppend(&out, ApplyPaint(name, Paint::kFaint, style), fill,
+                    ApplyPaint(text, cell.paint, style), "\n");
   }
   return out;
 }

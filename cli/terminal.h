@@ -45,25 +45,25 @@ struct Style {
   static Style ForStream(int fd);
 };
 
-std::string Painted(absl::string_view text, Paint paint, const Style& style);
+std::string ApplyPaint(absl::string_view text, Paint paint, const Style& style);
 
 // Returns the number of columns of UTF-8 text.
 int DisplayWidth(absl::string_view text);
 
 // Returns `text` in at most `width` columns, with "…" in place of the middle.
-std::string Shortened(absl::string_view text, int width);
+std::string ShortenMiddle(absl::string_view text, int width);
 
 // Returns `text` broken at spaces into lines of at most `width` columns (0: unlimited); a longer
 // word is not broken. Lines after the first are indented by `indent` spaces; the first line starts
 // at column `indent`, which the caller has written.
-std::string Wrapped(absl::string_view text, int width, int indent);
+std::string WrapText(absl::string_view text, int width, int indent);
 
 // Returns the beginning of colored text in at most `width` columns, with "…" if it is truncated.
 // Colors are reset at the end.
-std::string CutOff(absl::string_view painted, int width);
+std::string Truncate(absl::string_view painted, int width);
 
 // Returns `text` without control characters, so that external text cannot move the cursor.
-std::string OneLine(absl::string_view text);
+std::string RemoveControlCharacters(absl::string_view text);
 
 // Writes results to stdout, progress and errors to stderr. Both can be the same terminal.
 class Screen {
@@ -80,13 +80,13 @@ class Screen {
   int output_error() const;
 
   // Prints a line on stderr; `line` has no newline.
-  void Note(absl::string_view line);
+  void PrintNotice(absl::string_view line);
 
   // Prints the next command to try, faint, on a terminal only.
-  void Hint(absl::string_view line);
+  void PrintHint(absl::string_view line);
 
   // Shows progress: updated in place on a terminal; otherwise printed as a line when it changes.
-  void Progress(absl::string_view line);
+  void ShowProgress(absl::string_view line);
 
   // Ends the progress line, so that later output is below it. With `keep` the line stays visible.
   void EndProgress(bool keep);

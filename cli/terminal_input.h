@@ -19,11 +19,11 @@ bool IsInteractive();
 
 // Disables echo while it exists; with `keys`, keys are read without Enter. Does nothing if stdin is
 // not a terminal.
-class QuietInput {
+class NoEchoInput {
  public:
-  explicit QuietInput(bool keys);
-  ~QuietInput();
-  QuietInput(const QuietInput&) = delete;
+  explicit NoEchoInput(bool keys);
+  ~NoEchoInput();
+  NoEchoInput(const NoEchoInput&) = delete;
 
  private:
   std::optional<termios> before_;
@@ -31,12 +31,12 @@ class QuietInput {
 
 // Returns the next line of stdin without its newline. If stdin is a terminal, `prompt` is shown on
 // stderr. Returns INVALID_ARGUMENT at the end of stdin.
-absl::StatusOr<std::string> AskLine(absl::string_view prompt);
+absl::StatusOr<std::string> PromptLine(absl::string_view prompt);
 
-// Same as AskLine, without echo.
-absl::StatusOr<std::string> AskPassword(absl::string_view prompt);
+// Same as PromptLine, without echo.
+absl::StatusOr<std::string> PromptPassword(absl::string_view prompt);
 
-// Returns a key that is pressed within `timeout` while a QuietInput with `keys` exists; 0 if there
+// Returns a key that is pressed within `timeout` while a NoEchoInput with `keys` exists; 0 if there
 // is none or stdin has ended. Returns CANCELLED when interrupted.
 absl::StatusOr<char> NextKey(absl::Duration timeout);
 

@@ -14,7 +14,7 @@
 namespace det::cli {
 
 // Returns the environment variable; empty if it is not set.
-std::string FromEnvironment(const char* name);
+std::string GetEnv(const char* name);
 
 // Returns $DET_DEBUG_CONFIG_PATH/auth.json, else determined/auth.json in $XDG_CONFIG_HOME or
 // ~/.config.
@@ -31,14 +31,14 @@ std::optional<CachedToken> FindToken(const std::string& url,
                                      const std::optional<std::string>& user = std::nullopt);
 
 // Returns the users that have a token at the master, sorted by name.
-std::vector<std::string> CachedUsers(const std::string& url);
+std::vector<std::string> GetCachedUsers(const std::string& url);
 
 // Stores the token; with `activate` its user becomes the active user.
-absl::Status RememberToken(const std::string& url, const std::string& user,
-                           const std::string& token, bool activate);
+absl::Status SaveToken(const std::string& url, const std::string& user, const std::string& token,
+                       bool activate);
 
 // Removes the token; does nothing if there is none.
-absl::Status ForgetToken(const std::string& url, const std::string& user);
+absl::Status RemoveToken(const std::string& url, const std::string& user);
 
 }  // namespace det::cli
 

@@ -48,10 +48,10 @@ absl::StatusOr<base::Fd> Lock() {
 
 }  // namespace
 
-absl::StatusOr<Trust> TrustFor(const std::string& url) {
+absl::StatusOr<Trust> GetTrust(const std::string& url) {
   Trust trust;
-  trust.name = FromEnvironment("DET_MASTER_CERT_NAME");
-  const std::string file = FromEnvironment("DET_MASTER_CERT_FILE");
+  trust.name = GetEnv("DET_MASTER_CERT_NAME");
+  const std::string file = GetEnv("DET_MASTER_CERT_FILE");
   if (file == "noverify") {
     trust.verify = false;
     return trust;
@@ -71,7 +71,7 @@ absl::StatusOr<Trust> TrustFor(const std::string& url) {
   return trust;
 }
 
-absl::Status RememberCertificates(const std::string& url, const std::string& certificates) {
+absl::Status SaveCertificates(const std::string& url, const std::string& certificates) {
   const std::string path = StorePath();
   DET_RETURN_IF_ERROR(base::MakeDirs(path.substr(0, path.rfind('/'))));
   DET_ASSIGN_OR_RETURN(const base::Fd lock, Lock());

@@ -21,12 +21,12 @@ struct Trust {
 // $DET_MASTER_CERT_NAME, else the stored certificates of `url` (in the form of CanonicalUrl), else
 // the system's authorities. Returns INVALID_ARGUMENT if a file cannot be read, including
 // certs.json.
-absl::StatusOr<Trust> TrustFor(const std::string& url);
+absl::StatusOr<Trust> GetTrust(const std::string& url);
 
 // Stores certificates in certs.json next to auth.json (token_cache.h); empty `certificates` removes
 // the entry. Concurrent updates are not lost. A damaged file is not changed, and the error names
 // it.
-absl::Status RememberCertificates(const std::string& url, const std::string& certificates);
+absl::Status SaveCertificates(const std::string& url, const std::string& certificates);
 
 }  // namespace det::cli
 

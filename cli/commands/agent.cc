@@ -31,15 +31,16 @@ Cell AgentState(const Agent& agent) {
                                  : !agent.enabled() ? "disabled"
                                  : disconnected     ? "disconnected"
                                                     : "connected";
-  const std::string said =
+  const std::string state =
       absl::StrCat(word, disconnected && word != "disconnected" ? ", disconnected" : "");
-  if (disconnected) return Cell(absl::StrCat("✕ ", said), Paint::kFailed, said);
-  if (word != "connected") return Cell(absl::StrCat("‖ ", said), Paint::kPaused, said);
-  return Cell(absl::StrCat("● ", said), Paint::kRunning, said);
+  if (disconnected) return Cell(absl::StrCat("✕ ", state), Paint::kFailed, state);
+  if (word != "connected") return Cell(absl::StrCat("‖ ", state), Paint::kPaused, state);
+  return Cell(absl::StrCat("● ", state), Paint::kRunning, state);
 }
 
 std::string WindowText(const MaintenanceWindow& window) {
-  return absl::StrCat(ShortTime(ToTime(window.begin())), " to ", ShortTime(ToTime(window.end())),
+  return absl::StrCat(FormatShortTime(ToTime(window.begin())), " to ",
+                      FormatShortTime(ToTime(window.end())),
                       window.note().empty() ? "" : absl::StrCat(" (", window.note(), ")"));
 }
 
@@ -55,7 +56,7 @@ Cell MaintenanceCell(const Agent& agent) {
 }
 
 absl::StatusOr<int> RunAgentList(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetAgentsResponse response;
   DET_RETURN_IF_ERROR(api->Call("AgentService.GetAgents", api::v1::GetAgentsRequest(), &response));
   Table table({{"AGENT", false, true},
@@ -69,12 +70,12 @@ absl::StatusOr<int> RunAgentList(Invocation& run) {
                {"VERSION"},
                {"MAINTENANCE", false, true}});
   for (const Agent& agent : response.agents()) {
-    const std::vector<Slot> slots = SlotsOf(agent);
+    const std::vector<Slot> slots = GetSlots(agent);
     const int64_t used = std::count_if(slots.begin(), slots.end(),
                                        [](const Slot& slot) { return slot.has_container(); });
     table.AddRow({agent.id(), AgentState(agent), absl::StrCat(slots.size()), absl::StrCat(used),
                   absl::StrCat(agent.containers_size()), absl::StrJoin(agent.resource_pools(), ","),
-                  AgoCell(agent.registered_time(), absl::Now()),
+                  MakeAgeCell(agent.registered_time(), absl::Now()),
                   absl::StrJoin(agent.addresses(), ","), agent.version(), MaintenanceCell(agent)});
   }
   return run.PrintList(
@@ -83,8 +84,8 @@ absl::StatusOr<int> RunAgentList(Invocation& run) {
 }
 
 // Returns the agents named by the positionals or by --all.
-absl::StatusOr<std::vector<std::string>> Named(const Invocation& run, const ApiClient& api,
-                                               absl::string_view command) {
+absl::StatusOr<std::vector<std::string>> ReadAgentIds(const Invocation& run, const ApiClient& api,
+                                                      absl::string_view command) {
   std::vector<std::string> ids = run.args.Words("AGENT");
   if (ids.empty() != run.args.Has("all")) {
     return UsageError(absl::StrCat("agent ", command, " needs either AGENT or --all"));
@@ -99,19 +100,19 @@ absl::StatusOr<std::vector<std::string>> Named(const Invocation& run, const ApiC
   return ids;
 }
 
-absl::StatusOr<int> Report(Invocation& run, const api::v1::GetAgentsResponse& changed,
-                           absl::string_view said) {
+absl::StatusOr<int> PrintChanged(Invocation& run, const api::v1::GetAgentsResponse& changed,
+                                 absl::string_view verb) {
   if (run.json()) {
     DET_RETURN_IF_ERROR(run.PrintJson(changed));
     return kExitOk;
   }
-  if (changed.agents().empty()) run.screen->Note("no agents");
+  if (changed.agents().empty()) run.screen->PrintNotice("no agents");
   for (const Agent& agent : changed.agents()) {
     const int tasks = agent.containers_size();
     run.screen->Print(absl::StrCat(
-        said, " agent ", agent.id(),
+        verb, " agent ", agent.id(),
         tasks > 0 && !agent.enabled()
-            ? absl::StrCat("; ", Counted(tasks, "task"),
+            ? absl::StrCat("; ", FormatCount(tasks, "task"),
                            agent.draining() ? " can finish" : " stopped and queued again")
             : "",
         "\n"));
@@ -120,8 +121,8 @@ absl::StatusOr<int> Report(Invocation& run, const api::v1::GetAgentsResponse& ch
 }
 
 absl::StatusOr<int> RunAgentEnable(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  DET_ASSIGN_OR_RETURN(const std::vector<std::string> ids, Named(run, *api, "enable"));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
+  DET_ASSIGN_OR_RETURN(const std::vector<std::string> ids, ReadAgentIds(run, *api, "enable"));
   api::v1::GetAgentsResponse changed;
   for (const std::string& id : ids) {
     api::v1::EnableAgentRequest request;
@@ -130,12 +131,12 @@ absl::StatusOr<int> RunAgentEnable(Invocation& run) {
     DET_RETURN_IF_ERROR(api->Call("AgentService.EnableAgent", request, &response));
     changed.add_agents()->Swap(response.mutable_agent());
   }
-  return Report(run, changed, "enabled");
+  return PrintChanged(run, changed, "enabled");
 }
 
 absl::StatusOr<int> RunAgentDisable(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  DET_ASSIGN_OR_RETURN(const std::vector<std::string> ids, Named(run, *api, "disable"));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
+  DET_ASSIGN_OR_RETURN(const std::vector<std::string> ids, ReadAgentIds(run, *api, "disable"));
   api::v1::GetAgentsResponse changed;
   for (const std::string& id : ids) {
     api::v1::DisableAgentRequest request;
@@ -145,11 +146,11 @@ absl::StatusOr<int> RunAgentDisable(Invocation& run) {
     DET_RETURN_IF_ERROR(api->Call("AgentService.DisableAgent", request, &response));
     changed.add_agents()->Swap(response.mutable_agent());
   }
-  return Report(run, changed, run.args.Has("drain") ? "draining" : "disabled");
+  return PrintChanged(run, changed, run.args.Has("drain") ? "draining" : "disabled");
 }
 
 // Returns the window of --from, --to and --note.
-absl::StatusOr<MaintenanceWindow> GivenWindow(const Invocation& run) {
+absl::StatusOr<MaintenanceWindow> ReadWindow(const Invocation& run) {
   if (!run.args.Has("from") || !run.args.Has("to")) {
     return UsageError("agent maintenance needs --from and --to, or --clear");
   }
@@ -157,8 +158,8 @@ absl::StatusOr<MaintenanceWindow> GivenWindow(const Invocation& run) {
   DET_ASSIGN_OR_RETURN(const absl::Time from, ParseTime("--from", *run.args.Get("from"), now));
   DET_ASSIGN_OR_RETURN(const absl::Time to, ParseTime("--to", *run.args.Get("to"), from));
   if (to <= from || to <= now) {
-    return UsageError(
-        absl::StrCat("--to: ", ShortTime(to), " is not after ", to <= from ? "--from" : "now"));
+    return UsageError(absl::StrCat("--to: ", FormatShortTime(to), " is not after ",
+                                   to <= from ? "--from" : "now"));
   }
   MaintenanceWindow window;
   *window.mutable_begin() = ToTimestamp(from);
@@ -171,7 +172,7 @@ std::string WindowTable(const Agent& agent, const Style& style) {
   if (agent.maintenance().empty()) return "no maintenance windows for agent " + agent.id() + "\n";
   Table table({{"BEGIN"}, {"END"}, {"NOTE", false, true}});
   for (const MaintenanceWindow& window : agent.maintenance()) {
-    table.AddRow({Exact(window.begin()), Exact(window.end()), window.note()});
+    table.AddRow({FormatTimestamp(window.begin()), FormatTimestamp(window.end()), window.note()});
   }
   return table.Render(style);
 }
@@ -184,9 +185,9 @@ absl::StatusOr<int> RunMaintenance(Invocation& run) {
   request.set_agent_id(run.args.Word("AGENT"));
   MaintenanceWindow window;
   if (add) {
-    DET_ASSIGN_OR_RETURN(window, GivenWindow(run));
+    DET_ASSIGN_OR_RETURN(window, ReadWindow(run));
   }
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::SetMaintenanceResponse response;
   if (!clear) {
     api::v1::GetAgentRequest get;
@@ -210,7 +211,7 @@ absl::StatusOr<int> RunMaintenance(Invocation& run) {
 
 }  // namespace
 
-std::vector<Slot> SlotsOf(const Agent& agent) {
+std::vector<Slot> GetSlots(const Agent& agent) {
   std::vector<Slot> slots;
   for (const auto& entry : agent.slots()) slots.push_back(entry.second);
   const auto number = [](const Slot& slot) {

@@ -10,7 +10,7 @@
 namespace det::cli {
 
 // Returns the slots sorted by number; the map of the message has no order.
-std::vector<api::v1::Slot> SlotsOf(const api::v1::Agent& agent);
+std::vector<api::v1::Slot> GetSlots(const api::v1::Agent& agent);
 
 std::vector<Command> SlotCommands();
 

@@ -71,9 +71,9 @@ absl::Status DownloadAll(const ApiClient& api, const Checkpoint& checkpoint,
       continue;
     }
     if (screen != nullptr && screen->err().in_place) {
-      screen->Progress(
-          absl::StrCat(Bar(checkpoint.size() > 0 ? double(done) / double(checkpoint.size()) : 1),
-                       "  ", Bytes(done), " of ", Bytes(checkpoint.size()), "  ", path));
+      screen->ShowProgress(absl::StrCat(
+          MakeProgressBar(checkpoint.size() > 0 ? double(done) / double(checkpoint.size()) : 1),
+          "  ", FormatBytes(done), " of ", FormatBytes(checkpoint.size()), "  ", path));
     }
     DET_RETURN_IF_ERROR(DownloadFile(api, checkpoint.uuid(), path, size, target));
     done += size;
@@ -88,7 +88,7 @@ std::optional<double> NumberAt(const google::protobuf::Struct& values, const std
   return std::nullopt;
 }
 
-std::optional<double> MetricOf(const Checkpoint& checkpoint, const std::string& metric) {
+std::optional<double> GetMetric(const Checkpoint& checkpoint, const std::string& metric) {
   const api::v1::CheckpointTrainingMetadata& training = checkpoint.training();
   if (metric.empty()) {
     if (!training.has_searcher_metric()) return std::nullopt;
@@ -167,7 +167,7 @@ absl::StatusOr<BestBy> ReadBestBy(const Invocation& run, const ApiClient& api, i
 void KeepBest(const BestBy& by, Checkpoints* checkpoints) {
   std::vector<std::pair<double, Checkpoint>> ranked;
   for (Checkpoint& each : *checkpoints) {
-    const std::optional<double> metric = MetricOf(each, by.metric);
+    const std::optional<double> metric = GetMetric(each, by.metric);
     if (!metric) continue;
     const double sign = by.smaller_is_better ? 1 : -1;
     ranked.emplace_back(sign * *metric, std::move(each));
@@ -181,7 +181,7 @@ void KeepBest(const BestBy& by, Checkpoints* checkpoints) {
   }
 }
 
-std::vector<std::string> Uuids(const Invocation& run) {
+std::vector<std::string> ReadUuids(const Invocation& run) {
   std::vector<std::string> uuids;
   for (const std::string& word : run.args.Words("CHECKPOINT")) {
     for (const absl::string_view uuid : absl::StrSplit(word, ',', absl::SkipEmpty())) {

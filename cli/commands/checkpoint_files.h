@@ -38,7 +38,7 @@ using Checkpoints = google::protobuf::RepeatedPtrField<api::v1::Checkpoint>;
 void KeepBest(const BestBy& by, Checkpoints* checkpoints);
 
 // Accepts "a,b c" and "a b c".
-std::vector<std::string> Uuids(const Invocation& run);
+std::vector<std::string> ReadUuids(const Invocation& run);
 
 }  // namespace det::cli
 

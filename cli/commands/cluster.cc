@@ -7,7 +7,7 @@ namespace det::cli {
 namespace {
 
 absl::StatusOr<int> RunSnapshot(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetSchedulerSnapshotRequest request;
   request.set_resource_pool(run.args.Get("pool").value_or(""));
   api::v1::GetSchedulerSnapshotResponse response;

@@ -25,8 +25,8 @@ namespace det::cli {
 namespace {
 
 // Maximum time that a shell waits for completions.
-constexpr int kPatienceMicros = 300'000;
-constexpr int kMostExperiments = 50;
+constexpr int kTimeoutMicros = 300'000;
+constexpr int kMaxExperiments = 50;
 
 constexpr char kBash[] = R"sh(# bash completion of det. In ~/.bashrc: eval "$(det completion bash)"
 _det() {
@@ -90,14 +90,15 @@ std::vector<Candidate> Experiments(const ApiClient& api) {
   api::v1::GetExperimentsRequest request;
   request.set_sort_by(api::v1::GetExperimentsRequest::SORT_BY_ID);
   request.set_order_by(api::v1::ORDER_BY_DESC);
-  request.set_limit(kMostExperiments);
+  request.set_limit(kMaxExperiments);
   request.set_archived(false);
   api::v1::GetExperimentsResponse response;
   if (!api.Call("ExperimentService.GetExperiments", request, &response).ok()) return {};
   std::vector<Candidate> found;
   for (const auto& each : response.experiments()) {
     const std::string state = api::v1::Experiment::State_Name(each.state());
-    found.push_back({absl::StrCat(each.id()), absl::StrCat(each.name(), ", ", StateWord(state))});
+    found.push_back(
+        {absl::StrCat(each.id()), absl::StrCat(each.name(), ", ", TrimStatePrefix(state))});
   }
   return found;
 }
@@ -126,8 +127,8 @@ std::vector<Candidate> Projects(const ApiClient& api, const std::vector<std::str
   return found;
 }
 
-std::vector<Candidate> AskMaster(const ApiClient& api, const std::string& kind,
-                                 const std::vector<std::string>& before) {
+std::vector<Candidate> FetchNames(const ApiClient& api, const std::string& kind,
+                                  const std::vector<std::string>& before) {
   namespace v1 = api::v1;
   const auto name = [](const auto& each) { return each.name(); };
   if (kind == "EXPERIMENT") return Experiments(api);
@@ -165,8 +166,8 @@ std::vector<Candidate> AskMaster(const ApiClient& api, const std::string& kind,
 }
 
 // Returns the value of -m or -u in words that are not a complete command yet.
-std::optional<std::string> ValueOf(const std::vector<std::string>& words, const std::string& letter,
-                                   const std::string& name) {
+std::optional<std::string> FindOptionValue(const std::vector<std::string>& words,
+                                           const std::string& letter, const std::string& name) {
   for (size_t i = 0; i < words.size(); ++i) {
     if (absl::StartsWith(words[i], name + "=")) return words[i].substr(name.size() + 1);
     if ((words[i] == letter || words[i] == name) && i + 1 < words.size()) return words[i + 1];
@@ -179,7 +180,7 @@ class Deadline {
  public:
   Deadline() {
     std::signal(SIGALRM, [](int) { _exit(kExitOk); });
-    Set(kPatienceMicros);
+    Set(kTimeoutMicros);
   }
   ~Deadline() { Set(0); }
 
@@ -196,14 +197,15 @@ absl::StatusOr<int> RunComplete(Invocation& run) {
   {
     const Deadline deadline;
     const auto names = [&](const std::string& kind, const std::vector<std::string>& before) {
-      const absl::StatusOr<Connection> connection =
-          FindMaster(ValueOf(words, "-m", "--master"), ValueOf(words, "-u", "--user"));
+      const absl::StatusOr<Connection> connection = FindMaster(
+          FindOptionValue(words, "-m", "--master"), FindOptionValue(words, "-u", "--user"));
       if (!connection.ok()) return std::vector<Candidate>();
       // No password prompt while completing.
-      return AskMaster(ApiClient(connection->urls, connection->token), kind, before);
+      return FetchNames(ApiClient(connection->urls, connection->token), kind, before);
     };
     for (const Candidate& each : Complete(AllCommands(), words, names)) {
-      absl::StrAppend(&text, OneLine(each.word), "\t", OneLine(each.help), "\n");
+      absl::StrAppend(&text, RemoveControlCharacters(each.word), "\t",
+                      RemoveControlCharacters(each.help), "\n");
     }
   }
   run.screen->Print(text);

@@ -27,7 +27,7 @@ absl::StatusOr<std::string> ReadWorkload(const Invocation& run) {
 template <class Global, class GlobalResponse, class InWorkspace, class InWorkspaceResponse>
 absl::StatusOr<int> Call(Invocation& run, const char* verb, const auto& fill, const auto& print) {
   DET_ASSIGN_OR_RETURN(const std::string workload, ReadWorkload(run));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   const auto call = [&](auto request, auto response, const char* scope) -> absl::StatusOr<int> {
     request.set_workload_type(workload);
     fill(request);
@@ -48,7 +48,7 @@ absl::StatusOr<int> RunPoliciesDescribe(Invocation& run) {
     if (run.json()) {
       DET_RETURN_IF_ERROR(run.PrintJson(response));
     } else if (response.config_policies().fields().empty()) {
-      run.screen->Note("no policy; create one: det config-policies set WORKLOAD FILE");
+      run.screen->PrintNotice("no policy; create one: det config-policies set WORKLOAD FILE");
     } else {
       DET_RETURN_IF_ERROR(run.PrintJson(response.config_policies()));
     }
@@ -69,7 +69,7 @@ absl::StatusOr<int> RunPoliciesSet(Invocation& run) {
   return Call<PutGlobalConfigPoliciesRequest, PutGlobalConfigPoliciesResponse,
               PutWorkspaceConfigPoliciesRequest, PutWorkspaceConfigPoliciesResponse>(
       run, "Put", [&](auto& request) { request.set_config_policies(*text); },
-      [&](const auto& response) { return run.Say(response, "set the policy\n"); });
+      [&](const auto& response) { return run.PrintResult(response, "set the policy\n"); });
 }
 
 absl::StatusOr<int> RunPoliciesDelete(Invocation& run) {
@@ -77,7 +77,7 @@ absl::StatusOr<int> RunPoliciesDelete(Invocation& run) {
   return Call<DeleteGlobalConfigPoliciesRequest, DeleteGlobalConfigPoliciesResponse,
               DeleteWorkspaceConfigPoliciesRequest, DeleteWorkspaceConfigPoliciesResponse>(
       run, "Delete", [](auto&) {},
-      [&](const auto& response) { return run.Say(response, "deleted the policy\n"); });
+      [&](const auto& response) { return run.PrintResult(response, "deleted the policy\n"); });
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ absl::Status Confirm(const Invocation& run, const std::string& question) {
     return absl::FailedPreconditionError(absl::StrCat(
         question, " Cannot ask for confirmation without a terminal; confirm with --yes"));
   }
-  run.screen->Note(absl::StrCat(question, " [y/N]"));
+  run.screen->PrintNotice(absl::StrCat(question, " [y/N]"));
   std::string answer;
   std::getline(std::cin, answer);
   if (answer == "y" || answer == "Y" || answer == "yes") return absl::OkStatus();

@@ -31,15 +31,15 @@ std::string PasswordMembers(const std::string& passwords) {
   for (const absl::string_view line : absl::StrSplit(passwords, '\n', absl::SkipEmpty())) {
     const std::pair<std::string, std::string> parts =
         absl::StrSplit(line, absl::MaxSplits(" password: ", 1));
-    members.push_back(absl::StrCat(Quoted(parts.first), ":", Quoted(parts.second)));
+    members.push_back(absl::StrCat(QuoteJson(parts.first), ":", QuoteJson(parts.second)));
   }
   return absl::StrJoin(members, ",");
 }
 
 std::string UpText(const UpResult& up, absl::Duration took) {
-  if (up.started.empty()) return absl::StrCat("already running: ", Summary(up.state), "\n");
+  if (up.started.empty()) return absl::StrCat("already running: ", FormatSummary(up.state), "\n");
   const bool some = up.started.size() < up.state.members.size();
-  return absl::StrCat("cluster ", Summary(up.state), "  (",
+  return absl::StrCat("cluster ", FormatSummary(up.state), "  (",
                       some ? absl::StrCat("started ", absl::StrJoin(up.started, ", "), "; ") : "",
                       absl::StrFormat("%.1f s)\n", absl::ToDoubleSeconds(took)));
 }
@@ -49,43 +49,43 @@ std::string UpText(const UpResult& up, absl::Duration took) {
 const Option kDataDir = {"data-dir", 0, "DIR",
                          "Data directory (default: $DET_DATA_DIR, else by user)"};
 
-LocalCluster ClusterOf(const Invocation& run) {
+LocalCluster OpenCluster(const Invocation& run) {
   return LocalCluster(run.args.Get("data-dir").value_or(base::DefaultDataDir()));
 }
 
-absl::StatusOr<std::optional<int>> Given(const Invocation& run, const char* option, int least,
-                                         int most) {
+absl::StatusOr<std::optional<int>> ReadOptionalInt(const Invocation& run, const char* option,
+                                                   int least, int most) {
   if (!run.args.Has(option)) return std::optional<int>();
   DET_ASSIGN_OR_RETURN(const int value, run.args.GetInt(option, 0, least, most));
   return std::optional<int>(value);
 }
 
-std::string Summary(const ClusterState& state) {
-  return absl::StrCat(state.url, "  ", Counted(state.agents, "agent"), ", ",
-                      Counted(state.agents * state.slots, "slot"));
+std::string FormatSummary(const ClusterState& state) {
+  return absl::StrCat(state.url, "  ", FormatCount(state.agents, "agent"), ", ",
+                      FormatCount(state.agents * state.slots, "slot"));
 }
 
 std::string ToJsonText(const LocalCluster& cluster, const ClusterState* state,
                        const std::string& passwords) {
   std::string tasks;
   for (const TaskProcess& task :
-       state != nullptr ? cluster.Leftovers(*state) : std::vector<TaskProcess>()) {
-    absl::StrAppend(&tasks, tasks.empty() ? "" : ",", "{\"agent\":", Quoted(task.agent),
-                    ",\"allocation\":", Quoted(task.allocation), ",\"pid\":", task.process.pid,
+       state != nullptr ? cluster.FindOrphanedTasks(*state) : std::vector<TaskProcess>()) {
+    absl::StrAppend(&tasks, tasks.empty() ? "" : ",", "{\"agent\":", QuoteJson(task.agent),
+                    ",\"allocation\":", QuoteJson(task.allocation), ",\"pid\":", task.process.pid,
                     "}");
   }
   std::string members;
   for (size_t i = 0; state != nullptr && i < state->members.size(); ++i) {
     const ClusterMember& member = state->members[i];
-    absl::StrAppend(&members, i > 0 ? "," : "", "{\"name\":", Quoted(member.name),
+    absl::StrAppend(&members, i > 0 ? "," : "", "{\"name\":", QuoteJson(member.name),
                     ",\"pid\":", member.process.pid,
                     ",\"alive\":", IsAlive(member.process) ? "true" : "false",
-                    ",\"log\":", Quoted(member.log), "}");
+                    ",\"log\":", QuoteJson(member.log), "}");
   }
-  return Indented(absl::StrCat(
+  return IndentJson(absl::StrCat(
              "{\"running\":", state != nullptr && state->AllAlive() ? "true" : "false",
-             ",\"url\":", Quoted(state != nullptr ? state->url : ""), ",\"dataDir\":",
-             Quoted(cluster.data_dir()), ",\"agents\":", state != nullptr ? state->agents : 0,
+             ",\"url\":", QuoteJson(state != nullptr ? state->url : ""), ",\"dataDir\":",
+             QuoteJson(cluster.data_dir()), ",\"agents\":", state != nullptr ? state->agents : 0,
              ",\"slotsPerAgent\":", state != nullptr ? state->slots : 0, ",\"members\":[", members,
              "],\"leftovers\":[", tasks, "]", passwords.empty() ? "" : ",\"passwords\":{",
              PasswordMembers(passwords), passwords.empty() ? "" : "}", "}")) +
@@ -94,9 +94,9 @@ std::string ToJsonText(const LocalCluster& cluster, const ClusterState* state,
 
 absl::StatusOr<int> UpLocal(Invocation& run, bool alone) {
   ClusterOptions options;
-  DET_ASSIGN_OR_RETURN(options.port, Given(run, "port", 1, 65535));
-  DET_ASSIGN_OR_RETURN(options.agents, Given(run, "agents", 0, 64));
-  DET_ASSIGN_OR_RETURN(options.slots, Given(run, "slots", 0, 1024));
+  DET_ASSIGN_OR_RETURN(options.port, ReadOptionalInt(run, "port", 1, 65535));
+  DET_ASSIGN_OR_RETURN(options.agents, ReadOptionalInt(run, "agents", 0, 64));
+  DET_ASSIGN_OR_RETURN(options.slots, ReadOptionalInt(run, "slots", 0, 1024));
   if (run.args.Has("master-config")) {
     std::error_code error;
     options.master_config =
@@ -106,7 +106,7 @@ absl::StatusOr<int> UpLocal(Invocation& run, bool alone) {
   options.user_password = run.args.Get("user-password");
   options.allow_blank_passwords = run.args.Has("allow-blank-passwords");
   options.tls = run.args.Has("tls");
-  LocalCluster cluster = ClusterOf(run);
+  LocalCluster cluster = OpenCluster(run);
   if (alone) {
     DET_ASSIGN_OR_RETURN(const std::optional<ClusterState> running, cluster.Running());
     if (!running || !running->AnyAlive()) options.agents = 0;
@@ -121,12 +121,12 @@ absl::StatusOr<int> UpLocal(Invocation& run, bool alone) {
     return kExitOk;
   }
   run.screen->Print(absl::StrCat(UpText(*up, absl::Now() - start), passwords));
-  if (!passwords.empty()) run.screen->Note("these passwords are not shown again");
+  if (!passwords.empty()) run.screen->PrintNotice("these passwords are not shown again");
   const bool found_by_default =
       cluster.data_dir() == LocalCluster(base::DefaultDataDir()).data_dir();
-  run.screen->Hint(!found_by_default       ? absl::StrCat("export DET_MASTER=", up->state.url)
-                   : up->state.agents == 0 ? "det deploy local agent-up"
-                                           : "det experiment create CONFIG CONTEXT_DIR -f");
+  run.screen->PrintHint(!found_by_default       ? absl::StrCat("export DET_MASTER=", up->state.url)
+                        : up->state.agents == 0 ? "det deploy local agent-up"
+                                                : "det experiment create CONFIG CONTEXT_DIR -f");
   return kExitOk;
 }
 
@@ -134,7 +134,7 @@ namespace {
 
 absl::StatusOr<int> RunUp(Invocation& run) { return UpLocal(run, /*alone=*/false); }
 absl::StatusOr<int> RunDown(Invocation& run) {
-  LocalCluster cluster = ClusterOf(run);
+  LocalCluster cluster = OpenCluster(run);
   DET_ASSIGN_OR_RETURN(const std::optional<ClusterState> before, cluster.Running());
   const absl::Status down = cluster.Down(ShowSteps(run));
   run.screen->EndProgress(false);
@@ -157,21 +157,21 @@ std::vector<Cell> ProcessRow(const std::string& name, const Process& process,
   return {name,
           absl::StrCat(process.pid),
           alive ? Cell("● running", Paint::kRunning) : Cell("✕ exited", Paint::kFailed),
-          alive ? absl::StrCat(Span(absl::Now() - StartedAt(process)), " ago") : "-",
-          alive ? Bytes(ResidentBytes(process)) : "-",
+          alive ? absl::StrCat(FormatSpan(absl::Now() - StartedAt(process)), " ago") : "-",
+          alive ? FormatBytes(ResidentBytes(process)) : "-",
           log};
 }
 
 absl::StatusOr<int> RunStatus(Invocation& run) {
-  const LocalCluster cluster = ClusterOf(run);
+  const LocalCluster cluster = OpenCluster(run);
   DET_ASSIGN_OR_RETURN(const std::optional<ClusterState> state, cluster.Running());
   if (run.json()) {
     run.screen->Print(ToJsonText(cluster, state ? &*state : nullptr));
     return state && state->AllAlive() ? kExitOk : kExitError;
   }
   if (!state) {
-    run.screen->Note(absl::StrCat("no cluster is running in ", cluster.data_dir(),
-                                  "; start it with `det deploy local up`"));
+    run.screen->PrintNotice(absl::StrCat("no cluster is running in ", cluster.data_dir(),
+                                         "; start it with `det deploy local up`"));
     return kExitError;
   }
   Table table(
@@ -179,14 +179,14 @@ absl::StatusOr<int> RunStatus(Invocation& run) {
   for (const ClusterMember& member : state->members) {
     table.AddRow(ProcessRow(member.name, member.process, member.log));
   }
-  const std::vector<TaskProcess> left = cluster.Leftovers(*state);
+  const std::vector<TaskProcess> left = cluster.FindOrphanedTasks(*state);
   for (const TaskProcess& task : left) {
     table.AddRow(ProcessRow(absl::StrCat("task ", task.allocation), task.process, "-"));
   }
   run.screen->Print(absl::StrCat(state->url, state->url.empty() ? "" : "  ", cluster.data_dir(),
                                  "\n\n", table.Render(run.screen->out())));
   if (state->AllAlive()) return kExitOk;
-  run.screen->Note(absl::StrCat(
+  run.screen->PrintNotice(absl::StrCat(
       left.empty() ? "" : "tasks are still running without their agent; ",
       "`det deploy local up` restarts missing processes, `det deploy local down` stops all"));
   return kExitError;
@@ -195,9 +195,9 @@ absl::StatusOr<int> RunStatus(Invocation& run) {
 absl::StatusOr<int> RunDeployLogs(Invocation& run) {
   if (run.json()) return UsageError("deploy local logs: --json is not supported");
   DET_ASSIGN_OR_RETURN(const int lines, run.args.GetInt("tail", 100, 0, 1'000'000'000));
-  const LocalCluster cluster = ClusterOf(run);
+  const LocalCluster cluster = OpenCluster(run);
   DET_ASSIGN_OR_RETURN(const std::optional<ClusterState> state, cluster.Running());
-  const std::string wanted = run.args.Word("PROCESS");
+  const std::string name = run.args.Word("PROCESS");
   std::vector<std::string> argv = {"-n", absl::StrCat(lines)};
   if (run.args.Has("follow")) argv.push_back("-F");
   argv.push_back("--");
@@ -205,26 +205,26 @@ absl::StatusOr<int> RunDeployLogs(Invocation& run) {
   if (state) {
     for (const ClusterMember& member : state->members) {
       names.push_back(member.name);
-      if (wanted.empty() || wanted == member.name) argv.push_back(member.log);
+      if (name.empty() || name == member.name) argv.push_back(member.log);
     }
   }
   if (argv.back() != "--") {
     DET_RETURN_IF_ERROR(ExecProgram("/usr/bin/tail", argv));
     return kExitError;
   }
-  return absl::NotFoundError(
-      names.empty() ? absl::StrCat("no cluster is running in ", cluster.data_dir(),
-                                   "; start it with `det deploy local up`")
-                    : absl::StrCat("no process \"", wanted, "\" in the cluster; it has ",
-                                   absl::StrJoin(names, ", ")));
+  return absl::NotFoundError(names.empty()
+                                 ? absl::StrCat("no cluster is running in ", cluster.data_dir(),
+                                                "; start it with `det deploy local up`")
+                                 : absl::StrCat("no process \"", name, "\" in the cluster; it has ",
+                                                absl::StrJoin(names, ", ")));
 }
 
-absl::StatusOr<int> HandOver(const Invocation& run, const std::string& command) {
+absl::StatusOr<int> ExecMaster(const Invocation& run, const std::string& command) {
   if (run.json()) {
     return UsageError(absl::StrCat("deploy ", command, ": --json is not supported"));
   }
   DET_ASSIGN_OR_RETURN(const std::string master, FindProgram("master", "resolute-master"));
-  std::vector<std::string> argv = {command, "--data-dir", ClusterOf(run).data_dir()};
+  std::vector<std::string> argv = {command, "--data-dir", OpenCluster(run).data_dir()};
   if (run.args.Has("replace")) argv.push_back("--replace");
   argv.push_back("--");
   argv.push_back(run.args.Word("FILE"));
@@ -232,8 +232,8 @@ absl::StatusOr<int> HandOver(const Invocation& run, const std::string& command) 
   return kExitError;
 }
 
-absl::StatusOr<int> RunBackup(Invocation& run) { return HandOver(run, "backup"); }
-absl::StatusOr<int> RunRestore(Invocation& run) { return HandOver(run, "restore"); }
+absl::StatusOr<int> RunBackup(Invocation& run) { return ExecMaster(run, "backup"); }
+absl::StatusOr<int> RunRestore(Invocation& run) { return ExecMaster(run, "restore"); }
 
 }  // namespace
 
@@ -318,7 +318,7 @@ std::vector<Command> DeployCommands() {
        "The content of the backup is printed first. Stop the cluster first. Start it with `det "
        "deploy local up` afterwards."},
   };
-  const std::vector<Command> parts = DeployPartCommands();
+  const std::vector<Command> parts = DeployMemberCommands();
   commands.insert(commands.begin() + 4, parts.begin(), parts.end());
   return commands;
 }

@@ -14,7 +14,8 @@ namespace det::cli {
 namespace {
 
 // Prints `text`, or the state of the cluster as JSON.
-absl::StatusOr<int> SayLeft(Invocation& run, const LocalCluster& cluster, const std::string& text) {
+absl::StatusOr<int> PrintState(Invocation& run, const LocalCluster& cluster,
+                               const std::string& text) {
   DET_ASSIGN_OR_RETURN(const std::optional<ClusterState> state, cluster.Running());
   run.screen->Print(run.json() ? ToJsonText(cluster, state ? &*state : nullptr) : text);
   return kExitOk;
@@ -23,7 +24,7 @@ absl::StatusOr<int> SayLeft(Invocation& run, const LocalCluster& cluster, const 
 absl::StatusOr<int> RunMasterUp(Invocation& run) { return UpLocal(run, /*alone=*/true); }
 
 // Returns an error unless `host` is a name of this machine.
-absl::Status CheckIsHere(const std::string& host) {
+absl::Status CheckIsLocalHost(const std::string& host) {
   char name[256] = "";
   gethostname(name, sizeof(name) - 1);
   const std::set<std::string> here = {"", "localhost", "127.0.0.1", "::1", name};
@@ -38,9 +39,9 @@ absl::Status CheckIsHere(const std::string& host) {
 }
 
 absl::StatusOr<int> RunAgentUp(Invocation& run) {
-  DET_RETURN_IF_ERROR(CheckIsHere(run.args.Word("MASTER_HOST")));
-  DET_ASSIGN_OR_RETURN(const std::optional<int> slots, Given(run, "slots", 0, 1024));
-  LocalCluster cluster = ClusterOf(run);
+  DET_RETURN_IF_ERROR(CheckIsLocalHost(run.args.Word("MASTER_HOST")));
+  DET_ASSIGN_OR_RETURN(const std::optional<int> slots, ReadOptionalInt(run, "slots", 0, 1024));
+  LocalCluster cluster = OpenCluster(run);
   const absl::StatusOr<UpResult> up =
       cluster.AddAgent(run.args.Get("agent-name").value_or(""), slots, ShowSteps(run));
   run.screen->EndProgress(/*keep=*/false);
@@ -48,10 +49,10 @@ absl::StatusOr<int> RunAgentUp(Invocation& run) {
   if (run.json()) {
     run.screen->Print(ToJsonText(cluster, &up->state));
   } else if (up->started.empty()) {
-    run.screen->Print(absl::StrCat("already running: ", Summary(up->state), "\n"));
+    run.screen->Print(absl::StrCat("already running: ", FormatSummary(up->state), "\n"));
   } else {
-    run.screen->Print(
-        absl::StrCat("started ", absl::StrJoin(up->started, ", "), ": ", Summary(up->state), "\n"));
+    run.screen->Print(absl::StrCat("started ", absl::StrJoin(up->started, ", "), ": ",
+                                   FormatSummary(up->state), "\n"));
   }
   return kExitOk;
 }
@@ -60,29 +61,29 @@ absl::StatusOr<int> RunAgentDown(Invocation& run) {
   if (run.args.Has("all") == run.args.Has("agent-name")) {
     return UsageError("agent-down needs either --agent-name AGENT or --all");
   }
-  LocalCluster cluster = ClusterOf(run);
+  LocalCluster cluster = OpenCluster(run);
   const auto stopped = cluster.RemoveAgents(run.args.Get("agent-name"), ShowSteps(run));
   run.screen->EndProgress(/*keep=*/false);
   DET_RETURN_IF_ERROR(stopped);
-  return SayLeft(run, cluster,
-                 stopped->empty()
-                     ? absl::StrCat("no agents are running in ", cluster.data_dir(), "\n")
-                     : absl::StrCat("stopped ", absl::StrJoin(*stopped, ", "), "\n"));
+  return PrintState(run, cluster,
+                    stopped->empty()
+                        ? absl::StrCat("no agents are running in ", cluster.data_dir(), "\n")
+                        : absl::StrCat("stopped ", absl::StrJoin(*stopped, ", "), "\n"));
 }
 
 absl::StatusOr<int> RunMasterDown(Invocation& run) {
-  LocalCluster cluster = ClusterOf(run);
+  LocalCluster cluster = OpenCluster(run);
   const absl::StatusOr<bool> stopped = cluster.MasterDown(ShowSteps(run));
   run.screen->EndProgress(/*keep=*/false);
   DET_RETURN_IF_ERROR(stopped);
-  return SayLeft(run, cluster,
-                 *stopped ? "stopped the master\n"
-                          : absl::StrCat("no master is running in ", cluster.data_dir(), "\n"));
+  return PrintState(run, cluster,
+                    *stopped ? "stopped the master\n"
+                             : absl::StrCat("no master is running in ", cluster.data_dir(), "\n"));
 }
 
 }  // namespace
 
-std::vector<Command> DeployPartCommands() {
+std::vector<Command> DeployMemberCommands() {
   std::vector<Option> options = UpOptions();
   std::erase_if(options, [](const Option& option) { return option.name == "agents"; });
   return {

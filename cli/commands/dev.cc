@@ -12,13 +12,13 @@ namespace det::cli {
 namespace {
 
 absl::StatusOr<int> RunConfigSchema(Invocation& run) {
-  run.screen->Print(Indented(kConfigSchema) + "\n");
+  run.screen->Print(IndentJson(kConfigSchema) + "\n");
   return kExitOk;
 }
 
 absl::StatusOr<int> RunAuthToken(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(const Connection connection, run.Where());
-  const std::shared_ptr<Credential> credential = CredentialOf(connection);
+  DET_ASSIGN_OR_RETURN(const Connection connection, run.FindConnection());
+  const std::shared_ptr<Credential> credential = MakeCredential(connection);
   if (credential == nullptr || credential->token().empty()) {
     return absl::UnauthenticatedError("not signed in; run `det user login` first");
   }

@@ -60,17 +60,17 @@ using google::protobuf::MethodDescriptor;
 // ---- det dev curl ----
 
 // Returns the body of -d: its text, or the content of a file for @FILE.
-absl::StatusOr<std::string> BodyOf(const Invocation& run) {
+absl::StatusOr<std::string> ReadBody(const Invocation& run) {
   const std::string data = run.args.Get("data").value_or("");
   if (!absl::StartsWith(data, "@")) return data;
   return base::ReadFile(data.substr(1));
 }
 
 absl::StatusOr<int> RunCurl(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(const std::string body, BodyOf(run));
+  DET_ASSIGN_OR_RETURN(const std::string body, ReadBody(run));
   const std::string verb = run.args.Get("request").value_or(body.empty() ? "GET" : "POST");
   const std::string target = absl::StrCat("/", absl::StripPrefix(run.args.Word("PATH"), "/"));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   const bool raw = run.args.Has("raw");
   std::string answer;
   DET_ASSIGN_OR_RETURN(const int http, api->Send(absl::AsciiStrToUpper(verb), target, body,
@@ -83,7 +83,7 @@ absl::StatusOr<int> RunCurl(Invocation& run) {
                                                    return absl::OkStatus();
                                                  }));
   if (!answer.empty())
-    run.screen->Print(absl::StrCat(absl::StripSuffix(Indented(answer), "\n"), "\n"));
+    run.screen->Print(absl::StrCat(absl::StripSuffix(IndentJson(answer), "\n"), "\n"));
   if (http / 100 == 2) return kExitOk;
   return absl::UnknownError(absl::StrCat(verb, " ", target, ": the master returned HTTP ", http));
 }
@@ -143,12 +143,12 @@ std::vector<const MethodDescriptor*> Methods() {
 }
 
 // "ExperimentService.GetExperiment".
-std::string NameOf(const MethodDescriptor& method) {
+std::string GetName(const MethodDescriptor& method) {
   return absl::StrCat(method.service()->name(), ".", method.name());
 }
 
 // "GET /api/v1/experiments/{experiment_id}"; "-" for a method that is available only in gRPC.
-std::string HttpOf(const MethodDescriptor& method) {
+std::string FormatHttpRule(const MethodDescriptor& method) {
   const google::api::HttpRule& rule = method.options().GetExtension(google::api::http);
   switch (rule.pattern_case()) {
     case google::api::HttpRule::kGet:
@@ -171,20 +171,20 @@ absl::StatusOr<int> RunApiList(Invocation& run) {
   Table table({{"METHOD"}, {"HTTP", false, true}, {"REQUEST"}, {"RESPONSE"}});
   std::vector<std::string> objects;
   for (const MethodDescriptor* method : Methods()) {
-    const std::string name = NameOf(*method);
-    const std::string http = HttpOf(*method);
+    const std::string name = GetName(*method);
+    const std::string http = FormatHttpRule(*method);
     if (!absl::StrContains(absl::AsciiStrToLower(absl::StrCat(name, " ", http)), part)) continue;
     const std::string answers =
         absl::StrCat(method->server_streaming() ? "stream " : "", method->output_type()->name());
     table.AddRow({name, http, method->input_type()->name(), answers});
-    objects.push_back(absl::StrCat("{\"method\":", Quoted(name), ",\"http\":", Quoted(http),
-                                   ",\"takes\":", Quoted(method->input_type()->name()),
-                                   ",\"answers\":", Quoted(answers), "}"));
+    objects.push_back(absl::StrCat("{\"method\":", QuoteJson(name), ",\"http\":", QuoteJson(http),
+                                   ",\"takes\":", QuoteJson(method->input_type()->name()),
+                                   ",\"answers\":", QuoteJson(answers), "}"));
   }
   // There is no API call, so this JSON is defined by det.
   if (run.json()) {
-    run.screen->Print(Indented(absl::StrCat("{\"methods\":[", absl::StrJoin(objects, ","), "]}")) +
-                      "\n");
+    run.screen->Print(
+        IndentJson(absl::StrCat("{\"methods\":[", absl::StrJoin(objects, ","), "]}")) + "\n");
     return kExitOk;
   }
   if (run.args.Has("csv")) {
@@ -200,19 +200,19 @@ absl::StatusOr<const MethodDescriptor*> FindMethod(const std::string& word) {
   std::vector<std::string> names;
   std::vector<const MethodDescriptor*> found;
   for (const MethodDescriptor* method : Methods()) {
-    names.push_back(NameOf(*method));
+    names.push_back(GetName(*method));
     names.push_back(method->name());
-    if (absl::EqualsIgnoreCase(word, NameOf(*method)) ||
+    if (absl::EqualsIgnoreCase(word, GetName(*method)) ||
         absl::EqualsIgnoreCase(word, method->name())) {
       found.push_back(method);
     }
   }
   if (found.size() == 1) return found[0];
-  const std::optional<std::string> near = Nearest(word, names);
+  const std::optional<std::string> near = FindNearest(word, names);
   return UsageError(absl::StrCat(
       found.empty() ? "unknown" : "ambiguous", " method \"", word, "\"",
       !found.empty()
-          ? absl::StrCat("; specify one of: ", NameOf(*found[0]), ", ", NameOf(*found[1]))
+          ? absl::StrCat("; specify one of: ", GetName(*found[0]), ", ", GetName(*found[1]))
       : near ? absl::StrCat("; did you mean ", *near, "?")
              : "; see `det dev api list`"));
 }
@@ -230,14 +230,14 @@ absl::StatusOr<int> RunApiCall(Invocation& run) {
                                      std::string(read.message())));
     }
   }
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   if (!method->server_streaming()) {
-    DET_RETURN_IF_ERROR(api->Call(NameOf(*method), *request, response.get()));
+    DET_RETURN_IF_ERROR(api->Call(GetName(*method), *request, response.get()));
     DET_RETURN_IF_ERROR(run.PrintJson(*response));
     return kExitOk;
   }
   absl::Status printed;
-  DET_RETURN_IF_ERROR(api->Stream(NameOf(*method), *request, response.get(), [&] {
+  DET_RETURN_IF_ERROR(api->Stream(GetName(*method), *request, response.get(), [&] {
     const absl::StatusOr<std::string> text = proto::ToJson(*response);
     printed = text.status();
     if (text.ok()) run.screen->Print(*text + "\n");

@@ -13,7 +13,7 @@ namespace det::cli {
 
 // Returns the exit code for an experiment that has ended; prints the state on stderr unless it is
 // COMPLETED.
-absl::StatusOr<int> ReportEnd(const api::v1::Experiment& last, Invocation& run);
+absl::StatusOr<int> ReportFinalState(const api::v1::Experiment& last, Invocation& run);
 
 // Follows an experiment and its log until it ends. Returns the exit code.
 absl::StatusOr<int> FollowToEnd(Invocation& run, const ApiClient& api, int id);
@@ -24,8 +24,8 @@ absl::StatusOr<int> Create(Invocation& run, const api::v1::CreateExperimentReque
 // ---- checkpoint.cc ----
 Table CheckpointTable(const google::protobuf::RepeatedPtrField<api::v1::Checkpoint>& checkpoints);
 // Prints on stderr which checkpoints were kept, and by whom they are used.
-void NoteKept(Invocation& run,
-              const google::protobuf::RepeatedPtrField<api::v1::HeldCheckpoint>& kept);
+void PrintKept(Invocation& run,
+               const google::protobuf::RepeatedPtrField<api::v1::HeldCheckpoint>& kept);
 
 Command ExperimentCreateCommand();
 std::vector<Command> ExperimentDescribeCommands();
@@ -39,7 +39,7 @@ std::vector<Command> ExperimentSetCommands();
 std::vector<Command> ExperimentEditCommands();
 std::vector<Command> ExperimentDeletionCommands();
 // continue, fork.
-std::vector<Command> ExperimentAgainCommands();
+std::vector<Command> ExperimentContinueCommands();
 
 }  // namespace det::cli
 

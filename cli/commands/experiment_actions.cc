@@ -11,44 +11,46 @@ namespace {
 
 // The methods that change a state take an ID and have an empty response.
 template <class Request, class Response>
-absl::StatusOr<int> AskOfExperiment(Invocation& run, const char* method, const char* said) {
+absl::StatusOr<int> CallForExperiments(Invocation& run, const char* method, const char* verb) {
   return ForEachId(run, "EXPERIMENT", "experiment", [&](ApiClient& api, int id) -> absl::Status {
     Request request;
     request.set_id(id);
     Response response;
     DET_RETURN_IF_ERROR(api.Call(absl::StrCat("ExperimentService.", method), request, &response));
-    return run.Say(response, absl::StrCat(said, " experiment ", id, "\n")).status();
+    return run.PrintResult(response, absl::StrCat(verb, " experiment ", id, "\n")).status();
   });
 }
 
 absl::StatusOr<int> RunExperimentKill(Invocation& run) {
-  return AskOfExperiment<api::v1::KillExperimentRequest, api::v1::KillExperimentResponse>(
+  return CallForExperiments<api::v1::KillExperimentRequest, api::v1::KillExperimentResponse>(
       run, "KillExperiment", "killed");
 }
 
 absl::StatusOr<int> RunPause(Invocation& run) {
-  return AskOfExperiment<api::v1::PauseExperimentRequest, api::v1::PauseExperimentResponse>(
+  return CallForExperiments<api::v1::PauseExperimentRequest, api::v1::PauseExperimentResponse>(
       run, "PauseExperiment", "paused");
 }
 
 absl::StatusOr<int> RunExperimentActivate(Invocation& run) {
-  return AskOfExperiment<api::v1::ActivateExperimentRequest, api::v1::ActivateExperimentResponse>(
-      run, "ActivateExperiment", "activated");
+  return CallForExperiments<api::v1::ActivateExperimentRequest,
+                            api::v1::ActivateExperimentResponse>(run, "ActivateExperiment",
+                                                                 "activated");
 }
 
 absl::StatusOr<int> RunCancel(Invocation& run) {
-  return AskOfExperiment<api::v1::CancelExperimentRequest, api::v1::CancelExperimentResponse>(
+  return CallForExperiments<api::v1::CancelExperimentRequest, api::v1::CancelExperimentResponse>(
       run, "CancelExperiment", "canceled");
 }
 
 absl::StatusOr<int> RunExperimentArchive(Invocation& run) {
-  return AskOfExperiment<api::v1::ArchiveExperimentRequest, api::v1::ArchiveExperimentResponse>(
+  return CallForExperiments<api::v1::ArchiveExperimentRequest, api::v1::ArchiveExperimentResponse>(
       run, "ArchiveExperiment", "archived");
 }
 
 absl::StatusOr<int> RunExperimentUnarchive(Invocation& run) {
-  return AskOfExperiment<api::v1::UnarchiveExperimentRequest, api::v1::UnarchiveExperimentResponse>(
-      run, "UnarchiveExperiment", "unarchived");
+  return CallForExperiments<api::v1::UnarchiveExperimentRequest,
+                            api::v1::UnarchiveExperimentResponse>(run, "UnarchiveExperiment",
+                                                                  "unarchived");
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ const Option kConfig = {"config", 0, "KEY=VALUE",
 
 absl::StatusOr<int> RunContinue(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::ContinueExperimentRequest request;
   request.set_id(id);
   for (const std::string& each : run.args.GetAll("config")) request.add_config_overrides(each);
@@ -28,7 +28,7 @@ absl::StatusOr<int> RunContinue(Invocation& run) {
   api::v1::ContinueExperimentResponse response;
   DET_RETURN_IF_ERROR(api->Call("ExperimentService.ContinueExperiment", request, &response));
   if (run.args.Has("follow")) {
-    run.screen->Note(absl::StrCat("continued experiment ", id));
+    run.screen->PrintNotice(absl::StrCat("continued experiment ", id));
     return FollowToEnd(run, *api, id);
   }
   if (run.json()) {
@@ -36,7 +36,7 @@ absl::StatusOr<int> RunContinue(Invocation& run) {
     return kExitOk;
   }
   run.screen->Print(absl::StrCat("continued experiment ", id, "\n"));
-  run.screen->Hint(absl::StrCat("det experiment logs -f ", id));
+  run.screen->PrintHint(absl::StrCat("det experiment logs -f ", id));
   return kExitOk;
 }
 
@@ -56,7 +56,7 @@ absl::StatusOr<int> RunFork(Invocation& run) {
 
 }  // namespace
 
-std::vector<Command> ExperimentAgainCommands() {
+std::vector<Command> ExperimentContinueCommands() {
   return {
       {{"experiment", "continue"},
        "Continue an ended experiment from its latest checkpoints",

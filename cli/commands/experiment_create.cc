@@ -16,7 +16,7 @@ namespace det::cli {
 namespace {
 
 // Returns File.type, as in a tar header.
-int TypeOf(ContextEntry::Kind kind) {
+int GetType(ContextEntry::Kind kind) {
   switch (kind) {
     case ContextEntry::Kind::kLink:
       return '2';
@@ -63,7 +63,7 @@ absl::StatusOr<api::v1::CreateExperimentRequest> MakeRequest(const Invocation& r
   for (ContextEntry& entry : entries) {
     api::v1::File* file = request.add_model_definition();
     file->set_path(std::move(entry.path));
-    file->set_type(TypeOf(entry.kind));
+    file->set_type(GetType(entry.kind));
     file->set_content(std::move(entry.content));
     file->set_mtime(entry.mtime);
     file->set_mode(entry.mode);
@@ -73,19 +73,19 @@ absl::StatusOr<api::v1::CreateExperimentRequest> MakeRequest(const Invocation& r
 
 // Ctrl-C does not revoke a request that the master has received, so its response is awaited this
 // long.
-constexpr absl::Duration kForTheId = absl::Seconds(5);
+constexpr absl::Duration kCreateTimeoutAfterInterrupt = absl::Seconds(5);
 
 // Returns the result of the call; after an interrupt, prints whether the experiment was created.
-absl::Status SayWhatIsLeft(Invocation& run, const absl::Status& called, int id) {
+absl::Status ReportInterruptedCreate(Invocation& run, const absl::Status& called, int id) {
   if (!Interrupted()) return called;
   if (called.ok()) {
-    run.screen->Note(absl::StrCat("det: experiment ", id,
-                                  " was created; stop it with `det experiment kill ", id, "`"));
+    run.screen->PrintNotice(absl::StrCat(
+        "det: experiment ", id, " was created; stop it with `det experiment kill ", id, "`"));
     return CheckInterrupt();
   }
   // Other errors mean that no experiment was created.
   if (!absl::IsDeadlineExceeded(called) && !absl::IsAborted(called)) return called;
-  run.screen->Note(
+  run.screen->PrintNotice(
       absl::StrCat("det: ", called.message(),
                    "; check with `det experiment list` whether the experiment was created"));
   return CheckInterrupt();
@@ -103,26 +103,28 @@ absl::StatusOr<int> RunExperimentCreate(Invocation& run) {
 
 absl::StatusOr<int> FollowToEnd(Invocation& run, const ApiClient& api, int id) {
   const absl::StatusOr<api::v1::Experiment> last =
-      FollowWithLogs(api, id, run.json() ? LogForm::kAside : LogForm::kText, run.screen);
+      FollowWithLogs(api, id, run.json() ? LogFormat::kStderr : LogFormat::kText, run.screen);
   if (absl::IsCancelled(last.status())) {
-    run.screen->Note(absl::StrCat("det: experiment ", id,
-                                  " is still running; follow it with `det experiment logs -f ", id,
-                                  "`, stop it with `det experiment kill ", id, "`"));
+    run.screen->PrintNotice(absl::StrCat(
+        "det: experiment ", id, " is still running; follow it with `det experiment logs -f ", id,
+        "`, stop it with `det experiment kill ", id, "`"));
   }
   DET_RETURN_IF_ERROR(last);
   if (run.json()) DET_RETURN_IF_ERROR(run.PrintJson(*last));
-  return ReportEnd(*last, run);
+  return ReportFinalState(*last, run);
 }
 
 absl::StatusOr<int> Create(Invocation& run, const api::v1::CreateExperimentRequest& request) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::CreateExperimentResponse response;
-  const absl::Status called = api->Call("ExperimentService.CreateExperiment", request, &response,
-                                        request.validate_only() ? absl::ZeroDuration() : kForTheId);
-  DET_RETURN_IF_ERROR(
-      request.validate_only() ? called : SayWhatIsLeft(run, called, response.experiment().id()));
+  const absl::Status called =
+      api->Call("ExperimentService.CreateExperiment", request, &response,
+                request.validate_only() ? absl::ZeroDuration() : kCreateTimeoutAfterInterrupt);
+  DET_RETURN_IF_ERROR(request.validate_only()
+                          ? called
+                          : ReportInterruptedCreate(run, called, response.experiment().id()));
   for (const std::string& warning : response.config_warnings()) {
-    run.screen->Note(absl::StrCat("warning: ", warning));
+    run.screen->PrintNotice(absl::StrCat("warning: ", warning));
   }
   const bool follow = run.args.Has("follow") || run.args.Has("test-mode");
   if (request.validate_only()) {
@@ -132,7 +134,7 @@ absl::StatusOr<int> Create(Invocation& run, const api::v1::CreateExperimentReque
   }
   const int id = response.experiment().id();
   if (follow) {
-    run.screen->Note(absl::StrCat("created experiment ", id));
+    run.screen->PrintNotice(absl::StrCat("created experiment ", id));
     return FollowToEnd(run, *api, id);
   }
   if (run.json()) {
@@ -140,7 +142,7 @@ absl::StatusOr<int> Create(Invocation& run, const api::v1::CreateExperimentReque
     return kExitOk;
   }
   run.screen->Print(absl::StrCat("created experiment ", id, "\n"));
-  run.screen->Hint(absl::StrCat("det experiment logs -f ", id));
+  run.screen->PrintHint(absl::StrCat("det experiment logs -f ", id));
   return kExitOk;
 }
 

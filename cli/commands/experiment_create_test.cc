@@ -1,5 +1,5 @@
-// det experiment create, interrupted while the master is asked. An interrupt stays for the life of
-// a process, so each case has one of its own.
+// det experiment create, interrupted during the call. An interrupt lasts as long as the process, so
+// each case runs in its own process.
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,21 +25,21 @@ using ::testing::HasSubstr;
 
 constexpr char kCreated[] = R"({"experiment":{"id":7}})";
 
-// Whoever waits for an answer is interrupted, and the answer comes only after a while, in which he
-// who does not wait for it would hang up.
+// Interrupts det while it waits for the response. The response is delayed, so that a client that
+// does not wait would close the connection.
 void InterruptFirst(int fd) {
   Interrupt();
   pollfd client = {fd, POLLRDHUP, 0};
   EXPECT_EQ(poll(&client, 1, /*ms=*/200), 0) << "det did not wait for the answer";
 }
 
-struct Ended {
+struct ProcessResult {
   int code = 0;
-  std::string said;
+  std::string output;
 };
 
-// Runs `create` in a process of its own, interrupted while the master is asked.
-Ended CreateInterrupted(const std::string& options, std::vector<std::string> answers) {
+// Runs `create` in its own process and interrupts it during the call.
+ProcessResult CreateInterrupted(const std::string& options, std::vector<std::string> answers) {
   int ends[2];
   EXPECT_EQ(pipe(ends), 0);
   const pid_t pid = fork();
@@ -48,19 +48,19 @@ Ended CreateInterrupted(const std::string& options, std::vector<std::string> ans
     const std::string folder = ::testing::TempDir() + "create_test";
     std::filesystem::create_directories(folder + "/context");
     std::ofstream(folder + "/job.yaml") << "name: x\n";
-    const Said said =
-        Det("experiment create " + folder + "/job.yaml " + folder + "/context" + options,
-            std::move(answers), InterruptFirst);
-    const std::string text = said.err + said.out + said.code.status().ToString();
+    const DetResult result =
+        RunDet("experiment create " + folder + "/job.yaml " + folder + "/context" + options,
+               std::move(answers), InterruptFirst);
+    const std::string text = result.err + result.out + result.code.status().ToString();
     const bool whole = write(ends[1], text.data(), text.size()) == std::ssize(text);
-    const bool interrupted = absl::IsCancelled(said.code.status());
-    _exit(!whole || ::testing::Test::HasFailure() ? 9 : interrupted ? 3 : said.code.value_or(1));
+    const bool interrupted = absl::IsCancelled(result.code.status());
+    _exit(!whole || ::testing::Test::HasFailure() ? 9 : interrupted ? 3 : result.code.value_or(1));
   }
   close(ends[1]);
-  Ended ended;
+  ProcessResult ended;
   char buffer[4096];
   for (ssize_t got; (got = read(ends[0], buffer, sizeof(buffer))) > 0;) {
-    ended.said.append(buffer, static_cast<size_t>(got));
+    ended.output.append(buffer, static_cast<size_t>(got));
   }
   close(ends[0]);
   int status = 0;
@@ -69,28 +69,28 @@ Ended CreateInterrupted(const std::string& options, std::vector<std::string> ans
   return ended;
 }
 
-TEST(CreateTest, AnInterruptWaitsForTheIdAndSaysIt) {
+TEST(ExperimentCreateTest, PrintsId_WhenInterrupted) {
   for (const char* options : {"", " -f", " --json"}) {
-    const Ended ended = CreateInterrupted(options, {kCreated});
-    EXPECT_EQ(ended.code, 3) << ended.said;
-    EXPECT_THAT(ended.said,
+    const ProcessResult ended = CreateInterrupted(options, {kCreated});
+    EXPECT_EQ(ended.code, 3) << ended.output;
+    EXPECT_THAT(ended.output,
                 HasSubstr("experiment 7 was created; stop it with `det experiment kill 7`"));
   }
 }
 
-TEST(CreateTest, AnInterruptWithoutAnAnswerSaysThatItIsNotKnown) {
-  const Ended ended = CreateInterrupted("", {"HTTP"});
-  EXPECT_EQ(ended.code, 3) << ended.said;
-  EXPECT_THAT(ended.said,
+TEST(ExperimentCreateTest, SaysThatResultIsUnknown_WhenInterruptedWithoutResponse) {
+  const ProcessResult ended = CreateInterrupted("", {"HTTP"});
+  EXPECT_EQ(ended.code, 3) << ended.output;
+  EXPECT_THAT(ended.output,
               AllOf(HasSubstr("was lost"), HasSubstr("check with `det experiment list`")));
 }
 
-TEST(CreateTest, ARefusalIsSaidDespiteAnInterrupt) {
-  const Ended ended =
+TEST(ExperimentCreateTest, ReportsError_WhenInterrupted) {
+  const ProcessResult ended =
       CreateInterrupted("", {"HTTP/1.1 400 Bad Request\r\nContent-Length: 36\r\n\r\n"
                              R"({"error":{"error":"no name for it"}})"});
-  EXPECT_EQ(ended.code, 1) << ended.said;
-  EXPECT_THAT(ended.said, HasSubstr("no name for it"));
+  EXPECT_EQ(ended.code, 1) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("no name for it"));
 }
 
 std::string TrueJob() {
@@ -99,23 +99,24 @@ std::string TrueJob() {
   return path;
 }
 
-TEST(CreateTest, TestModeIsOneTrialOfOneBatch) {
-  const Said said =
-      Det("experiment create " + TrueJob() + " -t --config max_restarts=5 --validate-only", {"{}"});
-  ASSERT_TRUE(said.code.ok()) << said.code.status();
-  EXPECT_THAT(said.requests[0], HasSubstr(R"("configOverrides":["max_restarts=5","searcher.name=)"
-                                          R"(single","searcher.max_length={batches: 1}")"));
+TEST(ExperimentCreateTest, TestModeRunsOneTrialOfOneBatch) {
+  const DetResult result = RunDet(
+      "experiment create " + TrueJob() + " -t --config max_restarts=5 --validate-only", {"{}"});
+  ASSERT_TRUE(result.code.ok()) << result.code.status();
+  EXPECT_THAT(result.requests[0], HasSubstr(R"("configOverrides":["max_restarts=5","searcher.name=)"
+                                            R"(single","searcher.max_length={batches: 1}")"));
   EXPECT_TRUE(
-      IsUsageError(Det("experiment create " + TrueJob() + " -t --paused", {}).code.status()));
+      IsUsageError(RunDet("experiment create " + TrueJob() + " -t --paused", {}).code.status()));
 }
 
-TEST(CreateTest, WhatIsNotServedSaysWhatToDo) {
-  EXPECT_THAT(std::string(Det("experiment create " + TrueJob() + " --local --test-mode", {})
+TEST(ExperimentCreateTest, UnsupportedOptionsNameAlternative) {
+  EXPECT_THAT(std::string(RunDet("experiment create " + TrueJob() + " --local --test-mode", {})
                               .code.status()
                               .message()),
               HasSubstr("`resolute-launch --local`"));
   EXPECT_THAT(
-      std::string(Det("experiment create " + TrueJob() + " -p 80:80", {}).code.status().message()),
+      std::string(
+          RunDet("experiment create " + TrueJob() + " -p 80:80", {}).code.status().message()),
       HasSubstr("--publish is not supported"));
 }
 

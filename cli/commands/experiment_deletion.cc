@@ -22,13 +22,13 @@ absl::StatusOr<api::v1::Experiment> GetExperiment(ApiClient& api, int id) {
 
 absl::StatusOr<int> RunExperimentDelete(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const api::v1::Experiment experiment, GetExperiment(*api, id));
-  DET_RETURN_IF_ERROR(
-      Confirm(run, absl::StrCat("Delete experiment ", id, " (", experiment.name(), ") with ",
-                                Counted(experiment.num_trials(), "trial"), ", ",
-                                Counted(experiment.checkpoint_count(), "checkpoint"), " (",
-                                Bytes(experiment.checkpoint_size()), "), logs and metrics?")));
+  DET_RETURN_IF_ERROR(Confirm(
+      run, absl::StrCat("Delete experiment ", id, " (", experiment.name(), ") with ",
+                        FormatCount(experiment.num_trials(), "trial"), ", ",
+                        FormatCount(experiment.checkpoint_count(), "checkpoint"), " (",
+                        FormatBytes(experiment.checkpoint_size()), "), logs and metrics?")));
   api::v1::DeleteExperimentRequest request;
   request.set_experiment_id(id);
   api::v1::DeleteExperimentResponse response;
@@ -38,7 +38,7 @@ absl::StatusOr<int> RunExperimentDelete(Invocation& run) {
     return kExitOk;
   }
   run.screen->Print(absl::StrCat("deleting experiment ", id, "\n"));
-  NoteKept(run, response.kept());
+  PrintKept(run, response.kept());
   return kExitOk;
 }
 
@@ -72,15 +72,16 @@ absl::Status PreviewAndConfirm(Invocation& run, ApiClient& api, int id) {
   DET_RETURN_IF_ERROR(api.Call("ExperimentService.PreviewRetention", request, &response));
   const int count = response.checkpoints_size();
   if (count == 0) {
-    run.screen->Note(absl::StrCat("no checkpoint of experiment ", id, " would be deleted; ",
-                                  Counted(response.kept(), "checkpoint"), " would be kept"));
+    run.screen->PrintNotice(absl::StrCat("no checkpoint of experiment ", id, " would be deleted; ",
+                                         FormatCount(response.kept(), "checkpoint"),
+                                         " would be kept"));
   } else {
     std::string table = CheckpointTable(response.checkpoints()).Render(run.screen->err());
     table.pop_back();  // without its newline
-    run.screen->Note(table);
+    run.screen->PrintNotice(table);
   }
-  return Confirm(run, absl::StrCat("Delete ", Counted(count, "checkpoint"), " of experiment ", id,
-                                   " and keep ", response.kept(), "?"));
+  return Confirm(run, absl::StrCat("Delete ", FormatCount(count, "checkpoint"), " of experiment ",
+                                   id, " and keep ", response.kept(), "?"));
 }
 
 absl::StatusOr<int> RunSetPolicy(Invocation& run) {
@@ -88,7 +89,7 @@ absl::StatusOr<int> RunSetPolicy(Invocation& run) {
   api::v1::PatchExperimentRequest request;
   request.mutable_experiment()->set_id(id);
   DET_RETURN_IF_ERROR(ReadPolicy(run, request.mutable_experiment()->mutable_checkpoint_storage()));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   if (!run.args.Has("yes")) DET_RETURN_IF_ERROR(PreviewAndConfirm(run, *api, id));
   api::v1::PatchExperimentResponse response;
   DET_RETURN_IF_ERROR(api->Call("ExperimentService.PatchExperiment", request, &response));

@@ -1,4 +1,4 @@
-// The commands that archive, delete and thin out, against a master that answers by a script.
+// Commands that archive and delete, against a scripted master.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -36,10 +36,10 @@ const char* Refusal() {
   return text.c_str();
 }
 
-// Somebody at a terminal, who has typed `line`, is this process' standard input while it lives.
-class Typed {
+// While it exists, stdin is a terminal on which a user has typed `line`.
+class TerminalInput {
  public:
-  explicit Typed(const std::string& line)
+  explicit TerminalInput(const std::string& line)
       : terminal_(::posix_openpt(O_RDWR | O_NOCTTY)), before_(::dup(STDIN_FILENO)) {
     EXPECT_EQ(::grantpt(terminal_.get()), 0);
     EXPECT_EQ(::unlockpt(terminal_.get()), 0);
@@ -50,138 +50,139 @@ class Typed {
               static_cast<ssize_t>(text.size()));
     std::cin.clear();
   }
-  ~Typed() { ::dup2(before_.get(), STDIN_FILENO); }
+  ~TerminalInput() { ::dup2(before_.get(), STDIN_FILENO); }
 
  private:
   const base::Fd terminal_, before_;
 };
 
-// Nobody, whoever runs the test.
-class Nobody {
+// While it exists, stdin is /dev/null.
+class NoStdin {
  public:
-  Nobody() : before_(::dup(STDIN_FILENO)) {
+  NoStdin() : before_(::dup(STDIN_FILENO)) {
     const base::Fd none(::open("/dev/null", O_RDONLY));
     ::dup2(none.get(), STDIN_FILENO);
   }
-  ~Nobody() { ::dup2(before_.get(), STDIN_FILENO); }
+  ~NoStdin() { ::dup2(before_.get(), STDIN_FILENO); }
 
  private:
   const base::Fd before_;
 };
 
-TEST(ExperimentDeleteTest, SaysWhatGoesAndDoesNothingWhenNobodyAnswers) {
-  const Nobody nobody;
-  const Said said = Det("experiment delete 7", {kExperiment});
-  EXPECT_THAT(std::string(said.code.status().message()),
+TEST(ExperimentDeleteTest, DeletesNothing_WithoutConfirmation) {
+  const NoStdin no_stdin;
+  const DetResult result = RunDet("experiment delete 7", {kExperiment});
+  EXPECT_THAT(std::string(result.code.status().message()),
               HasSubstr("Delete experiment 7 (digits) with 2 trials, 3 checkpoints (2.0 KiB), "
                         "logs and metrics? Cannot ask for confirmation without a terminal; "
                         "confirm with --yes"));
-  EXPECT_THAT(said.requests, ElementsAre("GET /api/v1/experiments/7"));
+  EXPECT_THAT(result.requests, ElementsAre("GET /api/v1/experiments/7"));
 }
 
-TEST(ExperimentDeleteTest, AsksWhoeverIsThere) {
+TEST(ExperimentDeleteTest, AsksOnTerminal) {
   {
-    const Typed no("n");
-    const Said said = Det("experiment delete 7", {kExperiment});
-    EXPECT_EQ(said.code.status().message(), "canceled; nothing was changed");
-    EXPECT_THAT(said.err, HasSubstr("[y/N]"));
-    EXPECT_EQ(said.requests.size(), 1u);
+    const TerminalInput no("n");
+    const DetResult result = RunDet("experiment delete 7", {kExperiment});
+    EXPECT_EQ(result.code.status().message(), "canceled; nothing was changed");
+    EXPECT_THAT(result.err, HasSubstr("[y/N]"));
+    EXPECT_EQ(result.requests.size(), 1u);
   }
-  const Typed yes("y");
-  const Said said = Det("experiment delete 7", {kExperiment, "{}"});
-  ASSERT_TRUE(said.code.ok()) << said.code.status();
-  EXPECT_THAT(said.requests,
+  const TerminalInput yes("y");
+  const DetResult result = RunDet("experiment delete 7", {kExperiment, "{}"});
+  ASSERT_TRUE(result.code.ok()) << result.code.status();
+  EXPECT_THAT(result.requests,
               ElementsAre("GET /api/v1/experiments/7", StartsWith("DELETE /api/v1/experiments/7")));
-  EXPECT_EQ(said.out, "deleting experiment 7\n");
+  EXPECT_EQ(result.out, "deleting experiment 7\n");
 }
 
-TEST(ExperimentDeleteTest, SaysWhoNeedsWhatStays) {
-  const Said said = Det("experiment delete 7 --yes", {kExperiment, kKept});
-  EXPECT_EQ(said.code.value_or(-1), kExitOk);
-  EXPECT_EQ(said.out, "deleting experiment 7\n");
-  EXPECT_EQ(said.err, "checkpoint c1 was kept: experiment 9 uses it\n");
-  const Said json = Det("experiment delete 7 --yes --json", {kExperiment, kKept});
+TEST(ExperimentDeleteTest, NamesUsersOfKeptCheckpoints) {
+  const DetResult result = RunDet("experiment delete 7 --yes", {kExperiment, kKept});
+  EXPECT_EQ(result.code.value_or(-1), kExitOk);
+  EXPECT_EQ(result.out, "deleting experiment 7\n");
+  EXPECT_EQ(result.err, "checkpoint c1 was kept: experiment 9 uses it\n");
+  const DetResult json = RunDet("experiment delete 7 --yes --json", {kExperiment, kKept});
   EXPECT_THAT(json.out, HasSubstr("\"holder\": \"experiment 9\""));
   EXPECT_EQ(json.err, "");
 }
 
-TEST(ExperimentDeleteTest, ARefusalIsTheMasters) {
-  const Said said = Det("experiment delete 7 --yes", {kExperiment, Refusal()});
-  EXPECT_THAT(std::string(said.code.status().message()), HasSubstr("kill it first"));
-  EXPECT_EQ(said.out, "");
+TEST(ExperimentDeleteTest, ReturnsErrorOfMaster) {
+  const DetResult result = RunDet("experiment delete 7 --yes", {kExperiment, Refusal()});
+  EXPECT_THAT(std::string(result.code.status().message()), HasSubstr("kill it first"));
+  EXPECT_EQ(result.out, "");
 }
 
-TEST(ExperimentArchiveTest, AsksForOneThing) {
-  const Said archive = Det("experiment archive 7", {"{}"});
+TEST(ExperimentArchiveTest, SendsOneRequest) {
+  const DetResult archive = RunDet("experiment archive 7", {"{}"});
   EXPECT_THAT(archive.requests, ElementsAre(StartsWith("POST /api/v1/experiments/7/archive")));
   EXPECT_EQ(archive.out, "archived experiment 7\n");
-  const Said unarchive = Det("experiment unarchive 7", {"{}"});
+  const DetResult unarchive = RunDet("experiment unarchive 7", {"{}"});
   EXPECT_THAT(unarchive.requests, ElementsAre(StartsWith("POST /api/v1/experiments/7/unarchive")));
   EXPECT_EQ(unarchive.out, "unarchived experiment 7\n");
-  const Said refused = Det("experiment archive 7", {Refusal()});
+  const DetResult refused = RunDet("experiment archive 7", {Refusal()});
   EXPECT_THAT(std::string(refused.code.status().message()), HasSubstr("kill it first"));
 }
 
-TEST(CheckpointDeleteTest, TakesSeveralAtOnceHoweverTheyAreNamed) {
-  const Said said = Det("checkpoint delete a,b c --yes", {"{}"});
-  ASSERT_TRUE(said.code.ok()) << said.code.status();
-  EXPECT_THAT(said.requests,
+TEST(CheckpointDeleteTest, AcceptsSeveralCheckpoints) {
+  const DetResult result = RunDet("checkpoint delete a,b c --yes", {"{}"});
+  ASSERT_TRUE(result.code.ok()) << result.code.status();
+  EXPECT_THAT(result.requests,
               ElementsAre(R"(DELETE /api/v1/checkpoints {"checkpointUuids":["a","b","c"]})"));
-  EXPECT_EQ(said.out, "deleting 3 checkpoints\n");
+  EXPECT_EQ(result.out, "deleting 3 checkpoints\n");
 }
 
-TEST(CheckpointDeleteTest, OneThatStaysIsAnError) {
-  const Said said = Det("checkpoint delete a,c1 --yes", {kKept});
-  EXPECT_EQ(said.code.value_or(-1), kExitError);
-  EXPECT_EQ(said.out, "deleting 1 checkpoint\n");
-  EXPECT_EQ(said.err, "checkpoint c1 was kept: experiment 9 uses it\n");
+TEST(CheckpointDeleteTest, ReturnsError_WhenOneIsKept) {
+  const DetResult result = RunDet("checkpoint delete a,c1 --yes", {kKept});
+  EXPECT_EQ(result.code.value_or(-1), kExitError);
+  EXPECT_EQ(result.out, "deleting 1 checkpoint\n");
+  EXPECT_EQ(result.err, "checkpoint c1 was kept: experiment 9 uses it\n");
 }
 
-TEST(CheckpointDeleteTest, AsksBeforeItAsksTheMaster) {
-  const Nobody nobody;
-  const Said said = Det("checkpoint delete a,b", {});
-  EXPECT_THAT(std::string(said.code.status().message()),
+TEST(CheckpointDeleteTest, AsksBeforeCallingMaster) {
+  const NoStdin no_stdin;
+  const DetResult result = RunDet("checkpoint delete a,b", {});
+  EXPECT_THAT(std::string(result.code.status().message()),
               HasSubstr("Delete the files of 2 checkpoints?"));
-  EXPECT_THAT(said.requests, IsEmpty());
-  EXPECT_THAT(std::string(Det("checkpoint delete ,", {}).code.status().message()),
+  EXPECT_THAT(result.requests, IsEmpty());
+  EXPECT_THAT(std::string(RunDet("checkpoint delete ,", {}).code.status().message()),
               HasSubstr("needs the UUID of a CHECKPOINT"));
 }
 
-TEST(GcPolicyTest, SendsOnlyWhatIsGivenZeroToo) {
-  const Said said = Det("experiment set gc-policy 7 --save-trial-best 0 --yes", {"{}"});
-  ASSERT_TRUE(said.code.ok()) << said.code.status();
-  ASSERT_EQ(said.requests.size(), 1u);
-  EXPECT_THAT(said.requests[0], StartsWith("PATCH /api/v1/experiments/7 "));
-  EXPECT_THAT(said.requests[0], HasSubstr(R"("checkpointStorage":{"saveTrialBest":0})"));
-  EXPECT_EQ(said.out, "set gc-policy of experiment 7\n");
+TEST(GcPolicyTest, SendsOnlyGivenFields) {
+  const DetResult result = RunDet("experiment set gc-policy 7 --save-trial-best 0 --yes", {"{}"});
+  ASSERT_TRUE(result.code.ok()) << result.code.status();
+  ASSERT_EQ(result.requests.size(), 1u);
+  EXPECT_THAT(result.requests[0], StartsWith("PATCH /api/v1/experiments/7 "));
+  EXPECT_THAT(result.requests[0], HasSubstr(R"("checkpointStorage":{"saveTrialBest":0})"));
+  EXPECT_EQ(result.out, "set gc-policy of experiment 7\n");
 }
 
-TEST(GcPolicyTest, ShowsWhatWouldGoAndChangesNothingWhenNobodyAnswers) {
-  const Nobody nobody;
-  const Said said = Det("experiment set gc-policy 7 --save-experiment-best 2", {kPreview});
-  EXPECT_THAT(std::string(said.code.status().message()),
+TEST(GcPolicyTest, ShowsPreviewAndChangesNothing_WithoutConfirmation) {
+  const NoStdin no_stdin;
+  const DetResult result =
+      RunDet("experiment set gc-policy 7 --save-experiment-best 2", {kPreview});
+  EXPECT_THAT(std::string(result.code.status().message()),
               HasSubstr("Delete 1 checkpoint of experiment 7 and keep 2?"));
-  EXPECT_THAT(said.err, HasSubstr("c1"));
-  EXPECT_THAT(said.requests,
+  EXPECT_THAT(result.err, HasSubstr("c1"));
+  EXPECT_THAT(result.requests,
               ElementsAre("GET /api/v1/experiments/7/preview_gc?saveExperimentBest=2"));
 }
 
-TEST(GcPolicyTest, AsksAlsoWhenNothingWouldGo) {
-  const Typed yes("yes");
-  const Said said =
-      Det("experiment set gc-policy 7 --save-trial-latest 3", {R"({"kept":5})", "{}"});
-  ASSERT_TRUE(said.code.ok()) << said.code.status();
+TEST(GcPolicyTest, Asks_WhenNothingWouldBeDeleted) {
+  const TerminalInput yes("yes");
+  const DetResult result =
+      RunDet("experiment set gc-policy 7 --save-trial-latest 3", {R"({"kept":5})", "{}"});
+  ASSERT_TRUE(result.code.ok()) << result.code.status();
   EXPECT_THAT(
-      said.err,
+      result.err,
       HasSubstr("no checkpoint of experiment 7 would be deleted; 5 checkpoints would be kept"));
-  EXPECT_EQ(said.requests.size(), 2u);
+  EXPECT_EQ(result.requests.size(), 2u);
 }
 
-TEST(GcPolicyTest, ANumberThatIsNoneIsSaidBeforeItAsksAnybody) {
-  const Said said = Det("experiment set gc-policy 7 --save-trial-best few --yes", {});
-  EXPECT_THAT(std::string(said.code.status().message()),
+TEST(GcPolicyTest, RejectsInvalidNumberBeforeCallingMaster) {
+  const DetResult result = RunDet("experiment set gc-policy 7 --save-trial-best few --yes", {});
+  EXPECT_THAT(std::string(result.code.status().message()),
               HasSubstr("save-trial-best: expected an integer"));
-  EXPECT_THAT(said.requests, IsEmpty());
+  EXPECT_THAT(result.requests, IsEmpty());
 }
 
 }  // namespace

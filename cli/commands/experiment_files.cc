@@ -18,15 +18,15 @@ namespace {
 
 absl::StatusOr<int> RunExperimentConfig(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetExperimentRequest request;
   request.set_experiment_id(id);
   api::v1::GetExperimentResponse response;
   DET_RETURN_IF_ERROR(api->Call("ExperimentService.GetExperiment", request, &response));
   const api::v1::Experiment& experiment = response.experiment();
-  if (run.json()) return run.Say(experiment.config(), "");
+  if (run.json()) return run.PrintResult(experiment.config(), "");
   if (!run.args.Has("original")) {
-    run.screen->Print(YamlText(experiment.config()));
+    run.screen->Print(FormatYaml(experiment.config()));
     return kExitOk;
   }
   std::string text = experiment.original_config();
@@ -37,7 +37,7 @@ absl::StatusOr<int> RunExperimentConfig(Invocation& run) {
 
 absl::StatusOr<int> RunDownloadModelDef(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetModelDefRequest request;
   request.set_experiment_id(id);
   api::v1::GetModelDefResponse response;
@@ -59,7 +59,7 @@ absl::StatusOr<int> RunExperimentDownload(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
   DET_RETURN_IF_ERROR(CheckDownloadOptions(run));
   DET_ASSIGN_OR_RETURN(const int count, run.args.GetInt("top-n", 1, 1, 10'000));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(BestBy by, ReadBestBy(run, *api, id));
   by.count = count;
   api::v1::GetExperimentCheckpointsRequest request;

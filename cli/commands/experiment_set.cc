@@ -15,16 +15,16 @@ absl::StatusOr<int> Set(Invocation& run, const char* property) {
   return UpdateJobs(run, {{absl::StrCat(id), property, run.args.Word("VALUE")}});
 }
 
-absl::StatusOr<int> SetExperimentLogDays(Invocation& run) {
+absl::StatusOr<int> RunExperimentSetLogRetention(Invocation& run) {
   api::v1::PutExperimentRetainLogsRequest request;
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
-  DET_ASSIGN_OR_RETURN(const int days, LogDays(run));
+  DET_ASSIGN_OR_RETURN(const int days, ReadLogRetention(run));
   request.set_experiment_id(id);
   request.set_num_days(days);
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::PutExperimentRetainLogsResponse response;
   DET_RETURN_IF_ERROR(api->Call("LogRetentionService.PutExperimentRetainLogs", request, &response));
-  return run.Say(response, LogDaysText(absl::StrCat("experiment ", id), days));
+  return run.PrintResult(response, FormatLogRetention(absl::StrCat("experiment ", id), days));
 }
 
 Command SetCommand(const char* property, const char* summary, const char* value,
@@ -52,8 +52,8 @@ std::vector<Command> ExperimentSetCommands() {
       {{"experiment", "set", "log-retention"},
        "Set how long the logs of an experiment are kept",
        {{"EXPERIMENT", "Experiment ID"}},
-       LogDaysOptions(),
-       SetExperimentLogDays,
+       LogRetentionOptions(),
+       RunExperimentSetLogRetention,
        "The setting also applies to future trials and replaces the settings of single trials."},
   };
 }

@@ -24,7 +24,7 @@ namespace {
 
 using api::v1::Experiment;
 
-constexpr absl::Duration kLook = absl::Seconds(1);
+constexpr absl::Duration kPollInterval = absl::Seconds(1);
 
 // Returns whether the search minimizes its metric.
 bool SmallerIsBetter(const Experiment& experiment) {
@@ -44,8 +44,8 @@ absl::StatusOr<Experiment> GetExperiment(const ApiClient& api, int id) {
   return response.experiment();
 }
 
-absl::StatusOr<Watched> Look(const ApiClient& api, int id, int trials, const std::string& group,
-                             const Style& style) {
+absl::StatusOr<Watched> FetchWatched(const ApiClient& api, int id, int trials,
+                                     const std::string& group, const Style& style) {
   Watched watched;
   DET_ASSIGN_OR_RETURN(watched.experiment, GetExperiment(api, id));
   api::v1::GetExperimentTrialsRequest request;
@@ -103,26 +103,26 @@ std::string NextMetric(const std::set<std::string>& names, const std::string& me
 // Draws frames on a terminal until the experiment ends or the user quits.
 absl::StatusOr<Experiment> WatchOnTerminal(Invocation& run, const ApiClient& api, int id,
                                            int trials, const std::string& group) {
-  const QuietInput keys(/*keys=*/true);
+  const NoEchoInput keys(/*keys=*/true);
   Display display(run.screen);
-  Patience patience(run.screen);
+  RetryPolicy retry(run.screen);
   std::string metric = run.args.Get("metric").value_or("");
   while (true) {
     Style style = Style::ForStream(STDOUT_FILENO);  // The size may have changed.
     style.colour = run.screen->out().colour;
-    const absl::StatusOr<Watched> watched = Look(api, id, trials, group, style);
+    const absl::StatusOr<Watched> watched = FetchWatched(api, id, trials, group, style);
     if (!watched.ok()) {
-      DET_RETURN_IF_ERROR(patience.Pause(watched.status()));
+      DET_RETURN_IF_ERROR(retry.WaitBeforeRetry(watched.status()));
       display.Restart();
       continue;
     }
-    patience.Answered();
+    retry.OnResponse();
     if (metric.empty()) metric = watched->experiment.searcher_metric();
     display.Show(WatchFrame(*watched, metric, absl::Now(), style));
     if (IsTerminal(Experiment::State_Name(watched->experiment.state()))) {
       return watched->experiment;
     }
-    DET_ASSIGN_OR_RETURN(const char key, NextKey(kLook));
+    DET_ASSIGN_OR_RETURN(const char key, NextKey(kPollInterval));
     if (key == 'q') return watched->experiment;
     if (key == 'm' || key == '\t') metric = NextMetric(MetricNames(*watched), metric);
   }
@@ -131,21 +131,21 @@ absl::StatusOr<Experiment> WatchOnTerminal(Invocation& run, const ApiClient& api
 absl::StatusOr<int> RunWatch(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
   DET_ASSIGN_OR_RETURN(const int trials, run.args.GetInt("trials", 8, 1, 100));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   const bool draws = run.screen->out().in_place && !run.json();
   const absl::StatusOr<Experiment> last =
       draws ? WatchOnTerminal(run, *api, id, trials, run.args.Get("group").value_or("validation"))
             : FollowExperiment(*api, id, run.screen, [](const Experiment&) {});
   if (absl::IsCancelled(last.status())) {
-    run.screen->Note(absl::StrCat("det: experiment ", id,
-                                  " is still running; stop it with `det experiment ", "kill ", id,
-                                  "`"));
+    run.screen->PrintNotice(absl::StrCat("det: experiment ", id,
+                                         " is still running; stop it with `det experiment ",
+                                         "kill ", id, "`"));
   }
   DET_RETURN_IF_ERROR(last.status());
   if (run.json()) DET_RETURN_IF_ERROR(run.PrintJson(*last));
   // The user quit; the experiment is still running.
   if (!IsTerminal(Experiment::State_Name(last->state()))) return kExitOk;
-  return ReportEnd(*last, run);
+  return ReportFinalState(*last, run);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ Style Terminal(int width, int height) {
   return {.colour = false, .in_place = true, .width = width, .height = height};
 }
 
-TEST(PlotTest, ARisingLineGoesFromCornerToCorner) {
+TEST(PlotTest, DrawsRisingLineFromCornerToCorner) {
   const std::vector<std::string> lines =
       Plot({{Paint::kPlain, {{0, 0}, {100, 1}}}}, 24, 5, "batches", Style());
   EXPECT_THAT(lines, ElementsAre("1.0000 ┤           ⣀⠤⠔⠒⠉", "       │     ⣀⡠⠤⠒⠊⠉     ",
@@ -32,7 +32,7 @@ TEST(PlotTest, ARisingLineGoesFromCornerToCorner) {
                                  "        0    100 batches"));
 }
 
-TEST(PlotTest, WhatCannotBeShownIsLeftOut) {
+TEST(PlotTest, OmitsWhatCannotBeShown) {
   EXPECT_THAT(Plot({}, 40, 8, "batches", Style()), IsEmpty());
   EXPECT_THAT(Plot({{Paint::kPlain, {{1, kNan}}}}, 40, 8, "batches", Style()), IsEmpty());
   EXPECT_THAT(Plot({{Paint::kPlain, {{1, 1}}}}, 10, 8, "batches", Style()), IsEmpty());
@@ -42,14 +42,14 @@ TEST(PlotTest, WhatCannotBeShownIsLeftOut) {
   EXPECT_THAT(lines[0], HasSubstr("1.000e+308"));
 }
 
-TEST(PlotTest, OnePointIsADotAndLinesHaveTheWidth) {
+TEST(PlotTest, DrawsPointAndKeepsWidth) {
   const std::vector<std::string> lines =
       Plot({{Paint::kSeries0, {{5, 2}}}}, 30, 6, "batches", Style());
   ASSERT_EQ(lines.size(), 6u);
   for (const std::string& line : lines) EXPECT_EQ(DisplayWidth(line), 30) << line;
 }
 
-TEST(PlotTest, ColoursAreOfTheCurveOnTop) {
+TEST(PlotTest, UsesColorOfTopCurve) {
   const std::vector<std::pair<double, double>> same = {{0, 0}, {1, 1}};
   Style style = Terminal(80, 24);
   style.colour = true;
@@ -98,18 +98,18 @@ TEST(WatchFrameTest, FitsTheTerminal) {
   }
 }
 
-TEST(WatchTest, InAPipeEachChangeIsALine) {
+TEST(WatchTest, PrintsLinePerChange_WhenNotATerminal) {
   const std::string stream =
       R"({"result":{"experiment":{"id":7,"name":"x","state":"STATE_RUNNING"}}})"
       "\n"
       R"({"result":{"experiment":{"id":7,"name":"x","state":"STATE_COMPLETED","progress":1}}})"
       "\n";
-  const Said said = Det("e watch 7", {stream});
-  ASSERT_TRUE(said.code.ok()) << said.code.status();
-  EXPECT_EQ(*said.code, 0);
-  EXPECT_EQ(said.out, "");
-  EXPECT_THAT(said.err, HasSubstr("running"));
-  EXPECT_THAT(said.err, HasSubstr("✓ 7 x   COMPLETED"));
+  const DetResult result = RunDet("e watch 7", {stream});
+  ASSERT_TRUE(result.code.ok()) << result.code.status();
+  EXPECT_EQ(*result.code, 0);
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.err, HasSubstr("running"));
+  EXPECT_THAT(result.err, HasSubstr("✓ 7 x   COMPLETED"));
 }
 
 }  // namespace

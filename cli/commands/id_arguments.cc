@@ -15,7 +15,7 @@ absl::StatusOr<int> ForEachId(Invocation& run, const std::string& positional,
                               const std::string& noun,
                               absl::FunctionRef<absl::Status(ApiClient& api, int id)> act) {
   DET_ASSIGN_OR_RETURN(const std::vector<int> ids, run.args.Ids(positional));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   if (ids.size() == 1) {
     DET_RETURN_IF_ERROR(act(*api, ids[0]));
     return kExitOk;
@@ -25,7 +25,7 @@ absl::StatusOr<int> ForEachId(Invocation& run, const std::string& positional,
     const absl::Status done = act(*api, id);
     if (absl::IsCancelled(done) || absl::IsUnavailable(done)) return done;
     if (done.ok()) continue;
-    run.screen->Note(absl::StrCat("det: ", noun, " ", id, ": ", done.message()));
+    run.screen->PrintNotice(absl::StrCat("det: ", noun, " ", id, ": ", done.message()));
     ++failed;
   }
   return failed == 0 ? kExitOk : kExitError;

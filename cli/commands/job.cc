@@ -43,16 +43,16 @@ std::string OrderTitle(const Policies& policies) {
   return fair.contains(true) ? "WEIGHT" : "PRIORITY";
 }
 
-std::string TypeOf(const Job& job) {
+std::string GetType(const Job& job) {
   absl::string_view name = Job::Type_Name(job.type());
   absl::ConsumePrefix(&name, "TYPE_");
   return absl::AsciiStrToLower(name);
 }
 
-Cell StateOf(const Job& job) {
+Cell MakeJobStateCell(const Job& job) {
   const std::string& name = JobSummary::State_Name(job.summary().state());
-  const absl::string_view word = StateWord(name);
-  if (job.summary().state() == JobSummary::STATE_QUEUED) return StateCell(name);
+  const absl::string_view word = TrimStatePrefix(name);
+  if (job.summary().state() == JobSummary::STATE_QUEUED) return MakeStateCell(name);
   return Cell(absl::StrCat("● ", word), Paint::kRunning, word);
 }
 
@@ -70,18 +70,18 @@ Table JobTable(const google::protobuf::RepeatedPtrField<Job>& jobs, const Polici
                {"WAIT REASON", false, true}});
   for (const Job& job : jobs) {
     const int ahead = job.summary().jobs_ahead();
-    table.AddRow({ahead < 0 ? "-" : absl::StrCat(ahead), job.job_id(), TypeOf(job), job.name(),
-                  IsFair(policies, job.resource_pool()) ? PlainNumber(job.weight())
+    table.AddRow({ahead < 0 ? "-" : absl::StrCat(ahead), job.job_id(), GetType(job), job.name(),
+                  IsFair(policies, job.resource_pool()) ? FormatPlainNumber(job.weight())
                                                         : absl::StrCat(job.priority()),
-                  AgoCell(job.submission_time(), absl::Now()),
-                  absl::StrCat(job.allocated_slots(), "/", job.requested_slots()), StateOf(job),
-                  job.username(), job.resource_pool(), job.reason()});
+                  MakeAgeCell(job.submission_time(), absl::Now()),
+                  absl::StrCat(job.allocated_slots(), "/", job.requested_slots()),
+                  MakeJobStateCell(job), job.username(), job.resource_pool(), job.reason()});
   }
   return table;
 }
 
 absl::StatusOr<int> RunJobList(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetResourcePoolsResponse pools;
   DET_RETURN_IF_ERROR(api->Call("ResourcePoolService.GetResourcePools",
                                 api::v1::GetResourcePoolsRequest(), &pools));
@@ -188,7 +188,7 @@ absl::StatusOr<int> UpdateJobs(Invocation& run, const std::vector<JobChange>& ch
     update->set_job_id(change.job);
     DET_RETURN_IF_ERROR(Set(change.property, change.value, update));
   }
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::UpdateJobQueueResponse response;
   DET_RETURN_IF_ERROR(api->Call("JobService.UpdateJobQueue", request, &response));
   if (run.json()) {
@@ -199,7 +199,7 @@ absl::StatusOr<int> UpdateJobs(Invocation& run, const std::vector<JobChange>& ch
     run.screen->Print(
         absl::StrCat("updated job ", change.job, ": ", change.property, " ", change.value, "\n"));
   }
-  run.screen->Hint("det job list");
+  run.screen->PrintHint("det job list");
   return kExitOk;
 }
 

@@ -13,7 +13,7 @@
 namespace det::cli {
 namespace {
 
-constexpr int kMostLines = 10'000'000;
+constexpr int kMaxLines = 10'000'000;
 
 // Adds the given level and those above it.
 template <class Request>
@@ -67,8 +67,8 @@ absl::Status Read(const Invocation& run, Request* request) {
   if (args.Has("head") && (args.Has("tail") || args.Has("follow"))) {
     return UsageError("--head cannot be used with --tail or --follow");
   }
-  DET_ASSIGN_OR_RETURN(const int head, args.GetInt("head", 0, 1, kMostLines));
-  DET_ASSIGN_OR_RETURN(const int tail, args.GetInt("tail", 0, 1, kMostLines));
+  DET_ASSIGN_OR_RETURN(const int head, args.GetInt("head", 0, 1, kMaxLines));
+  DET_ASSIGN_OR_RETURN(const int tail, args.GetInt("tail", 0, 1, kMaxLines));
   request->set_limit(head + tail);
   if (tail > 0) request->set_order_by(api::v1::ORDER_BY_DESC);
   for (const std::string& id : args.GetAll("allocation-id")) request->add_allocation_ids(id);

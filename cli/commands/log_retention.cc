@@ -4,12 +4,12 @@
 
 namespace det::cli {
 
-std::vector<Option> LogDaysOptions() {
+std::vector<Option> LogRetentionOptions() {
   return {{"days", 0, "N", "Days to keep logs after a trial ends"},
           {"forever", 0, "", "Keep logs forever"}};
 }
 
-absl::StatusOr<int> LogDays(const Invocation& run) {
+absl::StatusOr<int> ReadLogRetention(const Invocation& run) {
   if (run.args.Has("days") == run.args.Has("forever")) {
     return UsageError("either --days or --forever is required");
   }
@@ -17,7 +17,7 @@ absl::StatusOr<int> LogDays(const Invocation& run) {
   return run.args.GetInt("days", 0, 0, 32'767);
 }
 
-std::string LogDaysText(const std::string& of, int days) {
+std::string FormatLogRetention(const std::string& of, int days) {
   if (days < 0) return absl::StrCat("the logs of ", of, " are kept forever\n");
   return absl::StrCat("the logs of ", of, " are kept for ", days, days == 1 ? " day" : " days",
                       "\n");

@@ -10,10 +10,10 @@
 
 namespace det::cli {
 
-std::vector<Option> LogDaysOptions();
+std::vector<Option> LogRetentionOptions();
 // Returns the days, -1 for --forever. Returns a usage error unless exactly one option is given.
-absl::StatusOr<int> LogDays(const Invocation& run);
-std::string LogDaysText(const std::string& of, int days);
+absl::StatusOr<int> ReadLogRetention(const Invocation& run);
+std::string FormatLogRetention(const std::string& of, int days);
 
 }  // namespace det::cli
 

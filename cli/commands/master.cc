@@ -24,7 +24,7 @@ namespace det::cli {
 namespace {
 
 absl::StatusOr<int> RunInfo(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetInfoResponse info;
   DET_RETURN_IF_ERROR(api->Call("MasterService.GetInfo", api::v1::GetInfoRequest(), &info));
   if (run.json()) {
@@ -36,8 +36,8 @@ absl::StatusOr<int> RunInfo(Invocation& run) {
        {"version", info.version()},
        {"cluster", absl::StrCat(info.cluster_name(), info.cluster_name().empty() ? "" : "  ",
                                 info.cluster_id())},
-       {"started",
-        absl::StrCat(Ago(info.started_at(), absl::Now()), "  ", Exact(info.started_at()))},
+       {"started", absl::StrCat(FormatAge(info.started_at(), absl::Now()), "  ",
+                                FormatTimestamp(info.started_at()))},
        {"database", info.database()},
        {"agents", absl::StrCat(info.agents())},
        {"slots", absl::StrCat(info.slots_in_use(), " of ", info.slots(), " used")}},
@@ -48,12 +48,12 @@ absl::StatusOr<int> RunInfo(Invocation& run) {
 // ---- what it says of itself ----
 
 absl::StatusOr<int> RunMasterConfig(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetMasterConfigResponse response;
   DET_RETURN_IF_ERROR(
       api->Call("MasterService.GetMasterConfig", api::v1::GetMasterConfigRequest(), &response));
   DET_ASSIGN_OR_RETURN(const std::string text, proto::ToJson(response.config()));
-  return run.Say(response, Indented(text) + "\n");
+  return run.PrintResult(response, IndentJson(text) + "\n");
 }
 
 // Parses "warning" or "LOG_LEVEL_WARNING".
@@ -72,13 +72,13 @@ absl::StatusOr<api::v1::LogLevel> ReadLevel(const std::string& text) {
 
 absl::StatusOr<int> RunMasterSetConfig(Invocation& run) {
   api::v1::PatchMasterConfigRequest request;
-  std::vector<std::string> said;
+  std::vector<std::string> changes;
   if (const auto level = run.args.Get("log.level")) {
     DET_ASSIGN_OR_RETURN(const api::v1::LogLevel read, ReadLevel(*level));
     request.mutable_config()->mutable_log()->set_level(read);
     request.mutable_field_mask()->add_paths("log.level");
-    said.push_back(absl::StrCat("log.level ", absl::AsciiStrToLower(absl::StripPrefix(
-                                                  api::v1::LogLevel_Name(read), "LOG_LEVEL_"))));
+    changes.push_back(absl::StrCat("log.level ", absl::AsciiStrToLower(absl::StripPrefix(
+                                                     api::v1::LogLevel_Name(read), "LOG_LEVEL_"))));
   }
   if (const auto color = run.args.Get("log.color")) {
     if (*color != "on" && *color != "off") {
@@ -86,21 +86,21 @@ absl::StatusOr<int> RunMasterSetConfig(Invocation& run) {
     }
     request.mutable_config()->mutable_log()->set_color(*color == "on");
     request.mutable_field_mask()->add_paths("log.color");
-    said.push_back(absl::StrCat("log.color ", *color));
+    changes.push_back(absl::StrCat("log.color ", *color));
   }
-  if (said.empty())
+  if (changes.empty())
     return UsageError("master config set needs --log.level LEVEL or --log.color on|off");
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::PatchMasterConfigResponse response;
   DET_RETURN_IF_ERROR(api->Call("MasterService.PatchMasterConfig", request, &response));
-  return run.Say(response,
-                 absl::StrCat("set ", absl::StrJoin(said, ", "), " until the master restarts\n"));
+  return run.PrintResult(
+      response, absl::StrCat("set ", absl::StrJoin(changes, ", "), " until the master restarts\n"));
 }
 
-std::string LineText(const api::v1::LogEntry& line) {
+std::string FormatLogEntry(const api::v1::LogEntry& line) {
   const std::string level = api::v1::LogLevel_Name(line.level());
-  return absl::StrCat(Exact(line.timestamp()), "  ", absl::StripPrefix(level, "LOG_LEVEL_"), "  ",
-                      line.message(), "\n");
+  return absl::StrCat(FormatTimestamp(line.timestamp()), "  ",
+                      absl::StripPrefix(level, "LOG_LEVEL_"), "  ", line.message(), "\n");
 }
 
 absl::StatusOr<int> RunMasterLogs(Invocation& run) {
@@ -108,7 +108,7 @@ absl::StatusOr<int> RunMasterLogs(Invocation& run) {
   api::v1::MasterLogsRequest request;
   request.set_offset(-tail);
   request.set_follow(run.args.Has("follow"));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::MasterLogsResponse line;
   absl::Status shown;
   const auto show = [&] {
@@ -117,7 +117,7 @@ absl::StatusOr<int> RunMasterLogs(Invocation& run) {
       shown = text.status();
       if (text.ok()) run.screen->Print(*text + "\n");
     } else {
-      run.screen->Print(LineText(line.log_entry()));
+      run.screen->Print(FormatLogEntry(line.log_entry()));
     }
     return shown.ok();
   };
@@ -131,12 +131,12 @@ absl::StatusOr<int> RunVersion(Invocation& run) {
   api::v1::GetInfoResponse info;
   std::string master;
   std::string why;
-  absl::StatusOr<ApiClient*> api = run.Api();
+  absl::StatusOr<ApiClient*> api = run.GetApi();
   if (api.ok()) {
-    const absl::Status asked =
+    const absl::Status status =
         (*api)->Call("MasterService.GetInfo", api::v1::GetInfoRequest(), &info);
-    if (absl::IsCancelled(asked)) return asked;
-    if (asked.ok()) master = info.version();
+    if (absl::IsCancelled(status)) return status;
+    if (status.ok()) master = info.version();
     why = absl::StrCat("not reachable at ", (*api)->addresses());
   } else {
     // An invalid address is an error; that no master is running is not.
@@ -144,22 +144,23 @@ absl::StatusOr<int> RunVersion(Invocation& run) {
     why = "not running";
   }
   if (run.json()) {
-    run.screen->Print(Indented(absl::StrCat("{\"client\":", Quoted(base::kVersion), ",\"master\":",
-                                            master.empty() ? "null" : Quoted(master), "}")) +
-                      "\n");
+    run.screen->Print(
+        IndentJson(absl::StrCat("{\"client\":", QuoteJson(base::kVersion),
+                                ",\"master\":", master.empty() ? "null" : QuoteJson(master), "}")) +
+        "\n");
     return kExitOk;
   }
   run.screen->Print(RenderFields(
       {{"det", base::kVersion}, {"master", master.empty() ? why : master}}, run.screen->out()));
   if (!master.empty() && master != base::kVersion) {
-    run.screen->Note("det and the master have different versions; some commands may fail");
+    run.screen->PrintNotice("det and the master have different versions; some commands may fail");
   }
   return kExitOk;
 }
 
 // ---- audit ----
 
-constexpr int kPage = 1'000;
+constexpr int kMaxAuditPage = 1'000;
 
 // "2h" means two hours ago.
 absl::StatusOr<absl::Time> ReadSince(const std::string& text, absl::Time now) {
@@ -169,7 +170,7 @@ absl::StatusOr<absl::Time> ReadSince(const std::string& text, absl::Time now) {
 }
 
 absl::StatusOr<int> RunAudit(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(const int wanted, run.args.GetInt("limit", 100, 1, 1'000'000));
+  DET_ASSIGN_OR_RETURN(const int limit, run.args.GetInt("limit", 100, 1, 1'000'000));
   const absl::Time now = absl::Now();
   api::v1::GetAuditRequest request;
   request.set_username(run.args.Get("by").value_or(""));
@@ -178,16 +179,16 @@ absl::StatusOr<int> RunAudit(Invocation& run) {
     DET_ASSIGN_OR_RETURN(const absl::Time time, ReadSince(*since, now));
     *request.mutable_since() = ToTimestamp(time);
   }
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetAuditResponse all;
   do {
-    request.set_limit(std::min(kPage, wanted - all.records_size()));
+    request.set_limit(std::min(kMaxAuditPage, limit - all.records_size()));
     request.set_before_id(all.next_before_id());
     api::v1::GetAuditResponse page;
     DET_RETURN_IF_ERROR(api->Call("MasterService.GetAudit", request, &page));
     all.MergeFrom(page);
     all.set_next_before_id(page.next_before_id());
-  } while (all.next_before_id() != 0 && all.records_size() < wanted);
+  } while (all.next_before_id() != 0 && all.records_size() < limit);
   Table table({{"TIME"},
                {"USER", false, true},
                {"ADDRESS", false, true},
@@ -196,7 +197,7 @@ absl::StatusOr<int> RunAudit(Invocation& run) {
                {"CODE"},
                {"REQUEST ID", false, true}});
   for (const api::v1::AuditRecord& each : all.records()) {
-    table.AddRow({AgoCell(each.at(), now), each.caller(), each.peer(),
+    table.AddRow({MakeAgeCell(each.at(), now), each.caller(), each.peer(),
                   absl::StripPrefix(each.method(), "det.api.v1."), each.target(), each.code(),
                   each.request_id()});
   }
@@ -218,42 +219,42 @@ absl::StatusOr<int> RunSetMessage(Invocation& run) {
     *request.mutable_end_time() = ToTimestamp(time);
   }
   request.set_duration(run.args.Get("duration").value_or(""));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::SetClusterMessageResponse response;
   DET_RETURN_IF_ERROR(api->Call("MasterService.SetClusterMessage", request, &response));
-  return run.Say(response, "set the cluster message\n");
+  return run.PrintResult(response, "set the cluster message\n");
 }
 
 absl::StatusOr<int> RunGetMessage(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetClusterMessageResponse response;
   DET_RETURN_IF_ERROR(
       api->Call("MasterService.GetClusterMessage", api::v1::GetClusterMessageRequest(), &response));
   const api::v1::ClusterMessage& message = response.cluster_message();
-  if (!response.has_cluster_message()) return run.Say(response, "no cluster message\n");
-  return run.Say(
-      response,
-      RenderFields({{"message", message.message()},
-                    {"from", Exact(message.start_time())},
-                    {"until", message.has_end_time() ? Exact(message.end_time()) : "cleared"}},
-                   run.screen->out()));
+  if (!response.has_cluster_message()) return run.PrintResult(response, "no cluster message\n");
+  return run.PrintResult(
+      response, RenderFields({{"message", message.message()},
+                              {"from", FormatTimestamp(message.start_time())},
+                              {"until", message.has_end_time() ? FormatTimestamp(message.end_time())
+                                                               : "cleared"}},
+                             run.screen->out()));
 }
 
 absl::StatusOr<int> RunClearMessage(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::DeleteClusterMessageResponse response;
   DET_RETURN_IF_ERROR(api->Call("MasterService.DeleteClusterMessage",
                                 api::v1::DeleteClusterMessageRequest(), &response));
-  return run.Say(response, "cleared the cluster message\n");
+  return run.PrintResult(response, "cleared the cluster message\n");
 }
 
 // "ab:CD" -> "ABCD"
-std::string Digits(const std::string& fingerprint) {
+std::string NormalizeFingerprint(const std::string& fingerprint) {
   return absl::AsciiStrToUpper(absl::StrReplaceAll(fingerprint, {{":", ""}, {" ", ""}}));
 }
 
 absl::StatusOr<int> RunTrust(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(const Connection where, run.Where());
+  DET_ASSIGN_OR_RETURN(const Connection where, run.FindConnection());
   if (run.json()) return UsageError("master trust: --json is not supported");
   for (const std::string& url : where.urls) {
     if (!absl::StartsWith(url, "https://")) {
@@ -266,12 +267,12 @@ absl::StatusOr<int> RunTrust(Invocation& run) {
       run.screen->Print(absl::StrCat(url, "  SHA-256 ", shown.fingerprint, "\n"));
       continue;
     }
-    if (Digits(given) != Digits(shown.fingerprint)) {
+    if (NormalizeFingerprint(given) != NormalizeFingerprint(shown.fingerprint)) {
       return absl::FailedPreconditionError(
           absl::StrCat("the certificate of ", url, " has SHA-256 fingerprint ", shown.fingerprint,
                        ", which does not match; the certificate was not trusted"));
     }
-    DET_RETURN_IF_ERROR(RememberCertificates(url, shown.pem));
+    DET_RETURN_IF_ERROR(SaveCertificates(url, shown.pem));
     run.screen->Print(absl::StrCat("trusted ", url, "\n"));
   }
   return kExitOk;

@@ -16,8 +16,8 @@ namespace det::cli {
 inline const Positional kModel = {"MODEL", "Model name or ID"};
 inline const Option kOrder = {"order-by", 0, "asc|desc", "Sort order: asc or desc"};
 
-// Returns the value of --order-by, or `usual`. Returns a usage error for another word.
-absl::StatusOr<api::v1::OrderBy> ReadOrder(const Invocation& run, api::v1::OrderBy usual);
+// Returns the value of --order-by, or `default_order`. Returns a usage error for another word.
+absl::StatusOr<api::v1::OrderBy> ReadOrder(const Invocation& run, api::v1::OrderBy default_order);
 
 // Sets the fields of the options of create and register-version in either message. Returns a usage
 // error if --metadata is not JSON.

@@ -23,7 +23,7 @@ absl::StatusOr<int> RunListVersions(Invocation& run) {
   request.set_offset(page.offset);
   DET_ASSIGN_OR_RETURN(const api::v1::OrderBy order, ReadOrder(run, api::v1::ORDER_BY_DESC));
   request.set_order_by(order);
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetModelVersionsResponse response;
   DET_RETURN_IF_ERROR(api->Call("ModelService.GetModelVersions", request, &response));
   Table table({{"VERSION", true},
@@ -38,7 +38,7 @@ absl::StatusOr<int> RunListVersions(Invocation& run) {
     table.AddRow({absl::StrCat(each.version()), each.name(), each.checkpoint().uuid(),
                   absl::StrCat(each.checkpoint().training().experiment_id()),
                   absl::StrCat(each.checkpoint().training().trial_id()),
-                  AgoCell(each.creation_time(), absl::Now()), each.username(), each.comment()});
+                  MakeAgeCell(each.creation_time(), absl::Now()), each.username(), each.comment()});
   }
   return PrintPage(run, response, response.pagination(), table, "versions",
                    absl::StrCat("model ", response.model().name(),
@@ -53,11 +53,11 @@ absl::StatusOr<int> RunRegister(Invocation& run) {
   request.set_name(run.args.Get("name").value_or(""));
   request.set_comment(run.args.Get("comment").value_or(""));
   DET_RETURN_IF_ERROR(ReadModelSettings(run, &request));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::PostModelVersionResponse response;
   DET_RETURN_IF_ERROR(api->Call("ModelService.PostModelVersion", request, &response));
   const ModelVersion& made = response.model_version();
-  return run.Say(
+  return run.PrintResult(
       response, absl::StrCat("registered version ", made.version(), " of model ",
                              made.model().name(), ": checkpoint ", made.checkpoint().uuid(), "\n"));
 }
@@ -69,10 +69,10 @@ absl::StatusOr<int> RunDeleteVersion(Invocation& run) {
   request.set_model_version_num(number);
   const std::string which = absl::StrCat("version ", number, " of model ", request.model_name());
   DET_RETURN_IF_ERROR(Confirm(run, absl::StrCat("Delete ", which, "? Its checkpoint is kept.")));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::DeleteModelVersionResponse response;
   DET_RETURN_IF_ERROR(api->Call("ModelService.DeleteModelVersion", request, &response));
-  return run.Say(response, absl::StrCat("deleted ", which, "\n"));
+  return run.PrintResult(response, absl::StrCat("deleted ", which, "\n"));
 }
 
 }  // namespace

@@ -7,11 +7,12 @@
 
 namespace det::cli {
 
-std::vector<Option> PagedOptions(std::vector<Option> own, int usual) {
-  const std::string most = usual == 0 ? "all" : absl::StrCat(usual);
+std::vector<Option> PagedOptions(std::vector<Option> own, int default_limit) {
+  const std::string most = default_limit == 0 ? "all" : absl::StrCat(default_limit);
   const std::vector<Option> paging = {
       {"limit", 0, "N",
-       absl::StrCat("Maximum number of rows (default: ", most, usual == 0 ? ")" : "; 0: all)")},
+       absl::StrCat("Maximum number of rows (default: ", most,
+                    default_limit == 0 ? ")" : "; 0: all)")},
       {"offset", 0, "N", "Number of rows to skip (default: 0)"},
       {"pages", 0, "1|all", "Pages to print: all ignores --limit (default: 1)"},
       kCsv};
@@ -19,9 +20,9 @@ std::vector<Option> PagedOptions(std::vector<Option> own, int usual) {
   return own;
 }
 
-absl::StatusOr<Page> ReadPage(const Invocation& run, int usual) {
+absl::StatusOr<Page> ReadPage(const Invocation& run, int default_limit) {
   Page page;
-  DET_ASSIGN_OR_RETURN(page.limit, run.args.GetInt("limit", usual, 0, 1'000'000));
+  DET_ASSIGN_OR_RETURN(page.limit, run.args.GetInt("limit", default_limit, 0, 1'000'000));
   DET_ASSIGN_OR_RETURN(page.offset, run.args.GetInt("offset", 0, 0, INT32_MAX));
   const std::string pages = run.args.Get("pages").value_or("1");
   if (pages != "1" && pages != "all") {
@@ -42,8 +43,8 @@ absl::StatusOr<int> PrintPage(Invocation& run, const google::protobuf::Message& 
                                                           total, " ", nouns)
                                            : none));
   if (!table.empty() && total > table.size()) {
-    run.screen->Note(absl::StrCat(table.size(), " of ", total, " ", nouns,
-                                  "; use --limit and --offset for more"));
+    run.screen->PrintNotice(absl::StrCat(table.size(), " of ", total, " ", nouns,
+                                         "; use --limit and --offset for more"));
   }
   return code;
 }

@@ -12,15 +12,15 @@
 
 namespace det::cli {
 
-// Returns `own`, then --limit, --offset, --pages and --csv. `usual` is the default of --limit; 0
-// means all.
-std::vector<Option> PagedOptions(std::vector<Option> own, int usual = 0);
+// Returns `own`, then --limit, --offset, --pages and --csv. `default_limit` is the default of
+// --limit; 0 means all.
+std::vector<Option> PagedOptions(std::vector<Option> own, int default_limit = 0);
 
 struct Page {
   int limit = 0;  // 0: all
   int offset = 0;
 };
-absl::StatusOr<Page> ReadPage(const Invocation& run, int usual = 0);
+absl::StatusOr<Page> ReadPage(const Invocation& run, int default_limit = 0);
 
 // Same as PrintList; also prints "2 of 7 models" if the page is not the whole list. `none` is
 // printed for an empty list, not for an empty page.

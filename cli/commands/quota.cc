@@ -16,7 +16,7 @@ namespace {
 
 using api::v1::Quota;
 
-const std::vector<Positional>& Whose() {
+const std::vector<Positional>& GetQuotaPositionals() {
   static const auto& whose = *new std::vector<Positional>{{"SCOPE", "Scope: user or workspace"},
                                                           {"NAME", "User name or workspace name"}};
   return whose;
@@ -30,12 +30,12 @@ absl::Status CheckScope(const std::string& scope) {
 // "3 of 8"; red if nothing is left.
 Cell Used(double used, std::optional<double> limit) {
   if (!limit) return Cell("-");
-  return Cell(absl::StrCat(PlainNumber(used), " of ", PlainNumber(*limit)),
+  return Cell(absl::StrCat(FormatPlainNumber(used), " of ", FormatPlainNumber(*limit)),
               used >= *limit ? Paint::kFailed : Paint::kPlain);
 }
 
 absl::StatusOr<int> RunQuotaList(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetQuotasResponse response;
   DET_RETURN_IF_ERROR(
       api->Call("ResourcePoolService.GetQuotas", api::v1::GetQuotasRequest(), &response));
@@ -52,8 +52,8 @@ absl::StatusOr<int> RunQuotaList(Invocation& run) {
 }
 
 // Returns the limit of an option: `before` if it is not given, absent for "none".
-absl::StatusOr<std::optional<double>> Given(const Invocation& run, const char* option,
-                                            std::optional<double> before) {
+absl::StatusOr<std::optional<double>> ReadLimit(const Invocation& run, const char* option,
+                                                std::optional<double> before) {
   const std::optional<std::string> text = run.args.Get(option);
   if (!text) return before;
   if (*text == "none") return std::optional<double>();
@@ -72,7 +72,7 @@ absl::StatusOr<int> RunQuotaSet(Invocation& run) {
   if (!run.args.Has("max-slots") && !run.args.Has("slot-hours")) {
     return UsageError("quota set needs --max-slots, --slot-hours, or both");
   }
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   // A quota for an unknown name would silently have no effect.
   DET_RETURN_IF_ERROR(scope == "user" ? FindUser(*api, name).status()
                                       : FindWorkspace(*api, name).status());
@@ -85,8 +85,8 @@ absl::StatusOr<int> RunQuotaSet(Invocation& run) {
     if (quota.has_max_slots()) slots = quota.max_slots();
     if (quota.has_slot_hours()) hours = quota.slot_hours();
   }
-  DET_ASSIGN_OR_RETURN(slots, Given(run, "max-slots", slots));
-  DET_ASSIGN_OR_RETURN(hours, Given(run, "slot-hours", hours));
+  DET_ASSIGN_OR_RETURN(slots, ReadLimit(run, "max-slots", slots));
+  DET_ASSIGN_OR_RETURN(hours, ReadLimit(run, "slot-hours", hours));
   if (!slots && !hours) {
     return UsageError(absl::StrCat("quota set: no limit would remain; use `det quota remove ",
                                    scope, " ", name, "`"));
@@ -103,8 +103,8 @@ absl::StatusOr<int> RunQuotaSet(Invocation& run) {
     return kExitOk;
   }
   run.screen->Print(absl::StrCat(
-      "set quota of ", scope, " ", name, ": ", slots ? PlainNumber(*slots) : "unlimited",
-      " slots, ", hours ? PlainNumber(*hours) : "unlimited", " slot hours per month\n"));
+      "set quota of ", scope, " ", name, ": ", slots ? FormatPlainNumber(*slots) : "unlimited",
+      " slots, ", hours ? FormatPlainNumber(*hours) : "unlimited", " slot hours per month\n"));
   return kExitOk;
 }
 
@@ -113,7 +113,7 @@ absl::StatusOr<int> RunQuotaRemove(Invocation& run) {
   request.set_scope(run.args.Word("SCOPE"));
   request.set_name(run.args.Word("NAME"));
   DET_RETURN_IF_ERROR(CheckScope(request.scope()));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::DeleteQuotaResponse response;
   DET_RETURN_IF_ERROR(api->Call("ResourcePoolService.DeleteQuota", request, &response));
   if (run.json()) {
@@ -132,13 +132,13 @@ std::vector<Command> QuotaCommands() {
       {{"quota", "list"}, "List quotas and their usage", {}, {kCsv}, RunQuotaList, ""},
       {{"quota", "set"},
        "Set a quota of slots or slot hours for a user or workspace",
-       Whose(),
+       GetQuotaPositionals(),
        {{"max-slots", 0, "N", "Maximum number of slots at the same time; none for no limit"},
         {"slot-hours", 0, "H", "Slot hours per calendar month (UTC); none for no limit"}},
        RunQuotaSet,
        "Omitted limits keep their values. Jobs over a limit wait; `det job list` shows the "
        "reason."},
-      {{"quota", "remove"}, "Remove a quota", Whose(), {}, RunQuotaRemove, ""},
+      {{"quota", "remove"}, "Remove a quota", GetQuotaPositionals(), {}, RunQuotaRemove, ""},
   };
 }
 

@@ -25,7 +25,7 @@ absl::StatusOr<std::map<int, std::string>> WorkspaceNames(const ApiClient& api) 
   return names;
 }
 
-std::string NameOf(const std::map<int, std::string>& names, int workspace) {
+std::string GetName(const std::map<int, std::string>& names, int workspace) {
   const auto it = names.find(workspace);
   return it == names.end() ? absl::StrCat("workspace ", workspace) : it->second;
 }
@@ -33,7 +33,7 @@ std::string NameOf(const std::map<int, std::string>& names, int workspace) {
 constexpr char kWholeCluster[] = "(the cluster)";
 
 absl::StatusOr<int> RunMyPermissions(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetPermissionsSummaryResponse response;
   DET_RETURN_IF_ERROR(api->Call("RoleService.GetPermissionsSummary",
                                 api::v1::GetPermissionsSummaryRequest(), &response));
@@ -47,7 +47,7 @@ absl::StatusOr<int> RunMyPermissions(Invocation& run) {
     const std::string count = absl::StrCat(role->permissions_size());
     if (each.scope_cluster()) table.AddRow({kWholeCluster, role->name(), count});
     for (const int workspace : each.scope_workspace_ids()) {
-      table.AddRow({NameOf(names, workspace), role->name(), count});
+      table.AddRow({GetName(names, workspace), role->name(), count});
     }
   }
   return run.PrintList(response, table, "no roles; ask an administrator to assign one");
@@ -60,7 +60,7 @@ absl::StatusOr<api::v1::ListRolesResponse> AllRoles(const ApiClient& api) {
 }
 
 absl::StatusOr<int> RunListRoles(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const api::v1::ListRolesResponse response, AllRoles(*api));
   Table table({{"ID", true}, {"ROLE"}, {"WORKSPACE SCOPE"}, {"PERMISSIONS", true}});
   for (const api::v1::Role& role : response.roles()) {
@@ -72,7 +72,7 @@ absl::StatusOr<int> RunListRoles(Invocation& run) {
 }
 
 absl::StatusOr<int> RunDescribeRole(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const api::v1::ListRolesResponse response, AllRoles(*api));
   const std::string name = run.args.Word("ROLE");
   for (const api::v1::Role& role : response.roles()) {
@@ -87,7 +87,7 @@ absl::StatusOr<int> RunDescribeRole(Invocation& run) {
 }
 
 absl::StatusOr<int> RunListUsersRoles(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const api::v1::User user, FindUser(*api, run.args.Word("USER")));
   api::v1::GetRolesAssignedToUserRequest request;
   request.set_user_id(user.id());
@@ -98,7 +98,8 @@ absl::StatusOr<int> RunListUsersRoles(Invocation& run) {
   for (const api::v1::RoleWithAssignments& role : response.roles()) {
     for (const auto& each : role.user_role_assignments()) {
       const int workspace = each.role_assignment().scope_workspace_id();
-      table.AddRow({workspace == 0 ? kWholeCluster : NameOf(names, workspace), role.role().name()});
+      table.AddRow(
+          {workspace == 0 ? kWholeCluster : GetName(names, workspace), role.role().name()});
     }
   }
   return run.PrintList(response, table, absl::StrCat("user ", user.username(), " has no role"));
@@ -106,11 +107,11 @@ absl::StatusOr<int> RunListUsersRoles(Invocation& run) {
 
 // Calls `method` with the assignment of the command line and prints `done`.
 template <class Request, class Response>
-absl::StatusOr<int> Change(Invocation& run, const char* method, const char* done) {
+absl::StatusOr<int> ChangeAssignment(Invocation& run, const char* method, const char* done) {
   const std::string role = run.args.Word("ROLE");
   const std::string name = run.args.Get("username-to-assign").value_or("");
   if (name.empty()) return UsageError("--username-to-assign USER is required");
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const api::v1::User user, FindUser(*api, name));
   Request request;
   api::v1::UserRoleAssignment* assignment = request.add_user_role_assignments();
@@ -125,18 +126,18 @@ absl::StatusOr<int> Change(Invocation& run, const char* method, const char* done
   }
   Response response;
   DET_RETURN_IF_ERROR(api->Call(absl::StrCat("RoleService.", method), request, &response));
-  return run.Say(response,
-                 absl::StrCat(user.username(), done, role,
-                              where.empty() ? " for the cluster" : " in workspace ", where, "\n"));
+  return run.PrintResult(
+      response, absl::StrCat(user.username(), done, role,
+                             where.empty() ? " for the cluster" : " in workspace ", where, "\n"));
 }
 
 absl::StatusOr<int> RunAssign(Invocation& run) {
-  return Change<api::v1::AssignRolesRequest, api::v1::AssignRolesResponse>(run, "AssignRoles",
-                                                                           " is now ");
+  return ChangeAssignment<api::v1::AssignRolesRequest, api::v1::AssignRolesResponse>(
+      run, "AssignRoles", " is now ");
 }
 
 absl::StatusOr<int> RunUnassign(Invocation& run) {
-  return Change<api::v1::RemoveAssignmentsRequest, api::v1::RemoveAssignmentsResponse>(
+  return ChangeAssignment<api::v1::RemoveAssignmentsRequest, api::v1::RemoveAssignmentsResponse>(
       run, "RemoveAssignments", " is no longer ");
 }
 

@@ -27,31 +27,31 @@ const Positional kSettings = {"KEY=VALUE", "Settings: policy=fair_share preempti
                               true};
 
 // "SCHEDULER_TYPE_FAIR_SHARE" -> "fair_share", as in the master's config.
-std::string PolicyOf(const ResourcePool& pool) {
+std::string FormatSchedulingPolicy(const ResourcePool& pool) {
   absl::string_view name = ResourcePool::SchedulerType_Name(pool.scheduler_type());
   absl::ConsumePrefix(&name, "SCHEDULER_TYPE_");
   return absl::AsciiStrToLower(name);
 }
 
-std::string FittingOf(const ResourcePool& pool) {
+std::string FormatFittingPolicy(const ResourcePool& pool) {
   absl::string_view name = ResourcePool::FittingPolicy_Name(pool.scheduler_fitting_policy());
   absl::ConsumePrefix(&name, "FITTING_POLICY_");
   return absl::AsciiStrToLower(name);
 }
 
-std::string DefaultFor(const ResourcePool& pool) {
+std::string FormatDefaultFor(const ResourcePool& pool) {
   std::vector<std::string> kinds;
   if (pool.default_compute_pool()) kinds.emplace_back("compute");
   if (pool.default_aux_pool()) kinds.emplace_back("aux");
   return kinds.empty() ? "-" : absl::StrJoin(kinds, ",");
 }
 
-std::string WorkspacesOf(const ResourcePool& pool) {
+std::string FormatWorkspaces(const ResourcePool& pool) {
   return pool.workspaces().empty() ? "all" : absl::StrJoin(pool.workspaces(), ",");
 }
 
 absl::StatusOr<int> RunPoolList(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetResourcePoolsResponse response;
   DET_RETURN_IF_ERROR(api->Call("ResourcePoolService.GetResourcePools",
                                 api::v1::GetResourcePoolsRequest(), &response));
@@ -67,11 +67,11 @@ absl::StatusOr<int> RunPoolList(Invocation& run) {
                {"WORKSPACES", false, true},
                {"SOURCE"}});
   for (const ResourcePool& pool : response.resource_pools()) {
-    table.AddRow({pool.name(), PolicyOf(pool), pool.preemption() ? "on" : "off",
+    table.AddRow({pool.name(), FormatSchedulingPolicy(pool), pool.preemption() ? "on" : "off",
                   absl::StrCat(pool.num_agents()), absl::StrCat(pool.slots_available()),
                   absl::StrCat(pool.slots_used()), absl::StrCat(pool.stats().scheduled_count()),
-                  absl::StrCat(pool.stats().queued_count()), DefaultFor(pool), WorkspacesOf(pool),
-                  pool.source()});
+                  absl::StrCat(pool.stats().queued_count()), FormatDefaultFor(pool),
+                  FormatWorkspaces(pool), pool.source()});
   }
   return run.PrintList(response, table,
                        "no resource pools; create one: det resource-pool create NAME");
@@ -89,15 +89,15 @@ std::string Description(const ResourcePool& pool, const Style& style) {
                                             pool.aux_container_capacity(), " at most")},
        {"jobs", absl::StrCat(pool.stats().scheduled_count(), " running, ",
                              pool.stats().queued_count(), " waiting")},
-       {"default for", DefaultFor(pool)},
-       {"workspaces", WorkspacesOf(pool)},
-       {"policy", PolicyOf(pool)},
-       {"fitting", FittingOf(pool)},
+       {"default for", FormatDefaultFor(pool)},
+       {"workspaces", FormatWorkspaces(pool)},
+       {"policy", FormatSchedulingPolicy(pool)},
+       {"fitting", FormatFittingPolicy(pool)},
        {"preemption", flag(pool.preemption())},
        {"heterogeneous", flag(pool.heterogeneous())},
        {"backfill", flag(pool.backfill())},
-       {"hold_after", Span(absl::Seconds(pool.hold_after_seconds()))},
-       {"maintenance_lead", Span(absl::Seconds(pool.maintenance_lead_seconds()))},
+       {"hold_after", FormatSpan(absl::Seconds(pool.hold_after_seconds()))},
+       {"maintenance_lead", FormatSpan(absl::Seconds(pool.maintenance_lead_seconds()))},
        {"default_priority", absl::StrCat(pool.default_priority())},
        {"max_aux_per_agent", absl::StrCat(pool.aux_container_capacity_per_agent())},
        {"shared_devices", flag(pool.shared_devices())}},
@@ -120,7 +120,7 @@ absl::StatusOr<ResourcePool> Find(const ApiClient& api, const std::string& name)
 }
 
 absl::StatusOr<int> RunPoolDescribe(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const ResourcePool pool, Find(*api, run.args.Word("POOL")));
   if (run.json()) {
     DET_RETURN_IF_ERROR(run.PrintJson(pool));
@@ -189,7 +189,7 @@ absl::Status SetKey(const std::string& word, PutResourcePoolRequest* request) {
   const FieldDescriptor* field = descriptor.FindFieldByName(key);
   if (field == nullptr) field = descriptor.FindFieldByName(absl::StrCat(key, kSeconds));
   if (field == nullptr || key == "name") {
-    const std::optional<std::string> near = Nearest(key, Keys());
+    const std::optional<std::string> near = FindNearest(key, Keys());
     return UsageError(absl::StrCat("unknown setting \"", key, "\"; ",
                                    near ? absl::StrCat("did you mean ", *near, "?")
                                         : "there are: " + absl::StrJoin(Keys(), ", ")));
@@ -213,11 +213,11 @@ absl::StatusOr<int> Put(Invocation& run, bool is_new) {
   for (const std::string& word : run.args.Words("KEY=VALUE")) {
     DET_RETURN_IF_ERROR(SetKey(word, &request));
   }
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  const absl::StatusOr<ResourcePool> there = Find(*api, request.name());
-  if (!there.ok() && (!is_new || !absl::IsNotFound(there.status()))) return there.status();
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
+  const absl::StatusOr<ResourcePool> existing = Find(*api, request.name());
+  if (!existing.ok() && (!is_new || !absl::IsNotFound(existing.status()))) return existing.status();
   // A pool that only agents have named can be created.
-  if (is_new && there.ok() && there->source() != "agents") {
+  if (is_new && existing.ok() && existing->source() != "agents") {
     return absl::AlreadyExistsError(absl::StrCat("resource pool ", request.name(),
                                                  " exists; change it with `det resource-pool set ",
                                                  request.name(), " KEY=VALUE`"));
@@ -231,7 +231,7 @@ absl::StatusOr<int> Put(Invocation& run, bool is_new) {
   run.screen->Print(
       absl::StrCat(is_new ? "created" : "set", " resource pool ", request.name(), "\n"));
   if (is_new && response.resource_pool().num_agents() == 0) {
-    run.screen->Hint("resolute-agent --pool " + request.name());
+    run.screen->PrintHint("resolute-agent --pool " + request.name());
   }
   return kExitOk;
 }
@@ -246,7 +246,7 @@ absl::StatusOr<int> RunPoolSet(Invocation& run) {
 }
 
 absl::StatusOr<int> RunPoolDelete(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::DeleteResourcePoolRequest request;
   request.set_name(run.args.Word("POOL"));
   api::v1::DeleteResourcePoolResponse response;

@@ -10,17 +10,17 @@ namespace det::cli {
 namespace {
 
 template <class Request, class Response>
-absl::StatusOr<int> Bind(Invocation& run, const char* method, const char* said) {
+absl::StatusOr<int> Bind(Invocation& run, const char* method, const char* verb) {
   Request request;
   request.set_resource_pool_name(run.args.Word("POOL"));
   for (const std::string& name : run.args.Words("WORKSPACE")) request.add_workspace_names(name);
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   Response response;
   DET_RETURN_IF_ERROR(api->Call(absl::StrCat("ResourcePoolService.", method), request, &response));
   if (run.json()) {
     DET_RETURN_IF_ERROR(run.PrintJson(response));
   } else {
-    run.screen->Print(absl::StrCat(said, " pool ", request.resource_pool_name(), ": ",
+    run.screen->Print(absl::StrCat(verb, " pool ", request.resource_pool_name(), ": ",
                                    absl::StrJoin(request.workspace_names(), ", "), "\n"));
   }
   return kExitOk;
@@ -45,7 +45,7 @@ absl::StatusOr<int> RunReplace(Invocation& run) {
 absl::StatusOr<int> RunListWorkspaces(Invocation& run) {
   api::v1::ListWorkspacesBoundToRPRequest request;
   request.set_resource_pool_name(run.args.Word("POOL"));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::ListWorkspacesBoundToRPResponse response;
   DET_RETURN_IF_ERROR(api->Call("ResourcePoolService.ListWorkspacesBoundToRP", request, &response));
   Table table({{"WORKSPACE", false, true}});

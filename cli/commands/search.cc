@@ -23,9 +23,9 @@ namespace {
 
 constexpr int kBarWidth = 30;
 
-// Returns a bar "▇▇▇" in proportion to `value` / `most`, at least one block long.
-std::string Bar(double value, double most) {
-  const int marks = std::max(1, static_cast<int>(std::lround(value / most * kBarWidth)));
+// Returns a bar "▇▇▇" in proportion to `value` / `max`, at least one block long.
+std::string MakeHistogramBar(double value, double max) {
+  const int marks = std::max(1, static_cast<int>(std::lround(value / max * kBarWidth)));
   std::string bar;
   for (int i = 0; i < marks; ++i) absl::StrAppend(&bar, "▇");
   return bar;
@@ -33,16 +33,16 @@ std::string Bar(double value, double most) {
 
 std::string RenderSummary(const api::v1::SearchSummary& summary, const Style& style) {
   const std::string unit = summary.trials().empty() ? "units" : summary.trials(0).unit().name();
-  int most = 1;
-  for (const api::v1::TrialSummary& row : summary.trials()) most = std::max(most, row.count());
+  int max = 1;
+  for (const api::v1::TrialSummary& row : summary.trials()) max = std::max(max, row.count());
   Table table({{"TRIALS", true}, {absl::StrCat(absl::AsciiStrToUpper(unit), " EACH"), true}, {""}});
   for (const api::v1::TrialSummary& row : summary.trials()) {
     table.AddRow({absl::StrCat(row.count()),
                   row.unit().max_length() ? "max" : absl::StrCat(row.unit().value()),
-                  Cell(Bar(row.count(), most), Paint::kRunning)});
+                  Cell(MakeHistogramBar(row.count(), max), Paint::kRunning)});
   }
   std::string out = table.Render(style);
-  absl::StrAppend(&out, "\n", Counted(summary.total_trials(), "trial"));
+  absl::StrAppend(&out, "\n", FormatCount(summary.total_trials(), "trial"));
   if (summary.total_units() > 0) absl::StrAppend(&out, ", ", summary.total_units(), " ", unit);
   if (summary.brackets_size() > 1) {
     absl::StrAppend(&out, ", ", summary.brackets_size(), " brackets:\n");
@@ -92,7 +92,7 @@ absl::StatusOr<int> RunPreview(Invocation& run) {
   DET_RETURN_IF_ERROR(SetSeed(run.args, &request));
   request.set_config_path(run.args.Word("CONFIG"));
   request.set_template_(run.args.Get("template").value_or(""));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::PreviewHPSearchResponse response;
   DET_RETURN_IF_ERROR(api->Call("SearchService.PreviewHPSearch", request, &response));
   run.screen->Print(run.json() ? SummaryJson(response.summary())
@@ -103,12 +103,13 @@ absl::StatusOr<int> RunPreview(Invocation& run) {
 std::string RenderSimulation(const api::v1::SimulateSearchResponse& result, const Style& style) {
   Table table({{"UNITS SPENT", true}, {"BEST", true}, {""}});
   for (const auto& best : result.best()) {
-    table.AddRow({PlainNumber(best.units()), Number(best.metric()),
-                  Cell(Bar(best.units(), std::max(1.0, result.total_units())), Paint::kRunning)});
+    table.AddRow({FormatPlainNumber(best.units()), FormatNumber(best.metric()),
+                  Cell(MakeHistogramBar(best.units(), std::max(1.0, result.total_units())),
+                       Paint::kRunning)});
   }
-  return absl::StrCat(table.Render(style), "\n", Counted(result.trials_size(), "trial"), ", ",
-                      PlainNumber(result.total_units()),
-                      " units in all\nbest: ", StructText(result.best_hparams()), "\n");
+  return absl::StrCat(table.Render(style), "\n", FormatCount(result.trials_size(), "trial"), ", ",
+                      FormatPlainNumber(result.total_units()),
+                      " units in all\nbest: ", FormatStruct(result.best_hparams()), "\n");
 }
 
 absl::StatusOr<int> RunSearchSimulate(Invocation& run) {
@@ -129,7 +130,7 @@ absl::StatusOr<int> RunSearchSimulate(Invocation& run) {
   }
   request.set_curves(*curves);
   request.set_curves_path(path);
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::SimulateSearchResponse response;
   DET_RETURN_IF_ERROR(api->Call("SearchService.SimulateSearch", request, &response));
   if (run.json()) {

@@ -1,4 +1,4 @@
-// det preview-search, det search simulate: what they ask.
+// det preview-search, det search simulate: requests.
 #include <string>
 
 #include "base/file.h"
@@ -31,28 +31,28 @@ class SearchSeedTest : public ::testing::Test {
   const base::TempDir folder_ = *base::TempDir::Create();
 };
 
-TEST_F(SearchSeedTest, IsAnyThatAnExperimentMayHave) {
+TEST_F(SearchSeedTest, AcceptsEverySeedOfAnExperiment) {
   for (const std::string seed : {"0", "7", "4294967295"}) {
     for (const std::string& words : {Preview(" --seed " + seed), Simulate(" --seed " + seed)}) {
-      const Said said = Det(words, {"{}"});
-      ASSERT_TRUE(said.code.ok()) << said.code.status();
-      EXPECT_THAT(said.requests, ElementsAre(HasSubstr("\"seed\":" + seed))) << words;
+      const DetResult result = RunDet(words, {"{}"});
+      ASSERT_TRUE(result.code.ok()) << result.code.status();
+      EXPECT_THAT(result.requests, ElementsAre(HasSubstr("\"seed\":" + seed))) << words;
     }
   }
 }
 
-TEST_F(SearchSeedTest, IsTheConfigurationsWhereNoneIsGiven) {
+TEST_F(SearchSeedTest, UsesSeedOfConfig_WhenNotGiven) {
   for (const std::string& words : {Preview(""), Simulate("")}) {
-    EXPECT_THAT(Det(words, {"{}"}).requests, ElementsAre(Not(HasSubstr("seed")))) << words;
+    EXPECT_THAT(RunDet(words, {"{}"}).requests, ElementsAre(Not(HasSubstr("seed")))) << words;
   }
 }
 
-TEST_F(SearchSeedTest, IsNothingElse) {
+TEST_F(SearchSeedTest, RejectsOtherValues) {
   for (const std::string seed : {"-1", "4294967296", "x", "1.5"}) {
-    const Said said = Det(Preview(" --seed=" + seed), {});
-    EXPECT_THAT(std::string(said.code.status().message()),
+    const DetResult result = RunDet(Preview(" --seed=" + seed), {});
+    EXPECT_THAT(std::string(result.code.status().message()),
                 HasSubstr("--seed: expected an integer from 0 to 4294967295, found \"" + seed));
-    EXPECT_THAT(said.requests, IsEmpty());
+    EXPECT_THAT(result.requests, IsEmpty());
   }
 }
 

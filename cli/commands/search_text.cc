@@ -25,8 +25,9 @@ std::string RungTable(const Search& search, const Style& style) {
                {"BEST", true}});
   for (int i = 0; i < search.brackets_size(); ++i) {
     for (const auto& rung : search.brackets(i).rungs()) {
-      table.AddRow({absl::StrCat(i + 1), PlainNumber(rung.length()), absl::StrCat(rung.reported()),
-                    absl::StrCat(rung.continued()), rung.has_best() ? Number(rung.best()) : "-"});
+      table.AddRow({absl::StrCat(i + 1), FormatPlainNumber(rung.length()),
+                    absl::StrCat(rung.reported()), absl::StrCat(rung.continued()),
+                    rung.has_best() ? FormatNumber(rung.best()) : "-"});
     }
   }
   return table.empty() ? "" : absl::StrCat("\n", table.Render(style));
@@ -40,8 +41,8 @@ std::string FrontTable(const Search& search, const Style& style) {
   Table table(columns);
   for (const auto& point : search.front()) {
     std::vector<Cell> row = {absl::StrCat(point.trial_id()), absl::StrCat(point.steps_completed())};
-    for (const double metric : point.metrics()) row.emplace_back(Number(metric));
-    row.emplace_back(StructText(point.hparams()));
+    for (const double metric : point.metrics()) row.emplace_back(FormatNumber(metric));
+    row.emplace_back(FormatStruct(point.hparams()));
     table.AddRow(std::move(row));
   }
   return absl::StrCat("\nPareto front\n", table.Render(style));
@@ -60,7 +61,7 @@ absl::StatusOr<std::string> SearchText(const ApiClient& api, const api::v1::Expe
   std::string text;
   if (search.has_best_hparams()) {
     text = RenderFields({{"best trial", absl::StrCat(search.best_trial_id(), "  ",
-                                                     StructText(search.best_hparams()))}},
+                                                     FormatStruct(search.best_hparams()))}},
                         style);
   }
   return absl::StrCat(text, RungTable(search, style), FrontTable(search, style));

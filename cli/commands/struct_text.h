@@ -12,10 +12,10 @@ class Struct;
 namespace det::cli {
 
 // Formats a number without trailing digits: "64", "0.0091".
-std::string PlainNumber(double number);
+std::string FormatPlainNumber(double number);
 
 // "layers.width=32  lr=0.003", sorted by name; "-" if empty.
-std::string StructText(const google::protobuf::Struct& values);
+std::string FormatStruct(const google::protobuf::Struct& values);
 
 }  // namespace det::cli
 

@@ -19,7 +19,7 @@ namespace det::cli {
 namespace {
 
 absl::StatusOr<int> RunTaskList(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetTasksResponse response;
   DET_RETURN_IF_ERROR(api->Call("TaskService.GetTasks", api::v1::GetTasksRequest(), &response));
   Table table({{"TASK"},
@@ -37,7 +37,7 @@ absl::StatusOr<int> RunTaskList(Invocation& run) {
     std::vector<std::string> agents;
     for (const auto& part : each.resources()) agents.push_back(part.resources_id());
     table.AddRow({each.task_id(), id, each.name(), absl::StrCat(each.slots_needed()),
-                  AgoCell(each.registered_time(), absl::Now()),
+                  MakeAgeCell(each.registered_time(), absl::Now()),
                   agents.empty() ? "waiting" : absl::StrJoin(agents, ","),
                   absl::StrCat(each.priority()), each.resource_pool()});
   }
@@ -48,16 +48,16 @@ absl::StatusOr<int> RunTaskLogs(Invocation& run) {
   api::v1::TaskLogsRequest request;
   request.set_task_id(run.args.Word("TASK"));
   DET_RETURN_IF_ERROR(ReadLogOptions(run, &request));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  DET_RETURN_IF_ERROR(PrintLogs(*api, request, run.json() ? LogForm::kJson : LogForm::kText,
-                                run.screen, Patience(run.screen)));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
+  DET_RETURN_IF_ERROR(PrintLogs(*api, request, run.json() ? LogFormat::kJson : LogFormat::kText,
+                                run.screen, RetryPolicy(run.screen)));
   return kExitOk;
 }
 
 // Prints the list, which the master returns empty.
 template <class Response>
 absl::StatusOr<int> ListNone(Invocation& run, const char* method, const char* none) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   Response response;
   DET_RETURN_IF_ERROR(
       api->Call(absl::StrCat("CommandService.", method), api::v1::GetCommandsRequest(), &response));

@@ -26,7 +26,7 @@ absl::StatusOr<int> RunTemplateList(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const Page page, ReadPage(run));
   request.set_limit(page.limit);
   request.set_offset(page.offset);
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   for (const std::string& name : run.args.GetAll("workspace")) {
     DET_ASSIGN_OR_RETURN(const api::v1::Workspace workspace, FindWorkspace(*api, name));
     request.add_workspace_ids(workspace.id());
@@ -38,14 +38,14 @@ absl::StatusOr<int> RunTemplateList(Invocation& run) {
   for (const api::v1::Template& each : response.templates()) {
     std::set<std::string> keys;  // The map of the message has no order.
     for (const auto& [key, value] : each.config().fields()) keys.insert(key);
-    table.AddRow({each.name(), details ? StructText(each.config()) : absl::StrJoin(keys, ", ")});
+    table.AddRow({each.name(), details ? FormatStruct(each.config()) : absl::StrJoin(keys, ", ")});
   }
   return PrintPage(run, response, response.pagination(), table, "templates",
                    "no templates yet; create one: det template create NAME FILE");
 }
 
 absl::StatusOr<int> RunTemplateDescribe(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetTemplateRequest request;
   request.set_template_name(run.args.Word("NAME"));
   api::v1::GetTemplateResponse response;
@@ -76,7 +76,7 @@ template <class Request, class Response>
 absl::StatusOr<int> Send(Invocation& run, const char* method, const char* done) {
   Request request;
   DET_ASSIGN_OR_RETURN(*request.mutable_template_(), ReadTemplate(run));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   if (const auto name = run.args.Get("workspace")) {
     DET_ASSIGN_OR_RETURN(const api::v1::Workspace workspace, FindWorkspace(*api, *name));
     request.mutable_template_()->set_workspace_id(workspace.id());
@@ -89,7 +89,8 @@ absl::StatusOr<int> Send(Invocation& run, const char* method, const char* done) 
   }
   const std::string& name = response.template_().name();
   run.screen->Print(absl::StrCat(done, " template ", name, "\n"));
-  run.screen->Hint(absl::StrCat("det experiment create --template ", name, " CONFIG CONTEXT_DIR"));
+  run.screen->PrintHint(
+      absl::StrCat("det experiment create --template ", name, " CONFIG CONTEXT_DIR"));
   return kExitOk;
 }
 
@@ -104,7 +105,7 @@ absl::StatusOr<int> RunTemplateSet(Invocation& run) {
 }
 
 absl::StatusOr<int> RunTemplateSetConfig(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetTemplateRequest request;
   request.set_template_name(run.args.Word("NAME"));
   api::v1::GetTemplateResponse response;
@@ -113,7 +114,7 @@ absl::StatusOr<int> RunTemplateSetConfig(Invocation& run) {
 }
 
 absl::StatusOr<int> RunTemplateRemove(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::DeleteTemplateRequest request;
   request.set_template_name(run.args.Word("NAME"));
   api::v1::DeleteTemplateResponse response;

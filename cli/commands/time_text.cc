@@ -59,7 +59,7 @@ absl::StatusOr<absl::Time> ParseTime(absl::string_view what, const std::string& 
                                  "+2h or -2h, found \"", text, "\""));
 }
 
-std::string ShortTime(absl::Time time) {
+std::string FormatShortTime(absl::Time time) {
   return absl::FormatTime("%Y-%m-%d %H:%M", time, absl::LocalTimeZone());
 }
 

@@ -18,7 +18,7 @@ absl::StatusOr<absl::Time> ParseTime(absl::string_view what, const std::string& 
                                      absl::Time base);
 
 // "2026-12-01 04:00", local time.
-std::string ShortTime(absl::Time time);
+std::string FormatShortTime(absl::Time time);
 
 google::protobuf::Timestamp ToTimestamp(absl::Time time);
 

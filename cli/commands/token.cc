@@ -29,7 +29,7 @@ absl::StatusOr<int> RunTokenCreate(Invocation& run) {
   }
   request.set_description(run.args.Get("description").value_or(""));
   request.set_role(run.args.Get("role").value_or(""));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   if (const std::string name = run.args.Word("USER"); !name.empty()) {
     DET_ASSIGN_OR_RETURN(const api::v1::User user, FindUser(*api, name));
     request.set_user_id(user.id());
@@ -37,13 +37,13 @@ absl::StatusOr<int> RunTokenCreate(Invocation& run) {
   api::v1::PostAccessTokenResponse response;
   DET_RETURN_IF_ERROR(api->Call("TokenService.PostAccessToken", request, &response));
   if (!run.json()) {
-    run.screen->Note(
+    run.screen->PrintNotice(
         absl::StrCat("created token ", response.token_id(), "; it is shown only once:"));
   }
-  return run.Say(response, response.token() + "\n");
+  return run.PrintResult(response, response.token() + "\n");
 }
 
-Cell StateOf(const TokenInfo& token, absl::Time now) {
+Cell MakeTokenStateCell(const TokenInfo& token, absl::Time now) {
   if (token.revoked()) return Cell("■ revoked", Paint::kPaused, "revoked");
   const bool over = token.has_expiry() && ToTime(token.expiry()) <= now;
   if (over) return Cell("■ expired", Paint::kPaused, "expired");
@@ -61,16 +61,17 @@ Table TokenTable(const google::protobuf::RepeatedPtrField<TokenInfo>& tokens) {
                {"DESCRIPTION", false, true}});
   const absl::Time now = absl::Now();
   for (const TokenInfo& each : tokens) {
-    table.AddRow({absl::StrCat(each.id()), absl::StrCat(each.user_id()), StateOf(each, now),
-                  each.role().empty() ? "inherited" : each.role(), AgoCell(each.created_at(), now),
-                  AgoCell(each.last_used_at(), now),
-                  each.has_expiry() ? Exact(each.expiry()) : "never", each.description()});
+    table.AddRow({absl::StrCat(each.id()), absl::StrCat(each.user_id()),
+                  MakeTokenStateCell(each, now), each.role().empty() ? "inherited" : each.role(),
+                  MakeAgeCell(each.created_at(), now), MakeAgeCell(each.last_used_at(), now),
+                  each.has_expiry() ? FormatTimestamp(each.expiry()) : "never",
+                  each.description()});
   }
   return table;
 }
 
 absl::StatusOr<int> List(Invocation& run, const api::v1::GetAccessTokensRequest& request) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetAccessTokensResponse response;
   DET_RETURN_IF_ERROR(api->Call("TokenService.GetAccessTokens", request, &response));
   if (response.token_info().empty() && !request.token_ids().empty()) {
@@ -109,10 +110,10 @@ absl::StatusOr<int> Patch(Invocation& run, api::v1::PatchAccessTokenRequest requ
                           const char* done) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("TOKEN_ID"));
   request.set_token_id(id);
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::PatchAccessTokenResponse response;
   DET_RETURN_IF_ERROR(api->Call("TokenService.PatchAccessToken", request, &response));
-  return run.Say(response, absl::StrCat(done, " token ", id, "\n"));
+  return run.PrintResult(response, absl::StrCat(done, " token ", id, "\n"));
 }
 
 absl::StatusOr<int> RunTokenEdit(Invocation& run) {
@@ -130,11 +131,11 @@ absl::StatusOr<int> RunRevoke(Invocation& run) {
 }
 
 absl::StatusOr<int> RunTokenLogin(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(const Connection connection, run.Where());
+  DET_ASSIGN_OR_RETURN(const Connection connection, run.FindConnection());
   const std::string where = absl::StrJoin(connection.urls, ",");
   std::string token = run.args.Word("TOKEN");
   if (token.empty()) {
-    DET_ASSIGN_OR_RETURN(token, AskPassword(absl::StrCat("token for ", where, ": ")));
+    DET_ASSIGN_OR_RETURN(token, PromptPassword(absl::StrCat("token for ", where, ": ")));
   }
   // The call returns the user of the token and also verifies it.
   const ApiClient api(connection.urls, token);
@@ -142,9 +143,9 @@ absl::StatusOr<int> RunTokenLogin(Invocation& run) {
   DET_RETURN_IF_ERROR(api.Call("AuthService.GetMe", api::v1::GetMeRequest(), &me));
   const std::string& name = me.user().username();
   for (const std::string& url : connection.urls) {
-    DET_RETURN_IF_ERROR(RememberToken(url, name, token, /*activate=*/true));
+    DET_RETURN_IF_ERROR(SaveToken(url, name, token, /*activate=*/true));
   }
-  return run.Say(me, absl::StrCat("signed in as ", name, " at ", where, "\n"));
+  return run.PrintResult(me, absl::StrCat("signed in as ", name, " at ", where, "\n"));
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ std::string TrialText(const api::v1::GetExperimentTrialsResponse& trials, const 
 // ---- workloads.cc: what a trial reported, point by point ----
 
 // Returns all reports, oldest first, fetched in pages.
-absl::StatusOr<api::v1::GetTrialWorkloadsResponse> Workloads(const ApiClient& api, int trial);
+absl::StatusOr<api::v1::GetTrialWorkloadsResponse> GetWorkloads(const ApiClient& api, int trial);
 Table EmptyWorkloadTable();
 void AddWorkloads(int trial, const api::v1::GetTrialWorkloadsResponse& workloads, Table* table);
 

@@ -8,12 +8,12 @@
 namespace det::cli {
 namespace {
 
-struct Unserved {
+struct UnsupportedCommand {
   const char* path;  // commands that share a reason, separated by commas
   const char* instead;
 };
 
-constexpr Unserved kUnserved[] = {
+constexpr UnsupportedCommand kUnsupportedCommands[] = {
     {"command run,command describe,command config,command logs,command kill,command set",
      "this cluster runs only trials. Run a program as an experiment with one trial: set "
      "`entrypoint: PROGRAM` in a config and run `det experiment create CONFIG DIR -f`"},
@@ -57,9 +57,9 @@ constexpr Unserved kUnserved[] = {
 
 }  // namespace
 
-std::vector<Command> UnservedCommands() {
+std::vector<Command> UnsupportedCommands() {
   std::vector<Command> commands;
-  for (const Unserved& each : kUnserved) {
+  for (const UnsupportedCommand& each : kUnsupportedCommands) {
     for (const auto path : absl::StrSplit(each.path, ',')) {
       Command command;
       command.path = absl::StrSplit(path, ' ');

@@ -33,7 +33,7 @@ absl::StatusOr<int> RunUserList(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const Page page, ReadPage(run));
   request.set_limit(page.limit);
   request.set_offset(page.offset);
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   request.set_sort_by(api::v1::GetUsersRequest::SORT_BY_USER_NAME);
   if (!run.args.Has("all")) request.set_active(true);
   api::v1::GetUsersResponse response;
@@ -50,7 +50,7 @@ absl::StatusOr<int> RunUserList(Invocation& run) {
     table.AddRow({absl::StrCat(each.id()), each.username(),
                   each.display_name().empty() ? "-" : each.display_name(), YesNo(each.active()),
                   YesNo(each.admin()), YesNo(each.remote()), AgentUserText(each.agent_user_group()),
-                  AgoCell(each.last_auth_at(), absl::Now())});
+                  MakeAgeCell(each.last_auth_at(), absl::Now())});
   }
   return PrintPage(run, response, response.pagination(), table, "users", "no users");
 }
@@ -65,36 +65,37 @@ absl::StatusOr<int> RunUserCreate(Invocation& run) {
   user.set_admin(run.args.Has("admin"));
   user.set_remote(remote);
   user.set_display_name(run.args.Get("display-name").value_or(""));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   if (!remote) {
-    DET_ASSIGN_OR_RETURN(const std::string password, NewPassword(run.args.Get("password"), name));
-    request.set_password(ClientHash(password));
+    DET_ASSIGN_OR_RETURN(const std::string password,
+                         ReadNewPassword(run.args.Get("password"), name));
+    request.set_password(HashPassword(password));
     request.set_is_hashed(true);
   }
   api::v1::PostUserResponse response;
   DET_RETURN_IF_ERROR(api->Call("UserService.PostUser", request, &response));
-  return run.Say(response, absl::StrCat("created user ", name, "\n"));
+  return run.PrintResult(response, absl::StrCat("created user ", name, "\n"));
 }
 
 absl::StatusOr<int> RunUserLogin(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(const Connection connection, run.Where());
+  DET_ASSIGN_OR_RETURN(const Connection connection, run.FindConnection());
   const std::string where = absl::StrJoin(connection.urls, ",");
   std::string name = run.args.Word("USER");
   if (name.empty() && run.args.Has("user")) name = connection.user;
   if (name.empty() && IsInteractive()) {
-    DET_ASSIGN_OR_RETURN(name, AskLine(absl::StrCat("user name at ", where, ": ")));
+    DET_ASSIGN_OR_RETURN(name, PromptLine(absl::StrCat("user name at ", where, ": ")));
   }
   if (name.empty()) return UsageError("user login: missing USER");
   std::string password = run.args.Get("password").value_or("");
-  if (password.empty() && name == FromEnvironment("DET_USER")) password = connection.password;
+  if (password.empty() && name == GetEnv("DET_USER")) password = connection.password;
   if (password.empty()) {
     DET_ASSIGN_OR_RETURN(password,
-                         AskPassword(absl::StrCat("password of ", name, " at ", where, ": ")));
+                         PromptPassword(absl::StrCat("password of ", name, " at ", where, ": ")));
   }
   DET_ASSIGN_OR_RETURN(const api::v1::LoginResponse session,
                        SignIn(connection.urls, name, password, /*activate=*/true));
   // The token is not printed, because others may see the terminal.
-  return run.Say(session.user(), absl::StrCat("signed in as ", name, " at ", where, "\n"));
+  return run.PrintResult(session.user(), absl::StrCat("signed in as ", name, " at ", where, "\n"));
 }
 
 // Ends the cached session of a user. Returns false if there is none.
@@ -111,19 +112,19 @@ absl::StatusOr<bool> SignOut(const Connection& connection, const std::string& us
     if (!ended.ok() && !absl::IsUnauthenticated(ended)) return ended;
     for (const std::string& each : connection.urls) {
       const std::optional<CachedToken> same = FindToken(each, user);
-      if (same && same->token == cached->token) DET_RETURN_IF_ERROR(ForgetToken(each, user));
+      if (same && same->token == cached->token) DET_RETURN_IF_ERROR(RemoveToken(each, user));
     }
   }
   return any;
 }
 
 absl::StatusOr<int> RunLogout(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(const Connection connection, run.Where());
+  DET_ASSIGN_OR_RETURN(const Connection connection, run.FindConnection());
   std::vector<std::string> users = {connection.user};
   if (run.args.Has("all")) {
     users.clear();
     for (const std::string& url : connection.urls) {
-      for (const std::string& each : CachedUsers(url)) users.push_back(each);
+      for (const std::string& each : GetCachedUsers(url)) users.push_back(each);
     }
   }
   int ended = 0;
@@ -134,17 +135,17 @@ absl::StatusOr<int> RunLogout(Invocation& run) {
     run.screen->Print(absl::StrCat("signed out ", user, "\n"));
   }
   if (ended == 0) {
-    run.screen->Note(absl::StrCat("not signed in at ", absl::StrJoin(connection.urls, ",")));
+    run.screen->PrintNotice(absl::StrCat("not signed in at ", absl::StrJoin(connection.urls, ",")));
   }
   return kExitOk;
 }
 
 absl::StatusOr<int> RunWhoami(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetMeResponse response;
   DET_RETURN_IF_ERROR(api->Call("AuthService.GetMe", api::v1::GetMeRequest(), &response));
   const User& user = response.user();
-  return run.Say(
+  return run.PrintResult(
       response,
       RenderFields({{"user", user.username()},
                     {"display name", user.display_name().empty() ? "-" : user.display_name()},
@@ -155,8 +156,8 @@ absl::StatusOr<int> RunWhoami(Invocation& run) {
 
 // Sends a change of the user that the command line names.
 absl::StatusOr<int> Patch(Invocation& run, const api::v1::PatchUser& change,
-                          const std::string& said) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+                          const std::string& message) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   const std::string name = run.args.Word("USER");
   DET_ASSIGN_OR_RETURN(const User user, FindUser(*api, name));
   api::v1::PatchUserRequest request;
@@ -164,7 +165,7 @@ absl::StatusOr<int> Patch(Invocation& run, const api::v1::PatchUser& change,
   *request.mutable_user() = change;
   api::v1::PatchUserResponse response;
   DET_RETURN_IF_ERROR(api->Call("UserService.PatchUser", request, &response));
-  return run.Say(response, absl::StrCat(said, "\n"));
+  return run.PrintResult(response, absl::StrCat(message, "\n"));
 }
 
 absl::StatusOr<int> RunUserActivate(Invocation& run) {
@@ -187,7 +188,7 @@ absl::StatusOr<int> RunRename(Invocation& run) {
 }
 
 // Returns the boolean value of an option, if it was given.
-absl::StatusOr<std::optional<bool>> Truth(const Invocation& run, const char* option) {
+absl::StatusOr<std::optional<bool>> ReadBool(const Invocation& run, const char* option) {
   const std::optional<std::string> text = run.args.Get(option);
   bool value = false;
   if (!text) return std::optional<bool>();
@@ -202,9 +203,9 @@ absl::StatusOr<int> RunUserEdit(Invocation& run) {
   api::v1::PatchUser change;
   if (const auto name = run.args.Get("username")) change.set_username(*name);
   if (const auto name = run.args.Get("display-name")) change.set_display_name(*name);
-  DET_ASSIGN_OR_RETURN(const auto admin, Truth(run, "admin"));
-  DET_ASSIGN_OR_RETURN(const auto active, Truth(run, "active"));
-  DET_ASSIGN_OR_RETURN(const auto remote, Truth(run, "remote"));
+  DET_ASSIGN_OR_RETURN(const auto admin, ReadBool(run, "admin"));
+  DET_ASSIGN_OR_RETURN(const auto active, ReadBool(run, "active"));
+  DET_ASSIGN_OR_RETURN(const auto remote, ReadBool(run, "remote"));
   if (admin) change.set_admin(*admin);
   if (active) change.set_active(*active);
   if (remote) change.set_remote(*remote);
@@ -216,7 +217,7 @@ absl::StatusOr<int> RunUserEdit(Invocation& run) {
 }
 
 absl::StatusOr<int> RunChangePassword(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   User user;
   if (const std::string name = run.args.Word("USER"); !name.empty()) {
     DET_ASSIGN_OR_RETURN(user, FindUser(*api, name));
@@ -226,13 +227,13 @@ absl::StatusOr<int> RunChangePassword(Invocation& run) {
     user = me.user();
   }
   DET_ASSIGN_OR_RETURN(const std::string password,
-                       NewPassword(run.args.Get("password"), user.username()));
+                       ReadNewPassword(run.args.Get("password"), user.username()));
   api::v1::SetUserPasswordRequest request;
   request.set_user_id(user.id());
-  request.set_password(ClientHash(password));
+  request.set_password(HashPassword(password));
   api::v1::SetUserPasswordResponse response;
   DET_RETURN_IF_ERROR(api->Call("UserService.SetUserPassword", request, &response));
-  return run.Say(response, absl::StrCat("changed the password of ", user.username(), "\n"));
+  return run.PrintResult(response, absl::StrCat("changed the password of ", user.username(), "\n"));
 }
 
 absl::StatusOr<int> RunLink(Invocation& run) {

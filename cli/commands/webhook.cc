@@ -27,15 +27,15 @@ using api::v1::Webhook;
 const Positional kWebhook = {"WEBHOOK_ID", "Webhook ID"};
 
 // "WEBHOOK_TYPE_SLACK" -> "SLACK".
-std::string Word(const std::string& name, absl::string_view prefix) {
+std::string TrimPrefix(const std::string& name, absl::string_view prefix) {
   return absl::StartsWith(name, prefix) ? name.substr(prefix.size()) : name;
 }
-std::string TriggerWord(api::v1::TriggerType type) {
-  return Word(api::v1::TriggerType_Name(type), "TRIGGER_TYPE_");
+std::string TrimTriggerPrefix(api::v1::TriggerType type) {
+  return TrimPrefix(api::v1::TriggerType_Name(type), "TRIGGER_TYPE_");
 }
 
 // Returns "https://hooks.slack.com/…", because the path and user info can contain secrets.
-std::string WithoutSecret(const std::string& url) {
+std::string RedactUrl(const std::string& url) {
   const size_t host = url.find("://");
   if (host == url.npos) return "…";
   const size_t begin = host + 3;
@@ -47,17 +47,17 @@ std::string WithoutSecret(const std::string& url) {
   return absl::StrCat(url.substr(0, begin), name, more ? "/…" : "");
 }
 
-std::string Triggers(const Webhook& webhook) {
+std::string FormatTriggers(const Webhook& webhook) {
   std::vector<std::string> words;
   for (const auto& each : webhook.triggers()) {
-    const std::string condition = StructText(each.condition());
-    words.push_back(condition == "-" ? TriggerWord(each.trigger_type()) : condition);
+    const std::string condition = FormatStruct(each.condition());
+    words.push_back(condition == "-" ? TrimTriggerPrefix(each.trigger_type()) : condition);
   }
   return absl::StrJoin(words, ", ");
 }
 
 absl::StatusOr<int> RunWebhookList(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetWebhooksResponse response;
   DET_RETURN_IF_ERROR(
       api->Call("WebhookService.GetWebhooks", api::v1::GetWebhooksRequest(), &response));
@@ -71,9 +71,9 @@ absl::StatusOr<int> RunWebhookList(Invocation& run) {
   for (const Webhook& each : response.webhooks()) {
     table.AddRow({absl::StrCat(each.id()), each.name(),
                   each.workspace_id() == 0 ? "all" : absl::StrCat(each.workspace_id()),
-                  Word(api::v1::WebhookType_Name(each.webhook_type()), "WEBHOOK_TYPE_"),
-                  Word(api::v1::WebhookMode_Name(each.mode()), "WEBHOOK_MODE_"),
-                  WithoutSecret(each.url()), Triggers(each)});
+                  TrimPrefix(api::v1::WebhookType_Name(each.webhook_type()), "WEBHOOK_TYPE_"),
+                  TrimPrefix(api::v1::WebhookMode_Name(each.mode()), "WEBHOOK_MODE_"),
+                  RedactUrl(each.url()), FormatTriggers(each)});
   }
   return run.PrintList(response, table, "no webhooks; create one: det webhook create NAME URL");
 }
@@ -130,12 +130,12 @@ absl::StatusOr<Webhook> GetWebhook(const ApiClient& api, int id) {
 
 absl::StatusOr<int> RunListTriggers(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("WEBHOOK_ID"));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const Webhook webhook, GetWebhook(*api, id));
   Table table({{"ID", true}, {"EVENT"}, {"CONDITION", false, true}});
   for (const api::v1::Trigger& each : webhook.triggers()) {
-    table.AddRow(
-        {absl::StrCat(each.id()), TriggerWord(each.trigger_type()), StructText(each.condition())});
+    table.AddRow({absl::StrCat(each.id()), TrimTriggerPrefix(each.trigger_type()),
+                  FormatStruct(each.condition())});
   }
   return run.PrintList(webhook, table, absl::StrCat("webhook ", id, " has no triggers"));
 }
@@ -154,15 +154,16 @@ absl::StatusOr<int> RunWebhookCreate(Invocation& run) {
     return UsageError(
         "webhook create needs at least one trigger: --state, --metric, --log, --custom");
   }
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   if (const auto name = run.args.Get("workspace")) {
     DET_ASSIGN_OR_RETURN(const auto workspace, FindWorkspace(*api, *name));
     webhook.set_workspace_id(workspace.id());
   }
   api::v1::PostWebhookResponse response;
   DET_RETURN_IF_ERROR(api->Call("WebhookService.PostWebhook", request, &response));
-  if (!run.json()) run.screen->Hint(absl::StrCat("det webhook test ", response.webhook().id()));
-  return run.Say(response, absl::StrCat("created webhook ", response.webhook().id(), "\n"));
+  if (!run.json())
+    run.screen->PrintHint(absl::StrCat("det webhook test ", response.webhook().id()));
+  return run.PrintResult(response, absl::StrCat("created webhook ", response.webhook().id(), "\n"));
 }
 
 // Returns the new triggers: the present ones without the removed ones, and the added ones.
@@ -200,7 +201,7 @@ absl::StatusOr<int> RunWebhookEdit(Invocation& run) {
         "webhook edit: nothing to change; give at least one of --url, --name, --remove-trigger, "
         "--state, --metric, --log, --custom");
   }
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   if (triggers) {
     DET_ASSIGN_OR_RETURN(const Webhook present, GetWebhook(*api, id));
     DET_ASSIGN_OR_RETURN(const Webhook changed, ChangedTriggers(run, present, added));
@@ -210,27 +211,27 @@ absl::StatusOr<int> RunWebhookEdit(Invocation& run) {
   if (const auto name = run.args.Get("name")) request.mutable_webhook()->set_name(*name);
   api::v1::PatchWebhookResponse response;
   DET_RETURN_IF_ERROR(api->Call("WebhookService.PatchWebhook", request, &response));
-  return run.Say(response, absl::StrCat("changed webhook ", id, "\n"));
+  return run.PrintResult(response, absl::StrCat("changed webhook ", id, "\n"));
 }
 
 template <class Request, class Response>
-absl::StatusOr<int> Act(Invocation& run, const char* method, const char* done) {
+absl::StatusOr<int> CallForWebhook(Invocation& run, const char* method, const char* done) {
   Request request;
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("WEBHOOK_ID"));
   request.set_id(id);
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   Response response;
   DET_RETURN_IF_ERROR(api->Call(method, request, &response));
-  return run.Say(response, absl::StrCat(done, " webhook ", id, "\n"));
+  return run.PrintResult(response, absl::StrCat(done, " webhook ", id, "\n"));
 }
 
 absl::StatusOr<int> RunWebhookDelete(Invocation& run) {
-  return Act<api::v1::DeleteWebhookRequest, api::v1::DeleteWebhookResponse>(
+  return CallForWebhook<api::v1::DeleteWebhookRequest, api::v1::DeleteWebhookResponse>(
       run, "WebhookService.DeleteWebhook", "deleted");
 }
 
 absl::StatusOr<int> RunTest(Invocation& run) {
-  return Act<api::v1::TestWebhookRequest, api::v1::TestWebhookResponse>(
+  return CallForWebhook<api::v1::TestWebhookRequest, api::v1::TestWebhookResponse>(
       run, "WebhookService.TestWebhook", "reached");
 }
 
@@ -238,7 +239,7 @@ absl::StatusOr<int> RunDeliveries(Invocation& run) {
   api::v1::GetWebhookDeliveriesRequest request;
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("WEBHOOK_ID"));
   request.set_id(id);
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetWebhookDeliveriesResponse response;
   DET_RETURN_IF_ERROR(api->Call("WebhookService.GetWebhookDeliveries", request, &response));
   Table table({{"ID", true},
@@ -250,10 +251,10 @@ absl::StatusOr<int> RunDeliveries(Invocation& run) {
                {"ERROR", false, true}});
   const absl::Time now = absl::Now();
   for (const auto& each : response.deliveries()) {
-    table.AddRow({absl::StrCat(each.id()), TriggerWord(each.trigger_type()),
-                  std::string(StateWord(api::v1::WebhookDelivery::State_Name(each.state()))),
-                  AgoCell(each.raised_at(), now), absl::StrCat(each.attempts()),
-                  each.has_next_at() ? Exact(each.next_at()) : "-",
+    table.AddRow({absl::StrCat(each.id()), TrimTriggerPrefix(each.trigger_type()),
+                  std::string(TrimStatePrefix(api::v1::WebhookDelivery::State_Name(each.state()))),
+                  MakeAgeCell(each.raised_at(), now), absl::StrCat(each.attempts()),
+                  each.has_next_at() ? FormatTimestamp(each.next_at()) : "-",
                   each.error().empty() ? "-" : each.error()});
   }
   return run.PrintList(response, table, "no deliveries yet");

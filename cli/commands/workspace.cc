@@ -29,7 +29,7 @@ absl::StatusOr<int> RunWorkspaceList(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const Page page, ReadPage(run));
   request.set_limit(page.limit);
   request.set_offset(page.offset);
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   request.set_sort_by(api::v1::GetWorkspacesRequest::SORT_BY_ID);
   request.set_order_by(api::v1::ORDER_BY_ASC);
   const bool all = run.args.Has("all");
@@ -72,16 +72,16 @@ std::string Description(const Workspace& workspace, const Style& style) {
   fields.emplace_back("compute pool", pool(workspace.default_compute_pool()));
   fields.emplace_back("aux pool", pool(workspace.default_aux_pool()));
   fields.emplace_back("agent user", AgentUserText(workspace.agent_user_group()));
-  fields.emplace_back("checkpoints", StructText(workspace.checkpoint_storage_config()));
+  fields.emplace_back("checkpoints", FormatStruct(workspace.checkpoint_storage_config()));
   return RenderFields(fields, style);
 }
 
 absl::StatusOr<int> RunWorkspaceDescribe(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetWorkspaceResponse response;
   DET_ASSIGN_OR_RETURN(*response.mutable_workspace(),
                        FindWorkspace(*api, run.args.Word("WORKSPACE")));
-  return run.Say(response, Description(response.workspace(), run.screen->out()));
+  return run.PrintResult(response, Description(response.workspace(), run.screen->out()));
 }
 
 // Sets the fields of the options of create and edit in either message.
@@ -108,13 +108,15 @@ absl::StatusOr<int> RunWorkspaceCreate(Invocation& run) {
   api::v1::PostWorkspaceRequest request;
   request.set_name(run.args.Word("NAME"));
   DET_RETURN_IF_ERROR(ReadWorkspaceSettings(run, &request));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::PostWorkspaceResponse response;
   DET_RETURN_IF_ERROR(api->Call("WorkspaceService.PostWorkspace", request, &response));
-  DET_ASSIGN_OR_RETURN(const int code,
-                       run.Say(response, absl::StrCat("created workspace ", request.name(), " (id ",
-                                                      response.workspace().id(), ")\n")));
-  if (!run.json()) run.screen->Hint(absl::StrCat("det project create ", request.name(), " NAME"));
+  DET_ASSIGN_OR_RETURN(
+      const int code,
+      run.PrintResult(response, absl::StrCat("created workspace ", request.name(), " (id ",
+                                             response.workspace().id(), ")\n")));
+  if (!run.json())
+    run.screen->PrintHint(absl::StrCat("det project create ", request.name(), " NAME"));
   return code;
 }
 
@@ -125,58 +127,60 @@ absl::StatusOr<int> RunWorkspaceEdit(Invocation& run) {
   if (request.workspace().ByteSizeLong() == 0) {
     return UsageError("workspace edit: nothing to change; see `det workspace edit --help`");
   }
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const Workspace workspace, FindWorkspace(*api, run.args.Word("WORKSPACE")));
   request.set_id(workspace.id());
   api::v1::PatchWorkspaceResponse response;
   DET_RETURN_IF_ERROR(api->Call("WorkspaceService.PatchWorkspace", request, &response));
-  return run.Say(response, absl::StrCat("changed workspace ", workspace.name(), "\n"));
+  return run.PrintResult(response, absl::StrCat("changed workspace ", workspace.name(), "\n"));
 }
 
 template <class Request, class Response>
-absl::StatusOr<int> AskOfWorkspace(Invocation& run, const char* method, const char* done) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+absl::StatusOr<int> CallForWorkspace(Invocation& run, const char* method, const char* done) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const Workspace workspace, FindWorkspace(*api, run.args.Word("WORKSPACE")));
   Request request;
   request.set_id(workspace.id());
   Response response;
   DET_RETURN_IF_ERROR(api->Call(absl::StrCat("WorkspaceService.", method), request, &response));
-  return run.Say(response, absl::StrCat(done, " workspace ", workspace.name(), "\n"));
+  return run.PrintResult(response, absl::StrCat(done, " workspace ", workspace.name(), "\n"));
 }
 
 absl::StatusOr<int> RunWorkspaceArchive(Invocation& run) {
-  return AskOfWorkspace<api::v1::ArchiveWorkspaceRequest, api::v1::ArchiveWorkspaceResponse>(
+  return CallForWorkspace<api::v1::ArchiveWorkspaceRequest, api::v1::ArchiveWorkspaceResponse>(
       run, "ArchiveWorkspace", "archived");
 }
 
 absl::StatusOr<int> RunWorkspaceUnarchive(Invocation& run) {
-  return AskOfWorkspace<api::v1::UnarchiveWorkspaceRequest, api::v1::UnarchiveWorkspaceResponse>(
+  return CallForWorkspace<api::v1::UnarchiveWorkspaceRequest, api::v1::UnarchiveWorkspaceResponse>(
       run, "UnarchiveWorkspace", "unarchived");
 }
 
 absl::StatusOr<int> RunWorkspaceDelete(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const Workspace workspace, FindWorkspace(*api, run.args.Word("WORKSPACE")));
   // The master checks the same: experiments are deleted or moved by ID.
   if (workspace.num_experiments() > 0) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "workspace ", workspace.name(), " has ", Counted(workspace.num_experiments(), "experiment"),
-        " in ", Counted(workspace.num_projects(), "project"),
+        "workspace ", workspace.name(), " has ",
+        FormatCount(workspace.num_experiments(), "experiment"), " in ",
+        FormatCount(workspace.num_projects(), "project"),
         "; delete or move them first (`det workspace list-projects ", workspace.name(), "`)"));
   }
   DET_RETURN_IF_ERROR(Confirm(
-      run, absl::StrCat("Delete workspace ", workspace.name(),
-                        workspace.num_projects() == 0
-                            ? ""
-                            : absl::StrCat(" with ", Counted(workspace.num_projects(), "project"),
-                                           " that hold no experiments"),
-                        "?")));
+      run,
+      absl::StrCat("Delete workspace ", workspace.name(),
+                   workspace.num_projects() == 0
+                       ? ""
+                       : absl::StrCat(" with ", FormatCount(workspace.num_projects(), "project"),
+                                      " that hold no experiments"),
+                   "?")));
   api::v1::DeleteWorkspaceRequest request;
   request.set_id(workspace.id());
   api::v1::DeleteWorkspaceResponse response;
   DET_RETURN_IF_ERROR(api->Call("WorkspaceService.DeleteWorkspace", request, &response));
-  return run.Say(response, absl::StrCat(response.completed() ? "deleted" : "deleting",
-                                        " workspace ", workspace.name(), "\n"));
+  return run.PrintResult(response, absl::StrCat(response.completed() ? "deleted" : "deleting",
+                                                " workspace ", workspace.name(), "\n"));
 }
 
 absl::StatusOr<int> RunListProjects(Invocation& run) {
@@ -184,7 +188,7 @@ absl::StatusOr<int> RunListProjects(Invocation& run) {
 }
 
 absl::StatusOr<int> RunListPools(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const Workspace workspace, FindWorkspace(*api, run.args.Word("WORKSPACE")));
   api::v1::ListRPsBoundToWorkspaceRequest request;
   request.set_workspace_id(workspace.id());
@@ -198,7 +202,7 @@ absl::StatusOr<int> RunListPools(Invocation& run) {
 }
 
 absl::StatusOr<int> RunListMembers(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const Workspace workspace, FindWorkspace(*api, run.args.Word("WORKSPACE")));
   api::v1::GetGroupsAndUsersAssignedToWorkspaceRequest request;
   request.set_workspace_id(workspace.id());

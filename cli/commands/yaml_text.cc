@@ -39,7 +39,7 @@ void Write(const Value& value, YAML::Emitter* out) {
       return;
     }
     case Value::kNumberValue:
-      *out << PlainNumber(value.number_value());
+      *out << FormatPlainNumber(value.number_value());
       return;
     case Value::kBoolValue:
       *out << value.bool_value();
@@ -63,7 +63,7 @@ void Write(const Struct& values, YAML::Emitter* out) {
 
 }  // namespace
 
-std::string YamlText(const Struct& values) {
+std::string FormatYaml(const Struct& values) {
   YAML::Emitter out;
   Write(values, &out);
   return absl::StrCat(out.c_str(), "\n");

@@ -9,7 +9,7 @@
 namespace det::cli {
 
 // Returns YAML with sorted keys and a newline at the end.
-std::string YamlText(const google::protobuf::Struct& values);
+std::string FormatYaml(const google::protobuf::Struct& values);
 
 }  // namespace det::cli
 

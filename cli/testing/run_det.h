@@ -10,7 +10,7 @@
 
 namespace det::cli {
 
-struct Said {
+struct DetResult {
   absl::StatusOr<int> code;
   std::string out, err;
   std::vector<std::string> requests;  // "POST /path {body}"
@@ -18,14 +18,14 @@ struct Said {
 
 // Runs det with the words ("~" stands for a space). Each answer, a body or a complete response,
 // serves one call, and all must be requested. `before_answer` is passed to FakeServer.
-Said Det(const std::string& words, std::vector<std::string> answers,
-         std::function<void(int fd)> before_answer = nullptr);
+DetResult RunDet(const std::string& words, std::vector<std::string> answers,
+                 std::function<void(int fd)> before_answer = nullptr);
 
 // While it exists, the environment names no user and no token, and the token cache is empty.
-class Nobody {
+class CleanEnvironment {
  public:
-  Nobody();
-  ~Nobody();
+  CleanEnvironment();
+  ~CleanEnvironment();
 
  private:
   std::string folder_;
