@@ -11,7 +11,7 @@
 #include "base/status_macros.h"
 #include "base/uuid.h"
 #include "cli/interrupt.h"
-#include "cli/roll_call.h"
+#include "cli/leader_probe.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "master/auth/permissions.h"
@@ -170,9 +170,9 @@ absl::Status ApiClient::CallLeader(
     *leader_ = kUnknownLeader;
   }
   absl::Status first_status;  // status of the first master that responded
-  RollCall roll(urls_);
+  LeaderProbe probe(urls_);
   while (true) {
-    DET_ASSIGN_OR_RETURN(const std::optional<size_t> next, roll.Next());
+    DET_ASSIGN_OR_RETURN(const std::optional<size_t> next, probe.Next());
     if (!next) break;
     absl::Status status = ask(urls_[*next]);
     if (!ShouldTryNextMaster(status)) {

@@ -261,18 +261,18 @@ absl::StatusOr<int> RunTrust(Invocation& run) {
       return absl::FailedPreconditionError(
           absl::StrCat(url, " does not use TLS and has no certificate"));
     }
-    DET_ASSIGN_OR_RETURN(const ShownCertificate shown, LookAtCertificate(url));
+    DET_ASSIGN_OR_RETURN(const ServerCertificate found, FetchCertificate(url));
     const std::string given = run.args.Word("FINGERPRINT");
     if (given.empty()) {
-      run.screen->Print(absl::StrCat(url, "  SHA-256 ", shown.fingerprint, "\n"));
+      run.screen->Print(absl::StrCat(url, "  SHA-256 ", found.fingerprint, "\n"));
       continue;
     }
-    if (NormalizeFingerprint(given) != NormalizeFingerprint(shown.fingerprint)) {
+    if (NormalizeFingerprint(given) != NormalizeFingerprint(found.fingerprint)) {
       return absl::FailedPreconditionError(
-          absl::StrCat("the certificate of ", url, " has SHA-256 fingerprint ", shown.fingerprint,
+          absl::StrCat("the certificate of ", url, " has SHA-256 fingerprint ", found.fingerprint,
                        ", which does not match; the certificate was not trusted"));
     }
-    DET_RETURN_IF_ERROR(SaveCertificates(url, shown.pem));
+    DET_RETURN_IF_ERROR(SaveCertificates(url, found.pem));
     run.screen->Print(absl::StrCat("trusted ", url, "\n"));
   }
   return kExitOk;
