@@ -8,7 +8,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "base/status_macros.h"
 #include "cli/connection.h"
 #include "cli/json_text.h"
@@ -47,13 +46,8 @@ const std::map<std::string, std::string>& Aliases() {
   return aliases;
 }
 
-// {"deploy", "local"} as it is typed.
-std::string FormatCommand(const std::vector<std::string>& path) {
-  return absl::StrCat("det", path.empty() ? "" : " ", absl::StrJoin(path, " "));
-}
-
-// FindConnection else among the commands the word stands: {"det experiment logs", "det trial logs"}
-// for a "logs" that lacks what goes before.
+// Returns the longer commands that contain the word: {"det experiment logs", "det trial logs"} for
+// a "logs" without its group.
 std::set<std::string> FindDeeperPaths(const std::vector<const Command*>& within, size_t depth,
                                       const std::string& word) {
   std::set<std::string> places;
@@ -68,7 +62,8 @@ std::set<std::string> FindDeeperPaths(const std::vector<const Command*>& within,
   return places;
 }
 
-// The commands whose path goes on as `word` says at `depth`.
+// Returns the full name of the word at `depth` of the commands `within`, which share their path so
+// far. Accepts aliases and unambiguous prefixes.
 absl::StatusOr<std::string> MatchWord(const std::vector<const Command*>& within, size_t depth,
                                       const std::string& word) {
   std::set<std::string> names;
@@ -101,20 +96,8 @@ absl::StatusOr<std::string> MatchWord(const std::vector<const Command*>& within,
   return UsageError(absl::StrCat(what, "; expected one of: ", absl::StrJoin(names, ", ")));
 }
 
-// The commands of a group; of {} all.
-std::vector<const Command*> SelectGroup(const std::vector<Command>& commands,
-                                        const std::vector<std::string>& group) {
-  std::vector<const Command*> within;
-  for (const Command& command : commands) {
-    if (command.path.size() >= group.size() &&
-        std::equal(group.begin(), group.end(), command.path.begin())) {
-      within.push_back(&command);
-    }
-  }
-  return within;
-}
-
-// What a group alone stands for, its list or what it shows; nullptr where it has none.
+// Returns the command that a group alone stands for, its `list` or `show`; nullptr if there is
+// none.
 const Command* FindDefaultCommand(const std::vector<const Command*>& within, size_t depth) {
   for (const Command* command : within) {
     if (depth > 0 && command->path.size() == depth + 1 &&
@@ -123,40 +106,6 @@ const Command* FindDefaultCommand(const std::vector<const Command*>& within, siz
     }
   }
   return nullptr;
-}
-
-std::string FormatUsage(const Command& command) {
-  std::string usage = FormatCommand(command.path);
-  for (const Positional& word : command.positionals) {
-    absl::StrAppend(&usage, word.optional ? " [" : " ", word.name, word.repeated ? "..." : "",
-                    word.optional ? "]" : "");
-  }
-  return usage;
-}
-
-std::string OptionText(const Option& option) {
-  return absl::StrCat(
-      option.letter != 0 ? absl::StrCat("-", std::string(1, option.letter), ", ") : "    ", "--",
-      option.name, option.value.empty() ? "" : " ", option.value);
-}
-
-std::string Section(const std::string& title,
-                    const std::vector<std::pair<std::string, std::string>>& lines,
-                    const Style& style) {
-  constexpr int kMinTextWidth = 30;
-  size_t width = 0;
-  for (const auto& line : lines) width = std::max(width, line.first.size());
-  std::string out = absl::StrCat("\n", ApplyPaint(title, Paint::kBold, style), "\n");
-  int indent = static_cast<int>(width) + 4;
-  // FindConnection the names leave no room, the text stands below them.
-  const bool below = style.width > 0 && style.width - indent < kMinTextWidth;
-  if (below) indent = 8;
-  for (const auto& [name, text] : lines) {
-    const std::string gap = below ? absl::StrCat("\n", std::string(indent, ' '))
-                                  : std::string(width - name.size() + 2, ' ');
-    absl::StrAppend(&out, "  ", name, gap, WrapText(text, style.width, indent), "\n");
-  }
-  return out;
 }
 
 }  // namespace
@@ -266,6 +215,22 @@ bool IsShown(const Command& command) {
   return command.instead.empty() && !absl::StartsWith(command.path[0], "_");
 }
 
+std::string FormatCommand(const std::vector<std::string>& path) {
+  return absl::StrCat("det", path.empty() ? "" : " ", absl::StrJoin(path, " "));
+}
+
+std::vector<const Command*> SelectGroup(const std::vector<Command>& commands,
+                                        const std::vector<std::string>& group) {
+  std::vector<const Command*> within;
+  for (const Command& command : commands) {
+    if (command.path.size() >= group.size() &&
+        std::equal(group.begin(), group.end(), command.path.begin())) {
+      within.push_back(&command);
+    }
+  }
+  return within;
+}
+
 bool HasHelpFlag(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     if (word == "--") return false;
@@ -303,46 +268,6 @@ absl::Status MissingCommandError(const std::vector<Command>& commands,
   }
   return UsageError(
       absl::StrCat("`", FormatCommand(group), "` needs one of: ", absl::StrJoin(next, ", ")));
-}
-
-std::string HelpText(const std::vector<Command>& commands, const std::vector<std::string>& group,
-                     const Style& style) {
-  std::vector<std::pair<std::string, std::string>> lines;
-  for (const Command* command : SelectGroup(commands, group)) {
-    if (!IsShown(*command)) continue;
-    lines.emplace_back(FormatUsage(*command), command->summary);
-  }
-  std::vector<std::pair<std::string, std::string>> common;
-  for (const Option& option : CommonOptions()) common.emplace_back(OptionText(option), option.help);
-  const std::string title = group.empty() ? "Commands (can be shortened: det e ls)"
-                                          : absl::StrCat("Commands of ", FormatCommand(group));
-  return absl::StrCat("det: experiments on a Resolute cluster\n", Section(title, lines, style),
-                      Section("Options of every command", common, style), "\n",
-                      WrapText("Run `det COMMAND --help` for details of a command. Exit codes: 0 "
-                               "success, 1 error, 2 wrong usage, 3 interrupted.",
-                               style.width, 0),
-                      "\n");
-}
-
-std::string HelpText(const Command& command, const Style& style) {
-  if (!command.instead.empty()) {
-    return absl::StrCat("`", FormatCommand(command.path), "` is not supported: ", command.instead,
-                        ".\n");
-  }
-  std::vector<std::pair<std::string, std::string>> words;
-  for (const Positional& word : command.positionals) words.emplace_back(word.name, word.help);
-  std::vector<std::pair<std::string, std::string>> options;
-  for (const Option& option : GetOptions(command)) {
-    if (option.instead.empty()) options.emplace_back(OptionText(option), option.help);
-  }
-  std::string notes;
-  for (const absl::string_view line : absl::StrSplit(command.notes, '\n', absl::SkipEmpty())) {
-    absl::StrAppend(&notes, "\n", WrapText(line, style.width, 0));
-  }
-  return absl::StrCat(
-      "Usage: ", FormatUsage(command), " [options]\n\n", WrapText(command.summary, style.width, 0),
-      "\n", words.empty() ? "" : Section("Arguments", words, style),
-      Section("Options", options, style), notes.empty() ? "" : absl::StrCat(notes, "\n"));
 }
 
 }  // namespace det::cli

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "cli/help.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -10,8 +10,8 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// How many words an option takes: 2 where its value is the next one.
-size_t WordsOf(const std::vector<Option>& options, const std::string& word) {
+// Returns the number of words of an option: 2 if its value is the next word.
+size_t CountOptionWords(const std::vector<Option>& options, const std::string& word) {
   if (absl::StrContains(word, "=")) return 1;
   for (const Option& option : options) {
     const bool named =
@@ -21,17 +21,17 @@ size_t WordsOf(const std::vector<Option>& options, const std::string& word) {
   return 1;
 }
 
-// Without the options in front of the command.
-Words FromCommand(const Words& words) {
+// Returns the words without the options before the command.
+Words SkipLeadingOptions(const Words& words) {
   size_t first = 0;
   while (first < words.size() && absl::StartsWith(words[first], "-")) {
-    first += WordsOf(CommonOptions(), words[first]);
+    first += CountOptionWords(CommonOptions(), words[first]);
   }
   return {words.begin() + static_cast<std::ptrdiff_t>(std::min(first, words.size())), words.end()};
 }
 
-// The words that come next in a group, each with the help of the one command that it begins.
-std::vector<Candidate> NextWords(const std::vector<Command>& commands, const Words& group) {
+// Returns the next words in a group, with the help of a command if the word completes it.
+std::vector<Candidate> CompleteCommands(const std::vector<Command>& commands, const Words& group) {
   std::map<std::string, std::string> next;
   for (const Command& command : commands) {
     const bool within = command.path.size() > group.size() && IsShown(command) &&
@@ -45,7 +45,7 @@ std::vector<Candidate> NextWords(const std::vector<Command>& commands, const Wor
   return candidates;
 }
 
-std::vector<Candidate> OptionWords(const std::vector<Option>& options) {
+std::vector<Candidate> CompleteOptions(const std::vector<Option>& options) {
   std::vector<Candidate> candidates;
   for (const Option& option : options) {
     if (option.instead.empty()) candidates.push_back({"--" + option.name, option.help});
@@ -53,16 +53,16 @@ std::vector<Candidate> OptionWords(const std::vector<Option>& options) {
   return candidates;
 }
 
-// Whose names a word of a command is.
-std::string KindOf(const Command& command, const std::string& name) {
+// Returns the kind of objects whose names a positional accepts.
+std::string GetNameKind(const Command& command, const std::string& name) {
   if (name == "JOB") return "EXPERIMENT";
   if (name == "NAME" && command.path[0] == "template") return "TEMPLATE";
   return name;
 }
 
-// Of the words of a command, the last of which is `last`.
-std::vector<Candidate> Within(const Command& command, const Words& rest, const std::string& last,
-                              NameSource names) {
+// Completes `last` after the words `rest` of a command.
+std::vector<Candidate> CompleteArguments(const Command& command, const Words& rest,
+                                         const std::string& last, NameSource names) {
   if (!IsShown(command)) return {};
   const std::vector<Option> options = GetOptions(command);
   Words plain;
@@ -72,35 +72,35 @@ std::vector<Candidate> Within(const Command& command, const Words& rest, const s
       plain.push_back(rest[i]);
     } else if (rest[i] == "--") {
       only_words = true;
-    } else if (WordsOf(options, rest[i]) == 2 && ++i == rest.size()) {
-      const std::string& word = rest.back();  // Its value is what is typed.
+    } else if (CountOptionWords(options, rest[i]) == 2 && ++i == rest.size()) {
+      const std::string& word = rest.back();  // The last word is its value.
       const auto option = std::find_if(options.begin(), options.end(), [&](const Option& each) {
         return word == "--" + each.name || (word[1] != '-' && word.back() == each.letter);
       });
       return names(option->name == "template" ? "TEMPLATE" : option->value, plain);
     }
   }
-  if (!only_words && absl::StartsWith(last, "-")) return OptionWords(options);
+  if (!only_words && absl::StartsWith(last, "-")) return CompleteOptions(options);
   if (command.positionals.empty()) return {};
   if (command.path[0] == "completion") return {{"bash", ""}, {"fish", ""}, {"zsh", ""}};
   size_t at = plain.size();
   if (command.positionals.back().repeated) at = std::min(at, command.positionals.size() - 1);
   if (at >= command.positionals.size()) return {};
-  return names(KindOf(command, command.positionals[at].name), plain);
+  return names(GetNameKind(command, command.positionals[at].name), plain);
 }
 
-std::vector<Candidate> All(const std::vector<Command>& commands, const Words& words,
-                           const std::string& last, NameSource names) {
-  if (words.empty() && absl::StartsWith(last, "-")) return OptionWords(CommonOptions());
+std::vector<Candidate> CompleteWord(const std::vector<Command>& commands, const Words& words,
+                                    const std::string& last, NameSource names) {
+  if (words.empty() && absl::StartsWith(last, "-")) return CompleteOptions(CommonOptions());
   const absl::StatusOr<FoundCommand> found = FindCommand(commands, words);
   if (!found.ok()) return {};
-  // A group stands for its list, but may go on.
+  // A group stands for its list command, but more words can follow.
   const bool whole = found->command != nullptr && found->command->path.size() == found->path.size();
   const bool options = absl::StartsWith(last, "-");
-  if (!whole && !options) return NextWords(commands, found->path);
-  if (found->command == nullptr) return OptionWords(CommonOptions());
+  if (!whole && !options) return CompleteCommands(commands, found->path);
+  if (found->command == nullptr) return CompleteOptions(CommonOptions());
   const auto rest = words.begin() + static_cast<std::ptrdiff_t>(found->path.size());
-  return Within(*found->command, {rest, words.end()}, last, names);
+  return CompleteArguments(*found->command, {rest, words.end()}, last, names);
 }
 
 }  // namespace
@@ -112,12 +112,13 @@ std::vector<Candidate> Complete(const std::vector<Command>& commands, Words word
     last = words.back();
     words.pop_back();
   }
-  // The value of an option in front is any text.
-  if (!words.empty() && FromCommand(words).empty() && words.back()[0] == '-' &&
-      WordsOf(CommonOptions(), words.back()) == 2) {
+  // The value of a leading option is any text.
+  if (!words.empty() && SkipLeadingOptions(words).empty() && words.back()[0] == '-' &&
+      CountOptionWords(CommonOptions(), words.back()) == 2) {
     return {};
   }
-  std::vector<Candidate> candidates = All(commands, FromCommand(words), last, names);
+  std::vector<Candidate> candidates =
+      CompleteWord(commands, SkipLeadingOptions(words), last, names);
   std::erase_if(candidates,
                 [&](const Candidate& each) { return !absl::StartsWith(each.word, last); });
   return candidates;

@@ -1,5 +1,5 @@
-// What may stand where the cursor is, for the shells' completion.
-// Called by `det __complete`. Does no I/O: names that the master knows come from the caller.
+// Completions of a command line for shells, derived from the table of commands.
+// Used by `det __complete`. Does no I/O: the caller provides names of objects of the master.
 #ifndef CLI_COMPLETION_H_
 #define CLI_COMPLETION_H_
 
@@ -16,14 +16,13 @@ struct Candidate {
   std::string help;  // one line, may be empty
 };
 
-// What the master has of a kind: EXPERIMENT, AGENT, POOL, WORKSPACE, PROJECT, USER, TEMPLATE,
-// MODEL; of
-// others nothing. `before` are the words of the command so far.
+// Returns the names of objects of a kind: EXPERIMENT, AGENT, POOL, WORKSPACE, PROJECT, USER,
+// TEMPLATE, MODEL; none for other kinds. `before` are the earlier positionals of the command.
 using NameSource = absl::FunctionRef<std::vector<Candidate>(
     const std::string& kind, const std::vector<std::string>& before)>;
 
-// For the last of `words` (what follows "det", perhaps empty), those that begin with it. Nothing
-// where any text may stand, as for a file.
+// Returns the completions of the last of `words`, which follow "det" and can be empty. Returns
+// nothing where any text is allowed, such as a file name.
 std::vector<Candidate> Complete(const std::vector<Command>& commands,
                                 std::vector<std::string> words, NameSource names);
 

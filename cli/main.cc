@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "base/install.h"
 #include "cli/command.h"
+#include "cli/help.h"
 #include "cli/interrupt.h"
 #include "cli/terminal.h"
 
