@@ -14,7 +14,7 @@ namespace det::cli {
 namespace {
 
 struct Appearance {
-  absl::string_view mark;
+  absl::string_view symbol;
   Paint paint;
 };
 
@@ -39,13 +39,13 @@ absl::string_view TrimStatePrefix(absl::string_view name) {
 }
 
 Cell MakeStateCell(absl::string_view name) {
-  const Appearance look = GetAppearance(TrimStatePrefix(name));
-  return Cell(absl::StrCat(look.mark, " ", TrimStatePrefix(name)), look.paint,
+  const Appearance appearance = GetAppearance(TrimStatePrefix(name));
+  return Cell(absl::StrCat(appearance.symbol, " ", TrimStatePrefix(name)), appearance.paint,
               TrimStatePrefix(name));
 }
 
 absl::string_view GetStateSymbol(absl::string_view name) {
-  return GetAppearance(TrimStatePrefix(name)).mark;
+  return GetAppearance(TrimStatePrefix(name)).symbol;
 }
 
 bool IsTerminal(absl::string_view name) {

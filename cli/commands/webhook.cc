@@ -263,7 +263,7 @@ absl::StatusOr<int> RunDeliveries(Invocation& run) {
 }  // namespace
 
 std::vector<Command> WebhookCommands() {
-  const std::vector<Option> hears = {
+  const std::vector<Option> triggers = {
       {"state", 0, "STATE", "Trigger when an experiment enters STATE (ERROR, ...); repeatable"},
       {"metric", 0, "TEXT", "Trigger when a metric passes a bound: \"acc > 0.9\"; repeatable"},
       {"metric-group", 0, "GROUP", "Metric group of --metric (default: validation)"},
@@ -271,7 +271,7 @@ std::vector<Command> WebhookCommands() {
       {"custom", 0, "", "Trigger on core_context.alert from a program"}};
   std::vector<Option> create = {
       {"workspace", 'w', "NAME", "Only experiments of this workspace (default: all)"}};
-  create.insert(create.end(), hears.begin(), hears.end());
+  create.insert(create.end(), triggers.begin(), triggers.end());
   create.insert(create.end(),
                 {{"slack", 0, "", "Send messages in Slack's format"},
                  {"specific", 0, "", "Only experiments whose config names the webhook"}});
@@ -279,7 +279,7 @@ std::vector<Command> WebhookCommands() {
       {"url", 0, "URL", "New URL; also used for pending deliveries"},
       {"name", 0, "NAME", "New name"},
       {"remove-trigger", 0, "ID", "Remove this trigger, see list-triggers; repeatable"}};
-  edit.insert(edit.end(), hears.begin(), hears.end());
+  edit.insert(edit.end(), triggers.begin(), triggers.end());
   return {
       {{"webhook", "list"}, "List the webhooks that you can view", {}, {kCsv}, RunWebhookList, ""},
       {{"webhook", "list-triggers"},
