@@ -11,7 +11,7 @@
 #include "base/status_macros.h"
 #include "base/uuid.h"
 #include "cli/interrupt.h"
-#include "cli/roll_call.h"
+#include "cli/leader_probe.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "master/auth/permissions.h"
@@ -26,14 +26,14 @@ using google::protobuf::Message;
 using google::protobuf::MethodDescriptor;
 
 constexpr absl::string_view kPackage = "det.api.v1.";
-// A master that does not reach its database says so in like words.
-constexpr absl::string_view kUnreached = "cannot reach the master";
-// Of an answer 409: what is asked may go once it is asked again.
+// A master that cannot reach its database uses similar words, so the prefix must match exactly.
+constexpr absl::string_view kUnreachablePrefix = "cannot reach the master";
+// ABORTED as HTTP 409 means that the same call can succeed when it is repeated.
 constexpr int kAborted = static_cast<int>(absl::StatusCode::kAborted);
-// Then the next is asked: this one may have been stopped, or cut off.
-constexpr absl::Duration kSilenceOfOneOfMany = absl::Seconds(10);
+// After this silence the next master is tried: this one may be stopped or cut off.
+constexpr absl::Duration kNextMasterTimeout = absl::Seconds(10);
 
-absl::StatusCode CodeOfHttp(int http) {
+absl::StatusCode ToStatusCode(int http) {
   switch (http) {
     case 400:
     case 413:
@@ -47,7 +47,7 @@ absl::StatusCode CodeOfHttp(int http) {
     case 409:
     case 412:
       return absl::StatusCode::kFailedPrecondition;
-    case 499:  // A master that stops cancels what it has begun.
+    case 499:  // A master that shuts down cancels its running calls.
       return absl::StatusCode::kAborted;
     case 501:
       return absl::StatusCode::kUnimplemented;
@@ -60,7 +60,8 @@ absl::StatusCode CodeOfHttp(int http) {
   }
 }
 
-// The text that an error body carries: {"error": {"error": "text"}}, or what is like it.
+// Returns the text of an error body, {"error": {"error": "text"}} or similar; empty if there is
+// none.
 std::string ErrorText(const std::string& body) {
   const auto value = nlohmann::json::parse(body, nullptr, false);
   if (!value.is_object()) return "";
@@ -78,7 +79,7 @@ std::string ErrorText(const std::string& body) {
 absl::StatusOr<HttpCall> MakeCall(absl::string_view name, const Message& request) {
   const MethodDescriptor* method =
       DescriptorPool::generated_pool()->FindMethodByName(absl::StrCat(kPackage, name));
-  if (method == nullptr) return absl::InternalError(absl::StrCat("no such method: ", name));
+  if (method == nullptr) return absl::InternalError(absl::StrCat("unknown method: ", name));
   DET_ASSIGN_OR_RETURN(proto::HttpRequest http, proto::ToHttp(*method, request));
   HttpCall call;
   call.verb = std::move(http.verb);
@@ -87,7 +88,7 @@ absl::StatusOr<HttpCall> MakeCall(absl::string_view name, const Message& request
   return call;
 }
 
-// The code of an error, {"error": {"code": 14}}; 0 where there is none.
+// Returns the code of an error body, {"error": {"code": 14}}; 0 if there is none.
 int CodeInBody(const std::string& body) {
   const auto value = nlohmann::json::parse(body, nullptr, false);
   const auto at = nlohmann::json::json_pointer("/error/code");
@@ -95,15 +96,15 @@ int CodeInBody(const std::string& body) {
   return value.at(at).get<int>();
 }
 
-// In a stream, where there is no HTTP status any more.
+// Returns the code of an error in a stream, where the HTTP status has already been sent.
 absl::StatusCode CodeInStream(const std::string& line) {
   const auto code = static_cast<absl::StatusCode>(CodeInBody(line));
   if (code == absl::StatusCode::kOk) return absl::StatusCode::kUnknown;
   return code == absl::StatusCode::kCancelled ? absl::StatusCode::kAborted : code;
 }
 
-// One line of a stream: {"result": {...}}, or an error.
-absl::Status ReadElement(absl::string_view line, Message* message) {
+// Parses one line of a stream: {"result": {...}}, or an error.
+absl::Status ParseStreamLine(absl::string_view line, Message* message) {
   absl::string_view result = line;
   if (absl::ConsumePrefix(&result, "{\"result\":") && absl::ConsumeSuffix(&result, "}")) {
     message->Clear();
@@ -111,45 +112,46 @@ absl::Status ReadElement(absl::string_view line, Message* message) {
   }
   const std::string text = ErrorText(std::string(line));
   return absl::Status(CodeInStream(std::string(line)),
-                      text.empty() ? "the master sent a line that is no result" : text);
+                      text.empty() ? "the master sent an invalid line in a stream" : text);
 }
 
 }  // namespace
 
-bool NobodyAnswered(const absl::Status& status) {
-  return absl::IsUnavailable(status) && absl::StartsWith(status.message(), kUnreached);
+bool IsUnreachable(const absl::Status& status) {
+  return absl::IsUnavailable(status) && absl::StartsWith(status.message(), kUnreachablePrefix);
 }
 
 namespace {
 
-absl::Status Refusal(int http, const std::string& body) {
+absl::Status ToStatus(int http, const std::string& body) {
   std::string text = ErrorText(body);
-  if (text.empty()) text = absl::StrCat("the master answered HTTP ", http);
+  if (text.empty()) text = absl::StrCat("the master returned HTTP ", http);
   const bool again = http == 409 && CodeInBody(body) == kAborted;
-  return absl::Status(again ? absl::StatusCode::kAborted : CodeOfHttp(http), text);
+  return absl::Status(again ? absl::StatusCode::kAborted : ToStatusCode(http), text);
 }
 
-// One that makes something new each time: under a key it is made once, however often we ask. The
-// master refuses a key where it expects none, by the same table.
-std::string KeyFor(absl::string_view method) {
+// Returns a new idempotency key for a method that creates something; empty for other methods.
+// Repeated requests with one key create one object. The master rejects keys of other methods, from
+// the same table of permissions.
+std::string NewIdempotencyKey(absl::string_view method) {
   const bool creates = auth::GetRequirement(absl::StrCat(kPackage, method)).creates;
   return creates ? base::NewUuid() : "";
 }
 
-// One that is there may not be able to tell whether it leads, or hang.
-bool MayNotLead(const absl::Status& status) {
+// True for a master that cannot decide whether it leads, or hangs: another master is tried.
+bool ShouldTryNextMaster(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
 }
 
-absl::Status Explain(const std::string& url, absl::Status status) {
+absl::Status ExplainStatus(const std::string& url, absl::Status status) {
   if (absl::IsUnavailable(status)) {
     return absl::UnavailableError(absl::StrCat(
-        kUnreached, " at ", url, " (", absl::AsciiStrToLower(status.message()),
+        kUnreachablePrefix, " at ", url, " (", absl::AsciiStrToLower(status.message()),
         "); start one with `det deploy local up`, or name another with -m or DET_MASTER"));
   }
   if (absl::IsAborted(status)) {
-    return absl::AbortedError(
-        absl::StrCat("the connection to the master at ", url, " broke (", status.message(), ")"));
+    return absl::AbortedError(absl::StrCat("the connection to the master at ", url, " was lost (",
+                                           status.message(), ")"));
   }
   if (absl::IsDeadlineExceeded(status)) {
     return absl::DeadlineExceededError(absl::StrCat("the master at ", url, " does not answer"));
@@ -159,36 +161,38 @@ absl::Status Explain(const std::string& url, absl::Status status) {
 
 }  // namespace
 
-absl::Status ApiClient::AskEach(absl::FunctionRef<absl::Status(const std::string& url)> ask) const {
+absl::Status ApiClient::CallLeader(
+    absl::FunctionRef<absl::Status(const std::string& url)> ask) const {
   if (urls_.size() == 1) return ask(urls_[0]);
-  if (const size_t known = *leader_; known != kNobody) {
+  if (const size_t known = *leader_; known != kUnknownLeader) {
     absl::Status status = ask(urls_[known]);
-    if (!MayNotLead(status)) return status;
-    *leader_ = kNobody;
+    if (!ShouldTryNextMaster(status)) return status;
+    *leader_ = kUnknownLeader;
   }
-  absl::Status said;  // by the first that was there
-  RollCall roll(urls_);
+  absl::Status first_status;  // status of the first master that responded
+  LeaderProbe probe(urls_);
   while (true) {
-    DET_ASSIGN_OR_RETURN(const std::optional<size_t> next, roll.Next());
+    DET_ASSIGN_OR_RETURN(const std::optional<size_t> next, probe.Next());
     if (!next) break;
     absl::Status status = ask(urls_[*next]);
-    if (!MayNotLead(status)) {
+    if (!ShouldTryNextMaster(status)) {
       *leader_ = *next;
       return status;
     }
-    if (said.ok() && !NobodyAnswered(status)) said = status;
+    if (first_status.ok() && !IsUnreachable(status)) first_status = status;
   }
-  if (!said.ok()) return said;
-  return absl::UnavailableError(
-      absl::StrCat(kUnreached, "s at ", absl::StrJoin(urls_, ", "), "; is one of them running?"));
+  if (!first_status.ok()) return first_status;
+  return absl::UnavailableError(absl::StrCat(kUnreachablePrefix, "s at ",
+                                             absl::StrJoin(urls_, ", "),
+                                             "; check that one of them is running"));
 }
 
-absl::Status ApiClient::AskSignedIn(absl::FunctionRef<absl::Status()> ask) const {
+absl::Status ApiClient::CallAuthenticated(absl::FunctionRef<absl::Status()> ask) const {
   while (true) {
     const std::string used = token();
     absl::Status status = ask();
     if (!absl::IsUnauthenticated(status) || credential_ == nullptr) return status;
-    // Ends: a token is replaced once.
+    // The loop ends because a token is replaced at most once.
     DET_RETURN_IF_ERROR(credential_->Replace(used, status));
   }
 }
@@ -201,30 +205,30 @@ absl::Status ApiClient::CallOnce(const std::string& url, absl::string_view metho
   call.token = token();
   call.key = key;
   call.after_interrupt = after_interrupt;
-  if (urls_.size() > 1) call.timeout = kSilenceOfOneOfMany;
+  if (urls_.size() > 1) call.timeout = kNextMasterTimeout;
   std::string body;
   const absl::StatusOr<int> http = CallHttp(call, [&](int, absl::string_view piece) {
     absl::StrAppend(&body, piece);
     return absl::OkStatus();
   });
-  if (!http.ok()) return Explain(url, http.status());
-  if (*http / 100 != 2) return Refusal(*http, body);
+  if (!http.ok()) return ExplainStatus(url, http.status());
+  if (*http / 100 != 2) return ToStatus(*http, body);
   return proto::FromJson(body, response);
 }
 
 absl::Status ApiClient::Call(absl::string_view method, const Message& request, Message* response,
                              absl::Duration after_interrupt) const {
-  const std::string key = KeyFor(method);
+  const std::string key = NewIdempotencyKey(method);
   absl::Duration pause = absl::Milliseconds(100);
   bool reached = false;
   while (true) {
-    absl::Status status = AskSignedIn([&] {
-      return AskEach([&](const std::string& url) {
+    absl::Status status = CallAuthenticated([&] {
+      return CallLeader([&](const std::string& url) {
         return CallOnce(url, method, key, request, response, after_interrupt);
       });
     });
     const bool passing = absl::IsUnavailable(status) || absl::IsAborted(status);
-    reached = reached || !NobodyAnswered(status);
+    reached = reached || !IsUnreachable(status);
     if (!passing || !reached || pause > absl::Seconds(4)) return status;
     if (const absl::Status waited = WaitFor(-1, 0, pause); absl::IsCancelled(waited)) {
       return after_interrupt > absl::ZeroDuration() ? status : waited;
@@ -235,17 +239,18 @@ absl::Status ApiClient::Call(absl::string_view method, const Message& request, M
 
 absl::Status ApiClient::Stream(absl::string_view method, const Message& request, Message* message,
                                absl::FunctionRef<bool()> each) const {
-  bool heard = false;
+  bool received = false;
   const auto take = [&] {
-    heard = true;
+    received = true;
     return each();
   };
   const auto ask = [&](const std::string& url) {
     const absl::Status status = StreamOnce(url, method, request, message, take);
-    // Another master would begin anew; whether that may be the caller knows.
-    return heard && absl::IsUnavailable(status) ? absl::AbortedError(status.message()) : status;
+    // Another master would send the stream from its beginning; only the caller knows whether that
+    // is acceptable.
+    return received && absl::IsUnavailable(status) ? absl::AbortedError(status.message()) : status;
   };
-  return AskSignedIn([&] { return AskEach(ask); });
+  return CallAuthenticated([&] { return CallLeader(ask); });
 }
 
 absl::StatusOr<int> ApiClient::Send(const std::string& verb, const std::string& target,
@@ -255,11 +260,11 @@ absl::StatusOr<int> ApiClient::Send(const std::string& verb, const std::string& 
     HttpCall call{.url = url, .verb = verb, .target = target, .token = token(), .body = body};
     call.timeout = absl::InfiniteDuration();
     const absl::StatusOr<int> http = CallHttp(call, sink);
-    if (!http.ok()) return Explain(url, http.status());
+    if (!http.ok()) return ExplainStatus(url, http.status());
     answered = *http;
     return absl::OkStatus();
   };
-  DET_RETURN_IF_ERROR(AskEach(ask));
+  DET_RETURN_IF_ERROR(CallLeader(ask));
   return answered;
 }
 
@@ -272,7 +277,7 @@ absl::Status ApiClient::StreamOnce(const std::string& url, absl::string_view met
   call.timeout = absl::InfiniteDuration();
   std::string pending;
   bool ended = false;
-  absl::Status sent;  // An error that the master sent as an element.
+  absl::Status sent;  // An error that the master sent as a message of the stream.
   const auto take = [&](int http, absl::string_view piece) -> absl::Status {
     absl::StrAppend(&pending, piece);
     if (http != 200) return absl::OkStatus();
@@ -281,7 +286,7 @@ absl::Status ApiClient::StreamOnce(const std::string& url, absl::string_view met
       const absl::string_view line =
           absl::StripAsciiWhitespace(absl::string_view(pending).substr(start, end - start));
       if (line.empty()) continue;
-      sent = ReadElement(line, message);
+      sent = ParseStreamLine(line, message);
       DET_RETURN_IF_ERROR(sent);
       if (each()) continue;
       ended = true;
@@ -293,8 +298,8 @@ absl::Status ApiClient::StreamOnce(const std::string& url, absl::string_view met
   const absl::StatusOr<int> http = CallHttp(call, take);
   if (ended) return absl::OkStatus();
   DET_RETURN_IF_ERROR(sent);
-  if (!http.ok()) return Explain(url, http.status());
-  if (*http != 200) return Refusal(*http, pending);
+  if (!http.ok()) return ExplainStatus(url, http.status());
+  if (*http != 200) return ToStatus(*http, pending);
   return absl::OkStatus();
 }
 

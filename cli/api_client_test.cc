@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/fd.h"
 #include "cli/connection.h"
-#include "cli/fake_server.h"
+#include "cli/testing/fake_server.h"
 #include "det/api/v1/experiment.pb.h"
 #include "det/api/v1/project.pb.h"
 #include "det/api/v1/trial.pb.h"
@@ -27,9 +27,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr char kAsked[] = "GET /api/v1/experiments";
+constexpr char kListRequest[] = "GET /api/v1/experiments";
 
-TEST(ApiClientTest, BuildsTheRequestFromTheMethodsRule) {
+TEST(ApiClientTest, BuildsRequestFromHttpRule) {
   FakeServer server({Answer("200 OK", R"({"experiment":{"id":7,"name":"x"},"unknown":1})")});
   const ApiClient api(server.url(), "secret");
   api::v1::GetExperimentRequest request;
@@ -44,7 +44,7 @@ TEST(ApiClientTest, BuildsTheRequestFromTheMethodsRule) {
   EXPECT_THAT(server.requests[0], HasSubstr("Authorization: Bearer secret\r\n"));
 }
 
-TEST(ApiClientTest, GivesTheMastersRefusalAsItIs) {
+TEST(ApiClientTest, ReturnsErrorOfMasterUnchanged) {
   const std::string body =
       R"({"error":{"code":412,"reason":"FailedPrecondition","error":"experiment 7 is COMPLETED"}})";
   FakeServer server({Answer("412 Precondition Failed", body)});
@@ -57,7 +57,7 @@ TEST(ApiClientTest, GivesTheMastersRefusalAsItIs) {
   EXPECT_EQ(status.message(), "experiment 7 is COMPLETED");
 }
 
-TEST(ApiClientTest, AsksAgainWhileTheMasterCannotAnswer) {
+TEST(ApiClientTest, Retries_WhileMasterIsUnavailable) {
   FakeServer server({Answer("503 Service Unavailable", "busy"), "", Answer("200 OK", "{}")});
   api::v1::GetExperimentsResponse response;
   const absl::Status status =
@@ -67,14 +67,14 @@ TEST(ApiClientTest, AsksAgainWhileTheMasterCannotAnswer) {
   EXPECT_EQ(server.requests.size(), 3u);
 }
 
-std::string KeyOf(const std::string& request) {
+std::string GetKey(const std::string& request) {
   const std::string name = "Idempotency-Key: ";
   const size_t at = request.find(name);
   return at == request.npos ? "" : request.substr(at + name.size(), 36);
 }
 
-// The first answer is lost, to the second call it is still being made.
-TEST(ApiClientTest, WhatMakesSomethingIsAskedAgainUnderTheSameKey) {
+// The first response is lost; the second says that the first request is still being processed.
+TEST(ApiClientTest, RetriesCreateWithSameIdempotencyKey) {
   const std::string under_way = R"({"error": {"code": 10, "error": "under way"}})";
   FakeServer server({"", Answer("409 Conflict", under_way), Answer("200 OK", "{}")});
   const ApiClient api(server.url(), "t");
@@ -84,12 +84,12 @@ TEST(ApiClientTest, WhatMakesSomethingIsAskedAgainUnderTheSameKey) {
   const absl::Status called = api.Call("WorkspaceService.PostWorkspace", request, &response);
   ASSERT_TRUE(called.ok()) << called;
   ASSERT_EQ(server.requests.size(), 3u);
-  EXPECT_EQ(KeyOf(server.requests[0]).size(), 36u);
-  EXPECT_EQ(KeyOf(server.requests[1]), KeyOf(server.requests[0]));
-  EXPECT_EQ(KeyOf(server.requests[2]), KeyOf(server.requests[0]));
+  EXPECT_EQ(GetKey(server.requests[0]).size(), 36u);
+  EXPECT_EQ(GetKey(server.requests[1]), GetKey(server.requests[0]));
+  EXPECT_EQ(GetKey(server.requests[2]), GetKey(server.requests[0]));
 }
 
-TEST(ApiClientTest, EachCallHasAKeyOfItsOwnAndAReadHasNone) {
+TEST(ApiClientTest, SendsNewKeyPerCreateAndNoneForReads) {
   FakeServer server({Answer("200 OK", "{}"), Answer("200 OK", "{}"), Answer("200 OK", "{}")});
   const ApiClient api(server.url(), "t");
   api::v1::PostWorkspaceRequest post;
@@ -101,12 +101,12 @@ TEST(ApiClientTest, EachCallHasAKeyOfItsOwnAndAReadHasNone) {
   ASSERT_TRUE(
       api.Call("WorkspaceService.GetWorkspaces", api::v1::GetWorkspacesRequest(), &read).ok());
   ASSERT_EQ(server.requests.size(), 3u);
-  EXPECT_NE(KeyOf(server.requests[0]), KeyOf(server.requests[1]));
-  EXPECT_EQ(KeyOf(server.requests[2]), "");
+  EXPECT_NE(GetKey(server.requests[0]), GetKey(server.requests[1]));
+  EXPECT_EQ(GetKey(server.requests[2]), "");
 }
 
-// The names of the methods do not tell.
-TEST(ApiClientTest, WhatMakesSomethingHasAKeyAndWhatOnlyChangesHasNone) {
+// Method names do not show whether a method creates something.
+TEST(ApiClientTest, SendsKeyForCreatesButNotForUpdates) {
   FakeServer server(std::vector<std::string>(4, Answer("200 OK", "{}")));
   const ApiClient api(server.url(), "t");
   api::v1::ContinueExperimentRequest again;
@@ -126,11 +126,11 @@ TEST(ApiClientTest, WhatMakesSomethingHasAKeyAndWhatOnlyChangesHasNone) {
   api::v1::PauseExperimentResponse paused;
   ASSERT_TRUE(api.Call("ExperimentService.PauseExperiment", pause, &paused).ok());
   ASSERT_EQ(server.requests.size(), 4u);
-  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(KeyOf(server.requests[i]).size(), 36u) << i;
-  EXPECT_EQ(KeyOf(server.requests[3]), "");
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(GetKey(server.requests[i]).size(), 36u) << i;
+  EXPECT_EQ(GetKey(server.requests[3]), "");
 }
 
-TEST(ApiClientTest, SaysWhatToDoWhenNobodyAnswers) {
+TEST(ApiClientTest, SaysWhatToDo_WhenMasterIsUnreachable) {
   std::string url;
   {
     FakeServer gone({});
@@ -144,30 +144,30 @@ TEST(ApiClientTest, SaysWhatToDoWhenNobodyAnswers) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("det deploy local up"));
 }
 
-std::string NobodysUrl() { return FakeServer({}).url(); }
+std::string GetUnusedUrl() { return FakeServer({}).url(); }
 
-absl::Status Ask(const std::vector<std::string>& urls) {
+absl::Status CallMasters(const std::vector<std::string>& urls) {
   api::v1::GetExperimentsResponse response;
   return ApiClient(urls, "").Call("ExperimentService.GetExperiments",
                                   api::v1::GetExperimentsRequest(), &response);
 }
 
-TEST(ApiClientTest, OfSeveralMastersTheFirstIsAskedThatAnswers) {
+TEST(ApiClientTest, CallsFirstMasterThatResponds) {
   const std::string nothing = Answer("200 OK", "{}");
   FakeServer leader({nothing, nothing, nothing, nothing});
-  const ApiClient api({NobodysUrl(), leader.url(), NobodysUrl()}, "");
+  const ApiClient api({GetUnusedUrl(), leader.url(), GetUnusedUrl()}, "");
   api::v1::GetExperimentsResponse response;
   for (int i = 0; i < 3; ++i) {
     const absl::Status status =
         api.Call("ExperimentService.GetExperiments", api::v1::GetExperimentsRequest(), &response);
     EXPECT_TRUE(status.ok()) << status;
   }
-  // It is asked once whether it is there.
-  EXPECT_THAT(leader.requests, ElementsAre(StartsWith("GET /health "), StartsWith(kAsked),
-                                           StartsWith(kAsked), StartsWith(kAsked)));
+  // The health check is sent only once.
+  EXPECT_THAT(leader.requests, ElementsAre(StartsWith("GET /health "), StartsWith(kListRequest),
+                                           StartsWith(kListRequest), StartsWith(kListRequest)));
 }
 
-// As the socket of a process that was stopped.
+// Behaves like a stopped process: accepts connections but never responds.
 class SilentServer {
  public:
   SilentServer() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
@@ -181,14 +181,14 @@ class SilentServer {
     url_ = absl::StrCat("http://127.0.0.1:", ntohs(address.sin_port));
   }
   const std::string& url() const { return url_; }
-  // What it was sent, on each connection.
-  std::vector<std::string> Heard() const {
-    std::vector<std::string> heard;
+  // Returns what was received on each connection.
+  std::vector<std::string> GetReceived() const {
+    std::vector<std::string> received;
     while (true) {
       const base::Fd peer(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-      if (!peer.valid()) return heard;
+      if (!peer.valid()) return received;
       char text[4096];
-      heard.emplace_back(text, std::max<ssize_t>(::recv(peer.get(), text, sizeof(text), 0), 0));
+      received.emplace_back(text, std::max<ssize_t>(::recv(peer.get(), text, sizeof(text), 0), 0));
     }
   }
 
@@ -197,60 +197,60 @@ class SilentServer {
   std::string url_;
 };
 
-TEST(ApiClientTest, AMasterThatIsSilentIsPassedByAndSentNothing) {
+TEST(ApiClientTest, SkipsSilentMasterAndSendsItOnlyHealthCheck) {
   SilentServer stopped;
   FakeServer leader({Answer("200 OK", "{}"), Answer("200 OK", "{}")});
-  const absl::Status status = Ask({stopped.url(), leader.url()});
+  const absl::Status status = CallMasters({stopped.url(), leader.url()});
   EXPECT_TRUE(status.ok()) << status;
-  EXPECT_THAT(stopped.Heard(), ElementsAre(StartsWith("GET /health ")));
+  EXPECT_THAT(stopped.GetReceived(), ElementsAre(StartsWith("GET /health ")));
 }
 
-TEST(ApiClientTest, ALeaderThatMayNotLeadAnyMoreIsLookedForAgain) {
+TEST(ApiClientTest, FindsLeaderAgain_WhenItLosesLeadership) {
   const std::string nothing = Answer("200 OK", "{}");
   FakeServer leader({nothing, nothing, Answer("503 Service Unavailable", ""), nothing, nothing});
-  const ApiClient api({leader.url(), NobodysUrl()}, "");
+  const ApiClient api({leader.url(), GetUnusedUrl()}, "");
   api::v1::GetExperimentsResponse response;
   for (int i = 0; i < 2; ++i) {
     const absl::Status status =
         api.Call("ExperimentService.GetExperiments", api::v1::GetExperimentsRequest(), &response);
     EXPECT_TRUE(status.ok()) << status;
   }
-  EXPECT_THAT(leader.requests,
-              ElementsAre(StartsWith("GET /health "), StartsWith(kAsked), StartsWith(kAsked),
-                          StartsWith("GET /health "), StartsWith(kAsked)));
+  EXPECT_THAT(leader.requests, ElementsAre(StartsWith("GET /health "), StartsWith(kListRequest),
+                                           StartsWith(kListRequest), StartsWith("GET /health "),
+                                           StartsWith(kListRequest)));
 }
 
-TEST(ApiClientTest, AMasterThatMayNotLeadAnyMoreIsPassedBy) {
+TEST(ApiClientTest, SkipsMasterThatDoesNotLead) {
   const std::string refusal =
       Answer("503 Service Unavailable", R"({"error":{"error":"ask that one"}})");
   FakeServer old({refusal, refusal});
   FakeServer leader({Answer("200 OK", "{}"), Answer("200 OK", "{}")});
-  const absl::Status status = Ask({old.url(), leader.url()});
+  const absl::Status status = CallMasters({old.url(), leader.url()});
   EXPECT_TRUE(status.ok()) << status;
 }
 
-TEST(ApiClientTest, AMasterWithoutItsDatabaseIsNoMasterThatIsAway) {
+TEST(ApiClientTest, DistinguishesDatabaseErrorFromUnreachableMaster) {
   FakeServer leader(
       {Answer("200 OK", "{}"),
        Answer("400 Bad Request", R"({"error":{"error":"cannot reach the database"}})")});
-  EXPECT_EQ(Ask({leader.url(), NobodysUrl()}).message(), "cannot reach the database");
-  EXPECT_FALSE(NobodyAnswered(absl::UnavailableError("cannot reach the database: gone")));
+  EXPECT_EQ(CallMasters({leader.url(), GetUnusedUrl()}).message(), "cannot reach the database");
+  EXPECT_FALSE(IsUnreachable(absl::UnavailableError("cannot reach the database: gone")));
 }
 
-TEST(ApiClientTest, ARefusalIsNotAskedFurther) {
+TEST(ApiClientTest, DoesNotTryOtherMasters_AfterError) {
   FakeServer leader(
       {Answer("200 OK", "{}"), Answer("404 Not Found", R"({"error":{"error":"no such thing"}})")});
-  EXPECT_EQ(Ask({leader.url(), NobodysUrl()}).message(), "no such thing");
+  EXPECT_EQ(CallMasters({leader.url(), GetUnusedUrl()}).message(), "no such thing");
 }
 
-TEST(ApiClientTest, NamesAllMastersWhenNoneAnswers) {
-  const std::vector<std::string> urls = {NobodysUrl(), NobodysUrl()};
-  const absl::Status status = Ask(urls);
-  EXPECT_TRUE(NobodyAnswered(status)) << status;
+TEST(ApiClientTest, NamesAllMasters_WhenNoneResponds) {
+  const std::vector<std::string> urls = {GetUnusedUrl(), GetUnusedUrl()};
+  const absl::Status status = CallMasters(urls);
+  EXPECT_TRUE(IsUnreachable(status)) << status;
   for (const std::string& url : urls) EXPECT_THAT(std::string(status.message()), HasSubstr(url));
 }
 
-TEST(FindMasterTest, TakesSeveralAddresses) {
+TEST(FindMasterTest, AcceptsSeveralAddresses) {
   const absl::StatusOr<Connection> connection = FindMaster("a, http://b:81/");
   ASSERT_TRUE(connection.ok()) << connection.status();
   EXPECT_THAT(connection->urls, ElementsAre("http://a:8080", "http://b:81"));
@@ -258,7 +258,7 @@ TEST(FindMasterTest, TakesSeveralAddresses) {
   EXPECT_FALSE(FindMaster("a,ftp://b").ok());
 }
 
-TEST(ApiClientTest, AnUnknownTokenSaysWhereToPutOne) {
+TEST(ApiClientTest, SaysWhereToSetToken_WhenTokenIsRejected) {
   FakeServer server({Answer("401 Unauthorized", R"({"error":{"error":"unknown token"}})")});
   api::v1::GetExperimentsResponse response;
   const absl::Status status =
@@ -268,8 +268,8 @@ TEST(ApiClientTest, AnUnknownTokenSaysWhereToPutOne) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("DET_USER_TOKEN"));
 }
 
-// Lines of a stream may be torn anywhere.
-TEST(ApiClientTest, ReadsAStreamLineByLine) {
+// Lines of a stream can be split anywhere.
+TEST(ApiClientTest, ReadsStreamLineByLine) {
   FakeServer server({Chunked({"{\"result\":{\"log\":\"a\"}}\n{\"resu", "lt\":{\"log\":\"b\"}}\n",
                               "\n", "{\"result\":{\"log\":\"c\"}}\n"})});
   api::v1::TrialLogsRequest request;
@@ -287,7 +287,7 @@ TEST(ApiClientTest, ReadsAStreamLineByLine) {
   EXPECT_TRUE(absl::StartsWith(server.requests[0], "GET /api/v1/trials/3/logs?follow=true "));
 }
 
-TEST(ApiClientTest, AStreamEndsWhenTheCallerHasEnoughAndWhenItFails) {
+TEST(ApiClientTest, EndsStream_WhenCallerStopsOrMasterFails) {
   api::v1::TrialLogsRequest request;
   request.set_trial_id(3);
   api::v1::TrialLogsResponse line;
@@ -308,8 +308,8 @@ TEST(ApiClientTest, AStreamEndsWhenTheCallerHasEnoughAndWhenItFails) {
   EXPECT_EQ(status.message(), "the trial is gone");
 }
 
-// A master that stops cancels its streams: that is no end of what was streamed.
-TEST(ApiClientTest, AStreamThatTheMasterCancelsIsBroken) {
+// A master that shuts down cancels its streams; the streamed data has not ended.
+TEST(ApiClientTest, ReturnsAborted_WhenMasterCancelsStream) {
   api::v1::TrialLogsRequest request;
   request.set_trial_id(3);
   api::v1::TrialLogsResponse line;
@@ -326,7 +326,7 @@ TEST(ApiClientTest, AStreamThatTheMasterCancelsIsBroken) {
   }
 }
 
-TEST(CanonicalUrlTest, CompletesAddressesAndRefusesOthers) {
+TEST(CanonicalUrlTest, NormalizesAddressesAndRejectsOthers) {
   EXPECT_EQ(*CanonicalUrl("host"), "http://host:8080");
   EXPECT_EQ(*CanonicalUrl("https://host/"), "https://host:443");
   EXPECT_EQ(*CanonicalUrl("https://host:8443"), "https://host:8443");

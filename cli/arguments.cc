@@ -4,7 +4,6 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -12,72 +11,91 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "base/edit_distance.h"
 #include "base/status_macros.h"
+#include <CLI/CLI.hpp>
 
 namespace det::cli {
 namespace {
 
 constexpr char kUsagePayload[] = "det/usage";
 
-absl::StatusOr<const Option*> FindLong(const std::vector<Option>& options, absl::string_view name) {
-  std::vector<std::string> names;
-  // Scripts may say --project_id.
-  const std::string dashed = absl::StrReplaceAll(name, {{"_", "-"}});
+// Scripts can write --project_id.
+std::string ToDashes(absl::string_view name) { return absl::StrReplaceAll(name, {{"_", "-"}}); }
+
+// Gives access to what CLI11 did not recognize, which it classifies as words and options.
+class Parser : public CLI::App {
+ public:
+  explicit Parser(const std::vector<Option>& options) {
+    set_help_flag();
+    allow_extras();
+    AddOptions(options, this);
+  }
+  const auto& missing() const { return missing_; }
+};
+
+absl::Status NeedsValueError(const Option& option) {
+  return UsageError(absl::StrCat("--", option.name, " needs a value: ", option.value));
+}
+
+// An error of CLI11 begins with the option as it names it: "--config: 1 required ..." without a
+// value, "follow was given ..." with a value for a flag.
+absl::Status ToUsageError(const std::vector<Option>& options, const CLI::ParseError& error) {
+  const std::string text = error.what();
   for (const Option& option : options) {
-    if (option.name == dashed) return &option;
+    if (absl::StartsWith(text, absl::StrCat("--", option.name, ":"))) {
+      return NeedsValueError(option);
+    }
+    if (absl::StartsWith(ToDashes(text), absl::StrCat(option.name, " was given"))) {
+      return UsageError(absl::StrCat("--", option.name, " takes no value"));
+    }
+  }
+  return UsageError(text);
+}
+
+absl::Status UnknownOptionError(const std::vector<Option>& options, absl::string_view word) {
+  if (!absl::ConsumePrefix(&word, "--")) {
+    return UsageError(absl::StrCat("unknown option ", word.substr(0, 2)));
+  }
+  const absl::string_view name = word.substr(0, word.find('='));
+  std::vector<std::string> names;
+  for (const Option& option : options) {
     if (option.instead.empty()) names.push_back(option.name);
   }
-  const std::optional<std::string> near = Nearest(name, names);
+  const std::optional<std::string> near = FindNearest(name, names);
   return UsageError(absl::StrCat("unknown option --", name,
                                  near ? absl::StrCat("; did you mean --", *near, "?") : ""));
 }
 
-absl::StatusOr<const Option*> FindLetter(const std::vector<Option>& options, char letter) {
-  for (const Option& option : options) {
-    if (option.letter == letter) return &option;
-  }
-  return UsageError(absl::StrCat("unknown option -", std::string(1, letter)));
-}
-
-absl::StatusOr<const Option*> Served(const absl::StatusOr<const Option*>& found) {
-  if (!found.ok() || (*found)->instead.empty()) return found;
-  return UsageError(absl::StrCat("there is no --", (*found)->name, " here: ", (*found)->instead));
-}
-
-// One word that begins with a dash; takes its value from `argv` if it needs the next word.
-absl::Status TakeOption(const std::vector<Option>& options, const std::vector<std::string>& argv,
-                        size_t* index, Arguments* out) {
-  const std::string& word = argv[*index];
-  const bool is_long = absl::StartsWith(word, "--");
-  const size_t equals = word.find('=');
-  const Option* option = nullptr;
-  std::optional<std::string> value;
-  if (is_long) {
-    DET_ASSIGN_OR_RETURN(
-        option, Served(FindLong(options, absl::string_view(word).substr(
-                                             2, equals == word.npos ? word.npos : equals - 2))));
-    if (equals != word.npos) value = word.substr(equals + 1);
-  } else {
-    // -fx is -f -x for switches, and -f x otherwise.
-    for (size_t i = 1; i < word.size(); ++i) {
-      DET_ASSIGN_OR_RETURN(option, Served(FindLetter(options, word[i])));
-      if (!option->value.empty()) {
-        if (i + 1 < word.size()) value = word.substr(i + 1);
-        break;
+// An empty value is usually a shell variable that is not set. CLI11 would take the next word as the
+// value of "--config=".
+absl::Status CheckEmptyValues(const std::vector<Option>& options,
+                              const std::vector<std::string>& argv) {
+  for (const std::string& word : argv) {
+    if (word == "--") break;
+    for (const Option& option : options) {
+      if (!option.value.empty() && ToDashes(word) == absl::StrCat("--", option.name, "=")) {
+        return NeedsValueError(option);
       }
-      if (i + 1 < word.size()) out->options[option->name].emplace_back();
     }
   }
-  if (option->value.empty() && value) {
-    return UsageError(absl::StrCat("--", option->name, " takes no value"));
+  return absl::OkStatus();
+}
+
+absl::Status TakeOptions(const std::vector<Option>& options, const Parser& parser, Arguments* out) {
+  for (const Option& option : options) {
+    const CLI::Option& parsed = *parser.get_option(absl::StrCat("--", option.name));
+    if (parsed.count() == 0) continue;
+    if (!option.instead.empty()) {
+      return UsageError(absl::StrCat("--", option.name, " is not supported: ", option.instead));
+    }
+    std::vector<std::string>& values = out->options[option.name];
+    values = parsed.results();
+    if (option.value.empty()) std::fill(values.begin(), values.end(), "");
+    const bool empty = std::find(values.begin(), values.end(), "") != values.end();
+    if (empty && !option.value.empty()) return NeedsValueError(option);
   }
-  if (!option->value.empty() && !value && *index + 1 < argv.size()) value = argv[++*index];
-  // An empty one is most often a variable of the shell that is not set.
-  if (!option->value.empty() && value.value_or("").empty()) {
-    return UsageError(absl::StrCat("--", option->name, " needs a value: ", option->value));
-  }
-  out->options[option->name].push_back(value.value_or(""));
   return absl::OkStatus();
 }
 
@@ -122,13 +140,13 @@ std::vector<std::string> Arguments::GetAll(absl::string_view option) const {
   return found == options.end() ? std::vector<std::string>() : found->second;
 }
 
-absl::StatusOr<int> Arguments::GetInt(absl::string_view option, int fallback, int least,
-                                      int most) const {
+absl::StatusOr<int> Arguments::GetInt(absl::string_view option, int fallback, int min,
+                                      int max) const {
   const std::optional<std::string> text = Get(option);
   if (!text) return fallback;
   int value = 0;
-  if (!absl::SimpleAtoi(*text, &value) || value < least || value > most) {
-    return UsageError(absl::StrCat("--", option, ": expected an integer from ", least, " to ", most,
+  if (!absl::SimpleAtoi(*text, &value) || value < min || value > max) {
+    return UsageError(absl::StrCat("--", option, ": expected an integer from ", min, " to ", max,
                                    ", found \"", *text, "\""));
   }
   return value;
@@ -155,7 +173,7 @@ absl::StatusOr<int> Arguments::Id(absl::string_view positional) const {
 }
 
 absl::StatusOr<std::vector<int>> Arguments::Ids(absl::string_view positional) const {
-  constexpr size_t kMost = 10'000;
+  constexpr size_t kMaxIds = 10'000;
   std::vector<int> ids;
   std::set<int> known;
   for (const std::string& word : Words(positional)) {
@@ -171,8 +189,8 @@ absl::StatusOr<std::vector<int>> Arguments::Ids(absl::string_view positional) co
       }
       for (int64_t id = first; id <= (range ? last : first); ++id) {
         if (known.insert(static_cast<int>(id)).second) ids.push_back(static_cast<int>(id));
-        if (ids.size() > kMost) {
-          return UsageError(absl::StrCat(positional, ": more than ", kMost, " ids"));
+        if (ids.size() > kMaxIds) {
+          return UsageError(absl::StrCat(positional, ": more than ", kMaxIds, " ids"));
         }
       }
     }
@@ -181,33 +199,51 @@ absl::StatusOr<std::vector<int>> Arguments::Ids(absl::string_view positional) co
   return ids;
 }
 
+void AddOptions(const std::vector<Option>& options, CLI::App* app) {
+  for (const Option& option : options) {
+    const std::string names = absl::StrCat(
+        option.letter == 0 ? "" : absl::StrCat("-", std::string(1, option.letter), ","), "--",
+        option.name);
+    CLI::Option* const added = option.value.empty() ? app->add_flag(names, option.help)
+                                                    : app->add_option(names)->expected(1);
+    added->description(option.help)->type_name(option.value)->ignore_underscore();
+    added->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    if (!option.instead.empty()) {
+      added->group("");
+    } else if (option.value.empty()) {
+      added->disable_flag_override();
+    }
+  }
+}
+
 absl::StatusOr<Arguments> ParseArguments(const std::vector<Option>& options,
                                          const std::vector<Positional>& positionals,
                                          const std::vector<std::string>& argv) {
-  Arguments out;
-  std::vector<std::string> words;
-  bool only_words = false;
-  for (size_t i = 0; i < argv.size(); ++i) {
-    // A number below zero is no option either.
-    const bool dashed = argv[i].size() > 1 && argv[i][0] == '-' && !absl::ascii_isdigit(argv[i][1]);
-    if (only_words || !dashed) {
-      words.push_back(argv[i]);
-    } else if (argv[i] == "--") {
-      only_words = true;
-    } else {
-      DET_RETURN_IF_ERROR(TakeOption(options, argv, &i, &out));
-    }
+  DET_RETURN_IF_ERROR(CheckEmptyValues(options, argv));
+  Parser parser(options);
+  try {
+    parser.parse(std::vector<std::string>(argv.rbegin(), argv.rend()));
+  } catch (const CLI::ParseError& error) {
+    return ToUsageError(options, error);
   }
-  // Who asks for help need not know the words yet.
+  Arguments out;
+  DET_RETURN_IF_ERROR(TakeOptions(options, parser, &out));
+  std::vector<std::string> words;
+  for (const auto& [kind, word] : parser.missing()) {
+    if (kind == CLI::detail::Classifier::POSITIONAL_MARK) continue;
+    if (kind != CLI::detail::Classifier::NONE) return UnknownOptionError(options, word);
+    words.push_back(word);
+  }
+  // A user who asks for help does not know the positionals yet.
   if (out.Has("help")) return out;
   DET_RETURN_IF_ERROR(AssignWords(positionals, words, &out));
   return out;
 }
 
-std::optional<std::string> Nearest(absl::string_view word,
-                                   const std::vector<std::string>& candidates) {
+std::optional<std::string> FindNearest(absl::string_view word,
+                                       const std::vector<std::string>& candidates) {
   std::optional<std::string> best;
-  // Two letters of "foo" are not what was meant.
+  // Short words need a closer match: "foo" is not similar to "fork".
   const int size = static_cast<int>(word.size());
   int best_distance = std::max(size < 4 ? 1 : 2, size / 3) + 1;
   for (const std::string& candidate : candidates) {

@@ -1,5 +1,9 @@
-// The words of a command line against a table of commands.
-// Called by main before anything else. Does no I/O, prints nothing.
+// Options and positionals of a command, and parsing of its command line with CLI11.
+// Used by main before anything else. Does no I/O and prints nothing.
+//
+// The table of commands (command.h) declares the options; CLI11 parses them. What CLI11 does not
+// have is done here: one error style with suggestions, options that only name an alternative, and
+// an error for an empty value.
 #ifndef CLI_ARGUMENTS_H_
 #define CLI_ARGUMENTS_H_
 
@@ -11,19 +15,23 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
+namespace CLI {
+class App;
+}
+
 namespace det::cli {
 
-// INVALID_ARGUMENT that is the fault of the command line's words: main exits with 2 for it.
+// An INVALID_ARGUMENT error in the command line: main exits with code 2.
 absl::Status UsageError(absl::string_view message);
 bool IsUsageError(const absl::Status& status);
 
 struct Option {
   std::string name;   // "config", without the dashes
   char letter = 0;    // 0: none
-  std::string value;  // "KEY=VALUE" as help shows it; empty: a switch
+  std::string value;  // "KEY=VALUE" as shown in help; empty: a flag
   std::string help;
-  // What to do instead of an option that people know from elsewhere and that there is not here:
-  // said to whoever gives it. Help and completion leave it out.
+  // The alternative to an option of Determined that is not supported. It is shown if the option is
+  // given; help and completion hide the option.
   std::string instead = {};
 };
 
@@ -31,39 +39,44 @@ struct Positional {
   std::string name;  // "CONFIG"
   std::string help;
   bool optional = false;
-  bool repeated = false;  // The last only: takes all that follow.
+  bool repeated = false;  // only for the last one: takes all remaining words
 };
 
-// What was given. Options by long name; a switch has the value "".
+// The parsed arguments. Options are stored by long name; a flag has the value "".
 class Arguments {
  public:
   bool Has(absl::string_view option) const { return options.contains(std::string(option)); }
-  // The last value given.
+  // Returns the last value of the option.
   std::optional<std::string> Get(absl::string_view option) const;
   std::vector<std::string> GetAll(absl::string_view option) const;
-  // INVALID_ARGUMENT unless it is an integer in [least, most].
-  absl::StatusOr<int> GetInt(absl::string_view option, int fallback, int least, int most) const;
-  // The words of a positional, empty if it was not given.
+  // Returns a usage error unless the value is an integer in [min, max].
+  absl::StatusOr<int> GetInt(absl::string_view option, int fallback, int min, int max) const;
+  // Returns the words of a positional; empty if it was not given.
   std::string Word(absl::string_view positional) const;
   std::vector<std::string> Words(absl::string_view positional) const;
-  // INVALID_ARGUMENT unless the word is an id, an integer of at least 1.
+  // Returns a usage error unless the word is an ID, an integer of at least 1.
   absl::StatusOr<int> Id(absl::string_view positional) const;
-  // Of "3 5,7 9-12" each once, in their order. INVALID_ARGUMENT for what is no id, for a range that
-  // goes down, and for more than 10,000.
+  // Returns the IDs of "3 5,7 9-12", each once, in their order. Returns a usage error for an
+  // invalid ID, a descending range, and more than 10,000 IDs.
   absl::StatusOr<std::vector<int>> Ids(absl::string_view positional) const;
 
   std::map<std::string, std::vector<std::string>> options;
   std::map<std::string, std::vector<std::string>> words;
 };
 
-// INVALID_ARGUMENT says what is wrong with which word. `argv` is what follows the command.
+// Declares the options for CLI11, with their help. Options with `instead` are hidden flags.
+void AddOptions(const std::vector<Option>& options, CLI::App* app);
+
+// Parses `argv`, the words after the command. Returns a usage error that names the invalid word.
+// With
+// --help, positionals can be missing.
 absl::StatusOr<Arguments> ParseArguments(const std::vector<Option>& options,
                                          const std::vector<Positional>& positionals,
                                          const std::vector<std::string>& argv);
 
-// The candidate with the smallest edit distance to `word`, if one is near.
-std::optional<std::string> Nearest(absl::string_view word,
-                                   const std::vector<std::string>& candidates);
+// Returns the candidate with the smallest edit distance to `word`, if it is small enough.
+std::optional<std::string> FindNearest(absl::string_view word,
+                                       const std::vector<std::string>& candidates);
 
 }  // namespace det::cli
 

@@ -17,7 +17,7 @@ absl::StatusOr<Arguments> Parse(const std::vector<std::string>& argv) {
   return ParseArguments(kOptions, kWords, argv);
 }
 
-TEST(ArgumentsTest, TakesOptionsAndWordsInAnyOrder) {
+TEST(ArgumentsTest, AcceptsOptionsAndWordsInAnyOrder) {
   const auto args = Parse({"-f", "a.yaml", "--config", "x=1", "dir", "--config=y=2"});
   ASSERT_TRUE(args.ok()) << args.status();
   EXPECT_TRUE(args->Has("follow"));
@@ -28,7 +28,7 @@ TEST(ArgumentsTest, TakesOptionsAndWordsInAnyOrder) {
   EXPECT_EQ(args->Get("config"), "y=2");
 }
 
-TEST(ArgumentsTest, LettersMayStandTogether) {
+TEST(ArgumentsTest, AcceptsCombinedLetters) {
   const auto args = Parse({"a", "-fjc", "x=1"});
   ASSERT_TRUE(args.ok()) << args.status();
   EXPECT_TRUE(args->Has("follow"));
@@ -37,19 +37,21 @@ TEST(ArgumentsTest, LettersMayStandTogether) {
   EXPECT_EQ(Parse({"a", "-cx=1"})->Get("config"), "x=1");
 }
 
-TEST(ArgumentsTest, ANumberBelowZeroIsAWord) { EXPECT_EQ(Parse({"a", "-1"})->Word("DIR"), "-1"); }
+TEST(ArgumentsTest, ParsesNegativeNumberAsWord) {
+  EXPECT_EQ(Parse({"a", "-1"})->Word("DIR"), "-1");
+}
 
-TEST(ArgumentsTest, AfterTwoDashesAllAreWords) {
+TEST(ArgumentsTest, ParsesAllAsWords_AfterDoubleDash) {
   const auto args = Parse({"--", "-f", "--json"});
   ASSERT_TRUE(args.ok()) << args.status();
   EXPECT_EQ(args->Word("CONFIG"), "-f");
   EXPECT_EQ(args->Word("DIR"), "--json");
 }
 
-TEST(ArgumentsTest, SaysWhatIsWrong) {
+TEST(ArgumentsTest, ReportsErrors) {
   const struct {
     std::vector<std::string> argv;
-    const char* said;
+    const char* message;
   } kRows[] = {
       {{}, "missing CONFIG"},
       {{"a", "b", "c"}, "unexpected word \"c\""},
@@ -63,12 +65,12 @@ TEST(ArgumentsTest, SaysWhatIsWrong) {
   };
   for (const auto& row : kRows) {
     const auto args = Parse(row.argv);
-    EXPECT_THAT(std::string(args.status().message()), HasSubstr(row.said));
-    EXPECT_TRUE(IsUsageError(args.status())) << row.said;
+    EXPECT_THAT(std::string(args.status().message()), HasSubstr(row.message));
+    EXPECT_TRUE(IsUsageError(args.status())) << row.message;
   }
 }
 
-TEST(ArgumentsTest, NumbersAreChecked) {
+TEST(ArgumentsTest, ValidatesNumbers) {
   const std::vector<Option> options = {{"port", 0, "P", ""}};
   const auto parse = [&](const std::string& text) {
     return ParseArguments(options, {{"ID", ""}}, {"7", "--port", text});
@@ -82,21 +84,21 @@ TEST(ArgumentsTest, NumbersAreChecked) {
   EXPECT_TRUE(IsUsageError(Parse({"a"})->Id("CONFIG").status()));
 }
 
-TEST(ArgumentsTest, AnOptionThatThereIsNotSaysWhatToDo) {
+TEST(ArgumentsTest, UnsupportedOptionNamesAlternative) {
   const std::vector<Option> options = {{"local", 'l', "", "", "run it by hand"}};
   for (const char* word : {"--local", "-l"}) {
     const auto args = ParseArguments(options, {}, {word});
     EXPECT_TRUE(IsUsageError(args.status()));
-    EXPECT_EQ(args.status().message(), "there is no --local here: run it by hand");
+    EXPECT_EQ(args.status().message(), "--local is not supported: run it by hand");
   }
   EXPECT_EQ(ParseArguments(options, {}, {"--loca"}).status().message(), "unknown option --loca");
 }
 
-TEST(NearestTest, FindsWhatIsNearAndNothingElse) {
-  EXPECT_EQ(Nearest("expriment", {"agent", "experiment"}), "experiment");
-  EXPECT_EQ(Nearest("zebra", {"agent", "experiment"}), std::nullopt);
-  EXPECT_EQ(Nearest("foo", {"job", "fork"}), std::nullopt);
-  EXPECT_EQ(Nearest("jab", {"job", "fork"}), "job");
+TEST(NearestTest, FindsOnlySimilarWords) {
+  EXPECT_EQ(FindNearest("expriment", {"agent", "experiment"}), "experiment");
+  EXPECT_EQ(FindNearest("zebra", {"agent", "experiment"}), std::nullopt);
+  EXPECT_EQ(FindNearest("foo", {"job", "fork"}), std::nullopt);
+  EXPECT_EQ(FindNearest("jab", {"job", "fork"}), "job");
 }
 
 }  // namespace

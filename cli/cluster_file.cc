@@ -13,7 +13,7 @@ namespace det::cli {
 using Json = nlohmann::ordered_json;
 
 bool ClusterState::AllAlive() const {
-  // A master and the agents.
+  // The members are one master and the agents.
   return static_cast<int>(members.size()) > agents &&
          std::all_of(members.begin(), members.end(),
                      [](const auto& member) { return IsAlive(member.process); });
@@ -42,7 +42,7 @@ const ClusterMember* ClusterState::Find(const std::string& name) const {
   return found == members.end() ? nullptr : &*found;
 }
 
-bool ClusterState::Lives(const std::string& name) const {
+bool ClusterState::IsRunning(const std::string& name) const {
   const ClusterMember* member = Find(name);
   return member != nullptr && IsAlive(member->process);
 }
@@ -73,8 +73,9 @@ absl::StatusOr<ClusterState> ReadClusterFile(const std::string& path) {
   } catch (const nlohmann::json::exception&) {
     const std::string folder = path.substr(0, path.rfind('/'));
     return absl::DataLossError(absl::StrCat(
-        path, " is damaged, so what runs of this cluster is not known; find it with `pgrep -af ",
-        folder, "`, end it with `kill`, the master last, then remove the file"));
+        path,
+        " is damaged, so the processes of this cluster are unknown; find them with `pgrep -af ",
+        folder, "`, stop them with `kill`, the master last, then remove the file"));
   }
 }
 

@@ -1,5 +1,5 @@
-// What runs of a local cluster, as a small file: <data dir>/cluster.json.
-// Called by local_cluster. Never looks at processes.
+// The members and options of a local cluster, stored in <data dir>/cluster.json. Used by
+// local_cluster. Never inspects processes, except where a function says so.
 #ifndef CLI_CLUSTER_FILE_H_
 #define CLI_CLUSTER_FILE_H_
 
@@ -26,16 +26,16 @@ struct ClusterState {
   bool allow_blank_passwords = false;
   std::vector<ClusterMember> members;  // the master first
 
-  bool AllAlive() const;  // and none is missing
+  bool AllAlive() const;  // true only if no member is missing
   bool AnyAlive() const;
-  // Of those that were started, then of those that still have to be, up to `agents`.
+  // Returns the names of the agents that were started, then of those to start, up to `agents`.
   std::vector<std::string> AgentNames() const;
-  const ClusterMember* Find(const std::string& name) const;  // nullptr: none
-  bool Lives(const std::string& name) const;
-  int port() const;  // of `url`; 0 without one
+  const ClusterMember* Find(const std::string& name) const;  // nullptr if there is none
+  bool IsRunning(const std::string& name) const;
+  int port() const;  // port of `url`; 0 if it is empty
 };
 
-// NOT_FOUND without a file, DATA_LOSS for one that is damaged, which says what to do.
+// Returns NOT_FOUND if there is no file, DATA_LOSS with instructions if the file is damaged.
 absl::StatusOr<ClusterState> ReadClusterFile(const std::string& path);
 
 absl::Status WriteClusterFile(const std::string& path, const ClusterState& state);

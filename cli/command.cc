@@ -8,10 +8,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "base/status_macros.h"
 #include "cli/connection.h"
-#include "cli/hook_commands.h"
 #include "cli/json_text.h"
 #include "cli/sign_in.h"
 #include "cli/table.h"
@@ -48,15 +46,10 @@ const std::map<std::string, std::string>& Aliases() {
   return aliases;
 }
 
-// {"deploy", "local"} as it is typed.
-std::string Spoken(const std::vector<std::string>& path) {
-  return absl::StrCat("det", path.empty() ? "" : " ", absl::StrJoin(path, " "));
-}
-
-// Where else among the commands the word stands: {"det experiment logs", "det trial logs"} for a
-// "logs" that lacks what goes before.
-std::set<std::string> DeeperPlaces(const std::vector<const Command*>& within, size_t depth,
-                                   const std::string& word) {
+// Returns the longer commands that contain the word: {"det experiment logs", "det trial logs"} for
+// a "logs" without its group.
+std::set<std::string> FindDeeperPaths(const std::vector<const Command*>& within, size_t depth,
+                                      const std::string& word) {
   std::set<std::string> places;
   for (const Command* command : within) {
     if (!IsShown(*command)) continue;
@@ -64,12 +57,13 @@ std::set<std::string> DeeperPlaces(const std::vector<const Command*>& within, si
     const auto found =
         std::find(begin + static_cast<std::ptrdiff_t>(depth), command->path.end(), word);
     if (found != command->path.end())
-      places.insert(absl::StrCat("`", Spoken({begin, found + 1}), "`"));
+      places.insert(absl::StrCat("`", FormatCommand({begin, found + 1}), "`"));
   }
   return places;
 }
 
-// The commands whose path goes on as `word` says at `depth`.
+// Returns the full name of the word at `depth` of the commands `within`, which share their path so
+// far. Accepts aliases and unambiguous prefixes.
 absl::StatusOr<std::string> MatchWord(const std::vector<const Command*>& within, size_t depth,
                                       const std::string& word) {
   std::set<std::string> names;
@@ -78,7 +72,7 @@ absl::StatusOr<std::string> MatchWord(const std::vector<const Command*>& within,
     if (command->path[depth] == word) return word;
     if (IsShown(*command)) names.insert(command->path[depth]);
   }
-  if (names.contains(WithoutAlias(word))) return WithoutAlias(word);
+  if (names.contains(ResolveAlias(word))) return ResolveAlias(word);
   std::vector<std::string> longer;
   for (const std::string& name : names) {
     if (absl::StartsWith(name, word)) longer.push_back(name);
@@ -89,34 +83,22 @@ absl::StatusOr<std::string> MatchWord(const std::vector<const Command*>& within,
   const std::string what =
       absl::StrCat("unknown command \"", group, group.empty() ? "" : " ", word, "\"");
   if (longer.size() > 1) {
-    return UsageError(absl::StrCat("\"", word, "\" may be ", absl::StrJoin(longer, " or ")));
+    return UsageError(absl::StrCat("\"", word, "\" is ambiguous: ", absl::StrJoin(longer, " or ")));
   }
-  if (const auto places = DeeperPlaces(within, depth, word); !places.empty()) {
+  if (const auto places = FindDeeperPaths(within, depth, word); !places.empty()) {
     return UsageError(absl::StrCat(what, "; did you mean ", absl::StrJoin(places, " or "), "?"));
   }
-  const std::optional<std::string> near = Nearest(word, {names.begin(), names.end()});
+  const std::optional<std::string> near = FindNearest(word, {names.begin(), names.end()});
   if (near) {
     return UsageError(
         absl::StrCat(what, "; did you mean `det ", group, group.empty() ? "" : " ", *near, "`?"));
   }
-  return UsageError(absl::StrCat(what, "; there are: ", absl::StrJoin(names, ", ")));
+  return UsageError(absl::StrCat(what, "; expected one of: ", absl::StrJoin(names, ", ")));
 }
 
-// The commands of a group; of {} all.
-std::vector<const Command*> Within(const std::vector<Command>& commands,
-                                   const std::vector<std::string>& group) {
-  std::vector<const Command*> within;
-  for (const Command& command : commands) {
-    if (command.path.size() >= group.size() &&
-        std::equal(group.begin(), group.end(), command.path.begin())) {
-      within.push_back(&command);
-    }
-  }
-  return within;
-}
-
-// What a group alone stands for, its list or what it shows; nullptr where it has none.
-const Command* ListOf(const std::vector<const Command*>& within, size_t depth) {
+// Returns the command that a group alone stands for, its `list` or `show`; nullptr if there is
+// none.
+const Command* FindDefaultCommand(const std::vector<const Command*>& within, size_t depth) {
   for (const Command* command : within) {
     if (depth > 0 && command->path.size() == depth + 1 &&
         (command->path.back() == "list" || command->path.back() == "show")) {
@@ -126,74 +108,41 @@ const Command* ListOf(const std::vector<const Command*>& within, size_t depth) {
   return nullptr;
 }
 
-std::string UsageOf(const Command& command) {
-  std::string usage = Spoken(command.path);
-  for (const Positional& word : command.positionals) {
-    absl::StrAppend(&usage, word.optional ? " [" : " ", word.name, word.repeated ? "..." : "",
-                    word.optional ? "]" : "");
-  }
-  return usage;
-}
-
-std::string OptionText(const Option& option) {
-  return absl::StrCat(
-      option.letter != 0 ? absl::StrCat("-", std::string(1, option.letter), ", ") : "    ", "--",
-      option.name, option.value.empty() ? "" : " ", option.value);
-}
-
-std::string Section(const std::string& title,
-                    const std::vector<std::pair<std::string, std::string>>& lines,
-                    const Style& style) {
-  constexpr int kLeastText = 30;
-  size_t width = 0;
-  for (const auto& line : lines) width = std::max(width, line.first.size());
-  std::string out = absl::StrCat("\n", Painted(title, Paint::kBold, style), "\n");
-  int indent = static_cast<int>(width) + 4;
-  // Where the names leave no room, the text stands below them.
-  const bool below = style.width > 0 && style.width - indent < kLeastText;
-  if (below) indent = 8;
-  for (const auto& [name, text] : lines) {
-    const std::string gap = below ? absl::StrCat("\n", std::string(indent, ' '))
-                                  : std::string(width - name.size() + 2, ' ');
-    absl::StrAppend(&out, "  ", name, gap, Wrapped(text, style.width, indent), "\n");
-  }
-  return out;
-}
-
 }  // namespace
 
 absl::StatusOr<int> RunWords(const Command& command, const std::vector<std::string>& words,
                              Screen* screen) {
   if (!command.instead.empty()) {
     return absl::UnimplementedError(
-        absl::StrCat("there is no `", Spoken(command.path), "` here: ", command.instead));
+        absl::StrCat("`", FormatCommand(command.path), "` is not supported: ", command.instead));
   }
   const absl::StatusOr<Arguments> args =
-      ParseArguments(OptionsOf(command), command.positionals, words);
+      ParseArguments(GetOptions(command), command.positionals, words);
   if (!args.ok()) {
-    const absl::string_view said = args.status().message();
+    const absl::string_view message = args.status().message();
     const std::string path = absl::StrJoin(command.path, " ");
-    return UsageError(absl::StrCat(path, ": ", said, absl::EndsWith(said, "?") ? " See" : "; see",
-                                   " `det ", path, " --help`"));
+    return UsageError(absl::StrCat(path, ": ", message,
+                                   absl::EndsWith(message, "?") ? " See" : "; see", " `det ", path,
+                                   " --help`"));
   }
   Invocation run(*args, screen);
   return command.run(run);
 }
 
-absl::StatusOr<Connection> Invocation::Where() const {
+absl::StatusOr<Connection> Invocation::FindConnection() const {
   return FindMaster(args.Get("master"), args.Get("user"));
 }
 
-absl::StatusOr<ApiClient*> Invocation::Api() {
+absl::StatusOr<ApiClient*> Invocation::GetApi() {
   if (!api_) {
-    DET_ASSIGN_OR_RETURN(const Connection connection, Where());
-    api_.emplace(connection.urls, CredentialOf(connection));
+    DET_ASSIGN_OR_RETURN(const Connection connection, FindConnection());
+    api_.emplace(connection.urls, MakeCredential(connection));
   }
   return &*api_;
 }
 
-absl::StatusOr<int> Invocation::Say(const google::protobuf::Message& response,
-                                    const std::string& text) {
+absl::StatusOr<int> Invocation::PrintResult(const google::protobuf::Message& response,
+                                            const std::string& text) {
   if (json()) {
     DET_RETURN_IF_ERROR(PrintJson(response));
   } else {
@@ -204,7 +153,7 @@ absl::StatusOr<int> Invocation::Say(const google::protobuf::Message& response,
 
 absl::Status Invocation::PrintJson(const google::protobuf::Message& message) {
   DET_ASSIGN_OR_RETURN(const std::string text, proto::ToJson(message));
-  screen->Print(Indented(text) + "\n");
+  screen->Print(IndentJson(text) + "\n");
   return absl::OkStatus();
 }
 
@@ -215,29 +164,27 @@ absl::StatusOr<int> Invocation::PrintList(const google::protobuf::Message& respo
   } else if (args.Has("csv")) {
     screen->Print(table.RenderCsv());
   } else if (table.empty()) {
-    screen->Note(none);
+    screen->PrintNotice(none);
   } else {
     screen->Print(table.Render(screen->out()));
   }
   return kExitOk;
 }
 
-const Option kCsv = {"csv", 0, "", "print the whole table as CSV"};
+const Option kCsv = {"csv", 0, "", "Print the table as CSV"};
 
 const std::vector<Option>& CommonOptions() {
   static const auto& options = *new std::vector<Option>{
-      {"master", 'm', "URL",
-       "the master to talk to, or all that may lead, as A,B; else $DET_MASTER, else the local "
-       "cluster"},
-      {"user", 'u', "USER", "as whom, instead of the one who signed in last"},
-      {"json", 0, "", "print the API's JSON"},
-      {"no-color", 0, "", "no colours, as with $NO_COLOR"},
-      {"help", 'h', "", "this text"},
+      {"master", 'm', "URL", "Master URLs, as A,B for several (default: $DET_MASTER or local)"},
+      {"user", 'u', "USER", "User to authenticate as (default: the last one who signed in)"},
+      {"json", 0, "", "Print the API response as JSON"},
+      {"no-color", 0, "", "Disable colors, as with $NO_COLOR"},
+      {"help", 'h', "", "Show this help"},
   };
   return options;
 }
 
-std::vector<Option> OptionsOf(const Command& command) {
+std::vector<Option> GetOptions(const Command& command) {
   std::vector<Option> options = command.options;
   options.insert(options.end(), CommonOptions().begin(), CommonOptions().end());
   return options;
@@ -245,21 +192,21 @@ std::vector<Option> OptionsOf(const Command& command) {
 
 std::vector<Command> AllCommands() {
   std::vector<Command> all;
-  for (const auto make : {&ExperimentCommands,   &TrialCommands,     &CheckpointCommands,
-                          &TaskCommands,         &JobCommands,       &AgentCommands,
-                          &ResourcePoolCommands, &QuotaCommands,     &ClusterCommands,
-                          &TemplateCommands,     &SearchCommands,    &WorkspaceCommands,
-                          &ProjectCommands,      &WebhookCommands,   &ConfigPoliciesCommands,
-                          &ModelCommands,        &UserCommands,      &TokenCommands,
-                          &RbacCommands,         &ResourcesCommands, &MasterCommands,
-                          &DeployCommands,       &DevCommands,       &SimulateCommands,
-                          &CompletionCommands,   &UnservedCommands}) {
+  for (const auto make : {&ExperimentCommands,   &TrialCommands,      &CheckpointCommands,
+                          &TaskCommands,         &JobCommands,        &AgentCommands,
+                          &ResourcePoolCommands, &QuotaCommands,      &ClusterCommands,
+                          &TemplateCommands,     &SearchCommands,     &WorkspaceCommands,
+                          &ProjectCommands,      &WebhookCommands,    &ConfigPoliciesCommands,
+                          &ModelCommands,        &UserCommands,       &TokenCommands,
+                          &RbacCommands,         &ResourcesCommands,  &MasterCommands,
+                          &DeployCommands,       &DevCommands,        &SimulateCommands,
+                          &CompletionCommands,   &UnsupportedCommands}) {
     for (Command& each : make()) all.push_back(std::move(each));
   }
   return all;
 }
 
-std::string WithoutAlias(const std::string& name) {
+std::string ResolveAlias(const std::string& name) {
   const auto alias = Aliases().find(name);
   return alias == Aliases().end() ? name : alias->second;
 }
@@ -268,7 +215,23 @@ bool IsShown(const Command& command) {
   return command.instead.empty() && !absl::StartsWith(command.path[0], "_");
 }
 
-bool AsksForHelp(const std::vector<std::string>& words) {
+std::string FormatCommand(const std::vector<std::string>& path) {
+  return absl::StrCat("det", path.empty() ? "" : " ", absl::StrJoin(path, " "));
+}
+
+std::vector<const Command*> SelectGroup(const std::vector<Command>& commands,
+                                        const std::vector<std::string>& group) {
+  std::vector<const Command*> within;
+  for (const Command& command : commands) {
+    if (command.path.size() >= group.size() &&
+        std::equal(group.begin(), group.end(), command.path.begin())) {
+      within.push_back(&command);
+    }
+  }
+  return within;
+}
+
+bool HasHelpFlag(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     if (word == "--") return false;
     if (word == "-h" || word == "--help") return true;
@@ -278,7 +241,7 @@ bool AsksForHelp(const std::vector<std::string>& words) {
 
 absl::StatusOr<FoundCommand> FindCommand(const std::vector<Command>& commands,
                                          const std::vector<std::string>& words) {
-  std::vector<const Command*> within = Within(commands, {});
+  std::vector<const Command*> within = SelectGroup(commands, {});
   FoundCommand found;
   while (true) {
     const size_t depth = found.path.size();
@@ -288,63 +251,23 @@ absl::StatusOr<FoundCommand> FindCommand(const std::vector<Command>& commands,
     if (done != within.end()) found.command = *done;
     if (found.command != nullptr) return found;
     if (depth >= words.size() || absl::StartsWith(words[depth], "-")) {
-      if (!AsksForHelp(words)) found.command = ListOf(within, depth);
+      if (!HasHelpFlag(words)) found.command = FindDefaultCommand(within, depth);
       return found;
     }
     DET_ASSIGN_OR_RETURN(const std::string name, MatchWord(within, depth, words[depth]));
     found.path.push_back(name);
-    within = Within(commands, found.path);
+    within = SelectGroup(commands, found.path);
   }
 }
 
-absl::Status NeedsCommand(const std::vector<Command>& commands,
-                          const std::vector<std::string>& group) {
+absl::Status MissingCommandError(const std::vector<Command>& commands,
+                                 const std::vector<std::string>& group) {
   std::set<std::string> next;
-  for (const Command* command : Within(commands, group)) {
+  for (const Command* command : SelectGroup(commands, group)) {
     if (IsShown(*command)) next.insert(command->path[group.size()]);
   }
   return UsageError(
-      absl::StrCat("`", Spoken(group), "` needs one of: ", absl::StrJoin(next, ", ")));
-}
-
-std::string HelpText(const std::vector<Command>& commands, const std::vector<std::string>& group,
-                     const Style& style) {
-  std::vector<std::pair<std::string, std::string>> lines;
-  for (const Command* command : Within(commands, group)) {
-    if (!IsShown(*command)) continue;
-    lines.emplace_back(UsageOf(*command), command->summary);
-  }
-  std::vector<std::pair<std::string, std::string>> common;
-  for (const Option& option : CommonOptions()) common.emplace_back(OptionText(option), option.help);
-  const std::string title = group.empty() ? "Commands (may be shortened: det e ls)"
-                                          : absl::StrCat("Commands of ", Spoken(group));
-  return absl::StrCat("det: experiments on a Resolute cluster\n", Section(title, lines, style),
-                      Section("Options of every command", common, style), "\n",
-                      Wrapped("`det COMMAND --help` says more about one. Exit codes: 0 success, 1 "
-                              "error, 2 wrong usage, 3 interrupted.",
-                              style.width, 0),
-                      "\n");
-}
-
-std::string HelpText(const Command& command, const Style& style) {
-  if (!command.instead.empty()) {
-    return absl::StrCat("There is no `", Spoken(command.path), "` here: ", command.instead, ".\n");
-  }
-  std::vector<std::pair<std::string, std::string>> words;
-  for (const Positional& word : command.positionals) words.emplace_back(word.name, word.help);
-  std::vector<std::pair<std::string, std::string>> options;
-  for (const Option& option : OptionsOf(command)) {
-    if (option.instead.empty()) options.emplace_back(OptionText(option), option.help);
-  }
-  std::string notes;
-  for (const absl::string_view line : absl::StrSplit(command.notes, '\n', absl::SkipEmpty())) {
-    absl::StrAppend(&notes, "\n", Wrapped(line, style.width, 0));
-  }
-  return absl::StrCat("Usage: ", UsageOf(command), " [options]\n\n",
-                      Wrapped(absl::StrCat(command.summary, "."), style.width, 0), "\n",
-                      words.empty() ? "" : Section("Arguments", words, style),
-                      Section("Options", options, style),
-                      notes.empty() ? "" : absl::StrCat(notes, "\n"));
+      absl::StrCat("`", FormatCommand(group), "` needs one of: ", absl::StrJoin(next, ", ")));
 }
 
 }  // namespace det::cli

@@ -1,5 +1,6 @@
-// One command of `det`, and the table of all.
-// The table is read by main; `run` is called on the main thread with what was given.
+// The table of the commands of `det`. It is the only declaration of a command: parsing
+// (arguments.h), help (help.h) and completion (completion.h) are derived from it. Read by main;
+// `run` is called on the main thread.
 #ifndef CLI_COMMAND_H_
 #define CLI_COMMAND_H_
 
@@ -28,28 +29,29 @@ inline constexpr int kExitError = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitInterrupted = 3;
 
-// One run of one command.
+// One execution of a command.
 class Invocation {
  public:
   Invocation(Arguments args, Screen* screen) : args(std::move(args)), screen(screen) {}
 
   bool json() const { return args.Has("json"); }
 
-  // The master that -m, the environment or a running local cluster names, and as whom it is asked.
-  // FAILED_PRECONDITION says how to start or name one.
-  absl::StatusOr<Connection> Where() const;
+  // Returns the master of -m, the environment or the running local cluster, and the user to
+  // authenticate as. Returns FAILED_PRECONDITION with instructions to start or name a master.
+  absl::StatusOr<Connection> FindConnection() const;
 
-  // The way there.
-  absl::StatusOr<ApiClient*> Api();
+  // Returns a client of this master.
+  absl::StatusOr<ApiClient*> GetApi();
 
-  // The API's own JSON, indented, on stdout.
+  // Prints the message on stdout as indented JSON of the API.
   absl::Status PrintJson(const google::protobuf::Message& message);
 
-  // The answer to one call: --json the API's own, else `text`. The exit code.
-  absl::StatusOr<int> Say(const google::protobuf::Message& response, const std::string& text);
+  // Prints the result of a call: the response with --json, else `text`. Returns the exit code.
+  absl::StatusOr<int> PrintResult(const google::protobuf::Message& response,
+                                  const std::string& text);
 
-  // A list as it was asked for: --json the API's answer, --csv, else a table, or `none` on stderr
-  // where it has no rows. The exit code.
+  // Prints a list: the response with --json, CSV with --csv, else a table, or `none` on stderr if
+  // it has no rows. Returns the exit code.
   absl::StatusOr<int> PrintList(const google::protobuf::Message& response, const Table& table,
                                 const std::string& none);
 
@@ -61,30 +63,31 @@ class Invocation {
 };
 
 struct Command {
-  // {"experiment", "create"}. A command that begins with "_" is not shown: programs call it.
+  // {"experiment", "create"}. A command that begins with "_" is hidden: only programs call it.
   std::vector<std::string> path;
-  std::string summary;  // one line, no full stop
+  std::string summary;  // imperative, upper-case first letter, no full stop, under 70 characters
   std::vector<Positional> positionals;
   std::vector<Option> options;
-  // The exit code, or why it failed; CANCELLED when interrupted.
+  // Returns the exit code or an error; CANCELLED when interrupted.
   absl::StatusOr<int> (*run)(Invocation&) = nullptr;
-  std::string notes;  // further help, if any
-  // What to do instead of a command that people know from elsewhere and that there is not here:
-  // said whatever words follow. Such a command has no `run`, and is found by its whole name alone.
+  std::string notes;  // further help, may be empty
+  // The alternative to a command of Determined that is not supported. It is printed whatever
+  // arguments follow. Such a command has no `run` and is found only by its full name.
   std::string instead = {};
 };
 
-// The command with the words that follow its own: the exit code, or why it failed. A usage error
+// Runs the command with the words after its name. Returns the exit code or an error; a usage error
 // names the command.
 absl::StatusOr<int> RunWords(const Command& command, const std::vector<std::string>& words,
                              Screen* screen);
 
-// Of every command whose last word begins with "list".
+// Option of every command whose last word begins with "list".
 extern const Option kCsv;
 
-// Every command takes these as well.
+// The options of every command.
 const std::vector<Option>& CommonOptions();
-std::vector<Option> OptionsOf(const Command& command);  // its own, then these
+// Returns the command's own options and the common ones.
+std::vector<Option> GetOptions(const Command& command);
 
 std::vector<Command> ExperimentCommands();
 std::vector<Command> TrialCommands();
@@ -93,13 +96,15 @@ std::vector<Command> TaskCommands();
 std::vector<Command> AgentCommands();
 std::vector<Command> JobCommands();
 std::vector<Command> ResourcePoolCommands();
-std::vector<Command> BindingCommands();  // ResourcePoolCommands has them
+std::vector<Command> BindingCommands();  // part of ResourcePoolCommands
 std::vector<Command> QuotaCommands();
 std::vector<Command> ClusterCommands();
 std::vector<Command> MasterCommands();
 std::vector<Command> DeployCommands();
 std::vector<Command> TemplateCommands();
 std::vector<Command> SearchCommands();
+std::vector<Command> WebhookCommands();
+std::vector<Command> ConfigPoliciesCommands();
 std::vector<Command> DevCommands();
 std::vector<Command> SimulateCommands();
 std::vector<Command> UserCommands();
@@ -110,40 +115,41 @@ std::vector<Command> WorkspaceCommands();
 std::vector<Command> ProjectCommands();
 std::vector<Command> ModelCommands();
 std::vector<Command> CompletionCommands();
-std::vector<Command> UnservedCommands();
+std::vector<Command> UnsupportedCommands();
 
-// All of them, in the order in which help shows them.
+// Returns all commands in the order of the help.
 std::vector<Command> AllCommands();
 
-// `name` for what it stands for ("e": "experiment"); itself where it is no alias.
-std::string WithoutAlias(const std::string& name);
+// Returns the name that an alias stands for ("e": "experiment"); other names unchanged.
+std::string ResolveAlias(const std::string& name);
 
-// Whether help and completion show it: programs call those that begin with "_", and nobody is led
-// to what there is not.
+// Returns whether help and completion show the command; hidden and unsupported ones are not shown.
 bool IsShown(const Command& command);
 
-// Whether -h or --help is among them.
-bool AsksForHelp(const std::vector<std::string>& words);
+// Returns {"deploy", "local"} as typed: "det deploy local".
+std::string FormatCommand(const std::vector<std::string>& path);
 
-// The command that the words begin with, or the group where they stop ("deploy local"; {} for no
-// word at all), in `path` as the table spells it. Accepts aliases ("e") and unambiguous beginnings
-// ("exp desc"); a group that stops there and has a list, or a show, stands for it, unless help is
-// asked for. INVALID_ARGUMENT names the nearest command.
+// Returns the commands of a group; all for {}.
+std::vector<const Command*> SelectGroup(const std::vector<Command>& commands,
+                                        const std::vector<std::string>& group);
+
+// Returns whether the words before any "--" contain -h or --help.
+bool HasHelpFlag(const std::vector<std::string>& words);
+
+// Finds the command at the beginning of the words, or the group if they end there ("deploy local";
+// {} without words). Accepts aliases ("e") and unambiguous prefixes ("exp desc"). A group alone
+// stands for its `list` or `show` command, unless help is requested. Returns a usage error with
+// suggestions.
 struct FoundCommand {
   const Command* command = nullptr;  // nullptr: a group
-  std::vector<std::string> path;     // of as many words as were taken
+  std::vector<std::string> path;     // full names of the words that were consumed
 };
 absl::StatusOr<FoundCommand> FindCommand(const std::vector<Command>& commands,
                                          const std::vector<std::string>& words);
 
-// What a group ({"experiment"}) lacks: its commands.
-absl::Status NeedsCommand(const std::vector<Command>& commands,
-                          const std::vector<std::string>& group);
-
-// Help of the whole ({}), of a group, and of one command.
-std::string HelpText(const std::vector<Command>& commands, const std::vector<std::string>& group,
-                     const Style& style);
-std::string HelpText(const Command& command, const Style& style);
+// Returns the usage error for a group ({"experiment"}) without a command.
+absl::Status MissingCommandError(const std::vector<Command>& commands,
+                                 const std::vector<std::string>& group);
 
 }  // namespace det::cli
 

@@ -2,9 +2,12 @@
 
 #include <set>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "cli/help.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -26,7 +29,7 @@ std::string Found(const std::string& line) {
   return whole;
 }
 
-TEST(FindCommandTest, AcceptsWholeWordsAliasesAndBeginnings) {
+TEST(FindCommandTest, AcceptsFullNamesAliasesAndPrefixes) {
   const std::pair<const char*, const char*> kRows[] = {
       {"experiment create a b", "experiment create"},
       {"e create", "experiment create"},
@@ -60,35 +63,57 @@ TEST(FindCommandTest, AcceptsWholeWordsAliasesAndBeginnings) {
   for (const auto& [line, path] : kRows) EXPECT_EQ(Found(line), path) << line;
 }
 
-TEST(FindCommandTest, NamesTheNearestOrAll) {
+TEST(FindCommandTest, SuggestsNearestOrAllCommands) {
   EXPECT_THAT(Found("expriment list"), HasSubstr("did you mean `det experiment`"));
   EXPECT_THAT(Found("experiment lits"), HasSubstr("did you mean `det experiment list`"));
-  EXPECT_THAT(Found("zebra"), HasSubstr("there are: agent, checkpoint, cluster"));
+  EXPECT_THAT(Found("zebra"), HasSubstr("expected one of: agent, checkpoint, cluster"));
   EXPECT_THAT(Found("up"), HasSubstr("did you mean `det deploy local up`?"));
   EXPECT_THAT(Found("deploy up"), HasSubstr("did you mean `det deploy local up`?"));
   EXPECT_THAT(Found("local up"), HasSubstr("did you mean `det deploy local`?"));
   EXPECT_THAT(
       Found("logs"),
       HasSubstr("`det experiment logs` or `det master logs` or `det task logs` or `det trial"));
-  EXPECT_THAT(Found("experiment c"), HasSubstr("may be cancel or config or continue or create"));
+  EXPECT_THAT(Found("experiment c"),
+              HasSubstr("is ambiguous: cancel or config or continue or create"));
 }
 
-TEST(HelpTextTest, AGroupListsItsCommandsAndNoOthers) {
+TEST(HelpTextTest, ListsCommandsOfGroup) {
   const std::vector<Command> commands = AllCommands();
   const std::string experiment = HelpText(commands, {"experiment"}, Style());
   for (const char* part : {"det experiment create CONFIG [CONTEXT_DIR]", "det experiment logs",
-                           "wait until an experiment has ended", "--json"}) {
+                           "Wait until an experiment has ended", "--json"}) {
     EXPECT_THAT(experiment, HasSubstr(part));
   }
   EXPECT_THAT(experiment, Not(HasSubstr("det trial")));
   EXPECT_THAT(HelpText(commands, {"deploy", "local"}, Style()), HasSubstr("det deploy local up"));
-  EXPECT_THAT(std::string(NeedsCommand(commands, {"deploy", "local"}).message()),
+  EXPECT_THAT(std::string(MissingCommandError(commands, {"deploy", "local"}).message()),
               HasSubstr("`det deploy local` needs one of: agent-down, agent-up, cluster-down, "
                         "cluster-up, down, logs, master-down, master-up, status, up"));
-  EXPECT_THAT(std::string(NeedsCommand(commands, {}).message()), HasSubstr("`det` needs one of: "));
+  EXPECT_THAT(std::string(MissingCommandError(commands, {}).message()),
+              HasSubstr("`det` needs one of: "));
 }
 
-TEST(CommandsTest, EachHasHelpAndNoOptionTwice) {
+// A help text is imperative, begins with an upper-case letter, has no full stop and fits one line.
+bool IsHelpText(const std::string& text) {
+  return text.size() < 70 && !absl::EndsWith(text, ".") && !absl::ascii_islower(text[0]);
+}
+
+TEST(CommandsTest, HelpTextsFollowStyle) {
+  for (const Command& command : AllCommands()) {
+    if (!command.instead.empty()) continue;
+    const std::string path = absl::StrJoin(command.path, " ");
+    EXPECT_TRUE(IsHelpText(command.summary)) << path << ": " << command.summary;
+    for (const Positional& word : command.positionals) {
+      EXPECT_TRUE(IsHelpText(word.help)) << path << " " << word.name << ": " << word.help;
+    }
+    for (const Option& option : GetOptions(command)) {
+      if (!option.instead.empty()) continue;
+      EXPECT_TRUE(IsHelpText(option.help)) << path << " --" << option.name << ": " << option.help;
+    }
+  }
+}
+
+TEST(CommandsTest, HaveHelpAndUniqueOptions) {
   std::set<std::string> paths;
   for (const Command& command : AllCommands()) {
     const std::string path = absl::StrJoin(command.path, " ");
@@ -108,17 +133,17 @@ TEST(CommandsTest, EachHasHelpAndNoOptionTwice) {
   }
 }
 
-TEST(CommandsTest, WhatThereIsNotSaysWhatToDoInstead) {
+TEST(CommandsTest, UnsupportedCommandsNameAlternative) {
   Screen screen{Style(), Style()};
   int instead = 0;
   for (const Command& command : AllCommands()) {
     if (command.instead.empty()) continue;
     ++instead;
     const std::string path = absl::StrJoin(command.path, " ");
-    const absl::Status said = RunWords(command, {"--any", "-x", "words"}, &screen).status();
-    EXPECT_EQ(said.code(), absl::StatusCode::kUnimplemented) << path;
-    EXPECT_THAT(std::string(said.message()), HasSubstr("there is no `det " + path + "` here: "));
-    EXPECT_THAT(std::string(said.message()), HasSubstr("`det ")) << path << " names no command";
+    const absl::Status status = RunWords(command, {"--any", "-x", "words"}, &screen).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented) << path;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("`det " + path + "` is not supported: "));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("`det ")) << path << " names no command";
     EXPECT_THAT(HelpText(AllCommands(), {}, Style()), Not(HasSubstr("det " + path + " "))) << path;
   }
   EXPECT_GT(instead, 30);

@@ -8,8 +8,8 @@
 namespace det::cli {
 namespace {
 
-// The line of the first bytes that are no UTF-8, counted from 1; 0 if there are none.
-int LineThatIsNoText(const std::string& text) {
+// Returns the number of the first line that is not valid UTF-8, counted from 1; 0 if all lines are.
+int FindNonUtf8Line(const std::string& text) {
   if (IsUtf8(text)) return 0;
   int number = 0;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
@@ -24,20 +24,21 @@ int LineThatIsNoText(const std::string& text) {
 absl::StatusOr<std::string> ReadConfig(const std::string& path,
                                        const std::vector<std::string>& overrides) {
   if (!IsUtf8(path)) {
-    return absl::InvalidArgumentError(absl::StrCat("configuration: the name of the file ",
-                                                   Legible(path), " is not UTF-8; rename it"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "config: the file name ", EscapeInvalidUtf8(path), " is not UTF-8; rename it"));
   }
   const absl::StatusOr<std::string> text = base::ReadFile(path);
   if (!text.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("configuration: ", text.status().message()));
+    return absl::InvalidArgumentError(absl::StrCat("config: ", text.status().message()));
   }
-  if (const int line = LineThatIsNoText(*text); line > 0) {
+  if (const int line = FindNonUtf8Line(*text); line > 0) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ":", line, ": is not UTF-8; save the file as UTF-8"));
   }
   for (const std::string& each : overrides) {
     if (IsUtf8(each)) continue;
-    return absl::InvalidArgumentError(absl::StrCat("--config ", Legible(each), ": is not UTF-8"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("--config ", EscapeInvalidUtf8(each), ": is not UTF-8"));
   }
   return *text;
 }

@@ -1,5 +1,5 @@
-// The text of a configuration as it is sent. Called by `experiment create`. Never throws. Does not
-// know what YAML is, nor which keys there are: the master does, and puts `--config a.b.c=YAML` in.
+// Reads experiment config files for upload. Used by `experiment create` and similar commands. Never
+// throws. Does not parse YAML: the master does, and applies overrides `--config a.b.c=YAML`.
 #ifndef CLI_CONFIG_FILE_H_
 #define CLI_CONFIG_FILE_H_
 
@@ -10,8 +10,8 @@
 
 namespace det::cli {
 
-// The file's text. INVALID_ARGUMENT also for one that cannot be read or is not UTF-8, as `path`:line,
-// and for an override that is not.
+// Returns the text of the file. Returns INVALID_ARGUMENT if the file cannot be read or is not UTF-8
+// (with `path`:line), or if an override is not UTF-8.
 absl::StatusOr<std::string> ReadConfig(const std::string& path,
                                        const std::vector<std::string>& overrides);
 

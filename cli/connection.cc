@@ -20,24 +20,26 @@
 namespace det::cli {
 namespace {
 
-// The address of the master that runs on the default data directory.
-std::optional<std::string> LocalMaster() {
+// Returns the URL of the master that runs in the default data directory.
+std::optional<std::string> FindLocalMaster() {
   const auto text = base::ReadFile(absl::StrCat(base::GetDefaultDataDir(), "/master.json"));
   if (!text.ok()) return std::nullopt;
   int pid = 0;
-  if (!absl::SimpleAtoi(MemberOf(*text, "pid").value_or(""), &pid) || pid <= 0) return std::nullopt;
-  // The file outlives a master that was killed.
+  if (!absl::SimpleAtoi(GetMember(*text, "pid").value_or(""), &pid) || pid <= 0)
+    return std::nullopt;
+  // The file remains after a master is killed.
   if (kill(pid, 0) != 0 && errno == ESRCH) return std::nullopt;
-  return MemberOf(*text, "url");
+  return GetMember(*text, "url");
 }
 
-std::string LocalToken() {
+std::string ReadLocalToken() {
   const auto text = base::ReadFile(absl::StrCat(base::GetDefaultDataDir(), "/admin.token"));
   return text.ok() ? std::string(absl::StripAsciiWhitespace(*text)) : "";
 }
 
-// Whether the cache has one: of the connection's user, or of the active one.
-bool TakeCached(Connection* connection) {
+// Uses the cached token of the connection's user, or of the active user. Returns whether there is
+// one.
+bool UseCachedToken(Connection* connection) {
   const auto user = connection->user.empty() ? std::nullopt : std::optional(connection->user);
   for (const std::string& url : connection->urls) {
     const std::optional<CachedToken> cached = FindToken(url, user);
@@ -50,15 +52,15 @@ bool TakeCached(Connection* connection) {
   return false;
 }
 
-void FindCaller(const std::optional<std::string>& user, const std::optional<std::string>& local,
-                Connection* connection) {
-  const std::string named = FromEnvironment("DET_USER");
-  const std::string password = FromEnvironment("DET_PASS");
-  const std::string token = FromEnvironment("DET_USER_TOKEN");
+void FindCredentials(const std::optional<std::string>& user,
+                     const std::optional<std::string>& local, Connection* connection) {
+  const std::string named = GetEnv("DET_USER");
+  const std::string password = GetEnv("DET_PASS");
+  const std::string token = GetEnv("DET_USER_TOKEN");
   if (user || (!named.empty() && (!password.empty() || token.empty()))) {
     connection->user = user.value_or(named);
     if (connection->user == named) connection->password = password;
-    TakeCached(connection);
+    UseCachedToken(connection);
     return;
   }
   if (!token.empty()) {
@@ -66,10 +68,10 @@ void FindCaller(const std::optional<std::string>& user, const std::optional<std:
     connection->source = TokenSource::kEnvironment;
     return;
   }
-  if (TakeCached(connection)) return;
+  if (UseCachedToken(connection)) return;
   for (const std::string& url : connection->urls) {
     if (local != url) continue;
-    connection->token = LocalToken();
+    connection->token = ReadLocalToken();
     connection->source = TokenSource::kLocalCluster;
   }
 }
@@ -106,8 +108,8 @@ absl::StatusOr<std::string> CanonicalUrl(absl::string_view text) {
 absl::StatusOr<Connection> FindMaster(const std::optional<std::string>& option,
                                       const std::optional<std::string>& user) {
   Connection connection;
-  const std::string named = option.value_or(FromEnvironment("DET_MASTER"));
-  const std::optional<std::string> local = LocalMaster();
+  const std::string named = option.value_or(GetEnv("DET_MASTER"));
+  const std::optional<std::string> local = FindLocalMaster();
   if (!named.empty()) {
     for (const absl::string_view each : absl::StrSplit(named, ',')) {
       DET_ASSIGN_OR_RETURN(connection.urls.emplace_back(), CanonicalUrl(each));
@@ -116,10 +118,10 @@ absl::StatusOr<Connection> FindMaster(const std::optional<std::string>& option,
     connection.urls = {*local};
   } else {
     return absl::FailedPreconditionError(
-        "no master is running here; start one with `det deploy local up`, or name one with -m "
-        "http://HOST:PORT or DET_MASTER");
+        "no master is running on this machine; start one with `det deploy local up`, or name one "
+        "with -m http://HOST:PORT or DET_MASTER");
   }
-  FindCaller(user, local, &connection);
+  FindCredentials(user, local, &connection);
   return connection;
 }
 

@@ -1,6 +1,6 @@
-// Which master to talk to, and as whom.
-// Called once by each command that talks to a master, on the main thread. Reads the environment and
-// small files; never talks to anybody.
+// Finds the master to connect to and the user to authenticate as. Used once by each command that
+// calls a master, on the main thread. Reads the environment and small files; does not use the
+// network.
 #ifndef CLI_CONNECTION_H_
 #define CLI_CONNECTION_H_
 
@@ -16,26 +16,26 @@ namespace det::cli {
 enum class TokenSource { kNone, kEnvironment, kCache, kLocalCluster };
 
 struct Connection {
-  std::vector<std::string> urls;  // of one cluster's masters, of which one leads
-  std::string token;              // empty: nobody
+  std::vector<std::string> urls;  // the masters of one cluster, one of which leads
+  std::string token;              // empty if not signed in
   TokenSource source = TokenSource::kNone;
-  std::string user;      // whose token it is or has to be; empty: not known
-  std::string password;  // $DET_PASS, for when the token is refused
+  std::string user;      // user of the token, or user to sign in as; empty if unknown
+  std::string password;  // $DET_PASS, used if the token is rejected
 };
 
-// The masters of `option` (-m), else of $DET_MASTER, either as "A,B", else that of the running
-// local cluster in the default data directory. As whom, by the first of these that is there:
-//   `user` (-u), by the token that is remembered of him;
-//   $DET_USER with $DET_PASS, likewise;
+// Returns the masters of `option` (-m), else of $DET_MASTER, both as "A,B", else the running local
+// cluster in the default data directory. The user is determined by the first of these that is set:
+//   `user` (-u), with the cached token of the user;
+//   $DET_USER with $DET_PASS, with the cached token of the user;
 //   $DET_USER_TOKEN;
-//   $DET_USER, or the active user of an address, by the token that is remembered;
-//   the local cluster's own token.
-// FAILED_PRECONDITION says how to start or name a master.
+//   $DET_USER, or the active user of a URL, with the cached token of the user;
+//   the token of the local cluster.
+// Returns FAILED_PRECONDITION with instructions to start or name a master.
 absl::StatusOr<Connection> FindMaster(const std::optional<std::string>& option,
                                       const std::optional<std::string>& user = std::nullopt);
 
-// "host", "host:port" or "http://host:port/" as "http://host:port", and so with https; the port is
-// 8080, or 443 over https, if none is named. INVALID_ARGUMENT for other schemes.
+// Normalizes "host", "host:port" and "http://host:port/" to "http://host:port"; https is kept. The
+// default port is 8080, with https 443. Returns INVALID_ARGUMENT for other schemes.
 absl::StatusOr<std::string> CanonicalUrl(absl::string_view text);
 
 }  // namespace det::cli

@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "cli/format.h"
-#include "cli/ignore.h"
+#include "cli/ignore_rules.h"
 #include "cli/json_text.h"
 
 namespace det::cli {
@@ -40,9 +40,9 @@ class Reader {
     DET_RETURN_IF_ERROR(Walk(""));
     if (total_ > limit_) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "context directory ", root_, " holds ", Bytes(total_), ", more than the limit of ",
-          Bytes(limit_), "; its largest file is ", largest_, " (", Bytes(largest_size_),
-          "): leave out what a trial does not need with a .detignore file"));
+          "context directory ", root_, " holds ", FormatBytes(total_), ", over the limit of ",
+          FormatBytes(limit_), "; its largest file is ", largest_, " (", FormatBytes(largest_size_),
+          "): exclude files that trials do not need with a .detignore file"));
     }
     std::sort(entries_.begin(), entries_.end(),
               [](const ContextEntry& a, const ContextEntry& b) { return a.path < b.path; });
@@ -85,19 +85,19 @@ class Reader {
     if (!S_ISREG(info.st_mode)) {
       return absl::InvalidArgumentError(absl::StrCat(
           "context directory ", root_, ": ", path,
-          " is neither a file, a folder nor a link; remove it or name it in .detignore"));
+          " is not a file, directory or symbolic link; remove it or add it to .detignore"));
     }
     return TakeFile(full, info.st_size, std::move(entry));
   }
 
-  // The API's names are UTF-8; other bytes would be lost on the way.
+  // Names in the API are UTF-8; other bytes could not be transmitted.
   absl::Status CheckName(const std::string& path, const std::string& name) const {
     if (IsUtf8(name)) return absl::OkStatus();
     const bool target = path != name;
     return absl::InvalidArgumentError(absl::StrCat(
         "context directory ", root_, ": ", target ? "the target of the link " : "the name ",
-        Legible(path), target ? absl::StrCat(", ", Legible(name), ",") : "",
-        " is not UTF-8; rename it or leave it out with a .detignore file"));
+        EscapeInvalidUtf8(path), target ? absl::StrCat(", ", EscapeInvalidUtf8(name), ",") : "",
+        " is not UTF-8; rename it or exclude it with a .detignore file"));
   }
 
   absl::Status TakeLink(const std::string& full, ContextEntry entry) {
@@ -107,8 +107,8 @@ class Reader {
     DET_RETURN_IF_ERROR(CheckName(entry.path, entry.content));
     if (!base::LinkStaysInside(entry.path, entry.content)) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "context directory ", root_, ": the link ", entry.path, " leaves it (to ", entry.content,
-          "); copy the file into the directory or name the link in .detignore"));
+          "context directory ", root_, ": the link ", entry.path, " points outside of it (to ",
+          entry.content, "); copy the file into the directory or add the link to .detignore"));
     }
     entries_.push_back(std::move(entry));
     return absl::OkStatus();
@@ -120,7 +120,7 @@ class Reader {
       largest_size_ = size;
       largest_ = entry.path;
     }
-    // Past the limit only the sizes matter.
+    // Beyond the limit only the sizes are needed.
     if (total_ > limit_) return absl::OkStatus();
     absl::StatusOr<std::string> content = base::ReadFile(full);
     if (!content.ok()) {
@@ -152,16 +152,16 @@ absl::StatusOr<std::vector<ContextEntry>> ReadContextDir(const std::string& dire
 
 absl::Status IncludeInContext(const std::string& path, std::vector<ContextEntry>* entries) {
   std::error_code error;
-  // Its own name, also of "." and "folder/".
+  // The canonical path also has a name for "." and "folder/".
   const fs::path whole = fs::canonical(path, error);
   const std::string name = whole.filename().string();
   if (error || name.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "--include ", path, ": ", error ? error.message() : "it has no name of its own"));
+        "--include ", path, ": ", error ? error.message() : "the path has no file name"));
   }
   if (!IsUtf8(name)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--include: the name ", Legible(name), " is not UTF-8; rename it"));
+        absl::StrCat("--include: the name ", EscapeInvalidUtf8(name), " is not UTF-8; rename it"));
   }
   std::vector<ContextEntry> added(1);
   added[0].path = name;
@@ -190,7 +190,7 @@ absl::Status IncludeInContext(const std::string& path, std::vector<ContextEntry>
                                    [&](const ContextEntry& e) { return e.path == entry.path; });
     if (taken) {
       return absl::InvalidArgumentError(
-          absl::StrCat("--include ", path, ": ", entry.path, " stands there twice"));
+          absl::StrCat("--include ", path, ": ", entry.path, " is a duplicate path"));
     }
   }
   for (ContextEntry& entry : added) entries->push_back(std::move(entry));

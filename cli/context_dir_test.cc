@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "cli/config_file.h"
-#include "cli/ignore.h"
+#include "cli/ignore_rules.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -61,7 +61,7 @@ TEST_F(ContextDirTest, ReadsFilesFoldersAndLinks) {
   EXPECT_EQ((*entries)[3].mode, 0755u);
 }
 
-TEST_F(ContextDirTest, LeavesOutWhatIsIgnored) {
+TEST_F(ContextDirTest, ExcludesIgnoredFiles) {
   Write(".detignore", "*.bin\n/data/\n!keep.bin\n");
   for (const char* name : {".git/config", "a.pyc", "__pycache__/x", "big.bin", "keep.bin", "data/x",
                            "sub/data/y", "bazel-out/z", "main.cc"}) {
@@ -71,7 +71,7 @@ TEST_F(ContextDirTest, LeavesOutWhatIsIgnored) {
               ElementsAre(".detignore", "keep.bin", "main.cc", "sub", "sub/data", "sub/data/y"));
 }
 
-TEST_F(ContextDirTest, RefusesLinksThatLeave) {
+TEST_F(ContextDirTest, RejectsLinksOutOfTheDirectory) {
   Write("sub/x");
   ASSERT_EQ(symlink("x/../../..", Path("sub/out").c_str()), 0);
   EXPECT_THAT(Refusal(), HasSubstr("sub/out leaves it"));
@@ -80,12 +80,12 @@ TEST_F(ContextDirTest, RefusesLinksThatLeave) {
   EXPECT_THAT(Refusal(), HasSubstr("absolute leaves it"));
 }
 
-// a -> b -> outside: a stays inside by its own words, but what it leads to does not.
-TEST_F(ContextDirTest, RefusesLinksThatLeaveTogether) {
+// a -> b -> outside: the target of a is inside, but b leads out.
+TEST_F(ContextDirTest, RejectsChainsOfLinksOutOfTheDirectory) {
   ASSERT_EQ(symlink("b", Path("a").c_str()), 0);
   ASSERT_EQ(symlink("../outside", Path("b").c_str()), 0);
   EXPECT_THAT(Refusal(), HasSubstr("the link b leaves it"));
-  // Each of them alone leads to a folder inside.
+  // Each link alone leads to a directory inside.
   ASSERT_EQ(unlink(Path("b").c_str()), 0);
   Write("sub/deep/x");
   ASSERT_EQ(symlink("../..", Path("sub/deep/b").c_str()), 0);
@@ -97,7 +97,7 @@ TEST_F(ContextDirTest, RefusesLinksThatLeaveTogether) {
   EXPECT_THAT(Names(), ElementsAre("a", "sub", "sub/deep", "sub/deep/b", "sub/deep/x"));
 }
 
-TEST_F(ContextDirTest, RefusesNamesThatAreNotUtf8) {
+TEST_F(ContextDirTest, RejectsNamesThatAreNotUtf8) {
   Write("sub/caf\xe9.txt");
   EXPECT_THAT(Refusal(), HasSubstr("the name sub/caf\\xe9.txt is not UTF-8"));
   Write(".detignore", "*.txt\n");
@@ -106,21 +106,21 @@ TEST_F(ContextDirTest, RefusesNamesThatAreNotUtf8) {
   EXPECT_THAT(Refusal(), HasSubstr("the target of the link link, caf\\xe9, is not UTF-8"));
 }
 
-TEST_F(ContextDirTest, RefusesWhatIsNoFile) {
+TEST_F(ContextDirTest, RejectsSpecialFiles) {
   ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
   EXPECT_THAT(Refusal(), HasSubstr("pipe is neither"));
 }
 
-TEST_F(ContextDirTest, OverTheLimitNamesTheLargestAndTheTotal) {
+TEST_F(ContextDirTest, NamesLargestFileAndTotal_WhenOverLimit) {
   Write("small", std::string(1024, 'x'));
   Write("large", std::string(3072, 'x'));
   EXPECT_TRUE(ReadContextDir(dir_.path(), 4096).ok());
-  const std::string said = Refusal(4095);
-  EXPECT_THAT(said, HasSubstr("4.0 KiB"));
-  EXPECT_THAT(said, HasSubstr("large (3.0 KiB)"));
+  const std::string message = Refusal(4095);
+  EXPECT_THAT(message, HasSubstr("4.0 KiB"));
+  EXPECT_THAT(message, HasSubstr("large (3.0 KiB)"));
 }
 
-TEST_F(ContextDirTest, NamesADirectoryThatIsNone) {
+TEST_F(ContextDirTest, NamesPath_WhenNotADirectory) {
   Write("file");
   EXPECT_THAT(std::string(ReadContextDir(Path("file")).status().message()),
               HasSubstr("is not a directory"));
@@ -128,7 +128,7 @@ TEST_F(ContextDirTest, NamesADirectoryThatIsNone) {
               HasSubstr("nowhere: No such file"));
 }
 
-TEST(IgnoreRulesTest, PatternsMeanWhatGitignoreSays) {
+TEST(IgnoreRulesTest, MatchesLikeGitignore) {
   const struct {
     const char* rules;
     const char* path;
@@ -160,7 +160,7 @@ TEST(IgnoreRulesTest, PatternsMeanWhatGitignoreSays) {
   }
 }
 
-TEST(ConfigFileTest, NamesTheLineThatIsNotUtf8) {
+TEST(ConfigFileTest, NamesLine_WhenNotUtf8) {
   const base::TempDir dir = *base::TempDir::Create();
   const std::string path = dir.path() + "/c.yaml";
   ASSERT_TRUE(base::WriteFileAtomically(path, "a: 1\nname: caf\xe9\n").ok());

@@ -20,8 +20,8 @@ absl::Status Credential::Replace(const std::string& refused, const absl::Status&
   if (token_ != refused) return absl::OkStatus();
   if (renew_ == nullptr) {
     return absl::UnauthenticatedError(
-        absl::StrCat("the master does not know who you are (", refusal.message(),
-                     "); sign in by `det user login`, or set DET_USER_TOKEN"));
+        absl::StrCat("the master rejected the token (", refusal.message(),
+                     "); sign in with `det user login`, or set DET_USER_TOKEN"));
   }
   const Renew renew = std::exchange(renew_, nullptr);
   DET_ASSIGN_OR_RETURN(token_, renew(refusal));

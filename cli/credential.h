@@ -1,5 +1,5 @@
-// Whom calls are made as: a token, and how to get another one when the master refuses it.
-// Made once per command; used by ApiClient on any thread.
+// The token that calls are authenticated with, and how to replace it when the master rejects it.
+// Created once per command; used by ApiClient on any thread.
 #ifndef CLI_CREDENTIAL_H_
 #define CLI_CREDENTIAL_H_
 
@@ -13,16 +13,17 @@ namespace det::cli {
 
 class Credential {
  public:
-  // Gets another token after the master's refusal; UNAUTHENTICATED says what to do instead.
+  // Returns a new token after the master rejected the old one, or UNAUTHENTICATED with
+  // instructions.
   using Renew = std::function<absl::StatusOr<std::string>(const absl::Status& refusal)>;
 
-  // An empty token: nobody, so far.
+  // An empty token means that no user is signed in yet.
   explicit Credential(std::string token, Renew renew = nullptr);
 
   std::string token() const;
 
-  // After `refused` was: OK when there is another one now. Renews once at most; other threads wait
-  // for the one that does.
+  // Called after `refused` was rejected. Returns OK if there is another token now. Renews at most
+  // once; other threads wait for the renewal.
   absl::Status Replace(const std::string& refused, const absl::Status& refusal);
 
  private:

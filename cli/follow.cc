@@ -24,45 +24,45 @@ std::string StateName(const Experiment& experiment) {
   return Experiment::State_Name(experiment.state());
 }
 
-// What is left at the speed so far.
+// Estimates the remaining time from the progress so far.
 std::string Eta(const Experiment& experiment, absl::Time now) {
   const double progress = experiment.progress();
   if (progress < 0.02 || progress >= 1 || experiment.start_time().seconds() == 0) return "";
   const absl::Duration spent = now - ToTime(experiment.start_time());
-  return absl::StrCat("   ETA ", Span(spent * ((1 - progress) / progress)));
+  return absl::StrCat("   ETA ", FormatSpan(spent * ((1 - progress) / progress)));
 }
 
-Paint PaintOf(const Style& style, absl::string_view word) {
+Paint GetPaint(const Style& style, absl::string_view word) {
   if (!style.colour) return Paint::kPlain;
-  return StateCell(word).paint;
+  return MakeStateCell(word).paint;
 }
 
-// Hears of the experiment's states, the present one first, until `more` says false.
+// Calls `more` with each state of the experiment, the current one first, until it returns false.
 absl::Status Watch(const ApiClient& api, int id, Screen* screen,
                    absl::FunctionRef<bool(const Experiment&)> more) {
   api::v1::WatchExperimentRequest request;
   request.set_experiment_id(id);
   api::v1::WatchExperimentResponse update;
-  Patience patience(screen);
+  RetryPolicy retry(screen);
   bool enough = false;
   while (true) {
     absl::Status watched = api.Stream("ExperimentService.WatchExperiment", request, &update, [&] {
-      patience.Answered();
+      retry.OnResponse();
       if (!update.has_experiment()) return true;
       enough = !more(update.experiment());
       return !enough;
     });
     if (enough) return absl::OkStatus();
-    if (watched.ok()) watched = absl::AbortedError("the master ended the watch");
-    // What was missed comes with the next stream's first element.
-    DET_RETURN_IF_ERROR(patience.Pause(watched));
+    if (watched.ok()) watched = absl::AbortedError("the master ended the stream");
+    // The first message of the next stream has the current state, so nothing is lost.
+    DET_RETURN_IF_ERROR(retry.WaitBeforeRetry(watched));
   }
 }
 
-// The name in what the terminal has left besides `rest` columns and the "…" of what is cut off.
+// Returns the name, shortened to the width that `rest` columns and the "…" leave free.
 std::string FittingName(const Experiment& experiment, int rest, const Style& style) {
-  const std::string name = OneLine(experiment.name());
-  return style.width > 0 ? Shortened(name, std::max(1, style.width - 2 - rest)) : name;
+  const std::string name = RemoveControlCharacters(experiment.name());
+  return style.width > 0 ? ShortenMiddle(name, std::max(1, style.width - 2 - rest)) : name;
 }
 
 }  // namespace
@@ -71,39 +71,40 @@ std::string ProgressText(const Experiment& experiment) {
   const std::string name = StateName(experiment);
   const bool failed = absl::EndsWith(name, "ERROR") || absl::EndsWith(name, "CANCELED") ||
                       absl::EndsWith(name, "KILLED");
-  return failed && experiment.progress() >= 1 ? "-" : Percent(experiment.progress());
+  return failed && experiment.progress() >= 1 ? "-" : FormatPercent(experiment.progress());
 }
 
 std::string ProgressLine(const Experiment& experiment, absl::Time now, const Style& style) {
   const std::string name = StateName(experiment);
   const bool over = IsTerminal(name);
   const std::string state =
-      over ? std::string(StateWord(name))
+      over ? std::string(TrimStatePrefix(name))
            : absl::StrCat(style.in_place && (style.width == 0 || style.width >= 80)
-                              ? Bar(experiment.progress()) + " "
+                              ? MakeProgressBar(experiment.progress()) + " "
                               : "",
-                          ProgressText(experiment), "  ", absl::AsciiStrToLower(StateWord(name)));
+                          ProgressText(experiment), "  ",
+                          absl::AsciiStrToLower(TrimStatePrefix(name)));
   const std::string id = absl::StrCat(" ", experiment.id(), " ");
   const int rest = 1 + DisplayWidth(id) + 3 + DisplayWidth(state);
-  std::string line = absl::StrCat(Painted(StateMark(name), PaintOf(style, name), style), id,
-                                  FittingName(experiment, rest, style), "   ", state);
+  std::string line = absl::StrCat(ApplyPaint(GetStateSymbol(name), GetPaint(style, name), style),
+                                  id, FittingName(experiment, rest, style), "   ", state);
   if (experiment.num_trials() > 1) {
-    absl::StrAppend(&line, "  ", Counted(experiment.num_trials(), "trial"));
+    absl::StrAppend(&line, "  ", FormatCount(experiment.num_trials(), "trial"));
   }
   if (experiment.has_best_trial_searcher_metric()) {
     absl::StrAppend(
         &line, "  best ",
         experiment.searcher_metric().empty() ? "" : absl::StrCat(experiment.searcher_metric(), " "),
-        Number(experiment.best_trial_searcher_metric()), " (trial ", experiment.best_trial_id(),
-        ")");
+        FormatNumber(experiment.best_trial_searcher_metric()), " (trial ",
+        experiment.best_trial_id(), ")");
   }
   if (over && experiment.start_time().seconds() != 0 && experiment.end_time().seconds() != 0) {
     absl::StrAppend(&line, "   in ",
-                    Span(ToTime(experiment.end_time()) - ToTime(experiment.start_time())));
+                    FormatSpan(ToTime(experiment.end_time()) - ToTime(experiment.start_time())));
   }
   if (!over) absl::StrAppend(&line, Eta(experiment, now));
   if (!experiment.state_reason().empty() && !over) {
-    absl::StrAppend(&line, "   ", OneLine(experiment.state_reason()));
+    absl::StrAppend(&line, "   ", RemoveControlCharacters(experiment.state_reason()));
   }
   return line;
 }
@@ -113,7 +114,7 @@ absl::StatusOr<Experiment> FollowExperiment(const ApiClient& api, int id, Screen
   Experiment last;
   const absl::Status watched = Watch(api, id, screen, [&](const Experiment& experiment) {
     last = experiment;
-    screen->Progress(ProgressLine(last, absl::Now(), screen->err()));
+    screen->ShowProgress(ProgressLine(last, absl::Now(), screen->err()));
     changed(last);
     return !IsTerminal(StateName(last));
   });
@@ -122,7 +123,7 @@ absl::StatusOr<Experiment> FollowExperiment(const ApiClient& api, int id, Screen
   return last;
 }
 
-absl::StatusOr<Experiment> FollowWithLogs(const ApiClient& api, int id, LogForm form,
+absl::StatusOr<Experiment> FollowWithLogs(const ApiClient& api, int id, LogFormat form,
                                           Screen* screen) {
   std::thread logs;
   std::atomic<bool> started = false;
@@ -132,13 +133,13 @@ absl::StatusOr<Experiment> FollowWithLogs(const ApiClient& api, int id, LogForm 
       api::v1::TrialLogsRequest request;
       request.set_trial_id(trial_id);
       request.set_follow(true);
-      Patience quiet(nullptr);  // The other thread says that it waits.
-      quiet.Answered();
+      RetryPolicy quiet(nullptr);  // Only the other thread prints that it waits.
+      quiet.OnResponse();
       const absl::Status status = PrintLogs(api, request, form, screen, quiet);
       if (!status.ok() && !absl::IsCancelled(status)) {
-        screen->Note(absl::StrCat("det: the log ends here: ", status.message()));
+        screen->PrintNotice(absl::StrCat("det: log stream failed: ", status.message()));
       }
-      // Nobody reads on: the other thread need not wait for the experiment's end.
+      // If stdout is closed, the other thread does not need to wait for the end of the experiment.
       if (screen->output_error() != 0) Interrupt();
     });
   };
@@ -148,7 +149,7 @@ absl::StatusOr<Experiment> FollowWithLogs(const ApiClient& api, int id, LogForm 
         const absl::StatusOr<int> trial = FirstTrial(api, id, /*wait=*/false, screen);
         if (trial.ok() && *trial != 0) start_logs(*trial);
       });
-  // A followed log ends by itself with its trial, and with an interrupt.
+  // A followed log ends with its trial or with an interrupt.
   if (logs.joinable()) logs.join();
   return last;
 }

@@ -1,7 +1,6 @@
-// Staying with an experiment: progress, logs, the final state.
-// Called by `experiment create -f`, `wait`, on the main thread, which waits.
-// A master that restarts meanwhile is waited for (patience.h). Ends with CANCELLED when
-// interrupted; the experiment goes on.
+// Follows an experiment until it ends: progress, logs and the final state. Used by `experiment
+// create -f` and `experiment wait` on the main thread, which blocks. If the master restarts, waits
+// for it (retry_policy.h). Returns CANCELLED when interrupted; the experiment keeps running.
 #ifndef CLI_FOLLOW_H_
 #define CLI_FOLLOW_H_
 
@@ -17,24 +16,25 @@
 
 namespace det::cli {
 
-// "62 %"; "-" for one that failed, whose searcher is done all the same.
+// Returns the progress as "62 %"; "-" for a failed experiment whose searcher has finished.
 std::string ProgressText(const api::v1::Experiment& experiment);
 
-// "● 42 mnist-asha   62 %  7 running  64 done  best 0.913 (trial 117)   ETA 6 min". A long name
-// gives way to state and progress where the terminal is narrow.
+// Returns "● 42 mnist-asha   62 %  7 running  64 done  best 0.913 (trial 117)   ETA 6 min". On a
+// narrow terminal a long name is shortened so that state and progress fit.
 std::string ProgressLine(const api::v1::Experiment& experiment, absl::Time now, const Style& style);
 
-// Shows progress on stderr until the experiment is terminal, and that last state. `changed` hears
-// of each state on the way.
+// Shows progress on stderr until the experiment has ended and returns the final state. `changed` is
+// called with each state.
 absl::StatusOr<api::v1::Experiment> FollowExperiment(
     const ApiClient& api, int id, Screen* screen,
     absl::FunctionRef<void(const api::v1::Experiment&)> changed);
 
-// The same with the lines of the experiment's first trial.
-absl::StatusOr<api::v1::Experiment> FollowWithLogs(const ApiClient& api, int id, LogForm form,
+// Same as FollowExperiment, and also prints the log of the experiment's first trial.
+absl::StatusOr<api::v1::Experiment> FollowWithLogs(const ApiClient& api, int id, LogFormat form,
                                                    Screen* screen);
 
-// The id of the experiment's first trial; 0 if it has none, with `wait` if it ended without.
+// Returns the ID of the experiment's first trial; 0 if it has no trial, with `wait` only if it
+// ended without one.
 absl::StatusOr<int> FirstTrial(const ApiClient& api, int experiment_id, bool wait, Screen* screen);
 
 }  // namespace det::cli

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "cli/fake_server.h"
+#include "cli/testing/fake_server.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -23,7 +23,7 @@ std::string State(const std::string& state) {
   return absl::StrCat(R"({"result":{"experiment":{"id":7,"name":"x","state":")", state, "\"}}}\n");
 }
 
-int CountOf(const std::string& text, const std::string& part) {
+int CountOccurrences(const std::string& text, const std::string& part) {
   int count = 0;
   for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
   return count;
@@ -31,17 +31,17 @@ int CountOf(const std::string& text, const std::string& part) {
 
 class FollowTest : public ::testing::Test {
  protected:
-  absl::Status Print(const std::string& url, Patience patience) {
+  absl::Status Print(const std::string& url, RetryPolicy retry) {
     api::v1::TrialLogsRequest request;
     request.set_trial_id(3);
     request.set_follow(true);
-    return PrintLogs(ApiClient(url, ""), request, LogForm::kText, &screen_, patience);
+    return PrintLogs(ApiClient(url, ""), request, LogFormat::kText, &screen_, retry);
   }
 
   Screen screen_{Style(), Style()};
 };
 
-TEST_F(FollowTest, ALogGoesOnAfterTheMasterWasAwayWithEachLineOnce) {
+TEST_F(FollowTest, PrintsEachLineOnce_WhenMasterRestarts) {
   FakeServer server({
       Chunked({LogLine(1, "one"), LogLine(2, "two"), "{\"result\":{\"id\":\"3\""}, /*end=*/false),
       Answer("503 Service Unavailable", "starting"),
@@ -51,23 +51,24 @@ TEST_F(FollowTest, ALogGoesOnAfterTheMasterWasAwayWithEachLineOnce) {
   });
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
-  const absl::Status status = Print(server.url(), Patience(&screen_));
+  const absl::Status status = Print(server.url(), RetryPolicy(&screen_));
   const std::string out = testing::internal::GetCapturedStdout();
   const std::string err = testing::internal::GetCapturedStderr();
   EXPECT_TRUE(status.ok()) << status;
-  for (const char* line : {"one\n", "two\n", "three\n"}) EXPECT_EQ(CountOf(out, line), 1) << out;
-  EXPECT_EQ(CountOf(err, "waiting for it"), 1) << err;
-  EXPECT_EQ(CountOf(err, "\n"), 1) << err;
+  for (const char* line : {"one\n", "two\n", "three\n"})
+    EXPECT_EQ(CountOccurrences(out, line), 1) << out;
+  EXPECT_EQ(CountOccurrences(err, "waiting for it"), 1) << err;
+  EXPECT_EQ(CountOccurrences(err, "\n"), 1) << err;
 }
 
-TEST_F(FollowTest, ALogGoesOnWithTheLineAfterTheLastOne) {
+TEST_F(FollowTest, ResumesAfterLastLine) {
   std::vector<std::string> requests;
   {
     FakeServer server({Chunked({LogLine(5, "five"), LogLine(8, "eight")}, /*end=*/false),
                        Chunked({LogLine(9, "nine")})});
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();
-    EXPECT_TRUE(Print(server.url(), Patience(&screen_)).ok());
+    EXPECT_TRUE(Print(server.url(), RetryPolicy(&screen_)).ok());
     testing::internal::GetCapturedStdout();
     testing::internal::GetCapturedStderr();
     requests = server.requests;
@@ -77,32 +78,32 @@ TEST_F(FollowTest, ALogGoesOnWithTheLineAfterTheLastOne) {
   EXPECT_THAT(requests[1], HasSubstr("afterId=8"));
 }
 
-TEST_F(FollowTest, PatienceHasAnEnd) {
+TEST_F(FollowTest, StopsWaiting_AfterLimit) {
   FakeServer server({Chunked({LogLine(1, "one")}, /*end=*/false)});
   testing::internal::CaptureStderr();
-  const absl::Status status = Print(server.url(), Patience(&screen_, absl::Milliseconds(300)));
-  EXPECT_EQ(CountOf(testing::internal::GetCapturedStderr(), "waiting for it"), 1);
+  const absl::Status status = Print(server.url(), RetryPolicy(&screen_, absl::Milliseconds(300)));
+  EXPECT_EQ(CountOccurrences(testing::internal::GetCapturedStderr(), "waiting for it"), 1);
   EXPECT_TRUE(absl::IsUnavailable(status) || absl::IsAborted(status)) << status;
 }
 
-TEST_F(FollowTest, AMasterThatNeverAnsweredIsNotWaitedFor) {
+TEST_F(FollowTest, DoesNotWait_WhenMasterNeverResponded) {
   std::string url;
   {
     FakeServer gone({});
     url = gone.url();
   }
   testing::internal::CaptureStderr();
-  const absl::Status status = Print(url, Patience(&screen_, absl::InfiniteDuration()));
+  const absl::Status status = Print(url, RetryPolicy(&screen_, absl::InfiniteDuration()));
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
 }
 
-TEST_F(FollowTest, ARefusalEndsTheLogAtOnce) {
+TEST_F(FollowTest, EndsLog_AfterError) {
   FakeServer server({Answer("404 Not Found", R"({"error":{"error":"trial 3 does not exist"}})")});
-  EXPECT_EQ(Print(server.url(), Patience(&screen_)).message(), "trial 3 does not exist");
+  EXPECT_EQ(Print(server.url(), RetryPolicy(&screen_)).message(), "trial 3 does not exist");
 }
 
-TEST_F(FollowTest, AnExperimentIsFollowedThroughARestart) {
+TEST_F(FollowTest, FollowsExperimentThroughRestart) {
   FakeServer server({
       Chunked({State("STATE_QUEUED")}, /*end=*/false),
       Chunked({State("STATE_RUNNING")}),
@@ -119,7 +120,8 @@ TEST_F(FollowTest, AnExperimentIsFollowedThroughARestart) {
   EXPECT_EQ(last->state(), api::v1::Experiment::STATE_COMPLETED);
   EXPECT_THAT(seen,
               ElementsAre("STATE_QUEUED", "STATE_RUNNING", "STATE_RUNNING", "STATE_COMPLETED"));
-  EXPECT_EQ(CountOf(err, "waiting for it"), 2) << "once for each time that it was away: " << err;
+  EXPECT_EQ(CountOccurrences(err, "waiting for it"), 2)
+      << "once for each time that it was away: " << err;
 }
 
 api::v1::Experiment Running() {
@@ -132,10 +134,10 @@ api::v1::Experiment Running() {
   return experiment;
 }
 
-TEST(ProgressLineTest, ALongNameGivesWayToStateAndProgress) {
+TEST(ProgressLineTest, ShortensLongName) {
   for (const bool colour : {false, true}) {
     const Style style{.colour = colour, .in_place = true, .width = 40};
-    const std::string line = CutOff(ProgressLine(Running(), absl::Now(), style), style.width - 1);
+    const std::string line = Truncate(ProgressLine(Running(), absl::Now(), style), style.width - 1);
     EXPECT_THAT(line, HasSubstr("62 %  running")) << line;
     EXPECT_THAT(line, HasSubstr("a-name")) << line;
     EXPECT_THAT(line, HasSubstr("…")) << line;
@@ -144,11 +146,11 @@ TEST(ProgressLineTest, ALongNameGivesWayToStateAndProgress) {
   EXPECT_THAT(ProgressLine(Running(), absl::Now(), Style()), HasSubstr(Running().name()));
 }
 
-TEST(ProgressLineTest, TextFromOutsideCannotMoveTheCursor) {
+TEST(ProgressLineTest, RemovesControlCharacters) {
   EXPECT_THAT(ProgressLine(Running(), absl::Now(), Style()), Not(HasSubstr("\x1b")));
 }
 
-TEST(ProgressLineTest, WhatFailedIsNotAtAHundredPercent) {
+TEST(ProgressLineTest, ShowsNoFullProgress_WhenFailed) {
   api::v1::Experiment experiment = Running();
   experiment.set_state(api::v1::Experiment::STATE_ERROR);
   EXPECT_EQ(ProgressText(experiment), "62 %");

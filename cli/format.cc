@@ -13,12 +13,12 @@
 namespace det::cli {
 namespace {
 
-struct Look {
-  absl::string_view mark;
+struct Appearance {
+  absl::string_view symbol;
   Paint paint;
 };
 
-Look LookOf(absl::string_view word) {
+Appearance GetAppearance(absl::string_view word) {
   if (word == "COMPLETED") return {"✓", Paint::kDone};
   if (word == "ERROR" || word == "DELETE_FAILED") return {"✕", Paint::kFailed};
   if (word == "CANCELED" || word == "DELETED" || word == "KILLED" || word == "PARTIALLY_DELETED") {
@@ -33,20 +33,23 @@ Look LookOf(absl::string_view word) {
 
 }  // namespace
 
-absl::string_view StateWord(absl::string_view name) {
+absl::string_view TrimStatePrefix(absl::string_view name) {
   absl::ConsumePrefix(&name, "STATE_");
   return name;
 }
 
-Cell StateCell(absl::string_view name) {
-  const Look look = LookOf(StateWord(name));
-  return Cell(absl::StrCat(look.mark, " ", StateWord(name)), look.paint, StateWord(name));
+Cell MakeStateCell(absl::string_view name) {
+  const Appearance appearance = GetAppearance(TrimStatePrefix(name));
+  return Cell(absl::StrCat(appearance.symbol, " ", TrimStatePrefix(name)), appearance.paint,
+              TrimStatePrefix(name));
 }
 
-absl::string_view StateMark(absl::string_view name) { return LookOf(StateWord(name)).mark; }
+absl::string_view GetStateSymbol(absl::string_view name) {
+  return GetAppearance(TrimStatePrefix(name)).symbol;
+}
 
 bool IsTerminal(absl::string_view name) {
-  const absl::string_view word = StateWord(name);
+  const absl::string_view word = TrimStatePrefix(name);
   return word == "COMPLETED" || word == "ERROR" || word == "CANCELED" ||
          absl::StartsWith(word, "DELET");
 }
@@ -55,25 +58,25 @@ absl::Time ToTime(const google::protobuf::Timestamp& time) {
   return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
 }
 
-std::string Ago(const google::protobuf::Timestamp& time, absl::Time now) {
+std::string FormatAge(const google::protobuf::Timestamp& time, absl::Time now) {
   if (time.seconds() == 0) return "-";
   const absl::Duration age = now - ToTime(time);
   if (age < absl::Seconds(2)) return "now";
-  return absl::StrCat(Span(age), " ago");
+  return absl::StrCat(FormatSpan(age), " ago");
 }
 
-Cell AgoCell(const google::protobuf::Timestamp& time, absl::Time now) {
+Cell MakeAgeCell(const google::protobuf::Timestamp& time, absl::Time now) {
   if (time.seconds() == 0) return Cell("-");
-  return Cell(Ago(time, now), Paint::kPlain,
+  return Cell(FormatAge(time, now), Paint::kPlain,
               absl::FormatTime("%Y-%m-%dT%H:%M:%E*SZ", ToTime(time), absl::UTCTimeZone()));
 }
 
-std::string Exact(const google::protobuf::Timestamp& time) {
+std::string FormatTimestamp(const google::protobuf::Timestamp& time) {
   if (time.seconds() == 0) return "-";
   return absl::FormatTime("%Y-%m-%d %H:%M:%S %Ez", ToTime(time), absl::LocalTimeZone());
 }
 
-std::string Span(absl::Duration span) {
+std::string FormatSpan(absl::Duration span) {
   const int64_t seconds = std::llround(absl::ToDoubleSeconds(span));
   if (seconds < 60) return absl::StrCat(seconds, " s");
   if (seconds < 3600) return absl::StrCat(seconds / 60, " min");
@@ -82,7 +85,7 @@ std::string Span(absl::Duration span) {
   return absl::StrCat(seconds / 86400, " d");
 }
 
-std::string Bytes(int64_t bytes) {
+std::string FormatBytes(int64_t bytes) {
   if (bytes < 1024) return absl::StrCat(bytes, " B");
   double value = static_cast<double>(bytes);
   for (const char* unit : {"KiB", "MiB", "GiB", "TiB"}) {
@@ -92,23 +95,23 @@ std::string Bytes(int64_t bytes) {
   return absl::StrFormat("%.1f PiB", value / 1024);
 }
 
-std::string Number(double value) {
+std::string FormatNumber(double value) {
   if (!std::isfinite(value)) return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
   const double size = std::fabs(value);
   if (size != 0 && (size < 1e-3 || size >= 1e6)) return absl::StrFormat("%.3e", value);
   return absl::StrFormat("%.4f", value);
 }
 
-std::string Counted(int64_t count, absl::string_view noun) {
+std::string FormatCount(int64_t count, absl::string_view noun) {
   return absl::StrCat(count, " ", noun, count == 1 ? "" : "s");
 }
 
-std::string Percent(double fraction) {
-  // Not 100 % before it is done.
+std::string FormatPercent(double fraction) {
+  // Rounds down, so that 100 % is shown only when it is done.
   return absl::StrFormat("%d %%", static_cast<int>(std::floor(fraction * 100 + 1e-6)));
 }
 
-std::string Bar(double fraction) {
+std::string MakeProgressBar(double fraction) {
   constexpr int kCells = 15;
   constexpr const char* kParts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   const int eighths = static_cast<int>(std::clamp(fraction, 0.0, 1.0) * kCells * 8);

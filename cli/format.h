@@ -1,5 +1,5 @@
-// Values as people read them: states with their marks, times, sizes, numbers.
-// Called by commands. Does no I/O.
+// Formats values for users: states with symbols, times, sizes, numbers. Used by commands. Does no
+// I/O.
 #ifndef CLI_FORMAT_H_
 #define CLI_FORMAT_H_
 
@@ -17,43 +17,43 @@ class Timestamp;
 namespace det::cli {
 
 // "STATE_STOPPING_KILLED" -> "STOPPING_KILLED".
-absl::string_view StateWord(absl::string_view name);
+absl::string_view TrimStatePrefix(absl::string_view name);
 
-// A state's name, as the API spells it, with the mark and colour that go with it: "✓ COMPLETED". In
-// CSV without the mark.
-Cell StateCell(absl::string_view name);
-absl::string_view StateMark(absl::string_view name);
+// Returns a state, named as in the API, with its symbol and color: "✓ COMPLETED". CSV has no
+// symbol.
+Cell MakeStateCell(absl::string_view name);
+absl::string_view GetStateSymbol(absl::string_view name);
 
-// Whether it is the last state: nothing more will happen.
+// Returns whether the state is final.
 bool IsTerminal(absl::string_view name);
 
 absl::Time ToTime(const google::protobuf::Timestamp& time);
 
-// "4 min ago"; "-" for a time that was not set.
-std::string Ago(const google::protobuf::Timestamp& time, absl::Time now);
-// The same, in CSV the time itself: "2026-11-21T09:42:40Z".
-Cell AgoCell(const google::protobuf::Timestamp& time, absl::Time now);
+// Returns "4 min ago"; "-" for an unset time.
+std::string FormatAge(const google::protobuf::Timestamp& time, absl::Time now);
+// Same as a cell whose CSV value is the exact time: "2026-11-21T09:42:40Z".
+Cell MakeAgeCell(const google::protobuf::Timestamp& time, absl::Time now);
 
-// "2026-11-21 09:42:40 +00:00", local; "-" if not set.
-std::string Exact(const google::protobuf::Timestamp& time);
+// Returns the local time, "2026-11-21 09:42:40 +00:00"; "-" if unset.
+std::string FormatTimestamp(const google::protobuf::Timestamp& time);
 
 // "6 min", "1 h 04 min".
-std::string Span(absl::Duration span);
+std::string FormatSpan(absl::Duration span);
 
 // "1.4 MiB".
-std::string Bytes(int64_t bytes);
+std::string FormatBytes(int64_t bytes);
 
-// A metric with the digits that tell: "0.9132".
-std::string Number(double value);
+// Formats a metric with its significant digits: "0.9132".
+std::string FormatNumber(double value);
 
 // "1 slot", "2 slots".
-std::string Counted(int64_t count, absl::string_view noun);
+std::string FormatCount(int64_t count, absl::string_view noun);
 
 // 0.62 -> "62 %".
-std::string Percent(double fraction);
+std::string FormatPercent(double fraction);
 
-// 0.62 -> "█████████▎░░░░░": always as wide.
-std::string Bar(double fraction);
+// 0.62 -> "█████████▎░░░░░", always of the same width.
+std::string MakeProgressBar(double fraction);
 
 }  // namespace det::cli
 

@@ -1,198 +1,189 @@
 #include "cli/http_client.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/socket.h>
-
-#include <cerrno>
+#include <algorithm>
 #include <cstring>
-#include <memory>
-#include <vector>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
-#include "base/fd.h"
 #include "base/status_macros.h"
-#include "boost/asio/buffer.hpp"
-#include "boost/beast/core/flat_buffer.hpp"
-#include "boost/beast/http.hpp"
-#include "cli/dial.h"
+#include "cli/curl_transfer.h"
 #include "cli/interrupt.h"
-#include "cli/tls.h"
-#include "cli/trust.h"
+#include "cli/tls_verifier.h"
+#include "cli/trusted_certificates.h"
+#include <curl/curl.h>
 
 namespace det::cli {
 namespace {
 
-namespace http = boost::beast::http;
-using ErrorCode = boost::system::error_code;
+bool IsTls(const std::string& url) { return absl::StartsWith(url, "https://"); }
 
-constexpr absl::Duration kHandshake = absl::Seconds(10);
+template <class T>
+T GetInfo(CURL* easy, CURLINFO info) {
+  T value = 0;
+  curl_easy_getinfo(easy, info, &value);
+  return value;
+}
 
-// A socket as Beast reads it, whose every wait can be interrupted. The reason of a failed wait is
-// kept beside the error code, which cannot hold it.
-class InterruptibleStream {
+CurlList MakeHeaders(const HttpCall& call) {
+  curl_slist* list = nullptr;
+  const auto add = [&](const std::string& line) { list = curl_slist_append(list, line.c_str()); };
+  add(absl::StrCat("Host: ", call.url.substr(call.url.find("://") + strlen("://"))));
+  add("Accept: application/json");
+  add("Connection: close");
+  add("Expect:");  // no wait for "100 Continue"
+  add(call.body.empty() ? "Content-Type:" : "Content-Type: application/json");
+  if (!call.token.empty()) add(absl::StrCat("Authorization: Bearer ", call.token));
+  if (!call.key.empty()) add(absl::StrCat("Idempotency-Key: ", call.key));
+  return CurlList(list);
+}
+
+// One request from its connection to the end of its response.
+class Transfer {
  public:
-  // `tls`: of the same socket; nullptr: in the clear.
-  InterruptibleStream(int fd, TlsStream* tls, absl::Duration timeout)
-      : fd_(fd), tls_(tls), timeout_(timeout) {}
+  Transfer(const HttpCall& call, BodySink sink)
+      : call_(call), sink_(sink), set_(NewTransferSet()), easy_(NewTransfer()) {
+    curl_easy_setopt(easy_.get(), CURLOPT_URL, call.url.c_str());
+    curl_easy_setopt(easy_.get(), CURLOPT_ERRORBUFFER, error_);
+    curl_easy_setopt(easy_.get(), CURLOPT_WRITEFUNCTION, TakeBody);
+    curl_easy_setopt(easy_.get(), CURLOPT_WRITEDATA, this);
+  }
+  ~Transfer() { curl_multi_remove_handle(set_.get(), easy_.get()); }
+  Transfer(const Transfer&) = delete;
 
-  // Beast's concept asks for these two, which throw; nobody calls them.
-  template <class Buffers>
-  size_t read_some(const Buffers& buffers);
-  template <class Buffers>
-  size_t write_some(const Buffers& buffers);
+  CURL* easy() { return easy_.get(); }
 
-  template <class Buffers>
-  size_t read_some(const Buffers& buffers, ErrorCode& error) {
-    const boost::asio::mutable_buffer buffer(*boost::asio::buffer_sequence_begin(buffers));
+  void SetRequest() {
+    headers_ = MakeHeaders(call_);
+    curl_easy_setopt(easy(), CURLOPT_HTTPHEADER, headers_.get());
+    curl_easy_setopt(easy(), CURLOPT_REQUEST_TARGET, call_.target.c_str());
+    if (!call_.body.empty() || call_.verb == "POST" || call_.verb == "PUT" ||
+        call_.verb == "PATCH") {
+      curl_easy_setopt(easy(), CURLOPT_POSTFIELDSIZE_LARGE,
+                       static_cast<curl_off_t>(call_.body.size()));
+      curl_easy_setopt(easy(), CURLOPT_POSTFIELDS, call_.body.c_str());
+    } else if (call_.verb == "HEAD") {
+      curl_easy_setopt(easy(), CURLOPT_NOBODY, 1L);
+    }
+    curl_easy_setopt(easy(), CURLOPT_CUSTOMREQUEST, call_.verb.c_str());
+  }
+
+  // Runs the transfer. Returns its result, or the reason why it was ended early.
+  absl::StatusOr<CURLcode> Run() {
+    curl_multi_add_handle(set_.get(), easy());
     while (true) {
-      short events = POLLIN;
-      const ssize_t got = tls_ != nullptr ? tls_->Read(buffer.data(), buffer.size(), &events)
-                                          : recv(fd_, buffer.data(), buffer.size(), 0);
-      if (got > 0) return static_cast<size_t>(got);
-      if (got == 0) {
-        error = boost::asio::error::eof;
-        return 0;
+      int running = 0;
+      curl_multi_perform(set_.get(), &running);
+      if (running == 0) break;
+      DET_ASSIGN_OR_RETURN(const absl::Duration wait, CheckLimits());
+      WaitForTransfers(set_.get(), wait, interrupted_);
+    }
+    int pending = 0;
+    const CURLMsg* const message = curl_multi_info_read(set_.get(), &pending);
+    return message == nullptr ? CURLE_FAILED_INIT : message->data.result;
+  }
+
+  // Returns the status of a failed transfer. `tls`: nullptr without TLS.
+  absl::Status ToStatus(CURLcode code, const TlsVerifier* tls) const {
+    if (!sink_status_.ok()) return sink_status_;
+    const std::string text = *error_ != 0 ? error_ : curl_easy_strerror(code);
+    switch (code) {
+      case CURLE_COULDNT_RESOLVE_HOST:
+        return absl::UnavailableError(text);
+      case CURLE_COULDNT_CONNECT: {
+        const long error = GetInfo<long>(easy_.get(), CURLINFO_OS_ERRNO);
+        return absl::UnavailableError(error == 0 ? text : strerror(static_cast<int>(error)));
       }
-      if (!Retry(events, error)) return 0;
+      case CURLE_OPERATION_TIMEDOUT:  // of the connection: other limits are in CheckLimits()
+        if (GetInfo<curl_off_t>(easy_.get(), CURLINFO_CONNECT_TIME_T) > 0) {
+          return absl::DeadlineExceededError("timed out");
+        }
+        return absl::UnavailableError(
+            absl::StrCat("no response in ", absl::FormatDuration(kConnectTimeout)));
+      default:
+        break;
     }
-  }
-
-  template <class Buffers>
-  size_t write_some(const Buffers& buffers, ErrorCode& error) {
-    const boost::asio::const_buffer buffer(*boost::asio::buffer_sequence_begin(buffers));
-    while (true) {
-      short events = POLLOUT;
-      const ssize_t sent = tls_ != nullptr ? tls_->Write(buffer.data(), buffer.size(), &events)
-                                           : send(fd_, buffer.data(), buffer.size(), MSG_NOSIGNAL);
-      if (sent >= 0) return static_cast<size_t>(sent);
-      if (!Retry(events, error)) return 0;
-    }
-  }
-
-  // From now on an interrupt ends no wait before it has lasted so long.
-  void OutlastInterrupt(absl::Duration patience) { after_interrupt_ = patience; }
-
-  absl::Status Failure(const ErrorCode& error) const {
-    if (!failure_.ok()) return failure_;
-    return absl::AbortedError(error.message());
+    const bool connected = GetInfo<curl_off_t>(easy_.get(), CURLINFO_PRETRANSFER_TIME_T) > 0;
+    if (tls != nullptr && !connected) return tls->ToStatus(text);
+    return absl::AbortedError(text);
   }
 
  private:
-  // After a call that failed: waits if it only would have blocked.
-  bool Retry(short events, ErrorCode& error) {
-    if (tls_ != nullptr && events == 0) {
-      error = boost::asio::error::connection_reset;
-      return false;
-    }
-    if (tls_ == nullptr && errno == EINTR) return true;
-    if (tls_ == nullptr && errno != EAGAIN) {
-      error = ErrorCode(errno, boost::system::system_category());
-      return false;
-    }
-    failure_ = WaitFor(fd_, events, timeout_);
-    if (absl::IsCancelled(failure_) && after_interrupt_ > absl::ZeroDuration()) {
-      if (last_ == absl::InfiniteFuture()) last_ = absl::Now() + after_interrupt_;
-      failure_ = WaitAnyway(fd_, events, last_ - absl::Now());
-    }
-    if (!failure_.ok()) error = boost::asio::error::operation_aborted;
-    return failure_.ok();
+  static size_t TakeBody(char* data, size_t size, size_t count, void* user) {
+    auto* const self = static_cast<Transfer*>(user);
+    const auto status = static_cast<int>(GetInfo<long>(self->easy(), CURLINFO_RESPONSE_CODE));
+    self->sink_status_ = self->sink_(status, {data, size * count});
+    return self->sink_status_.ok() ? size * count : CURL_WRITEFUNC_ERROR;
   }
 
-  const int fd_;
-  TlsStream* const tls_;
-  const absl::Duration timeout_;
-  absl::Duration after_interrupt_;
-  absl::Time last_ = absl::InfiniteFuture();  // of all waits, since an interrupt
-  absl::Status failure_;
+  bool IsSent() {
+    return GetInfo<long>(easy(), CURLINFO_REQUEST_SIZE) > 0 &&
+           GetInfo<curl_off_t>(easy(), CURLINFO_SIZE_UPLOAD_T) >=
+               static_cast<curl_off_t>(call_.body.size());
+  }
+
+  // Returns how long the transfer may wait now, or why it must end.
+  absl::StatusOr<absl::Duration> CheckLimits() {
+    const absl::Time now = absl::Now();
+    if (Interrupted()) {
+      const bool awaits = call_.after_interrupt > absl::ZeroDuration() && IsSent();
+      if (!interrupted_ && !awaits) return CheckInterrupt();
+      if (!interrupted_) deadline_ = now + call_.after_interrupt;
+      interrupted_ = true;
+    }
+    const int64_t bytes = GetInfo<curl_off_t>(easy(), CURLINFO_SIZE_UPLOAD_T) +
+                          GetInfo<curl_off_t>(easy(), CURLINFO_SIZE_DOWNLOAD_T) +
+                          GetInfo<long>(easy(), CURLINFO_REQUEST_SIZE) +
+                          GetInfo<long>(easy(), CURLINFO_HEADER_SIZE);
+    const bool connected = GetInfo<curl_off_t>(easy(), CURLINFO_PRETRANSFER_TIME_T) > 0;
+    // The connection has its own limit, kConnectTimeout.
+    if (bytes != bytes_ || !connected) last_data_ = now;
+    bytes_ = bytes;
+    const absl::Time end = std::min(deadline_, last_data_ + call_.timeout);
+    if (now >= end) return absl::DeadlineExceededError("timed out");
+    return end - now;
+  }
+
+  const HttpCall& call_;
+  const BodySink sink_;
+  CurlMulti set_;
+  CurlEasy easy_;
+  CurlList headers_;
+  char error_[CURL_ERROR_SIZE] = "";
+  absl::Status sink_status_;
+  bool interrupted_ = false;
+  absl::Time deadline_ = absl::InfiniteFuture();  // after an interrupt
+  absl::Time last_data_ = absl::Now();
+  int64_t bytes_ = 0;
 };
-
-absl::StatusOr<base::Fd> Connect(const std::string& url) {
-  DET_ASSIGN_OR_RETURN(const Addresses found, Resolve(url));
-  absl::Status status;
-  for (const addrinfo* each = found.get(); each != nullptr; each = each->ai_next) {
-    absl::StatusOr<base::Fd> fd = Dial(*each);
-    status = fd.status();
-    if (!fd.ok()) continue;
-    status = WaitFor(fd->get(), POLLOUT, absl::Seconds(10));
-    if (absl::IsCancelled(status)) return status;
-    if (absl::IsDeadlineExceeded(status)) status = absl::UnavailableError("no answer in 10 s");
-    if (status.ok()) status = DialResult(*fd);
-    if (status.ok()) return fd;
-  }
-  return status;
-}
-
-http::request<http::string_body> MakeRequest(const HttpCall& call) {
-  http::request<http::string_body> request;
-  request.method_string(call.verb);
-  request.target(call.target);
-  request.version(11);
-  request.set(http::field::host, call.url.substr(call.url.find("://") + strlen("://")));
-  request.set(http::field::user_agent, "det");
-  request.set(http::field::accept, "application/json");
-  request.set(http::field::connection, "close");
-  if (!call.token.empty()) {
-    request.set(http::field::authorization, absl::StrCat("Bearer ", call.token));
-  }
-  if (!call.body.empty()) request.set(http::field::content_type, "application/json");
-  if (!call.key.empty()) request.set("Idempotency-Key", call.key);
-  request.body() = call.body;
-  request.prepare_payload();
-  return request;
-}
-
-absl::StatusOr<int> ReadResponse(InterruptibleStream& stream, BodySink sink) {
-  boost::beast::flat_buffer buffer;
-  http::response_parser<http::buffer_body> parser;
-  parser.body_limit(boost::none);
-  ErrorCode error;
-  http::read_header(stream, buffer, parser, error);
-  if (error) return stream.Failure(error);
-  const int status = parser.get().result_int();
-  std::vector<char> piece(64 * 1024);
-  while (!parser.is_done()) {
-    parser.get().body().data = piece.data();
-    parser.get().body().size = piece.size();
-    // One read of the socket at most, so that a line of a stream is seen when it comes.
-    http::read_some(stream, buffer, parser, error);
-    const size_t filled = piece.size() - parser.get().body().size;
-    if (filled > 0) DET_RETURN_IF_ERROR(sink(status, {piece.data(), filled}));
-    if (error && error != http::error::need_buffer) return stream.Failure(error);
-  }
-  return status;
-}
 
 }  // namespace
 
-absl::StatusOr<ShownCertificate> LookAtCertificate(const std::string& url) {
-  DET_ASSIGN_OR_RETURN(const base::Fd fd, Connect(url));
-  DET_ASSIGN_OR_RETURN(const std::unique_ptr<TlsStream> tls,
-                       TlsStream::Open(fd.get(), url, {.verify = false}, kHandshake));
-  return ShownCertificate{tls->Certificate(), tls->Fingerprint()};
+absl::StatusOr<ServerCertificate> FetchCertificate(const std::string& url) {
+  TlsVerifier tls(url, {.verify = false});
+  const HttpCall call = {.url = url};
+  const auto sink = [](int, absl::string_view) { return absl::OkStatus(); };
+  Transfer transfer(call, sink);
+  tls.Configure(transfer.easy());
+  curl_easy_setopt(transfer.easy(), CURLOPT_CONNECT_ONLY, 1L);
+  DET_ASSIGN_OR_RETURN(const CURLcode code, transfer.Run());
+  if (code != CURLE_OK) return transfer.ToStatus(code, &tls);
+  return ServerCertificate{tls.certificate(), tls.fingerprint()};
 }
 
 absl::StatusOr<int> CallHttp(const HttpCall& call, BodySink sink) {
-  DET_ASSIGN_OR_RETURN(const base::Fd fd, Connect(call.url));
-  std::unique_ptr<TlsStream> tls;
-  if (absl::StartsWith(call.url, "https://")) {
-    DET_ASSIGN_OR_RETURN(const Trust trust, TrustFor(call.url));
-    DET_ASSIGN_OR_RETURN(tls, TlsStream::Open(fd.get(), call.url, trust, kHandshake));
+  std::optional<TlsVerifier> tls;
+  Transfer transfer(call, sink);
+  if (IsTls(call.url)) {
+    DET_ASSIGN_OR_RETURN(Trust trust, GetTrust(call.url));
+    tls.emplace(call.url, std::move(trust)).Configure(transfer.easy());
   }
-  InterruptibleStream stream(fd.get(), tls.get(), call.timeout);
-  ErrorCode error;
-  const http::request<http::string_body> request = MakeRequest(call);
-  http::write(stream, request, error);
-  // A refusal may arrive before all was sent; then it is there to be read.
-  if (error && error != boost::asio::error::broken_pipe &&
-      error != boost::asio::error::connection_reset) {
-    return stream.Failure(error);
-  }
-  stream.OutlastInterrupt(call.after_interrupt);
-  return ReadResponse(stream, sink);
+  transfer.SetRequest();
+  DET_ASSIGN_OR_RETURN(const CURLcode code, transfer.Run());
+  if (code != CURLE_OK) return transfer.ToStatus(code, tls ? &*tls : nullptr);
+  return static_cast<int>(GetInfo<long>(transfer.easy(), CURLINFO_RESPONSE_CODE));
 }
 
 }  // namespace det::cli

@@ -1,6 +1,6 @@
-// One HTTP/1.1 request on a connection of its own.
-// Called by api_client, on any thread, which waits. Every wait ends when det is interrupted.
-// Never retries, never follows redirects, never looks into a body.
+// One HTTP/1.1 request on its own connection, with libcurl.
+// Used by api_client on any thread, which blocks. An interrupt ends every wait.
+// Never retries, never follows redirects, never uses a proxy, never inspects a body.
 #ifndef CLI_HTTP_CLIENT_H_
 #define CLI_HTTP_CLIENT_H_
 
@@ -17,30 +17,33 @@ struct HttpCall {
   std::string url;  // "http://host:port", or https
   std::string verb;
   std::string target;  // path and query
-  std::string token;   // for "Authorization: Bearer"; empty: none
+  std::string token;   // sent as "Authorization: Bearer"; empty: not sent
   std::string body;    // JSON
-  std::string key;     // for "Idempotency-Key"; empty: none
-  // Longest silence; a stream may be silent as long as it likes.
+  std::string key;     // sent as "Idempotency-Key"; empty: not sent
+  // Maximum time without any data; streams use an infinite duration.
   absl::Duration timeout = absl::Minutes(1);
-  // How much longer the answer is awaited when det is interrupted after all was sent: for what
-  // must not be done without being known. Then DEADLINE_EXCEEDED, not CANCELLED.
+  // How long the response is awaited if det is interrupted after the request was sent completely.
+  // Used for requests whose result must be known. Afterwards the result is DEADLINE_EXCEEDED, not
+  // CANCELLED.
   absl::Duration after_interrupt = absl::ZeroDuration();
 };
 
-// Receives a body as it comes. An error ends the call and becomes its result.
+// Receives the pieces of a body as they arrive. An error ends the call and becomes its result.
 using BodySink = absl::FunctionRef<absl::Status(int http_status, absl::string_view piece)>;
 
-// The HTTP status. UNAVAILABLE when nobody answers at the address, ABORTED when the connection
-// broke later, CANCELLED when interrupted, DEADLINE_EXCEEDED after `timeout` of silence,
-// FAILED_PRECONDITION when its certificate is not trusted (trust.h).
+// Sends a request and returns the HTTP status. Returns UNAVAILABLE if no connection can be
+// established, ABORTED if it is lost later, CANCELLED when interrupted, DEADLINE_EXCEEDED after
+// `timeout` without data, FAILED_PRECONDITION if the certificate is not trusted
+// (trusted_certificates.h) or the server does not use TLS.
 absl::StatusOr<int> CallHttp(const HttpCall& call, BodySink sink);
 
-// What a master at https:// shows of itself, to whoever asks; nothing is said to it.
-struct ShownCertificate {
+struct ServerCertificate {
   std::string pem;
   std::string fingerprint;  // SHA-256, "AB:CD:..."
 };
-absl::StatusOr<ShownCertificate> LookAtCertificate(const std::string& url);
+
+// Returns the certificate of a server at https://, without verifying it. Sends no request.
+absl::StatusOr<ServerCertificate> FetchCertificate(const std::string& url);
 
 }  // namespace det::cli
 

@@ -57,7 +57,7 @@ void InstallInterrupt() {
   struct sigaction action = {};
   action.sa_handler = OnSignal;
   for (const int signal : {SIGINT, SIGTERM}) {
-    // Who started det may have switched a signal off for it.
+    // The parent process may have set the signal to be ignored.
     struct sigaction present = {};
     sigaction(signal, nullptr, &present);
     if (present.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
@@ -82,7 +82,7 @@ absl::Status WaitFor(int fd, short events, absl::Duration timeout) {
   return Wait(fd, events, timeout, /*anyway=*/false);
 }
 
-absl::Status WaitAnyway(int fd, short events, absl::Duration timeout) {
+absl::Status WaitUninterruptibly(int fd, short events, absl::Duration timeout) {
   return Wait(fd, events, timeout, /*anyway=*/true);
 }
 

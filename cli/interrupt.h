@@ -1,6 +1,6 @@
-// Ctrl-C and SIGTERM as something that every wait of the program can see.
-// Installed by main; asked by whoever waits (http_client, local_cluster), on any thread.
-// Never ends the process by itself: the wait ends with CANCELLED and the command cleans up.
+// Turns Ctrl-C and SIGTERM into a condition that every wait of the program observes. Installed by
+// main; checked on any thread by code that waits (http_client, local_cluster). Never terminates the
+// process on the first signal: waits end with CANCELLED, and the command cleans up.
 #ifndef CLI_INTERRUPT_H_
 #define CLI_INTERRUPT_H_
 
@@ -9,27 +9,28 @@
 
 namespace det::cli {
 
-// From now on SIGINT and SIGTERM are only noted; SIGPIPE is ignored. A second SIGINT ends the
-// process at once.
+// From now on SIGINT and SIGTERM are only recorded, and SIGPIPE is ignored. A second SIGINT
+// terminates the process at once.
 void InstallInterrupt();
 
-// As Ctrl-C does: every wait ends.
+// Same effect as Ctrl-C: every wait ends.
 void Interrupt();
 
 bool Interrupted();
 
-// Becomes readable, and stays so, once Interrupted(). -1 before InstallInterrupt().
+// Becomes readable, and stays readable, once Interrupted() is true. -1 before InstallInterrupt().
 int InterruptFd();
 
-// CANCELLED if interrupted.
+// Returns CANCELLED if interrupted.
 absl::Status CheckInterrupt();
 
-// Waits until `fd` has one of poll's `events`, OK; DEADLINE_EXCEEDED, or CANCELLED when
-// interrupted. A negative `fd` only waits.
+// Waits until `fd` has one of the poll `events` and returns OK. Returns DEADLINE_EXCEEDED after
+// `timeout`, or CANCELLED when interrupted. A negative `fd` only waits.
 absl::Status WaitFor(int fd, short events, absl::Duration timeout);
 
-// The same, but goes on when interrupted: for an answer that has to be known. Never CANCELLED.
-absl::Status WaitAnyway(int fd, short events, absl::Duration timeout);
+// Same as WaitFor, but an interrupt does not end the wait. Never returns CANCELLED. Used for a
+// response that must be known.
+absl::Status WaitUninterruptibly(int fd, short events, absl::Duration timeout);
 
 }  // namespace det::cli
 

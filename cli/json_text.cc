@@ -9,13 +9,13 @@ namespace det::cli {
 
 using Json = nlohmann::ordered_json;
 
-std::string Indented(absl::string_view json) {
+std::string IndentJson(absl::string_view json) {
   const Json value = Json::parse(json, nullptr, /*allow_exceptions=*/false);
   if (value.is_discarded()) return std::string(json);
   return value.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
-std::optional<std::string> MemberOf(absl::string_view json, absl::string_view member) {
+std::optional<std::string> GetMember(absl::string_view json, absl::string_view member) {
   const Json value = Json::parse(json, nullptr, false);
   if (!value.is_object()) return std::nullopt;
   const auto found = value.find(std::string(member));
@@ -26,11 +26,11 @@ std::optional<std::string> MemberOf(absl::string_view json, absl::string_view me
 
 bool IsUtf8(absl::string_view text) { return base::IsUtf8({text.data(), text.size()}); }
 
-std::string Legible(absl::string_view text) {
+std::string EscapeInvalidUtf8(absl::string_view text) {
   return IsUtf8(text) ? std::string(text) : absl::CHexEscape(text);
 }
 
-std::string Quoted(absl::string_view text) {
+std::string QuoteJson(absl::string_view text) {
   return Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -1,5 +1,4 @@
-// JSON text for people.
-// Called by commands that print or read small JSON files; on any thread. Never throws.
+// Formatting and reading of small JSON texts. Used by commands on any thread. Never throws.
 #ifndef CLI_JSON_TEXT_H_
 #define CLI_JSON_TEXT_H_
 
@@ -10,20 +9,21 @@
 
 namespace det::cli {
 
-// The same JSON with a line per member, indented by 2; other text comes back as it is.
-std::string Indented(absl::string_view json);
+// Returns the JSON with one line per member, indented by 2; other text is returned unchanged.
+std::string IndentJson(absl::string_view json);
 
-// The string (or number, as text) at a member of the top object; nullopt without.
-std::optional<std::string> MemberOf(absl::string_view json, absl::string_view member);
+// Returns the string (or number, as text) of a member of the top-level object; nullopt if there is
+// none.
+std::optional<std::string> GetMember(absl::string_view json, absl::string_view member);
 
-// Whether `text` is UTF-8 from its beginning to its end, as all text of the API must be.
+// Returns whether `text` is valid UTF-8, as all text of the API must be.
 bool IsUtf8(absl::string_view text);
 
-// `text` for a message: bytes that are no UTF-8 as \xE9.
-std::string Legible(absl::string_view text);
+// Returns `text` for a message, with bytes that are not UTF-8 as \xE9.
+std::string EscapeInvalidUtf8(absl::string_view text);
 
-// "text" with its quotes and escapes.
-std::string Quoted(absl::string_view text);
+// Returns `text` with JSON quotes and escapes.
+std::string QuoteJson(absl::string_view text);
 
 }  // namespace det::cli
 

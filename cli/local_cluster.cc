@@ -27,20 +27,21 @@
 #include "cli/local_tls.h"
 #include "cli/program.h"
 #include "cli/token_cache.h"
-#include "cli/trust.h"
+#include "cli/trusted_certificates.h"
 
 namespace det::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr absl::Duration kLookAtLock = absl::Milliseconds(50);
+constexpr absl::Duration kLockPollInterval = absl::Milliseconds(50);
 constexpr int kPort = 8080;
 constexpr int kTlsPort = 8443;
-// An agent gives its tasks time to save a checkpoint, a master its PostgreSQL to write its pages.
-constexpr absl::Duration kAgentPatience = absl::Seconds(20);
-constexpr absl::Duration kTaskPatience = absl::Seconds(5);  // without an agent
-constexpr absl::Duration kMasterPatience = absl::Seconds(30);
+// An agent lets its tasks save a checkpoint; a master lets its PostgreSQL write its pages.
+constexpr absl::Duration kAgentGracePeriod = absl::Seconds(20);
+constexpr absl::Duration kTaskGracePeriod =
+    absl::Seconds(5);  // for tasks whose agent is not running
+constexpr absl::Duration kMasterGracePeriod = absl::Seconds(30);
 
 absl::Status CheckPortIsFree(int port) {
   const base::Fd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -61,69 +62,71 @@ absl::Status CheckPortIsFree(int port) {
       absl::StrCat("cannot listen on port ", port, ": ", strerror(errno)));
 }
 
-// What `options` ask for and the running cluster has not; OK if there is nothing.
-absl::Status CheckSame(const std::string& data_dir, const ClusterState& state,
-                       const ClusterOptions& options) {
-  std::vector<std::string> has;
-  std::vector<std::string> asked;
-  const auto compare = [&](absl::string_view flag, const auto& is, const auto& wanted) {
-    if (!wanted || *wanted == is) return;
+// Returns an error with the options that differ from the running cluster; OK if there are none.
+absl::Status CheckSameOptions(const std::string& data_dir, const ClusterState& state,
+                              const ClusterOptions& options) {
+  std::vector<std::string> actual;
+  std::vector<std::string> requested;
+  const auto compare = [&](absl::string_view flag, const auto& is, const auto& expected) {
+    if (!expected || *expected == is) return;
     const std::string text = absl::StrCat(is);
-    has.push_back(text.empty() ? absl::StrCat("no ", flag) : absl::StrCat(flag, " ", text));
-    asked.push_back(absl::StrCat(flag, " ", *wanted));
+    actual.push_back(text.empty() ? absl::StrCat("no ", flag) : absl::StrCat(flag, " ", text));
+    requested.push_back(absl::StrCat(flag, " ", *expected));
   };
   compare("--port", state.port(), options.port);
   compare("--agents", state.agents, options.agents);
   compare("--slots", state.slots, options.slots);
   compare("--master-config", state.master_config, options.master_config);
   if (options.tls && !state.tls) {
-    has.push_back("no --tls");
-    asked.push_back("--tls");
+    actual.push_back("no --tls");
+    requested.push_back("--tls");
   }
-  if (has.empty()) return absl::OkStatus();
+  if (actual.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat("the cluster in ", data_dir, " runs with ", absl::StrJoin(has, " "), ", not ",
-                   absl::StrJoin(asked, " "),
-                   "; stop it first with `det deploy local down`, or leave it as it "
-                   "is with `up` without these options"));
+      absl::StrCat("the cluster in ", data_dir, " runs with ", absl::StrJoin(actual, " "), ", not ",
+                   absl::StrJoin(requested, " "),
+                   "; stop it first with `det deploy local down`, or run `up` without these "
+                   "options to keep it"));
 }
 
-// Passwords are set when a master starts, and by `det user` from then on.
+// Passwords are set when a master starts; later they are changed with `det user`.
 absl::Status CheckNoPasswords(const std::string& data_dir, const ClusterState& state,
                               const ClusterOptions& options) {
   const bool some = options.admin_password || options.user_password;
-  if (!(some || options.allow_blank_passwords) || !state.Lives("master")) return absl::OkStatus();
+  if (!(some || options.allow_blank_passwords) || !state.IsRunning("master"))
+    return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("the cluster in ", data_dir,
-                   " runs already, and its passwords are as they are; change them with `det user "
-                   "change-password`, or stop it first with `det deploy local down`"));
+                   " is already running; change passwords with `det user change-password`, or stop "
+                   "it first with `det deploy local down`"));
 }
 
-// What the environment says of certificates goes before what is remembered of this cluster: where
-// it names others', this det could not talk to it.
+// DET_MASTER_CERT_FILE takes precedence over the stored certificates of this cluster: if it names
+// other certificates, this det could not connect.
 absl::Status CheckTrust(const std::string& authority, const std::string& path) {
-  const std::string file = FromEnvironment("DET_MASTER_CERT_FILE");
+  const std::string file = GetEnv("DET_MASTER_CERT_FILE");
   if (file.empty() || file == "noverify") return absl::OkStatus();
-  DET_ASSIGN_OR_RETURN(const Trust trust, TrustFor("https://localhost"));
+  DET_ASSIGN_OR_RETURN(const Trust trust, GetTrust("https://localhost"));
   if (absl::StrContains(trust.certificates, absl::StripAsciiWhitespace(authority))) {
     return absl::OkStatus();
   }
-  return absl::FailedPreconditionError(absl::StrCat("DET_MASTER_CERT_FILE names ", file,
-                                                    ", which is not of this cluster; unset it, ",
-                                                    "or set it to ", path));
+  return absl::FailedPreconditionError(
+      absl::StrCat("DET_MASTER_CERT_FILE names ", file,
+                   ", which is not the certificate authority of this cluster; unset it, ",
+                   "or set it to ", path));
 }
 
-// No process at all where there is no master.
-Process MasterOf(const ClusterState& state) {
+// Returns an empty Process if there is no master.
+Process GetMaster(const ClusterState& state) {
   const ClusterMember* master = state.Find("master");
   return master == nullptr ? Process() : master->process;
 }
 
-// What a member started and should have ended itself.
-void EndLeftovers(const std::vector<Process>& processes) {
+// Kills processes that a member started and did not stop itself.
+void KillProcesses(const std::vector<Process>& processes) {
   for (const Process& process : processes) Signal(process, SIGKILL);
   for (const Process& process : processes) {
-    WaitUntilGone(process, absl::Seconds(5)).IgnoreError();
+    WaitForExit(process, absl::Seconds(5)).IgnoreError();
   }
 }
 
@@ -146,7 +149,7 @@ absl::StatusOr<base::Fd> LocalCluster::LockDataDir(const std::string& data_dir, 
   while (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     progress(absl::StrCat("waiting for another `det deploy local` on ", data_dir));
     DET_RETURN_IF_ERROR(CheckInterrupt());
-    WaitFor(-1, 0, kLookAtLock).IgnoreError();
+    WaitFor(-1, 0, kLockPollInterval).IgnoreError();
   }
   return fd;
 }
@@ -157,25 +160,25 @@ std::string LocalCluster::Path(const std::string& name) const {
 
 absl::StatusOr<std::optional<ClusterState>> LocalCluster::Running() const {
   absl::StatusOr<ClusterState> state = ReadClusterFile(Path("cluster.json"));
-  // Also where the data directory could never be; Up() says so.
+  // The data directory may not exist; Up() reports the error.
   std::error_code error;
   const bool started = fs::exists(Path("cluster.json"), error);
   if (!started) state = ClusterState();
   DET_RETURN_IF_ERROR(state);
-  const bool postgres = started && FindPostgres(data_dir_, MasterOf(*state));
+  const bool postgres = started && FindPostgres(data_dir_, GetMaster(*state));
   if (!state->AnyAlive() && !postgres && FindTasks(data_dir_).empty()) return std::nullopt;
   return *std::move(state);
 }
 
-std::vector<TaskProcess> LocalCluster::Leftovers(const ClusterState& state) const {
+std::vector<TaskProcess> LocalCluster::FindOrphanedTasks(const ClusterState& state) const {
   std::vector<TaskProcess> tasks = FindTasks(data_dir_);
-  std::erase_if(tasks, [&](const TaskProcess& task) { return state.Lives(task.agent); });
+  std::erase_if(tasks, [&](const TaskProcess& task) { return state.IsRunning(task.agent); });
   return tasks;
 }
 
 absl::StatusOr<UpResult> LocalCluster::Up(const ClusterOptions& options, Progress progress) {
   if (!IsUtf8(data_dir_)) {
-    return absl::InvalidArgumentError(absl::StrCat("data directory ", Legible(data_dir_),
+    return absl::InvalidArgumentError(absl::StrCat("data directory ", EscapeInvalidUtf8(data_dir_),
                                                    " is not UTF-8; choose another with "
                                                    "--data-dir"));
   }
@@ -189,10 +192,10 @@ absl::StatusOr<UpResult> LocalCluster::Up(const ClusterOptions& options, Progres
   DET_ASSIGN_OR_RETURN(const base::Fd lock, LockDataDir(data_dir_, progress));
   DET_ASSIGN_OR_RETURN(const std::optional<ClusterState> before, Running());
   UpResult up;
-  ClusterState last;  // of one that Down() has not ended: its machine went down, say
+  ClusterState last;  // state of a cluster that Down() has not stopped, such as after a reboot
   int last_port = 0;
   if (before && before->AnyAlive() && before->port() > 0) {
-    DET_RETURN_IF_ERROR(CheckSame(data_dir_, *before, options));
+    DET_RETURN_IF_ERROR(CheckSameOptions(data_dir_, *before, options));
     DET_RETURN_IF_ERROR(CheckNoPasswords(data_dir_, *before, options));
     up.state = *before;
     if (up.state.AllAlive()) return up;
@@ -210,8 +213,8 @@ absl::StatusOr<UpResult> LocalCluster::Up(const ClusterOptions& options, Progres
   const int usual = last_port > 0 ? last_port : up.state.tls ? kTlsPort : kPort;
   const int port = up.state.port() > 0 ? up.state.port() : options.port.value_or(usual);
   if (const absl::Status started = Start(port, options, progress, &up); !started.ok()) {
-    TakeBack(up, progress);
-    // What it had is not forgotten: the next Up() may find what this one lacked.
+    RollBack(up, progress);
+    // The previous options are kept, so that the next Up() can use them.
     if (last.agents > 0) WriteClusterFile(Path("cluster.json"), last).IgnoreError();
     return started;
   }
@@ -228,15 +231,15 @@ absl::Status LocalCluster::Start(int port, const ClusterOptions& options, Progre
     DET_ASSIGN_OR_RETURN(tls, LocalTls::Open(Path("tls")));
     DET_RETURN_IF_ERROR(CheckTrust(tls->authority(), Path("tls/ca.crt")));
   }
-  if (!state.Lives("master")) {
+  if (!state.IsRunning("master")) {
     DET_RETURN_IF_ERROR(CheckPortIsFree(port));
     progress("starting the master");
     DET_RETURN_IF_ERROR(StartMaster(master, port, options, tls ? &*tls : nullptr, up));
   }
   DET_RETURN_IF_ERROR(AwaitMaster(&state));
-  if (tls) DET_RETURN_IF_ERROR(RememberCertificates(state.url, tls->authority()));
+  if (tls) DET_RETURN_IF_ERROR(SaveCertificates(state.url, tls->authority()));
   for (const std::string& id : state.AgentNames()) {
-    if (state.Lives(id)) continue;
+    if (state.IsRunning(id)) continue;
     progress(absl::StrCat("starting ", id));
     std::vector<std::string> flags = {"--master",     state.url,
                                       "--id",         id,
@@ -250,8 +253,8 @@ absl::Status LocalCluster::Start(int port, const ClusterOptions& options, Progre
   progress("waiting for the agents");
   DET_RETURN_IF_ERROR(AwaitAgents(state));
   DET_ASSIGN_OR_RETURN(const std::string token, base::ReadFile(Path("admin.token")));
-  return RememberToken(state.url, "admin", std::string(absl::StripAsciiWhitespace(token)),
-                       /*activate=*/true);
+  return SaveToken(state.url, "admin", std::string(absl::StripAsciiWhitespace(token)),
+                   /*activate=*/true);
 }
 
 absl::StatusOr<std::string> LocalCluster::TakePasswords() {
@@ -286,23 +289,23 @@ void LocalCluster::StopAgents(const ClusterState& state, Progress progress) {
     Signal(member.process, SIGTERM);
   }
   if (!agents.empty()) progress("stopping the agents");
-  // They were all told before the first is waited for.
-  const absl::Time end = absl::Now() + kAgentPatience;
+  // All agents are signaled before the first wait.
+  const absl::Time end = absl::Now() + kAgentGracePeriod;
   for (const ClusterMember& agent : agents) {
     Stop(agent.process, SIGTERM, std::max(end - absl::Now(), absl::ZeroDuration()));
   }
-  EndLeftovers(tasks);
-  // Those that left the session of an agent that was killed.
+  KillProcesses(tasks);
+  // Stops tasks that left the session of a killed agent.
   const std::vector<std::string> names = state.AgentNames();
-  if (!names.empty()) EndTasks(data_dir_, kTaskPatience, names);
+  if (!names.empty()) StopTasks(data_dir_, kTaskGracePeriod, names);
 }
 
 void LocalCluster::StopAll(const ClusterState& state, Progress progress) {
   StopAgents(state, progress);
-  EndTasks(data_dir_, kTaskPatience);
-  StopMaster(MasterOf(state), progress);
-  if (!state.url.empty()) ForgetToken(state.url, "admin").IgnoreError();
-  if (state.tls) RememberCertificates(state.url, "").IgnoreError();
+  StopTasks(data_dir_, kTaskGracePeriod);
+  StopMaster(GetMaster(state), progress);
+  if (!state.url.empty()) RemoveToken(state.url, "admin").IgnoreError();
+  if (state.tls) SaveCertificates(state.url, "").IgnoreError();
   std::error_code error;
   fs::remove(Path("cluster.json"), error);
 }
@@ -310,23 +313,23 @@ void LocalCluster::StopAll(const ClusterState& state, Progress progress) {
 void LocalCluster::StopMaster(const Process& master, Progress progress) {
   progress("stopping the master");
   const std::vector<Process> servers = Descendants(master);
-  const bool gentle = Stop(master, SIGTERM, kMasterPatience);
+  const bool gentle = Stop(master, SIGTERM, kMasterGracePeriod);
   if (const std::optional<Process> postgres = FindPostgres(data_dir_, master)) {
-    // Its own quick stop, which loses nothing that was committed.
+    // Fast shutdown of PostgreSQL; committed data is not lost.
     Stop(*postgres, SIGQUIT, absl::Seconds(10));
   }
-  if (!gentle) EndLeftovers(servers);
+  if (!gentle) KillProcesses(servers);
 }
 
-void LocalCluster::TakeBack(const UpResult& up, Progress progress) {
+void LocalCluster::RollBack(const UpResult& up, Progress progress) {
   if (up.started.size() == up.state.members.size()) return StopAll(up.state, progress);
-  // The file goes on naming them all, so that the next Up() completes the cluster.
+  // The file keeps all members, so that the next Up() completes the cluster.
   for (auto name = up.started.rbegin(); name != up.started.rend(); ++name) {
     const Process process = up.state.Find(*name)->process;
     if (*name == "master") {
       StopMaster(process, progress);
     } else {
-      Stop(process, SIGTERM, kAgentPatience);
+      Stop(process, SIGTERM, kAgentGracePeriod);
     }
   }
 }

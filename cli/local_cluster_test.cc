@@ -26,15 +26,15 @@ base::ChildProcess Start(const std::string& script) {
   return *base::Spawn(options);
 }
 
-// Until the script has said that it is ready.
-void AwaitWord(const base::ChildProcess& child) {
+// Waits until the script has printed a byte.
+void AwaitReady(const base::ChildProcess& child) {
   char byte;
   ASSERT_EQ(read(child.out.get(), &byte, 1), 1);
 }
 
 TEST(ProcessTest, IsKnownByPidAndStartTime) {
   const base::ChildProcess child = Start("echo; exec sleep 600");
-  AwaitWord(child);
+  AwaitReady(child);
   const std::optional<Process> process = FindProcess(child.pid);
   ASSERT_TRUE(process.has_value());
   EXPECT_TRUE(IsAlive(*process));
@@ -51,18 +51,18 @@ TEST(ProcessTest, IsKnownByPidAndStartTime) {
   EXPECT_FALSE(FindProcess(child.pid).has_value());
 }
 
-TEST(ProcessTest, IsKilledWhenItDoesNotListen) {
+TEST(ProcessTest, IsKilled_WhenItIgnoresSigterm) {
   const base::ChildProcess child = Start("trap '' TERM; echo; while :; do sleep 600; done");
-  AwaitWord(child);
+  AwaitReady(child);
   const Process process = *FindProcess(child.pid);
   EXPECT_FALSE(Stop(process, SIGTERM, absl::Milliseconds(50)));
   EXPECT_EQ(base::WaitForExit(child.pid)->signal, SIGKILL);
   base::KillGroup(child.pid, SIGKILL).IgnoreError();
 }
 
-TEST(ProcessTest, KnowsItsDescendants) {
+TEST(ProcessTest, FindsDescendants) {
   const base::ChildProcess child = Start("sh -c 'echo; sleep 600; :' ; :");
-  AwaitWord(child);
+  AwaitReady(child);
   const std::vector<Process> below = Descendants(*FindProcess(child.pid));
   EXPECT_GE(below.size(), 1u);
   base::KillGroup(child.pid, SIGKILL).IgnoreError();
@@ -101,20 +101,21 @@ TEST(ClusterFileTest, ReadsWhatItWrote) {
   EXPECT_THAT(std::string(damaged.message()), HasSubstr("remove the file"));
 }
 
-// A child with an environment of its own, in a session of its own.
-class Marked {
+// A child process with its own environment, in its own session.
+class MarkedProcess {
  public:
-  explicit Marked(const std::string& run_dir, const std::string& script = "echo; exec sleep 600") {
+  explicit MarkedProcess(const std::string& run_dir,
+                         const std::string& script = "echo; exec sleep 600") {
     base::SpawnOptions options;
     options.argv = {"sh", "-c", script};
     options.env = {"PATH=/usr/bin:/bin", "DET_RUN_DIR=" + run_dir};
     options.group = base::ProcessGroup::kOwnSession;
     options.out = base::Redirect::Pipe();
     child_ = *base::Spawn(options);
-    AwaitWord(child_);
+    AwaitReady(child_);
     process_ = *FindProcess(child_.pid);
   }
-  ~Marked() {
+  ~MarkedProcess() {
     base::KillGroup(child_.pid, SIGKILL).IgnoreError();
     base::WaitForExit(child_.pid).IgnoreError();
   }
@@ -125,18 +126,18 @@ class Marked {
   Process process_;
 };
 
-TEST(LeftoversTest, DownEndsTheTasksOfItsAgentsAndNothingElse) {
+TEST(OrphanedProcessesTest, DownStopsOnlyTasksOfItsAgents) {
   const base::TempDir dir = *base::TempDir::Create();
   const std::string data = dir.path() + "/data";
   ASSERT_TRUE(base::MakeDirs(data).ok());
   ASSERT_TRUE(base::MakeDirs(dir.path() + "/data2").ok());
-  const Marked gentle(data + "/agents/agent-0/tasks/1.1.0/run");
-  const Marked neighbour(dir.path() + "/data2/agents/agent-0/tasks/1.1.0/run");
-  const Marked other(data + "/elsewhere/run");
+  const MarkedProcess gentle(data + "/agents/agent-0/tasks/1.1.0/run");
+  const MarkedProcess neighbour(dir.path() + "/data2/agents/agent-0/tasks/1.1.0/run");
+  const MarkedProcess other(data + "/elsewhere/run");
   LocalCluster cluster(data);
   const auto running = cluster.Running();
   ASSERT_TRUE(running.ok() && running->has_value()) << "tasks alone are something that runs";
-  const std::vector<TaskProcess> left = cluster.Leftovers(**running);
+  const std::vector<TaskProcess> left = cluster.FindOrphanedTasks(**running);
   EXPECT_EQ(std::count_if(left.begin(), left.end(),
                           [&](const TaskProcess& task) {
                             return task.process == gentle.process() && task.agent == "agent-0" &&
@@ -150,10 +151,10 @@ TEST(LeftoversTest, DownEndsTheTasksOfItsAgentsAndNothingElse) {
   EXPECT_FALSE(cluster.Running()->has_value());
 }
 
-TEST(LeftoversTest, APostgresOfAnotherMasterIsLeftAlone) {
+TEST(OrphanedProcessesTest, IgnoresPostgresOfAnotherMaster) {
   const base::TempDir dir = *base::TempDir::Create();
   ASSERT_TRUE(base::MakeDirs(dir.path() + "/postgres").ok());
-  // The kernel names a process as its script.
+  // The kernel names a process after its script.
   const std::string script = dir.path() + "/resolute-master";
   ASSERT_TRUE(base::WriteFileAtomically(script,
                                         "#!/bin/sh\ncd postgres; sleep 600 & echo $! > "
@@ -165,46 +166,47 @@ TEST(LeftoversTest, APostgresOfAnotherMasterIsLeftAlone) {
   options.cwd = dir.path();
   options.out = base::Redirect::Pipe();
   const base::ChildProcess child = *base::Spawn(options);
-  AwaitWord(child);
+  AwaitReady(child);
   const Process master = *FindProcess(child.pid);
   EXPECT_FALSE(FindPostgres(dir.path(), Process()).has_value());
   const std::optional<Process> server = FindPostgres(dir.path(), master);
   ASSERT_TRUE(server.has_value());
-  // An orphan is nobody's.
+  // An orphaned server belongs to no master.
   Signal(master, SIGKILL);
   base::WaitForExit(child.pid).IgnoreError();
   EXPECT_EQ(FindPostgres(dir.path(), Process()), server);
   Signal(*server, SIGKILL);
 }
 
-TEST(LeftoversTest, ATaskThatDoesNotListenIsKilled) {
+TEST(OrphanedProcessesTest, KillsTask_WhenItIgnoresSigterm) {
   const base::TempDir dir = *base::TempDir::Create();
-  const Marked deaf(dir.path() + "/agents/agent-1/tasks/2.1.0/run",
-                    "trap '' TERM; echo; while :; do sleep 600; done");
-  EndTasks(dir.path(), absl::Milliseconds(50));
+  const MarkedProcess deaf(dir.path() + "/agents/agent-1/tasks/2.1.0/run",
+                           "trap '' TERM; echo; while :; do sleep 600; done");
+  StopTasks(dir.path(), absl::Milliseconds(50));
   EXPECT_FALSE(IsAlive(deaf.process()));
   EXPECT_TRUE(FindTasks(dir.path()).empty()) << "what it had started is gone too";
 }
 
-TEST(LeftoversTest, ATaskIsFoundWhileItBecomesAnotherProgram) {
+TEST(OrphanedProcessesTest, FindsTaskDuringExec) {
   const base::TempDir dir = *base::TempDir::Create();
   const std::string script = dir.path() + "/again";
   ASSERT_TRUE(base::WriteFileAtomically(script, "exec sh $0\n", 0755).ok());
-  const Marked task(dir.path() + "/agents/agent-0/tasks/1.1.0/run", "echo; exec sh " + script);
+  const MarkedProcess task(dir.path() + "/agents/agent-0/tasks/1.1.0/run",
+                           "echo; exec sh " + script);
   for (int i = 0; i < 200; ++i) ASSERT_EQ(FindTasks(dir.path()).size(), 1u) << i;
 }
 
-TEST(LeftoversTest, ATaskOfALivingAgentIsNoLeftover) {
+TEST(OrphanedProcessesTest, IgnoresTasksOfRunningAgents) {
   const base::TempDir dir = *base::TempDir::Create();
-  const Marked task(dir.path() + "/agents/agent-0/tasks/1.1.0/run");
+  const MarkedProcess task(dir.path() + "/agents/agent-0/tasks/1.1.0/run");
   ClusterState state;
   state.members = {{"agent-0", *FindProcess(getpid()), ""}};
   LocalCluster cluster(dir.path());
-  EXPECT_TRUE(cluster.Leftovers(state).empty());
-  EXPECT_FALSE(cluster.Leftovers(ClusterState()).empty());
+  EXPECT_TRUE(cluster.FindOrphanedTasks(state).empty());
+  EXPECT_FALSE(cluster.FindOrphanedTasks(ClusterState()).empty());
 }
 
-TEST(LocalClusterTest, UpWithOtherOptionsSaysWhichOnesDiffer) {
+TEST(LocalClusterTest, UpNamesDifferingOptions) {
   const base::TempDir dir = *base::TempDir::Create();
   const Process self = *FindProcess(getpid());
   ClusterState state;
@@ -231,7 +233,7 @@ TEST(LocalClusterTest, UpWithOtherOptionsSaysWhichOnesDiffer) {
               HasSubstr("runs with no --master-config, not --master-config /m.yaml"));
 }
 
-TEST(LocalClusterTest, UpWaitsForAnother) {
+TEST(LocalClusterTest, UpWaitsForAnotherDeployCommand) {
   const base::TempDir dir = *base::TempDir::Create();
   ClusterState state;
   state.url = "http://127.0.0.1:4711";
@@ -239,18 +241,18 @@ TEST(LocalClusterTest, UpWaitsForAnother) {
   ASSERT_TRUE(WriteClusterFile(dir.path() + "/cluster.json", state).ok());
   base::Fd other(open((dir.path() + "/deploy.lock").c_str(), O_CREAT | O_RDWR, 0600));
   ASSERT_EQ(flock(other.get(), LOCK_EX), 0);
-  std::vector<std::string> said;
+  std::vector<std::string> steps;
   const auto up = LocalCluster(dir.path()).Up({}, [&](const std::string& step) {
-    said.push_back(step);
+    steps.push_back(step);
     other.Close();
   });
   ASSERT_TRUE(up.ok()) << up.status();
   EXPECT_TRUE(up->started.empty());
-  ASSERT_EQ(said.size(), 1u);
-  EXPECT_THAT(said[0], HasSubstr("waiting for another `det deploy local`"));
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_THAT(steps[0], HasSubstr("waiting for another `det deploy local`"));
 }
 
-TEST(LocalClusterTest, NothingRunsWhereNothingWasStarted) {
+TEST(LocalClusterTest, IsNotRunning_WhenNothingWasStarted) {
   const base::TempDir dir = *base::TempDir::Create();
   LocalCluster cluster(dir.path() + "/new/");
   EXPECT_EQ(cluster.data_dir(), dir.path() + "/new");

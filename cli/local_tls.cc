@@ -12,15 +12,15 @@ namespace det::cli {
 namespace {
 
 constexpr absl::Duration kYear = absl::Hours(365 * 24);
-constexpr absl::Duration kClocksDiffer = absl::Hours(1);
+constexpr absl::Duration kClockSkew = absl::Hours(1);
 
 absl::Status Write(const std::string& path, const base::CertificateAndKey& one) {
-  // The key first: who finds a certificate finds its key.
+  // The key is written first, so that a certificate always has its key.
   DET_RETURN_IF_ERROR(base::WriteFileAtomically(path + ".key", one.key, 0600));
   return base::WriteFileAtomically(path + ".crt", one.certificate, 0644);
 }
 
-std::vector<std::string> OwnNames() {
+std::vector<std::string> GetHostNames() {
   std::vector<std::string> names = {"localhost", "127.0.0.1", "::1"};
   char name[256] = "";
   if (::gethostname(name, sizeof(name) - 1) == 0 && name[0] != 0) names.emplace_back(name);
@@ -41,7 +41,7 @@ absl::StatusOr<LocalTls> LocalTls::Open(const std::string& folder) {
   const absl::Time now = absl::Now();
   DET_ASSIGN_OR_RETURN(
       base::CertificateAndKey made,
-      base::MakeCertificateAuthority("Resolute local cluster", now - kClocksDiffer, now + 10 * kYear));
+      base::MakeCertificateAuthority("Resolute local cluster", now - kClockSkew, now + 10 * kYear));
   DET_RETURN_IF_ERROR(Write(path, made));
   return LocalTls(folder, std::move(made));
 }
@@ -50,9 +50,9 @@ absl::Status LocalTls::AddMasterFlags(std::vector<std::string>* flags) const {
   const absl::Time now = absl::Now();
   DET_ASSIGN_OR_RETURN(const base::CertificateAndKey made,
                        base::SignCertificate(authority_, {.name = "resolute-master",
-                                               .hosts = OwnNames(),
+                                               .hosts = GetHostNames(),
                                                .use = base::CertificateUse::kServer,
-                                               .from = now - kClocksDiffer,
+                                               .from = now - kClockSkew,
                                                .until = now + 2 * kYear}));
   DET_RETURN_IF_ERROR(Write(folder_ + "/master", made));
   flags->insert(flags->end(), {"--tls-cert", folder_ + "/master.crt", "--tls-key",
@@ -65,7 +65,7 @@ absl::Status LocalTls::AddAgentFlags(const std::string& id, std::vector<std::str
   DET_ASSIGN_OR_RETURN(const base::CertificateAndKey made,
                        base::SignCertificate(authority_, {.name = id,
                                                .use = base::CertificateUse::kClient,
-                                               .from = now - kClocksDiffer,
+                                               .from = now - kClockSkew,
                                                .until = now + 2 * kYear}));
   const std::string path = absl::StrCat(folder_, "/", id);
   DET_RETURN_IF_ERROR(Write(path, made));

@@ -1,7 +1,7 @@
-// The authority of a local cluster and what it signs, in <data dir>/tls: ca.crt, made once and good
-// for ten years, and the certificates of master and agents, made anew whenever one is started. The
-// keys are readable by their owner alone.
-// Called by local_cluster, on the main thread, with the data directory locked.
+// The certificate authority of a local cluster, stored in <data dir>/tls. ca.crt is created once
+// and valid for ten years; the certificates of the master and the agents are created at each start.
+// Keys are readable only by their owner. Used by local_cluster on the main thread, with the data
+// directory locked.
 #ifndef CLI_LOCAL_TLS_H_
 #define CLI_LOCAL_TLS_H_
 
@@ -17,13 +17,13 @@ namespace det::cli {
 
 class LocalTls {
  public:
-  // With the authority that is in the folder, or a new one.
+  // Opens the authority in the folder, or creates one.
   static absl::StatusOr<LocalTls> Open(const std::string& folder);
 
   const std::string& authority() const { return authority_.certificate; }
 
-  // Each makes a certificate and adds the flags that name it: the master's is good for localhost
-  // and for this machine's name, an agent's for agents alone.
+  // Each creates a certificate and adds the flags that name it. The master's certificate is valid
+  // for localhost and the name of this machine; an agent's is a client certificate.
   absl::Status AddMasterFlags(std::vector<std::string>* flags) const;
   absl::Status AddAgentFlags(const std::string& id, std::vector<std::string>* flags) const;
 

@@ -18,56 +18,57 @@ namespace det::cli {
 namespace {
 
 template <class Line>
-std::string TextOf(const Line& line, const Style& style) {
+std::string FormatLine(const Line& line, const Style& style) {
   const std::string time =
       absl::FormatTime("%H:%M:%S ", ToTime(line.timestamp()), absl::LocalTimeZone());
   const std::string& text = !line.message().empty() ? line.message() : line.log();
   const bool alarm = line.level() >= api::v1::LOG_LEVEL_ERROR;
   const absl::string_view end = absl::EndsWith(text, "\n") ? "" : "\n";
-  return absl::StrCat(Painted(time, Paint::kFaint, style),
-                      Painted(text, alarm ? Paint::kFailed : Paint::kPlain, style), end);
+  return absl::StrCat(ApplyPaint(time, Paint::kFaint, style),
+                      ApplyPaint(text, alarm ? Paint::kFailed : Paint::kPlain, style), end);
 }
 
 template <class Line>
-absl::Status PrintLine(const Line& line, LogForm form, Screen* screen) {
-  if (form == LogForm::kJson) {
+absl::Status PrintLine(const Line& line, LogFormat form, Screen* screen) {
+  if (form == LogFormat::kJson) {
     DET_ASSIGN_OR_RETURN(const std::string text, proto::ToJson(line));
     screen->Print(text + "\n");
-  } else if (form == LogForm::kText) {
-    screen->Print(TextOf(line, screen->out()));
+  } else if (form == LogFormat::kText) {
+    screen->Print(FormatLine(line, screen->out()));
   } else {
-    screen->Note(absl::StripSuffix(TextOf(line, Style()), "\n"));
+    screen->PrintNotice(absl::StripSuffix(FormatLine(line, Style()), "\n"));
   }
   return absl::OkStatus();
 }
 
-// One way of reading a log, which goes on where it was broken off.
+// Reads a log and resumes after the last line if the connection is lost.
 template <class Request, class Line>
-class Reading {
+class LogReader {
  public:
-  Reading(const ApiClient& api, const char* method, Request request, Patience patience)
-      : api_(api), method_(method), request_(std::move(request)), patience_(std::move(patience)) {}
+  LogReader(const ApiClient& api, const char* method, Request request, RetryPolicy retry)
+      : api_(api), method_(method), request_(std::move(request)), retry_(std::move(retry)) {}
 
-  // Until `take` says false, or the lines end.
-  absl::Status Ascend(absl::FunctionRef<bool(const Line&)> take) {
+  // Calls `take` for each line until it returns false or the log ends.
+  absl::Status ReadForward(absl::FunctionRef<bool(const Line&)> take) {
     Line line;
     int64_t last_id = request_.after_id();
     while (true) {
       const absl::Status streamed = api_.Stream(method_, request_, &line, [&] {
-        // A master of the version before begins again with the first line.
+        // A master of the previous version starts again with the first line.
         if (line.id() <= last_id) return true;
         last_id = line.id();
-        patience_.Answered();
+        retry_.OnResponse();
         return take(line);
       });
       if (streamed.ok()) return absl::OkStatus();
-      DET_RETURN_IF_ERROR(patience_.Pause(streamed));
+      DET_RETURN_IF_ERROR(retry_.WaitBeforeRetry(streamed));
       request_.set_after_id(last_id);
     }
   }
 
-  // The newest, oldest first. What is asked for from then on comes after them.
-  absl::StatusOr<std::vector<Line>> Newest() {
+  // Returns the newest lines, oldest first. Later calls of ReadForward() return the lines after
+  // them.
+  absl::StatusOr<std::vector<Line>> ReadNewest() {
     Request newest = request_;
     newest.set_follow(false);
     std::vector<Line> lines;
@@ -75,12 +76,12 @@ class Reading {
       lines.clear();
       Line line;
       const absl::Status streamed = api_.Stream(method_, newest, &line, [&] {
-        patience_.Answered();
+        retry_.OnResponse();
         lines.push_back(line);
         return true;
       });
       if (streamed.ok()) break;
-      DET_RETURN_IF_ERROR(patience_.Pause(streamed));
+      DET_RETURN_IF_ERROR(retry_.WaitBeforeRetry(streamed));
     }
     std::reverse(lines.begin(), lines.end());
     if (!lines.empty()) request_.set_after_id(lines.back().id());
@@ -95,13 +96,13 @@ class Reading {
   const ApiClient& api_;
   const char* const method_;
   Request request_;
-  Patience patience_;
+  RetryPolicy retry_;
 };
 
 template <class Line, class Request>
-absl::Status Print(const ApiClient& api, const char* method, const Request& request, LogForm form,
-                   Screen* screen, Patience patience) {
-  Reading<Request, Line> reading(api, method, request, std::move(patience));
+absl::Status Print(const ApiClient& api, const char* method, const Request& request, LogFormat form,
+                   Screen* screen, RetryPolicy retry) {
+  LogReader<Request, Line> reader(api, method, request, std::move(retry));
   int left = request.limit() > 0 ? request.limit() : -1;
   absl::Status printed;
   const auto print = [&](const Line& line) {
@@ -110,32 +111,33 @@ absl::Status Print(const ApiClient& api, const char* method, const Request& requ
   };
   if (request.order_by() == api::v1::ORDER_BY_DESC) {
     left = -1;
-    DET_ASSIGN_OR_RETURN(const std::vector<Line> newest, reading.Newest());
+    DET_ASSIGN_OR_RETURN(const std::vector<Line> newest, reader.ReadNewest());
     for (const Line& line : newest) {
       if (!print(line)) return printed;
     }
     if (!request.follow()) return absl::OkStatus();
   }
-  DET_RETURN_IF_ERROR(reading.Ascend([&](const Line& line) { return print(line) && --left != 0; }));
+  DET_RETURN_IF_ERROR(
+      reader.ReadForward([&](const Line& line) { return print(line) && --left != 0; }));
   return printed;
 }
 
 }  // namespace
 
-std::string LogText(const api::v1::TrialLogsResponse& line, const Style& style) {
-  return TextOf(line, style);
+std::string FormatLogLine(const api::v1::TrialLogsResponse& line, const Style& style) {
+  return FormatLine(line, style);
 }
 
-absl::Status PrintLogs(const ApiClient& api, api::v1::TrialLogsRequest request, LogForm form,
-                       Screen* screen, Patience patience) {
+absl::Status PrintLogs(const ApiClient& api, api::v1::TrialLogsRequest request, LogFormat form,
+                       Screen* screen, RetryPolicy retry) {
   return Print<api::v1::TrialLogsResponse>(api, "TrialService.TrialLogs", request, form, screen,
-                                           std::move(patience));
+                                           std::move(retry));
 }
 
-absl::Status PrintLogs(const ApiClient& api, api::v1::TaskLogsRequest request, LogForm form,
-                       Screen* screen, Patience patience) {
+absl::Status PrintLogs(const ApiClient& api, api::v1::TaskLogsRequest request, LogFormat form,
+                       Screen* screen, RetryPolicy retry) {
   return Print<api::v1::TaskLogsResponse>(api, "TaskService.TaskLogs", request, form, screen,
-                                          std::move(patience));
+                                          std::move(retry));
 }
 
 }  // namespace det::cli

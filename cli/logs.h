@@ -1,6 +1,5 @@
-// What trials and other tasks wrote, line by line.
-// Called by the commands that show logs, and by follow.cc, on any thread, which waits.
-// A master that restarts meanwhile is waited for (patience.h).
+// Prints the logs of trials and other tasks. Used by the commands that show logs, and by follow.cc,
+// on any thread, which blocks. If the master restarts, waits for it (retry_policy.h).
 #ifndef CLI_LOGS_H_
 #define CLI_LOGS_H_
 
@@ -8,27 +7,28 @@
 
 #include "absl/status/status.h"
 #include "cli/api_client.h"
-#include "cli/patience.h"
+#include "cli/retry_policy.h"
 #include "cli/terminal.h"
 #include "det/api/v1/task.pb.h"
 #include "det/api/v1/trial.pb.h"
 
 namespace det::cli {
 
-// How they are shown: on stdout as text or as the API's JSON, or beside a JSON result on stderr.
-enum class LogForm { kText, kJson, kAside };
+// Where and how lines are printed: on stdout as text or as JSON of the API, or on stderr if stdout
+// has a JSON result.
+enum class LogFormat { kText, kJson, kStderr };
 
-// A line as shown: "[time] [rank=0] text".
-std::string LogText(const api::v1::TrialLogsResponse& line, const Style& style);
+// Returns the text of a line: "[time] [rank=0] text".
+std::string FormatLogLine(const api::v1::TrialLogsResponse& line, const Style& style);
 
-// The lines that `request` asks for, each once, oldest first; with `follow` until the task has
-// ended. In descending order `limit` counts from the end: the newest so many, oldest first all the
-// same, and with `follow` those that come after them. kJson: one object per line. Ends early, OK,
-// when stdout takes no more: Screen::output_error().
-absl::Status PrintLogs(const ApiClient& api, api::v1::TrialLogsRequest request, LogForm form,
-                       Screen* screen, Patience patience);
-absl::Status PrintLogs(const ApiClient& api, api::v1::TaskLogsRequest request, LogForm form,
-                       Screen* screen, Patience patience);
+// Prints the lines that `request` selects, each once, oldest first; with `follow` until the task
+// has ended. In descending order `limit` selects the newest lines; they are printed oldest first,
+// and with `follow` all later lines are printed too. kJson prints one object per line. Returns OK
+// early if stdout cannot be written: see Screen::output_error().
+absl::Status PrintLogs(const ApiClient& api, api::v1::TrialLogsRequest request, LogFormat form,
+                       Screen* screen, RetryPolicy retry);
+absl::Status PrintLogs(const ApiClient& api, api::v1::TaskLogsRequest request, LogFormat form,
+                       Screen* screen, RetryPolicy retry);
 
 }  // namespace det::cli
 

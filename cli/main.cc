@@ -1,5 +1,5 @@
-// det: the command line. Finds the command in the table, runs it, and says how it ended: results on
-// stdout, one line on stderr for an error, the exit code.
+// The command line program `det`: finds the command in the table, runs it and reports the result.
+// Results are printed on stdout, an error as one line on stderr.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -14,21 +14,22 @@
 #include "absl/strings/string_view.h"
 #include "base/installation.h"
 #include "cli/command.h"
+#include "cli/help.h"
 #include "cli/interrupt.h"
 #include "cli/terminal.h"
 
 namespace det::cli {
 namespace {
 
-int Fail(Screen& screen, const absl::Status& status) {
+int ReportError(Screen& screen, const absl::Status& status) {
   screen.EndProgress(/*keep=*/true);
   if (absl::IsCancelled(status) && Interrupted()) return kExitInterrupted;
-  screen.Note(absl::StrCat("det: ", status.message()));
+  screen.PrintNotice(absl::StrCat("det: ", status.message()));
   return IsUsageError(status) ? kExitUsage : kExitError;
 }
 
-// Options that stand before the command mean the same as after it: `det -m URL experiment list`.
-std::vector<std::string> CommandFirst(const std::vector<std::string>& words) {
+// Moves options before the command to its end: `det -m URL experiment list`.
+std::vector<std::string> MoveOptionsBehindCommand(const std::vector<std::string>& words) {
   std::vector<std::string> front;
   size_t i = 0;
   while (i < words.size() && words[i].size() > 1 && words[i][0] == '-') {
@@ -38,70 +39,73 @@ std::vector<std::string> CommandFirst(const std::vector<std::string>& words) {
     if (takes_next && i < words.size()) front.push_back(words[i++]);
   }
   std::vector<std::string> out(words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
-  // Before a "--", after which all are plain words.
+  // They go before a "--", after which all words are positionals.
   const auto end = std::find(out.begin(), out.end(), "--");
   out.insert(end, front.begin(), front.end());
   return out;
 }
 
-// Help for who asks for it and for who gives no command; wrong usage, where options follow.
-int EndInGroup(const std::vector<Command>& commands, const std::vector<std::string>& group,
-               const std::vector<std::string>& words, Screen& screen) {
-  const bool asked = AsksForHelp(words);
-  if (!asked && words.size() > group.size()) return Fail(screen, NeedsCommand(commands, group));
+// Shows help if it is requested or no command is given; otherwise options without a command are a
+// usage error.
+int RunGroup(const std::vector<Command>& commands, const std::vector<std::string>& group,
+             const std::vector<std::string>& words, Screen& screen) {
+  const bool help = HasHelpFlag(words);
+  if (!help && words.size() > group.size())
+    return ReportError(screen, MissingCommandError(commands, group));
   screen.Print(HelpText(commands, group, screen.out()));
-  return asked ? kExitOk : kExitUsage;
+  return help ? kExitOk : kExitUsage;
 }
 
 int RunCommand(const Command& command, const std::vector<std::string>& rest, Screen& screen) {
-  if (AsksForHelp(rest)) {
+  if (HasHelpFlag(rest)) {
     screen.Print(HelpText(command, screen.out()));
     return kExitOk;
   }
   const absl::StatusOr<int> code = RunWords(command, rest, &screen);
-  return code.ok() ? *code : Fail(screen, code.status());
+  return code.ok() ? *code : ReportError(screen, code.status());
 }
 
 int Run(std::vector<std::string> words, Screen& screen) {
-  // Of det alone, without a look at a master: `det version` shows both.
+  // Only the version of det; `det version` also shows that of the master.
   if (words.size() == 1 && (words[0] == "--version" || words[0] == "-v" || words[0] == "-V")) {
     screen.Print(absl::StrCat("det ", base::kVersion, "\n"));
     return kExitOk;
   }
   const std::vector<Command> commands = AllCommands();
-  words = CommandFirst(words);
+  words = MoveOptionsBehindCommand(words);
   if (!words.empty() && words[0] == "help") {
     words.erase(words.begin());
     words.push_back("--help");
   }
   const absl::StatusOr<FoundCommand> found = FindCommand(commands, words);
-  if (!found.ok()) return Fail(screen, found.status());
-  if (found->command == nullptr) return EndInGroup(commands, found->path, words, screen);
+  if (!found.ok()) return ReportError(screen, found.status());
+  if (found->command == nullptr) return RunGroup(commands, found->path, words, screen);
   const auto rest = words.begin() + static_cast<std::ptrdiff_t>(found->path.size());
   return RunCommand(*found->command, {rest, words.end()}, screen);
 }
 
-// The exit code of a run whose results may not all have gone out.
-int End(int code, Screen& screen) {
+// Returns the exit code, or an error if not all results could be written.
+int FinishOutput(int code, Screen& screen) {
   const int error = screen.output_error();
   if (error == 0) return code;
-  // A reader that has gone, as in `det experiment list | head`, needs no words.
-  if (error != EPIPE) screen.Note(absl::StrCat("det: cannot write to stdout: ", strerror(error)));
+  // A closed pipe, as in `det experiment list | head`, is not reported.
+  if (error != EPIPE)
+    screen.PrintNotice(absl::StrCat("det: cannot write to stdout: ", strerror(error)));
   return kExitError;
 }
 
-// The stream's own, or without colours where a word before any "--" asks for that.
-Style StyleOf(int fd, const std::vector<std::string>& words) {
+// Returns the style of the stream, without colors if --no-color is given before any "--".
+Style GetStyle(int fd, const std::vector<std::string>& words) {
   Style style = Style::ForStream(fd);
   const auto end = std::find(words.begin(), words.end(), "--");
   if (std::find(words.begin(), end, "--no-color") != end) style.colour = false;
   return style;
 }
 
-// What det opens must not become the stdout of one that was started without.
+// Prevents a file that det opens from becoming its stdout if det was started without one.
 void FillStandardFds() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    // Whoever writes to it hears of it: it is only to be read.
+    // Read-only, so that writes fail and are reported.
     if (fcntl(fd, F_GETFD) < 0) (void)open("/dev/null", O_RDONLY);
   }
 }
@@ -113,8 +117,8 @@ int main(int argc, char** argv) {
   det::cli::FillStandardFds();
   det::cli::InstallInterrupt();
   const std::vector<std::string> words(argv + 1, argv + argc);
-  det::cli::Screen screen(det::cli::StyleOf(STDOUT_FILENO, words),
-                          det::cli::StyleOf(STDERR_FILENO, words));
+  det::cli::Screen screen(det::cli::GetStyle(STDOUT_FILENO, words),
+                          det::cli::GetStyle(STDERR_FILENO, words));
   const int code = det::cli::Run(words, screen);
-  return det::cli::End(code, screen);
+  return det::cli::FinishOutput(code, screen);
 }

@@ -13,21 +13,22 @@ namespace {
 
 constexpr int kDotsAcross = 2;
 constexpr int kDotsDown = 4;
-constexpr int kLeastColumns = 24;
-constexpr int kLeastRows = 4;
+constexpr int kMinColumns = 24;
+constexpr int kMinRows = 4;
 
 struct Range {
-  double least = std::numeric_limits<double>::infinity();
-  double most = -std::numeric_limits<double>::infinity();
+  double min = std::numeric_limits<double>::infinity();
+  double max = -std::numeric_limits<double>::infinity();
 
-  void Take(double value) {
-    least = std::min(least, value);
-    most = std::max(most, value);
+  void Include(double value) {
+    min = std::min(min, value);
+    max = std::max(max, value);
   }
-  // Where in 0..dots-1 a value lies. Halves, as the whole may be too wide for a double.
-  int At(double value, int dots) const {
-    const double whole = most / 2 - least / 2;
-    const double part = whole > 0 ? (value / 2 - least / 2) / whole : 0.5;
+  // Returns the position of a value in 0..dots-1. Halves are used because the whole range can
+  // exceed a double.
+  int ToDot(double value, int dots) const {
+    const double whole = max / 2 - min / 2;
+    const double part = whole > 0 ? (value / 2 - min / 2) / whole : 0.5;
     return static_cast<int>(std::lround(part * (dots - 1)));
   }
 };
@@ -72,7 +73,7 @@ class Canvas {
     }
   }
 
-  // A row of characters; what has one colour together.
+  // Returns a row of characters; adjacent characters of one color share an escape sequence.
   std::string Row(int row, const Style& style) const {
     std::string out;
     std::string run;
@@ -80,13 +81,13 @@ class Canvas {
     for (int i = 0; i < columns_; ++i) {
       const Cell& cell = cells_[static_cast<size_t>(row) * columns_ + i];
       if (cell.paint != paint) {
-        absl::StrAppend(&out, Painted(run, paint, style));
+        absl::StrAppend(&out, ApplyPaint(run, paint, style));
         run.clear();
         paint = cell.paint;
       }
       absl::StrAppend(&run, Braille(cell.bits));
     }
-    return absl::StrCat(out, Painted(run, paint, style));
+    return absl::StrCat(out, ApplyPaint(run, paint, style));
   }
 
  private:
@@ -108,8 +109,8 @@ void Draw(const Curve& curve, const Range& xs, const Range& ys, Canvas* canvas) 
       begun = false;
       continue;
     }
-    const std::pair<int, int> at = {xs.At(point.first, canvas->width()),
-                                    ys.At(point.second, canvas->height())};
+    const std::pair<int, int> at = {xs.ToDot(point.first, canvas->width()),
+                                    ys.ToDot(point.second, canvas->height())};
     const std::pair<int, int> from = begun ? last : at;
     canvas->Line(from.first, from.second, at.first, at.second, curve.paint);
     last = at;
@@ -117,14 +118,14 @@ void Draw(const Curve& curve, const Range& xs, const Range& ys, Canvas* canvas) 
   }
 }
 
-std::string Left(const std::string& text, int width) {
+std::string PadLeft(const std::string& text, int width) {
   return absl::StrCat(std::string(std::max(0, width - DisplayWidth(text)), ' '), text);
 }
 
-// A number of batches has no digits behind the point.
-std::string Place(double x) {
+// A number of batches is shown without decimals.
+std::string FormatX(double x) {
   return std::floor(x) == x && std::fabs(x) < 1e15 ? absl::StrCat(static_cast<int64_t>(x))
-                                                   : Number(x);
+                                                   : FormatNumber(x);
 }
 
 }  // namespace
@@ -135,15 +136,15 @@ std::vector<std::string> Plot(const std::vector<Curve>& curves, int columns, int
   for (const Curve& curve : curves) {
     for (const auto& point : curve.points) {
       if (!Shows(point)) continue;
-      xs.Take(point.first);
-      ys.Take(point.second);
+      xs.Include(point.first);
+      ys.Include(point.second);
     }
   }
-  if (xs.least > xs.most || columns < kLeastColumns || rows < kLeastRows) return {};
-  const std::string top = Number(ys.most);
-  const std::string bottom = Number(ys.least);
+  if (xs.min > xs.max || columns < kMinColumns || rows < kMinRows) return {};
+  const std::string top = FormatNumber(ys.max);
+  const std::string bottom = FormatNumber(ys.min);
   const int labels = std::max(DisplayWidth(top), DisplayWidth(bottom));
-  const int height = rows - 2;  // Below: the axis and its labels.
+  const int height = rows - 2;  // The last two rows are the axis and its labels.
   Canvas canvas(columns - labels - 2, height);
   for (auto curve = curves.rbegin(); curve != curves.rend(); ++curve) {
     Draw(*curve, xs, ys, &canvas);
@@ -152,19 +153,20 @@ std::vector<std::string> Plot(const std::vector<Curve>& curves, int columns, int
   for (int row = 0; row < height; ++row) {
     const std::string label = row == 0 ? top : row == height - 1 ? bottom : "";
     lines.push_back(
-        absl::StrCat(Painted(absl::StrCat(Left(label, labels), label.empty() ? " │" : " ┤"),
-                             Paint::kFaint, style),
+        absl::StrCat(ApplyPaint(absl::StrCat(PadLeft(label, labels), label.empty() ? " │" : " ┤"),
+                                Paint::kFaint, style),
                      canvas.Row(row, style)));
   }
   std::string axis;
   for (int i = 0; i < columns - labels - 2; ++i) axis += "─";
   lines.push_back(
-      Painted(absl::StrCat(std::string(labels + 1, ' '), "└", axis), Paint::kFaint, style));
-  const std::string first = Place(xs.least);
-  const std::string last = absl::StrCat(Place(xs.most), " ", unit);
-  lines.push_back(Painted(absl::StrCat(std::string(labels + 2, ' '), first,
-                                       Left(last, columns - labels - 2 - DisplayWidth(first))),
-                          Paint::kFaint, style));
+      ApplyPaint(absl::StrCat(std::string(labels + 1, ' '), "└", axis), Paint::kFaint, style));
+  const std::string first = FormatX(xs.min);
+  const std::string last = absl::StrCat(FormatX(xs.max), " ", unit);
+  lines.push_back(
+      ApplyPaint(absl::StrCat(std::string(labels + 2, ' '), first,
+                              PadLeft(last, columns - labels - 2 - DisplayWidth(first))),
+                 Paint::kFaint, style));
   return lines;
 }
 

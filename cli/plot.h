@@ -14,12 +14,12 @@ namespace det::cli {
 struct Curve {
   Paint paint = Paint::kPlain;
   std::vector<std::pair<double, double>>
-      points;  // x, y; by x. Points that are not finite are gaps.
+      points;  // (x, y), sorted by x; points that are not finite are gaps
 };
 
-// The curves in `columns` x `rows` characters, labels of both axes included; the first lies on top.
-// `unit` is that of x ("batches"). One string per row; empty where there is no point to show, or no
-// room for it.
+// Draws the curves in `columns` x `rows` characters, including the labels of both axes; the first
+// curve is drawn on top. `unit` is the unit of x ("batches"). Returns one string per row; empty if
+// there are no points or not enough space.
 std::vector<std::string> Plot(const std::vector<Curve>& curves, int columns, int rows,
                               const std::string& unit, const Style& style);
 

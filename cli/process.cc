@@ -20,7 +20,8 @@
 namespace det::cli {
 namespace {
 
-// Fields of /proc/<pid>/stat after the name in brackets, from "state" on; empty if it is gone.
+// Returns the fields of /proc/<pid>/stat after the name in parentheses, from "state" on; empty if
+// the process has exited.
 std::vector<std::string> StatFields(pid_t pid) {
   const auto text = base::ReadFile(absl::StrCat("/proc/", pid, "/stat"));
   if (!text.ok()) return {};
@@ -33,11 +34,11 @@ constexpr size_t kState = 0;
 constexpr size_t kParent = 1;
 constexpr size_t kStartTime = 19;
 
-// By number: glibc 2.36 declares these two without extern "C".
-// A handle of exactly this process; invalid if it is gone.
+// Opens a handle of exactly this process; invalid if it has exited. Calls the kernel by number
+// because glibc 2.36 declares the function without extern "C".
 base::Fd Open(const Process& process) {
   base::Fd fd(static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0)));
-  // The handle may be of a successor with the same pid: only now it is certain.
+  // The handle can belong to a later process with the same PID, so the process is checked again.
   if (fd.valid() && !IsAlive(process)) fd.Close();
   return fd;
 }
@@ -63,7 +64,7 @@ void Signal(const Process& process, int signal) {
   if (fd.valid()) syscall(SYS_pidfd_send_signal, fd.get(), signal, nullptr, 0);
 }
 
-absl::Status WaitUntilGone(const Process& process, absl::Duration timeout) {
+absl::Status WaitForExit(const Process& process, absl::Duration timeout) {
   const base::Fd fd = Open(process);
   if (!fd.valid()) return absl::OkStatus();
   const absl::Time end = absl::Now() + timeout;
@@ -73,17 +74,18 @@ absl::Status WaitUntilGone(const Process& process, absl::Duration timeout) {
     const int ready = poll(&entry, 1, static_cast<int>(absl::ToInt64Milliseconds(left)) + 1);
     if (ready > 0) return absl::OkStatus();
     if (ready == 0 || errno != EINTR) {
-      return absl::DeadlineExceededError(absl::StrCat("process ", process.pid, " goes on"));
+      return absl::DeadlineExceededError(
+          absl::StrCat("process ", process.pid, " is still running"));
     }
   }
 }
 
-bool Stop(const Process& process, int gentle, absl::Duration patience) {
+bool Stop(const Process& process, int gentle, absl::Duration grace_period) {
   if (!IsAlive(process)) return true;
   Signal(process, gentle);
-  if (WaitUntilGone(process, patience).ok()) return true;
+  if (WaitForExit(process, grace_period).ok()) return true;
   Signal(process, SIGKILL);
-  WaitUntilGone(process, absl::Seconds(10)).IgnoreError();
+  WaitForExit(process, absl::Seconds(10)).IgnoreError();
   return false;
 }
 
@@ -108,7 +110,7 @@ absl::Time StartedAt(const Process& process) {
   return absl::Now() - absl::Seconds(uptime - started);
 }
 
-std::optional<Process> ParentOf(const Process& process) {
+std::optional<Process> FindParent(const Process& process) {
   const std::vector<std::string> fields = StatFields(process.pid);
   pid_t parent = 0;
   if (!IsAlive(process) || fields.size() <= kParent ||
@@ -118,7 +120,7 @@ std::optional<Process> ParentOf(const Process& process) {
   return FindProcess(parent);
 }
 
-std::string NameOf(const Process& process) {
+std::string GetName(const Process& process) {
   const auto name = base::ReadFile(absl::StrCat("/proc/", process.pid, "/comm"));
   if (!name.ok() || !IsAlive(process)) return "";
   return std::string(absl::StripTrailingAsciiWhitespace(*name));

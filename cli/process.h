@@ -1,6 +1,6 @@
-// Other processes, known by pid and start time, so that a pid that was given away again is never
-// taken for the old process.
-// Called by local_cluster. Linux only (/proc, pidfd). Never signals a process that does not match.
+// Processes identified by PID and start time, so that a reused PID is never mistaken for the old
+// process. Used by local_cluster. Linux only (/proc, pidfd). Never signals a process that does not
+// match.
 #ifndef CLI_PROCESS_H_
 #define CLI_PROCESS_H_
 
@@ -22,34 +22,34 @@ struct Process {
   friend bool operator==(const Process&, const Process&) = default;
 };
 
-// The live process with this pid; nullopt if there is none (a zombie is none).
+// Returns the running process with this PID; nullopt if there is none. A zombie is not running.
 std::optional<Process> FindProcess(pid_t pid);
 
 bool IsAlive(const Process& process);
 
-// Sends `signal` if it is still that process.
+// Sends `signal` if the process is still running.
 void Signal(const Process& process, int signal);
 
-// Returns once it is gone; DEADLINE_EXCEEDED otherwise. Not ended by an interrupt: who stops
-// something finishes it.
-absl::Status WaitUntilGone(const Process& process, absl::Duration timeout);
+// Waits until the process has exited; DEADLINE_EXCEEDED after `timeout`. An interrupt does not end
+// the wait: a stop is always completed.
+absl::Status WaitForExit(const Process& process, absl::Duration timeout);
 
-// SIGTERM (or `gentle`), and SIGKILL if that does not help within `patience`. True if it went
-// gently or was gone.
-bool Stop(const Process& process, int gentle, absl::Duration patience);
+// Sends `gentle` (such as SIGTERM), then SIGKILL after `grace_period`. Returns true if the process
+// exited without SIGKILL.
+bool Stop(const Process& process, int gentle, absl::Duration grace_period);
 
-// Bytes of resident memory; 0 if it is gone.
+// Returns the resident memory in bytes; 0 if the process has exited.
 int64_t ResidentBytes(const Process& process);
 
 absl::Time StartedAt(const Process& process);
 
-// Who started it, or who adopted it since.
-std::optional<Process> ParentOf(const Process& process);
+// Returns the parent process, or the process that adopted it.
+std::optional<Process> FindParent(const Process& process);
 
-// The kernel's name of its program, of 15 bytes at most; empty if it is gone.
-std::string NameOf(const Process& process);
+// Returns the kernel's name of its program, at most 15 bytes; empty if it has exited.
+std::string GetName(const Process& process);
 
-// Its children and theirs, leaves last; none if it is gone.
+// Returns its children and their descendants, leaves last; none if it has exited.
 std::vector<Process> Descendants(const Process& process);
 
 }  // namespace det::cli

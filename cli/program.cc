@@ -23,7 +23,7 @@ absl::StatusOr<std::string> FindProgram(const std::string& folder, const std::st
   for (const fs::path& path : {here / name, here / ".." / folder / name}) {
     if (fs::exists(path, error)) return path.lexically_normal().string();
   }
-  return absl::NotFoundError(absl::StrCat("there is no ", name, " beside ", here.string(),
+  return absl::NotFoundError(absl::StrCat("cannot find ", name, " next to ", here.string(),
                                           "/det; build it with `bazel build //", folder, ":", name,
                                           "`"));
 }
@@ -36,7 +36,7 @@ absl::Status ExecProgram(const std::string& path, const std::vector<std::string>
   return absl::InternalError(absl::StrCat("cannot start ", path, ": ", strerror(errno)));
 }
 
-std::vector<std::string> EnvironmentWith(const std::vector<std::string>& variables) {
+std::vector<std::string> MakeEnvironment(const std::vector<std::string>& variables) {
   std::vector<std::string> all = variables;
   for (char** each = environ; *each != nullptr; ++each) {
     const absl::string_view entry = *each;

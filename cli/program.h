@@ -1,5 +1,4 @@
-// The other programs of this installation.
-// Called by commands that start one; on any thread.
+// Finds and runs the other programs of this installation. Used by commands on any thread.
 #ifndef CLI_PROGRAM_H_
 #define CLI_PROGRAM_H_
 
@@ -10,16 +9,16 @@
 
 namespace det::cli {
 
-// The path of a program beside this one: in one folder when installed, in the folder of its target
-// when built. NOT_FOUND says how to build it.
+// Returns the path of a program: in the directory of det if installed, in the directory of its
+// target if built. Returns NOT_FOUND with build instructions.
 absl::StatusOr<std::string> FindProgram(const std::string& folder, const std::string& name);
 
-// Becomes the program, with its standard streams. Returns only where that fails. `argv` without the
-// program itself.
+// Replaces this process with the program; standard streams are kept. Returns only on error. `argv`
+// does not include the program.
 absl::Status ExecProgram(const std::string& path, const std::vector<std::string>& argv);
 
-// This process's environment with `variables`, "NAME=value" each, in place of those it has.
-std::vector<std::string> EnvironmentWith(const std::vector<std::string>& variables);
+// Returns the environment of this process, with `variables` ("NAME=value") replaced or added.
+std::vector<std::string> MakeEnvironment(const std::vector<std::string>& variables);
 
 }  // namespace det::cli
 

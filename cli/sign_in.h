@@ -1,6 +1,6 @@
-// Signing in: what becomes of a password, and what is done when a session has ended.
-// Called by commands, on the main thread (a renewal on that of the call, which waits).
-// Passwords leave det only as the client's hash, and are kept nowhere.
+// Signs users in and renews expired sessions. Used by commands on the main thread; a renewal runs
+// on the thread of the call, which waits. Passwords leave det only as the client's hash and are not
+// stored.
 #ifndef CLI_SIGN_IN_H_
 #define CLI_SIGN_IN_H_
 
@@ -17,27 +17,29 @@
 
 namespace det::cli {
 
-// SHA-512, as 128 hexadecimal digits, of a salt known to all and the password; an empty password
-// stays empty. What Determined's clients send with is_hashed.
-std::string ClientHash(absl::string_view password);
+// Returns the SHA-512, as 128 hexadecimal digits, of a public salt and the password; an empty
+// password stays empty. Determined's clients send this hash with is_hashed.
+std::string HashPassword(absl::string_view password);
 
-// INVALID_ARGUMENT says what a new password lacks: 8 characters, among them an upper-case and a
-// lower-case letter and a digit. The master sees only its hash.
+// Returns INVALID_ARGUMENT unless the password has 8 characters, with an upper-case letter, a
+// lower-case letter and a digit. The master cannot check this because it receives only the hash.
 absl::Status CheckNewPassword(absl::string_view password);
 
-// A new password, from `given` (--password), or asked for, twice on a terminal; checked.
-absl::StatusOr<std::string> NewPassword(const std::optional<std::string>& given,
-                                        absl::string_view whose);
+// Returns a new password from `given` (--password), or reads it, twice on a terminal. The password
+// is checked.
+absl::StatusOr<std::string> ReadNewPassword(const std::optional<std::string>& given,
+                                            absl::string_view whose);
 
-// A session of the user, remembered for all of the cluster's addresses; with `activate` he is the
-// active user there. UNAUTHENTICATED for an unknown user and a wrong password alike.
+// Signs the user in and stores the token for all URLs of the cluster; with `activate` the user
+// becomes the active user. Returns UNAUTHENTICATED both for an unknown user and for a wrong
+// password.
 absl::StatusOr<api::v1::LoginResponse> SignIn(const std::vector<std::string>& urls,
                                               const std::string& user, const std::string& password,
                                               bool activate);
 
-// Whom the connection's calls are made as. A refused token is replaced: by $DET_PASS, or by a
-// password asked for on a terminal.
-std::shared_ptr<Credential> CredentialOf(const Connection& connection);
+// Returns the credential of the connection. A rejected token is replaced with $DET_PASS, or with a
+// password that is read from the terminal.
+std::shared_ptr<Credential> MakeCredential(const Connection& connection);
 
 }  // namespace det::cli
 

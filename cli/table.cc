@@ -11,17 +11,17 @@ namespace det::cli {
 namespace {
 
 constexpr int kGap = 2;
-constexpr int kLeastShrunk = 8;
+constexpr int kMinShrunkWidth = 8;
 
-std::string Padded(const Cell& cell, int width, bool right, bool last, const Style& style) {
-  const std::string text = Shortened(OneLine(cell.text), width);
+std::string PadCell(const Cell& cell, int width, bool right, bool last, const Style& style) {
+  const std::string text = ShortenMiddle(RemoveControlCharacters(cell.text), width);
   const std::string fill(std::max(0, width - DisplayWidth(text)), ' ');
-  const std::string painted = Painted(text, cell.paint, style);
+  const std::string painted = ApplyPaint(text, cell.paint, style);
   if (right) return fill + painted;
   return last ? painted : painted + fill;
 }
 
-// A field of CSV, in quotes where it needs them. "-" stands for nothing in a table alone.
+// Returns a CSV field, quoted if necessary. "-" means empty only in a table.
 std::string CsvField(absl::string_view text) {
   if (text == "-") return "";
   if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
@@ -42,7 +42,7 @@ std::vector<int> Table::Widths(const Style& style) const {
   while (style.width > 0 && total > style.width) {
     int widest = -1;
     for (size_t i = 0; i < columns_.size(); ++i) {
-      if (!columns_[i].shrink || widths[i] <= kLeastShrunk) continue;
+      if (!columns_[i].shrink || widths[i] <= kMinShrunkWidth) continue;
       if (widest < 0 || widths[i] > widths[widest]) widest = static_cast<int>(i);
     }
     if (widest < 0) break;
@@ -60,11 +60,11 @@ std::string Table::Render(const Style& style) const {
     for (size_t i = 0; i < row.size(); ++i) {
       const bool last = i + 1 == row.size();
       absl::StrAppend(&line, i > 0 ? std::string(kGap, ' ') : "",
-                      Padded(row[i], widths[i], columns_[i].right, last, style));
+                      PadCell(row[i], widths[i], columns_[i].right, last, style));
     }
-    const size_t end = line.find_last_not_of(' ');  // Cells that are empty stand behind it.
+    const size_t end = line.find_last_not_of(' ');  // Empty cells at the end leave spaces.
     line.resize(end == line.npos ? 0 : end + 1);
-    absl::StrAppend(&out, style.width > 0 ? CutOff(line, style.width) : line, "\n");
+    absl::StrAppend(&out, style.width > 0 ? Truncate(line, style.width) : line, "\n");
   };
   std::vector<Cell> header;
   for (const Column& column : columns_) header.emplace_back(column.title, Paint::kBold);
@@ -96,12 +96,12 @@ std::string RenderFields(const std::vector<std::pair<std::string, Cell>>& fields
   std::string out;
   for (const auto& [name, cell] : fields) {
     const std::string fill(width - DisplayWidth(name) + kGap, ' ');
-    // Further lines of a value stand below its first.
+    // Further lines of a value are indented below its first line.
     const std::string indent = absl::StrCat("\n", std::string(width + kGap, ' '));
     const std::string text =
         cell.text.empty() ? "-" : absl::StrReplaceAll(cell.text, {{"\n", indent}});
-    absl::StrAppend(&out, Painted(name, Paint::kFaint, style), fill,
-                    Painted(text, cell.paint, style), "\n");
+    absl::StrAppend(&out, ApplyPaint(name, Paint::kFaint, style), fill,
+                    ApplyPaint(text, cell.paint, style), "\n");
   }
   return out;
 }

@@ -1,5 +1,5 @@
-// Aligned columns of text, without boxes.
-// Filled by commands, on the main thread. Never reads the terminal: it is told the style.
+// A table of aligned columns without borders. Filled by commands on the main thread. Never reads
+// the terminal: the style is passed in.
 #ifndef CLI_TABLE_H_
 #define CLI_TABLE_H_
 
@@ -14,8 +14,8 @@ namespace det::cli {
 
 struct Column {
   std::string title;
-  bool right = false;   // Numbers.
-  bool shrink = false;  // Gives way, with "…" in the middle, when the terminal is too narrow.
+  bool right = false;   // for numbers
+  bool shrink = false;  // shortened with "…" in the middle if the terminal is too narrow
 };
 
 struct Cell {
@@ -24,13 +24,13 @@ struct Cell {
   Cell(const char* text) : text(text) {}             // NOLINT
   Cell(std::string text) : text(std::move(text)) {}  // NOLINT
 
-  // With what stands for it in CSV, where that is not the text: "RUNNING" of "● RUNNING".
+  // A cell with a different value in CSV: "RUNNING" for "● RUNNING".
   Cell(absl::string_view text, Paint paint, absl::string_view raw)
       : text(text), paint(paint), raw(raw) {}
 
   std::string text;
   Paint paint = Paint::kPlain;
-  std::string raw;  // Empty: the text.
+  std::string raw;  // CSV value; empty: same as text
 };
 
 class Table {
@@ -43,11 +43,12 @@ class Table {
   bool empty() const { return rows_.empty(); }
   int size() const { return static_cast<int>(rows_.size()); }
 
-  // Header and rows, each with a newline. A line that is too long for the terminal, however much
-  // its columns give way, ends in "…".
+  // Returns the header and the rows, each with a newline. A line that is too long even with
+  // shortened columns ends in "…".
   std::string Render(const Style& style) const;
 
-  // The same as CSV (RFC 4180, but lines end with a newline alone): whole, unpainted, exact.
+  // Returns the table as CSV (RFC 4180 with "\n" line ends): complete, without colors, with exact
+  // values.
   std::string RenderCsv() const;
 
  private:
@@ -57,7 +58,7 @@ class Table {
   std::vector<std::vector<Cell>> rows_;
 };
 
-// "name   value" lines, names padded to one width and faint.
+// Returns "name   value" lines with padded, faint names.
 std::string RenderFields(const std::vector<std::pair<std::string, Cell>>& fields,
                          const Style& style);
 

@@ -55,8 +55,8 @@ const char* Code(Paint paint) {
 
 bool StartsCharacter(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
 
-// Bytes of the first `columns` characters.
-size_t BytesOf(absl::string_view text, int columns) {
+// Returns the number of bytes of the first `columns` characters.
+size_t CountBytes(absl::string_view text, int columns) {
   size_t i = 0;
   for (; i < text.size(); ++i) {
     if (StartsCharacter(text[i]) && columns-- == 0) break;
@@ -64,12 +64,12 @@ size_t BytesOf(absl::string_view text, int columns) {
   return i;
 }
 
-// False with errno when it did not all go out.
+// Returns false and sets errno if not all of the text was written.
 bool Write(std::FILE* file, absl::string_view text) {
   return std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
 }
 
-// Bytes of the escape sequence that `text` begins with; 0: none.
+// Returns the length of the escape sequence at the start of `text`; 0 if there is none.
 size_t EscapeSize(absl::string_view text) {
   if (text.size() < 2 || text[0] != '\x1b' || text[1] != '[') return 0;
   for (size_t i = 2; i < text.size(); ++i) {
@@ -103,7 +103,7 @@ Paint SeriesPaint(size_t index) {
   return static_cast<Paint>(static_cast<size_t>(Paint::kSeries0) + index % 8);
 }
 
-std::string Painted(absl::string_view text, Paint paint, const Style& style) {
+std::string ApplyPaint(absl::string_view text, Paint paint, const Style& style) {
   if (!style.colour || paint == Paint::kPlain || text.empty()) return std::string(text);
   return absl::StrCat("\x1b[", Code(paint), "m", text, "\x1b[0m");
 }
@@ -114,17 +114,17 @@ int DisplayWidth(absl::string_view text) {
   return width;
 }
 
-std::string Shortened(absl::string_view text, int width) {
+std::string ShortenMiddle(absl::string_view text, int width) {
   const int has = DisplayWidth(text);
   if (has <= width) return std::string(text);
   if (width <= 1) return width == 1 ? "…" : "";
   const int head = width / 2;
   const int tail = width - 1 - head;
-  return absl::StrCat(text.substr(0, BytesOf(text, head)), "…",
-                      text.substr(BytesOf(text, has - tail)));
+  return absl::StrCat(text.substr(0, CountBytes(text, head)), "…",
+                      text.substr(CountBytes(text, has - tail)));
 }
 
-std::string Wrapped(absl::string_view text, int width, int indent) {
+std::string WrapText(absl::string_view text, int width, int indent) {
   if (width <= 0) return std::string(text);
   std::string out;
   int column = indent;
@@ -143,14 +143,14 @@ std::string Wrapped(absl::string_view text, int width, int indent) {
   return out;
 }
 
-std::string CutOff(absl::string_view painted, int width) {
+std::string Truncate(absl::string_view painted, int width) {
   if (width <= 0) return "";
   std::string out;
-  size_t whole = 0;  // What of it still leaves room for the "…".
+  size_t whole = 0;  // length of the prefix that leaves space for the "…"
   int columns = 0;
   for (size_t i = 0; i < painted.size();) {
     const size_t escape = EscapeSize(painted.substr(i));
-    const size_t size = escape > 0 ? escape : BytesOf(painted.substr(i), 1);
+    const size_t size = escape > 0 ? escape : CountBytes(painted.substr(i), 1);
     if (escape == 0 && ++columns > width) {
       out.resize(whole);
       return absl::StrCat(out, "…", out.find('\x1b') == out.npos ? "" : "\x1b[0m");
@@ -162,7 +162,7 @@ std::string CutOff(absl::string_view painted, int width) {
   return out;
 }
 
-std::string OneLine(absl::string_view text) {
+std::string RemoveControlCharacters(absl::string_view text) {
   std::string line(text);
   for (char& c : line) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
@@ -183,18 +183,18 @@ int Screen::output_error() const {
   return output_error_;
 }
 
-void Screen::Note(absl::string_view line) {
+void Screen::PrintNotice(absl::string_view line) {
   const std::lock_guard lock(mutex_);
   EraseProgressLocked();
   Write(stderr, absl::StrCat(line, "\n"));
   DrawProgressLocked();
 }
 
-void Screen::Hint(absl::string_view line) {
-  if (err_.in_place) Note(Painted(line, Paint::kFaint, err_));
+void Screen::PrintHint(absl::string_view line) {
+  if (err_.in_place) PrintNotice(ApplyPaint(line, Paint::kFaint, err_));
 }
 
-void Screen::Progress(absl::string_view line) {
+void Screen::ShowProgress(absl::string_view line) {
   const std::lock_guard lock(mutex_);
   if (line == progress_) return;
   EraseProgressLocked();
@@ -224,8 +224,8 @@ void Screen::EraseProgressLocked() {
 
 void Screen::DrawProgressLocked() {
   if (progress_.empty() || !err_.in_place) return;
-  // A longer line would wrap, and could not be taken back.
-  Write(stderr, err_.width > 0 ? CutOff(progress_, err_.width - 1) : progress_);
+  // A longer line would wrap and could not be erased.
+  Write(stderr, err_.width > 0 ? Truncate(progress_, err_.width - 1) : progress_);
   drawn_ = true;
 }
 

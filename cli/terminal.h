@@ -1,6 +1,6 @@
-// What can be shown where: colours, width, and one progress line that other output does not tear.
-// Made by main, used by every command; Screen from any thread.
-// Never writes an escape sequence to what is no terminal.
+// Terminal output: colors, width, and one progress line that other output does not break. Created
+// by main and used by all commands; Screen can be used on any thread. Never writes an escape
+// sequence to a stream that is not a terminal.
 #ifndef CLI_TERMINAL_H_
 #define CLI_TERMINAL_H_
 
@@ -20,7 +20,7 @@ enum class Paint {
   kWaiting,
   kPaused,
   kFailed,
-  // Curves: the colours of Okabe and Ito in their order, as near as 256 colours come.
+  // Curves use the palette of Okabe and Ito in its order, approximated in 256 colors.
   kSeries0,
   kSeries1,
   kSeries2,
@@ -31,41 +31,41 @@ enum class Paint {
   kSeries7,
 };
 
-// Of the curve with this number; after the eighth the first again.
+// Returns the color of the curve `index`; repeats after eight curves.
 Paint SeriesPaint(size_t index);
 
-// How one stream shows things.
+// How text is shown on a stream.
 struct Style {
   bool colour = false;
-  bool in_place = false;  // A line can be written again: a terminal.
-  int width = 0;          // Columns; 0: no limit.
-  int height = 0;         // Lines; 0: not known.
+  bool in_place = false;  // True for a terminal: a line can be overwritten.
+  int width = 0;          // Columns; 0 if unlimited.
+  int height = 0;         // Lines; 0 if unknown.
 
-  // From the stream itself and NO_COLOR, TERM, COLUMNS.
+  // Determines the style from the stream and from NO_COLOR, TERM and COLUMNS.
   static Style ForStream(int fd);
 };
 
-std::string Painted(absl::string_view text, Paint paint, const Style& style);
+std::string ApplyPaint(absl::string_view text, Paint paint, const Style& style);
 
-// Columns that UTF-8 text takes.
+// Returns the number of columns of UTF-8 text.
 int DisplayWidth(absl::string_view text);
 
-// `text` in at most `width` columns, with "…" for the middle that is left out.
-std::string Shortened(absl::string_view text, int width);
+// Returns `text` in at most `width` columns, with "…" in place of the middle.
+std::string ShortenMiddle(absl::string_view text, int width);
 
-// `text` broken at spaces, so that it takes at most `width` columns (0: no limit) and its further
-// lines begin with `indent` spaces; a longer word stays whole. The first line has `indent` columns
-// before it, which the caller has written.
-std::string Wrapped(absl::string_view text, int width, int indent);
+// Returns `text` broken at spaces into lines of at most `width` columns (0: unlimited); a longer
+// word is not broken. Lines after the first are indented by `indent` spaces; the first line starts
+// at column `indent`, which the caller has written.
+std::string WrapText(absl::string_view text, int width, int indent);
 
-// The beginning of painted text in at most `width` columns, with "…" for the rest. What it leaves
-// out takes no colour with it.
-std::string CutOff(absl::string_view painted, int width);
+// Returns the beginning of colored text in at most `width` columns, with "…" if it is truncated.
+// Colors are reset at the end.
+std::string Truncate(absl::string_view painted, int width);
 
-// `text` without what could move the cursor, for words from outside.
-std::string OneLine(absl::string_view text);
+// Returns `text` without control characters, so that external text cannot move the cursor.
+std::string RemoveControlCharacters(absl::string_view text);
 
-// stdout for results, stderr for progress and errors, both perhaps the same terminal.
+// Writes results to stdout, progress and errors to stderr. Both can be the same terminal.
 class Screen {
  public:
   Screen(Style out, Style err) : out_(out), err_(err) {}
@@ -73,22 +73,22 @@ class Screen {
   const Style& out() const { return out_; }
   const Style& err() const { return err_; }
 
-  // A result. `text` ends with a newline. After a write that failed: nothing.
+  // Prints a result; `text` ends with a newline. Does nothing after a failed write.
   void Print(absl::string_view text);
 
-  // The errno of the first result that could not be written; 0: all are out.
+  // Returns the errno of the first failed write to stdout; 0 if there was none.
   int output_error() const;
 
-  // A line on stderr, without a newline at its end.
-  void Note(absl::string_view line);
+  // Prints a line on stderr; `line` has no newline.
+  void PrintNotice(absl::string_view line);
 
-  // The next command to try: a faint note on a terminal, nothing in a pipe.
-  void Hint(absl::string_view line);
+  // Prints the next command to try, faint, on a terminal only.
+  void PrintHint(absl::string_view line);
 
-  // Progress: updated in place on a terminal; in a pipe a line of its own when it has changed.
-  void Progress(absl::string_view line);
+  // Shows progress: updated in place on a terminal; otherwise printed as a line when it changes.
+  void ShowProgress(absl::string_view line);
 
-  // Ends the progress line: what comes later stands below it. `keep` leaves it there.
+  // Ends the progress line, so that later output is below it. With `keep` the line stays visible.
   void EndProgress(bool keep);
 
  private:

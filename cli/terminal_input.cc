@@ -10,21 +10,21 @@
 namespace det::cli {
 namespace {
 
-constexpr size_t kLongestLine = 4096;
+constexpr size_t kMaxLineLength = 4096;
 
 void Show(absl::string_view text) {
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
 }
 
-// Byte by byte: what follows the line is for the next reader.
+// Reads byte by byte, because text after the line belongs to the next reader.
 absl::StatusOr<std::string> ReadLine() {
   std::string line;
-  while (line.size() < kLongestLine) {
+  while (line.size() < kMaxLineLength) {
     DET_RETURN_IF_ERROR(WaitFor(STDIN_FILENO, POLLIN, absl::InfiniteDuration()));
     char byte = 0;
     const ssize_t got = read(STDIN_FILENO, &byte, 1);
-    if (got < 0) continue;  // Interrupted, which the wait sees.
-    if (got == 0 && line.empty()) return absl::InvalidArgumentError("nothing came on stdin");
+    if (got < 0) continue;  // An interrupt is detected by the wait.
+    if (got == 0 && line.empty()) return absl::InvalidArgumentError("no input on stdin");
     if (got == 0 || byte == '\n') break;
     line += byte;
   }
@@ -36,7 +36,7 @@ absl::StatusOr<std::string> ReadLine() {
 
 bool IsInteractive() { return isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0; }
 
-QuietInput::QuietInput(bool keys) {
+NoEchoInput::NoEchoInput(bool keys) {
   termios now = {};
   if (tcgetattr(STDIN_FILENO, &now) != 0) return;
   before_ = now;
@@ -44,22 +44,22 @@ QuietInput::QuietInput(bool keys) {
   tcsetattr(STDIN_FILENO, TCSANOW, &now);
 }
 
-QuietInput::~QuietInput() {
+NoEchoInput::~NoEchoInput() {
   if (before_) tcsetattr(STDIN_FILENO, TCSANOW, &*before_);
 }
 
-absl::StatusOr<std::string> AskLine(absl::string_view prompt) {
+absl::StatusOr<std::string> PromptLine(absl::string_view prompt) {
   if (isatty(STDIN_FILENO) != 0) Show(prompt);
   return ReadLine();
 }
 
-absl::StatusOr<std::string> AskPassword(absl::string_view prompt) {
-  const QuietInput quiet(/*keys=*/false);
-  absl::StatusOr<std::string> line = AskLine(prompt);
+absl::StatusOr<std::string> PromptPassword(absl::string_view prompt) {
+  const NoEchoInput quiet(/*keys=*/false);
+  absl::StatusOr<std::string> line = PromptLine(prompt);
   if (absl::IsInvalidArgument(line.status())) {
-    line = absl::InvalidArgumentError("no password came on stdin; give it there as a line");
+    line = absl::InvalidArgumentError("no password on stdin; write it there as one line");
   }
-  if (isatty(STDIN_FILENO) != 0) Show("\n");  // The one that was typed was not shown either.
+  if (isatty(STDIN_FILENO) != 0) Show("\n");  // The newline that the user typed was not echoed.
   return line;
 }
 

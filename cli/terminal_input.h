@@ -1,6 +1,5 @@
-// What a person types: lines, passwords that are not shown, single keys.
-// Called by commands on the main thread, which waits; every wait ends when det is interrupted.
-// Leaves the terminal as it found it.
+// Reads user input: lines, passwords without echo, single keys. Used by commands on the main
+// thread, which blocks; an interrupt ends every wait. Restores the terminal settings.
 #ifndef CLI_TERMINAL_INPUT_H_
 #define CLI_TERMINAL_INPUT_H_
 
@@ -15,30 +14,30 @@
 
 namespace det::cli {
 
-// Whether somebody can be asked: stdin and stderr are terminals.
+// Returns whether a user can be prompted: stdin and stderr are terminals.
 bool IsInteractive();
 
-// While it lives, what is typed is not shown; with `keys` each key is there at once, without Enter.
-// Does nothing where stdin is no terminal.
-class QuietInput {
+// Disables echo while it exists; with `keys`, keys are read without Enter. Does nothing if stdin is
+// not a terminal.
+class NoEchoInput {
  public:
-  explicit QuietInput(bool keys);
-  ~QuietInput();
-  QuietInput(const QuietInput&) = delete;
+  explicit NoEchoInput(bool keys);
+  ~NoEchoInput();
+  NoEchoInput(const NoEchoInput&) = delete;
 
  private:
   std::optional<termios> before_;
 };
 
-// The next line of stdin without its end. `prompt` is shown on stderr if stdin is a terminal.
-// INVALID_ARGUMENT at the end of stdin.
-absl::StatusOr<std::string> AskLine(absl::string_view prompt);
+// Returns the next line of stdin without its newline. If stdin is a terminal, `prompt` is shown on
+// stderr. Returns INVALID_ARGUMENT at the end of stdin.
+absl::StatusOr<std::string> PromptLine(absl::string_view prompt);
 
-// The same, not shown while it is typed.
-absl::StatusOr<std::string> AskPassword(absl::string_view prompt);
+// Same as PromptLine, without echo.
+absl::StatusOr<std::string> PromptPassword(absl::string_view prompt);
 
-// A key pressed within `timeout` under QuietInput with `keys`; 0: none, or stdin has ended.
-// CANCELLED when interrupted.
+// Returns a key that is pressed within `timeout` while a NoEchoInput with `keys` exists; 0 if there
+// is none or stdin has ended. Returns CANCELLED when interrupted.
 absl::StatusOr<char> NextKey(absl::Duration timeout);
 
 }  // namespace det::cli

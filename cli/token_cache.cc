@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 constexpr int kVersion = 2;
 
 std::string Home() {
-  if (std::string home = FromEnvironment("HOME"); !home.empty()) return home;
+  if (std::string home = GetEnv("HOME"); !home.empty()) return home;
   const passwd* user = getpwuid(getuid());
   return user == nullptr ? "/" : user->pw_dir;
 }
@@ -28,7 +28,7 @@ Json* Member(Json& object, const char* name) {
   return &object[name];
 }
 
-// The whole file in its form; what does not have it is left out.
+// Returns the parsed file; values of another form are ignored.
 Json Load() {
   Json cache = Json::object();
   if (const auto text = base::ReadFile(TokenCachePath()); text.ok()) {
@@ -47,22 +47,22 @@ absl::Status Save(const Json& cache) {
   return base::WriteFileAtomically(path, text + "\n", 0600);
 }
 
-Json& MasterOf(Json& cache, const std::string& url) {
+Json& GetMaster(Json& cache, const std::string& url) {
   return *Member(*Member(cache, "masters"), url.c_str());
 }
 
 }  // namespace
 
-std::string FromEnvironment(const char* name) {
+std::string GetEnv(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
 
 std::string TokenCachePath() {
-  if (const std::string dir = FromEnvironment("DET_DEBUG_CONFIG_PATH"); !dir.empty()) {
+  if (const std::string dir = GetEnv("DET_DEBUG_CONFIG_PATH"); !dir.empty()) {
     return absl::StrCat(dir, "/auth.json");
   }
-  std::string config = FromEnvironment("XDG_CONFIG_HOME");
+  std::string config = GetEnv("XDG_CONFIG_HOME");
   if (config.empty()) config = absl::StrCat(Home(), "/.config");
   return absl::StrCat(config, "/determined/auth.json");
 }
@@ -70,7 +70,7 @@ std::string TokenCachePath() {
 std::optional<CachedToken> FindToken(const std::string& url,
                                      const std::optional<std::string>& user) {
   Json cache = Load();
-  Json& master = MasterOf(cache, url);
+  Json& master = GetMaster(cache, url);
   CachedToken found;
   if (user) {
     found.user = *user;
@@ -83,28 +83,28 @@ std::optional<CachedToken> FindToken(const std::string& url,
   return found;
 }
 
-std::vector<std::string> CachedUsers(const std::string& url) {
+std::vector<std::string> GetCachedUsers(const std::string& url) {
   Json cache = Load();
   std::vector<std::string> users;
-  for (const auto& each : Member(MasterOf(cache, url), "tokens")->items()) {
+  for (const auto& each : Member(GetMaster(cache, url), "tokens")->items()) {
     users.push_back(each.key());
   }
   return users;
 }
 
-absl::Status RememberToken(const std::string& url, const std::string& user,
-                           const std::string& token, bool activate) {
+absl::Status SaveToken(const std::string& url, const std::string& user, const std::string& token,
+                       bool activate) {
   Json cache = Load();
-  Json& master = MasterOf(cache, url);
+  Json& master = GetMaster(cache, url);
   if (activate) master["active_user"] = user;
   (*Member(master, "tokens"))[user] = token;
   return Save(cache);
 }
 
-absl::Status ForgetToken(const std::string& url, const std::string& user) {
+absl::Status RemoveToken(const std::string& url, const std::string& user) {
   if (!FindToken(url, user)) return absl::OkStatus();
   Json cache = Load();
-  Json& master = MasterOf(cache, url);
+  Json& master = GetMaster(cache, url);
   Member(master, "tokens")->erase(user);
   if (master["active_user"] == user) master["active_user"] = nullptr;
   return Save(cache);

@@ -1,7 +1,7 @@
-// The tokens of users by master, in auth.json: version 2 of the file that Determined's command line
-// keeps, so that who is signed in there is signed in here.
-// Called by connection, sign_in and local_cluster, on the main thread. Reads and writes one small
-// file, readable by its owner alone. A file that cannot be read is as good as none.
+// The cache of user tokens by master, auth.json. The format is version 2 of the file of
+// Determined's command line, so that both share their sessions. Used by connection, sign_in and
+// local_cluster on the main thread. Reads and writes one small file that only its owner can read. A
+// file that cannot be read is treated as empty.
 #ifndef CLI_TOKEN_CACHE_H_
 #define CLI_TOKEN_CACHE_H_
 
@@ -13,10 +13,11 @@
 
 namespace det::cli {
 
-// $NAME; empty where it is not set.
-std::string FromEnvironment(const char* name);
+// Returns the environment variable; empty if it is not set.
+std::string GetEnv(const char* name);
 
-// $DET_DEBUG_CONFIG_PATH/auth.json, else $XDG_CONFIG_HOME or ~/.config, then determined/auth.json.
+// Returns $DET_DEBUG_CONFIG_PATH/auth.json, else determined/auth.json in $XDG_CONFIG_HOME or
+// ~/.config.
 std::string TokenCachePath();
 
 struct CachedToken {
@@ -24,19 +25,20 @@ struct CachedToken {
   std::string token;
 };
 
-// The user's at the master; without a user that of the active one. `url` as by CanonicalUrl.
+// Returns the token of the user at the master; without `user`, of the active user. `url` has the
+// form of CanonicalUrl.
 std::optional<CachedToken> FindToken(const std::string& url,
                                      const std::optional<std::string>& user = std::nullopt);
 
-// Who has a token at the master, in the order of names.
-std::vector<std::string> CachedUsers(const std::string& url);
+// Returns the users that have a token at the master, sorted by name.
+std::vector<std::string> GetCachedUsers(const std::string& url);
 
-// Keeps the token; with `activate` its user is the active one from now on.
-absl::Status RememberToken(const std::string& url, const std::string& user,
-                           const std::string& token, bool activate);
+// Stores the token; with `activate` its user becomes the active user.
+absl::Status SaveToken(const std::string& url, const std::string& user, const std::string& token,
+                       bool activate);
 
-// Nothing happens where there is none.
-absl::Status ForgetToken(const std::string& url, const std::string& user);
+// Removes the token; does nothing if there is none.
+absl::Status RemoveToken(const std::string& url, const std::string& user);
 
 }  // namespace det::cli
 

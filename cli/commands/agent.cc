@@ -23,26 +23,28 @@ using api::v1::Agent;
 using api::v1::MaintenanceWindow;
 using api::v1::Slot;
 
-const Positional kAgent = {"AGENT", "its id"};
+const Positional kAgent = {"AGENT", "Agent ID"};
 
 Cell AgentState(const Agent& agent) {
-  const bool away = !agent.connected();
+  const bool disconnected = !agent.connected();
   const absl::string_view word = agent.draining()   ? "draining"
                                  : !agent.enabled() ? "disabled"
-                                 : away             ? "away"
+                                 : disconnected     ? "disconnected"
                                                     : "connected";
-  const std::string said = absl::StrCat(word, away && word != "away" ? ", away" : "");
-  if (away) return Cell(absl::StrCat("✕ ", said), Paint::kFailed, said);
-  if (word != "connected") return Cell(absl::StrCat("‖ ", said), Paint::kPaused, said);
-  return Cell(absl::StrCat("● ", said), Paint::kRunning, said);
+  const std::string state =
+      absl::StrCat(word, disconnected && word != "disconnected" ? ", disconnected" : "");
+  if (disconnected) return Cell(absl::StrCat("✕ ", state), Paint::kFailed, state);
+  if (word != "connected") return Cell(absl::StrCat("‖ ", state), Paint::kPaused, state);
+  return Cell(absl::StrCat("● ", state), Paint::kRunning, state);
 }
 
 std::string WindowText(const MaintenanceWindow& window) {
-  return absl::StrCat(ShortTime(ToTime(window.begin())), " to ", ShortTime(ToTime(window.end())),
+  return absl::StrCat(FormatShortTime(ToTime(window.begin())), " to ",
+                      FormatShortTime(ToTime(window.end())),
                       window.note().empty() ? "" : absl::StrCat(" (", window.note(), ")"));
 }
 
-// The first of its maintenance windows, and how many there are besides.
+// Returns the first maintenance window and the number of further windows.
 Cell MaintenanceCell(const Agent& agent) {
   if (agent.maintenance().empty()) return Cell("-");
   std::string text = WindowText(agent.maintenance(0));
@@ -54,7 +56,7 @@ Cell MaintenanceCell(const Agent& agent) {
 }
 
 absl::StatusOr<int> RunAgentList(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetAgentsResponse response;
   DET_RETURN_IF_ERROR(api->Call("AgentService.GetAgents", api::v1::GetAgentsRequest(), &response));
   Table table({{"AGENT", false, true},
@@ -68,21 +70,22 @@ absl::StatusOr<int> RunAgentList(Invocation& run) {
                {"VERSION"},
                {"MAINTENANCE", false, true}});
   for (const Agent& agent : response.agents()) {
-    const std::vector<Slot> slots = SlotsOf(agent);
+    const std::vector<Slot> slots = GetSlots(agent);
     const int64_t used = std::count_if(slots.begin(), slots.end(),
                                        [](const Slot& slot) { return slot.has_container(); });
     table.AddRow({agent.id(), AgentState(agent), absl::StrCat(slots.size()), absl::StrCat(used),
                   absl::StrCat(agent.containers_size()), absl::StrJoin(agent.resource_pools(), ","),
-                  AgoCell(agent.registered_time(), absl::Now()),
+                  MakeAgeCell(agent.registered_time(), absl::Now()),
                   absl::StrJoin(agent.addresses(), ","), agent.version(), MaintenanceCell(agent)});
   }
-  return run.PrintList(response, table,
-                       "no agents; on each machine: resolute-agent --master " + api->addresses());
+  return run.PrintList(
+      response, table,
+      "no agents; start one on each machine: resolute-agent --master " + api->addresses());
 }
 
-// The agents that the words or --all name.
-absl::StatusOr<std::vector<std::string>> Named(const Invocation& run, const ApiClient& api,
-                                               absl::string_view command) {
+// Returns the agents named by the positionals or by --all.
+absl::StatusOr<std::vector<std::string>> ReadAgentIds(const Invocation& run, const ApiClient& api,
+                                                      absl::string_view command) {
   std::vector<std::string> ids = run.args.Words("AGENT");
   if (ids.empty() != run.args.Has("all")) {
     return UsageError(absl::StrCat("agent ", command, " needs either AGENT or --all"));
@@ -97,29 +100,29 @@ absl::StatusOr<std::vector<std::string>> Named(const Invocation& run, const ApiC
   return ids;
 }
 
-absl::StatusOr<int> Report(Invocation& run, const api::v1::GetAgentsResponse& changed,
-                           absl::string_view said) {
+absl::StatusOr<int> PrintChanged(Invocation& run, const api::v1::GetAgentsResponse& changed,
+                                 absl::string_view verb) {
   if (run.json()) {
     DET_RETURN_IF_ERROR(run.PrintJson(changed));
     return kExitOk;
   }
-  if (changed.agents().empty()) run.screen->Note("no agents");
+  if (changed.agents().empty()) run.screen->PrintNotice("no agents");
   for (const Agent& agent : changed.agents()) {
     const int tasks = agent.containers_size();
-    run.screen->Print(
-        absl::StrCat(said, " agent ", agent.id(),
-                     tasks > 0 && !agent.enabled()
-                         ? absl::StrCat("; ", Counted(tasks, "task"),
-                                        agent.draining() ? " may end by themselves" : " leave it")
-                         : "",
-                     "\n"));
+    run.screen->Print(absl::StrCat(
+        verb, " agent ", agent.id(),
+        tasks > 0 && !agent.enabled()
+            ? absl::StrCat("; ", FormatCount(tasks, "task"),
+                           agent.draining() ? " can finish" : " stopped and queued again")
+            : "",
+        "\n"));
   }
   return kExitOk;
 }
 
 absl::StatusOr<int> RunAgentEnable(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  DET_ASSIGN_OR_RETURN(const std::vector<std::string> ids, Named(run, *api, "enable"));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
+  DET_ASSIGN_OR_RETURN(const std::vector<std::string> ids, ReadAgentIds(run, *api, "enable"));
   api::v1::GetAgentsResponse changed;
   for (const std::string& id : ids) {
     api::v1::EnableAgentRequest request;
@@ -128,12 +131,12 @@ absl::StatusOr<int> RunAgentEnable(Invocation& run) {
     DET_RETURN_IF_ERROR(api->Call("AgentService.EnableAgent", request, &response));
     changed.add_agents()->Swap(response.mutable_agent());
   }
-  return Report(run, changed, "enabled");
+  return PrintChanged(run, changed, "enabled");
 }
 
 absl::StatusOr<int> RunAgentDisable(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  DET_ASSIGN_OR_RETURN(const std::vector<std::string> ids, Named(run, *api, "disable"));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
+  DET_ASSIGN_OR_RETURN(const std::vector<std::string> ids, ReadAgentIds(run, *api, "disable"));
   api::v1::GetAgentsResponse changed;
   for (const std::string& id : ids) {
     api::v1::DisableAgentRequest request;
@@ -143,11 +146,11 @@ absl::StatusOr<int> RunAgentDisable(Invocation& run) {
     DET_RETURN_IF_ERROR(api->Call("AgentService.DisableAgent", request, &response));
     changed.add_agents()->Swap(response.mutable_agent());
   }
-  return Report(run, changed, run.args.Has("drain") ? "draining" : "disabled");
+  return PrintChanged(run, changed, run.args.Has("drain") ? "draining" : "disabled");
 }
 
-// The window of --from, --to and --note.
-absl::StatusOr<MaintenanceWindow> GivenWindow(const Invocation& run) {
+// Returns the window of --from, --to and --note.
+absl::StatusOr<MaintenanceWindow> ReadWindow(const Invocation& run) {
   if (!run.args.Has("from") || !run.args.Has("to")) {
     return UsageError("agent maintenance needs --from and --to, or --clear");
   }
@@ -155,8 +158,8 @@ absl::StatusOr<MaintenanceWindow> GivenWindow(const Invocation& run) {
   DET_ASSIGN_OR_RETURN(const absl::Time from, ParseTime("--from", *run.args.Get("from"), now));
   DET_ASSIGN_OR_RETURN(const absl::Time to, ParseTime("--to", *run.args.Get("to"), from));
   if (to <= from || to <= now) {
-    return UsageError(
-        absl::StrCat("--to: ", ShortTime(to), " is not after ", to <= from ? "--from" : "now"));
+    return UsageError(absl::StrCat("--to: ", FormatShortTime(to), " is not after ",
+                                   to <= from ? "--from" : "now"));
   }
   MaintenanceWindow window;
   *window.mutable_begin() = ToTimestamp(from);
@@ -166,10 +169,10 @@ absl::StatusOr<MaintenanceWindow> GivenWindow(const Invocation& run) {
 }
 
 std::string WindowTable(const Agent& agent, const Style& style) {
-  if (agent.maintenance().empty()) return "no maintenance of agent " + agent.id() + "\n";
+  if (agent.maintenance().empty()) return "no maintenance windows for agent " + agent.id() + "\n";
   Table table({{"BEGIN"}, {"END"}, {"NOTE", false, true}});
   for (const MaintenanceWindow& window : agent.maintenance()) {
-    table.AddRow({Exact(window.begin()), Exact(window.end()), window.note()});
+    table.AddRow({FormatTimestamp(window.begin()), FormatTimestamp(window.end()), window.note()});
   }
   return table.Render(style);
 }
@@ -182,9 +185,9 @@ absl::StatusOr<int> RunMaintenance(Invocation& run) {
   request.set_agent_id(run.args.Word("AGENT"));
   MaintenanceWindow window;
   if (add) {
-    DET_ASSIGN_OR_RETURN(window, GivenWindow(run));
+    DET_ASSIGN_OR_RETURN(window, ReadWindow(run));
   }
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::SetMaintenanceResponse response;
   if (!clear) {
     api::v1::GetAgentRequest get;
@@ -208,7 +211,7 @@ absl::StatusOr<int> RunMaintenance(Invocation& run) {
 
 }  // namespace
 
-std::vector<Slot> SlotsOf(const Agent& agent) {
+std::vector<Slot> GetSlots(const Agent& agent) {
   std::vector<Slot> slots;
   for (const auto& entry : agent.slots()) slots.push_back(entry.second);
   const auto number = [](const Slot& slot) {
@@ -221,33 +224,33 @@ std::vector<Slot> SlotsOf(const Agent& agent) {
 }
 
 std::vector<Command> AgentCommands() {
-  const Positional some = {"AGENT", "its id", true, true};
-  const Option all = {"all", 0, "", "every agent of the cluster"};
+  const Positional some = {"AGENT", "Agent IDs", true, true};
+  const Option all = {"all", 0, "", "Select all agents of the cluster"};
   std::vector<Command> commands = {
       {{"agent", "list"},
-       "list the agents: whether they take work, and how many slots are used",
+       "List agents with their state and used slots",
        {},
        {kCsv},
        RunAgentList,
        ""},
-      {{"agent", "enable"}, "let agents take work again", {some}, {all}, RunAgentEnable, ""},
+      {{"agent", "enable"}, "Enable agents", {some}, {all}, RunAgentEnable, ""},
       {{"agent", "disable"},
-       "let agents take no more work",
+       "Disable agents",
        {some},
-       {all, {"drain", 0, "", "what runs there may end by itself; else it is queued again"}},
+       {all, {"drain", 0, "", "Let running tasks finish; otherwise they are queued again"}},
        RunAgentDisable,
-       "It stays so across restarts of agent and master, until `det agent enable`."},
+       "The setting survives restarts of the agent and the master. `det agent enable` reverts it."},
       {{"agent", "maintenance"},
-       "show or set when nothing may run on an agent",
+       "Show or set the maintenance windows of an agent",
        {kAgent},
-       {{"from", 0, "TIME", "when it begins"},
-        {"to", 0, "TIME", "when it is over; +2h counts from --from"},
-        {"note", 0, "TEXT", "what for"},
-        {"clear", 0, "", "no maintenance any more"}},
+       {{"from", 0, "TIME", "Start of the window"},
+        {"to", 0, "TIME", "End of the window; +2h counts from --from"},
+        {"note", 0, "TEXT", "Note to show with the window"},
+        {"clear", 0, "", "Remove all maintenance windows of the agent"}},
        RunMaintenance,
-       "TIME: 2026-12-01T04:00 (local time, or with a zone: ...Z, ...+01:00), 04:00 (the next "
-       "one), now, +90m, +2h, +1d. No task starts that would overlap; at the beginning those that "
-       "run save and leave."},
+       "TIME is 2026-12-01T04:00 (local time unless it has a zone: ...Z, ...+01:00), 04:00 (the "
+       "next occurrence), now, +90m, +2h or +1d. No task that would overlap a window is started. "
+       "When the window begins, running tasks are preempted."},
   };
   for (Command& command : SlotCommands()) commands.push_back(std::move(command));
   return commands;

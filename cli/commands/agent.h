@@ -1,4 +1,4 @@
-// What `det agent` and `det slot` share.
+// Shared by `det agent` and `det slot`.
 #ifndef CLI_COMMANDS_AGENT_H_
 #define CLI_COMMANDS_AGENT_H_
 
@@ -9,8 +9,8 @@
 
 namespace det::cli {
 
-// By number: a map of the wire is in no order.
-std::vector<api::v1::Slot> SlotsOf(const api::v1::Agent& agent);
+// Returns the slots sorted by number; the map of the message has no order.
+std::vector<api::v1::Slot> GetSlots(const api::v1::Agent& agent);
 
 std::vector<Command> SlotCommands();
 

@@ -26,7 +26,7 @@ namespace {
 
 using api::v1::Checkpoint;
 
-int StepsOf(const Checkpoint& checkpoint) {
+int GetSteps(const Checkpoint& checkpoint) {
   const auto& fields = checkpoint.metadata().fields();
   const auto found = fields.find("steps_completed");
   return found == fields.end() ? 0 : static_cast<int>(found->second.number_value());
@@ -41,9 +41,9 @@ absl::StatusOr<int> List(Invocation& run, const char* method, int id) {
   request.set_offset(page.offset);
   const bool best = run.args.Has("best");
   if (best && (page.limit != 0 || page.offset != 0)) {
-    return UsageError("--best N takes neither --limit nor --offset: it looks at all of them");
+    return UsageError("--best cannot be used with --limit or --offset: it ranks all checkpoints");
   }
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   if (!run.args.Has("all")) {
     request.add_states(Checkpoint::STATE_COMPLETED);
     request.add_states(Checkpoint::STATE_PARTIALLY_DELETED);
@@ -62,7 +62,7 @@ absl::StatusOr<int> List(Invocation& run, const char* method, int id) {
            : PrintPage(run, response, response.pagination(),
                        CheckpointTable(response.checkpoints()), "checkpoints", "no checkpoints"));
   if (!run.json() && !response.checkpoints().empty()) {
-    run.screen->Hint(
+    run.screen->PrintHint(
         absl::StrCat("det checkpoint download ", response.checkpoints(0).uuid(), " -o DIR"));
   }
   return code;
@@ -93,7 +93,7 @@ absl::StatusOr<Checkpoint> GetCheckpoint(const ApiClient& api, const std::string
 
 absl::StatusOr<int> RunCheckpointDownload(Invocation& run) {
   DET_RETURN_IF_ERROR(CheckDownloadOptions(run));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const Checkpoint checkpoint,
                        GetCheckpoint(*api, run.args.Word("CHECKPOINT")));
   const std::string target =
@@ -101,55 +101,56 @@ absl::StatusOr<int> RunCheckpointDownload(Invocation& run) {
   DET_RETURN_IF_ERROR(DownloadCheckpoint(run, *api, checkpoint, target));
   api::v1::GetCheckpointResponse response;
   *response.mutable_checkpoint() = checkpoint;
-  return run.Say(response, target + "\n");
+  return run.PrintResult(response, target + "\n");
 }
 
 std::string Description(const Checkpoint& checkpoint, const Style& style) {
   const api::v1::CheckpointTrainingMetadata& training = checkpoint.training();
   std::vector<std::pair<std::string, Cell>> fields = {
       {"checkpoint", checkpoint.uuid()},
-      {"state", StateCell(Checkpoint::State_Name(checkpoint.state()))},
+      {"state", MakeStateCell(Checkpoint::State_Name(checkpoint.state()))},
       {"trial", absl::StrCat(training.trial_id(), "  of experiment ", training.experiment_id())},
-      {"batch", absl::StrCat(StepsOf(checkpoint))}};
+      {"batch", absl::StrCat(GetSteps(checkpoint))}};
   if (training.has_searcher_metric()) {
-    fields.emplace_back("searcher metric", Number(training.searcher_metric()));
+    fields.emplace_back("searcher metric", FormatNumber(training.searcher_metric()));
   }
-  fields.emplace_back("hyperparameters", StructText(training.hparams()));
-  fields.emplace_back("metadata", StructText(checkpoint.metadata()));
-  fields.emplace_back("saved", Exact(checkpoint.report_time()));
+  fields.emplace_back("hyperparameters", FormatStruct(training.hparams()));
+  fields.emplace_back("metadata", FormatStruct(checkpoint.metadata()));
+  fields.emplace_back("saved", FormatTimestamp(checkpoint.report_time()));
   fields.emplace_back("where", checkpoint.storage_path().empty() ? "-" : checkpoint.storage_path());
-  fields.emplace_back("size", Bytes(checkpoint.size()));
+  fields.emplace_back("size", FormatBytes(checkpoint.size()));
   Table files({{"FILE", false, true}, {"SIZE", true}});
   const std::map<std::string, int64_t> sorted(checkpoint.resources().begin(),
                                               checkpoint.resources().end());
   for (const auto& [path, size] : sorted) {
-    files.AddRow({path, Cell(Bytes(size), Paint::kPlain, absl::StrCat(size))});
+    files.AddRow({path, Cell(FormatBytes(size), Paint::kPlain, absl::StrCat(size))});
   }
   return absl::StrCat(RenderFields(fields, style), files.empty() ? "" : "\n",
                       files.empty() ? "" : files.Render(style));
 }
 
 absl::StatusOr<int> RunCheckpointDescribe(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  const std::vector<std::string> uuids = Uuids(run);
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
+  const std::vector<std::string> uuids = ReadUuids(run);
   for (const std::string& uuid : uuids) {
     DET_ASSIGN_OR_RETURN(const Checkpoint checkpoint, GetCheckpoint(*api, uuid));
     api::v1::GetCheckpointResponse response;
     *response.mutable_checkpoint() = checkpoint;
     const std::string gap = uuid == uuids.front() ? "" : "\n";
     DET_RETURN_IF_ERROR(
-        run.Say(response, absl::StrCat(gap, Description(checkpoint, run.screen->out()))).status());
+        run.PrintResult(response, absl::StrCat(gap, Description(checkpoint, run.screen->out())))
+            .status());
   }
   return kExitOk;
 }
 
 absl::StatusOr<int> RunCheckpointDelete(Invocation& run) {
-  const std::vector<std::string> uuids = Uuids(run);
-  if (uuids.empty()) return UsageError("checkpoint delete needs the uuid of a CHECKPOINT");
+  const std::vector<std::string> uuids = ReadUuids(run);
+  if (uuids.empty()) return UsageError("checkpoint delete needs the UUID of a CHECKPOINT");
   DET_RETURN_IF_ERROR(
       Confirm(run, absl::StrCat("Delete the files of ",
-                                Counted(static_cast<int>(uuids.size()), "checkpoint"), "?")));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+                                FormatCount(static_cast<int>(uuids.size()), "checkpoint"), "?")));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::DeleteCheckpointsRequest request;
   for (const std::string& uuid : uuids) request.add_checkpoint_uuids(uuid);
   api::v1::DeleteCheckpointsResponse response;
@@ -158,41 +159,42 @@ absl::StatusOr<int> RunCheckpointDelete(Invocation& run) {
     DET_RETURN_IF_ERROR(run.PrintJson(response));
   } else {
     const int deleted = static_cast<int>(uuids.size()) - response.kept_size();
-    run.screen->Print(absl::StrCat("deleting ", Counted(deleted, "checkpoint"), "\n"));
-    NoteKept(run, response.kept());
+    run.screen->Print(absl::StrCat("deleting ", FormatCount(deleted, "checkpoint"), "\n"));
+    PrintKept(run, response.kept());
   }
-  // What was named one by one was all meant.
+  // The user named each checkpoint, so a kept one is an error.
   return response.kept().empty() ? kExitOk : kExitError;
 }
 
-// "all files", "the files that match opt*, code/**"
+// Returns "all files" or "the files that match opt*, code/**".
 std::string FilesText(const std::vector<std::string>& globs) {
   return globs.empty() ? "all files"
                        : absl::StrCat("the files that match ", absl::StrJoin(globs, ", "));
 }
 
 absl::StatusOr<int> RunCheckpointRemove(Invocation& run) {
-  const std::vector<std::string> uuids = Uuids(run);
-  if (uuids.empty()) return UsageError("checkpoint rm needs the uuid of a CHECKPOINT");
+  const std::vector<std::string> uuids = ReadUuids(run);
+  if (uuids.empty()) return UsageError("checkpoint rm needs the UUID of a CHECKPOINT");
   const std::vector<std::string> globs = run.args.GetAll("glob");
   const std::string files = FilesText(globs);
   DET_RETURN_IF_ERROR(
       Confirm(run, absl::StrCat("Delete ", files, " of ",
-                                Counted(static_cast<int>(uuids.size()), "checkpoint"), "?")));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+                                FormatCount(static_cast<int>(uuids.size()), "checkpoint"), "?")));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::CheckpointsRemoveFilesRequest request;
   for (const std::string& uuid : uuids) request.add_checkpoint_uuids(uuid);
   for (const std::string& glob : globs) request.add_checkpoint_globs(glob);
   api::v1::CheckpointsRemoveFilesResponse response;
   DET_RETURN_IF_ERROR(api->Call("CheckpointService.CheckpointsRemoveFiles", request, &response));
-  NoteKept(run, response.kept());
+  PrintKept(run, response.kept());
   for (const std::string& uuid : response.unmatched()) {
-    run.screen->Note(absl::StrCat("checkpoint ", uuid, " has no such files"));
+    run.screen->PrintNotice(absl::StrCat("checkpoint ", uuid, " has no matching files"));
   }
-  const int asked = static_cast<int>(uuids.size());
-  const int gone = asked - response.kept_size() - response.unmatched_size();
+  const int total = static_cast<int>(uuids.size());
+  const int deleted = total - response.kept_size() - response.unmatched_size();
   DET_RETURN_IF_ERROR(
-      run.Say(response, absl::StrCat("deleting ", files, " of ", Counted(gone, "checkpoint"), "\n"))
+      run.PrintResult(response, absl::StrCat("deleting ", files, " of ",
+                                             FormatCount(deleted, "checkpoint"), "\n"))
           .status());
   return response.kept().empty() ? kExitOk : kExitError;
 }
@@ -207,70 +209,72 @@ Table CheckpointTable(const google::protobuf::RepeatedPtrField<Checkpoint>& chec
                {"STATE"},
                {"SIZE", true},
                {"SAVED"},
-               {"WHERE", false, true}});
+               {"PATH", false, true}});
   for (const Checkpoint& each : checkpoints) {
     table.AddRow(
-        {each.uuid(), absl::StrCat(each.training().trial_id()), absl::StrCat(StepsOf(each)),
-         each.training().has_searcher_metric() ? Number(each.training().searcher_metric()) : "-",
-         StateCell(Checkpoint::State_Name(each.state())),
-         Cell(Bytes(each.size()), Paint::kPlain, absl::StrCat(each.size())),
-         AgoCell(each.report_time(), absl::Now()), each.storage_path()});
+        {each.uuid(), absl::StrCat(each.training().trial_id()), absl::StrCat(GetSteps(each)),
+         each.training().has_searcher_metric() ? FormatNumber(each.training().searcher_metric())
+                                               : "-",
+         MakeStateCell(Checkpoint::State_Name(each.state())),
+         Cell(FormatBytes(each.size()), Paint::kPlain, absl::StrCat(each.size())),
+         MakeAgeCell(each.report_time(), absl::Now()), each.storage_path()});
   }
   return table;
 }
 
-void NoteKept(Invocation& run,
-              const google::protobuf::RepeatedPtrField<api::v1::HeldCheckpoint>& kept) {
+void PrintKept(Invocation& run,
+               const google::protobuf::RepeatedPtrField<api::v1::HeldCheckpoint>& kept) {
   for (const api::v1::HeldCheckpoint& each : kept) {
-    run.screen->Note(
-        absl::StrCat("checkpoint ", each.uuid(), " stays: ", each.holder(), " needs it"));
+    run.screen->PrintNotice(
+        absl::StrCat("checkpoint ", each.uuid(), " was kept: ", each.holder(), " uses it"));
   }
 }
 
 std::vector<Command> CheckpointCommands() {
   return {
       {{"checkpoint", "list"},
-       "list the checkpoints of an experiment or a trial",
-       {{"EXPERIMENT", "its id", true}},
-       PagedOptions(
-           {{"trial", 0, "TRIAL", "of one trial instead"}, {"all", 'a', "", "deleted ones, too"}}),
+       "List the checkpoints of an experiment or a trial",
+       {{"EXPERIMENT", "Experiment ID", true}},
+       PagedOptions({{"trial", 0, "TRIAL", "List the checkpoints of this trial instead"},
+                     {"all", 'a', "", "Include deleted checkpoints"}}),
        RunCheckpointList,
        ""},
       {{"experiment", "list-checkpoints"},
-       "list the checkpoints of an experiment",
-       {{"EXPERIMENT", "its id"}},
-       PagedOptions({{"all", 'a', "", "deleted ones, too"},
-                     {"best", 0, "N", "the best N by the searcher's metric, the best first"}}),
+       "List the checkpoints of an experiment",
+       {{"EXPERIMENT", "Experiment ID"}},
+       PagedOptions({{"all", 'a', "", "Include deleted checkpoints"},
+                     {"best", 0, "N", "Show the N best by searcher metric, best first"}}),
        RunCheckpointList,
        ""},
       {{"checkpoint", "download"},
-       "copy the files of a checkpoint, and print where they are",
-       {{"CHECKPOINT", "its uuid"}},
-       DownloadOptions("a new or empty folder (checkpoints/UUID)"),
+       "Download the files of a checkpoint and print their path",
+       {{"CHECKPOINT", "Checkpoint UUID"}},
+       DownloadOptions("New or empty directory (default: checkpoints/UUID)"),
        RunCheckpointDownload,
        ""},
       {{"checkpoint", "describe"},
-       "show checkpoints and their files",
-       {{"CHECKPOINT", "its uuid, or several", false, true}},
+       "Show checkpoints and their files",
+       {{"CHECKPOINT", "Checkpoint UUIDs", false, true}},
        {},
        RunCheckpointDescribe,
        ""},
       {{"checkpoint", "rm"},
-       "delete some files of checkpoints, or all",
-       {{"CHECKPOINT", "its uuid, or several with commas between them", false, true}},
-       {{"glob", 0, "PATTERN", "those alone that match, as 'opt*' or 'code/**'; may be repeated"},
-        kYes},
+       "Delete some or all files of checkpoints",
+       {{"CHECKPOINT", "Checkpoint UUIDs, separated by spaces or commas", false, true}},
+       {{"glob", 0, "PATTERN", "Delete only matching files: 'opt*', 'code/**'; repeatable"}, kYes},
        RunCheckpointRemove,
-       "A PATTERN is held against the path within the checkpoint: * and ? stand for what is no /, "
-       "[a-z] for one of a set, ** for any number of folders. A checkpoint of which files are gone "
-       "is PARTIALLY_DELETED: it is there for download, and nobody starts from it.\n"
-       "Those that others start from, and the newest of a trial that runs, stay."},
+       "PATTERN is matched against the path within the checkpoint: * and ? match any characters "
+       "except /, [a-z] matches one of a set, ** matches any number of directories. A checkpoint "
+       "that has lost files is PARTIALLY_DELETED: it can be downloaded, but no trial can start "
+       "from it.\nCheckpoints that other experiments start from, and the latest checkpoint of a "
+       "running trial, are kept."},
       {{"checkpoint", "delete"},
-       "delete the files of checkpoints",
-       {{"CHECKPOINT", "its uuid, or several with commas between them", false, true}},
+       "Delete the files of checkpoints",
+       {{"CHECKPOINT", "Checkpoint UUIDs, separated by spaces or commas", false, true}},
        {kYes},
        RunCheckpointDelete,
-       "Those that others start from, and the newest of a trial that runs, stay."},
+       "Checkpoints that other experiments start from, and the latest checkpoint of a running "
+       "trial, are kept."},
   };
 }
 

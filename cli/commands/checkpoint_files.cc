@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using api::v1::Checkpoint;
 
-// A name from outside must not lead out of the folder that it is written to.
+// A path from the master must not lead out of the target directory.
 bool IsSafe(const std::string& path) {
   if (path.empty() || path[0] == '/') return false;
   for (const fs::path& part : fs::path(path)) {
@@ -50,8 +50,9 @@ absl::Status DownloadFile(const ApiClient& api, const std::string& uuid, const s
   file.close();
   if (!file.good()) return absl::InternalError(absl::StrCat("cannot write ", target));
   if (written != size) {
-    return absl::DataLossError(absl::StrCat("checkpoint ", uuid, ": ", path, " has ", size,
-                                            " bytes, but ", written, " arrived; try again"));
+    return absl::DataLossError(absl::StrCat("checkpoint ", uuid, ": ", path,
+                                            " is incomplete: expected ", size, " bytes, received ",
+                                            written, "; try again"));
   }
   return absl::OkStatus();
 }
@@ -61,8 +62,8 @@ absl::Status DownloadAll(const ApiClient& api, const Checkpoint& checkpoint,
   int64_t done = 0;
   for (const auto& [path, size] : checkpoint.resources()) {
     if (!IsSafe(path)) {
-      return absl::DataLossError(
-          absl::StrCat("checkpoint ", checkpoint.uuid(), " names a file outside of it: ", path));
+      return absl::DataLossError(absl::StrCat(
+          "checkpoint ", checkpoint.uuid(), " contains a file outside of the checkpoint: ", path));
     }
     const std::string target = absl::StrCat(folder, "/", path);
     if (absl::EndsWith(path, "/")) {
@@ -70,9 +71,9 @@ absl::Status DownloadAll(const ApiClient& api, const Checkpoint& checkpoint,
       continue;
     }
     if (screen != nullptr && screen->err().in_place) {
-      screen->Progress(
-          absl::StrCat(Bar(checkpoint.size() > 0 ? double(done) / double(checkpoint.size()) : 1),
-                       "  ", Bytes(done), " of ", Bytes(checkpoint.size()), "  ", path));
+      screen->ShowProgress(absl::StrCat(
+          MakeProgressBar(checkpoint.size() > 0 ? double(done) / double(checkpoint.size()) : 1),
+          "  ", FormatBytes(done), " of ", FormatBytes(checkpoint.size()), "  ", path));
     }
     DET_RETURN_IF_ERROR(DownloadFile(api, checkpoint.uuid(), path, size, target));
     done += size;
@@ -87,7 +88,7 @@ std::optional<double> NumberAt(const google::protobuf::Struct& values, const std
   return std::nullopt;
 }
 
-std::optional<double> MetricOf(const Checkpoint& checkpoint, const std::string& metric) {
+std::optional<double> GetMetric(const Checkpoint& checkpoint, const std::string& metric) {
   const api::v1::CheckpointTrainingMetadata& training = checkpoint.training();
   if (metric.empty()) {
     if (!training.has_searcher_metric()) return std::nullopt;
@@ -100,15 +101,15 @@ std::optional<double> MetricOf(const Checkpoint& checkpoint, const std::string& 
 
 std::vector<Option> DownloadOptions(const std::string& output) {
   return {{"output", 'o', "DIR", output},
-          {"quiet", 'q', "", "no progress: only where the files are"},
-          {"mode", 0, "MODE", "auto or master: all files come through the master"}};
+          {"quiet", 'q', "", "Hide progress; print only the path"},
+          {"mode", 0, "MODE", "Transfer mode: auto or master, both through the master"}};
 }
 
 absl::Status CheckDownloadOptions(const Invocation& run) {
   const std::string mode = run.args.Get("mode").value_or("auto");
   if (mode == "auto" || mode == "master") return absl::OkStatus();
   return UsageError(absl::StrCat("--mode: expected auto or master, found \"", mode,
-                                 "\"; det has no way to the storage but through the master"));
+                                 "\"; det can download only through the master"));
 }
 
 absl::Status DownloadCheckpoint(Invocation& run, const ApiClient& api, const Checkpoint& checkpoint,
@@ -117,9 +118,9 @@ absl::Status DownloadCheckpoint(Invocation& run, const ApiClient& api, const Che
   if (fs::exists(target, error) &&
       !(fs::is_directory(target, error) && fs::is_empty(target, error))) {
     return absl::AlreadyExistsError(
-        absl::StrCat(target, " exists and is not empty; name another folder with -o"));
+        absl::StrCat(target, " exists and is not empty; choose another directory with -o"));
   }
-  // Whole or not at all: the name appears when every file is there.
+  // The target directory appears only when every file is complete.
   const std::string aside = absl::StrCat(target, ".part-", getpid());
   Screen* const screen = run.args.Has("quiet") ? nullptr : run.screen;
   absl::Status status = DownloadAll(api, checkpoint, aside, screen);
@@ -127,7 +128,7 @@ absl::Status DownloadCheckpoint(Invocation& run, const ApiClient& api, const Che
   if (status.ok()) status = base::MakeDirs(aside);
   if (status.ok()) {
     fs::rename(aside, target, error);
-    if (error) status = absl::InternalError(absl::StrCat("cannot name the folder ", target));
+    if (error) status = absl::InternalError(absl::StrCat("cannot rename the download to ", target));
   }
   if (!status.ok()) fs::remove_all(aside, error);
   return status;
@@ -135,8 +136,9 @@ absl::Status DownloadCheckpoint(Invocation& run, const ApiClient& api, const Che
 
 const std::vector<Option>& BestByOptions() {
   static const auto& options = *new std::vector<Option>{
-      {"sort-by", 0, "METRIC", "by this metric of the validation, instead of the searcher's"},
-      {"smaller-is-better", 0, "BOOL", "true or false, instead of what the searcher says"}};
+      {"sort-by", 0, "METRIC", "Rank by this validation metric instead of the searcher metric"},
+      {"smaller-is-better", 0, "BOOL",
+       "Whether smaller is better: true or false (default: searcher's)"}};
   return options;
 }
 
@@ -165,7 +167,7 @@ absl::StatusOr<BestBy> ReadBestBy(const Invocation& run, const ApiClient& api, i
 void KeepBest(const BestBy& by, Checkpoints* checkpoints) {
   std::vector<std::pair<double, Checkpoint>> ranked;
   for (Checkpoint& each : *checkpoints) {
-    const std::optional<double> metric = MetricOf(each, by.metric);
+    const std::optional<double> metric = GetMetric(each, by.metric);
     if (!metric) continue;
     const double sign = by.smaller_is_better ? 1 : -1;
     ranked.emplace_back(sign * *metric, std::move(each));
@@ -179,7 +181,7 @@ void KeepBest(const BestBy& by, Checkpoints* checkpoints) {
   }
 }
 
-std::vector<std::string> Uuids(const Invocation& run) {
+std::vector<std::string> ReadUuids(const Invocation& run) {
   std::vector<std::string> uuids;
   for (const std::string& word : run.args.Words("CHECKPOINT")) {
     for (const absl::string_view uuid : absl::StrSplit(word, ',', absl::SkipEmpty())) {

@@ -1,4 +1,4 @@
-// Copying checkpoints here, and which of many.
+// Downloads checkpoints and ranks them.
 #ifndef CLI_COMMANDS_CHECKPOINT_FILES_H_
 #define CLI_COMMANDS_CHECKPOINT_FILES_H_
 
@@ -13,32 +13,32 @@
 
 namespace det::cli {
 
-// --output, --quiet and --mode. `output` says what stands for no -o.
+// Returns --output, --quiet and --mode. `output` is the help of -o.
 std::vector<Option> DownloadOptions(const std::string& output);
-// A usage error for a --mode that there is none of.
+// Returns a usage error for an invalid --mode.
 absl::Status CheckDownloadOptions(const Invocation& run);
 
-// Its files below `target`, which is new or empty: whole or not at all. ALREADY_EXISTS for a folder
-// that holds something; DATA_LOSS for a file that does not come whole.
+// Downloads the files of a checkpoint to `target`, a new or empty directory: completely or not at
+// all. Returns ALREADY_EXISTS if the directory is not empty, DATA_LOSS if a file is incomplete.
 absl::Status DownloadCheckpoint(Invocation& run, const ApiClient& api,
                                 const api::v1::Checkpoint& checkpoint, const std::string& target);
 
-// By which number, and how many.
+// The metric to rank by and the number of checkpoints to keep.
 struct BestBy {
-  std::string metric;  // of the validation; empty: the searcher's
+  std::string metric;  // validation metric; empty: the searcher metric
   bool smaller_is_better = true;
   int count = 1;
 };
-// --sort-by and --smaller-is-better, else as the experiment's searcher has it.
+// --sort-by and --smaller-is-better; the default is the experiment's searcher.
 const std::vector<Option>& BestByOptions();
 absl::StatusOr<BestBy> ReadBestBy(const Invocation& run, const ApiClient& api, int experiment);
 
 using Checkpoints = google::protobuf::RepeatedPtrField<api::v1::Checkpoint>;
-// Leaves the best, the best first; those without the metric go.
+// Keeps the best checkpoints, best first; removes those without the metric.
 void KeepBest(const BestBy& by, Checkpoints* checkpoints);
 
-// "a,b c" as well as "a b c".
-std::vector<std::string> Uuids(const Invocation& run);
+// Accepts "a,b c" and "a b c".
+std::vector<std::string> ReadUuids(const Invocation& run);
 
 }  // namespace det::cli
 

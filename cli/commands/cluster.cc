@@ -7,7 +7,7 @@ namespace det::cli {
 namespace {
 
 absl::StatusOr<int> RunSnapshot(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetSchedulerSnapshotRequest request;
   request.set_resource_pool(run.args.Get("pool").value_or(""));
   api::v1::GetSchedulerSnapshotResponse response;
@@ -21,11 +21,12 @@ absl::StatusOr<int> RunSnapshot(Invocation& run) {
 std::vector<Command> ClusterCommands() {
   return {
       {{"cluster", "snapshot"},
-       "print what the scheduler sees, as JSON",
+       "Print the input of the scheduler as JSON",
        {},
-       {{"pool", 0, "POOL", "of this resource pool alone"}},
+       {{"pool", 0, "POOL", "Only this resource pool"}},
        RunSnapshot,
-       "For `det dev schedule --snapshot FILE`; docs/scheduling.md describes the format."},
+       "Use the output with `det dev schedule --snapshot FILE`. docs/scheduling.md describes the "
+       "format."},
   };
 }
 

@@ -1,4 +1,6 @@
 // det completion bash|zsh|fish, and det __complete, which these scripts call
+#include "cli/completion.h"
+
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -8,8 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
-#include "cli/commands/spaces.h"
-#include "cli/complete.h"
+#include "cli/commands/workspace.h"
 #include "cli/format.h"
 #include "cli/terminal.h"
 #include "det/api/v1/agent.pb.h"
@@ -23,9 +24,9 @@
 namespace det::cli {
 namespace {
 
-// Nobody waits longer for a key to do something.
-constexpr int kPatienceMicros = 300'000;
-constexpr int kMostExperiments = 50;
+// Maximum time that a shell waits for completions.
+constexpr int kTimeoutMicros = 300'000;
+constexpr int kMaxExperiments = 50;
 
 constexpr char kBash[] = R"sh(# bash completion of det. In ~/.bashrc: eval "$(det completion bash)"
 _det() {
@@ -89,19 +90,20 @@ std::vector<Candidate> Experiments(const ApiClient& api) {
   api::v1::GetExperimentsRequest request;
   request.set_sort_by(api::v1::GetExperimentsRequest::SORT_BY_ID);
   request.set_order_by(api::v1::ORDER_BY_DESC);
-  request.set_limit(kMostExperiments);
+  request.set_limit(kMaxExperiments);
   request.set_archived(false);
   api::v1::GetExperimentsResponse response;
   if (!api.Call("ExperimentService.GetExperiments", request, &response).ok()) return {};
   std::vector<Candidate> found;
   for (const auto& each : response.experiments()) {
     const std::string state = api::v1::Experiment::State_Name(each.state());
-    found.push_back({absl::StrCat(each.id()), absl::StrCat(each.name(), ", ", StateWord(state))});
+    found.push_back(
+        {absl::StrCat(each.id()), absl::StrCat(each.name(), ", ", TrimStatePrefix(state))});
   }
   return found;
 }
 
-// Those of a list whose elements have a name.
+// Returns the names of the elements of a list.
 template <class Request, class Response, class Elements, class Name>
 std::vector<Candidate> Names(const ApiClient& api, const char* method, Elements elements,
                              Name name) {
@@ -125,8 +127,8 @@ std::vector<Candidate> Projects(const ApiClient& api, const std::vector<std::str
   return found;
 }
 
-std::vector<Candidate> AskMaster(const ApiClient& api, const std::string& kind,
-                                 const std::vector<std::string>& before) {
+std::vector<Candidate> FetchNames(const ApiClient& api, const std::string& kind,
+                                  const std::vector<std::string>& before) {
   namespace v1 = api::v1;
   const auto name = [](const auto& each) { return each.name(); };
   if (kind == "EXPERIMENT") return Experiments(api);
@@ -163,9 +165,9 @@ std::vector<Candidate> AskMaster(const ApiClient& api, const std::string& kind,
   return {};
 }
 
-// The value of -m or -u among words that are not a whole command yet.
-std::optional<std::string> ValueOf(const std::vector<std::string>& words, const std::string& letter,
-                                   const std::string& name) {
+// Returns the value of -m or -u in words that are not a complete command yet.
+std::optional<std::string> FindOptionValue(const std::vector<std::string>& words,
+                                           const std::string& letter, const std::string& name) {
   for (size_t i = 0; i < words.size(); ++i) {
     if (absl::StartsWith(words[i], name + "=")) return words[i].substr(name.size() + 1);
     if ((words[i] == letter || words[i] == name) && i + 1 < words.size()) return words[i + 1];
@@ -173,12 +175,12 @@ std::optional<std::string> ValueOf(const std::vector<std::string>& words, const 
   return std::nullopt;
 }
 
-// Ends det when the time is up, with nothing said: what there is is printed at once, at the end.
+// Exits without output when the time is over; all candidates are printed at the end.
 class Deadline {
  public:
   Deadline() {
     std::signal(SIGALRM, [](int) { _exit(kExitOk); });
-    Set(kPatienceMicros);
+    Set(kTimeoutMicros);
   }
   ~Deadline() { Set(0); }
 
@@ -195,14 +197,15 @@ absl::StatusOr<int> RunComplete(Invocation& run) {
   {
     const Deadline deadline;
     const auto names = [&](const std::string& kind, const std::vector<std::string>& before) {
-      const absl::StatusOr<Connection> connection =
-          FindMaster(ValueOf(words, "-m", "--master"), ValueOf(words, "-u", "--user"));
+      const absl::StatusOr<Connection> connection = FindMaster(
+          FindOptionValue(words, "-m", "--master"), FindOptionValue(words, "-u", "--user"));
       if (!connection.ok()) return std::vector<Candidate>();
-      // Nobody is asked for a password here.
-      return AskMaster(ApiClient(connection->urls, connection->token), kind, before);
+      // No password prompt while completing.
+      return FetchNames(ApiClient(connection->urls, connection->token), kind, before);
     };
     for (const Candidate& each : Complete(AllCommands(), words, names)) {
-      absl::StrAppend(&text, OneLine(each.word), "\t", OneLine(each.help), "\n");
+      absl::StrAppend(&text, RemoveControlCharacters(each.word), "\t",
+                      RemoveControlCharacters(each.help), "\n");
     }
   }
   run.screen->Print(text);
@@ -214,15 +217,15 @@ absl::StatusOr<int> RunComplete(Invocation& run) {
 std::vector<Command> CompletionCommands() {
   return {
       {{"completion"},
-       "print a script that teaches a shell to complete det's words",
-       {{"SHELL", "bash, zsh or fish"}},
+       "Print a completion script for a shell",
+       {{"SHELL", "Shell: bash, zsh or fish"}},
        {},
        RunCompletion,
        "bash: eval \"$(det completion bash)\"   zsh: eval \"$(det completion zsh)\"   "
        "fish: det completion fish | source"},
       {{"__complete"},
-       "print what may stand for the last word, a line each",
-       {{"WORD", "what follows det", /*optional=*/true, /*repeated=*/true}},
+       "Print the completions of the last word, one per line",
+       {{"WORD", "Words that follow det", /*optional=*/true, /*repeated=*/true}},
        {},
        RunComplete,
        ""},

@@ -5,16 +5,16 @@
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
-#include "cli/commands/spaces.h"
-#include "cli/hook_commands.h"
+#include "cli/commands/workspace.h"
 #include "det/api/v1/config_policy.pb.h"
 
 namespace det::cli {
 namespace {
 
-const Positional kWorkload = {"WORKLOAD", "experiment, or tasks (commands, notebooks)"};
+const Positional kWorkload = {"WORKLOAD",
+                              "Workload type: experiment, or tasks (commands, notebooks)"};
 const Option kOfWorkspace = {"workspace-name", 'w', "NAME",
-                             "of a workspace; without, of the cluster"};
+                             "Policy of this workspace (default: of the cluster)"};
 
 absl::StatusOr<std::string> ReadWorkload(const Invocation& run) {
   const std::string word = run.args.Word("WORKLOAD");
@@ -23,11 +23,11 @@ absl::StatusOr<std::string> ReadWorkload(const Invocation& run) {
   return UsageError(absl::StrCat("WORKLOAD: expected experiment or tasks, found \"", word, "\""));
 }
 
-// Calls the method of the workspace, or that of the cluster. `fill` completes either request.
+// Calls the method for a workspace or for the cluster. `fill` completes either request.
 template <class Global, class GlobalResponse, class InWorkspace, class InWorkspaceResponse>
 absl::StatusOr<int> Call(Invocation& run, const char* verb, const auto& fill, const auto& print) {
   DET_ASSIGN_OR_RETURN(const std::string workload, ReadWorkload(run));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   const auto call = [&](auto request, auto response, const char* scope) -> absl::StatusOr<int> {
     request.set_workload_type(workload);
     fill(request);
@@ -48,7 +48,7 @@ absl::StatusOr<int> RunPoliciesDescribe(Invocation& run) {
     if (run.json()) {
       DET_RETURN_IF_ERROR(run.PrintJson(response));
     } else if (response.config_policies().fields().empty()) {
-      run.screen->Note("no policy; make one: det config-policies set WORKLOAD FILE");
+      run.screen->PrintNotice("no policy; create one: det config-policies set WORKLOAD FILE");
     } else {
       DET_RETURN_IF_ERROR(run.PrintJson(response.config_policies()));
     }
@@ -69,7 +69,7 @@ absl::StatusOr<int> RunPoliciesSet(Invocation& run) {
   return Call<PutGlobalConfigPoliciesRequest, PutGlobalConfigPoliciesResponse,
               PutWorkspaceConfigPoliciesRequest, PutWorkspaceConfigPoliciesResponse>(
       run, "Put", [&](auto& request) { request.set_config_policies(*text); },
-      [&](const auto& response) { return run.Say(response, "set\n"); });
+      [&](const auto& response) { return run.PrintResult(response, "set the policy\n"); });
 }
 
 absl::StatusOr<int> RunPoliciesDelete(Invocation& run) {
@@ -77,7 +77,7 @@ absl::StatusOr<int> RunPoliciesDelete(Invocation& run) {
   return Call<DeleteGlobalConfigPoliciesRequest, DeleteGlobalConfigPoliciesResponse,
               DeleteWorkspaceConfigPoliciesRequest, DeleteWorkspaceConfigPoliciesResponse>(
       run, "Delete", [](auto&) {},
-      [&](const auto& response) { return run.Say(response, "deleted\n"); });
+      [&](const auto& response) { return run.PrintResult(response, "deleted the policy\n"); });
 }
 
 }  // namespace
@@ -85,19 +85,19 @@ absl::StatusOr<int> RunPoliciesDelete(Invocation& run) {
 std::vector<Command> ConfigPoliciesCommands() {
   return {
       {{"config-policies", "describe"},
-       "what users may not decide in their configurations",
+       "Show a config policy",
        {kWorkload},
        {kOfWorkspace},
        RunPoliciesDescribe,
        ""},
       {{"config-policies", "set"},
-       "set a policy, in the place of what was there",
-       {kWorkload, {"FILE", "YAML: invariant_config, constraints"}},
+       "Set a config policy, replacing the previous one",
+       {kWorkload, {"FILE", "YAML file with invariant_config and constraints"}},
        {kOfWorkspace},
        RunPoliciesSet,
-       "The cluster's policy wins over a workspace's (docs/config_policies.md)."},
+       "The cluster's policy takes precedence over a workspace's (docs/config_policies.md)."},
       {{"config-policies", "delete"},
-       "remove a policy",
+       "Delete a config policy",
        {kWorkload},
        {kOfWorkspace},
        RunPoliciesDelete,

@@ -1,4 +1,4 @@
-// Asks before something is done that cannot be undone.
+// Asks for confirmation before changes that cannot be undone.
 #ifndef CLI_COMMANDS_CONFIRM_H_
 #define CLI_COMMANDS_CONFIRM_H_
 
@@ -11,8 +11,8 @@ namespace det::cli {
 
 extern const Option kYes;  // --yes
 
-// OK with --yes, or when `question` ("Delete experiment 7?") is answered by y on a terminal.
-// FAILED_PRECONDITION else: without a terminal nobody can answer.
+// Returns OK with --yes, or if the user answers `question` ("Delete experiment 7?") with y on a
+// terminal. Otherwise returns FAILED_PRECONDITION, also if there is no terminal.
 absl::Status Confirm(const Invocation& run, const std::string& question);
 
 }  // namespace det::cli

@@ -12,15 +12,15 @@ namespace det::cli {
 namespace {
 
 absl::StatusOr<int> RunConfigSchema(Invocation& run) {
-  run.screen->Print(Indented(kConfigSchema) + "\n");
+  run.screen->Print(IndentJson(kConfigSchema) + "\n");
   return kExitOk;
 }
 
 absl::StatusOr<int> RunAuthToken(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(const Connection connection, run.Where());
-  const std::shared_ptr<Credential> credential = CredentialOf(connection);
+  DET_ASSIGN_OR_RETURN(const Connection connection, run.FindConnection());
+  const std::shared_ptr<Credential> credential = MakeCredential(connection);
   if (credential == nullptr || credential->token().empty()) {
-    return absl::UnauthenticatedError("nobody is signed in; `det user login` first");
+    return absl::UnauthenticatedError("not signed in; run `det user login` first");
   }
   run.screen->Print(credential->token() + "\n");
   return kExitOk;
@@ -31,19 +31,19 @@ absl::StatusOr<int> RunAuthToken(Invocation& run) {
 std::vector<Command> DevCommands() {
   std::vector<Command> commands = DevApiCommands();
   commands.push_back({{"dev", "auth-token"},
-                      "print the token that det sends, for `curl -H 'Authorization: Bearer ...'`",
+                      "Print the token that det sends as `Authorization: Bearer TOKEN`",
                       {},
                       {},
                       RunAuthToken,
-                      "Whoever has it acts as you, until `det user logout`."});
+                      "Anyone who has the token can act as you until `det user logout`."});
   commands.push_back(
       {{"dev", "config-schema"},
-       "print the JSON Schema of experiment configurations, for editors",
+       "Print the JSON Schema of experiment configs, for editors",
        {},
        {},
        RunConfigSchema,
-       "Needs no master. In a file that an editor with the YAML language server shows:\n"
-       "  # yaml-language-server: $schema=./config-schema.json"});
+       "No master is needed. To use the schema in an editor with the YAML language server, add to "
+       "a config file:\n  # yaml-language-server: $schema=./config-schema.json"});
   return commands;
 }
 

@@ -1,4 +1,4 @@
-// What the files of `det dev` share.
+// Shared by the files of `det dev`.
 #ifndef CLI_COMMANDS_DEV_H_
 #define CLI_COMMANDS_DEV_H_
 
@@ -8,7 +8,7 @@
 
 namespace det::cli {
 
-// curl, api list, api call.
+// Returns curl, api list and api call.
 std::vector<Command> DevApiCommands();
 
 }  // namespace det::cli

@@ -59,18 +59,18 @@ using google::protobuf::MethodDescriptor;
 
 // ---- det dev curl ----
 
-// The text of -d: itself, or that of a file as @FILE.
-absl::StatusOr<std::string> BodyOf(const Invocation& run) {
+// Returns the body of -d: its text, or the content of a file for @FILE.
+absl::StatusOr<std::string> ReadBody(const Invocation& run) {
   const std::string data = run.args.Get("data").value_or("");
   if (!absl::StartsWith(data, "@")) return data;
   return base::ReadFile(data.substr(1));
 }
 
 absl::StatusOr<int> RunCurl(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(const std::string body, BodyOf(run));
+  DET_ASSIGN_OR_RETURN(const std::string body, ReadBody(run));
   const std::string verb = run.args.Get("request").value_or(body.empty() ? "GET" : "POST");
   const std::string target = absl::StrCat("/", absl::StripPrefix(run.args.Word("PATH"), "/"));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   const bool raw = run.args.Has("raw");
   std::string answer;
   DET_ASSIGN_OR_RETURN(const int http, api->Send(absl::AsciiStrToUpper(verb), target, body,
@@ -83,14 +83,14 @@ absl::StatusOr<int> RunCurl(Invocation& run) {
                                                    return absl::OkStatus();
                                                  }));
   if (!answer.empty())
-    run.screen->Print(absl::StrCat(absl::StripSuffix(Indented(answer), "\n"), "\n"));
+    run.screen->Print(absl::StrCat(absl::StripSuffix(IndentJson(answer), "\n"), "\n"));
   if (http / 100 == 2) return kExitOk;
-  return absl::UnknownError(absl::StrCat(verb, " ", target, ": the master answered HTTP ", http));
+  return absl::UnknownError(absl::StrCat(verb, " ", target, ": the master returned HTTP ", http));
 }
 
 // ---- det dev api ----
 
-// The files of the interface that have services, by one message of each.
+// Returns the API files that have services, found through one message of each.
 std::vector<const FileDescriptor*> Files() {
   namespace v1 = api::v1;
   std::vector<const FileDescriptor*> files;
@@ -143,12 +143,12 @@ std::vector<const MethodDescriptor*> Methods() {
 }
 
 // "ExperimentService.GetExperiment".
-std::string NameOf(const MethodDescriptor& method) {
+std::string GetName(const MethodDescriptor& method) {
   return absl::StrCat(method.service()->name(), ".", method.name());
 }
 
-// "GET /api/v1/experiments/{experiment_id}"; "-" for a method that is gRPC's alone.
-std::string HttpOf(const MethodDescriptor& method) {
+// "GET /api/v1/experiments/{experiment_id}"; "-" for a method that is available only in gRPC.
+std::string FormatHttpRule(const MethodDescriptor& method) {
   const google::api::HttpRule& rule = method.options().GetExtension(google::api::http);
   switch (rule.pattern_case()) {
     case google::api::HttpRule::kGet:
@@ -168,23 +168,23 @@ std::string HttpOf(const MethodDescriptor& method) {
 
 absl::StatusOr<int> RunApiList(Invocation& run) {
   const std::string part = absl::AsciiStrToLower(run.args.Word("PART"));
-  Table table({{"METHOD"}, {"HTTP", false, true}, {"TAKES"}, {"ANSWERS"}});
+  Table table({{"METHOD"}, {"HTTP", false, true}, {"REQUEST"}, {"RESPONSE"}});
   std::vector<std::string> objects;
   for (const MethodDescriptor* method : Methods()) {
-    const std::string name = NameOf(*method);
-    const std::string http = HttpOf(*method);
+    const std::string name = GetName(*method);
+    const std::string http = FormatHttpRule(*method);
     if (!absl::StrContains(absl::AsciiStrToLower(absl::StrCat(name, " ", http)), part)) continue;
     const std::string answers =
         absl::StrCat(method->server_streaming() ? "stream " : "", method->output_type()->name());
     table.AddRow({name, http, method->input_type()->name(), answers});
-    objects.push_back(absl::StrCat("{\"method\":", Quoted(name), ",\"http\":", Quoted(http),
-                                   ",\"takes\":", Quoted(method->input_type()->name()),
-                                   ",\"answers\":", Quoted(answers), "}"));
+    objects.push_back(absl::StrCat("{\"method\":", QuoteJson(name), ",\"http\":", QuoteJson(http),
+                                   ",\"takes\":", QuoteJson(method->input_type()->name()),
+                                   ",\"answers\":", QuoteJson(answers), "}"));
   }
-  // No call: this JSON is det's own.
+  // There is no API call, so this JSON is defined by det.
   if (run.json()) {
-    run.screen->Print(Indented(absl::StrCat("{\"methods\":[", absl::StrJoin(objects, ","), "]}")) +
-                      "\n");
+    run.screen->Print(
+        IndentJson(absl::StrCat("{\"methods\":[", absl::StrJoin(objects, ","), "]}")) + "\n");
     return kExitOk;
   }
   if (run.args.Has("csv")) {
@@ -195,25 +195,26 @@ absl::StatusOr<int> RunApiList(Invocation& run) {
   return kExitOk;
 }
 
-// By its whole name, or by its own where no other service has it, in any case.
+// Finds a method by its full name, or by its own name if that is unique; case-insensitive.
 absl::StatusOr<const MethodDescriptor*> FindMethod(const std::string& word) {
   std::vector<std::string> names;
   std::vector<const MethodDescriptor*> found;
   for (const MethodDescriptor* method : Methods()) {
-    names.push_back(NameOf(*method));
+    names.push_back(GetName(*method));
     names.push_back(method->name());
-    if (absl::EqualsIgnoreCase(word, NameOf(*method)) ||
+    if (absl::EqualsIgnoreCase(word, GetName(*method)) ||
         absl::EqualsIgnoreCase(word, method->name())) {
       found.push_back(method);
     }
   }
   if (found.size() == 1) return found[0];
-  const std::optional<std::string> near = Nearest(word, names);
+  const std::optional<std::string> near = FindNearest(word, names);
   return UsageError(absl::StrCat(
       found.empty() ? "unknown" : "ambiguous", " method \"", word, "\"",
-      !found.empty() ? absl::StrCat("; say which: ", NameOf(*found[0]), ", ", NameOf(*found[1]))
-      : near         ? absl::StrCat("; did you mean ", *near, "?")
-                     : "; see `det dev api list`"));
+      !found.empty()
+          ? absl::StrCat("; specify one of: ", GetName(*found[0]), ", ", GetName(*found[1]))
+      : near ? absl::StrCat("; did you mean ", *near, "?")
+             : "; see `det dev api list`"));
 }
 
 absl::StatusOr<int> RunApiCall(Invocation& run) {
@@ -222,21 +223,21 @@ absl::StatusOr<int> RunApiCall(Invocation& run) {
   const std::unique_ptr<Message> request(messages.GetPrototype(method->input_type())->New());
   const std::unique_ptr<Message> response(messages.GetPrototype(method->output_type())->New());
   if (const std::string json = run.args.Word("JSON"); !json.empty()) {
-    // Strict, unlike the master: here a name that is misspelt helps nobody.
+    // Unlike the master, unknown field names are errors here, because they are typing mistakes.
     const auto read = google::protobuf::util::JsonStringToMessage(json, request.get());
     if (!read.ok()) {
       return UsageError(absl::StrCat("JSON of ", method->input_type()->name(), ": ",
                                      std::string(read.message())));
     }
   }
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   if (!method->server_streaming()) {
-    DET_RETURN_IF_ERROR(api->Call(NameOf(*method), *request, response.get()));
+    DET_RETURN_IF_ERROR(api->Call(GetName(*method), *request, response.get()));
     DET_RETURN_IF_ERROR(run.PrintJson(*response));
     return kExitOk;
   }
   absl::Status printed;
-  DET_RETURN_IF_ERROR(api->Stream(NameOf(*method), *request, response.get(), [&] {
+  DET_RETURN_IF_ERROR(api->Stream(GetName(*method), *request, response.get(), [&] {
     const absl::StatusOr<std::string> text = proto::ToJson(*response);
     printed = text.status();
     if (text.ok()) run.screen->Print(*text + "\n");
@@ -251,32 +252,33 @@ absl::StatusOr<int> RunApiCall(Invocation& run) {
 std::vector<Command> DevApiCommands() {
   std::vector<Command> commands = {
       {{"dev", "curl"},
-       "send an HTTP request to the master, signed in",
-       {{"PATH", "as /api/v1/experiments?limit=2"}},
-       {{"request", 'X', "METHOD", "GET, or POST with -d"},
-        {"data", 'd', "JSON", "the body; @FILE for a file's"},
-        {"raw", 0, "", "print the answer as it comes, not indented"}},
+       "Send an authenticated HTTP request to the master",
+       {{"PATH", "Request path: /api/v1/experiments?limit=2"}},
+       {{"request", 'X', "METHOD", "HTTP method (default: GET; POST with -d)"},
+        {"data", 'd', "JSON", "Request body; @FILE reads it from a file"},
+        {"raw", 0, "", "Print the response as received, without indentation"}},
        RunCurl,
-       "Exit code 0 only for a status of 2xx; the answer stands on stdout in any case."},
+       "The exit code is 0 only for a 2xx status. The response body is printed on stdout in all "
+       "cases."},
       {{"dev", "api", "list"},
-       "list the methods of the API",
-       {{"PART", "only those with this in their name or path", /*optional=*/true}},
+       "List the methods of the API",
+       {{"PART", "Only methods whose name or path contains this", /*optional=*/true}},
        {kCsv},
        RunApiList,
-       "Needs no master."},
+       "No master is needed."},
       {{"dev", "api", "call"},
-       "call a method of the API by its name",
-       {{"METHOD", "as GetExperiment or ExperimentService.GetExperiment"},
-        {"JSON", "the request, as '{\"experimentId\": 3}'", /*optional=*/true}},
+       "Call an API method by name",
+       {{"METHOD", "Method: GetExperiment or ExperimentService.GetExperiment"},
+        {"JSON", "Request: '{\"experimentId\": 3}'", /*optional=*/true}},
        {},
        RunApiCall,
-       "A stream is printed as one JSON object per line."},
+       "Each message of a stream is printed as a JSON object on one line."},
   };
-  // As existing clients call it.
+  // Aliases for existing clients.
   for (size_t i = 1; i < 3; ++i) {
     commands.push_back(commands[i]);
     commands.back().path[1] = "bindings";
-    commands.back().notes = absl::StrCat("The same as `det dev api ", commands[i].path[2], "`.");
+    commands.back().notes = absl::StrCat("Same as `det dev api ", commands[i].path[2], "`.");
   }
   return commands;
 }

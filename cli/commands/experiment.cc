@@ -5,11 +5,11 @@
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
-#include "cli/commands/each.h"
+#include "cli/commands/id_arguments.h"
 #include "cli/commands/log_options.h"
 #include "cli/commands/paging.h"
-#include "cli/commands/spaces.h"
 #include "cli/commands/trial.h"
+#include "cli/commands/workspace.h"
 #include "cli/follow.h"
 #include "cli/format.h"
 #include "cli/table.h"
@@ -22,7 +22,7 @@ namespace {
 using api::v1::Experiment;
 using api::v1::Trial;
 
-constexpr int kUsualExperiments = 100;
+constexpr int kDefaultExperimentLimit = 100;
 
 std::string StateName(const Experiment& experiment) {
   return Experiment::State_Name(experiment.state());
@@ -40,15 +40,16 @@ Table ExperimentTable(const api::v1::GetExperimentsResponse& response, bool proj
   if (archived) columns.push_back({"ARCHIVED"});
   Table table(std::move(columns));
   for (const Experiment& each : response.experiments()) {
-    std::vector<Cell> row = {
-        absl::StrCat(each.id()),
-        each.name(),
-        StateCell(StateName(each)),
-        ProgressText(each),
-        absl::StrCat(each.num_trials()),
-        each.has_best_trial_searcher_metric() ? Number(each.best_trial_searcher_metric()) : "-",
-        AgoCell(each.start_time(), absl::Now()),
-        each.username()};
+    std::vector<Cell> row = {absl::StrCat(each.id()),
+                             each.name(),
+                             MakeStateCell(StateName(each)),
+                             ProgressText(each),
+                             absl::StrCat(each.num_trials()),
+                             each.has_best_trial_searcher_metric()
+                                 ? FormatNumber(each.best_trial_searcher_metric())
+                                 : "-",
+                             MakeAgeCell(each.start_time(), absl::Now()),
+                             each.username()};
     if (projects) {
       row.emplace_back(each.workspace_name());
       row.emplace_back(each.project_name());
@@ -72,7 +73,7 @@ absl::StatusOr<int> RunListTrials(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const Page page, ReadPage(run));
   request.set_limit(page.limit);
   request.set_offset(page.offset);
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   request.set_experiment_id(id);
   request.set_sort_by(api::v1::GetExperimentTrialsRequest::SORT_BY_ID);
   api::v1::GetExperimentTrialsResponse response;
@@ -85,46 +86,46 @@ absl::StatusOr<int> RunExperimentLogs(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
   api::v1::TrialLogsRequest request;
   DET_RETURN_IF_ERROR(ReadLogOptions(run, &request));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   const bool follow = request.follow();
   DET_ASSIGN_OR_RETURN(const int trial, FirstTrial(*api, id, follow, run.screen));
   if (trial == 0) {
-    run.screen->Note(absl::StrCat("experiment ", id, " has no trial",
-                                  follow ? "" : " yet; wait for it with -f"));
+    run.screen->PrintNotice(absl::StrCat("experiment ", id, " has no trial",
+                                         follow ? "" : " yet; wait for one with -f"));
     return kExitOk;
   }
   request.set_trial_id(trial);
-  Patience patience(run.screen);
-  patience.Answered();
-  DET_RETURN_IF_ERROR(
-      PrintLogs(*api, request, run.json() ? LogForm::kJson : LogForm::kText, run.screen, patience));
+  RetryPolicy retry(run.screen);
+  retry.OnResponse();
+  DET_RETURN_IF_ERROR(PrintLogs(*api, request, run.json() ? LogFormat::kJson : LogFormat::kText,
+                                run.screen, retry));
   return kExitOk;
 }
 
 absl::StatusOr<int> RunWait(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const Experiment last,
                        FollowExperiment(*api, id, run.screen, [](const Experiment&) {}));
   if (run.json()) DET_RETURN_IF_ERROR(run.PrintJson(last));
-  return ReportEnd(last, run);
+  return ReportFinalState(last, run);
 }
 
 }  // namespace
 
 const std::vector<Option>& ListExperimentsOptions() {
   static const auto& options =
-      *new std::vector<Option>(PagedOptions({{"all", 'a', "", "archived ones, too"},
-                                             {"show-project", 0, "", "with workspace and project"}},
-                                            kUsualExperiments));
+      *new std::vector<Option>(PagedOptions({{"all", 'a', "", "Include archived experiments"},
+                                             {"show-project", 0, "", "Show workspace and project"}},
+                                            kDefaultExperimentLimit));
   return options;
 }
 
 absl::StatusOr<int> ListExperiments(Invocation& run, api::v1::GetExperimentsRequest request) {
-  DET_ASSIGN_OR_RETURN(const Page page, ReadPage(run, kUsualExperiments));
+  DET_ASSIGN_OR_RETURN(const Page page, ReadPage(run, kDefaultExperimentLimit));
   request.set_limit(page.limit);
   request.set_offset(page.offset);
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   request.set_sort_by(api::v1::GetExperimentsRequest::SORT_BY_ID);
   request.set_order_by(api::v1::ORDER_BY_DESC);
   const bool all = run.args.Has("all");
@@ -133,15 +134,15 @@ absl::StatusOr<int> ListExperiments(Invocation& run, api::v1::GetExperimentsRequ
   DET_RETURN_IF_ERROR(api->Call("ExperimentService.GetExperiments", request, &response));
   return PrintPage(run, response, response.pagination(),
                    ExperimentTable(response, run.args.Has("show-project"), all), "experiments",
-                   "no experiments yet; make one: det experiment create CONFIG CONTEXT_DIR");
+                   "no experiments yet; create one: det experiment create CONFIG CONTEXT_DIR");
 }
 
-absl::StatusOr<int> ReportEnd(const Experiment& last, Invocation& run) {
+absl::StatusOr<int> ReportFinalState(const Experiment& last, Invocation& run) {
   if (last.state() == Experiment::STATE_COMPLETED) return kExitOk;
-  run.screen->Note(absl::StrCat("det: experiment ", last.id(), " ended in state ",
-                                StateWord(StateName(last)), last.state_reason().empty() ? "" : ": ",
-                                last.state_reason(), "; see `det experiment logs ", last.id(),
-                                "`"));
+  run.screen->PrintNotice(absl::StrCat("det: experiment ", last.id(), " ended in state ",
+                                       TrimStatePrefix(StateName(last)),
+                                       last.state_reason().empty() ? "" : ": ", last.state_reason(),
+                                       "; see `det experiment logs ", last.id(), "`"));
   return kExitError;
 }
 
@@ -149,37 +150,32 @@ std::vector<Command> ExperimentCommands() {
   std::vector<Command> commands = {ExperimentCreateCommand(), ExperimentWatchCommand()};
   for (auto& more :
        {ExperimentDescribeCommands(), ExperimentFileCommands(), ExperimentActionCommands(),
-        ExperimentAgainCommands(), ExperimentDeletionCommands(), ExperimentEditCommands(),
+        ExperimentContinueCommands(), ExperimentDeletionCommands(), ExperimentEditCommands(),
         ExperimentSetCommands()}) {
     commands.insert(commands.end(), more.begin(), more.end());
   }
   std::vector<Option> list = ListExperimentsOptions();
-  list.push_back({"project-id", 0, "ID", "of this project alone"});
+  list.push_back({"project-id", 0, "ID", "Only experiments of this project"});
   const std::vector<Command> rest = {
-      {{"experiment", "list"},
-       "list experiments, the newest first",
-       {},
-       list,
-       RunExperimentList,
-       ""},
+      {{"experiment", "list"}, "List experiments, newest first", {}, list, RunExperimentList, ""},
       {{"experiment", "list-trials"},
-       "list the trials of an experiment",
+       "List the trials of an experiment",
        {kOneExperiment},
        PagedOptions({}),
        RunListTrials,
        ""},
       {{"experiment", "logs"},
-       "print what its first trial wrote",
+       "Print the logs of an experiment's first trial",
        {kOneExperiment},
        LogOptions(),
        RunExperimentLogs,
-       "Of other trials: `det trial logs TRIAL`."},
+       "For other trials use `det trial logs TRIAL`."},
       {{"experiment", "wait"},
-       "wait until an experiment has ended",
+       "Wait until an experiment has ended",
        {kOneExperiment},
-       {{"polling-interval", 0, "SECONDS", "taken from scripts, and not needed: the master tells"}},
+       {{"polling-interval", 0, "SECONDS", "Accepted for compatibility and ignored"}},
        RunWait,
-       "Exit code 0 only if it is COMPLETED."},
+       "The exit code is 0 only if the experiment is COMPLETED."},
   };
   commands.insert(commands.end(), rest.begin(), rest.end());
   return commands;

@@ -1,4 +1,4 @@
-// What the files of `det experiment` share.
+// Shared by the files of `det experiment`.
 #ifndef CLI_COMMANDS_EXPERIMENT_H_
 #define CLI_COMMANDS_EXPERIMENT_H_
 
@@ -11,20 +11,21 @@
 
 namespace det::cli {
 
-// The exit code for an experiment that has ended, which is said on stderr unless it is COMPLETED.
-absl::StatusOr<int> ReportEnd(const api::v1::Experiment& last, Invocation& run);
+// Returns the exit code for an experiment that has ended; prints the state on stderr unless it is
+// COMPLETED.
+absl::StatusOr<int> ReportFinalState(const api::v1::Experiment& last, Invocation& run);
 
-// Stays with an experiment to its end, with its log; the exit code.
+// Follows an experiment and its log until it ends. Returns the exit code.
 absl::StatusOr<int> FollowToEnd(Invocation& run, const ApiClient& api, int id);
 
-// Sends it and says what was made, or follows it where --follow asks for that.
+// Sends the request and prints the new experiment, or follows it with --follow.
 absl::StatusOr<int> Create(Invocation& run, const api::v1::CreateExperimentRequest& request);
 
 // ---- checkpoint.cc ----
 Table CheckpointTable(const google::protobuf::RepeatedPtrField<api::v1::Checkpoint>& checkpoints);
-// Says on stderr which checkpoints were not deleted, and because of whom.
-void NoteKept(Invocation& run,
-              const google::protobuf::RepeatedPtrField<api::v1::HeldCheckpoint>& kept);
+// Prints on stderr which checkpoints were kept, and by whom they are used.
+void PrintKept(Invocation& run,
+               const google::protobuf::RepeatedPtrField<api::v1::HeldCheckpoint>& kept);
 
 Command ExperimentCreateCommand();
 std::vector<Command> ExperimentDescribeCommands();
@@ -37,8 +38,8 @@ std::vector<Command> ExperimentSetCommands();
 // move, label, set name|description.
 std::vector<Command> ExperimentEditCommands();
 std::vector<Command> ExperimentDeletionCommands();
-// continue and fork.
-std::vector<Command> ExperimentAgainCommands();
+// continue, fork.
+std::vector<Command> ExperimentContinueCommands();
 
 }  // namespace det::cli
 

@@ -15,8 +15,8 @@
 namespace det::cli {
 namespace {
 
-// File.type: as in a tar header.
-int TypeOf(ContextEntry::Kind kind) {
+// Returns File.type, as in a tar header.
+int GetType(ContextEntry::Kind kind) {
   switch (kind) {
     case ContextEntry::Kind::kLink:
       return '2';
@@ -28,7 +28,7 @@ int TypeOf(ContextEntry::Kind kind) {
   return '0';
 }
 
-// Of --test-mode: one trial of one batch, tried once, that leaves no checkpoint.
+// Overrides of --test-mode: one trial of one batch without restarts and checkpoints.
 constexpr const char* kTestMode[] = {
     "searcher.name=single",
     "searcher.max_length={batches: 1}",
@@ -63,7 +63,7 @@ absl::StatusOr<api::v1::CreateExperimentRequest> MakeRequest(const Invocation& r
   for (ContextEntry& entry : entries) {
     api::v1::File* file = request.add_model_definition();
     file->set_path(std::move(entry.path));
-    file->set_type(TypeOf(entry.kind));
+    file->set_type(GetType(entry.kind));
     file->set_content(std::move(entry.content));
     file->set_mtime(entry.mtime);
     file->set_mode(entry.mode);
@@ -71,28 +71,29 @@ absl::StatusOr<api::v1::CreateExperimentRequest> MakeRequest(const Invocation& r
   return request;
 }
 
-// Ctrl-C does not unmake what the master has been asked for: its id is waited for.
-constexpr absl::Duration kForTheId = absl::Seconds(5);
+// Ctrl-C does not revoke a request that the master has received, so its response is awaited this
+// long.
+constexpr absl::Duration kCreateTimeoutAfterInterrupt = absl::Seconds(5);
 
-// The call's result; after an interrupt with a word about what there may be now.
-absl::Status SayWhatIsLeft(Invocation& run, const absl::Status& called, int id) {
+// Returns the result of the call; after an interrupt, prints whether the experiment was created.
+absl::Status ReportInterruptedCreate(Invocation& run, const absl::Status& called, int id) {
   if (!Interrupted()) return called;
   if (called.ok()) {
-    run.screen->Note(absl::StrCat("det: experiment ", id,
-                                  " was created; end it with `det experiment kill ", id, "`"));
+    run.screen->PrintNotice(absl::StrCat(
+        "det: experiment ", id, " was created; stop it with `det experiment kill ", id, "`"));
     return CheckInterrupt();
   }
-  // The others say that there is none.
+  // Other errors mean that no experiment was created.
   if (!absl::IsDeadlineExceeded(called) && !absl::IsAborted(called)) return called;
-  run.screen->Note(absl::StrCat("det: ", called.message(),
-                                "; whether the experiment was created, "
-                                "`det experiment list` will tell"));
+  run.screen->PrintNotice(
+      absl::StrCat("det: ", called.message(),
+                   "; check with `det experiment list` whether the experiment was created"));
   return CheckInterrupt();
 }
 
 absl::StatusOr<int> RunExperimentCreate(Invocation& run) {
   if (run.args.Has("test-mode") && run.args.Has("paused")) {
-    return UsageError("experiment create: --test-mode runs it, --paused does not; name one");
+    return UsageError("experiment create: --test-mode and --paused cannot be used together");
   }
   DET_ASSIGN_OR_RETURN(const api::v1::CreateExperimentRequest request, MakeRequest(run));
   return Create(run, request);
@@ -102,26 +103,28 @@ absl::StatusOr<int> RunExperimentCreate(Invocation& run) {
 
 absl::StatusOr<int> FollowToEnd(Invocation& run, const ApiClient& api, int id) {
   const absl::StatusOr<api::v1::Experiment> last =
-      FollowWithLogs(api, id, run.json() ? LogForm::kAside : LogForm::kText, run.screen);
+      FollowWithLogs(api, id, run.json() ? LogFormat::kStderr : LogFormat::kText, run.screen);
   if (absl::IsCancelled(last.status())) {
-    run.screen->Note(absl::StrCat("det: experiment ", id,
-                                  " goes on; follow it with `det experiment logs -f ", id,
-                                  "`, end it with `det experiment kill ", id, "`"));
+    run.screen->PrintNotice(absl::StrCat(
+        "det: experiment ", id, " is still running; follow it with `det experiment logs -f ", id,
+        "`, stop it with `det experiment kill ", id, "`"));
   }
   DET_RETURN_IF_ERROR(last);
   if (run.json()) DET_RETURN_IF_ERROR(run.PrintJson(*last));
-  return ReportEnd(*last, run);
+  return ReportFinalState(*last, run);
 }
 
 absl::StatusOr<int> Create(Invocation& run, const api::v1::CreateExperimentRequest& request) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::CreateExperimentResponse response;
-  const absl::Status called = api->Call("ExperimentService.CreateExperiment", request, &response,
-                                        request.validate_only() ? absl::ZeroDuration() : kForTheId);
-  DET_RETURN_IF_ERROR(
-      request.validate_only() ? called : SayWhatIsLeft(run, called, response.experiment().id()));
+  const absl::Status called =
+      api->Call("ExperimentService.CreateExperiment", request, &response,
+                request.validate_only() ? absl::ZeroDuration() : kCreateTimeoutAfterInterrupt);
+  DET_RETURN_IF_ERROR(request.validate_only()
+                          ? called
+                          : ReportInterruptedCreate(run, called, response.experiment().id()));
   for (const std::string& warning : response.config_warnings()) {
-    run.screen->Note(absl::StrCat("warning: ", warning));
+    run.screen->PrintNotice(absl::StrCat("warning: ", warning));
   }
   const bool follow = run.args.Has("follow") || run.args.Has("test-mode");
   if (request.validate_only()) {
@@ -131,7 +134,7 @@ absl::StatusOr<int> Create(Invocation& run, const api::v1::CreateExperimentReque
   }
   const int id = response.experiment().id();
   if (follow) {
-    run.screen->Note(absl::StrCat("created experiment ", id));
+    run.screen->PrintNotice(absl::StrCat("created experiment ", id));
     return FollowToEnd(run, *api, id);
   }
   if (run.json()) {
@@ -139,38 +142,34 @@ absl::StatusOr<int> Create(Invocation& run, const api::v1::CreateExperimentReque
     return kExitOk;
   }
   run.screen->Print(absl::StrCat("created experiment ", id, "\n"));
-  run.screen->Hint(absl::StrCat("det experiment logs -f ", id));
+  run.screen->PrintHint(absl::StrCat("det experiment logs -f ", id));
   return kExitOk;
 }
 
 Command ExperimentCreateCommand() {
   return {
       {"experiment", "create"},
-      "make an experiment of a configuration and, if it needs one, a directory",
-      {{"CONFIG", "a YAML file"},
-       {"CONTEXT_DIR", "what the trials need to run: copied, with links as links", true}},
-      {{"follow", 'f', "", "stay with it: the first trial's log on stdout, progress on stderr"},
-       {"config", 0, "KEY=VALUE",
-        "a setting instead of the file's, as searcher.max_trials=4; "
-        "may be repeated"},
-       {"include", 'i', "PATH",
-        "a file or a folder that goes beside what the directory holds; may be repeated"},
-       {"template", 0, "NAME", "what the configuration stands on, see `det template`"},
-       {"project-id", 0, "ID", "the project it belongs to, instead of the configuration's"},
-       {"test-mode", 't', "",
-        "try it with one trial of one batch, which keeps no checkpoint, and stay with it"},
-       {"paused", 0, "", "do not start it before `det experiment activate`"},
-       {"validate-only", 0, "", "only say whether the configuration is valid"},
+      "Create an experiment from a config file",
+      {{"CONFIG", "Experiment config (YAML)"},
+       {"CONTEXT_DIR", "Context directory: code and files that the trials need", true}},
+      {{"follow", 'f', "", "Stream the first trial's log to stdout, progress to stderr"},
+       {"config", 0, "KEY=VALUE", "Override a config field: searcher.max_trials=4; repeatable"},
+       {"include", 'i', "PATH", "Add a file or directory to the context; repeatable"},
+       {"template", 0, "NAME", "Template to apply, see `det template`"},
+       {"project-id", 0, "ID", "Project to create the experiment in (default: the config's)"},
+       {"test-mode", 't', "", "Run and follow one trial of one batch that keeps no checkpoint"},
+       {"paused", 0, "", "Create the experiment paused; start it with `activate`"},
+       {"validate-only", 0, "", "Only validate the config"},
        {"local", 0, "", "",
-        "a Trial runs on this machine by `resolute-launch --local` (see its --help), a script in "
-        "Python by `python3 SCRIPT`"},
+        "run a Trial on this machine with `resolute-launch --local` (see its --help), a Python "
+        "script with `python3 SCRIPT`"},
        {"publish", 'p', "PORT", "",
-        "a task's ports are those of its agent's machine, which `det task list` names"}},
+        "ports of a task are ports of its agent's machine, see `det task list`"}},
       RunExperimentCreate,
-      "Left out of the directory: .git, __pycache__, *.pyc, .DS_Store, .ipynb_checkpoints, "
-      "bazel-*, and what a .detignore file names, in the manner of .gitignore. Limit: 95 MiB.\n"
-      "With -f the exit code is 0 only if the experiment is COMPLETED; Ctrl-C leaves it running "
-      "(exit code 3) and says how to end it."};
+      "The context excludes .git, __pycache__, *.pyc, .DS_Store, .ipynb_checkpoints, bazel-* and "
+      "files matched by a .detignore file (.gitignore syntax). Symbolic links are kept as links. "
+      "Maximum size: 95 MiB.\nWith -f the exit code is 0 only if the experiment is COMPLETED. "
+      "Ctrl-C leaves the experiment running (exit code 3) and prints how to stop it."};
 }
 
 }  // namespace det::cli

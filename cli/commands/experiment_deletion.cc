@@ -3,8 +3,8 @@
 #include "base/status_macros.h"
 #include "cli/command.h"
 #include "cli/commands/confirm.h"
-#include "cli/commands/each.h"
 #include "cli/commands/experiment.h"
+#include "cli/commands/id_arguments.h"
 #include "cli/format.h"
 #include "cli/table.h"
 #include "det/api/v1/experiment.pb.h"
@@ -22,13 +22,13 @@ absl::StatusOr<api::v1::Experiment> GetExperiment(ApiClient& api, int id) {
 
 absl::StatusOr<int> RunExperimentDelete(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const api::v1::Experiment experiment, GetExperiment(*api, id));
-  DET_RETURN_IF_ERROR(
-      Confirm(run, absl::StrCat("Delete experiment ", id, " (", experiment.name(), ") with ",
-                                Counted(experiment.num_trials(), "trial"), ", ",
-                                Counted(experiment.checkpoint_count(), "checkpoint"), " (",
-                                Bytes(experiment.checkpoint_size()), "), its logs and metrics?")));
+  DET_RETURN_IF_ERROR(Confirm(
+      run, absl::StrCat("Delete experiment ", id, " (", experiment.name(), ") with ",
+                        FormatCount(experiment.num_trials(), "trial"), ", ",
+                        FormatCount(experiment.checkpoint_count(), "checkpoint"), " (",
+                        FormatBytes(experiment.checkpoint_size()), "), logs and metrics?")));
   api::v1::DeleteExperimentRequest request;
   request.set_experiment_id(id);
   api::v1::DeleteExperimentResponse response;
@@ -38,11 +38,11 @@ absl::StatusOr<int> RunExperimentDelete(Invocation& run) {
     return kExitOk;
   }
   run.screen->Print(absl::StrCat("deleting experiment ", id, "\n"));
-  NoteKept(run, response.kept());
+  PrintKept(run, response.kept());
   return kExitOk;
 }
 
-// What of the policy was given.
+// Sets the policy fields that were given.
 template <class Message>
 absl::Status ReadPolicy(const Invocation& run, Message* message) {
   const auto read = [&](const char* option) {
@@ -63,7 +63,7 @@ absl::Status ReadPolicy(const Invocation& run, Message* message) {
   return absl::OkStatus();
 }
 
-// Shows what would go, and asks.
+// Shows which checkpoints would be deleted and asks for confirmation.
 absl::Status PreviewAndConfirm(Invocation& run, ApiClient& api, int id) {
   api::v1::PreviewRetentionRequest request;
   request.set_id(id);
@@ -72,15 +72,16 @@ absl::Status PreviewAndConfirm(Invocation& run, ApiClient& api, int id) {
   DET_RETURN_IF_ERROR(api.Call("ExperimentService.PreviewRetention", request, &response));
   const int count = response.checkpoints_size();
   if (count == 0) {
-    run.screen->Note(absl::StrCat("no checkpoint of experiment ", id, " would go; ",
-                                  Counted(response.kept(), "checkpoint"), " would stay"));
+    run.screen->PrintNotice(absl::StrCat("no checkpoint of experiment ", id, " would be deleted; ",
+                                         FormatCount(response.kept(), "checkpoint"),
+                                         " would be kept"));
   } else {
     std::string table = CheckpointTable(response.checkpoints()).Render(run.screen->err());
-    table.pop_back();  // its newline
-    run.screen->Note(table);
+    table.pop_back();  // without its newline
+    run.screen->PrintNotice(table);
   }
-  return Confirm(run, absl::StrCat("Delete ", Counted(count, "checkpoint"), " of experiment ", id,
-                                   " and keep ", response.kept(), "?"));
+  return Confirm(run, absl::StrCat("Delete ", FormatCount(count, "checkpoint"), " of experiment ",
+                                   id, " and keep ", response.kept(), "?"));
 }
 
 absl::StatusOr<int> RunSetPolicy(Invocation& run) {
@@ -88,7 +89,7 @@ absl::StatusOr<int> RunSetPolicy(Invocation& run) {
   api::v1::PatchExperimentRequest request;
   request.mutable_experiment()->set_id(id);
   DET_RETURN_IF_ERROR(ReadPolicy(run, request.mutable_experiment()->mutable_checkpoint_storage()));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   if (!run.args.Has("yes")) DET_RETURN_IF_ERROR(PreviewAndConfirm(run, *api, id));
   api::v1::PatchExperimentResponse response;
   DET_RETURN_IF_ERROR(api->Call("ExperimentService.PatchExperiment", request, &response));
@@ -105,21 +106,21 @@ absl::StatusOr<int> RunSetPolicy(Invocation& run) {
 std::vector<Command> ExperimentDeletionCommands() {
   return {
       {{"experiment", "delete"},
-       "delete an experiment that has ended, with its checkpoints, logs and metrics",
+       "Delete an ended experiment with its checkpoints, logs and metrics",
        {kOneExperiment},
        {kYes},
        RunExperimentDelete,
-       "Checkpoints that others start from stay."},
+       "Checkpoints that other experiments start from are kept."},
       {{"experiment", "set", "gc-policy"},
-       "change which of its checkpoints are kept",
+       "Set which checkpoints of an experiment are kept",
        {kOneExperiment},
-       {{"save-experiment-best", 0, "N", "the best of all its trials"},
-        {"save-trial-best", 0, "N", "the best of each trial"},
-        {"save-trial-latest", 0, "N", "the newest of each trial"},
+       {{"save-experiment-best", 0, "N", "Checkpoints to keep: the N best of all trials"},
+        {"save-trial-best", 0, "N", "Checkpoints to keep: the N best of each trial"},
+        {"save-trial-latest", 0, "N", "Checkpoints to keep: the N latest of each trial"},
         kYes},
        RunSetPolicy,
-       "What is not given stays as it is. Shows what would be deleted, and asks. Of an experiment "
-       "that runs they go at its end."},
+       "Omitted options keep their values. The command shows what would be deleted and asks for "
+       "confirmation. If the experiment is running, checkpoints are deleted when it ends."},
   };
 }
 

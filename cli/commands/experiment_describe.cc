@@ -9,9 +9,9 @@
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
-#include "cli/commands/each.h"
 #include "cli/commands/experiment.h"
-#include "cli/commands/search.h"
+#include "cli/commands/id_arguments.h"
+#include "cli/commands/search_text.h"
 #include "cli/commands/struct_text.h"
 #include "cli/commands/trial.h"
 #include "cli/follow.h"
@@ -25,10 +25,10 @@ namespace {
 
 using api::v1::Experiment;
 
-// "2 jobs ahead in pool default"; empty where there is no such order, or it is over.
+// "2 jobs ahead in pool default"; empty if the pool has no such order or the experiment has ended.
 std::string PlaceInQueue(const api::v1::GetExperimentResponse& response) {
   if (!response.has_job_summary() || response.job_summary().jobs_ahead() < 0) return "";
-  return absl::StrCat(Counted(response.job_summary().jobs_ahead(), "job"), " ahead in pool ",
+  return absl::StrCat(FormatCount(response.job_summary().jobs_ahead(), "job"), " ahead in pool ",
                       response.experiment().resource_pool());
 }
 
@@ -36,22 +36,22 @@ std::string Description(const api::v1::GetExperimentResponse& response, const St
   const Experiment& each = response.experiment();
   std::vector<std::pair<std::string, Cell>> fields = {
       {"experiment", absl::StrCat(each.id(), "  ", each.name())},
-      {"state", StateCell(Experiment::State_Name(each.state()))}};
+      {"state", MakeStateCell(Experiment::State_Name(each.state()))}};
   if (each.archived()) fields.emplace_back("archived", "yes");
-  if (!each.state_reason().empty()) fields.emplace_back("because", each.state_reason());
+  if (!each.state_reason().empty()) fields.emplace_back("reason", each.state_reason());
   const std::string place = PlaceInQueue(response);
   if (!place.empty()) fields.emplace_back("queue", place);
   fields.emplace_back("progress", ProgressText(each));
   fields.emplace_back("searcher",
                       absl::StrCat(each.searcher_type(), " by ", each.searcher_metric()));
   if (each.has_best_trial_searcher_metric()) {
-    fields.emplace_back("best", absl::StrCat(Number(each.best_trial_searcher_metric()), " (trial ",
-                                             each.best_trial_id(), ")"));
+    fields.emplace_back("best", absl::StrCat(FormatNumber(each.best_trial_searcher_metric()),
+                                             " (trial ", each.best_trial_id(), ")"));
   }
-  fields.emplace_back("checkpoints",
-                      absl::StrCat(each.checkpoint_count(), ", ", Bytes(each.checkpoint_size())));
-  fields.emplace_back("started", Exact(each.start_time()));
-  fields.emplace_back("ended", Exact(each.end_time()));
+  fields.emplace_back("checkpoints", absl::StrCat(each.checkpoint_count(), ", ",
+                                                  FormatBytes(each.checkpoint_size())));
+  fields.emplace_back("started", FormatTimestamp(each.start_time()));
+  fields.emplace_back("ended", FormatTimestamp(each.end_time()));
   fields.emplace_back("owner", each.username());
   return RenderFields(fields, style);
 }
@@ -65,10 +65,10 @@ absl::StatusOr<api::v1::GetExperimentTrialsResponse> Trials(const ApiClient& api
   return response;
 }
 
-Cell TimeCell(const google::protobuf::Timestamp& time) { return AgoCell(time, absl::Now()); }
+Cell TimeCell(const google::protobuf::Timestamp& time) { return MakeAgeCell(time, absl::Now()); }
 
-// What --csv makes of all experiments that are described.
-struct Sheets {
+// The tables that --csv and --outdir write for all described experiments.
+struct CsvTables {
   Table experiments{{{"ID", true},
                      {"NAME"},
                      {"STATE"},
@@ -90,33 +90,33 @@ struct Sheets {
 
   void Add(const Experiment& each) {
     experiments.AddRow({absl::StrCat(each.id()), each.name(),
-                        StateCell(Experiment::State_Name(each.state())),
+                        MakeStateCell(Experiment::State_Name(each.state())),
                         absl::StrCat(each.progress()), TimeCell(each.start_time()),
                         TimeCell(each.end_time()), each.resource_pool(), each.username()});
   }
   void Add(const api::v1::Trial& trial) {
     trials.AddRow(
         {absl::StrCat(trial.experiment_id()), absl::StrCat(trial.id()),
-         StateCell(api::v1::Trial::State_Name(trial.state())),
+         MakeStateCell(api::v1::Trial::State_Name(trial.state())),
          absl::StrCat(trial.total_batches_processed()),
          trial.has_searcher_metric_value() ? absl::StrCat(trial.searcher_metric_value()) : "",
          absl::StrCat(trial.restarts()), TimeCell(trial.start_time()), TimeCell(trial.end_time()),
-         StructText(trial.hparams())});
+         FormatStruct(trial.hparams())});
   }
 };
 
-bool WantsSheets(const Invocation& run) {
+bool WantsCsvTables(const Invocation& run) {
   return !run.json() && (run.args.Has("csv") || run.args.Has("outdir"));
 }
 
-// The workloads of the trials, in whatever form was asked for.
+// Shows the metric reports of the trials in the selected format.
 absl::Status ShowMetrics(Invocation& run, const ApiClient& api,
-                         const api::v1::GetExperimentTrialsResponse& trials, Sheets* sheets) {
+                         const api::v1::GetExperimentTrialsResponse& trials, CsvTables* tables) {
   Table table = EmptyWorkloadTable();
   for (const api::v1::Trial& trial : trials.trials()) {
-    DET_ASSIGN_OR_RETURN(const auto workloads, Workloads(api, trial.id()));
+    DET_ASSIGN_OR_RETURN(const auto workloads, GetWorkloads(api, trial.id()));
     if (run.json()) DET_RETURN_IF_ERROR(run.PrintJson(workloads));
-    AddWorkloads(trial.id(), workloads, WantsSheets(run) ? &sheets->workloads : &table);
+    AddWorkloads(trial.id(), workloads, WantsCsvTables(run) ? &tables->workloads : &table);
   }
   if (!table.empty() && !run.json()) {
     run.screen->Print(absl::StrCat("\n", table.Render(run.screen->out())));
@@ -124,7 +124,7 @@ absl::Status ShowMetrics(Invocation& run, const ApiClient& api,
   return absl::OkStatus();
 }
 
-absl::Status Describe(Invocation& run, const ApiClient& api, int id, Sheets* sheets) {
+absl::Status Describe(Invocation& run, const ApiClient& api, int id, CsvTables* tables) {
   api::v1::GetExperimentRequest request;
   request.set_experiment_id(id);
   api::v1::GetExperimentResponse response;
@@ -135,23 +135,23 @@ absl::Status Describe(Invocation& run, const ApiClient& api, int id, Sheets* she
     if (!metrics) return absl::OkStatus();
   }
   DET_ASSIGN_OR_RETURN(const api::v1::GetExperimentTrialsResponse trials, Trials(api, id));
-  if (WantsSheets(run)) {
-    sheets->Add(response.experiment());
-    for (const api::v1::Trial& trial : trials.trials()) sheets->Add(trial);
+  if (WantsCsvTables(run)) {
+    tables->Add(response.experiment());
+    for (const api::v1::Trial& trial : trials.trials()) tables->Add(trial);
   } else if (!run.json()) {
     const Style& style = run.screen->out();
     DET_ASSIGN_OR_RETURN(const std::string search, SearchText(api, response.experiment(), style));
     run.screen->Print(
         absl::StrCat(Description(response, style), search, "\n", TrialText(trials, style)));
   }
-  return metrics ? ShowMetrics(run, api, trials, sheets) : absl::OkStatus();
+  return metrics ? ShowMetrics(run, api, trials, tables) : absl::OkStatus();
 }
 
-// Into files of the folder, or one after the other on stdout.
-absl::Status WriteSheets(const Invocation& run, const Sheets& sheets) {
-  std::vector<std::pair<std::string, const Table*>> all = {{"experiments", &sheets.experiments},
-                                                           {"trials", &sheets.trials}};
-  if (run.args.Has("metrics")) all.emplace_back("workloads", &sheets.workloads);
+// Writes files to the directory, or all tables to stdout.
+absl::Status WriteCsvTables(const Invocation& run, const CsvTables& tables) {
+  std::vector<std::pair<std::string, const Table*>> all = {{"experiments", &tables.experiments},
+                                                           {"trials", &tables.trials}};
+  if (run.args.Has("metrics")) all.emplace_back("workloads", &tables.workloads);
   const std::optional<std::string> folder = run.args.Get("outdir");
   if (folder) DET_RETURN_IF_ERROR(base::MakeDirs(*folder));
   for (const auto& [name, table] : all) {
@@ -167,12 +167,12 @@ absl::Status WriteSheets(const Invocation& run, const Sheets& sheets) {
 }
 
 absl::StatusOr<int> RunExperimentDescribe(Invocation& run) {
-  Sheets sheets;
+  CsvTables tables;
   DET_ASSIGN_OR_RETURN(const int code,
                        ForEachId(run, "EXPERIMENT", "experiment", [&](ApiClient& api, int id) {
-                         return Describe(run, api, id, &sheets);
+                         return Describe(run, api, id, &tables);
                        }));
-  if (WantsSheets(run)) DET_RETURN_IF_ERROR(WriteSheets(run, sheets));
+  if (WantsCsvTables(run)) DET_RETURN_IF_ERROR(WriteCsvTables(run, tables));
   return code;
 }
 
@@ -180,11 +180,11 @@ absl::StatusOr<int> RunExperimentDescribe(Invocation& run) {
 
 std::vector<Command> ExperimentDescribeCommands() {
   return {{{"experiment", "describe"},
-           "show experiments and their trials",
+           "Show experiments and their trials",
            {kExperiments},
-           {{"metrics", 0, "", "with every report of metrics and every checkpoint"},
-            {"csv", 0, "", "as tables of comma-separated values"},
-            {"outdir", 0, "DIR", "the same as files: experiments.csv, trials.csv, workloads.csv"}},
+           {{"metrics", 0, "", "Include all metric reports and checkpoints"},
+            {"csv", 0, "", "Print the tables as CSV"},
+            {"outdir", 0, "DIR", "Write experiments.csv, trials.csv and workloads.csv to DIR"}},
            RunExperimentDescribe,
            ""}};
 }

@@ -3,9 +3,9 @@
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
-#include "cli/commands/each.h"
 #include "cli/commands/experiment.h"
-#include "cli/commands/spaces.h"
+#include "cli/commands/id_arguments.h"
+#include "cli/commands/workspace.h"
 #include "det/api/v1/experiment.pb.h"
 
 namespace det::cli {
@@ -15,29 +15,29 @@ absl::StatusOr<int> RunExperimentMove(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
   const std::string workspace = run.args.Word("WORKSPACE");
   const std::string project = run.args.Word("PROJECT");
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const api::v1::Project target, FindProject(*api, workspace, project));
   api::v1::MoveExperimentRequest request;
   request.set_experiment_id(id);
   request.set_destination_project_id(target.id());
   api::v1::MoveExperimentResponse response;
   DET_RETURN_IF_ERROR(api->Call("ExperimentService.MoveExperiment", request, &response));
-  return run.Say(response,
-                 absl::StrCat("moved experiment ", id, " to ", workspace, "/", project, "\n"));
+  return run.PrintResult(
+      response, absl::StrCat("moved experiment ", id, " to ", workspace, "/", project, "\n"));
 }
 
 template <class Request, class Response>
 absl::StatusOr<int> Label(Invocation& run, const char* method) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   Request request;
   request.set_experiment_id(id);
   request.set_label(run.args.Word("LABEL"));
   Response response;
   DET_RETURN_IF_ERROR(api->Call(absl::StrCat("ExperimentService.", method), request, &response));
   const std::string labels = absl::StrJoin(response.labels(), ", ");
-  return run.Say(response, absl::StrCat("labels of experiment ", id, ": ",
-                                        labels.empty() ? "none" : labels, "\n"));
+  return run.PrintResult(response, absl::StrCat("labels of experiment ", id, ": ",
+                                                labels.empty() ? "none" : labels, "\n"));
 }
 
 absl::StatusOr<int> RunAddLabel(Invocation& run) {
@@ -54,10 +54,10 @@ absl::StatusOr<int> Patch(Invocation& run, api::v1::PatchExperimentRequest reque
                           const char* what) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
   request.mutable_experiment()->set_id(id);
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::PatchExperimentResponse response;
   DET_RETURN_IF_ERROR(api->Call("ExperimentService.PatchExperiment", request, &response));
-  return run.Say(response, absl::StrCat("set ", what, " of experiment ", id, "\n"));
+  return run.PrintResult(response, absl::StrCat("set ", what, " of experiment ", id, "\n"));
 }
 
 absl::StatusOr<int> RunSetName(Invocation& run) {
@@ -75,35 +75,35 @@ absl::StatusOr<int> RunSetDescription(Invocation& run) {
 }  // namespace
 
 std::vector<Command> ExperimentEditCommands() {
-  const Positional label = {"LABEL", "any text"};
+  const Positional label = {"LABEL", "Label text"};
   return {
       {{"experiment", "move"},
-       "move an experiment to another project",
-       {kOneExperiment, {"WORKSPACE", "the workspace's name"}, {"PROJECT", "the project's name"}},
+       "Move an experiment to another project",
+       {kOneExperiment, {"WORKSPACE", "Workspace name"}, {"PROJECT", "Project name"}},
        {},
        RunExperimentMove,
        ""},
       {{"experiment", "label", "add"},
-       "label an experiment",
+       "Add a label to an experiment",
        {kOneExperiment, label},
        {},
        RunAddLabel,
        ""},
       {{"experiment", "label", "remove"},
-       "take a label from an experiment",
+       "Remove a label from an experiment",
        {kOneExperiment, label},
        {},
        RunRemoveLabel,
        ""},
       {{"experiment", "set", "name"},
-       "give an experiment another name",
-       {kOneExperiment, {"NAME", "the new name"}},
+       "Rename an experiment",
+       {kOneExperiment, {"NAME", "New name"}},
        {},
        RunSetName,
        ""},
       {{"experiment", "set", "description"},
-       "describe an experiment",
-       {kOneExperiment, {"TEXT", "what it is for"}},
+       "Set the description of an experiment",
+       {kOneExperiment, {"TEXT", "Description text"}},
        {},
        RunSetDescription,
        ""},

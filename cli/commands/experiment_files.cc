@@ -7,8 +7,8 @@
 #include "base/status_macros.h"
 #include "cli/command.h"
 #include "cli/commands/checkpoint_files.h"
-#include "cli/commands/each.h"
 #include "cli/commands/experiment.h"
+#include "cli/commands/id_arguments.h"
 #include "cli/commands/yaml_text.h"
 #include "det/api/v1/checkpoint.pb.h"
 #include "det/api/v1/experiment.pb.h"
@@ -18,15 +18,15 @@ namespace {
 
 absl::StatusOr<int> RunExperimentConfig(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetExperimentRequest request;
   request.set_experiment_id(id);
   api::v1::GetExperimentResponse response;
   DET_RETURN_IF_ERROR(api->Call("ExperimentService.GetExperiment", request, &response));
   const api::v1::Experiment& experiment = response.experiment();
-  if (run.json()) return run.Say(experiment.config(), "");
+  if (run.json()) return run.PrintResult(experiment.config(), "");
   if (!run.args.Has("original")) {
-    run.screen->Print(YamlText(experiment.config()));
+    run.screen->Print(FormatYaml(experiment.config()));
     return kExitOk;
   }
   std::string text = experiment.original_config();
@@ -37,14 +37,15 @@ absl::StatusOr<int> RunExperimentConfig(Invocation& run) {
 
 absl::StatusOr<int> RunDownloadModelDef(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetModelDefRequest request;
   request.set_experiment_id(id);
   api::v1::GetModelDefResponse response;
   DET_RETURN_IF_ERROR(api->Call("ExperimentService.GetModelDef", request, &response));
-  const std::string& tgz = response.b64_tgz();  // Base64 on the wire alone.
+  const std::string& tgz = response.b64_tgz();  // Base64 only in JSON.
   if (tgz.empty()) {
-    return absl::NotFoundError(absl::StrCat("experiment ", id, " was made without a context"));
+    return absl::NotFoundError(
+        absl::StrCat("experiment ", id, " was created without a context directory"));
   }
   const std::string folder = run.args.Get("output-dir").value_or(".");
   DET_RETURN_IF_ERROR(base::MakeDirs(folder));
@@ -58,7 +59,7 @@ absl::StatusOr<int> RunExperimentDownload(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
   DET_RETURN_IF_ERROR(CheckDownloadOptions(run));
   DET_ASSIGN_OR_RETURN(const int count, run.args.GetInt("top-n", 1, 1, 10'000));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(BestBy by, ReadBestBy(run, *api, id));
   by.count = count;
   api::v1::GetExperimentCheckpointsRequest request;
@@ -68,10 +69,10 @@ absl::StatusOr<int> RunExperimentDownload(Invocation& run) {
   DET_RETURN_IF_ERROR(api->Call("CheckpointService.GetExperimentCheckpoints", request, &response));
   KeepBest(by, response.mutable_checkpoints());
   if (response.checkpoints().empty()) {
-    return absl::NotFoundError(absl::StrCat("experiment ", id, " has no checkpoint with a ",
-                                            by.metric.empty() ? "validation" : by.metric,
-                                            "; `det checkpoint list ", id,
-                                            "` shows what there is"));
+    return absl::NotFoundError(
+        absl::StrCat("experiment ", id, " has no checkpoint with ",
+                     by.metric.empty() ? "a validation" : absl::StrCat("metric ", by.metric),
+                     "; `det checkpoint list ", id, "` lists its checkpoints"));
   }
   const std::string folder = run.args.Get("output").value_or("checkpoints");
   for (const api::v1::Checkpoint& each : response.checkpoints()) {
@@ -86,26 +87,27 @@ absl::StatusOr<int> RunExperimentDownload(Invocation& run) {
 }  // namespace
 
 std::vector<Command> ExperimentFileCommands() {
-  std::vector<Option> download = DownloadOptions("a folder for them (checkpoints)");
-  download.push_back({"top-n", 0, "N", "the best N (1)"});
+  std::vector<Option> download =
+      DownloadOptions("Directory for the checkpoints (default: checkpoints)");
+  download.push_back({"top-n", 0, "N", "Number of checkpoints, best first (default: 1)"});
   download.insert(download.end(), BestByOptions().begin(), BestByOptions().end());
   return {
       {{"experiment", "config"},
-       "print the configuration that an experiment runs by",
+       "Print the config of an experiment",
        {kOneExperiment},
-       {{"original", 0, "", "as it was given, without what templates and defaults add"}},
+       {{"original", 0, "", "Print the submitted config, without templates and defaults"}},
        RunExperimentConfig,
        ""},
       {{"experiment", "download"},
-       "copy the files of its best checkpoints, and print where they are",
+       "Download an experiment's best checkpoints and print their paths",
        {kOneExperiment},
        download,
        RunExperimentDownload,
        ""},
       {{"experiment", "download-model-def"},
-       "copy its context as it was submitted, as an archive",
+       "Download an experiment's context directory as an archive",
        {kOneExperiment},
-       {{"output-dir", 'o', "DIR", "where to (.)"}},
+       {{"output-dir", 'o', "DIR", "Output directory (default: current directory)"}},
        RunDownloadModelDef,
        ""},
   };

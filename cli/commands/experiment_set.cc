@@ -4,7 +4,7 @@
 #include "cli/command.h"
 #include "cli/commands/experiment.h"
 #include "cli/commands/job.h"
-#include "cli/commands/log_days.h"
+#include "cli/commands/log_retention.h"
 #include "det/api/v1/log_retention.pb.h"
 
 namespace det::cli {
@@ -15,45 +15,46 @@ absl::StatusOr<int> Set(Invocation& run, const char* property) {
   return UpdateJobs(run, {{absl::StrCat(id), property, run.args.Word("VALUE")}});
 }
 
-absl::StatusOr<int> SetExperimentLogDays(Invocation& run) {
+absl::StatusOr<int> RunExperimentSetLogRetention(Invocation& run) {
   api::v1::PutExperimentRetainLogsRequest request;
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
-  DET_ASSIGN_OR_RETURN(const int days, LogDays(run));
+  DET_ASSIGN_OR_RETURN(const int days, ReadLogRetention(run));
   request.set_experiment_id(id);
   request.set_num_days(days);
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::PutExperimentRetainLogsResponse response;
   DET_RETURN_IF_ERROR(api->Call("LogRetentionService.PutExperimentRetainLogs", request, &response));
-  return run.Say(response, LogDaysText(absl::StrCat("experiment ", id), days));
+  return run.PrintResult(response, FormatLogRetention(absl::StrCat("experiment ", id), days));
 }
 
 Command SetCommand(const char* property, const char* summary, const char* value,
                    absl::StatusOr<int> (*run)(Invocation&)) {
   return {{"experiment", "set", property},
           summary,
-          {{"EXPERIMENT", "its id"}, {"VALUE", value}},
+          {{"EXPERIMENT", "Experiment ID"}, {"VALUE", value}},
           {},
           run,
-          "The same as `det job update`."};
+          "Same as `det job update`."};
 }
 
 }  // namespace
 
 std::vector<Command> ExperimentSetCommands() {
   return {
-      SetCommand("max-slots", "limit how many slots its trials hold at once",
-                 "a number, or none for as many as there are",
+      SetCommand("max-slots", "Limit the slots that an experiment uses at the same time",
+                 "Number of slots, or none for no limit",
                  [](Invocation& run) { return Set(run, "max-slots"); }),
-      SetCommand("priority", "change its priority in the queue", "1 to 99, smaller goes first",
+      SetCommand("priority", "Set the priority of an experiment",
+                 "Priority from 1 to 99; smaller is served first",
                  [](Invocation& run) { return Set(run, "priority"); }),
-      SetCommand("weight", "change its part of a fair_share pool", "above 0",
+      SetCommand("weight", "Set the weight of an experiment in a fair_share pool", "Weight above 0",
                  [](Invocation& run) { return Set(run, "weight"); }),
       {{"experiment", "set", "log-retention"},
-       "say how long the logs of its trials are kept",
-       {{"EXPERIMENT", "its id"}},
-       LogDaysOptions(),
-       SetExperimentLogDays,
-       "Of those to come, too; what was said of single trials is forgotten."},
+       "Set how long the logs of an experiment are kept",
+       {{"EXPERIMENT", "Experiment ID"}},
+       LogRetentionOptions(),
+       RunExperimentSetLogRetention,
+       "The setting also applies to future trials and replaces the settings of single trials."},
   };
 }
 

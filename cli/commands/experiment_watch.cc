@@ -11,12 +11,12 @@
 #include "base/status_macros.h"
 #include "cli/command.h"
 #include "cli/commands/experiment.h"
-#include "cli/commands/search.h"
+#include "cli/commands/search_text.h"
 #include "cli/commands/watch_frame.h"
 #include "cli/follow.h"
 #include "cli/format.h"
 #include "cli/interrupt.h"
-#include "cli/patience.h"
+#include "cli/retry_policy.h"
 #include "cli/terminal_input.h"
 
 namespace det::cli {
@@ -24,9 +24,9 @@ namespace {
 
 using api::v1::Experiment;
 
-constexpr absl::Duration kLook = absl::Seconds(1);
+constexpr absl::Duration kPollInterval = absl::Seconds(1);
 
-// Larger values first, where the search is for these.
+// Returns whether the search minimizes its metric.
 bool SmallerIsBetter(const Experiment& experiment) {
   const auto& config = experiment.config().fields();
   const auto searcher = config.find("searcher");
@@ -44,8 +44,8 @@ absl::StatusOr<Experiment> GetExperiment(const ApiClient& api, int id) {
   return response.experiment();
 }
 
-absl::StatusOr<Watched> Look(const ApiClient& api, int id, int trials, const std::string& group,
-                             const Style& style) {
+absl::StatusOr<Watched> FetchWatched(const ApiClient& api, int id, int trials,
+                                     const std::string& group, const Style& style) {
   Watched watched;
   DET_ASSIGN_OR_RETURN(watched.experiment, GetExperiment(api, id));
   api::v1::GetExperimentTrialsRequest request;
@@ -71,12 +71,12 @@ absl::StatusOr<Watched> Look(const ApiClient& api, int id, int trials, const std
   return watched;
 }
 
-// The frame in place of the one before it.
+// Draws each frame over the previous one.
 class Display {
  public:
   explicit Display(Screen* screen) : screen_(screen) {}
 
-  // Something else was written below the frame: the next one stands below that.
+  // Other output was written below the frame, so the next frame starts below it.
   void Restart() { shown_.clear(); }
 
   void Show(const std::vector<std::string>& lines) {
@@ -93,36 +93,36 @@ class Display {
   std::string shown_;
 };
 
-// The name after `metric`, from the last to the first.
+// Returns the name after `metric`; the first name after the last.
 std::string NextMetric(const std::set<std::string>& names, const std::string& metric) {
   const auto next = names.upper_bound(metric);
   if (next != names.end()) return *next;
   return names.empty() ? metric : *names.begin();
 }
 
-// What is shown while the terminal is there to be drawn on.
+// Draws frames on a terminal until the experiment ends or the user quits.
 absl::StatusOr<Experiment> WatchOnTerminal(Invocation& run, const ApiClient& api, int id,
                                            int trials, const std::string& group) {
-  const QuietInput keys(/*keys=*/true);
+  const NoEchoInput keys(/*keys=*/true);
   Display display(run.screen);
-  Patience patience(run.screen);
+  RetryPolicy retry(run.screen);
   std::string metric = run.args.Get("metric").value_or("");
   while (true) {
-    Style style = Style::ForStream(STDOUT_FILENO);  // Its size may have changed.
+    Style style = Style::ForStream(STDOUT_FILENO);  // The size may have changed.
     style.colour = run.screen->out().colour;
-    const absl::StatusOr<Watched> watched = Look(api, id, trials, group, style);
+    const absl::StatusOr<Watched> watched = FetchWatched(api, id, trials, group, style);
     if (!watched.ok()) {
-      DET_RETURN_IF_ERROR(patience.Pause(watched.status()));
+      DET_RETURN_IF_ERROR(retry.WaitBeforeRetry(watched.status()));
       display.Restart();
       continue;
     }
-    patience.Answered();
+    retry.OnResponse();
     if (metric.empty()) metric = watched->experiment.searcher_metric();
     display.Show(WatchFrame(*watched, metric, absl::Now(), style));
     if (IsTerminal(Experiment::State_Name(watched->experiment.state()))) {
       return watched->experiment;
     }
-    DET_ASSIGN_OR_RETURN(const char key, NextKey(kLook));
+    DET_ASSIGN_OR_RETURN(const char key, NextKey(kPollInterval));
     if (key == 'q') return watched->experiment;
     if (key == 'm' || key == '\t') metric = NextMetric(MetricNames(*watched), metric);
   }
@@ -131,34 +131,35 @@ absl::StatusOr<Experiment> WatchOnTerminal(Invocation& run, const ApiClient& api
 absl::StatusOr<int> RunWatch(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("EXPERIMENT"));
   DET_ASSIGN_OR_RETURN(const int trials, run.args.GetInt("trials", 8, 1, 100));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   const bool draws = run.screen->out().in_place && !run.json();
   const absl::StatusOr<Experiment> last =
       draws ? WatchOnTerminal(run, *api, id, trials, run.args.Get("group").value_or("validation"))
             : FollowExperiment(*api, id, run.screen, [](const Experiment&) {});
   if (absl::IsCancelled(last.status())) {
-    run.screen->Note(absl::StrCat("det: experiment ", id, " goes on; end it with `det experiment ",
-                                  "kill ", id, "`"));
+    run.screen->PrintNotice(absl::StrCat("det: experiment ", id,
+                                         " is still running; stop it with `det experiment ",
+                                         "kill ", id, "`"));
   }
   DET_RETURN_IF_ERROR(last.status());
   if (run.json()) DET_RETURN_IF_ERROR(run.PrintJson(*last));
-  // Left by a key: nothing has ended.
+  // The user quit; the experiment is still running.
   if (!IsTerminal(Experiment::State_Name(last->state()))) return kExitOk;
-  return ReportEnd(*last, run);
+  return ReportFinalState(*last, run);
 }
 
 }  // namespace
 
 Command ExperimentWatchCommand() {
   return {{"experiment", "watch"},
-          "show an experiment as it runs: its state, curves of the best trials, rungs",
-          {{"EXPERIMENT", "its id"}},
-          {{"metric", 0, "NAME", "whose curves; the searcher's without"},
-           {"group", 0, "GROUP", "of which reports (validation); training, or the trial's own"},
-           {"trials", 0, "N", "curves of so many trials (8)"}},
+          "Watch an experiment: state, metric curves, best trials, rungs",
+          {{"EXPERIMENT", "Experiment ID"}},
+          {{"metric", 0, "NAME", "Metric to plot (default: the searcher metric)"},
+           {"group", 0, "GROUP", "Metric group (default: validation)"},
+           {"trials", 0, "N", "Number of trials to plot (default: 8)"}},
           RunWatch,
-          "Keys: m shows the next metric, q leaves. In a pipe: a line on stderr for each change.\n"
-          "Ctrl-C leaves the experiment running (exit code 3)."};
+          "Keys: m shows the next metric, q quits. In a pipe, each change is a line on "
+          "stderr.\nCtrl-C leaves the experiment running (exit code 3)."};
 }
 
 }  // namespace det::cli

@@ -35,7 +35,7 @@ bool IsFair(const Policies& policies, const std::string& pool) {
   return found != policies.end() && found->second == ResourcePool::SCHEDULER_TYPE_FAIR_SHARE;
 }
 
-// What the policies of the pools look at.
+// Returns the column title for the order of the pools: priority or weight.
 std::string OrderTitle(const Policies& policies) {
   std::set<bool> fair;
   for (const auto& [pool, unused] : policies) fair.insert(IsFair(policies, pool));
@@ -43,16 +43,16 @@ std::string OrderTitle(const Policies& policies) {
   return fair.contains(true) ? "WEIGHT" : "PRIORITY";
 }
 
-std::string TypeOf(const Job& job) {
+std::string GetType(const Job& job) {
   absl::string_view name = Job::Type_Name(job.type());
   absl::ConsumePrefix(&name, "TYPE_");
   return absl::AsciiStrToLower(name);
 }
 
-Cell StateOf(const Job& job) {
+Cell MakeJobStateCell(const Job& job) {
   const std::string& name = JobSummary::State_Name(job.summary().state());
-  const absl::string_view word = StateWord(name);
-  if (job.summary().state() == JobSummary::STATE_QUEUED) return StateCell(name);
+  const absl::string_view word = TrimStatePrefix(name);
+  if (job.summary().state() == JobSummary::STATE_QUEUED) return MakeStateCell(name);
   return Cell(absl::StrCat("● ", word), Paint::kRunning, word);
 }
 
@@ -67,21 +67,21 @@ Table JobTable(const google::protobuf::RepeatedPtrField<Job>& jobs, const Polici
                {"STATE"},
                {"USER", false, true},
                {"POOL"},
-               {"WAITS BECAUSE", false, true}});
+               {"WAIT REASON", false, true}});
   for (const Job& job : jobs) {
     const int ahead = job.summary().jobs_ahead();
-    table.AddRow({ahead < 0 ? "-" : absl::StrCat(ahead), job.job_id(), TypeOf(job), job.name(),
-                  IsFair(policies, job.resource_pool()) ? PlainNumber(job.weight())
+    table.AddRow({ahead < 0 ? "-" : absl::StrCat(ahead), job.job_id(), GetType(job), job.name(),
+                  IsFair(policies, job.resource_pool()) ? FormatPlainNumber(job.weight())
                                                         : absl::StrCat(job.priority()),
-                  AgoCell(job.submission_time(), absl::Now()),
-                  absl::StrCat(job.allocated_slots(), "/", job.requested_slots()), StateOf(job),
-                  job.username(), job.resource_pool(), job.reason()});
+                  MakeAgeCell(job.submission_time(), absl::Now()),
+                  absl::StrCat(job.allocated_slots(), "/", job.requested_slots()),
+                  MakeJobStateCell(job), job.username(), job.resource_pool(), job.reason()});
   }
   return table;
 }
 
 absl::StatusOr<int> RunJobList(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetResourcePoolsResponse pools;
   DET_RETURN_IF_ERROR(api->Call("ResourcePoolService.GetResourcePools",
                                 api::v1::GetResourcePoolsRequest(), &pools));
@@ -105,12 +105,12 @@ absl::StatusOr<int> RunJobList(Invocation& run) {
   }
   merged.mutable_pagination()->set_end_index(merged.jobs_size());
   merged.mutable_pagination()->set_total(merged.jobs_size());
-  return run.PrintList(merged, JobTable(merged.jobs(), policies),
-                       all ? "no jobs: nothing runs, nothing waits"
-                           : absl::StrCat("no jobs in ", absl::StrJoin(names, ", ")));
+  return run.PrintList(
+      merged, JobTable(merged.jobs(), policies),
+      all ? "no running or waiting jobs" : absl::StrCat("no jobs in ", absl::StrJoin(names, ", ")));
 }
 
-// One change by its name, as options and update-batch spell it.
+// Sets one property, named as in options and update-batch.
 absl::Status Set(const std::string& name, const std::string& value, QueueControl* out) {
   const auto wrong = [&](absl::string_view expected) {
     return UsageError(absl::StrCat(name, ": expected ", expected, ", found \"", value, "\""));
@@ -136,7 +136,7 @@ absl::Status Set(const std::string& name, const std::string& value, QueueControl
   } else if (name == "behind-of") {
     out->set_behind_of(value);
   } else {
-    return UsageError(absl::StrCat("\"", name, "\" is no property of a job; there are: ",
+    return UsageError(absl::StrCat("\"", name, "\" is not a property of a job; expected one of: ",
                                    absl::StrJoin(kJobProperties, ", ")));
   }
   return absl::OkStatus();
@@ -150,13 +150,13 @@ absl::StatusOr<int> RunUpdate(Invocation& run) {
     }
   }
   if (changes.empty()) {
-    return UsageError("job update: nothing to change; name one of --" +
+    return UsageError("job update: nothing to change; give at least one of --" +
                       absl::StrJoin(kJobProperties, ", --"));
   }
   return UpdateJobs(run, changes);
 }
 
-// "7.priority=10": the job may have dots itself, the property has none.
+// "7.priority=10". A job ID can contain dots, a property cannot.
 absl::StatusOr<JobChange> ParseChange(const std::string& word) {
   const size_t equals = word.find('=');
   const size_t dot = equals == word.npos ? word.npos : word.rfind('.', equals);
@@ -164,7 +164,7 @@ absl::StatusOr<JobChange> ParseChange(const std::string& word) {
     return UsageError(
         absl::StrCat("expected JOB.PROPERTY=VALUE such as 7.priority=10, found \"", word, "\""));
   }
-  // The predecessor's words have underscores.
+  // Determined's property names have underscores.
   std::string name = word.substr(dot + 1, equals - dot - 1);
   std::replace(name.begin(), name.end(), '_', '-');
   return JobChange{word.substr(0, dot), name, word.substr(equals + 1)};
@@ -188,7 +188,7 @@ absl::StatusOr<int> UpdateJobs(Invocation& run, const std::vector<JobChange>& ch
     update->set_job_id(change.job);
     DET_RETURN_IF_ERROR(Set(change.property, change.value, update));
   }
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::UpdateJobQueueResponse response;
   DET_RETURN_IF_ERROR(api->Call("JobService.UpdateJobQueue", request, &response));
   if (run.json()) {
@@ -199,43 +199,44 @@ absl::StatusOr<int> UpdateJobs(Invocation& run, const std::vector<JobChange>& ch
     run.screen->Print(
         absl::StrCat("updated job ", change.job, ": ", change.property, " ", change.value, "\n"));
   }
-  run.screen->Hint("det job list");
+  run.screen->PrintHint("det job list");
   return kExitOk;
 }
 
 std::vector<Command> JobCommands() {
-  const Positional job = {"JOB", "its id, or that of its experiment"};
+  const Positional job = {"JOB", "Job ID or experiment ID"};
   return {
       {{"job", "list"},
-       "list what runs and what waits, in the order of the queue",
+       "List running and waiting jobs in queue order",
        {},
-       {{"pool", 'p', "POOL", "of this resource pool; may be repeated; else of all"}, kCsv},
+       {{"pool", 'p', "POOL", "Only jobs of this resource pool; repeatable (default: all)"}, kCsv},
        RunJobList,
-       "#: how many jobs of the pool are served before. SLOTS: held/wanted by its trials of now."},
+       "#: number of jobs ahead in the pool. SLOTS: allocated/requested by the current trials."},
       {{"job", "update"},
-       "change a job's place in the queue",
+       "Change the queue position, limits or pool of a job",
        {job},
-       {{"priority", 'p', "N", "1 to 99, smaller goes first"},
-        {"weight", 'w', "W", "its part of a fair_share pool, above 0"},
-        {"max-slots", 0, "N", "that its trials hold at once; none: as many as there are"},
-        {"resource-pool", 0, "POOL", "move it there; what runs saves and starts again"},
-        {"ahead-of", 0, "JOB", "right before a job of the same pool and priority"},
-        {"behind-of", 0, "JOB", "right behind one"}},
+       {{"priority", 'p', "N", "Priority from 1 to 99; smaller is served first"},
+        {"weight", 'w', "W", "Weight in a fair_share pool, above 0"},
+        {"max-slots", 0, "N", "Maximum number of slots at the same time; none for no limit"},
+        {"resource-pool", 0, "POOL",
+         "Move to this pool; running trials are preempted and restarted"},
+        {"ahead-of", 0, "JOB", "Move ahead of this job of the same pool and priority"},
+        {"behind-of", 0, "JOB", "Move behind this job of the same pool and priority"}},
        RunUpdate,
        ""},
       {{"job", "update-batch"},
-       "change several jobs at once: all of it or nothing",
-       {{"CHANGE", "JOB.PROPERTY=VALUE, as 7.priority=10 8.ahead-of=9", false, true}},
+       "Change several jobs in one request: all or none",
+       {{"CHANGE", "Changes: JOB.PROPERTY=VALUE, such as 7.priority=10 8.ahead-of=9", false, true}},
        {},
        RunUpdateBatch,
        absl::StrCat("Properties: ", absl::StrJoin(kJobProperties, ", "), ".")},
       {{"job", "explain"},
-       "say why a job waits, what must end first, and when it may start",
+       "Explain why a job waits and estimate when it starts",
        {job},
        {},
        RunJobExplain,
-       "The time is an estimate: by max_run_time where there is one, else by how long trials of\n"
-       "the same job took."},
+       "The start time is an estimate from max_run_time if it is set, else from the duration of "
+       "other trials of the job."},
   };
 }
 

@@ -1,4 +1,4 @@
-// What the files of `det job` share, and `det experiment set` with them.
+// Shared by the files of `det job` and `det experiment set`.
 #ifndef CLI_COMMANDS_JOB_H_
 #define CLI_COMMANDS_JOB_H_
 
@@ -11,17 +11,17 @@
 
 namespace det::cli {
 
-// What can be changed of a job while it waits or runs.
+// The properties of a job that can be changed while it waits or runs.
 inline constexpr std::array<const char*, 6> kJobProperties = {
     "priority", "weight", "max-slots", "resource-pool", "ahead-of", "behind-of"};
 
 struct JobChange {
-  std::string job;       // its id, or that of its experiment
-  std::string property;  // of kJobProperties
+  std::string job;       // job ID or experiment ID
+  std::string property;  // one of kJobProperties
   std::string value;
 };
 
-// Sends them as one request, all or nothing, and says so; the exit code.
+// Sends the changes in one request, all or none, and prints them. Returns the exit code.
 absl::StatusOr<int> UpdateJobs(Invocation& run, const std::vector<JobChange>& changes);
 
 absl::StatusOr<int> RunJobExplain(Invocation& run);

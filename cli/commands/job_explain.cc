@@ -20,34 +20,34 @@ using api::v1::ExplainJobResponse;
 using api::v1::Job;
 using Waiting = ExplainJobResponse::Waiting;
 
-constexpr int kMostNamed = 12;
+constexpr int kMaxNames = 12;
 
-std::string Head(const Job& job) {
+std::string FormatJob(const Job& job) {
   std::vector<std::string> parts = {
       absl::StrCat("pool ", job.resource_pool()),
-      absl::StrCat("holds ", job.allocated_slots(), " of ", job.requested_slots(), " slots"),
+      absl::StrCat("uses ", job.allocated_slots(), " of ", job.requested_slots(), " slots"),
       absl::StrCat("priority ", job.priority()),
   };
-  if (job.weight() != 1) parts.push_back(absl::StrCat("weight ", PlainNumber(job.weight())));
+  if (job.weight() != 1) parts.push_back(absl::StrCat("weight ", FormatPlainNumber(job.weight())));
   const int ahead = job.summary().jobs_ahead();
-  if (ahead >= 0) parts.push_back(absl::StrCat(Counted(ahead, "job"), " ahead"));
-  return absl::StrCat("Job ", job.job_id(), " (", OneLine(job.name()),
+  if (ahead >= 0) parts.push_back(absl::StrCat(FormatCount(ahead, "job"), " ahead"));
+  return absl::StrCat("Job ", job.job_id(), " (", RemoveControlCharacters(job.name()),
                       "): ", absl::StrJoin(parts, ", "), ".\n");
 }
 
-std::string Names(const std::vector<std::string>& all) {
-  const size_t shown = std::min<size_t>(all.size(), kMostNamed);
+std::string FormatNames(const std::vector<std::string>& all) {
+  const size_t shown = std::min<size_t>(all.size(), kMaxNames);
   const std::string names = absl::StrJoin(all.begin(), all.begin() + shown, ", ");
   return shown == all.size() ? names : absl::StrCat(names, " and ", all.size() - shown, " more");
 }
 
-// Trials that wait for the same things for the same reason.
-struct Paragraph {
+// Trials that wait for the same allocations for the same reason.
+struct TrialGroup {
   std::vector<std::string> trials;
   const Waiting* waiting = nullptr;
 };
 
-bool Same(const Waiting& a, const Waiting& b) {
+bool IsSame(const Waiting& a, const Waiting& b) {
   return a.kind() == b.kind() && a.reason() == b.reason() &&
          a.estimate_basis() == b.estimate_basis() &&
          a.estimated_start().seconds() == b.estimated_start().seconds() &&
@@ -55,33 +55,35 @@ bool Same(const Waiting& a, const Waiting& b) {
                     b.waits_for().end());
 }
 
-std::vector<Paragraph> Grouped(const ExplainJobResponse& response) {
-  std::vector<Paragraph> groups;
+std::vector<TrialGroup> GroupTrials(const ExplainJobResponse& response) {
+  std::vector<TrialGroup> groups;
   for (const Waiting& each : response.waiting()) {
-    if (groups.empty() || !Same(*groups.back().waiting, each)) groups.push_back({{}, &each});
+    if (groups.empty() || !IsSame(*groups.back().waiting, each)) groups.push_back({{}, &each});
     groups.back().trials.push_back(absl::StrCat(each.trial_id()));
   }
   return groups;
 }
 
-std::string Text(const Paragraph& paragraph, absl::Time now) {
-  const Waiting& waiting = *paragraph.waiting;
-  const bool one = paragraph.trials.size() == 1;
-  std::string text = absl::StrCat(
-      one ? "Trial " : "Trials ", Names(paragraph.trials), one ? " waits: " : " wait: ",
-      waiting.reason().empty() ? "the scheduler has not looked at it yet"
-                               : OneLine(waiting.reason()),
-      ".\n");
+std::string FormatGroup(const TrialGroup& group, absl::Time now) {
+  const Waiting& waiting = *group.waiting;
+  const bool one = group.trials.size() == 1;
+  std::string text =
+      absl::StrCat(one ? "Trial " : "Trials ", FormatNames(group.trials),
+                   one ? " is waiting: " : " are waiting: ",
+                   waiting.reason().empty() ? "not evaluated by the scheduler yet"
+                                            : RemoveControlCharacters(waiting.reason()),
+                   ".\n");
   if (!waiting.waits_for().empty()) {
     const std::vector<std::string> ends(waiting.waits_for().begin(), waiting.waits_for().end());
-    absl::StrAppend(&text, "  First must end or be preempted: ", Names(ends), ".\n");
+    absl::StrAppend(&text, "  Waits for the end or preemption of: ", FormatNames(ends), ".\n");
   }
   if (waiting.has_estimated_start()) {
     const absl::Duration in = ToTime(waiting.estimated_start()) - now;
-    absl::StrAppend(&text, "  May start ", in < absl::Seconds(1) ? "now" : "in " + Span(in), " (",
-                    Exact(waiting.estimated_start()), ")");
+    absl::StrAppend(&text,
+                    "  Estimated start: ", in < absl::Seconds(1) ? "now" : "in " + FormatSpan(in),
+                    " (", FormatTimestamp(waiting.estimated_start()), ")");
   } else {
-    absl::StrAppend(&text, "  When it starts is unknown");
+    absl::StrAppend(&text, "  Estimated start: unknown");
   }
   return absl::StrCat(text, waiting.estimate_basis().empty() ? "" : ", ", waiting.estimate_basis(),
                       ".\n");
@@ -90,7 +92,7 @@ std::string Text(const Paragraph& paragraph, absl::Time now) {
 }  // namespace
 
 absl::StatusOr<int> RunJobExplain(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::ExplainJobRequest request;
   request.set_job_id(run.args.Word("JOB"));
   ExplainJobResponse response;
@@ -99,10 +101,10 @@ absl::StatusOr<int> RunJobExplain(Invocation& run) {
     DET_RETURN_IF_ERROR(run.PrintJson(response));
     return kExitOk;
   }
-  std::string text = Head(response.job());
-  if (response.waiting().empty()) absl::StrAppend(&text, "\nNothing of it waits for slots.\n");
-  for (const Paragraph& paragraph : Grouped(response)) {
-    absl::StrAppend(&text, "\n", Text(paragraph, absl::Now()));
+  std::string text = FormatJob(response.job());
+  if (response.waiting().empty()) absl::StrAppend(&text, "\nNo trial is waiting for slots.\n");
+  for (const TrialGroup& group : GroupTrials(response)) {
+    absl::StrAppend(&text, "\n", FormatGroup(group, absl::Now()));
   }
   run.screen->Print(text);
   return kExitOk;

@@ -13,9 +13,9 @@
 namespace det::cli {
 namespace {
 
-constexpr int kMostLines = 10'000'000;
+constexpr int kMaxLines = 10'000'000;
 
-// The level that is named, and those above it.
+// Adds the given level and those above it.
 template <class Request>
 absl::Status ReadLevel(const Invocation& run, Request* request) {
   const std::optional<std::string> word = run.args.Get("level");
@@ -38,7 +38,8 @@ absl::Status ReadRanks(const Invocation& run, Request* request) {
   for (const std::string& word : run.args.GetAll("rank-id")) {
     int rank = 0;
     if (!absl::SimpleAtoi(word, &rank) || rank < 0) {
-      return UsageError(absl::StrCat("--rank-id: expected a number from 0, found \"", word, "\""));
+      return UsageError(
+          absl::StrCat("--rank-id: expected a number of at least 0, found \"", word, "\""));
     }
     request->add_rank_ids(rank);
   }
@@ -64,14 +65,14 @@ absl::Status Read(const Invocation& run, Request* request) {
   const Arguments& args = run.args;
   request->set_follow(args.Has("follow"));
   if (args.Has("head") && (args.Has("tail") || args.Has("follow"))) {
-    return UsageError("--head goes neither with --tail nor with --follow");
+    return UsageError("--head cannot be used with --tail or --follow");
   }
-  DET_ASSIGN_OR_RETURN(const int head, args.GetInt("head", 0, 1, kMostLines));
-  DET_ASSIGN_OR_RETURN(const int tail, args.GetInt("tail", 0, 1, kMostLines));
+  DET_ASSIGN_OR_RETURN(const int head, args.GetInt("head", 0, 1, kMaxLines));
+  DET_ASSIGN_OR_RETURN(const int tail, args.GetInt("tail", 0, 1, kMaxLines));
   request->set_limit(head + tail);
   if (tail > 0) request->set_order_by(api::v1::ORDER_BY_DESC);
   for (const std::string& id : args.GetAll("allocation-id")) request->add_allocation_ids(id);
-  // Here a container is the allocation's.
+  // In this cluster a container belongs to one allocation.
   for (const std::string& id : args.GetAll("container-id")) request->add_allocation_ids(id);
   for (const std::string& id : args.GetAll("agent-id")) request->add_agent_ids(id);
   for (const std::string& each : args.GetAll("source")) request->add_sources(each);
@@ -85,20 +86,19 @@ absl::Status Read(const Invocation& run, Request* request) {
 }  // namespace
 
 std::vector<Option> LogOptions() {
-  return {
-      {"follow", 'f', "", "go on until the task has ended"},
-      {"head", 0, "N", "the first N lines"},
-      {"tail", 0, "N", "the last N lines; with -f what comes after them, too"},
-      {"level", 0, "LEVEL", "this level and above: trace, debug, info, warning, error, critical"},
-      {"rank-id", 0, "RANK", "of this rank; may be repeated, as all that follow"},
-      {"agent-id", 0, "ID", "written on this agent"},
-      {"allocation-id", 0, "ID", "of this run of the task"},
-      {"container-id", 0, "ID", "the same"},
-      {"source", 0, "NAME", "by whom: task, agent or master"},
-      {"stdtype", 0, "NAME", "stdout or stderr"},
-      {"timestamp-after", 0, "TIME", "later than this: 2026-12-01T04:00, -2h"},
-      {"timestamp-before", 0, "TIME", "earlier than this"},
-      {"search", 0, "TEXT", "lines that hold this"}};
+  return {{"follow", 'f', "", "Follow the logs until the task has ended"},
+          {"head", 0, "N", "Show the first N lines"},
+          {"tail", 0, "N", "Show the last N lines; with -f also all later lines"},
+          {"level", 0, "LEVEL", "Minimum level: trace, debug, info, warning, error, critical"},
+          {"rank-id", 0, "RANK", "Only lines of this rank; repeatable"},
+          {"agent-id", 0, "ID", "Only lines from this agent; repeatable"},
+          {"allocation-id", 0, "ID", "Only lines of this allocation; repeatable"},
+          {"container-id", 0, "ID", "Same as --allocation-id; repeatable"},
+          {"source", 0, "NAME", "Only lines from task, agent or master; repeatable"},
+          {"stdtype", 0, "NAME", "Only lines from stdout or stderr; repeatable"},
+          {"timestamp-after", 0, "TIME", "Only lines after this time: 2026-12-01T04:00, -2h"},
+          {"timestamp-before", 0, "TIME", "Only lines before this time"},
+          {"search", 0, "TEXT", "Only lines that contain TEXT"}};
 }
 
 absl::Status ReadLogOptions(const Invocation& run, api::v1::TrialLogsRequest* request) {

@@ -1,4 +1,4 @@
-// Which lines of a log are shown, as every `... logs` takes it.
+// The options of all `... logs` commands that select log lines.
 #ifndef CLI_COMMANDS_LOG_OPTIONS_H_
 #define CLI_COMMANDS_LOG_OPTIONS_H_
 
@@ -13,7 +13,8 @@ namespace det::cli {
 
 std::vector<Option> LogOptions();
 
-// All but whose log it is. A usage error names the option and what it takes.
+// Sets all fields of the request except the ID. Usage errors name the option and the expected
+// value.
 absl::Status ReadLogOptions(const Invocation& run, api::v1::TrialLogsRequest* request);
 absl::Status ReadLogOptions(const Invocation& run, api::v1::TaskLogsRequest* request);
 

@@ -16,7 +16,7 @@
 #include "cli/http_client.h"
 #include "cli/json_text.h"
 #include "cli/table.h"
-#include "cli/trust.h"
+#include "cli/trusted_certificates.h"
 #include "det/api/v1/master.pb.h"
 #include "proto/http_rule.h"
 
@@ -24,7 +24,7 @@ namespace det::cli {
 namespace {
 
 absl::StatusOr<int> RunInfo(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetInfoResponse info;
   DET_RETURN_IF_ERROR(api->Call("MasterService.GetInfo", api::v1::GetInfoRequest(), &info));
   if (run.json()) {
@@ -36,8 +36,8 @@ absl::StatusOr<int> RunInfo(Invocation& run) {
        {"version", info.version()},
        {"cluster", absl::StrCat(info.cluster_name(), info.cluster_name().empty() ? "" : "  ",
                                 info.cluster_id())},
-       {"started",
-        absl::StrCat(Ago(info.started_at(), absl::Now()), "  ", Exact(info.started_at()))},
+       {"started", absl::StrCat(FormatAge(info.started_at(), absl::Now()), "  ",
+                                FormatTimestamp(info.started_at()))},
        {"database", info.database()},
        {"agents", absl::StrCat(info.agents())},
        {"slots", absl::StrCat(info.slots_in_use(), " of ", info.slots(), " used")}},
@@ -48,15 +48,15 @@ absl::StatusOr<int> RunInfo(Invocation& run) {
 // ---- what it says of itself ----
 
 absl::StatusOr<int> RunMasterConfig(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetMasterConfigResponse response;
   DET_RETURN_IF_ERROR(
       api->Call("MasterService.GetMasterConfig", api::v1::GetMasterConfigRequest(), &response));
   DET_ASSIGN_OR_RETURN(const std::string text, proto::ToJson(response.config()));
-  return run.Say(response, Indented(text) + "\n");
+  return run.PrintResult(response, IndentJson(text) + "\n");
 }
 
-// "warning", as det writes levels, or "LOG_LEVEL_WARNING".
+// Parses "warning" or "LOG_LEVEL_WARNING".
 absl::StatusOr<api::v1::LogLevel> ReadLevel(const std::string& text) {
   const std::string name = absl::AsciiStrToUpper(text);
   api::v1::LogLevel level;
@@ -72,13 +72,13 @@ absl::StatusOr<api::v1::LogLevel> ReadLevel(const std::string& text) {
 
 absl::StatusOr<int> RunMasterSetConfig(Invocation& run) {
   api::v1::PatchMasterConfigRequest request;
-  std::vector<std::string> said;
+  std::vector<std::string> changes;
   if (const auto level = run.args.Get("log.level")) {
     DET_ASSIGN_OR_RETURN(const api::v1::LogLevel read, ReadLevel(*level));
     request.mutable_config()->mutable_log()->set_level(read);
     request.mutable_field_mask()->add_paths("log.level");
-    said.push_back(absl::StrCat("log.level ", absl::AsciiStrToLower(absl::StripPrefix(
-                                                  api::v1::LogLevel_Name(read), "LOG_LEVEL_"))));
+    changes.push_back(absl::StrCat("log.level ", absl::AsciiStrToLower(absl::StripPrefix(
+                                                     api::v1::LogLevel_Name(read), "LOG_LEVEL_"))));
   }
   if (const auto color = run.args.Get("log.color")) {
     if (*color != "on" && *color != "off") {
@@ -86,20 +86,21 @@ absl::StatusOr<int> RunMasterSetConfig(Invocation& run) {
     }
     request.mutable_config()->mutable_log()->set_color(*color == "on");
     request.mutable_field_mask()->add_paths("log.color");
-    said.push_back(absl::StrCat("log.color ", *color));
+    changes.push_back(absl::StrCat("log.color ", *color));
   }
-  if (said.empty()) return UsageError("what to set? --log.level LEVEL or --log.color on|off");
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  if (changes.empty())
+    return UsageError("master config set needs --log.level LEVEL or --log.color on|off");
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::PatchMasterConfigResponse response;
   DET_RETURN_IF_ERROR(api->Call("MasterService.PatchMasterConfig", request, &response));
-  return run.Say(
-      response, absl::StrCat("set ", absl::StrJoin(said, ", "), " of the master, until it ends\n"));
+  return run.PrintResult(
+      response, absl::StrCat("set ", absl::StrJoin(changes, ", "), " until the master restarts\n"));
 }
 
-std::string LineText(const api::v1::LogEntry& line) {
+std::string FormatLogEntry(const api::v1::LogEntry& line) {
   const std::string level = api::v1::LogLevel_Name(line.level());
-  return absl::StrCat(Exact(line.timestamp()), "  ", absl::StripPrefix(level, "LOG_LEVEL_"), "  ",
-                      line.message(), "\n");
+  return absl::StrCat(FormatTimestamp(line.timestamp()), "  ",
+                      absl::StripPrefix(level, "LOG_LEVEL_"), "  ", line.message(), "\n");
 }
 
 absl::StatusOr<int> RunMasterLogs(Invocation& run) {
@@ -107,7 +108,7 @@ absl::StatusOr<int> RunMasterLogs(Invocation& run) {
   api::v1::MasterLogsRequest request;
   request.set_offset(-tail);
   request.set_follow(run.args.Has("follow"));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::MasterLogsResponse line;
   absl::Status shown;
   const auto show = [&] {
@@ -116,7 +117,7 @@ absl::StatusOr<int> RunMasterLogs(Invocation& run) {
       shown = text.status();
       if (text.ok()) run.screen->Print(*text + "\n");
     } else {
-      run.screen->Print(LineText(line.log_entry()));
+      run.screen->Print(FormatLogEntry(line.log_entry()));
     }
     return shown.ok();
   };
@@ -125,42 +126,43 @@ absl::StatusOr<int> RunMasterLogs(Invocation& run) {
   return kExitOk;
 }
 
-// Answers without a master too: then only for itself.
+// Also works without a master; then it shows only the version of det.
 absl::StatusOr<int> RunVersion(Invocation& run) {
   api::v1::GetInfoResponse info;
   std::string master;
   std::string why;
-  absl::StatusOr<ApiClient*> api = run.Api();
+  absl::StatusOr<ApiClient*> api = run.GetApi();
   if (api.ok()) {
-    const absl::Status asked =
+    const absl::Status status =
         (*api)->Call("MasterService.GetInfo", api::v1::GetInfoRequest(), &info);
-    if (absl::IsCancelled(asked)) return asked;
-    if (asked.ok()) master = info.version();
+    if (absl::IsCancelled(status)) return status;
+    if (status.ok()) master = info.version();
     why = absl::StrCat("not reachable at ", (*api)->addresses());
   } else {
-    // A wrong address is an error; that nothing runs here is not.
+    // An invalid address is an error; that no master is running is not.
     if (!absl::IsFailedPrecondition(api.status())) return api.status();
-    why = "none running";
+    why = "not running";
   }
   if (run.json()) {
-    run.screen->Print(Indented(absl::StrCat("{\"client\":", Quoted(base::kVersion), ",\"master\":",
-                                            master.empty() ? "null" : Quoted(master), "}")) +
-                      "\n");
+    run.screen->Print(
+        IndentJson(absl::StrCat("{\"client\":", QuoteJson(base::kVersion),
+                                ",\"master\":", master.empty() ? "null" : QuoteJson(master), "}")) +
+        "\n");
     return kExitOk;
   }
   run.screen->Print(RenderFields(
       {{"det", base::kVersion}, {"master", master.empty() ? why : master}}, run.screen->out()));
   if (!master.empty() && master != base::kVersion) {
-    run.screen->Note("det and the master have different versions; some commands may be refused");
+    run.screen->PrintNotice("det and the master have different versions; some commands may fail");
   }
   return kExitOk;
 }
 
 // ---- audit ----
 
-constexpr int kPage = 1'000;
+constexpr int kMaxAuditPage = 1'000;
 
-// "2h" is two hours ago.
+// "2h" means two hours ago.
 absl::StatusOr<absl::Time> ReadSince(const std::string& text, absl::Time now) {
   absl::Duration ago;
   if (absl::ParseDuration(text, &ago)) return now - ago;
@@ -168,7 +170,7 @@ absl::StatusOr<absl::Time> ReadSince(const std::string& text, absl::Time now) {
 }
 
 absl::StatusOr<int> RunAudit(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(const int wanted, run.args.GetInt("limit", 100, 1, 1'000'000));
+  DET_ASSIGN_OR_RETURN(const int limit, run.args.GetInt("limit", 100, 1, 1'000'000));
   const absl::Time now = absl::Now();
   api::v1::GetAuditRequest request;
   request.set_username(run.args.Get("by").value_or(""));
@@ -177,29 +179,29 @@ absl::StatusOr<int> RunAudit(Invocation& run) {
     DET_ASSIGN_OR_RETURN(const absl::Time time, ReadSince(*since, now));
     *request.mutable_since() = ToTimestamp(time);
   }
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetAuditResponse all;
   do {
-    request.set_limit(std::min(kPage, wanted - all.records_size()));
+    request.set_limit(std::min(kMaxAuditPage, limit - all.records_size()));
     request.set_before_id(all.next_before_id());
     api::v1::GetAuditResponse page;
     DET_RETURN_IF_ERROR(api->Call("MasterService.GetAudit", request, &page));
     all.MergeFrom(page);
     all.set_next_before_id(page.next_before_id());
-  } while (all.next_before_id() != 0 && all.records_size() < wanted);
-  Table table({{"AT"},
-               {"WHO", false, true},
-               {"FROM", false, true},
+  } while (all.next_before_id() != 0 && all.records_size() < limit);
+  Table table({{"TIME"},
+               {"USER", false, true},
+               {"ADDRESS", false, true},
                {"METHOD", false, true},
-               {"WHAT", false, true},
+               {"TARGET", false, true},
                {"CODE"},
-               {"REQUEST", false, true}});
+               {"REQUEST ID", false, true}});
   for (const api::v1::AuditRecord& each : all.records()) {
-    table.AddRow({AgoCell(each.at(), now), each.caller(), each.peer(),
+    table.AddRow({MakeAgeCell(each.at(), now), each.caller(), each.peer(),
                   absl::StripPrefix(each.method(), "det.api.v1."), each.target(), each.code(),
                   each.request_id()});
   }
-  return run.PrintList(all, table, "nothing was changed");
+  return run.PrintList(all, table, "no audit records");
 }
 
 // ---- cluster-message ----
@@ -217,60 +219,60 @@ absl::StatusOr<int> RunSetMessage(Invocation& run) {
     *request.mutable_end_time() = ToTimestamp(time);
   }
   request.set_duration(run.args.Get("duration").value_or(""));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::SetClusterMessageResponse response;
   DET_RETURN_IF_ERROR(api->Call("MasterService.SetClusterMessage", request, &response));
-  return run.Say(response, "set the cluster's message\n");
+  return run.PrintResult(response, "set the cluster message\n");
 }
 
 absl::StatusOr<int> RunGetMessage(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetClusterMessageResponse response;
   DET_RETURN_IF_ERROR(
       api->Call("MasterService.GetClusterMessage", api::v1::GetClusterMessageRequest(), &response));
   const api::v1::ClusterMessage& message = response.cluster_message();
-  if (!response.has_cluster_message()) return run.Say(response, "there is no message\n");
-  return run.Say(response,
-                 RenderFields({{"message", message.message()},
-                               {"from", Exact(message.start_time())},
-                               {"until", message.has_end_time() ? Exact(message.end_time())
-                                                                : "it is taken back"}},
-                              run.screen->out()));
+  if (!response.has_cluster_message()) return run.PrintResult(response, "no cluster message\n");
+  return run.PrintResult(
+      response, RenderFields({{"message", message.message()},
+                              {"from", FormatTimestamp(message.start_time())},
+                              {"until", message.has_end_time() ? FormatTimestamp(message.end_time())
+                                                               : "cleared"}},
+                             run.screen->out()));
 }
 
 absl::StatusOr<int> RunClearMessage(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::DeleteClusterMessageResponse response;
   DET_RETURN_IF_ERROR(api->Call("MasterService.DeleteClusterMessage",
                                 api::v1::DeleteClusterMessageRequest(), &response));
-  return run.Say(response, "took the cluster's message back\n");
+  return run.PrintResult(response, "cleared the cluster message\n");
 }
 
-// "ab:CD" as "ABCD"
-std::string Digits(const std::string& fingerprint) {
+// "ab:CD" -> "ABCD"
+std::string NormalizeFingerprint(const std::string& fingerprint) {
   return absl::AsciiStrToUpper(absl::StrReplaceAll(fingerprint, {{":", ""}, {" ", ""}}));
 }
 
 absl::StatusOr<int> RunTrust(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(const Connection where, run.Where());
-  if (run.json()) return UsageError("master trust: prints text; there is no --json");
+  DET_ASSIGN_OR_RETURN(const Connection where, run.FindConnection());
+  if (run.json()) return UsageError("master trust: --json is not supported");
   for (const std::string& url : where.urls) {
     if (!absl::StartsWith(url, "https://")) {
       return absl::FailedPreconditionError(
-          absl::StrCat(url, " is in the clear and shows no certificate"));
+          absl::StrCat(url, " does not use TLS and has no certificate"));
     }
-    DET_ASSIGN_OR_RETURN(const ShownCertificate shown, LookAtCertificate(url));
+    DET_ASSIGN_OR_RETURN(const ServerCertificate found, FetchCertificate(url));
     const std::string given = run.args.Word("FINGERPRINT");
     if (given.empty()) {
-      run.screen->Print(absl::StrCat(url, "  SHA-256 ", shown.fingerprint, "\n"));
+      run.screen->Print(absl::StrCat(url, "  SHA-256 ", found.fingerprint, "\n"));
       continue;
     }
-    if (Digits(given) != Digits(shown.fingerprint)) {
-      return absl::FailedPreconditionError(absl::StrCat("the certificate of ", url,
-                                                        " has the SHA-256 ", shown.fingerprint,
-                                                        ", which is another; it is not trusted"));
+    if (NormalizeFingerprint(given) != NormalizeFingerprint(found.fingerprint)) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("the certificate of ", url, " has SHA-256 fingerprint ", found.fingerprint,
+                       ", which does not match; the certificate was not trusted"));
     }
-    DET_RETURN_IF_ERROR(RememberCertificates(url, shown.pem));
+    DET_RETURN_IF_ERROR(SaveCertificates(url, found.pem));
     run.screen->Print(absl::StrCat("trusted ", url, "\n"));
   }
   return kExitOk;
@@ -280,57 +282,62 @@ absl::StatusOr<int> RunTrust(Invocation& run) {
 
 std::vector<Command> MasterCommands() {
   return {
-      {{"master", "info"}, "show which master answers, and its cluster", {}, {}, RunInfo, ""},
+      {{"master", "info"}, "Show the master and its cluster", {}, {}, RunInfo, ""},
       {{"master", "config", "show"},
-       "show what the master was started with",
+       "Show the configuration that the master was started with",
        {},
        {},
        RunMasterConfig,
-       "For administrators of the cluster. Secrets are not shown. `det master config` is the "
-       "same."},
+       "For cluster administrators. Secrets are not shown. Same as `det master config`."},
       {{"master", "config", "set"},
-       "change how much the master logs, until it ends",
+       "Change the log level of the master until it restarts",
        {},
-       {{"log.level", 0, "LEVEL", "trace, debug, info, warning, error or critical"},
-        {"log.color", 0, "on|off", "the log has no colours: off alone is taken"}},
+       {{"log.level", 0, "LEVEL", "Log level: trace, debug, info, warning, error or critical"},
+        {"log.color", 0, "on|off", "Colors in the log; only off is supported"}},
        RunMasterSetConfig,
-       "For administrators of the cluster. For good, and all else: the master's configuration "
-       "file, and a new start."},
+       "For cluster administrators. For permanent and other changes, edit the master's config file "
+       "and restart the master."},
       {{"master", "logs"},
-       "print the newest lines of the master's log",
+       "Print recent lines of the master's log",
        {},
-       {{"follow", 'f', "", "go on with what comes"},
-        {"tail", 0, "N", "begin with the newest N lines (all that it has in memory)"}},
+       {{"follow", 'f', "", "Follow the log until Ctrl-C"},
+        {"tail", 0, "N", "Start with the last N lines (default: all in memory)"}},
        RunMasterLogs,
-       "For administrators of the cluster. What was said before its start is read where it runs."},
+       "For cluster administrators. Earlier lines are in the log on the master's machine."},
       {{"master", "audit"},
-       "list who changed what, newest first",
+       "List audit records, newest first",
        {},
-       {{"by", 0, "USER", "changes by this user alone"},
-        {"method", 0, "BEGINNING", "of these methods alone: UserService., UserService.PostUser"},
-        {"since", 0, "TIME", "from then on: 2026-12-01T04:00, or 2h for two hours ago"},
-        {"limit", 'n', "N", "at most so many (100)"},
+       {{"by", 0, "USER", "Only changes by this user"},
+        {"method", 0, "BEGINNING", "Only methods with this prefix: UserService."},
+        {"since", 0, "TIME", "Only changes after this time: 2026-12-01T04:00, or 2h ago as 2h"},
+        {"limit", 'n', "N", "Maximum number of records (default: 100)"},
         kCsv},
        RunAudit,
-       "For administrators of the cluster. Refused calls are listed, too, with their code."},
+       "For cluster administrators. Rejected calls are listed with their error code."},
       {{"master", "trust"},
-       "trust the certificate of a master at https:// from now on",
-       {{"FINGERPRINT", "its SHA-256, by one who knows; without, show it", true}},
+       "Trust the certificate of a master at https://",
+       {{"FINGERPRINT", "Expected SHA-256 fingerprint; if omitted, it is shown only", true}},
        {},
        RunTrust,
-       "For masters whose authority this machine does not know. Kept in certs.json beside the "
-       "tokens.\nThe authority's own file in DET_MASTER_CERT_FILE outlives the certificate."},
+       "Use this for a master whose certificate authority is not known on this machine. Trusted "
+       "certificates are stored in certs.json next to auth.json.\nA certificate authority file in "
+       "DET_MASTER_CERT_FILE remains valid when the certificate is renewed."},
       {{"master", "cluster-message", "set"},
-       "say something to everybody who uses the cluster",
-       {{"MESSAGE", "what to say"}},
-       {{"start", 's', "TIME", "from when on (now)"},
-        {"end", 'e', "TIME", "until when; until it is taken back without"},
-        {"duration", 'd', "DURATION", "for how long, as 2h30m"}},
+       "Set a message for all users of the cluster",
+       {{"MESSAGE", "Message text"}},
+       {{"start", 's', "TIME", "Start of the message (default: now)"},
+        {"end", 'e', "TIME", "End of the message (default: until it is cleared)"},
+        {"duration", 'd', "DURATION", "Duration of the message, such as 2h30m"}},
        RunSetMessage,
        ""},
-      {{"master", "cluster-message", "get"}, "show what is said", {}, {}, RunGetMessage, ""},
-      {{"master", "cluster-message", "clear"}, "take it back", {}, {}, RunClearMessage, ""},
-      {{"version"}, "show the versions of det and of the master", {}, {}, RunVersion, ""},
+      {{"master", "cluster-message", "get"}, "Show the cluster message", {}, {}, RunGetMessage, ""},
+      {{"master", "cluster-message", "clear"},
+       "Clear the cluster message",
+       {},
+       {},
+       RunClearMessage,
+       ""},
+      {{"version"}, "Show the versions of det and the master", {}, {}, RunVersion, ""},
   };
 }
 

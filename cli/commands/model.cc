@@ -11,8 +11,8 @@
 #include "cli/command.h"
 #include "cli/commands/confirm.h"
 #include "cli/commands/paging.h"
-#include "cli/commands/spaces.h"
 #include "cli/commands/struct_text.h"
+#include "cli/commands/workspace.h"
 #include "cli/format.h"
 #include "cli/table.h"
 #include "det/api/v1/model.pb.h"
@@ -23,7 +23,7 @@ namespace {
 using api::v1::Model;
 using api::v1::ModelVersion;
 
-const Option kAll = {"all", 'a', "", "archived ones, too"};
+const Option kAll = {"all", 'a', "", "Include archived models"};
 
 absl::StatusOr<api::v1::GetModelsRequest> ReadList(const Invocation& run) {
   using Request = api::v1::GetModelsRequest;
@@ -57,7 +57,7 @@ absl::StatusOr<api::v1::GetModelsRequest> ReadList(const Invocation& run) {
 
 absl::StatusOr<int> RunModelList(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const api::v1::GetModelsRequest request, ReadList(run));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetModelsResponse response;
   DET_RETURN_IF_ERROR(api->Call("ModelService.GetModels", request, &response));
   const bool all = run.args.Has("all");
@@ -71,23 +71,23 @@ absl::StatusOr<int> RunModelList(Invocation& run) {
                              each.name(),
                              each.workspace_name(),
                              absl::StrCat(each.num_versions()),
-                             AgoCell(each.creation_time(), absl::Now()),
-                             AgoCell(each.last_updated_time(), absl::Now()),
+                             MakeAgeCell(each.creation_time(), absl::Now()),
+                             MakeAgeCell(each.last_updated_time(), absl::Now()),
                              each.username(),
                              absl::StrJoin(each.labels(), ", ")};
     if (all) row.push_back(each.archived() ? "yes" : "no");
     table.AddRow(std::move(row));
   }
   return PrintPage(run, response, response.pagination(), table, "models",
-                   "no models that you may see; make one: det model create NAME");
+                   "no models that you can view; create one: det model create NAME");
 }
 
 template <class Message>
 void AddShared(const Message& of, std::vector<std::pair<std::string, Cell>>* fields) {
   if (!of.labels().empty()) fields->emplace_back("labels", absl::StrJoin(of.labels(), ", "));
-  fields->emplace_back("metadata", StructText(of.metadata()));
-  fields->emplace_back("created", Exact(of.creation_time()));
-  fields->emplace_back("updated", Exact(of.last_updated_time()));
+  fields->emplace_back("metadata", FormatStruct(of.metadata()));
+  fields->emplace_back("created", FormatTimestamp(of.creation_time()));
+  fields->emplace_back("updated", FormatTimestamp(of.last_updated_time()));
 }
 
 template <class Message>
@@ -114,10 +114,10 @@ std::string Description(const ModelVersion& version, const Style& style) {
   if (!version.comment().empty()) fields.emplace_back("comment", version.comment());
   const api::v1::Checkpoint& checkpoint = version.checkpoint();
   fields.emplace_back("checkpoint", checkpoint.uuid());
-  fields.emplace_back("files",
-                      absl::StrCat(Bytes(checkpoint.size()), " in ", checkpoint.storage_path()));
+  fields.emplace_back(
+      "files", absl::StrCat(FormatBytes(checkpoint.size()), " in ", checkpoint.storage_path()));
   fields.emplace_back("experiment", absl::StrCat(checkpoint.training().experiment_id()));
-  fields.emplace_back("validation", StructText(checkpoint.training().validation_metrics()));
+  fields.emplace_back("validation", FormatStruct(checkpoint.training().validation_metrics()));
   fields.emplace_back("owner", version.username());
   AddShared(version, &fields);
   return absl::StrCat(RenderFields(fields, style), Notes(version));
@@ -128,15 +128,16 @@ absl::StatusOr<int> RunDescribeVersion(Invocation& run) {
   request.set_model_name(run.args.Word("MODEL"));
   DET_ASSIGN_OR_RETURN(const int number, run.args.GetInt("version", 0, 1, INT32_MAX));
   request.set_model_version_num(number);
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetModelVersionResponse response;
   DET_RETURN_IF_ERROR(api->Call("ModelService.GetModelVersion", request, &response));
   const Style style = run.screen->out();
-  return run.Say(response, absl::StrCat(Description(response.model_version().model(), style), "\n",
-                                        Description(response.model_version(), style)));
+  return run.PrintResult(response,
+                         absl::StrCat(Description(response.model_version().model(), style), "\n",
+                                      Description(response.model_version(), style)));
 }
 
-// With its newest version, or the one that is asked for.
+// Shows a model with its latest version, or with the given version.
 absl::StatusOr<int> RunModelDescribe(Invocation& run) {
   if (run.args.Has("version")) return RunDescribeVersion(run);
   api::v1::GetModelVersionsRequest request;
@@ -144,7 +145,7 @@ absl::StatusOr<int> RunModelDescribe(Invocation& run) {
   request.set_sort_by(api::v1::GetModelVersionsRequest::SORT_BY_VERSION);
   request.set_order_by(api::v1::ORDER_BY_DESC);
   request.set_limit(1);
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetModelVersionsResponse response;
   DET_RETURN_IF_ERROR(api->Call("ModelService.GetModelVersions", request, &response));
   const Style style = run.screen->out();
@@ -152,7 +153,7 @@ absl::StatusOr<int> RunModelDescribe(Invocation& run) {
   for (const ModelVersion& newest : response.model_versions()) {
     absl::StrAppend(&text, "\n", Description(newest, style));
   }
-  return run.Say(response, text);
+  return run.PrintResult(response, text);
 }
 
 absl::StatusOr<int> RunModelCreate(Invocation& run) {
@@ -161,14 +162,16 @@ absl::StatusOr<int> RunModelCreate(Invocation& run) {
   request.set_description(run.args.Get("description").value_or(""));
   if (const auto workspace = run.args.Get("workspace")) request.set_workspace_name(*workspace);
   DET_RETURN_IF_ERROR(ReadModelSettings(run, &request));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::PostModelResponse response;
   DET_RETURN_IF_ERROR(api->Call("ModelService.PostModel", request, &response));
-  DET_ASSIGN_OR_RETURN(const int code,
-                       run.Say(response, absl::StrCat("created model ", request.name(), " (id ",
-                                                      response.model().id(), ")\n")));
+  DET_ASSIGN_OR_RETURN(
+      const int code,
+      run.PrintResult(response, absl::StrCat("created model ", request.name(), " (id ",
+                                             response.model().id(), ")\n")));
   if (!run.json()) {
-    run.screen->Hint(absl::StrCat("det model register-version ", request.name(), " CHECKPOINT"));
+    run.screen->PrintHint(
+        absl::StrCat("det model register-version ", request.name(), " CHECKPOINT"));
   }
   return code;
 }
@@ -183,41 +186,41 @@ absl::StatusOr<int> RunModelEdit(Invocation& run) {
   if (change.ByteSizeLong() == 0) {
     return UsageError("model edit needs one of --new-name, --description and --notes");
   }
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::PatchModelResponse response;
   DET_RETURN_IF_ERROR(api->Call("ModelService.PatchModel", request, &response));
-  return run.Say(response, absl::StrCat("changed model ", response.model().name(), "\n"));
+  return run.PrintResult(response, absl::StrCat("changed model ", response.model().name(), "\n"));
 }
 
 template <class Request, class Response>
-absl::StatusOr<int> AskOfModel(Invocation& run, const char* method, const std::string& done) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+absl::StatusOr<int> CallForModel(Invocation& run, const char* method, const std::string& done) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   Request request;
   request.set_model_name(run.args.Word("MODEL"));
   Response response;
   DET_RETURN_IF_ERROR(api->Call(absl::StrCat("ModelService.", method), request, &response));
-  return run.Say(response, absl::StrCat(done, " model ", request.model_name(), "\n"));
+  return run.PrintResult(response, absl::StrCat(done, " model ", request.model_name(), "\n"));
 }
 
 absl::StatusOr<int> RunModelArchive(Invocation& run) {
-  return AskOfModel<api::v1::ArchiveModelRequest, api::v1::ArchiveModelResponse>(
+  return CallForModel<api::v1::ArchiveModelRequest, api::v1::ArchiveModelResponse>(
       run, "ArchiveModel", "archived");
 }
 
 absl::StatusOr<int> RunModelUnarchive(Invocation& run) {
-  return AskOfModel<api::v1::UnarchiveModelRequest, api::v1::UnarchiveModelResponse>(
+  return CallForModel<api::v1::UnarchiveModelRequest, api::v1::UnarchiveModelResponse>(
       run, "UnarchiveModel", "unarchived");
 }
 
 absl::StatusOr<int> RunModelDelete(Invocation& run) {
   DET_RETURN_IF_ERROR(Confirm(
       run, absl::StrCat("Delete model ", run.args.Word("MODEL"), " with all its versions?")));
-  return AskOfModel<api::v1::DeleteModelRequest, api::v1::DeleteModelResponse>(run, "DeleteModel",
-                                                                               "deleted");
+  return CallForModel<api::v1::DeleteModelRequest, api::v1::DeleteModelResponse>(run, "DeleteModel",
+                                                                                 "deleted");
 }
 
 absl::StatusOr<int> RunModelMove(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const api::v1::Workspace workspace,
                        FindWorkspace(*api, run.args.Word("WORKSPACE")));
   api::v1::MoveModelRequest request;
@@ -225,15 +228,15 @@ absl::StatusOr<int> RunModelMove(Invocation& run) {
   request.set_destination_workspace_id(workspace.id());
   api::v1::MoveModelResponse response;
   DET_RETURN_IF_ERROR(api->Call("ModelService.MoveModel", request, &response));
-  return run.Say(response, absl::StrCat("moved model ", request.model_name(), " to workspace ",
-                                        workspace.name(), "\n"));
+  return run.PrintResult(response, absl::StrCat("moved model ", request.model_name(),
+                                                " to workspace ", workspace.name(), "\n"));
 }
 
 }  // namespace
 
-absl::StatusOr<api::v1::OrderBy> ReadOrder(const Invocation& run, api::v1::OrderBy usual) {
+absl::StatusOr<api::v1::OrderBy> ReadOrder(const Invocation& run, api::v1::OrderBy default_order) {
   const std::string order = run.args.Get("order-by").value_or("");
-  if (order.empty()) return usual;
+  if (order.empty()) return default_order;
   if (order == "asc") return api::v1::ORDER_BY_ASC;
   if (order == "desc") return api::v1::ORDER_BY_DESC;
   return UsageError(absl::StrCat("--order-by: expected asc or desc, found ", order));
@@ -242,55 +245,54 @@ absl::StatusOr<api::v1::OrderBy> ReadOrder(const Invocation& run, api::v1::Order
 std::vector<Command> ModelCommands() {
   std::vector<Command> commands = {
       {{"model", "list"},
-       "list the models of the workspaces that you may see",
+       "List the models that you can view",
        {},
        PagedOptions(
            {kAll,
-            {"workspace", 'w', "WORKSPACE", "in this one alone; may be given several times"},
-            {"label", 0, "LABEL", "with this label; may be given several times"},
-            {"sort-by", 0, "KEY",
-             "name, description, creation_time, num_versions or workspace (last_updated_time)"},
+            {"workspace", 'w', "WORKSPACE", "Only models of this workspace; repeatable"},
+            {"label", 0, "LABEL", "Only models with this label; repeatable"},
+            {"sort-by", 0, "KEY", "Sort key: name, description, creation_time, num_versions, ..."},
             kOrder}),
        RunModelList,
        ""},
       {{"model", "describe"},
-       "show a model and its newest version",
+       "Show a model and its latest version",
        {kModel},
-       {{"version", 0, "NUMBER", "this version instead"}},
+       {{"version", 0, "NUMBER", "Show this version instead of the latest"}},
        RunModelDescribe,
        ""},
       {{"model", "create"},
-       "make a model, which versions are registered for",
-       {{"NAME", "its name"}},
-       {{"workspace", 'w', "WORKSPACE", "where it lies (Uncategorized)"},
-        {"description", 0, "TEXT", "a line about it"},
-        {"label", 0, "LABEL", "a label; may be given several times"},
-        {"metadata", 0, "JSON", "free-form, an object"}},
+       "Create a model in the registry",
+       {{"NAME", "Model name"}},
+       {{"workspace", 'w', "WORKSPACE", "Workspace of the model (default: Uncategorized)"},
+        {"description", 0, "TEXT", "Description of the model"},
+        {"label", 0, "LABEL", "Label of the model; repeatable"},
+        {"metadata", 0, "JSON", "Metadata as a JSON object"}},
        RunModelCreate,
        ""},
       {{"model", "edit"},
-       "change a model",
+       "Change the name, description or notes of a model",
        {kModel},
-       {{"new-name", 0, "NAME", "a new name"},
-        {"description", 0, "TEXT", "a line about it"},
-        {"notes", 0, "TEXT", "Markdown"}},
+       {{"new-name", 0, "NAME", "New name"},
+        {"description", 0, "TEXT", "New description"},
+        {"notes", 0, "TEXT", "New notes (Markdown)"}},
        RunModelEdit,
        ""},
       {{"model", "archive"},
-       "close a model for changes and versions",
+       "Archive a model; it can no longer be changed",
        {kModel},
        {},
        RunModelArchive,
        ""},
-      {{"model", "unarchive"}, "open it again", {kModel}, {}, RunModelUnarchive, ""},
+      {{"model", "unarchive"}, "Unarchive a model", {kModel}, {}, RunModelUnarchive, ""},
       {{"model", "move"},
-       "move a model to another workspace",
-       {kModel, {"WORKSPACE", "its name"}},
+       "Move a model to another workspace",
+       {kModel, {"WORKSPACE", "Workspace name"}},
        {},
        RunModelMove,
        ""},
       {{"model", "delete"},
-       "delete a model with its versions; their checkpoints stay",
+       "Delete a model and its versions; checkpoints are kept",
        {kModel},
        {kYes},
        RunModelDelete,

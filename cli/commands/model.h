@@ -1,4 +1,4 @@
-// What the commands of models and of their versions share.
+// Shared by the commands of models and of their versions.
 #ifndef CLI_COMMANDS_MODEL_H_
 #define CLI_COMMANDS_MODEL_H_
 
@@ -13,14 +13,14 @@
 
 namespace det::cli {
 
-inline const Positional kModel = {"MODEL", "its name or id"};
-inline const Option kOrder = {"order-by", 0, "asc|desc", "in which direction"};
+inline const Positional kModel = {"MODEL", "Model name or ID"};
+inline const Option kOrder = {"order-by", 0, "asc|desc", "Sort order: asc or desc"};
 
-// What --order-by says, or the usual. A usage error for another word.
-absl::StatusOr<api::v1::OrderBy> ReadOrder(const Invocation& run, api::v1::OrderBy usual);
+// Returns the value of --order-by, or `default_order`. Returns a usage error for another word.
+absl::StatusOr<api::v1::OrderBy> ReadOrder(const Invocation& run, api::v1::OrderBy default_order);
 
-// What the options of create and register-version set, in either message. A usage error where
-// --metadata is no JSON.
+// Sets the fields of the options of create and register-version in either message. Returns a usage
+// error if --metadata is not JSON.
 template <class Message>
 absl::Status ReadModelSettings(const Invocation& run, Message* message) {
   for (const std::string& label : run.args.GetAll("label")) message->add_labels(label);
@@ -33,7 +33,7 @@ absl::Status ReadModelSettings(const Invocation& run, Message* message) {
   return absl::OkStatus();
 }
 
-// The commands of versions; ModelCommands has them.
+// Part of ModelCommands.
 std::vector<Command> ModelVersionCommands();
 
 }  // namespace det::cli

@@ -23,7 +23,7 @@ absl::StatusOr<int> RunListVersions(Invocation& run) {
   request.set_offset(page.offset);
   DET_ASSIGN_OR_RETURN(const api::v1::OrderBy order, ReadOrder(run, api::v1::ORDER_BY_DESC));
   request.set_order_by(order);
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetModelVersionsResponse response;
   DET_RETURN_IF_ERROR(api->Call("ModelService.GetModelVersions", request, &response));
   Table table({{"VERSION", true},
@@ -38,11 +38,11 @@ absl::StatusOr<int> RunListVersions(Invocation& run) {
     table.AddRow({absl::StrCat(each.version()), each.name(), each.checkpoint().uuid(),
                   absl::StrCat(each.checkpoint().training().experiment_id()),
                   absl::StrCat(each.checkpoint().training().trial_id()),
-                  AgoCell(each.creation_time(), absl::Now()), each.username(), each.comment()});
+                  MakeAgeCell(each.creation_time(), absl::Now()), each.username(), each.comment()});
   }
   return PrintPage(run, response, response.pagination(), table, "versions",
                    absl::StrCat("model ", response.model().name(),
-                                " has no version; make one: det model register-version ",
+                                " has no versions; create one: det model register-version ",
                                 request.model_name(), " CHECKPOINT"));
 }
 
@@ -53,11 +53,11 @@ absl::StatusOr<int> RunRegister(Invocation& run) {
   request.set_name(run.args.Get("name").value_or(""));
   request.set_comment(run.args.Get("comment").value_or(""));
   DET_RETURN_IF_ERROR(ReadModelSettings(run, &request));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::PostModelVersionResponse response;
   DET_RETURN_IF_ERROR(api->Call("ModelService.PostModelVersion", request, &response));
   const ModelVersion& made = response.model_version();
-  return run.Say(
+  return run.PrintResult(
       response, absl::StrCat("registered version ", made.version(), " of model ",
                              made.model().name(), ": checkpoint ", made.checkpoint().uuid(), "\n"));
 }
@@ -68,11 +68,11 @@ absl::StatusOr<int> RunDeleteVersion(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int number, run.args.Id("VERSION"));
   request.set_model_version_num(number);
   const std::string which = absl::StrCat("version ", number, " of model ", request.model_name());
-  DET_RETURN_IF_ERROR(Confirm(run, absl::StrCat("Delete ", which, "? Its checkpoint stays.")));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_RETURN_IF_ERROR(Confirm(run, absl::StrCat("Delete ", which, "? Its checkpoint is kept.")));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::DeleteModelVersionResponse response;
   DET_RETURN_IF_ERROR(api->Call("ModelService.DeleteModelVersion", request, &response));
-  return run.Say(response, absl::StrCat("deleted ", which, "\n"));
+  return run.PrintResult(response, absl::StrCat("deleted ", which, "\n"));
 }
 
 }  // namespace
@@ -80,23 +80,23 @@ absl::StatusOr<int> RunDeleteVersion(Invocation& run) {
 std::vector<Command> ModelVersionCommands() {
   return {
       {{"model", "list-versions"},
-       "list the versions of a model, the newest first",
+       "List the versions of a model, newest first",
        {kModel},
        PagedOptions({kOrder}),
        RunListVersions,
        ""},
       {{"model", "register-version"},
-       "make a checkpoint the next version of a model",
-       {kModel, {"CHECKPOINT", "its uuid"}},
-       {{"name", 0, "NAME", "what the version is called"},
-        {"comment", 0, "TEXT", "a line about it"},
-        {"label", 0, "LABEL", "a label; may be given several times"},
-        {"metadata", 0, "JSON", "free-form, an object"}},
+       "Register a checkpoint as the next version of a model",
+       {kModel, {"CHECKPOINT", "Checkpoint UUID"}},
+       {{"name", 0, "NAME", "Version name"},
+        {"comment", 0, "TEXT", "Comment on the version"},
+        {"label", 0, "LABEL", "Label of the version; repeatable"},
+        {"metadata", 0, "JSON", "Metadata as a JSON object"}},
        RunRegister,
-       "The checkpoint is kept from then on: nothing deletes it while a version holds it."},
+       "A registered checkpoint cannot be deleted as long as the version exists."},
       {{"model", "delete-version"},
-       "delete a version of a model; its checkpoint stays",
-       {kModel, {"VERSION", "its number"}},
+       "Delete a version of a model; its checkpoint is kept",
+       {kModel, {"VERSION", "Version number"}},
        {kYes},
        RunDeleteVersion,
        ""},

@@ -7,20 +7,22 @@
 
 namespace det::cli {
 
-std::vector<Option> PagedOptions(std::vector<Option> own, int usual) {
-  const std::string most = usual == 0 ? "all" : absl::StrCat(usual);
+std::vector<Option> PagedOptions(std::vector<Option> own, int default_limit) {
+  const std::string most = default_limit == 0 ? "all" : absl::StrCat(default_limit);
   const std::vector<Option> paging = {
-      {"limit", 0, "N", absl::StrCat("at most so many (", most, usual == 0 ? ")" : "); 0: all")},
-      {"offset", 0, "N", "leave out the first N (0)"},
-      {"pages", 0, "1|all", "all: whatever --limit says; 1: what it says"},
+      {"limit", 0, "N",
+       absl::StrCat("Maximum number of rows (default: ", most,
+                    default_limit == 0 ? ")" : "; 0: all)")},
+      {"offset", 0, "N", "Number of rows to skip (default: 0)"},
+      {"pages", 0, "1|all", "Pages to print: all ignores --limit (default: 1)"},
       kCsv};
   own.insert(own.end(), paging.begin(), paging.end());
   return own;
 }
 
-absl::StatusOr<Page> ReadPage(const Invocation& run, int usual) {
+absl::StatusOr<Page> ReadPage(const Invocation& run, int default_limit) {
   Page page;
-  DET_ASSIGN_OR_RETURN(page.limit, run.args.GetInt("limit", usual, 0, 1'000'000));
+  DET_ASSIGN_OR_RETURN(page.limit, run.args.GetInt("limit", default_limit, 0, 1'000'000));
   DET_ASSIGN_OR_RETURN(page.offset, run.args.GetInt("offset", 0, 0, INT32_MAX));
   const std::string pages = run.args.Get("pages").value_or("1");
   if (pages != "1" && pages != "all") {
@@ -36,13 +38,13 @@ absl::StatusOr<int> PrintPage(Invocation& run, const google::protobuf::Message& 
   const int total = pagination.total();
   const bool beyond = table.empty() && total > 0;
   DET_ASSIGN_OR_RETURN(
-      const int code,
-      run.PrintList(
-          response, table,
-          beyond ? absl::StrCat("none at this --offset: there are ", total, " ", nouns) : none));
+      const int code, run.PrintList(response, table,
+                                    beyond ? absl::StrCat("no rows at this --offset; the list has ",
+                                                          total, " ", nouns)
+                                           : none));
   if (!table.empty() && total > table.size()) {
-    run.screen->Note(
-        absl::StrCat(table.size(), " of ", total, " ", nouns, "; more with --limit and --offset"));
+    run.screen->PrintNotice(absl::StrCat(table.size(), " of ", total, " ", nouns,
+                                         "; use --limit and --offset for more"));
   }
   return code;
 }

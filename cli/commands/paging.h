@@ -1,5 +1,4 @@
-// Which part of a long list is asked for and shown.
-// Called by the commands that list what a cluster has many of.
+// Options and output of paged lists. Used by the commands that list objects of a cluster.
 #ifndef CLI_COMMANDS_PAGING_H_
 #define CLI_COMMANDS_PAGING_H_
 
@@ -13,18 +12,18 @@
 
 namespace det::cli {
 
-// `own`, then --limit, --offset and --pages, then --csv. `usual`: at most so many without --limit;
-// 0: all.
-std::vector<Option> PagedOptions(std::vector<Option> own, int usual = 0);
+// Returns `own`, then --limit, --offset, --pages and --csv. `default_limit` is the default of
+// --limit; 0 means all.
+std::vector<Option> PagedOptions(std::vector<Option> own, int default_limit = 0);
 
 struct Page {
   int limit = 0;  // 0: all
   int offset = 0;
 };
-absl::StatusOr<Page> ReadPage(const Invocation& run, int usual = 0);
+absl::StatusOr<Page> ReadPage(const Invocation& run, int default_limit = 0);
 
-// As PrintList; says so where it is not all, as "2 of 7 models". `none` is for a list of nothing,
-// not for a part of it that has no rows.
+// Same as PrintList; also prints "2 of 7 models" if the page is not the whole list. `none` is
+// printed for an empty list, not for an empty page.
 absl::StatusOr<int> PrintPage(Invocation& run, const google::protobuf::Message& response,
                               const api::v1::Pagination& pagination, const Table& table,
                               const std::string& nouns, const std::string& none);

@@ -6,7 +6,7 @@
 #include "cli/command.h"
 #include "cli/commands/confirm.h"
 #include "cli/commands/paging.h"
-#include "cli/commands/spaces.h"
+#include "cli/commands/workspace.h"
 #include "cli/format.h"
 #include "cli/table.h"
 #include "det/api/v1/project.pb.h"
@@ -16,13 +16,13 @@ namespace {
 
 using api::v1::Project;
 
-const std::vector<Positional>& Which() {
+const std::vector<Positional>& GetProjectPositionals() {
   static const auto& which =
-      *new std::vector<Positional>{{"WORKSPACE", "the workspace's name"}, {"PROJECT", "its name"}};
+      *new std::vector<Positional>{{"WORKSPACE", "Workspace name"}, {"PROJECT", "Project name"}};
   return which;
 }
 
-absl::StatusOr<Project> Named(Invocation& run, const ApiClient& api) {
+absl::StatusOr<Project> ReadProject(Invocation& run, const ApiClient& api) {
   return FindProject(api, run.args.Word("WORKSPACE"), run.args.Word("PROJECT"));
 }
 
@@ -38,27 +38,27 @@ std::string Description(const Project& project, const Style& style) {
   if (project.archived()) fields.emplace_back("archived", "yes");
   if (!project.description().empty()) fields.emplace_back("description", project.description());
   fields.emplace_back("owner", project.username());
-  fields.emplace_back(
-      "experiments", absl::StrCat(project.num_experiments(), ", ", project.num_active_experiments(),
-                                  " of them not over"));
-  fields.emplace_back("last started", Exact(project.last_experiment_started_at()));
+  fields.emplace_back("experiments", absl::StrCat(project.num_experiments(), ", ",
+                                                  project.num_active_experiments(), " active"));
+  fields.emplace_back("last started", FormatTimestamp(project.last_experiment_started_at()));
   std::string text = RenderFields(fields, style);
   for (const api::v1::Note& note : project.notes()) {
-    absl::StrAppend(&text, "\n", Painted(OneLine(note.name()), Paint::kBold, style), "\n",
+    absl::StrAppend(&text, "\n",
+                    ApplyPaint(RemoveControlCharacters(note.name()), Paint::kBold, style), "\n",
                     absl::StripTrailingAsciiWhitespace(note.contents()), "\n");
   }
   return text;
 }
 
 absl::StatusOr<int> RunProjectDescribe(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetProjectResponse response;
-  DET_ASSIGN_OR_RETURN(*response.mutable_project(), Named(run, *api));
-  return run.Say(response, Description(response.project(), run.screen->out()));
+  DET_ASSIGN_OR_RETURN(*response.mutable_project(), ReadProject(run, *api));
+  return run.PrintResult(response, Description(response.project(), run.screen->out()));
 }
 
 absl::StatusOr<int> RunProjectCreate(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const api::v1::Workspace workspace,
                        FindWorkspace(*api, run.args.Word("WORKSPACE")));
   api::v1::PostProjectRequest request;
@@ -69,11 +69,11 @@ absl::StatusOr<int> RunProjectCreate(Invocation& run) {
   api::v1::PostProjectResponse response;
   DET_RETURN_IF_ERROR(api->Call("ProjectService.PostProject", request, &response));
   const int id = response.project().id();
-  DET_ASSIGN_OR_RETURN(
-      const int code,
-      run.Say(response, absl::StrCat("created project ", request.name(), " (id ", id, ")\n")));
+  DET_ASSIGN_OR_RETURN(const int code,
+                       run.PrintResult(response, absl::StrCat("created project ", request.name(),
+                                                              " (id ", id, ")\n")));
   if (!run.json()) {
-    run.screen->Hint(
+    run.screen->PrintHint(
         absl::StrCat("det experiment create --project-id ", id, " CONFIG CONTEXT_DIR"));
   }
   return code;
@@ -88,43 +88,43 @@ absl::StatusOr<int> RunProjectEdit(Invocation& run) {
   if (change.ByteSizeLong() == 0) {
     return UsageError("project edit needs one of --new-name, --description and --key");
   }
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  DET_ASSIGN_OR_RETURN(const Project project, Named(run, *api));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
+  DET_ASSIGN_OR_RETURN(const Project project, ReadProject(run, *api));
   request.set_id(project.id());
   api::v1::PatchProjectResponse response;
   DET_RETURN_IF_ERROR(api->Call("ProjectService.PatchProject", request, &response));
-  return run.Say(response, absl::StrCat("changed project ", project.name(), "\n"));
+  return run.PrintResult(response, absl::StrCat("changed project ", project.name(), "\n"));
 }
 
 template <class Request, class Response>
-absl::StatusOr<int> AskOfProject(Invocation& run, const char* method, const char* done) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  DET_ASSIGN_OR_RETURN(const Project project, Named(run, *api));
+absl::StatusOr<int> CallForProject(Invocation& run, const char* method, const char* done) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
+  DET_ASSIGN_OR_RETURN(const Project project, ReadProject(run, *api));
   Request request;
   request.set_id(project.id());
   Response response;
   DET_RETURN_IF_ERROR(api->Call(absl::StrCat("ProjectService.", method), request, &response));
-  return run.Say(response, absl::StrCat(done, " project ", project.name(), "\n"));
+  return run.PrintResult(response, absl::StrCat(done, " project ", project.name(), "\n"));
 }
 
 absl::StatusOr<int> RunProjectArchive(Invocation& run) {
-  return AskOfProject<api::v1::ArchiveProjectRequest, api::v1::ArchiveProjectResponse>(
+  return CallForProject<api::v1::ArchiveProjectRequest, api::v1::ArchiveProjectResponse>(
       run, "ArchiveProject", "archived");
 }
 
 absl::StatusOr<int> RunProjectUnarchive(Invocation& run) {
-  return AskOfProject<api::v1::UnarchiveProjectRequest, api::v1::UnarchiveProjectResponse>(
+  return CallForProject<api::v1::UnarchiveProjectRequest, api::v1::UnarchiveProjectResponse>(
       run, "UnarchiveProject", "unarchived");
 }
 
 absl::StatusOr<int> RunProjectDelete(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  DET_ASSIGN_OR_RETURN(const Project project, Named(run, *api));
-  // As the master would: an experiment is deleted or moved by its own number.
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
+  DET_ASSIGN_OR_RETURN(const Project project, ReadProject(run, *api));
+  // The master checks the same: experiments are deleted or moved by ID.
   if (project.num_experiments() > 0) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "project ", project.name(), " has ", Counted(project.num_experiments(), "experiment"),
-        "; delete or move these first (`det project list-experiments ", run.args.Word("WORKSPACE"),
+        "project ", project.name(), " has ", FormatCount(project.num_experiments(), "experiment"),
+        "; delete or move them first (`det project list-experiments ", run.args.Word("WORKSPACE"),
         " ", project.name(), " --all`)"));
   }
   DET_RETURN_IF_ERROR(Confirm(run, absl::StrCat("Delete project ", project.name(), "?")));
@@ -132,13 +132,13 @@ absl::StatusOr<int> RunProjectDelete(Invocation& run) {
   request.set_id(project.id());
   api::v1::DeleteProjectResponse response;
   DET_RETURN_IF_ERROR(api->Call("ProjectService.DeleteProject", request, &response));
-  return run.Say(response, absl::StrCat(response.completed() ? "deleted" : "deleting", " project ",
-                                        project.name(), "\n"));
+  return run.PrintResult(response, absl::StrCat(response.completed() ? "deleted" : "deleting",
+                                                " project ", project.name(), "\n"));
 }
 
 absl::StatusOr<int> RunListExperiments(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  DET_ASSIGN_OR_RETURN(const Project project, Named(run, *api));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
+  DET_ASSIGN_OR_RETURN(const Project project, ReadProject(run, *api));
   api::v1::GetExperimentsRequest request;
   request.set_project_id(project.id());
   return ListExperiments(run, std::move(request));
@@ -166,17 +166,21 @@ absl::StatusOr<int> ListProjects(Invocation& run, const std::string& workspace) 
   DET_ASSIGN_OR_RETURN(const Page page, ReadPage(run));
   request.set_limit(page.limit);
   request.set_offset(page.offset);
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const api::v1::Workspace within, FindWorkspace(*api, workspace));
   request.set_id(within.id());
   const bool all = run.args.Has("all");
   if (!all) request.set_archived(false);
   api::v1::GetWorkspaceProjectsResponse response;
   DET_RETURN_IF_ERROR(api->Call("WorkspaceService.GetWorkspaceProjects", request, &response));
-  std::vector<Column> columns = {
-      {"ID", true},           {"NAME", false, true},       {"KEY"},
-      {"EXPERIMENTS", true},  {"NOT OVER", true},          {"LAST STARTED"},
-      {"OWNER", false, true}, {"DESCRIPTION", false, true}};
+  std::vector<Column> columns = {{"ID", true},
+                                 {"NAME", false, true},
+                                 {"KEY"},
+                                 {"EXPERIMENTS", true},
+                                 {"ACTIVE", true},
+                                 {"LAST STARTED"},
+                                 {"OWNER", false, true},
+                                 {"DESCRIPTION", false, true}};
   if (all) columns.push_back({"ARCHIVED"});
   Table table(std::move(columns));
   for (const Project& each : response.projects()) {
@@ -185,62 +189,67 @@ absl::StatusOr<int> ListProjects(Invocation& run, const std::string& workspace) 
                              each.key(),
                              absl::StrCat(each.num_experiments()),
                              absl::StrCat(each.num_active_experiments()),
-                             AgoCell(each.last_experiment_started_at(), absl::Now()),
+                             MakeAgeCell(each.last_experiment_started_at(), absl::Now()),
                              each.username(),
                              each.description()};
     if (all) row.push_back(each.archived() ? "yes" : "no");
     table.AddRow(std::move(row));
   }
   return PrintPage(run, response, response.pagination(), table, "projects",
-                   absl::StrCat("no projects in ", workspace, "; make one: det project create ",
+                   absl::StrCat("no projects in ", workspace, "; create one: det project create ",
                                 workspace, " NAME"));
 }
 
 std::vector<Command> ProjectCommands() {
-  const Positional workspace = Which()[0];
-  const Option description = {"description", 0, "TEXT", "what it is for"};
-  const Option key = {"key", 0, "KEY", "a short name, at most five letters and digits"};
+  const Positional workspace = GetProjectPositionals()[0];
+  const Option description = {"description", 0, "TEXT", "Description of the project"};
+  const Option key = {"key", 0, "KEY", "Short name of at most five letters and digits"};
   return {
       {{"project", "list"},
-       "list the projects of a workspace",
+       "List the projects of a workspace",
        {workspace},
-       PagedOptions({{"all", 'a', "", "archived ones, too"}}),
+       PagedOptions({{"all", 'a', "", "Include archived projects"}}),
        RunProjectList,
        ""},
       {{"project", "describe"},
-       "show a project and its notes",
-       Which(),
+       "Show a project and its notes",
+       GetProjectPositionals(),
        {},
        RunProjectDescribe,
        ""},
       {{"project", "create"},
-       "make a project in a workspace",
-       {workspace, {"NAME", "its name"}},
+       "Create a project in a workspace",
+       {workspace, {"NAME", "Project name"}},
        {description, key},
        RunProjectCreate,
        ""},
       {{"project", "edit"},
-       "change a project",
-       Which(),
-       {{"new-name", 0, "NAME", "a new name"}, description, key},
+       "Change the name, description or key of a project",
+       GetProjectPositionals(),
+       {{"new-name", 0, "NAME", "New name"}, description, key},
        RunProjectEdit,
        ""},
       {{"project", "archive"},
-       "close a project for new experiments",
-       Which(),
+       "Archive a project; no experiments can be created in it",
+       GetProjectPositionals(),
        {},
        RunProjectArchive,
        ""},
-      {{"project", "unarchive"}, "open it again", Which(), {}, RunProjectUnarchive, ""},
+      {{"project", "unarchive"},
+       "Unarchive a project",
+       GetProjectPositionals(),
+       {},
+       RunProjectUnarchive,
+       ""},
       {{"project", "delete"},
-       "delete a project that has no experiments",
-       Which(),
+       "Delete a project without experiments",
+       GetProjectPositionals(),
        {kYes},
        RunProjectDelete,
        ""},
       {{"project", "list-experiments"},
-       "list the experiments of a project, the newest first",
-       Which(),
+       "List the experiments of a project, newest first",
+       GetProjectPositionals(),
        ListExperimentsOptions(),
        RunListExperiments,
        ""},

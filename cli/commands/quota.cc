@@ -5,9 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
-#include "cli/commands/spaces.h"
 #include "cli/commands/struct_text.h"
 #include "cli/commands/user.h"
+#include "cli/commands/workspace.h"
 #include "cli/table.h"
 #include "det/api/v1/resource_pool.pb.h"
 
@@ -16,9 +16,9 @@ namespace {
 
 using api::v1::Quota;
 
-const std::vector<Positional>& Whose() {
-  static const auto& whose = *new std::vector<Positional>{{"SCOPE", "user or workspace"},
-                                                          {"NAME", "of the user or the workspace"}};
+const std::vector<Positional>& GetQuotaPositionals() {
+  static const auto& whose = *new std::vector<Positional>{{"SCOPE", "Scope: user or workspace"},
+                                                          {"NAME", "User name or workspace name"}};
   return whose;
 }
 
@@ -27,15 +27,15 @@ absl::Status CheckScope(const std::string& scope) {
   return UsageError(absl::StrCat("SCOPE: expected user or workspace, found \"", scope, "\""));
 }
 
-// "3 of 8"; red where nothing is left.
+// "3 of 8"; red if nothing is left.
 Cell Used(double used, std::optional<double> limit) {
   if (!limit) return Cell("-");
-  return Cell(absl::StrCat(PlainNumber(used), " of ", PlainNumber(*limit)),
+  return Cell(absl::StrCat(FormatPlainNumber(used), " of ", FormatPlainNumber(*limit)),
               used >= *limit ? Paint::kFailed : Paint::kPlain);
 }
 
 absl::StatusOr<int> RunQuotaList(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetQuotasResponse response;
   DET_RETURN_IF_ERROR(
       api->Call("ResourcePoolService.GetQuotas", api::v1::GetQuotasRequest(), &response));
@@ -51,9 +51,9 @@ absl::StatusOr<int> RunQuotaList(Invocation& run) {
                        "no quotas; set one: det quota set workspace NAME --max-slots N");
 }
 
-// The limit of an option: as it was without, absent for "none".
-absl::StatusOr<std::optional<double>> Given(const Invocation& run, const char* option,
-                                            std::optional<double> before) {
+// Returns the limit of an option: `before` if it is not given, absent for "none".
+absl::StatusOr<std::optional<double>> ReadLimit(const Invocation& run, const char* option,
+                                                std::optional<double> before) {
   const std::optional<std::string> text = run.args.Get(option);
   if (!text) return before;
   if (*text == "none") return std::optional<double>();
@@ -72,8 +72,8 @@ absl::StatusOr<int> RunQuotaSet(Invocation& run) {
   if (!run.args.Has("max-slots") && !run.args.Has("slot-hours")) {
     return UsageError("quota set needs --max-slots, --slot-hours, or both");
   }
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  // A limit of nobody would say that all is well.
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
+  // A quota for an unknown name would silently have no effect.
   DET_RETURN_IF_ERROR(scope == "user" ? FindUser(*api, name).status()
                                       : FindWorkspace(*api, name).status());
   api::v1::GetQuotasResponse all;
@@ -85,11 +85,11 @@ absl::StatusOr<int> RunQuotaSet(Invocation& run) {
     if (quota.has_max_slots()) slots = quota.max_slots();
     if (quota.has_slot_hours()) hours = quota.slot_hours();
   }
-  DET_ASSIGN_OR_RETURN(slots, Given(run, "max-slots", slots));
-  DET_ASSIGN_OR_RETURN(hours, Given(run, "slot-hours", hours));
+  DET_ASSIGN_OR_RETURN(slots, ReadLimit(run, "max-slots", slots));
+  DET_ASSIGN_OR_RETURN(hours, ReadLimit(run, "slot-hours", hours));
   if (!slots && !hours) {
-    return UsageError(
-        absl::StrCat("quota set: no limit is left; `det quota remove ", scope, " ", name, "`"));
+    return UsageError(absl::StrCat("quota set: no limit would remain; use `det quota remove ",
+                                   scope, " ", name, "`"));
   }
   api::v1::PutQuotaRequest request;
   request.mutable_quota()->set_scope(scope);
@@ -103,8 +103,8 @@ absl::StatusOr<int> RunQuotaSet(Invocation& run) {
     return kExitOk;
   }
   run.screen->Print(absl::StrCat(
-      "set quota of ", scope, " ", name, ": ", slots ? PlainNumber(*slots) : "any number of",
-      " slots at once, ", hours ? PlainNumber(*hours) : "any number of", " slot hours a month\n"));
+      "set quota of ", scope, " ", name, ": ", slots ? FormatPlainNumber(*slots) : "unlimited",
+      " slots, ", hours ? FormatPlainNumber(*hours) : "unlimited", " slot hours per month\n"));
   return kExitOk;
 }
 
@@ -113,7 +113,7 @@ absl::StatusOr<int> RunQuotaRemove(Invocation& run) {
   request.set_scope(run.args.Word("SCOPE"));
   request.set_name(run.args.Word("NAME"));
   DET_RETURN_IF_ERROR(CheckScope(request.scope()));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::DeleteQuotaResponse response;
   DET_RETURN_IF_ERROR(api->Call("ResourcePoolService.DeleteQuota", request, &response));
   if (run.json()) {
@@ -129,15 +129,16 @@ absl::StatusOr<int> RunQuotaRemove(Invocation& run) {
 
 std::vector<Command> QuotaCommands() {
   return {
-      {{"quota", "list"}, "list the quotas and what is used of them", {}, {kCsv}, RunQuotaList, ""},
+      {{"quota", "list"}, "List quotas and their usage", {}, {kCsv}, RunQuotaList, ""},
       {{"quota", "set"},
-       "limit what a user or a workspace holds at once and spends in a month",
-       Whose(),
-       {{"max-slots", 0, "N", "slots at once; none: no limit"},
-        {"slot-hours", 0, "H", "slots times hours in a calendar month (UTC); none: no limit"}},
+       "Set a quota of slots or slot hours for a user or workspace",
+       GetQuotaPositionals(),
+       {{"max-slots", 0, "N", "Maximum number of slots at the same time; none for no limit"},
+        {"slot-hours", 0, "H", "Slot hours per calendar month (UTC); none for no limit"}},
        RunQuotaSet,
-       "A limit that is not named stays as it is. What is over a limit waits and says so."},
-      {{"quota", "remove"}, "remove a quota", Whose(), {}, RunQuotaRemove, ""},
+       "Omitted limits keep their values. Jobs over a limit wait; `det job list` shows the "
+       "reason."},
+      {{"quota", "remove"}, "Remove a quota", GetQuotaPositionals(), {}, RunQuotaRemove, ""},
   };
 }
 

@@ -4,8 +4,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
-#include "cli/commands/spaces.h"
 #include "cli/commands/user.h"
+#include "cli/commands/workspace.h"
 #include "cli/table.h"
 #include "det/api/v1/role.pb.h"
 #include "det/api/v1/workspace.pb.h"
@@ -13,9 +13,9 @@
 namespace det::cli {
 namespace {
 
-const Positional kRole = {"ROLE", "Viewer, Editor, WorkspaceAdmin or ClusterAdmin"};
+const Positional kRole = {"ROLE", "Role: Viewer, Editor, WorkspaceAdmin or ClusterAdmin"};
 
-// Of the workspaces that one may see.
+// Returns the names of the workspaces that the user can view.
 absl::StatusOr<std::map<int, std::string>> WorkspaceNames(const ApiClient& api) {
   api::v1::GetWorkspacesResponse response;
   DET_RETURN_IF_ERROR(
@@ -25,7 +25,7 @@ absl::StatusOr<std::map<int, std::string>> WorkspaceNames(const ApiClient& api) 
   return names;
 }
 
-std::string NameOf(const std::map<int, std::string>& names, int workspace) {
+std::string GetName(const std::map<int, std::string>& names, int workspace) {
   const auto it = names.find(workspace);
   return it == names.end() ? absl::StrCat("workspace ", workspace) : it->second;
 }
@@ -33,24 +33,24 @@ std::string NameOf(const std::map<int, std::string>& names, int workspace) {
 constexpr char kWholeCluster[] = "(the cluster)";
 
 absl::StatusOr<int> RunMyPermissions(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetPermissionsSummaryResponse response;
   DET_RETURN_IF_ERROR(api->Call("RoleService.GetPermissionsSummary",
                                 api::v1::GetPermissionsSummaryRequest(), &response));
   DET_ASSIGN_OR_RETURN(const auto names, WorkspaceNames(*api));
   std::map<int, const api::v1::Role*> roles;
   for (const api::v1::Role& role : response.roles()) roles[role.role_id()] = &role;
-  Table table({{"WHERE", false, true}, {"ROLE"}, {"PERMISSIONS", true}});
+  Table table({{"SCOPE", false, true}, {"ROLE"}, {"PERMISSIONS", true}});
   for (const api::v1::RoleAssignmentSummary& each : response.assignments()) {
     const api::v1::Role* role = roles[each.role_id()];
     if (role == nullptr) continue;
     const std::string count = absl::StrCat(role->permissions_size());
     if (each.scope_cluster()) table.AddRow({kWholeCluster, role->name(), count});
     for (const int workspace : each.scope_workspace_ids()) {
-      table.AddRow({NameOf(names, workspace), role->name(), count});
+      table.AddRow({GetName(names, workspace), role->name(), count});
     }
   }
-  return run.PrintList(response, table, "you have no role; ask an administrator for one");
+  return run.PrintList(response, table, "no roles; ask an administrator to assign one");
 }
 
 absl::StatusOr<api::v1::ListRolesResponse> AllRoles(const ApiClient& api) {
@@ -60,58 +60,58 @@ absl::StatusOr<api::v1::ListRolesResponse> AllRoles(const ApiClient& api) {
 }
 
 absl::StatusOr<int> RunListRoles(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const api::v1::ListRolesResponse response, AllRoles(*api));
-  Table table({{"ID", true}, {"ROLE"}, {"IN A WORKSPACE"}, {"PERMISSIONS", true}});
+  Table table({{"ID", true}, {"ROLE"}, {"WORKSPACE SCOPE"}, {"PERMISSIONS", true}});
   for (const api::v1::Role& role : response.roles()) {
     table.AddRow({absl::StrCat(role.role_id()), role.name(),
                   role.scope_type_mask().workspace() ? "yes" : "no",
                   absl::StrCat(role.permissions_size())});
   }
-  return run.PrintList(response, table, "there are no roles");
+  return run.PrintList(response, table, "no roles");
 }
 
 absl::StatusOr<int> RunDescribeRole(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const api::v1::ListRolesResponse response, AllRoles(*api));
   const std::string name = run.args.Word("ROLE");
   for (const api::v1::Role& role : response.roles()) {
     if (role.name() != name) continue;
-    Table table({{"PERMISSION"}, {"IN A WORKSPACE"}});
+    Table table({{"PERMISSION"}, {"WORKSPACE SCOPE"}});
     for (const api::v1::Permission& each : role.permissions()) {
       table.AddRow({each.name(), each.scope_type_mask().workspace() ? "yes" : "no"});
     }
-    return run.PrintList(role, table, "it permits nothing");
+    return run.PrintList(role, table, "no permissions");
   }
-  return absl::NotFoundError(
-      absl::StrCat("there is no role \"", name, "\"; see `det rbac list-roles`"));
+  return absl::NotFoundError(absl::StrCat("no role \"", name, "\"; see `det rbac list-roles`"));
 }
 
 absl::StatusOr<int> RunListUsersRoles(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const api::v1::User user, FindUser(*api, run.args.Word("USER")));
   api::v1::GetRolesAssignedToUserRequest request;
   request.set_user_id(user.id());
   api::v1::GetRolesAssignedToUserResponse response;
   DET_RETURN_IF_ERROR(api->Call("RoleService.GetRolesAssignedToUser", request, &response));
   DET_ASSIGN_OR_RETURN(const auto names, WorkspaceNames(*api));
-  Table table({{"WHERE", false, true}, {"ROLE"}});
+  Table table({{"SCOPE", false, true}, {"ROLE"}});
   for (const api::v1::RoleWithAssignments& role : response.roles()) {
     for (const auto& each : role.user_role_assignments()) {
       const int workspace = each.role_assignment().scope_workspace_id();
-      table.AddRow({workspace == 0 ? kWholeCluster : NameOf(names, workspace), role.role().name()});
+      table.AddRow(
+          {workspace == 0 ? kWholeCluster : GetName(names, workspace), role.role().name()});
     }
   }
   return run.PrintList(response, table, absl::StrCat("user ", user.username(), " has no role"));
 }
 
-// Asks `method` with the one assignment that the command line names; says what was done.
+// Calls `method` with the assignment of the command line and prints `done`.
 template <class Request, class Response>
-absl::StatusOr<int> Change(Invocation& run, const char* method, const char* done) {
+absl::StatusOr<int> ChangeAssignment(Invocation& run, const char* method, const char* done) {
   const std::string role = run.args.Word("ROLE");
   const std::string name = run.args.Get("username-to-assign").value_or("");
-  if (name.empty()) return UsageError("whose role? name the user: --username-to-assign USER");
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  if (name.empty()) return UsageError("--username-to-assign USER is required");
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const api::v1::User user, FindUser(*api, name));
   Request request;
   api::v1::UserRoleAssignment* assignment = request.add_user_role_assignments();
@@ -126,18 +126,18 @@ absl::StatusOr<int> Change(Invocation& run, const char* method, const char* done
   }
   Response response;
   DET_RETURN_IF_ERROR(api->Call(absl::StrCat("RoleService.", method), request, &response));
-  return run.Say(response,
-                 absl::StrCat(user.username(), done, role,
-                              where.empty() ? " for the cluster" : " in workspace ", where, "\n"));
+  return run.PrintResult(
+      response, absl::StrCat(user.username(), done, role,
+                             where.empty() ? " for the cluster" : " in workspace ", where, "\n"));
 }
 
 absl::StatusOr<int> RunAssign(Invocation& run) {
-  return Change<api::v1::AssignRolesRequest, api::v1::AssignRolesResponse>(run, "AssignRoles",
-                                                                           " is now ");
+  return ChangeAssignment<api::v1::AssignRolesRequest, api::v1::AssignRolesResponse>(
+      run, "AssignRoles", " is now ");
 }
 
 absl::StatusOr<int> RunUnassign(Invocation& run) {
-  return Change<api::v1::RemoveAssignmentsRequest, api::v1::RemoveAssignmentsResponse>(
+  return ChangeAssignment<api::v1::RemoveAssignmentsRequest, api::v1::RemoveAssignmentsResponse>(
       run, "RemoveAssignments", " is no longer ");
 }
 
@@ -145,25 +145,30 @@ absl::StatusOr<int> RunUnassign(Invocation& run) {
 
 std::vector<Command> RbacCommands() {
   const std::vector<Option> whose = {
-      {"username-to-assign", 0, "USER", "whose role"},
-      {"workspace-name", 'w', "WORKSPACE", "where; the whole cluster without"}};
+      {"username-to-assign", 0, "USER", "User to assign the role to"},
+      {"workspace-name", 'w', "WORKSPACE", "Workspace scope (default: the whole cluster)"}};
   return {
       {{"rbac", "my-permissions"},
-       "show your roles, and where you have them",
+       "Show your roles and their scope",
        {},
        {kCsv},
        RunMyPermissions,
        ""},
-      {{"rbac", "list-roles"}, "list the roles that there are", {}, {kCsv}, RunListRoles, ""},
-      {{"rbac", "describe-role"}, "list what a role permits", {kRole}, {kCsv}, RunDescribeRole, ""},
+      {{"rbac", "list-roles"}, "List roles", {}, {kCsv}, RunListRoles, ""},
+      {{"rbac", "describe-role"},
+       "List the permissions of a role",
+       {kRole},
+       {kCsv},
+       RunDescribeRole,
+       ""},
       {{"rbac", "list-users-roles"},
-       "list the roles of a user",
-       {{"USER", "a user's name"}},
+       "List the roles of a user",
+       {{"USER", "User name"}},
        {kCsv},
        RunListUsersRoles,
        ""},
-      {{"rbac", "assign-role"}, "give a user a role", {kRole}, whose, RunAssign, ""},
-      {{"rbac", "unassign-role"}, "take a role from a user", {kRole}, whose, RunUnassign, ""},
+      {{"rbac", "assign-role"}, "Assign a role to a user", {kRole}, whose, RunAssign, ""},
+      {{"rbac", "unassign-role"}, "Remove a role from a user", {kRole}, whose, RunUnassign, ""},
   };
 }
 

@@ -22,35 +22,36 @@ using api::v1::PutResourcePoolRequest;
 using api::v1::ResourcePool;
 using google::protobuf::FieldDescriptor;
 
-const Positional kPool = {"POOL", "its name"};
-const Positional kSettings = {"KEY=VALUE", "as policy=fair_share preemption=true", true, true};
+const Positional kPool = {"POOL", "Resource pool name"};
+const Positional kSettings = {"KEY=VALUE", "Settings: policy=fair_share preemption=true", true,
+                              true};
 
-// "SCHEDULER_TYPE_FAIR_SHARE" as the master's configuration spells it.
-std::string PolicyOf(const ResourcePool& pool) {
+// "SCHEDULER_TYPE_FAIR_SHARE" -> "fair_share", as in the master's config.
+std::string FormatSchedulingPolicy(const ResourcePool& pool) {
   absl::string_view name = ResourcePool::SchedulerType_Name(pool.scheduler_type());
   absl::ConsumePrefix(&name, "SCHEDULER_TYPE_");
   return absl::AsciiStrToLower(name);
 }
 
-std::string FittingOf(const ResourcePool& pool) {
+std::string FormatFittingPolicy(const ResourcePool& pool) {
   absl::string_view name = ResourcePool::FittingPolicy_Name(pool.scheduler_fitting_policy());
   absl::ConsumePrefix(&name, "FITTING_POLICY_");
   return absl::AsciiStrToLower(name);
 }
 
-std::string DefaultFor(const ResourcePool& pool) {
+std::string FormatDefaultFor(const ResourcePool& pool) {
   std::vector<std::string> kinds;
   if (pool.default_compute_pool()) kinds.emplace_back("compute");
   if (pool.default_aux_pool()) kinds.emplace_back("aux");
   return kinds.empty() ? "-" : absl::StrJoin(kinds, ",");
 }
 
-std::string WorkspacesOf(const ResourcePool& pool) {
+std::string FormatWorkspaces(const ResourcePool& pool) {
   return pool.workspaces().empty() ? "all" : absl::StrJoin(pool.workspaces(), ",");
 }
 
 absl::StatusOr<int> RunPoolList(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetResourcePoolsResponse response;
   DET_RETURN_IF_ERROR(api->Call("ResourcePoolService.GetResourcePools",
                                 api::v1::GetResourcePoolsRequest(), &response));
@@ -64,16 +65,16 @@ absl::StatusOr<int> RunPoolList(Invocation& run) {
                {"QUEUED", true},
                {"DEFAULT"},
                {"WORKSPACES", false, true},
-               {"FROM"}});
+               {"SOURCE"}});
   for (const ResourcePool& pool : response.resource_pools()) {
-    table.AddRow({pool.name(), PolicyOf(pool), pool.preemption() ? "on" : "off",
+    table.AddRow({pool.name(), FormatSchedulingPolicy(pool), pool.preemption() ? "on" : "off",
                   absl::StrCat(pool.num_agents()), absl::StrCat(pool.slots_available()),
                   absl::StrCat(pool.slots_used()), absl::StrCat(pool.stats().scheduled_count()),
-                  absl::StrCat(pool.stats().queued_count()), DefaultFor(pool), WorkspacesOf(pool),
-                  pool.source()});
+                  absl::StrCat(pool.stats().queued_count()), FormatDefaultFor(pool),
+                  FormatWorkspaces(pool), pool.source()});
   }
   return run.PrintList(response, table,
-                       "no resource pools; make one: det resource-pool create NAME");
+                       "no resource pools; create one: det resource-pool create NAME");
 }
 
 std::string Description(const ResourcePool& pool, const Style& style) {
@@ -81,29 +82,29 @@ std::string Description(const ResourcePool& pool, const Style& style) {
   return RenderFields(
       {{"pool", pool.name()},
        {"description", pool.description()},
-       {"defined by", pool.source()},
+       {"source", pool.source()},
        {"agents", absl::StrCat(pool.num_agents())},
        {"slots", absl::StrCat(pool.slots_used(), " of ", pool.slots_available(), " used")},
        {"tasks without slots", absl::StrCat(pool.aux_containers_running(), " of ",
                                             pool.aux_container_capacity(), " at most")},
-       {"jobs", absl::StrCat(pool.stats().scheduled_count(), " run, ", pool.stats().queued_count(),
-                             " wait")},
-       {"default for", DefaultFor(pool)},
-       {"workspaces", WorkspacesOf(pool)},
-       {"policy", PolicyOf(pool)},
-       {"fitting", FittingOf(pool)},
+       {"jobs", absl::StrCat(pool.stats().scheduled_count(), " running, ",
+                             pool.stats().queued_count(), " waiting")},
+       {"default for", FormatDefaultFor(pool)},
+       {"workspaces", FormatWorkspaces(pool)},
+       {"policy", FormatSchedulingPolicy(pool)},
+       {"fitting", FormatFittingPolicy(pool)},
        {"preemption", flag(pool.preemption())},
        {"heterogeneous", flag(pool.heterogeneous())},
        {"backfill", flag(pool.backfill())},
-       {"hold_after", Span(absl::Seconds(pool.hold_after_seconds()))},
-       {"maintenance_lead", Span(absl::Seconds(pool.maintenance_lead_seconds()))},
+       {"hold_after", FormatSpan(absl::Seconds(pool.hold_after_seconds()))},
+       {"maintenance_lead", FormatSpan(absl::Seconds(pool.maintenance_lead_seconds()))},
        {"default_priority", absl::StrCat(pool.default_priority())},
        {"max_aux_per_agent", absl::StrCat(pool.aux_container_capacity_per_agent())},
        {"shared_devices", flag(pool.shared_devices())}},
       style);
 }
 
-// NOT_FOUND names those that there are.
+// Returns NOT_FOUND with the existing names.
 absl::StatusOr<ResourcePool> Find(const ApiClient& api, const std::string& name) {
   api::v1::GetResourcePoolsResponse response;
   DET_RETURN_IF_ERROR(api.Call("ResourcePoolService.GetResourcePools",
@@ -119,7 +120,7 @@ absl::StatusOr<ResourcePool> Find(const ApiClient& api, const std::string& name)
 }
 
 absl::StatusOr<int> RunPoolDescribe(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const ResourcePool pool, Find(*api, run.args.Word("POOL")));
   if (run.json()) {
     DET_RETURN_IF_ERROR(run.PrintJson(pool));
@@ -131,7 +132,7 @@ absl::StatusOr<int> RunPoolDescribe(Invocation& run) {
 
 constexpr char kSeconds[] = "_seconds";
 
-// The keys are the request's own fields; a time has a unit instead of a name with one.
+// Returns the setting names: the fields of the request, without the unit of durations.
 std::vector<std::string> Keys() {
   std::vector<std::string> keys;
   const auto& descriptor = *PutResourcePoolRequest::descriptor();
@@ -188,7 +189,7 @@ absl::Status SetKey(const std::string& word, PutResourcePoolRequest* request) {
   const FieldDescriptor* field = descriptor.FindFieldByName(key);
   if (field == nullptr) field = descriptor.FindFieldByName(absl::StrCat(key, kSeconds));
   if (field == nullptr || key == "name") {
-    const std::optional<std::string> near = Nearest(key, Keys());
+    const std::optional<std::string> near = FindNearest(key, Keys());
     return UsageError(absl::StrCat("unknown setting \"", key, "\"; ",
                                    near ? absl::StrCat("did you mean ", *near, "?")
                                         : "there are: " + absl::StrJoin(Keys(), ", ")));
@@ -212,13 +213,13 @@ absl::StatusOr<int> Put(Invocation& run, bool is_new) {
   for (const std::string& word : run.args.Words("KEY=VALUE")) {
     DET_RETURN_IF_ERROR(SetKey(word, &request));
   }
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  const absl::StatusOr<ResourcePool> there = Find(*api, request.name());
-  if (!there.ok() && (!is_new || !absl::IsNotFound(there.status()))) return there.status();
-  // One that only agents name may be defined.
-  if (is_new && there.ok() && there->source() != "agents") {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
+  const absl::StatusOr<ResourcePool> existing = Find(*api, request.name());
+  if (!existing.ok() && (!is_new || !absl::IsNotFound(existing.status()))) return existing.status();
+  // A pool that only agents have named can be created.
+  if (is_new && existing.ok() && existing->source() != "agents") {
     return absl::AlreadyExistsError(absl::StrCat("resource pool ", request.name(),
-                                                 " exists; change it by `det resource-pool set ",
+                                                 " exists; change it with `det resource-pool set ",
                                                  request.name(), " KEY=VALUE`"));
   }
   api::v1::PutResourcePoolResponse response;
@@ -230,7 +231,7 @@ absl::StatusOr<int> Put(Invocation& run, bool is_new) {
   run.screen->Print(
       absl::StrCat(is_new ? "created" : "set", " resource pool ", request.name(), "\n"));
   if (is_new && response.resource_pool().num_agents() == 0) {
-    run.screen->Hint("resolute-agent --pool " + request.name());
+    run.screen->PrintHint("resolute-agent --pool " + request.name());
   }
   return kExitOk;
 }
@@ -245,7 +246,7 @@ absl::StatusOr<int> RunPoolSet(Invocation& run) {
 }
 
 absl::StatusOr<int> RunPoolDelete(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::DeleteResourcePoolRequest request;
   request.set_name(run.args.Word("POOL"));
   api::v1::DeleteResourcePoolResponse response;
@@ -264,33 +265,28 @@ std::vector<Command> ResourcePoolCommands() {
   const std::string settings = absl::StrCat("Settings: ", absl::StrJoin(Keys(), ", "), ".");
   std::vector<Command> commands = {
       {{"resource-pool", "list"},
-       "list the resource pools: their agents, their slots, their queues",
+       "List resource pools with their agents, slots and queues",
        {},
        {kCsv},
        RunPoolList,
        ""},
-      {{"resource-pool", "describe"},
-       "show all of a resource pool",
-       {kPool},
-       {},
-       RunPoolDescribe,
-       ""},
+      {{"resource-pool", "describe"}, "Show a resource pool", {kPool}, {}, RunPoolDescribe, ""},
       {{"resource-pool", "create"},
-       "make a resource pool; agents join it by --pool",
+       "Create a resource pool",
        {kPool, kSettings},
        {},
        RunPoolCreate,
        settings},
       {{"resource-pool", "set"},
-       "change a resource pool",
+       "Change the settings of a resource pool",
        {kPool, kSettings},
        {},
        RunPoolSet,
        absl::StrCat(settings,
-                    "\nWins over the master's configuration file until "
-                    "`det resource-pool delete`.")},
+                    "\nThe settings take precedence over the master's config file until `det "
+                    "resource-pool delete`.")},
       {{"resource-pool", "delete"},
-       "remove a resource pool, or what was set over the master's configuration file",
+       "Delete a resource pool or its overrides of the config file",
        {kPool},
        {},
        RunPoolDelete,

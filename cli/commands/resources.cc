@@ -14,13 +14,13 @@
 namespace det::cli {
 namespace {
 
-std::string Exactly(double number) { return absl::StrFormat("%.15g", number); }
+std::string FormatExact(double number) { return absl::StrFormat("%.15g", number); }
 
 std::string TimeText(const google::protobuf::Timestamp& time) {
   return absl::FormatTime("%Y-%m-%dT%H:%M:%E*SZ", ToTime(time), absl::UTCTimeZone());
 }
 
-// CSV is what programs that read these reports expect, --csv or not.
+// Always prints CSV, because existing programs expect it.
 absl::StatusOr<int> Print(Invocation& run, const google::protobuf::Message& response,
                           const Table& table) {
   if (run.json()) {
@@ -31,8 +31,8 @@ absl::StatusOr<int> Print(Invocation& run, const google::protobuf::Message& resp
   return kExitOk;
 }
 
-// As the master reads them.
-absl::StatusOr<absl::Time> TimeOf(const Invocation& run, const char* word) {
+// Parses the formats that the master accepts.
+absl::StatusOr<absl::Time> ParseTimeArgument(const Invocation& run, const char* word) {
   absl::Time time;
   for (const char* format : {"%Y-%m-%d", "%Y-%m-%dT%H:%M:%E*S", "%Y-%m-%dT%H:%M:%E*S%Ez"}) {
     if (absl::ParseTime(format, run.args.Word(word), absl::UTCTimeZone(), &time, nullptr)) {
@@ -44,8 +44,8 @@ absl::StatusOr<absl::Time> TimeOf(const Invocation& run, const char* word) {
 }
 
 absl::Status CheckSpan(const Invocation& run, bool with_last) {
-  DET_ASSIGN_OR_RETURN(const absl::Time start, TimeOf(run, "START"));
-  DET_ASSIGN_OR_RETURN(const absl::Time end, TimeOf(run, "END"));
+  DET_ASSIGN_OR_RETURN(const absl::Time start, ParseTimeArgument(run, "START"));
+  DET_ASSIGN_OR_RETURN(const absl::Time end, ParseTimeArgument(run, "END"));
   if (start < end || (with_last && start == end)) return absl::OkStatus();
   return UsageError(absl::StrCat("END: expected a time after ", run.args.Word("START"), ", found ",
                                  run.args.Word("END")));
@@ -56,17 +56,17 @@ absl::StatusOr<api::v1::ResourceAllocationRawResponse> ReadUsage(Invocation& run
   api::v1::ResourceAllocationRawRequest request;
   request.set_timestamp_after(run.args.Word("START"));
   request.set_timestamp_before(run.args.Word("END"));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::ResourceAllocationRawResponse response;
   DET_RETURN_IF_ERROR(api->Call("UsageService.ResourceAllocationRaw", request, &response));
   return response;
 }
 
-std::string EndOf(const api::v1::ResourceAllocationRawEntry& entry) {
+std::string FormatEndTime(const api::v1::ResourceAllocationRawEntry& entry) {
   return entry.has_end_time() ? TimeText(entry.end_time()) : "";
 }
 
-// As UsageService.ExportAllocations has it, which answers no JSON.
+// Same columns as UsageService.ExportAllocations, which has no JSON response.
 absl::StatusOr<int> RunAllocations(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const auto response, ReadUsage(run));
   Table table({{"allocation_id"},
@@ -82,9 +82,9 @@ absl::StatusOr<int> RunAllocations(Invocation& run) {
                {"resource_pool"}});
   for (const auto& entry : response.resource_entries()) {
     table.AddRow({entry.allocation_id(), "TRIAL", entry.username(), entry.workspace_name(),
-                  absl::StrCat(entry.experiment_id()), Exactly(entry.slots()),
-                  TimeText(entry.start_time()), EndOf(entry), "",
-                  Exactly(entry.seconds() * entry.slots() / 3600), entry.resource_pool()});
+                  absl::StrCat(entry.experiment_id()), FormatExact(entry.slots()),
+                  TimeText(entry.start_time()), FormatEndTime(entry), "",
+                  FormatExact(entry.seconds() * entry.slots() / 3600), entry.resource_pool()});
   }
   return Print(run, response, table);
 }
@@ -101,8 +101,9 @@ absl::StatusOr<int> RunRaw(Invocation& run) {
                {"seconds"}});
   for (const auto& entry : response.resource_entries()) {
     table.AddRow({absl::StrCat(entry.experiment_id()), entry.kind(), entry.username(),
-                  absl::StrJoin(entry.labels(), ","), Exactly(entry.slots()),
-                  TimeText(entry.start_time()), EndOf(entry), Exactly(entry.seconds())});
+                  absl::StrJoin(entry.labels(), ","), FormatExact(entry.slots()),
+                  TimeText(entry.start_time()), FormatEndTime(entry),
+                  FormatExact(entry.seconds())});
   }
   return Print(run, response, table);
 }
@@ -115,7 +116,7 @@ absl::StatusOr<int> RunAggregated(Invocation& run) {
   request.set_period(run.args.Has("monthly")
                          ? api::v1::RESOURCE_ALLOCATION_AGGREGATION_PERIOD_MONTHLY
                          : api::v1::RESOURCE_ALLOCATION_AGGREGATION_PERIOD_DAILY);
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::ResourceAllocationAggregatedResponse response;
   DET_RETURN_IF_ERROR(api->Call("UsageService.ResourceAllocationAggregated", request, &response));
   Table table({{"aggregation_type"}, {"aggregation_key"}, {"date"}, {"seconds"}});
@@ -123,10 +124,10 @@ absl::StatusOr<int> RunAggregated(Invocation& run) {
     const auto add = [&](const char* type, const auto& by) {
       const std::map<std::string, double> sorted(by.begin(), by.end());
       for (const auto& [key, seconds] : sorted) {
-        table.AddRow({type, key, entry.period_start(), Exactly(seconds)});
+        table.AddRow({type, key, entry.period_start(), FormatExact(seconds)});
       }
     };
-    table.AddRow({"total", "total", entry.period_start(), Exactly(entry.seconds())});
+    table.AddRow({"total", "total", entry.period_start(), FormatExact(entry.seconds())});
     add("username", entry.by_username());
     add("experiment_label", entry.by_experiment_label());
     add("resource_pool", entry.by_resource_pool());
@@ -138,27 +139,27 @@ absl::StatusOr<int> RunAggregated(Invocation& run) {
 
 std::vector<Command> ResourcesCommands() {
   constexpr char kTimes[] =
-      "Times: 2026-11-21 or 2026-11-21T09:00:00, in UTC unless they name a zone. Slots count while "
-      "they are held, busy or not.";
-  const std::vector<Positional> span = {{"START", "from this time"},
-                                        {"END", "until before this time"}};
+      "Times are 2026-11-21 or 2026-11-21T09:00:00, in UTC unless they have a zone. Slots count "
+      "while they are allocated, busy or idle.";
+  const std::vector<Positional> span = {{"START", "Start time, inclusive"},
+                                        {"END", "End time, exclusive"}};
   return {
       {{"resources", "allocations"},
-       "print each run of a trial that held slots, with its slot hours, as CSV",
+       "Print allocations of trials with their slot hours as CSV",
        span,
        {kCsv},
        RunAllocations,
        kTimes},
       {{"resources", "raw"},
-       "print who held how many slots when, as CSV",
+       "Print slot usage by experiment and time as CSV",
        span,
        {kCsv},
        RunRaw,
        kTimes},
       {{"resources", "aggregated"},
-       "print the slot-seconds of each day, as CSV",
-       {{"START", "the first day"}, {"END", "the last day"}},
-       {{"monthly", 0, "", "of each month"}, kCsv},
+       "Print slot-seconds per day as CSV",
+       {{"START", "First day"}, {"END", "Last day, inclusive"}},
+       {{"monthly", 0, "", "Aggregate by month"}, kCsv},
        RunAggregated,
        kTimes},
   };

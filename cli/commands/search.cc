@@ -23,9 +23,9 @@ namespace {
 
 constexpr int kBarWidth = 30;
 
-// "▇▇▇": as long as `value` is of `most`; whatever is there at all gets a mark.
-std::string Bar(double value, double most) {
-  const int marks = std::max(1, static_cast<int>(std::lround(value / most * kBarWidth)));
+// Returns a bar "▇▇▇" in proportion to `value` / `max`, at least one block long.
+std::string MakeHistogramBar(double value, double max) {
+  const int marks = std::max(1, static_cast<int>(std::lround(value / max * kBarWidth)));
   std::string bar;
   for (int i = 0; i < marks; ++i) absl::StrAppend(&bar, "▇");
   return bar;
@@ -33,16 +33,16 @@ std::string Bar(double value, double most) {
 
 std::string RenderSummary(const api::v1::SearchSummary& summary, const Style& style) {
   const std::string unit = summary.trials().empty() ? "units" : summary.trials(0).unit().name();
-  int most = 1;
-  for (const api::v1::TrialSummary& row : summary.trials()) most = std::max(most, row.count());
+  int max = 1;
+  for (const api::v1::TrialSummary& row : summary.trials()) max = std::max(max, row.count());
   Table table({{"TRIALS", true}, {absl::StrCat(absl::AsciiStrToUpper(unit), " EACH"), true}, {""}});
   for (const api::v1::TrialSummary& row : summary.trials()) {
     table.AddRow({absl::StrCat(row.count()),
-                  row.unit().max_length() ? "to its end" : absl::StrCat(row.unit().value()),
-                  Cell(Bar(row.count(), most), Paint::kRunning)});
+                  row.unit().max_length() ? "max" : absl::StrCat(row.unit().value()),
+                  Cell(MakeHistogramBar(row.count(), max), Paint::kRunning)});
   }
   std::string out = table.Render(style);
-  absl::StrAppend(&out, "\n", Counted(summary.total_trials(), "trial"));
+  absl::StrAppend(&out, "\n", FormatCount(summary.total_trials(), "trial"));
   if (summary.total_units() > 0) absl::StrAppend(&out, ", ", summary.total_units(), " ", unit);
   if (summary.brackets_size() > 1) {
     absl::StrAppend(&out, ", ", summary.brackets_size(), " brackets:\n");
@@ -58,7 +58,7 @@ std::string RenderSummary(const api::v1::SearchSummary& summary, const Style& st
   return absl::StrCat(out, "\n");
 }
 
-// Rows {"trials": n, "length": units}, by length.
+// Returns rows {"trials": n, "length": units}, sorted by length.
 std::string SummaryJson(const api::v1::SearchSummary& summary) {
   std::vector<std::string> rows;
   for (const api::v1::TrialSummary& row : summary.trials()) {
@@ -69,7 +69,7 @@ std::string SummaryJson(const api::v1::SearchSummary& summary) {
   return absl::StrCat("[\n", absl::StrJoin(rows, ",\n"), "\n]\n");
 }
 
-// Any that an experiment may have, 0 too.
+// Accepts any seed that an experiment config accepts, including 0.
 template <class Request>
 absl::Status SetSeed(const Arguments& args, Request* request) {
   const std::optional<std::string> text = args.Get("seed");
@@ -92,7 +92,7 @@ absl::StatusOr<int> RunPreview(Invocation& run) {
   DET_RETURN_IF_ERROR(SetSeed(run.args, &request));
   request.set_config_path(run.args.Word("CONFIG"));
   request.set_template_(run.args.Get("template").value_or(""));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::PreviewHPSearchResponse response;
   DET_RETURN_IF_ERROR(api->Call("SearchService.PreviewHPSearch", request, &response));
   run.screen->Print(run.json() ? SummaryJson(response.summary())
@@ -103,12 +103,13 @@ absl::StatusOr<int> RunPreview(Invocation& run) {
 std::string RenderSimulation(const api::v1::SimulateSearchResponse& result, const Style& style) {
   Table table({{"UNITS SPENT", true}, {"BEST", true}, {""}});
   for (const auto& best : result.best()) {
-    table.AddRow({PlainNumber(best.units()), Number(best.metric()),
-                  Cell(Bar(best.units(), std::max(1.0, result.total_units())), Paint::kRunning)});
+    table.AddRow({FormatPlainNumber(best.units()), FormatNumber(best.metric()),
+                  Cell(MakeHistogramBar(best.units(), std::max(1.0, result.total_units())),
+                       Paint::kRunning)});
   }
-  return absl::StrCat(table.Render(style), "\n", Counted(result.trials_size(), "trial"), ", ",
-                      PlainNumber(result.total_units()),
-                      " units in all\nbest: ", StructText(result.best_hparams()), "\n");
+  return absl::StrCat(table.Render(style), "\n", FormatCount(result.trials_size(), "trial"), ", ",
+                      FormatPlainNumber(result.total_units()),
+                      " units in all\nbest: ", FormatStruct(result.best_hparams()), "\n");
 }
 
 absl::StatusOr<int> RunSearchSimulate(Invocation& run) {
@@ -121,8 +122,7 @@ absl::StatusOr<int> RunSearchSimulate(Invocation& run) {
   request.set_template_(run.args.Get("template").value_or(""));
   const std::string path = run.args.Get("objective").value_or("");
   if (path.empty()) {
-    return UsageError(
-        "search simulate: --objective FILE.csv is missing: the recorded curves to search in");
+    return UsageError("search simulate: --objective FILE.csv is required");
   }
   const absl::StatusOr<std::string> curves = base::ReadFile(path);
   if (!curves.ok()) {
@@ -130,7 +130,7 @@ absl::StatusOr<int> RunSearchSimulate(Invocation& run) {
   }
   request.set_curves(*curves);
   request.set_curves_path(path);
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::SimulateSearchResponse response;
   DET_RETURN_IF_ERROR(api->Call("SearchService.SimulateSearch", request, &response));
   if (run.json()) {
@@ -143,9 +143,9 @@ absl::StatusOr<int> RunSearchSimulate(Invocation& run) {
 
 const std::vector<Option>& SearchOptions() {
   static const auto& options = *new std::vector<Option>{
-      {"seed", 0, "S", "instead of reproducibility.experiment_seed"},
-      {"template", 0, "NAME", "what the configuration stands on"},
-      {"config", 0, "KEY=VALUE", "a setting instead of the file's; may be repeated"}};
+      {"seed", 0, "S", "Random seed (default: reproducibility.experiment_seed)"},
+      {"template", 0, "NAME", "Template to apply, see `det template`"},
+      {"config", 0, "KEY=VALUE", "Override a config field; repeatable"}};
   return options;
 }
 
@@ -153,22 +153,23 @@ const std::vector<Option>& SearchOptions() {
 
 std::vector<Command> SearchCommands() {
   std::vector<Option> simulate = SearchOptions();
-  simulate.insert(simulate.begin(), {"objective", 0, "FILE.csv", "recorded learning curves"});
+  simulate.insert(simulate.begin(), {"objective", 0, "FILE.csv", "Recorded learning curves"});
   return {
       {{"preview-search"},
-       "show how many trials a search will run, and for how long",
-       {{"CONFIG", "a YAML file"}},
+       "Preview the number and length of trials of a search",
+       {{"CONFIG", "Experiment config (YAML)"}},
        SearchOptions(),
        RunPreview,
-       "With --json: rows {\"trials\": n, \"length\": units}, by length."},
+       "With --json: rows {\"trials\": n, \"length\": units}, sorted by length."},
       {{"search", "simulate"},
-       "replay a search against recorded learning curves, at full speed",
-       {{"CONFIG", "a YAML file"}},
+       "Simulate a search on recorded learning curves",
+       {{"CONFIG", "Experiment config (YAML)"}},
        simulate,
        RunSearchSimulate,
-       "The file has a header and a row for each validation: a column for each hyperparameter\n"
-       "(nested ones as optimizer.lr, absent ones empty), then length, then metrics. The nearest\n"
-       "recorded configuration answers. Shows the best value by units spent."},
+       "FILE.csv has a header and one row per validation: one column per hyperparameter (nested "
+       "ones as optimizer.lr, missing ones empty), then length, then metrics. Each trial uses the "
+       "recorded curve with the nearest hyperparameters. The output shows the best value by units "
+       "spent."},
   };
 }
 

@@ -1,10 +1,11 @@
+#include "cli/commands/search_text.h"
+
 #include <string>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "cli/commands/search.h"
 #include "cli/commands/struct_text.h"
 #include "cli/format.h"
 #include "cli/table.h"
@@ -15,17 +16,18 @@ namespace {
 
 using api::v1::Search;
 
-// The rungs, one line each: "bracket 1   4 epochs   12 reported, 3 went on, best 0.81".
+// Returns the rungs, one line each.
 std::string RungTable(const Search& search, const Style& style) {
   Table table({{"BRACKET", true},
                {absl::AsciiStrToUpper(search.unit()), true},
                {"REPORTED", true},
-               {"WENT ON", true},
+               {"PROMOTED", true},
                {"BEST", true}});
   for (int i = 0; i < search.brackets_size(); ++i) {
     for (const auto& rung : search.brackets(i).rungs()) {
-      table.AddRow({absl::StrCat(i + 1), PlainNumber(rung.length()), absl::StrCat(rung.reported()),
-                    absl::StrCat(rung.continued()), rung.has_best() ? Number(rung.best()) : "-"});
+      table.AddRow({absl::StrCat(i + 1), FormatPlainNumber(rung.length()),
+                    absl::StrCat(rung.reported()), absl::StrCat(rung.continued()),
+                    rung.has_best() ? FormatNumber(rung.best()) : "-"});
     }
   }
   return table.empty() ? "" : absl::StrCat("\n", table.Render(style));
@@ -39,11 +41,11 @@ std::string FrontTable(const Search& search, const Style& style) {
   Table table(columns);
   for (const auto& point : search.front()) {
     std::vector<Cell> row = {absl::StrCat(point.trial_id()), absl::StrCat(point.steps_completed())};
-    for (const double metric : point.metrics()) row.emplace_back(Number(metric));
-    row.emplace_back(StructText(point.hparams()));
+    for (const double metric : point.metrics()) row.emplace_back(FormatNumber(metric));
+    row.emplace_back(FormatStruct(point.hparams()));
     table.AddRow(std::move(row));
   }
-  return absl::StrCat("\nbeaten by no other validation (Pareto front)\n", table.Render(style));
+  return absl::StrCat("\nPareto front\n", table.Render(style));
 }
 
 }  // namespace
@@ -59,7 +61,7 @@ absl::StatusOr<std::string> SearchText(const ApiClient& api, const api::v1::Expe
   std::string text;
   if (search.has_best_hparams()) {
     text = RenderFields({{"best trial", absl::StrCat(search.best_trial_id(), "  ",
-                                                     StructText(search.best_hparams()))}},
+                                                     FormatStruct(search.best_hparams()))}},
                         style);
   }
   return absl::StrCat(text, RungTable(search, style), FrontTable(search, style));

@@ -1,5 +1,6 @@
-// det dev schedule, det cluster simulate, det cluster workload: the master's own decisions, made by
-// its program resolute-simulate. det knows their options, for its help, and hands them on.
+// det dev schedule, det cluster simulate, det cluster workload: run by the program
+// resolute-simulate, which uses the scheduler of the master. det declares their options for its
+// help and passes them on.
 #include <string>
 #include <vector>
 
@@ -11,7 +12,7 @@
 namespace det::cli {
 namespace {
 
-// What resolute-simulate is told: `command`, and each option as it was given to det.
+// Runs resolute-simulate with `command` and all options that det was given.
 absl::StatusOr<int> RunClusterSimulate(const Invocation& run, const std::string& command) {
   DET_ASSIGN_OR_RETURN(const std::string program,
                        FindProgram("master/simulate", "resolute-simulate"));
@@ -29,37 +30,38 @@ absl::StatusOr<int> RunClusterSimulate(const Invocation& run, const std::string&
 
 absl::StatusOr<int> RunSchedule(Invocation& run) {
   if (!run.args.Has("snapshot")) {
-    return UsageError("dev schedule: --snapshot is missing; `det cluster snapshot` writes one");
+    return UsageError(
+        "dev schedule: --snapshot is required; create one with `det cluster snapshot`");
   }
   return RunClusterSimulate(run, "schedule");
 }
 absl::StatusOr<int> RunCluster(Invocation& run) { return RunClusterSimulate(run, "cluster"); }
 
 absl::StatusOr<int> RunWorkload(Invocation& run) {
-  if (run.json()) return UsageError("cluster workload: prints CSV; there is no --json");
+  if (run.json()) return UsageError("cluster workload: --json is not supported");
   return RunClusterSimulate(run, "workload");
 }
 
 std::vector<Option> TraceOptions() {
-  return {{"jobs", 0, "N", "jobs of a synthetic workload (5000)"},
-          {"load", 0, "SHARE", "slot hours that they want, of those there are (0.9)"},
-          {"seed", 0, "N", "another seed, another workload (1)"}};
+  return {{"jobs", 0, "N", "Number of jobs of a synthetic workload (default: 5000)"},
+          {"load", 0, "SHARE", "Requested share of the available slot hours (default: 0.9)"},
+          {"seed", 0, "N", "Random seed of the workload (default: 1)"}};
 }
 
 Option AgentsOption() {
-  return {"agents", 0, "NxSLOTS[:POOL]", "agents and their slots; may be given again (1000x8)"};
+  return {"agents", 0, "NxSLOTS[:POOL]", "Agents and their slots; repeatable (default: 1000x8)"};
 }
 
 std::vector<Option> SimulateOptions() {
   std::vector<Option> options = {
-      {"workload", 0, "FILE", "jobs (CSV or YAML), - for stdin; without: a synthetic workload"},
+      {"workload", 0, "FILE", "Jobs (CSV or YAML), - for stdin (default: a synthetic workload)"},
       AgentsOption(),
-      {"policy", 0, "POLICY", "priority, fair_share or fifo (priority)"},
-      {"preemption", 0, "", "more important jobs make less important ones leave"},
-      {"no-backfill", 0, "", "nobody starts behind one who waits for slots: strict order"},
-      {"fit", 0, "FIT", "best or worst (best)"},
-      {"checkpoint-every", 0, "TIME", "what a preempted job keeps: all up to a multiple (10m)"},
-      {"jobs-out", 0, "FILE", "write what became of each job (CSV)"},
+      {"policy", 0, "POLICY", "priority, fair_share or fifo (default: priority)"},
+      {"preemption", 0, "", "Let jobs of higher priority preempt others"},
+      {"no-backfill", 0, "", "Start no job ahead of one that waits for slots"},
+      {"fit", 0, "FIT", "Fitting policy: best or worst (default: best)"},
+      {"checkpoint-every", 0, "TIME", "Interval at which jobs checkpoint (default: 10m)"},
+      {"jobs-out", 0, "FILE", "Write the result of each job (CSV)"},
   };
   for (Option& option : TraceOptions()) options.push_back(std::move(option));
   return options;
@@ -69,13 +71,13 @@ std::vector<Option> WorkloadOptions() {
   std::vector<Option> options = TraceOptions();
   options.push_back(AgentsOption());
   const std::vector<Option> shape = {
-      {"users", 0, "N", "users, the k-th with 1/k of the jobs of the first (64)"},
-      {"workspaces", 0, "N", "workspaces to which the users belong (8)"},
-      {"max-slots", 0, "N", "slots of the largest job (an eighth of the cluster, 8 to 512)"},
-      {"median-length", 0, "TIME", "of jobs of one slot, without the tail (4m)"},
-      {"max-length", 0, "TIME", "of any job (72h)"},
-      {"tail", 0, "SHARE", "of the jobs whose length is of the heavy tail (0.12)"},
-      {"run-times", 0, "SHARE", "of the jobs that say a max_run_time (0)"}};
+      {"users", 0, "N", "Number of users; user k has 1/k of the jobs of user 1 (64)"},
+      {"workspaces", 0, "N", "Number of workspaces that the users belong to (default: 8)"},
+      {"max-slots", 0, "N", "Slots of the largest job (default: 1/8 of cluster, 8 to 512)"},
+      {"median-length", 0, "TIME", "Median length of jobs of one slot without the tail (4m)"},
+      {"max-length", 0, "TIME", "Maximum length of a job (default: 72h)"},
+      {"tail", 0, "SHARE", "Share of jobs in the heavy tail of lengths (default: 0.12)"},
+      {"run-times", 0, "SHARE", "Share of jobs that set max_run_time (default: 0)"}};
   options.insert(options.end(), shape.begin(), shape.end());
   return options;
 }
@@ -85,24 +87,26 @@ std::vector<Option> WorkloadOptions() {
 std::vector<Command> SimulateCommands() {
   return {
       {{"cluster", "simulate"},
-       "run a workload on a cluster in virtual time: utilisation, waits, preemptions, fairness",
+       "Simulate a workload on a cluster in virtual time",
        {},
        SimulateOptions(),
        RunCluster,
-       "Needs no master. The decisions are those of a master with these agents.\n"
-       "  det cluster simulate --workload examples/workloads/week.csv --agents 64x8 --preemption"},
+       "No master is needed. The report has utilization, wait times, preemptions and fairness. The "
+       "decisions are those of a master with these agents.\n  det cluster simulate --workload "
+       "examples/workloads/week.csv --agents 64x8 --preemption"},
       {{"cluster", "workload"},
-       "print a synthetic workload (CSV) with a heavy tail of sizes and lengths",
+       "Print a synthetic workload (CSV) with heavy-tailed sizes",
        {},
        WorkloadOptions(),
        RunWorkload,
-       "Needs no master. `det cluster simulate --workload` reads it."},
+       "No master is needed. Use the output with `det cluster simulate --workload`."},
       {{"dev", "schedule"},
-       "one pass of the scheduler on a snapshot: its plan, with a reason for each decision",
+       "Run one scheduling pass on a snapshot and print its plan",
        {},
-       {{"snapshot", 0, "FILE", "what `det cluster snapshot` wrote (JSON); - for stdin"}},
+       {{"snapshot", 0, "FILE", "Output of `det cluster snapshot` (JSON); - for stdin"}},
        RunSchedule,
-       "Needs no master. docs/scheduling.md has the format."},
+       "No master is needed. The plan has a reason for each decision. docs/scheduling.md describes "
+       "the format."},
   };
 }
 

@@ -17,13 +17,13 @@ using api::v1::Agent;
 using api::v1::Container;
 using api::v1::Slot;
 
-std::string TypeOf(const Slot& slot) {
+std::string GetType(const Slot& slot) {
   absl::string_view name = api::v1::Device::Type_Name(slot.device().type());
   absl::ConsumePrefix(&name, "TYPE_");
   return absl::AsciiStrToLower(name);
 }
 
-Cell StateOf(const Slot& slot) {
+Cell MakeSlotStateCell(const Slot& slot) {
   if (slot.quarantined()) return Cell("✕ quarantined", Paint::kFailed, "quarantined");
   if (slot.draining()) return Cell("‖ draining", Paint::kPaused, "draining");
   if (!slot.enabled()) return Cell("‖ disabled", Paint::kPaused, "disabled");
@@ -31,8 +31,8 @@ Cell StateOf(const Slot& slot) {
   return Cell("free");
 }
 
-// What is on the slot: several where tasks share the device.
-std::string Joined(const Slot& slot, const std::string& (Container::*part)() const) {
+// Returns the containers on the slot; there are several if tasks share the device.
+std::string JoinContainers(const Slot& slot, const std::string& (Container::*part)() const) {
   if (slot.containers().empty()) return slot.has_container() ? (slot.container().*part)() : "-";
   return absl::StrJoin(slot.containers(), ",", [&](std::string* out, const Container& container) {
     absl::StrAppend(out, (container.*part)());
@@ -40,7 +40,7 @@ std::string Joined(const Slot& slot, const std::string& (Container::*part)() con
 }
 
 absl::StatusOr<int> RunSlotList(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetAgentsResponse response;
   DET_RETURN_IF_ERROR(api->Call("AgentService.GetAgents", api::v1::GetAgentsRequest(), &response));
   Table table({{"AGENT", false, true},
@@ -51,20 +51,22 @@ absl::StatusOr<int> RunSlotList(Invocation& run) {
                {"ALLOCATION"},
                {"TASK"},
                {"DEVICE", false, true},
-               {"BECAUSE", false, true}});
+               {"REASON", false, true}});
   for (const Agent& agent : response.agents()) {
-    for (const Slot& slot : SlotsOf(agent)) {
-      table.AddRow({agent.id(), absl::StrJoin(agent.resource_pools(), ","), slot.id(), TypeOf(slot),
-                    StateOf(slot), Joined(slot, &Container::id), Joined(slot, &Container::parent),
-                    slot.device().brand(), slot.reason()});
+    for (const Slot& slot : GetSlots(agent)) {
+      table.AddRow({agent.id(), absl::StrJoin(agent.resource_pools(), ","), slot.id(),
+                    GetType(slot), MakeSlotStateCell(slot), JoinContainers(slot, &Container::id),
+                    JoinContainers(slot, &Container::parent), slot.device().brand(),
+                    slot.reason()});
     }
   }
-  return run.PrintList(response, table, "no slots: no agent is registered");
+  return run.PrintList(response, table, "no slots: no agents are registered");
 }
 
 template <class Request, class Response>
-absl::StatusOr<int> Change(Invocation& run, const char* method, Request request, const char* said) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+absl::StatusOr<int> ChangeSlot(Invocation& run, const char* method, Request request,
+                               const char* verb) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   request.set_agent_id(run.args.Word("AGENT"));
   request.set_slot_id(run.args.Word("SLOT"));
   Response response;
@@ -73,20 +75,20 @@ absl::StatusOr<int> Change(Invocation& run, const char* method, Request request,
     DET_RETURN_IF_ERROR(run.PrintJson(response));
   } else {
     run.screen->Print(
-        absl::StrCat(said, " slot ", request.slot_id(), " of agent ", request.agent_id(), "\n"));
+        absl::StrCat(verb, " slot ", request.slot_id(), " of agent ", request.agent_id(), "\n"));
   }
   return kExitOk;
 }
 
 absl::StatusOr<int> RunSlotEnable(Invocation& run) {
-  return Change<api::v1::EnableSlotRequest, api::v1::EnableSlotResponse>(
+  return ChangeSlot<api::v1::EnableSlotRequest, api::v1::EnableSlotResponse>(
       run, "AgentService.EnableSlot", {}, "enabled");
 }
 
 absl::StatusOr<int> RunSlotDisable(Invocation& run) {
   api::v1::DisableSlotRequest request;
   request.set_drain(run.args.Has("drain"));
-  return Change<api::v1::DisableSlotRequest, api::v1::DisableSlotResponse>(
+  return ChangeSlot<api::v1::DisableSlotRequest, api::v1::DisableSlotResponse>(
       run, "AgentService.DisableSlot", std::move(request),
       run.args.Has("drain") ? "draining" : "disabled");
 }
@@ -94,24 +96,25 @@ absl::StatusOr<int> RunSlotDisable(Invocation& run) {
 }  // namespace
 
 std::vector<Command> SlotCommands() {
-  const std::vector<Positional> which = {{"AGENT", "its id"}, {"SLOT", "its number there"}};
+  const std::vector<Positional> which = {{"AGENT", "Agent ID"},
+                                         {"SLOT", "Slot number on the agent"}};
   return {
       {{"slot", "list"},
-       "list the slots of all agents, what runs on them, and why others take no work",
+       "List slots of all agents with their state and tasks",
        {},
        {kCsv},
        RunSlotList,
        ""},
       {{"slot", "enable"},
-       "let a slot take work again; ends a quarantine too",
+       "Enable a slot; this also ends a quarantine",
        which,
        {},
        RunSlotEnable,
        ""},
       {{"slot", "disable"},
-       "let a slot take no more work",
+       "Disable a slot",
        which,
-       {{"drain", 0, "", "what runs there may end by itself; else it is queued again"}},
+       {{"drain", 0, "", "Let running tasks finish; otherwise they are queued again"}},
        RunSlotDisable,
        ""},
   };

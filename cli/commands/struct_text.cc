@@ -14,7 +14,7 @@ namespace {
 
 std::string ValueText(const google::protobuf::Value& value) {
   if (value.has_string_value()) return value.string_value();
-  if (value.has_number_value()) return PlainNumber(value.number_value());
+  if (value.has_number_value()) return FormatPlainNumber(value.number_value());
   return proto::ToJson(value).value_or("?");
 }
 
@@ -32,15 +32,15 @@ void AddParts(const google::protobuf::Struct& values, const std::string& prefix,
 
 }  // namespace
 
-std::string PlainNumber(double number) {
+std::string FormatPlainNumber(double number) {
   const bool whole = std::floor(number) == number && std::abs(number) < 1e15;
   return whole ? absl::StrCat(static_cast<int64_t>(number)) : absl::StrCat(number);
 }
 
-std::string StructText(const google::protobuf::Struct& values) {
+std::string FormatStruct(const google::protobuf::Struct& values) {
   std::vector<std::string> parts;
   AddParts(values, "", parts);
-  // A map of the wire is in no order.
+  // The map of the message has no order.
   std::sort(parts.begin(), parts.end());
   return parts.empty() ? "-" : absl::StrJoin(parts, "  ");
 }

@@ -1,5 +1,5 @@
-// Free-form values of the API (hyperparameters, metrics) as one line of text.
-// Called by commands. Does no I/O.
+// Formats free-form API values (hyperparameters, metrics) as one line. Used by commands. Does no
+// I/O.
 #ifndef CLI_COMMANDS_STRUCT_TEXT_H_
 #define CLI_COMMANDS_STRUCT_TEXT_H_
 
@@ -11,11 +11,11 @@ class Struct;
 
 namespace det::cli {
 
-// A whole number without the digits that a metric has: "64", "0.0091".
-std::string PlainNumber(double number);
+// Formats a number without trailing digits: "64", "0.0091".
+std::string FormatPlainNumber(double number);
 
-// "layers.width=32  lr=0.003", by name; "-" for nothing.
-std::string StructText(const google::protobuf::Struct& values);
+// "layers.width=32  lr=0.003", sorted by name; "-" if empty.
+std::string FormatStruct(const google::protobuf::Struct& values);
 
 }  // namespace det::cli
 

@@ -1,4 +1,4 @@
-// det task list|logs, and the lists of what this cluster does not run
+// det task list|logs, and lists of task types that this cluster does not run
 #include <map>
 #include <string>
 #include <vector>
@@ -19,14 +19,14 @@ namespace det::cli {
 namespace {
 
 absl::StatusOr<int> RunTaskList(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetTasksResponse response;
   DET_RETURN_IF_ERROR(api->Call("TaskService.GetTasks", api::v1::GetTasksRequest(), &response));
   Table table({{"TASK"},
                {"ALLOCATION"},
                {"NAME", false, true},
                {"SLOTS", true},
-               {"SINCE"},
+               {"REGISTERED"},
                {"AGENTS", false, true},
                {"PRIORITY", true},
                {"POOL"}});
@@ -37,27 +37,27 @@ absl::StatusOr<int> RunTaskList(Invocation& run) {
     std::vector<std::string> agents;
     for (const auto& part : each.resources()) agents.push_back(part.resources_id());
     table.AddRow({each.task_id(), id, each.name(), absl::StrCat(each.slots_needed()),
-                  AgoCell(each.registered_time(), absl::Now()),
-                  agents.empty() ? "waits" : absl::StrJoin(agents, ","),
+                  MakeAgeCell(each.registered_time(), absl::Now()),
+                  agents.empty() ? "waiting" : absl::StrJoin(agents, ","),
                   absl::StrCat(each.priority()), each.resource_pool()});
   }
-  return run.PrintList(response, table, "no task holds slots or waits for them");
+  return run.PrintList(response, table, "no running or waiting tasks");
 }
 
 absl::StatusOr<int> RunTaskLogs(Invocation& run) {
   api::v1::TaskLogsRequest request;
   request.set_task_id(run.args.Word("TASK"));
   DET_RETURN_IF_ERROR(ReadLogOptions(run, &request));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  DET_RETURN_IF_ERROR(PrintLogs(*api, request, run.json() ? LogForm::kJson : LogForm::kText,
-                                run.screen, Patience(run.screen)));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
+  DET_RETURN_IF_ERROR(PrintLogs(*api, request, run.json() ? LogFormat::kJson : LogFormat::kText,
+                                run.screen, RetryPolicy(run.screen)));
   return kExitOk;
 }
 
-// There are none, which the master says.
+// Prints the list, which the master returns empty.
 template <class Response>
 absl::StatusOr<int> ListNone(Invocation& run, const char* method, const char* none) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   Response response;
   DET_RETURN_IF_ERROR(
       api->Call(absl::StrCat("CommandService.", method), api::v1::GetCommandsRequest(), &response));
@@ -66,44 +66,44 @@ absl::StatusOr<int> ListNone(Invocation& run, const char* method, const char* no
 
 Command ListCommand(const char* noun, absl::StatusOr<int> (*run)(Invocation&)) {
   return {{noun, "list"},
-          absl::StrCat("list the ", noun, "s: there are none"),
+          absl::StrCat("List ", noun, "s; this cluster does not run any"),
           {},
           {kCsv},
           run,
-          "This cluster runs trials alone; for scripts that ask."};
+          "This cluster runs only trials. The command exists for compatibility with scripts."};
 }
 
 }  // namespace
 
 std::vector<Command> TaskCommands() {
   return {
-      {{"task", "list"}, "list what holds slots or waits for them", {}, {kCsv}, RunTaskList, ""},
+      {{"task", "list"}, "List running and waiting tasks", {}, {kCsv}, RunTaskList, ""},
       {{"task", "logs"},
-       "print what a task wrote",
-       {{"TASK", "its id, as `det task list` shows it"}},
+       "Print the logs of a task",
+       {{"TASK", "Task ID, see `det task list`"}},
        LogOptions(),
        RunTaskLogs,
        ""},
       ListCommand("command",
                   [](Invocation& run) {
                     return ListNone<api::v1::GetCommandsResponse>(
-                        run, "GetCommands", "no commands: this cluster runs trials alone");
+                        run, "GetCommands", "no commands: this cluster runs only trials");
                   }),
       ListCommand("notebook",
                   [](Invocation& run) {
                     return ListNone<api::v1::GetNotebooksResponse>(
-                        run, "GetNotebooks", "no notebooks: this cluster runs trials alone");
+                        run, "GetNotebooks", "no notebooks: this cluster runs only trials");
                   }),
       ListCommand("shell",
                   [](Invocation& run) {
                     return ListNone<api::v1::GetShellsResponse>(
-                        run, "GetShells", "no shells: this cluster runs trials alone");
+                        run, "GetShells", "no shells: this cluster runs only trials");
                   }),
       ListCommand("tensorboard",
                   [](Invocation& run) {
                     return ListNone<api::v1::GetTensorboardsResponse>(
                         run, "GetTensorboards",
-                        "no TensorBoards: this cluster runs trials alone; `det experiment watch` "
+                        "no TensorBoards: this cluster runs only trials; `det experiment watch` "
                         "draws curves");
                   }),
   };

@@ -8,25 +8,25 @@
 #include "base/status_macros.h"
 #include "cli/command.h"
 #include "cli/commands/paging.h"
-#include "cli/commands/spaces.h"
 #include "cli/commands/struct_text.h"
+#include "cli/commands/workspace.h"
 #include "cli/table.h"
 #include "det/api/v1/template.pb.h"
 
 namespace det::cli {
 namespace {
 
-const Positional kName = {"NAME", "its name"};
-const Positional kFile = {"FILE", "a YAML file: a part of an experiment's configuration"};
+const Positional kName = {"NAME", "Template name"};
+const Positional kFile = {"FILE", "YAML file with part of an experiment config"};
 const Option kTemplateWorkspace = {"workspace", 'w', "WORKSPACE",
-                                   "whose Editors change it (Uncategorized)"};
+                                   "Workspace of the template (default: Uncategorized)"};
 
 absl::StatusOr<int> RunTemplateList(Invocation& run) {
   api::v1::GetTemplatesRequest request;
   DET_ASSIGN_OR_RETURN(const Page page, ReadPage(run));
   request.set_limit(page.limit);
   request.set_offset(page.offset);
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   for (const std::string& name : run.args.GetAll("workspace")) {
     DET_ASSIGN_OR_RETURN(const api::v1::Workspace workspace, FindWorkspace(*api, name));
     request.add_workspace_ids(workspace.id());
@@ -34,18 +34,18 @@ absl::StatusOr<int> RunTemplateList(Invocation& run) {
   api::v1::GetTemplatesResponse response;
   DET_RETURN_IF_ERROR(api->Call("TemplateService.GetTemplates", request, &response));
   const bool details = run.args.Has("details");
-  Table table({{"NAME"}, {details ? "CONFIGURATION" : "SETS", false, true}});
+  Table table({{"NAME"}, {details ? "CONFIG" : "FIELDS", false, true}});
   for (const api::v1::Template& each : response.templates()) {
-    std::set<std::string> keys;  // A map of the wire is in no order.
+    std::set<std::string> keys;  // The map of the message has no order.
     for (const auto& [key, value] : each.config().fields()) keys.insert(key);
-    table.AddRow({each.name(), details ? StructText(each.config()) : absl::StrJoin(keys, ", ")});
+    table.AddRow({each.name(), details ? FormatStruct(each.config()) : absl::StrJoin(keys, ", ")});
   }
   return PrintPage(run, response, response.pagination(), table, "templates",
-                   "no templates yet; make one: det template create NAME FILE");
+                   "no templates yet; create one: det template create NAME FILE");
 }
 
 absl::StatusOr<int> RunTemplateDescribe(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetTemplateRequest request;
   request.set_template_name(run.args.Word("NAME"));
   api::v1::GetTemplateResponse response;
@@ -76,7 +76,7 @@ template <class Request, class Response>
 absl::StatusOr<int> Send(Invocation& run, const char* method, const char* done) {
   Request request;
   DET_ASSIGN_OR_RETURN(*request.mutable_template_(), ReadTemplate(run));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   if (const auto name = run.args.Get("workspace")) {
     DET_ASSIGN_OR_RETURN(const api::v1::Workspace workspace, FindWorkspace(*api, *name));
     request.mutable_template_()->set_workspace_id(workspace.id());
@@ -89,7 +89,8 @@ absl::StatusOr<int> Send(Invocation& run, const char* method, const char* done) 
   }
   const std::string& name = response.template_().name();
   run.screen->Print(absl::StrCat(done, " template ", name, "\n"));
-  run.screen->Hint(absl::StrCat("det experiment create --template ", name, " CONFIG CONTEXT_DIR"));
+  run.screen->PrintHint(
+      absl::StrCat("det experiment create --template ", name, " CONFIG CONTEXT_DIR"));
   return kExitOk;
 }
 
@@ -104,7 +105,7 @@ absl::StatusOr<int> RunTemplateSet(Invocation& run) {
 }
 
 absl::StatusOr<int> RunTemplateSetConfig(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetTemplateRequest request;
   request.set_template_name(run.args.Word("NAME"));
   api::v1::GetTemplateResponse response;
@@ -113,7 +114,7 @@ absl::StatusOr<int> RunTemplateSetConfig(Invocation& run) {
 }
 
 absl::StatusOr<int> RunTemplateRemove(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::DeleteTemplateRequest request;
   request.set_template_name(run.args.Word("NAME"));
   api::v1::DeleteTemplateResponse response;
@@ -131,40 +132,35 @@ absl::StatusOr<int> RunTemplateRemove(Invocation& run) {
 std::vector<Command> TemplateCommands() {
   return {
       {{"template", "list"},
-       "list the templates and what they set",
+       "List templates and the config fields that they set",
        {},
        PagedOptions(
-           {{"details", 'd', "", "with the values, not the names alone"},
-            {"workspace", 'w', "WORKSPACE", "of this one alone; may be given several times"}}),
+           {{"details", 'd', "", "Show the values, not only the names"},
+            {"workspace", 'w', "WORKSPACE", "Only templates of this workspace; repeatable"}}),
        RunTemplateList,
        ""},
-      {{"template", "describe"},
-       "print a template as it was given",
-       {kName},
-       {},
-       RunTemplateDescribe,
-       ""},
+      {{"template", "describe"}, "Print a template", {kName}, {}, RunTemplateDescribe, ""},
       {{"template", "create"},
-       "keep a part of a configuration under a name",
+       "Create a template from a partial config",
        {kName, kFile},
        {kTemplateWorkspace},
        RunTemplateCreate,
-       "An experiment that names it by --template is configured by the template first, then by its "
-       "own file."},
+       "An experiment that names the template with --template is configured with the template "
+       "first, then with its own config."},
       {{"template", "set"},
-       "make or replace a template",
+       "Create or replace a template",
        {kName, kFile},
        {{"workspace", 'w', "WORKSPACE",
-         "whose Editors change it, instead of its own, or of Uncategorized"}},
+         "Workspace of the template (default: unchanged or Uncategorized)"}},
        RunTemplateSet,
        ""},
       {{"template", "set-value", "config"},
-       "replace the configuration of a template that there is",
+       "Replace the config of an existing template",
        {kName, kFile},
        {},
        RunTemplateSetConfig,
        ""},
-      {{"template", "remove"}, "remove a template", {kName}, {}, RunTemplateRemove, ""},
+      {{"template", "remove"}, "Remove a template", {kName}, {}, RunTemplateRemove, ""},
   };
 }
 

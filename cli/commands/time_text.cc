@@ -9,7 +9,7 @@
 namespace det::cli {
 namespace {
 
-// "+90m", "+1d12h": what absl reads, and days.
+// Parses "+90m" and "+1d12h": the format of absl, and days.
 bool ParseSpan(absl::string_view text, absl::Duration* span) {
   const size_t day = text.find('d');
   *span = absl::ZeroDuration();
@@ -59,7 +59,7 @@ absl::StatusOr<absl::Time> ParseTime(absl::string_view what, const std::string& 
                                  "+2h or -2h, found \"", text, "\""));
 }
 
-std::string ShortTime(absl::Time time) {
+std::string FormatShortTime(absl::Time time) {
   return absl::FormatTime("%Y-%m-%d %H:%M", time, absl::LocalTimeZone());
 }
 

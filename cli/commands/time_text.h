@@ -1,5 +1,4 @@
-// Times as people type them.
-// Called by commands. Does no I/O; the zone is the machine's.
+// Parses times of the command line. Used by commands. Does no I/O; uses the local time zone.
 #ifndef CLI_COMMANDS_TIME_TEXT_H_
 #define CLI_COMMANDS_TIME_TEXT_H_
 
@@ -12,13 +11,14 @@
 
 namespace det::cli {
 
-// "2026-12-01T04:00", with seconds and a zone or without (then local); "04:00", the next one after
-// `base`; "now", "+2h" and "-2h" count from `base`. A usage error names `what` and the forms.
+// Parses "2026-12-01T04:00", with or without seconds and zone (default: local); "04:00", the next
+// occurrence after `base`; "now", "+2h" and "-2h", relative to `base`. A usage error names `what`
+// and the formats.
 absl::StatusOr<absl::Time> ParseTime(absl::string_view what, const std::string& text,
                                      absl::Time base);
 
-// "2026-12-01 04:00", local.
-std::string ShortTime(absl::Time time);
+// "2026-12-01 04:00", local time.
+std::string FormatShortTime(absl::Time time);
 
 google::protobuf::Timestamp ToTimestamp(absl::Time time);
 

@@ -18,7 +18,7 @@ namespace {
 
 using api::v1::TokenInfo;
 
-const Positional kToken = {"TOKEN_ID", "its number"};
+const Positional kToken = {"TOKEN_ID", "Access token ID"};
 
 absl::StatusOr<int> RunTokenCreate(Invocation& run) {
   api::v1::PostAccessTokenRequest request;
@@ -29,7 +29,7 @@ absl::StatusOr<int> RunTokenCreate(Invocation& run) {
   }
   request.set_description(run.args.Get("description").value_or(""));
   request.set_role(run.args.Get("role").value_or(""));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   if (const std::string name = run.args.Word("USER"); !name.empty()) {
     DET_ASSIGN_OR_RETURN(const api::v1::User user, FindUser(*api, name));
     request.set_user_id(user.id());
@@ -37,13 +37,13 @@ absl::StatusOr<int> RunTokenCreate(Invocation& run) {
   api::v1::PostAccessTokenResponse response;
   DET_RETURN_IF_ERROR(api->Call("TokenService.PostAccessToken", request, &response));
   if (!run.json()) {
-    run.screen->Note(absl::StrCat("created token ", response.token_id(),
-                                  "; this is the only time that it is shown:"));
+    run.screen->PrintNotice(
+        absl::StrCat("created token ", response.token_id(), "; it is shown only once:"));
   }
-  return run.Say(response, response.token() + "\n");
+  return run.PrintResult(response, response.token() + "\n");
 }
 
-Cell StateOf(const TokenInfo& token, absl::Time now) {
+Cell MakeTokenStateCell(const TokenInfo& token, absl::Time now) {
   if (token.revoked()) return Cell("■ revoked", Paint::kPaused, "revoked");
   const bool over = token.has_expiry() && ToTime(token.expiry()) <= now;
   if (over) return Cell("■ expired", Paint::kPaused, "expired");
@@ -61,26 +61,26 @@ Table TokenTable(const google::protobuf::RepeatedPtrField<TokenInfo>& tokens) {
                {"DESCRIPTION", false, true}});
   const absl::Time now = absl::Now();
   for (const TokenInfo& each : tokens) {
-    table.AddRow({absl::StrCat(each.id()), absl::StrCat(each.user_id()), StateOf(each, now),
-                  each.role().empty() ? "its user's" : each.role(), AgoCell(each.created_at(), now),
-                  AgoCell(each.last_used_at(), now),
-                  each.has_expiry() ? Exact(each.expiry()) : "never", each.description()});
+    table.AddRow({absl::StrCat(each.id()), absl::StrCat(each.user_id()),
+                  MakeTokenStateCell(each, now), each.role().empty() ? "inherited" : each.role(),
+                  MakeAgeCell(each.created_at(), now), MakeAgeCell(each.last_used_at(), now),
+                  each.has_expiry() ? FormatTimestamp(each.expiry()) : "never",
+                  each.description()});
   }
   return table;
 }
 
 absl::StatusOr<int> List(Invocation& run, const api::v1::GetAccessTokensRequest& request) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetAccessTokensResponse response;
   DET_RETURN_IF_ERROR(api->Call("TokenService.GetAccessTokens", request, &response));
   if (response.token_info().empty() && !request.token_ids().empty()) {
-    return absl::NotFoundError(absl::StrCat("access token ",
-                                            absl::StrJoin(request.token_ids(), ", "),
-                                            " does not exist; `det token list --show-inactive` "
-                                            "shows all"));
+    return absl::NotFoundError(
+        absl::StrCat("access token ", absl::StrJoin(request.token_ids(), ", "),
+                     " does not exist; see `det token list --show-inactive`"));
   }
   return PrintPage(run, response, response.pagination(), TokenTable(response.token_info()),
-                   "tokens", "no tokens; make one: det token create");
+                   "tokens", "no tokens; create one: det token create");
 }
 
 absl::StatusOr<int> RunTokenList(Invocation& run) {
@@ -110,10 +110,10 @@ absl::StatusOr<int> Patch(Invocation& run, api::v1::PatchAccessTokenRequest requ
                           const char* done) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("TOKEN_ID"));
   request.set_token_id(id);
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::PatchAccessTokenResponse response;
   DET_RETURN_IF_ERROR(api->Call("TokenService.PatchAccessToken", request, &response));
-  return run.Say(response, absl::StrCat(done, " token ", id, "\n"));
+  return run.PrintResult(response, absl::StrCat(done, " token ", id, "\n"));
 }
 
 absl::StatusOr<int> RunTokenEdit(Invocation& run) {
@@ -131,21 +131,21 @@ absl::StatusOr<int> RunRevoke(Invocation& run) {
 }
 
 absl::StatusOr<int> RunTokenLogin(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(const Connection connection, run.Where());
+  DET_ASSIGN_OR_RETURN(const Connection connection, run.FindConnection());
   const std::string where = absl::StrJoin(connection.urls, ",");
   std::string token = run.args.Word("TOKEN");
   if (token.empty()) {
-    DET_ASSIGN_OR_RETURN(token, AskPassword(absl::StrCat("token for ", where, ": ")));
+    DET_ASSIGN_OR_RETURN(token, PromptPassword(absl::StrCat("token for ", where, ": ")));
   }
-  // Asked whose it is, the master says at the same time whether it is good.
+  // The call returns the user of the token and also verifies it.
   const ApiClient api(connection.urls, token);
   api::v1::GetMeResponse me;
   DET_RETURN_IF_ERROR(api.Call("AuthService.GetMe", api::v1::GetMeRequest(), &me));
   const std::string& name = me.user().username();
   for (const std::string& url : connection.urls) {
-    DET_RETURN_IF_ERROR(RememberToken(url, name, token, /*activate=*/true));
+    DET_RETURN_IF_ERROR(SaveToken(url, name, token, /*activate=*/true));
   }
-  return run.Say(me, absl::StrCat("signed in as ", name, " at ", where, "\n"));
+  return run.PrintResult(me, absl::StrCat("signed in as ", name, " at ", where, "\n"));
 }
 
 }  // namespace
@@ -153,35 +153,35 @@ absl::StatusOr<int> RunTokenLogin(Invocation& run) {
 std::vector<Command> TokenCommands() {
   return {
       {{"token", "create"},
-       "make an access token, for programs",
-       {{"USER", "whose; yours without", /*optional=*/true}},
-       {{"expiration-days", 'e', "DAYS", "how long it is good (30); -1: for ever"},
-        {"description", 'd', "TEXT", "what it is for"},
-        {"role", 0, "ROLE", "no more than this, as Viewer, whatever its user may"}},
+       "Create an access token for programs",
+       {{"USER", "User of the token (default: you)", /*optional=*/true}},
+       {{"expiration-days", 'e', "DAYS", "Days until the token expires (default: 30); -1: never"},
+        {"description", 'd', "TEXT", "Description of the token"},
+        {"role", 0, "ROLE", "Maximum role of the token, such as Viewer"}},
        RunTokenCreate,
-       "On stdout stands the token alone. A program gives it as DET_USER_TOKEN."},
+       "Only the token is printed on stdout. Programs use it as DET_USER_TOKEN."},
       {{"token", "list"},
-       "list access tokens",
-       {{"USER", "whose; without, all that you may see", /*optional=*/true}},
-       PagedOptions({{"show-inactive", 0, "", "revoked and expired ones, too"}}),
+       "List access tokens",
+       {{"USER", "Only tokens of this user (default: all that you can view)", /*optional=*/true}},
+       PagedOptions({{"show-inactive", 0, "", "Include revoked and expired tokens"}}),
        RunTokenList,
        ""},
       {{"token", "describe"},
-       "show access tokens",
-       {{"TOKEN_ID", "their numbers", false, /*repeated=*/true}},
+       "Show access tokens",
+       {{"TOKEN_ID", "Access token IDs", false, /*repeated=*/true}},
        {kCsv},
        RunTokenDescribe,
        ""},
       {{"token", "edit"},
-       "change what an access token is for",
+       "Change the description of an access token",
        {kToken},
-       {{"description", 'd', "TEXT", "what it is for"}},
+       {{"description", 'd', "TEXT", "New description"}},
        RunTokenEdit,
        ""},
-      {{"token", "revoke"}, "make an access token worthless", {kToken}, {}, RunRevoke, ""},
+      {{"token", "revoke"}, "Revoke an access token", {kToken}, {}, RunRevoke, ""},
       {{"token", "login"},
-       "sign in by an access token",
-       {{"TOKEN", "better left out: it is asked for, or read from stdin", /*optional=*/true}},
+       "Sign in with an access token",
+       {{"TOKEN", "Access token; if omitted, read from the terminal or stdin", /*optional=*/true}},
        {},
        RunTokenLogin,
        ""},

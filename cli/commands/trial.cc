@@ -6,9 +6,9 @@
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
-#include "cli/commands/each.h"
-#include "cli/commands/log_days.h"
+#include "cli/commands/id_arguments.h"
 #include "cli/commands/log_options.h"
+#include "cli/commands/log_retention.h"
 #include "cli/commands/struct_text.h"
 #include "cli/format.h"
 #include "cli/logs.h"
@@ -22,14 +22,14 @@ namespace {
 using api::v1::Trial;
 
 std::string ValidationText(const api::v1::MetricsWorkload& validation) {
-  return absl::StrCat(StructText(validation.metrics().avg_metrics()), "  (batch ",
+  return absl::StrCat(FormatStruct(validation.metrics().avg_metrics()), "  (batch ",
                       validation.total_batches(), ")");
 }
 
 std::string RunTable(const Trial& trial, const Style& style) {
-  Table table({{"RUN", true},
+  Table table({{"ATTEMPT", true},
                {"STARTED"},
-               {"TOOK", true},
+               {"DURATION", true},
                {"AGENTS"},
                {"SLOTS", true},
                {"EXIT", true},
@@ -38,13 +38,13 @@ std::string RunTable(const Trial& trial, const Style& style) {
     const bool began = run.start_time().seconds() != 0;
     const bool over = run.end_time().seconds() != 0;
     const absl::Time end = over ? ToTime(run.end_time()) : absl::Now();
-    table.AddRow({absl::StrCat(run.run_id()), Exact(run.start_time()),
-                  began ? Span(end - ToTime(run.start_time())) : "-",
+    table.AddRow({absl::StrCat(run.run_id()), FormatTimestamp(run.start_time()),
+                  began ? FormatSpan(end - ToTime(run.start_time())) : "-",
                   absl::StrJoin(run.agent_ids(), ","), absl::StrCat(run.slots()),
                   run.has_exit_code() ? absl::StrCat(run.exit_code()) : "-",
                   !run.exit_reason().empty() ? run.exit_reason()
                   : over                     ? "-"
-                                             : "runs"});
+                                             : "running"});
   }
   return table.empty() ? "" : absl::StrCat("\n", table.Render(style));
 }
@@ -52,30 +52,31 @@ std::string RunTable(const Trial& trial, const Style& style) {
 std::string Description(const Trial& trial, const Style& style) {
   std::vector<std::pair<std::string, Cell>> fields = {
       {"trial", absl::StrCat(trial.id(), "  of experiment ", trial.experiment_id())},
-      {"state", StateCell(Trial::State_Name(trial.state()))}};
-  if (!trial.state_reason().empty()) fields.emplace_back("because", trial.state_reason());
-  fields.emplace_back("progress",
-                      absl::StrCat(Percent(trial.progress()), ", ", trial.total_batches_processed(),
-                                   trial.total_batches_processed() == 1 ? " batch" : " batches"));
+      {"state", MakeStateCell(Trial::State_Name(trial.state()))}};
+  if (!trial.state_reason().empty()) fields.emplace_back("reason", trial.state_reason());
+  fields.emplace_back(
+      "progress",
+      absl::StrCat(FormatPercent(trial.progress()), ", ", trial.total_batches_processed(),
+                   trial.total_batches_processed() == 1 ? " batch" : " batches"));
   fields.emplace_back("restarts", absl::StrCat(trial.restarts()));
-  fields.emplace_back("hyperparameters", StructText(trial.hparams()));
+  fields.emplace_back("hyperparameters", FormatStruct(trial.hparams()));
   if (trial.has_best_validation()) {
     fields.emplace_back("best validation", ValidationText(trial.best_validation()));
   }
   if (trial.has_latest_validation()) {
-    fields.emplace_back("last validation", ValidationText(trial.latest_validation()));
+    fields.emplace_back("latest validation", ValidationText(trial.latest_validation()));
   }
   if (!trial.latest_checkpoint_uuid().empty()) {
-    fields.emplace_back("last checkpoint", trial.latest_checkpoint_uuid());
+    fields.emplace_back("latest checkpoint", trial.latest_checkpoint_uuid());
   }
   fields.emplace_back("checkpoints", absl::StrCat(trial.checkpoint_count(), ", ",
-                                                  Bytes(trial.total_checkpoint_size())));
-  fields.emplace_back("started", Exact(trial.start_time()));
-  fields.emplace_back("ended", Exact(trial.end_time()));
+                                                  FormatBytes(trial.total_checkpoint_size())));
+  fields.emplace_back("started", FormatTimestamp(trial.start_time()));
+  fields.emplace_back("ended", FormatTimestamp(trial.end_time()));
   return absl::StrCat(RenderFields(fields, style), RunTable(trial, style));
 }
 
-// Of each metric its last, least, greatest and mean value.
+// Returns the last, minimum, maximum and mean value of each metric.
 std::string SummaryTable(const Trial& trial, const Style& style) {
   Table table({{"GROUP"},
                {"METRIC", false, true},
@@ -91,7 +92,7 @@ std::string SummaryTable(const Trial& trial, const Style& style) {
       const auto number = [&values = values](const char* key) -> std::string {
         const auto it = values.find(key);
         if (it == values.end() || !it->second.has_number_value()) return "-";
-        return Number(it->second.number_value());
+        return FormatNumber(it->second.number_value());
       };
       table.AddRow({group, name, number("count"), number("last"), number("min"), number("max"),
                     number("mean")});
@@ -102,24 +103,24 @@ std::string SummaryTable(const Trial& trial, const Style& style) {
 
 absl::StatusOr<int> RunTrialDescribe(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("TRIAL"));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   const bool metrics = run.args.Has("metrics") || run.args.Has("csv");
   if (!metrics || run.json()) {
     api::v1::GetTrialRequest request;
     request.set_trial_id(id);
     api::v1::GetTrialResponse response;
     DET_RETURN_IF_ERROR(api->Call("TrialService.GetTrial", request, &response));
-    if (run.json()) return run.Say(response, "");
+    if (run.json()) return run.PrintResult(response, "");
     run.screen->Print(Description(response.trial(), run.screen->out()));
     if (run.args.Has("metrics-summary")) {
       run.screen->Print(SummaryTable(response.trial(), run.screen->out()));
     }
     return kExitOk;
   }
-  DET_ASSIGN_OR_RETURN(const api::v1::GetTrialWorkloadsResponse workloads, Workloads(*api, id));
+  DET_ASSIGN_OR_RETURN(const api::v1::GetTrialWorkloadsResponse workloads, GetWorkloads(*api, id));
   Table table = EmptyWorkloadTable();
   AddWorkloads(id, workloads, &table);
-  return run.PrintList(workloads, table, absl::StrCat("trial ", id, " has reported nothing yet"));
+  return run.PrintList(workloads, table, absl::StrCat("trial ", id, " has no reports yet"));
 }
 
 absl::StatusOr<int> RunTrialLogs(Invocation& run) {
@@ -127,15 +128,15 @@ absl::StatusOr<int> RunTrialLogs(Invocation& run) {
   api::v1::TrialLogsRequest request;
   request.set_trial_id(id);
   DET_RETURN_IF_ERROR(ReadLogOptions(run, &request));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  DET_RETURN_IF_ERROR(PrintLogs(*api, request, run.json() ? LogForm::kJson : LogForm::kText,
-                                run.screen, Patience(run.screen)));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
+  DET_RETURN_IF_ERROR(PrintLogs(*api, request, run.json() ? LogFormat::kJson : LogFormat::kText,
+                                run.screen, RetryPolicy(run.screen)));
   return kExitOk;
 }
 
 absl::StatusOr<int> RunTrialKill(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("TRIAL"));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::KillTrialRequest request;
   request.set_id(id);
   api::v1::KillTrialResponse response;
@@ -148,16 +149,16 @@ absl::StatusOr<int> RunTrialKill(Invocation& run) {
   return kExitOk;
 }
 
-absl::StatusOr<int> SetTrialLogDays(Invocation& run) {
+absl::StatusOr<int> RunTrialSetLogRetention(Invocation& run) {
   api::v1::PutTrialRetainLogsRequest request;
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("TRIAL"));
-  DET_ASSIGN_OR_RETURN(const int days, LogDays(run));
+  DET_ASSIGN_OR_RETURN(const int days, ReadLogRetention(run));
   request.set_trial_id(id);
   request.set_num_days(days);
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::PutTrialRetainLogsResponse response;
   DET_RETURN_IF_ERROR(api->Call("LogRetentionService.PutTrialRetainLogs", request, &response));
-  return run.Say(response, LogDaysText(absl::StrCat("trial ", id), days));
+  return run.PrintResult(response, FormatLogRetention(absl::StrCat("trial ", id), days));
 }
 
 }  // namespace
@@ -171,11 +172,12 @@ Table TrialTable(const api::v1::GetExperimentTrialsResponse& trials) {
                {"STARTED"},
                {"HYPERPARAMETERS", false, true}});
   for (const Trial& trial : trials.trials()) {
-    table.AddRow({absl::StrCat(trial.id()), StateCell(Trial::State_Name(trial.state())),
-                  absl::StrCat(trial.total_batches_processed()),
-                  trial.has_searcher_metric_value() ? Number(trial.searcher_metric_value()) : "-",
-                  absl::StrCat(trial.restarts()), AgoCell(trial.start_time(), absl::Now()),
-                  StructText(trial.hparams())});
+    table.AddRow(
+        {absl::StrCat(trial.id()), MakeStateCell(Trial::State_Name(trial.state())),
+         absl::StrCat(trial.total_batches_processed()),
+         trial.has_searcher_metric_value() ? FormatNumber(trial.searcher_metric_value()) : "-",
+         absl::StrCat(trial.restarts()), MakeAgeCell(trial.start_time(), absl::Now()),
+         FormatStruct(trial.hparams())});
   }
   return table;
 }
@@ -188,21 +190,21 @@ std::vector<Command> TrialCommands() {
   std::vector<Command> commands = TrialFileCommands();
   const std::vector<Command> rest = {
       {{"trial", "describe"},
-       "show a trial, its metrics and each time it was started",
+       "Show a trial with its metrics and attempts",
        {kOneTrial},
-       {{"metrics", 0, "", "every report of metrics and every checkpoint instead"},
-        {"metrics-summary", 0, "", "with the last, least, greatest and mean value of each metric"},
-        {"csv", 0, "", "the reports as comma-separated values"}},
+       {{"metrics", 0, "", "Show all metric reports and checkpoints instead"},
+        {"metrics-summary", 0, "", "Include last, min, max and mean of each metric"},
+        {"csv", 0, "", "Print the reports as CSV"}},
        RunTrialDescribe,
        ""},
-      {{"trial", "logs"}, "print what a trial wrote", {kOneTrial}, LogOptions(), RunTrialLogs, ""},
+      {{"trial", "logs"}, "Print the logs of a trial", {kOneTrial}, LogOptions(), RunTrialLogs, ""},
       {{"trial", "set", "log-retention"},
-       "say how long its logs are kept",
+       "Set how long the logs of a trial are kept",
        {kOneTrial},
-       LogDaysOptions(),
-       SetTrialLogDays,
+       LogRetentionOptions(),
+       RunTrialSetLogRetention,
        ""},
-      {{"trial", "kill"}, "end a trial at once", {kOneTrial}, {}, RunTrialKill, ""},
+      {{"trial", "kill"}, "Kill a trial", {kOneTrial}, {}, RunTrialKill, ""},
   };
   commands.insert(commands.end(), rest.begin(), rest.end());
   return commands;

@@ -1,4 +1,4 @@
-// What other commands show of trials.
+// Functions of the trial commands that other commands use.
 #ifndef CLI_COMMANDS_TRIAL_H_
 #define CLI_COMMANDS_TRIAL_H_
 
@@ -17,13 +17,13 @@ namespace det::cli {
 // One row per trial.
 Table TrialTable(const api::v1::GetExperimentTrialsResponse& trials);
 
-// The table; a sentence if there is no trial.
+// Returns the table; a sentence if there are no trials.
 std::string TrialText(const api::v1::GetExperimentTrialsResponse& trials, const Style& style);
 
 // ---- workloads.cc: what a trial reported, point by point ----
 
-// All of it, oldest first, asked for in portions.
-absl::StatusOr<api::v1::GetTrialWorkloadsResponse> Workloads(const ApiClient& api, int trial);
+// Returns all reports, oldest first, fetched in pages.
+absl::StatusOr<api::v1::GetTrialWorkloadsResponse> GetWorkloads(const ApiClient& api, int trial);
 Table EmptyWorkloadTable();
 void AddWorkloads(int trial, const api::v1::GetTrialWorkloadsResponse& workloads, Table* table);
 

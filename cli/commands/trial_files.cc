@@ -12,7 +12,7 @@
 #include "base/subprocess.h"
 #include "cli/command.h"
 #include "cli/commands/checkpoint_files.h"
-#include "cli/commands/each.h"
+#include "cli/commands/id_arguments.h"
 #include "cli/commands/trial.h"
 #include "cli/commands/yaml_text.h"
 #include "cli/logs.h"
@@ -34,8 +34,9 @@ absl::StatusOr<api::v1::GetTrialResponse> GetTrial(const ApiClient& api, int id)
   return response;
 }
 
-// Those that can be had, of which one is wanted.
-absl::StatusOr<Checkpoints> Candidates(const ApiClient& api, int trial, bool with_partial) {
+// Returns the checkpoints that can be downloaded.
+absl::StatusOr<Checkpoints> GetDownloadableCheckpoints(const ApiClient& api, int trial,
+                                                       bool with_partial) {
   api::v1::GetTrialCheckpointsRequest request;
   request.set_id(trial);
   request.add_states(Checkpoint::STATE_COMPLETED);
@@ -45,12 +46,12 @@ absl::StatusOr<Checkpoints> Candidates(const ApiClient& api, int trial, bool wit
   return response.checkpoints();
 }
 
-absl::StatusOr<Checkpoint> Choose(Invocation& run, const ApiClient& api, int id) {
+absl::StatusOr<Checkpoint> ChooseCheckpoint(Invocation& run, const ApiClient& api, int id) {
   const std::optional<std::string> uuid = run.args.Get("uuid");
-  DET_ASSIGN_OR_RETURN(Checkpoints all, Candidates(api, id, uuid.has_value()));
+  DET_ASSIGN_OR_RETURN(Checkpoints all, GetDownloadableCheckpoints(api, id, uuid.has_value()));
   const bool latest = run.args.Has("latest");
   if (uuid.has_value() + latest + run.args.Has("best") > 1) {
-    return UsageError("give one of --best, --latest and --uuid");
+    return UsageError("give only one of --best, --latest and --uuid");
   }
   if (!latest && !uuid) {
     DET_ASSIGN_OR_RETURN(const api::v1::GetTrialResponse trial, GetTrial(api, id));
@@ -71,18 +72,18 @@ absl::StatusOr<Checkpoint> Choose(Invocation& run, const ApiClient& api, int id)
                                           : uuid ? "such "
                                                  : "validated ",
                                           "checkpoint; `det checkpoint list --trial ", id,
-                                          "` shows what there is"));
+                                          "` lists its checkpoints"));
 }
 
 absl::StatusOr<int> RunTrialDownload(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("TRIAL"));
   DET_RETURN_IF_ERROR(CheckDownloadOptions(run));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
-  DET_ASSIGN_OR_RETURN(const Checkpoint chosen, Choose(run, *api, id));
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
+  DET_ASSIGN_OR_RETURN(const Checkpoint chosen, ChooseCheckpoint(run, *api, id));
   const std::string target =
       run.args.Get("output").value_or(absl::StrCat("checkpoints/", chosen.uuid()));
   DET_RETURN_IF_ERROR(DownloadCheckpoint(run, *api, chosen, target));
-  return run.Say(chosen, target + "\n");
+  return run.PrintResult(chosen, target + "\n");
 }
 
 // ---- support-bundle ----
@@ -98,7 +99,7 @@ absl::Status WriteLog(const ApiClient& api, int trial, const std::string& path) 
   std::ofstream file(path, std::ios::binary);
   api::v1::TrialLogsResponse line;
   DET_RETURN_IF_ERROR(api.Stream("TrialService.TrialLogs", request, &line, [&] {
-    file << LogText(line, Style());
+    file << FormatLogLine(line, Style());
     return file.good();
   }));
   file.close();
@@ -106,7 +107,7 @@ absl::Status WriteLog(const ApiClient& api, int trial, const std::string& path) 
   return absl::InternalError(absl::StrCat("cannot write ", path));
 }
 
-absl::Status Collect(const ApiClient& api, int id, const std::string& folder) {
+absl::Status CollectFiles(const ApiClient& api, int id, const std::string& folder) {
   DET_RETURN_IF_ERROR(base::MakeDirs(folder));
   DET_ASSIGN_OR_RETURN(const api::v1::GetTrialResponse trial, GetTrial(api, id));
   DET_RETURN_IF_ERROR(WriteJson(folder + "/trial.json", trial));
@@ -115,33 +116,34 @@ absl::Status Collect(const ApiClient& api, int id, const std::string& folder) {
   api::v1::GetExperimentResponse experiment;
   DET_RETURN_IF_ERROR(api.Call("ExperimentService.GetExperiment", request, &experiment));
   DET_RETURN_IF_ERROR(WriteJson(folder + "/experiment.json", experiment));
-  DET_RETURN_IF_ERROR(base::WriteFileAtomically(folder + "/config.yaml",
-                                                YamlText(experiment.experiment().config()), 0644));
-  DET_ASSIGN_OR_RETURN(const api::v1::GetTrialWorkloadsResponse workloads, Workloads(api, id));
+  DET_RETURN_IF_ERROR(base::WriteFileAtomically(
+      folder + "/config.yaml", FormatYaml(experiment.experiment().config()), 0644));
+  DET_ASSIGN_OR_RETURN(const api::v1::GetTrialWorkloadsResponse workloads, GetWorkloads(api, id));
   DET_RETURN_IF_ERROR(WriteJson(folder + "/workloads.json", workloads));
   return WriteLog(api, id, folder + "/log.txt");
 }
 
-absl::Status Pack(const std::string& within, const std::string& name, const std::string& archive) {
+absl::Status PackArchive(const std::string& within, const std::string& name,
+                         const std::string& archive) {
   base::SpawnOptions tar;
   tar.argv = {"tar", "-czf", archive, "-C", within, name};
   tar.group = base::ProcessGroup::kInherit;
   DET_ASSIGN_OR_RETURN(const base::ChildProcess child, base::Spawn(tar));
   DET_ASSIGN_OR_RETURN(const base::ProcessExit exit, base::WaitForExit(child.pid));
   if (exit.code == 0) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat("tar could not write ", archive));
+  return absl::InternalError(absl::StrCat("tar failed to write ", archive));
 }
 
 absl::StatusOr<int> RunSupportBundle(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("TRIAL"));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const base::TempDir scratch, base::TempDir::Create("det-bundle"));
   const std::string name = absl::StrCat("trial-", id);
-  DET_RETURN_IF_ERROR(Collect(*api, id, absl::StrCat(scratch.path(), "/", name)));
+  DET_RETURN_IF_ERROR(CollectFiles(*api, id, absl::StrCat(scratch.path(), "/", name)));
   const std::string folder = run.args.Get("output-dir").value_or(".");
   DET_RETURN_IF_ERROR(base::MakeDirs(folder));
   const std::string archive = absl::StrCat(folder, "/det-bundle-trial-", id, ".tar.gz");
-  DET_RETURN_IF_ERROR(Pack(scratch.path(), name, archive));
+  DET_RETURN_IF_ERROR(PackArchive(scratch.path(), name, archive));
   run.screen->Print(archive + "\n");
   return kExitOk;
 }
@@ -149,25 +151,25 @@ absl::StatusOr<int> RunSupportBundle(Invocation& run) {
 }  // namespace
 
 std::vector<Command> TrialFileCommands() {
-  std::vector<Option> download = DownloadOptions("a new or empty folder (checkpoints/UUID)");
-  download.insert(download.end(),
-                  {{"best", 0, "", "the best checkpoint; so without any of these three"},
-                   {"latest", 0, "", "the newest"},
-                   {"uuid", 0, "UUID", "this one"}});
+  std::vector<Option> download =
+      DownloadOptions("New or empty directory (default: checkpoints/UUID)");
+  download.insert(download.end(), {{"best", 0, "", "Download the best checkpoint (default)"},
+                                   {"latest", 0, "", "Download the latest checkpoint"},
+                                   {"uuid", 0, "UUID", "Download this checkpoint"}});
   download.insert(download.end(), BestByOptions().begin(), BestByOptions().end());
   return {
       {{"trial", "download"},
-       "copy the files of a checkpoint of it, and print where they are",
+       "Download the files of a trial's checkpoint and print their path",
        {kOneTrial},
        download,
        RunTrialDownload,
        ""},
       {{"trial", "support-bundle"},
-       "write its log, configuration, metrics and history into one archive, for whoever helps",
+       "Write the log, config and metrics of a trial to an archive",
        {kOneTrial},
-       {{"output-dir", 'o', "DIR", "where to (.)"}},
+       {{"output-dir", 'o', "DIR", "Output directory (default: current directory)"}},
        RunSupportBundle,
-       "The log is as the trial wrote it: look whether it may be shown."},
+       "The log is included as the trial wrote it; check it before you share the archive."},
   };
 }
 

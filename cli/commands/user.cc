@@ -9,7 +9,7 @@
 #include "base/status_macros.h"
 #include "cli/command.h"
 #include "cli/commands/paging.h"
-#include "cli/commands/spaces.h"
+#include "cli/commands/workspace.h"
 #include "cli/format.h"
 #include "cli/sign_in.h"
 #include "cli/table.h"
@@ -22,9 +22,9 @@ namespace {
 
 using api::v1::User;
 
-const Positional kUser = {"USER", "the user's name"};
+const Positional kUser = {"USER", "User name"};
 const Option kPassword = {"password", 0, "PASSWORD",
-                          "the password; better left out: it is asked for, or read from stdin"};
+                          "Password; if omitted, it is read from the terminal or stdin"};
 
 std::string YesNo(bool value) { return value ? "yes" : "no"; }
 
@@ -33,7 +33,7 @@ absl::StatusOr<int> RunUserList(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const Page page, ReadPage(run));
   request.set_limit(page.limit);
   request.set_offset(page.offset);
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   request.set_sort_by(api::v1::GetUsersRequest::SORT_BY_USER_NAME);
   if (!run.args.Has("all")) request.set_active(true);
   api::v1::GetUsersResponse response;
@@ -44,13 +44,13 @@ absl::StatusOr<int> RunUserList(Invocation& run) {
                {"ACTIVE"},
                {"ADMIN"},
                {"REMOTE"},
-               {"TASKS RUN AS", false, true},
-               {"LAST SIGNED IN"}});
+               {"AGENT USER", false, true},
+               {"LAST LOGIN"}});
   for (const User& each : response.users()) {
     table.AddRow({absl::StrCat(each.id()), each.username(),
                   each.display_name().empty() ? "-" : each.display_name(), YesNo(each.active()),
                   YesNo(each.admin()), YesNo(each.remote()), AgentUserText(each.agent_user_group()),
-                  AgoCell(each.last_auth_at(), absl::Now())});
+                  MakeAgeCell(each.last_auth_at(), absl::Now())});
   }
   return PrintPage(run, response, response.pagination(), table, "users", "no users");
 }
@@ -65,39 +65,40 @@ absl::StatusOr<int> RunUserCreate(Invocation& run) {
   user.set_admin(run.args.Has("admin"));
   user.set_remote(remote);
   user.set_display_name(run.args.Get("display-name").value_or(""));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   if (!remote) {
-    DET_ASSIGN_OR_RETURN(const std::string password, NewPassword(run.args.Get("password"), name));
-    request.set_password(ClientHash(password));
+    DET_ASSIGN_OR_RETURN(const std::string password,
+                         ReadNewPassword(run.args.Get("password"), name));
+    request.set_password(HashPassword(password));
     request.set_is_hashed(true);
   }
   api::v1::PostUserResponse response;
   DET_RETURN_IF_ERROR(api->Call("UserService.PostUser", request, &response));
-  return run.Say(response, absl::StrCat("created user ", name, "\n"));
+  return run.PrintResult(response, absl::StrCat("created user ", name, "\n"));
 }
 
 absl::StatusOr<int> RunUserLogin(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(const Connection connection, run.Where());
+  DET_ASSIGN_OR_RETURN(const Connection connection, run.FindConnection());
   const std::string where = absl::StrJoin(connection.urls, ",");
   std::string name = run.args.Word("USER");
   if (name.empty() && run.args.Has("user")) name = connection.user;
   if (name.empty() && IsInteractive()) {
-    DET_ASSIGN_OR_RETURN(name, AskLine(absl::StrCat("user name at ", where, ": ")));
+    DET_ASSIGN_OR_RETURN(name, PromptLine(absl::StrCat("user name at ", where, ": ")));
   }
-  if (name.empty()) return UsageError("user login: missing USER; who signs in?");
+  if (name.empty()) return UsageError("user login: missing USER");
   std::string password = run.args.Get("password").value_or("");
-  if (password.empty() && name == FromEnvironment("DET_USER")) password = connection.password;
+  if (password.empty() && name == GetEnv("DET_USER")) password = connection.password;
   if (password.empty()) {
     DET_ASSIGN_OR_RETURN(password,
-                         AskPassword(absl::StrCat("password of ", name, " at ", where, ": ")));
+                         PromptPassword(absl::StrCat("password of ", name, " at ", where, ": ")));
   }
   DET_ASSIGN_OR_RETURN(const api::v1::LoginResponse session,
                        SignIn(connection.urls, name, password, /*activate=*/true));
-  // Not the token: what a terminal shows may be seen by others.
-  return run.Say(session.user(), absl::StrCat("signed in as ", name, " at ", where, "\n"));
+  // The token is not printed, because others may see the terminal.
+  return run.PrintResult(session.user(), absl::StrCat("signed in as ", name, " at ", where, "\n"));
 }
 
-// Ends the session of the user that the cache has for the connection; false: it has none.
+// Ends the cached session of a user. Returns false if there is none.
 absl::StatusOr<bool> SignOut(const Connection& connection, const std::string& user) {
   bool any = false;
   for (const std::string& url : connection.urls) {
@@ -107,23 +108,23 @@ absl::StatusOr<bool> SignOut(const Connection& connection, const std::string& us
     const ApiClient api(connection.urls, cached->token);
     api::v1::LogoutResponse response;
     const absl::Status ended = api.Call("AuthService.Logout", api::v1::LogoutRequest(), &response);
-    // One that has ended before is what was asked for.
+    // A session that has already ended needs no error.
     if (!ended.ok() && !absl::IsUnauthenticated(ended)) return ended;
     for (const std::string& each : connection.urls) {
       const std::optional<CachedToken> same = FindToken(each, user);
-      if (same && same->token == cached->token) DET_RETURN_IF_ERROR(ForgetToken(each, user));
+      if (same && same->token == cached->token) DET_RETURN_IF_ERROR(RemoveToken(each, user));
     }
   }
   return any;
 }
 
 absl::StatusOr<int> RunLogout(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(const Connection connection, run.Where());
+  DET_ASSIGN_OR_RETURN(const Connection connection, run.FindConnection());
   std::vector<std::string> users = {connection.user};
   if (run.args.Has("all")) {
     users.clear();
     for (const std::string& url : connection.urls) {
-      for (const std::string& each : CachedUsers(url)) users.push_back(each);
+      for (const std::string& each : GetCachedUsers(url)) users.push_back(each);
     }
   }
   int ended = 0;
@@ -134,17 +135,17 @@ absl::StatusOr<int> RunLogout(Invocation& run) {
     run.screen->Print(absl::StrCat("signed out ", user, "\n"));
   }
   if (ended == 0) {
-    run.screen->Note(absl::StrCat("nobody is signed in at ", absl::StrJoin(connection.urls, ",")));
+    run.screen->PrintNotice(absl::StrCat("not signed in at ", absl::StrJoin(connection.urls, ",")));
   }
   return kExitOk;
 }
 
 absl::StatusOr<int> RunWhoami(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetMeResponse response;
   DET_RETURN_IF_ERROR(api->Call("AuthService.GetMe", api::v1::GetMeRequest(), &response));
   const User& user = response.user();
-  return run.Say(
+  return run.PrintResult(
       response,
       RenderFields({{"user", user.username()},
                     {"display name", user.display_name().empty() ? "-" : user.display_name()},
@@ -153,10 +154,10 @@ absl::StatusOr<int> RunWhoami(Invocation& run) {
                    run.screen->out()));
 }
 
-// Sends what changes of the user that the words name.
+// Sends a change of the user that the command line names.
 absl::StatusOr<int> Patch(Invocation& run, const api::v1::PatchUser& change,
-                          const std::string& said) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+                          const std::string& message) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   const std::string name = run.args.Word("USER");
   DET_ASSIGN_OR_RETURN(const User user, FindUser(*api, name));
   api::v1::PatchUserRequest request;
@@ -164,7 +165,7 @@ absl::StatusOr<int> Patch(Invocation& run, const api::v1::PatchUser& change,
   *request.mutable_user() = change;
   api::v1::PatchUserResponse response;
   DET_RETURN_IF_ERROR(api->Call("UserService.PatchUser", request, &response));
-  return run.Say(response, absl::StrCat(said, "\n"));
+  return run.PrintResult(response, absl::StrCat(message, "\n"));
 }
 
 absl::StatusOr<int> RunUserActivate(Invocation& run) {
@@ -186,8 +187,8 @@ absl::StatusOr<int> RunRename(Invocation& run) {
                absl::StrCat("renamed user ", run.args.Word("USER"), " to ", change.username()));
 }
 
-// true or false of an option that was given.
-absl::StatusOr<std::optional<bool>> Truth(const Invocation& run, const char* option) {
+// Returns the boolean value of an option, if it was given.
+absl::StatusOr<std::optional<bool>> ReadBool(const Invocation& run, const char* option) {
   const std::optional<std::string> text = run.args.Get(option);
   bool value = false;
   if (!text) return std::optional<bool>();
@@ -202,9 +203,9 @@ absl::StatusOr<int> RunUserEdit(Invocation& run) {
   api::v1::PatchUser change;
   if (const auto name = run.args.Get("username")) change.set_username(*name);
   if (const auto name = run.args.Get("display-name")) change.set_display_name(*name);
-  DET_ASSIGN_OR_RETURN(const auto admin, Truth(run, "admin"));
-  DET_ASSIGN_OR_RETURN(const auto active, Truth(run, "active"));
-  DET_ASSIGN_OR_RETURN(const auto remote, Truth(run, "remote"));
+  DET_ASSIGN_OR_RETURN(const auto admin, ReadBool(run, "admin"));
+  DET_ASSIGN_OR_RETURN(const auto active, ReadBool(run, "active"));
+  DET_ASSIGN_OR_RETURN(const auto remote, ReadBool(run, "remote"));
   if (admin) change.set_admin(*admin);
   if (active) change.set_active(*active);
   if (remote) change.set_remote(*remote);
@@ -216,7 +217,7 @@ absl::StatusOr<int> RunUserEdit(Invocation& run) {
 }
 
 absl::StatusOr<int> RunChangePassword(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   User user;
   if (const std::string name = run.args.Word("USER"); !name.empty()) {
     DET_ASSIGN_OR_RETURN(user, FindUser(*api, name));
@@ -226,13 +227,13 @@ absl::StatusOr<int> RunChangePassword(Invocation& run) {
     user = me.user();
   }
   DET_ASSIGN_OR_RETURN(const std::string password,
-                       NewPassword(run.args.Get("password"), user.username()));
+                       ReadNewPassword(run.args.Get("password"), user.username()));
   api::v1::SetUserPasswordRequest request;
   request.set_user_id(user.id());
-  request.set_password(ClientHash(password));
+  request.set_password(HashPassword(password));
   api::v1::SetUserPasswordResponse response;
   DET_RETURN_IF_ERROR(api->Call("UserService.SetUserPassword", request, &response));
-  return run.Say(response, absl::StrCat("changed the password of ", user.username(), "\n"));
+  return run.PrintResult(response, absl::StrCat("changed the password of ", user.username(), "\n"));
 }
 
 absl::StatusOr<int> RunLink(Invocation& run) {
@@ -255,10 +256,10 @@ absl::StatusOr<User> FindUser(const ApiClient& api, const std::string& name) {
 
 const std::vector<Option>& AgentUserOptions() {
   static const auto& options = *new std::vector<Option>{
-      {"agent-uid", 0, "N", "number of the user on the nodes as whom tasks run"},
-      {"agent-gid", 0, "N", "number of the group there"},
-      {"agent-user", 0, "NAME", "name of the user there"},
-      {"agent-group", 0, "NAME", "name of the group there"}};
+      {"agent-uid", 0, "N", "Unix user ID of the user's tasks on agents"},
+      {"agent-gid", 0, "N", "Unix group ID of the user's tasks on agents"},
+      {"agent-user", 0, "NAME", "Unix user name of the user's tasks on agents"},
+      {"agent-group", 0, "NAME", "Unix group name of the user's tasks on agents"}};
   return options;
 }
 
@@ -273,7 +274,8 @@ absl::StatusOr<api::v1::AgentUserGroup> ReadAgentUser(const Invocation& run) {
   for (const Option& option : AgentUserOptions()) {
     if (run.args.Has(option.name)) continue;
     return UsageError(
-        "--agent-uid, --agent-gid, --agent-user and --agent-group go together; missing --" +
+        "--agent-uid, --agent-gid, --agent-user and --agent-group must be given together; missing "
+        "--" +
         option.name);
   }
   api::v1::AgentUserGroup group;
@@ -293,67 +295,63 @@ std::string AgentUserText(const api::v1::AgentUserGroup& group) {
 }
 
 std::vector<Command> UserCommands() {
-  const Option display = {"display-name", 0, "NAME", "how pages show the user"};
+  const Option display = {"display-name", 0, "NAME", "Display name of the user"};
   return {
       {{"user", "list"},
-       "list the users who may sign in",
+       "List active users",
        {},
-       PagedOptions({{"all", 'a', "", "deactivated ones, too"}}),
+       PagedOptions({{"all", 'a', "", "Include deactivated users"}}),
        RunUserList,
        ""},
       {{"user", "create"},
-       "make a user",
+       "Create a user",
        {kUser},
-       {{"admin", 0, "", "may do everything"},
+       {{"admin", 0, "", "Make the user a cluster administrator"},
         kPassword,
         display,
-        {"remote", 0, "", "signs in elsewhere: has no password here"}},
+        {"remote", 0, "", "Create a remote user, who has no password in this cluster"}},
        RunUserCreate,
        ""},
       {{"user", "login"},
-       "sign in; later calls to this master are made as this user",
-       {{"USER", "the user's name", /*optional=*/true}},
+       "Sign in; later commands for this master run as this user",
+       {{"USER", "User name", /*optional=*/true}},
        {kPassword},
        RunUserLogin,
-       "The session is kept in ~/.config/determined/auth.json. For programs: `det token create`."},
+       "The session is stored in ~/.config/determined/auth.json. For programs, use `det token "
+       "create`."},
       {{"user", "logout"},
-       "end the session of the user who signed in last, or of -u USER",
+       "Sign out the active user, or the user of -u",
        {},
-       {{"all", 0, "", "the sessions of all users that are kept for this master"}},
+       {{"all", 0, "", "Sign out all users that are signed in at this master"}},
        RunLogout,
        ""},
-      {{"user", "whoami"}, "show as whom det is signed in", {}, {}, RunWhoami, ""},
-      {{"user", "activate"}, "let a user sign in again", {kUser}, {}, RunUserActivate, ""},
+      {{"user", "whoami"}, "Show the user that det is signed in as", {}, {}, RunWhoami, ""},
+      {{"user", "activate"}, "Activate a user", {kUser}, {}, RunUserActivate, ""},
       {{"user", "deactivate"},
-       "end a user's sessions, and let him start none",
+       "Deactivate a user and revoke all sessions",
        {kUser},
        {},
        RunDeactivate,
        ""},
-      {{"user", "rename"},
-       "give a user another name",
-       {kUser, {"NAME", "the new name"}},
-       {},
-       RunRename,
-       ""},
+      {{"user", "rename"}, "Rename a user", {kUser, {"NAME", "New name"}}, {}, RunRename, ""},
       {{"user", "edit"},
-       "change a user",
+       "Change a user",
        {kUser},
-       {{"username", 0, "NAME", "a new name"},
+       {{"username", 0, "NAME", "New name"},
         display,
-        {"admin", 0, "BOOL", "whether the user may do everything"},
-        {"active", 0, "BOOL", "whether the user may sign in"},
-        {"remote", 0, "BOOL", "whether the user signs in elsewhere"}},
+        {"admin", 0, "BOOL", "Whether the user is a cluster administrator: true or false"},
+        {"active", 0, "BOOL", "Whether the user is active: true or false"},
+        {"remote", 0, "BOOL", "Whether the user is remote: true or false"}},
        RunUserEdit,
        ""},
       {{"user", "change-password"},
-       "set your password, or as an administrator another user's",
-       {{"USER", "the user's name", /*optional=*/true}},
+       "Change your password or, as an administrator, another user's",
+       {{"USER", "User name (default: you)", /*optional=*/true}},
        {kPassword},
        RunChangePassword,
        ""},
       {{"user", "link-with-agent-user"},
-       "say as whom a user's tasks run on the nodes",
+       "Set the Unix user for a user's tasks",
        {kUser},
        AgentUserOptions(),
        RunLink,

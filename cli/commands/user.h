@@ -1,4 +1,4 @@
-// What `det user` and `det token` share.
+// Shared by `det user` and other commands.
 #ifndef CLI_COMMANDS_USER_H_
 #define CLI_COMMANDS_USER_H_
 
@@ -10,7 +10,7 @@
 
 namespace det::cli {
 
-// NOT_FOUND for a name that nobody has.
+// Returns NOT_FOUND for an unknown name.
 absl::StatusOr<api::v1::User> FindUser(const ApiClient& api, const std::string& name);
 
 }  // namespace det::cli

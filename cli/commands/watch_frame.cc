@@ -17,12 +17,12 @@ namespace {
 using api::v1::MetricsReport;
 using api::v1::Trial;
 
-constexpr int kUsualWidth = 80;
-constexpr int kUsualHeight = 24;
-constexpr int kTallestPlot = 20;
-constexpr int kLeastPlot = 6;
+constexpr int kDefaultWidth = 80;
+constexpr int kDefaultHeight = 24;
+constexpr int kMaxPlotRows = 20;
+constexpr int kMinPlotRows = 6;
 
-std::vector<Curve> CurvesOf(const Watched& watched, const std::string& metric) {
+std::vector<Curve> MakeCurves(const Watched& watched, const std::string& metric) {
   std::map<int, size_t> places;
   std::vector<Curve> curves(watched.trials.size());
   for (size_t i = 0; i < watched.trials.size(); ++i) {
@@ -36,7 +36,7 @@ std::vector<Curve> CurvesOf(const Watched& watched, const std::string& metric) {
     if (!value->second.has_number_value()) continue;
     curves[place->second].points.emplace_back(report.total_batches(), value->second.number_value());
   }
-  // A trial that was started again reports some steps twice.
+  // A restarted trial reports some steps twice.
   for (Curve& curve : curves) std::stable_sort(curve.points.begin(), curve.points.end());
   return curves;
 }
@@ -58,11 +58,12 @@ std::string BestTable(const Watched& watched, const Style& style) {
                {"HYPERPARAMETERS", false, true}});
   for (size_t i = 0; i < watched.trials.size(); ++i) {
     const Trial& trial = watched.trials[i];
-    table.AddRow({Cell("━━", SeriesPaint(i)), absl::StrCat(trial.id()),
-                  StateCell(Trial::State_Name(trial.state())),
-                  absl::StrCat(trial.total_batches_processed()),
-                  trial.has_searcher_metric_value() ? Number(trial.searcher_metric_value()) : "-",
-                  absl::StrCat(trial.restarts()), StructText(trial.hparams())});
+    table.AddRow(
+        {Cell("━━", SeriesPaint(i)), absl::StrCat(trial.id()),
+         MakeStateCell(Trial::State_Name(trial.state())),
+         absl::StrCat(trial.total_batches_processed()),
+         trial.has_searcher_metric_value() ? FormatNumber(trial.searcher_metric_value()) : "-",
+         absl::StrCat(trial.restarts()), FormatStruct(trial.hparams())});
   }
   return table.Render(style);
 }
@@ -81,21 +82,21 @@ std::set<std::string> MetricNames(const Watched& watched) {
 
 std::vector<std::string> WatchFrame(const Watched& watched, const std::string& metric,
                                     absl::Time now, const Style& style) {
-  const int width = style.width > 0 ? style.width : kUsualWidth;
-  const int height = (style.height > 0 ? style.height : kUsualHeight) - 1;
+  const int width = style.width > 0 ? style.width : kDefaultWidth;
+  const int height = (style.height > 0 ? style.height : kDefaultHeight) - 1;
   Style fitting = style;
   fitting.width = width;
   const std::vector<std::string> trials = Lines(BestTable(watched, fitting));
   const std::vector<std::string> search = Lines(watched.search);
   std::vector<std::string> lines = {ProgressLine(watched.experiment, now, fitting), ""};
-  // The curves get what the tables leave, and the tables give way where that is little.
+  // The plot gets the lines that the tables leave; if those are few, the tables are cut.
   const int tables = static_cast<int>(trials.size() + search.size()) + 2;
   const int room = height - static_cast<int>(lines.size()) - 1;
-  const int rows = std::clamp(room - tables, kLeastPlot, kTallestPlot);
+  const int rows = std::clamp(room - tables, kMinPlotRows, kMaxPlotRows);
   const std::vector<std::string> plot =
-      Plot(CurvesOf(watched, metric), width, rows, "batches", style);
+      Plot(MakeCurves(watched, metric), width, rows, "batches", style);
   if (!plot.empty()) {
-    lines.push_back(Painted(OneLine(metric), Paint::kBold, style));
+    lines.push_back(ApplyPaint(RemoveControlCharacters(metric), Paint::kBold, style));
     lines.insert(lines.end(), plot.begin(), plot.end());
     lines.emplace_back();
   }
@@ -104,7 +105,7 @@ std::vector<std::string> WatchFrame(const Watched& watched, const std::string& m
   lines.insert(lines.end(), search.begin(), search.end());
   if (static_cast<int>(lines.size()) > height)
     lines.resize(static_cast<size_t>(std::max(1, height)));
-  for (std::string& line : lines) line = CutOff(line, width);
+  for (std::string& line : lines) line = Truncate(line, width);
   return lines;
 }
 

@@ -1,5 +1,5 @@
-// What `det experiment watch` shows on a terminal: state, curves, best trials, rungs.
-// Called by experiment_watch.cc. Does no I/O; the clock is the caller's.
+// The terminal frame of `det experiment watch`: state, curves, best trials, rungs. Used by
+// experiment_watch.cc. Does no I/O; the caller passes the time.
 #ifndef CLI_COMMANDS_WATCH_FRAME_H_
 #define CLI_COMMANDS_WATCH_FRAME_H_
 
@@ -16,15 +16,15 @@ namespace det::cli {
 
 struct Watched {
   api::v1::Experiment experiment;
-  std::vector<api::v1::Trial> trials;           // the best first, as many as have curves
-  std::vector<api::v1::MetricsReport> reports;  // of these trials, by steps
+  std::vector<api::v1::Trial> trials;           // trials to plot, best first
+  std::vector<api::v1::MetricsReport> reports;  // reports of these trials, sorted by step
   std::string search;                           // best hyperparameters and rungs, as lines
 };
 
-// The numbers that were reported, by name.
+// Returns the names of the reported numeric metrics.
 std::set<std::string> MetricNames(const Watched& watched);
 
-// Lines that fit the terminal, one less than it has; curves of `metric`.
+// Returns lines that fit the terminal, one less than its height, with curves of `metric`.
 std::vector<std::string> WatchFrame(const Watched& watched, const std::string& metric,
                                     absl::Time now, const Style& style);
 

@@ -13,10 +13,9 @@
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
-#include "cli/commands/spaces.h"
 #include "cli/commands/struct_text.h"
+#include "cli/commands/workspace.h"
 #include "cli/format.h"
-#include "cli/hook_commands.h"
 #include "cli/table.h"
 #include "det/api/v1/webhook.pb.h"
 
@@ -25,18 +24,18 @@ namespace {
 
 using api::v1::Webhook;
 
-const Positional kWebhook = {"WEBHOOK_ID", "its number"};
+const Positional kWebhook = {"WEBHOOK_ID", "Webhook ID"};
 
-// "SLACK" of "WEBHOOK_TYPE_SLACK".
-std::string Word(const std::string& name, absl::string_view prefix) {
+// "WEBHOOK_TYPE_SLACK" -> "SLACK".
+std::string TrimPrefix(const std::string& name, absl::string_view prefix) {
   return absl::StartsWith(name, prefix) ? name.substr(prefix.size()) : name;
 }
-std::string TriggerWord(api::v1::TriggerType type) {
-  return Word(api::v1::TriggerType_Name(type), "TRIGGER_TYPE_");
+std::string TrimTriggerPrefix(api::v1::TriggerType type) {
+  return TrimPrefix(api::v1::TriggerType_Name(type), "TRIGGER_TYPE_");
 }
 
-// "https://hooks.slack.com/…": what follows, or stands before the host, may be a secret.
-std::string WithoutSecret(const std::string& url) {
+// Returns "https://hooks.slack.com/…", because the path and user info can contain secrets.
+std::string RedactUrl(const std::string& url) {
   const size_t host = url.find("://");
   if (host == url.npos) return "…";
   const size_t begin = host + 3;
@@ -48,17 +47,17 @@ std::string WithoutSecret(const std::string& url) {
   return absl::StrCat(url.substr(0, begin), name, more ? "/…" : "");
 }
 
-std::string Triggers(const Webhook& webhook) {
+std::string FormatTriggers(const Webhook& webhook) {
   std::vector<std::string> words;
   for (const auto& each : webhook.triggers()) {
-    const std::string condition = StructText(each.condition());
-    words.push_back(condition == "-" ? TriggerWord(each.trigger_type()) : condition);
+    const std::string condition = FormatStruct(each.condition());
+    words.push_back(condition == "-" ? TrimTriggerPrefix(each.trigger_type()) : condition);
   }
   return absl::StrJoin(words, ", ");
 }
 
 absl::StatusOr<int> RunWebhookList(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetWebhooksResponse response;
   DET_RETURN_IF_ERROR(
       api->Call("WebhookService.GetWebhooks", api::v1::GetWebhooksRequest(), &response));
@@ -72,11 +71,11 @@ absl::StatusOr<int> RunWebhookList(Invocation& run) {
   for (const Webhook& each : response.webhooks()) {
     table.AddRow({absl::StrCat(each.id()), each.name(),
                   each.workspace_id() == 0 ? "all" : absl::StrCat(each.workspace_id()),
-                  Word(api::v1::WebhookType_Name(each.webhook_type()), "WEBHOOK_TYPE_"),
-                  Word(api::v1::WebhookMode_Name(each.mode()), "WEBHOOK_MODE_"),
-                  WithoutSecret(each.url()), Triggers(each)});
+                  TrimPrefix(api::v1::WebhookType_Name(each.webhook_type()), "WEBHOOK_TYPE_"),
+                  TrimPrefix(api::v1::WebhookMode_Name(each.mode()), "WEBHOOK_MODE_"),
+                  RedactUrl(each.url()), FormatTriggers(each)});
   }
-  return run.PrintList(response, table, "no webhooks; make one: det webhook create NAME URL");
+  return run.PrintList(response, table, "no webhooks; create one: det webhook create NAME URL");
 }
 
 api::v1::Trigger& AddTrigger(Webhook& webhook, api::v1::TriggerType type) {
@@ -89,7 +88,7 @@ void SetText(api::v1::Trigger& trigger, const std::string& key, const std::strin
   (*trigger.mutable_condition()->mutable_fields())[key].set_string_value(text);
 }
 
-// "accuracy > 0.95".
+// Parses "accuracy > 0.95".
 absl::Status AddMetric(const Invocation& run, const std::string& text, Webhook& webhook) {
   const size_t at = text.find_first_of("<>");
   const size_t after = at == text.npos ? at : text.find_first_not_of("<>=", at);
@@ -131,14 +130,14 @@ absl::StatusOr<Webhook> GetWebhook(const ApiClient& api, int id) {
 
 absl::StatusOr<int> RunListTriggers(Invocation& run) {
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("WEBHOOK_ID"));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const Webhook webhook, GetWebhook(*api, id));
   Table table({{"ID", true}, {"EVENT"}, {"CONDITION", false, true}});
   for (const api::v1::Trigger& each : webhook.triggers()) {
-    table.AddRow(
-        {absl::StrCat(each.id()), TriggerWord(each.trigger_type()), StructText(each.condition())});
+    table.AddRow({absl::StrCat(each.id()), TrimTriggerPrefix(each.trigger_type()),
+                  FormatStruct(each.condition())});
   }
-  return run.PrintList(webhook, table, absl::StrCat("webhook ", id, " hears of nothing"));
+  return run.PrintList(webhook, table, absl::StrCat("webhook ", id, " has no triggers"));
 }
 
 absl::StatusOr<int> RunWebhookCreate(Invocation& run) {
@@ -153,20 +152,21 @@ absl::StatusOr<int> RunWebhookCreate(Invocation& run) {
   DET_RETURN_IF_ERROR(AddTriggers(run, webhook));
   if (webhook.triggers().empty()) {
     return UsageError(
-        "webhook create needs what it is to hear: --state, --metric, --log, --custom");
+        "webhook create needs at least one trigger: --state, --metric, --log, --custom");
   }
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   if (const auto name = run.args.Get("workspace")) {
     DET_ASSIGN_OR_RETURN(const auto workspace, FindWorkspace(*api, *name));
     webhook.set_workspace_id(workspace.id());
   }
   api::v1::PostWebhookResponse response;
   DET_RETURN_IF_ERROR(api->Call("WebhookService.PostWebhook", request, &response));
-  if (!run.json()) run.screen->Hint(absl::StrCat("det webhook test ", response.webhook().id()));
-  return run.Say(response, absl::StrCat("created webhook ", response.webhook().id(), "\n"));
+  if (!run.json())
+    run.screen->PrintHint(absl::StrCat("det webhook test ", response.webhook().id()));
+  return run.PrintResult(response, absl::StrCat("created webhook ", response.webhook().id(), "\n"));
 }
 
-// All that it is to hear from now on: what it hears, less what is taken away, and what is new.
+// Returns the new triggers: the present ones without the removed ones, and the added ones.
 absl::StatusOr<Webhook> ChangedTriggers(const Invocation& run, Webhook present,
                                         const Webhook& added) {
   for (const std::string& word : run.args.GetAll("remove-trigger")) {
@@ -176,14 +176,15 @@ absl::StatusOr<Webhook> ChangedTriggers(const Invocation& run, Webhook present,
     if (it == triggers.end()) {
       return absl::NotFoundError(absl::StrCat("webhook ", present.id(), " has no trigger ", word,
                                               "; `det webhook list-triggers ", present.id(),
-                                              "` shows them"));
+                                              "` lists them"));
     }
     triggers.erase(it);
   }
   present.mutable_triggers()->MergeFrom(added.triggers());
   if (present.triggers().empty()) {
     return absl::FailedPreconditionError(
-        absl::StrCat("webhook ", present.id(), " would hear of nothing any more; delete it"));
+        absl::StrCat("webhook ", present.id(),
+                     " would have no triggers left; delete it with `det webhook delete`"));
   }
   return present;
 }
@@ -197,10 +198,10 @@ absl::StatusOr<int> RunWebhookEdit(Invocation& run) {
   const bool triggers = !added.triggers().empty() || run.args.Has("remove-trigger");
   if (!run.args.Has("url") && !run.args.Has("name") && !triggers) {
     return UsageError(
-        "webhook edit needs something to change: --url, --name, --remove-trigger, or what it is "
-        "to hear, too: --state, --metric, --log, --custom");
+        "webhook edit: nothing to change; give at least one of --url, --name, --remove-trigger, "
+        "--state, --metric, --log, --custom");
   }
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   if (triggers) {
     DET_ASSIGN_OR_RETURN(const Webhook present, GetWebhook(*api, id));
     DET_ASSIGN_OR_RETURN(const Webhook changed, ChangedTriggers(run, present, added));
@@ -210,27 +211,27 @@ absl::StatusOr<int> RunWebhookEdit(Invocation& run) {
   if (const auto name = run.args.Get("name")) request.mutable_webhook()->set_name(*name);
   api::v1::PatchWebhookResponse response;
   DET_RETURN_IF_ERROR(api->Call("WebhookService.PatchWebhook", request, &response));
-  return run.Say(response, absl::StrCat("changed webhook ", id, "\n"));
+  return run.PrintResult(response, absl::StrCat("changed webhook ", id, "\n"));
 }
 
 template <class Request, class Response>
-absl::StatusOr<int> Act(Invocation& run, const char* method, const char* done) {
+absl::StatusOr<int> CallForWebhook(Invocation& run, const char* method, const char* done) {
   Request request;
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("WEBHOOK_ID"));
   request.set_id(id);
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   Response response;
   DET_RETURN_IF_ERROR(api->Call(method, request, &response));
-  return run.Say(response, absl::StrCat(done, " webhook ", id, "\n"));
+  return run.PrintResult(response, absl::StrCat(done, " webhook ", id, "\n"));
 }
 
 absl::StatusOr<int> RunWebhookDelete(Invocation& run) {
-  return Act<api::v1::DeleteWebhookRequest, api::v1::DeleteWebhookResponse>(
+  return CallForWebhook<api::v1::DeleteWebhookRequest, api::v1::DeleteWebhookResponse>(
       run, "WebhookService.DeleteWebhook", "deleted");
 }
 
 absl::StatusOr<int> RunTest(Invocation& run) {
-  return Act<api::v1::TestWebhookRequest, api::v1::TestWebhookResponse>(
+  return CallForWebhook<api::v1::TestWebhookRequest, api::v1::TestWebhookResponse>(
       run, "WebhookService.TestWebhook", "reached");
 }
 
@@ -238,76 +239,77 @@ absl::StatusOr<int> RunDeliveries(Invocation& run) {
   api::v1::GetWebhookDeliveriesRequest request;
   DET_ASSIGN_OR_RETURN(const int id, run.args.Id("WEBHOOK_ID"));
   request.set_id(id);
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetWebhookDeliveriesResponse response;
   DET_RETURN_IF_ERROR(api->Call("WebhookService.GetWebhookDeliveries", request, &response));
   Table table({{"ID", true},
                {"EVENT"},
                {"STATE"},
-               {"RAISED"},
+               {"CREATED"},
                {"ATTEMPTS", true},
-               {"NEXT", false},
+               {"NEXT ATTEMPT", false},
                {"ERROR", false, true}});
   const absl::Time now = absl::Now();
   for (const auto& each : response.deliveries()) {
-    table.AddRow({absl::StrCat(each.id()), TriggerWord(each.trigger_type()),
-                  std::string(StateWord(api::v1::WebhookDelivery::State_Name(each.state()))),
-                  AgoCell(each.raised_at(), now), absl::StrCat(each.attempts()),
-                  each.has_next_at() ? Exact(each.next_at()) : "-",
+    table.AddRow({absl::StrCat(each.id()), TrimTriggerPrefix(each.trigger_type()),
+                  std::string(TrimStatePrefix(api::v1::WebhookDelivery::State_Name(each.state()))),
+                  MakeAgeCell(each.raised_at(), now), absl::StrCat(each.attempts()),
+                  each.has_next_at() ? FormatTimestamp(each.next_at()) : "-",
                   each.error().empty() ? "-" : each.error()});
   }
-  return run.PrintList(response, table, "nothing was to be told yet");
+  return run.PrintList(response, table, "no deliveries yet");
 }
 
 }  // namespace
 
 std::vector<Command> WebhookCommands() {
-  const std::vector<Option> hears = {
-      {"state", 0, "STATE", "when an experiment enters it (COMPLETED, ERROR, ...); repeatable"},
-      {"metric", 0, "TEXT", "when a trial's metric is beyond, \"accuracy > 0.9\"; repeatable"},
-      {"metric-group", 0, "GROUP", "of what is reported; validation without"},
-      {"log", 0, "REGEX", "when a line of a trial's log matches; repeatable"},
-      {"custom", 0, "", "when a program says so (core_context.alert)"}};
+  const std::vector<Option> triggers = {
+      {"state", 0, "STATE", "Trigger when an experiment enters STATE (ERROR, ...); repeatable"},
+      {"metric", 0, "TEXT", "Trigger when a metric passes a bound: \"acc > 0.9\"; repeatable"},
+      {"metric-group", 0, "GROUP", "Metric group of --metric (default: validation)"},
+      {"log", 0, "REGEX", "Trigger when a line of a trial's log matches; repeatable"},
+      {"custom", 0, "", "Trigger on core_context.alert from a program"}};
   std::vector<Option> create = {
-      {"workspace", 'w', "NAME", "whose experiments it hears of; all without"}};
-  create.insert(create.end(), hears.begin(), hears.end());
+      {"workspace", 'w', "NAME", "Only experiments of this workspace (default: all)"}};
+  create.insert(create.end(), triggers.begin(), triggers.end());
   create.insert(create.end(),
-                {{"slack", 0, "", "in Slack's form"},
-                 {"specific", 0, "", "only of experiments whose configuration names it"}});
+                {{"slack", 0, "", "Send messages in Slack's format"},
+                 {"specific", 0, "", "Only experiments whose config names the webhook"}});
   std::vector<Option> edit = {
-      {"url", 0, "URL", "also for what is not delivered yet"},
-      {"name", 0, "NAME", "its name from now on"},
-      {"remove-trigger", 0, "ID", "hear no more of this, see list-triggers; repeatable"}};
-  edit.insert(edit.end(), hears.begin(), hears.end());
+      {"url", 0, "URL", "New URL; also used for pending deliveries"},
+      {"name", 0, "NAME", "New name"},
+      {"remove-trigger", 0, "ID", "Remove this trigger, see list-triggers; repeatable"}};
+  edit.insert(edit.end(), triggers.begin(), triggers.end());
   return {
-      {{"webhook", "list"}, "list the webhooks that you may read", {}, {kCsv}, RunWebhookList, ""},
+      {{"webhook", "list"}, "List the webhooks that you can view", {}, {kCsv}, RunWebhookList, ""},
       {{"webhook", "list-triggers"},
-       "list what a webhook hears of",
+       "List the triggers of a webhook",
        {kWebhook},
        {kCsv},
        RunListTriggers,
        ""},
       {{"webhook", "create"},
-       "tell a URL when something happens to experiments",
-       {{"NAME", "one of a kind in its workspace"}, {"URL", "http or https; it may hold a secret"}},
+       "Create a webhook that notifies a URL of events",
+       {{"NAME", "Webhook name, unique in its workspace"},
+        {"URL", "URL to notify (http or https); it can contain a secret"}},
        create,
        RunWebhookCreate,
-       "One without a workspace is for administrators of the cluster."},
+       "A webhook without a workspace is for cluster administrators."},
       {{"webhook", "edit"},
-       "change where it leads, its name, or what it hears",
+       "Change the URL, name or triggers of a webhook",
        {kWebhook},
        edit,
        RunWebhookEdit,
        ""},
       {{"webhook", "delete"},
-       "delete a webhook and what it was to be told",
+       "Delete a webhook and its pending deliveries",
        {kWebhook},
        {},
        RunWebhookDelete,
        ""},
-      {{"webhook", "test"}, "send something to try it", {kWebhook}, {}, RunTest, ""},
+      {{"webhook", "test"}, "Send a test event to a webhook", {kWebhook}, {}, RunTest, ""},
       {{"webhook", "deliveries"},
-       "what it was told lately, and is still to be told",
+       "List recent and pending deliveries of a webhook",
        {kWebhook},
        {kCsv},
        RunDeliveries,

@@ -11,31 +11,31 @@ namespace {
 using api::v1::MetricsWorkload;
 using api::v1::WorkloadContainer;
 
-constexpr int kPortion = 1000;
+constexpr int kPageSize = 1000;
 
 std::vector<Cell> MetricsRow(int trial, const char* kind, const MetricsWorkload& workload) {
   return {absl::StrCat(trial),
           absl::StrCat(workload.total_batches()),
           kind,
-          AgoCell(workload.end_time(), absl::Now()),
-          StructText(workload.metrics().avg_metrics()),
+          MakeAgeCell(workload.end_time(), absl::Now()),
+          FormatStruct(workload.metrics().avg_metrics()),
           "-"};
 }
 
 }  // namespace
 
-absl::StatusOr<api::v1::GetTrialWorkloadsResponse> Workloads(const ApiClient& api, int trial) {
+absl::StatusOr<api::v1::GetTrialWorkloadsResponse> GetWorkloads(const ApiClient& api, int trial) {
   api::v1::GetTrialWorkloadsRequest request;
   request.set_trial_id(trial);
   request.set_order_by(api::v1::ORDER_BY_ASC);
-  request.set_limit(kPortion);
+  request.set_limit(kPageSize);
   api::v1::GetTrialWorkloadsResponse all;
   while (true) {
-    api::v1::GetTrialWorkloadsResponse portion;
-    DET_RETURN_IF_ERROR(api.Call("TrialService.GetTrialWorkloads", request, &portion));
-    all.mutable_workloads()->MergeFrom(portion.workloads());
-    *all.mutable_pagination() = portion.pagination();
-    if (portion.workloads_size() == 0 || all.workloads_size() >= portion.pagination().total()) {
+    api::v1::GetTrialWorkloadsResponse page;
+    DET_RETURN_IF_ERROR(api.Call("TrialService.GetTrialWorkloads", request, &page));
+    all.mutable_workloads()->MergeFrom(page.workloads());
+    *all.mutable_pagination() = page.pagination();
+    if (page.workloads_size() == 0 || all.workloads_size() >= page.pagination().total()) {
       return all;
     }
     request.set_offset(all.workloads_size());
@@ -46,7 +46,7 @@ Table EmptyWorkloadTable() {
   return Table({{"TRIAL", true},
                 {"BATCH", true},
                 {"KIND"},
-                {"WHEN"},
+                {"TIME"},
                 {"METRICS", false, true},
                 {"CHECKPOINT", false, true}});
 }
@@ -59,7 +59,7 @@ void AddWorkloads(int trial, const api::v1::GetTrialWorkloadsResponse& workloads
       table->AddRow(MetricsRow(trial, "validation", each.validation()));
     } else if (each.has_checkpoint()) {
       table->AddRow({absl::StrCat(trial), absl::StrCat(each.checkpoint().total_batches()),
-                     "checkpoint", AgoCell(each.checkpoint().end_time(), absl::Now()), "-",
+                     "checkpoint", MakeAgeCell(each.checkpoint().end_time(), absl::Now()), "-",
                      each.checkpoint().uuid()});
     }
   }

@@ -1,5 +1,7 @@
 // det workspace list|describe|create|edit|archive|unarchive|delete|list-projects|
 // list-pools|list-members
+#include "cli/commands/workspace.h"
+
 #include <map>
 #include <string>
 
@@ -8,7 +10,6 @@
 #include "cli/command.h"
 #include "cli/commands/confirm.h"
 #include "cli/commands/paging.h"
-#include "cli/commands/spaces.h"
 #include "cli/commands/struct_text.h"
 #include "cli/format.h"
 #include "cli/table.h"
@@ -21,14 +22,14 @@ namespace {
 
 using api::v1::Workspace;
 
-const Positional kOneWorkspace = {"WORKSPACE", "its name"};
+const Positional kOneWorkspace = {"WORKSPACE", "Workspace name"};
 
 absl::StatusOr<int> RunWorkspaceList(Invocation& run) {
   api::v1::GetWorkspacesRequest request;
   DET_ASSIGN_OR_RETURN(const Page page, ReadPage(run));
   request.set_limit(page.limit);
   request.set_offset(page.offset);
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   request.set_sort_by(api::v1::GetWorkspacesRequest::SORT_BY_ID);
   request.set_order_by(api::v1::ORDER_BY_ASC);
   const bool all = run.args.Has("all");
@@ -53,7 +54,7 @@ absl::StatusOr<int> RunWorkspaceList(Invocation& run) {
     table.AddRow(std::move(row));
   }
   return PrintPage(run, response, response.pagination(), table, "workspaces",
-                   "no workspaces that you may see; make one: det workspace create NAME");
+                   "no workspaces that you can view; create one: det workspace create NAME");
 }
 
 std::string Description(const Workspace& workspace, const Style& style) {
@@ -67,23 +68,23 @@ std::string Description(const Workspace& workspace, const Style& style) {
   fields.emplace_back("owner", workspace.username());
   fields.emplace_back("projects", absl::StrCat(workspace.num_projects()));
   fields.emplace_back("experiments", absl::StrCat(workspace.num_experiments()));
-  const auto pool = [](const std::string& name) { return name.empty() ? "the cluster's" : name; };
+  const auto pool = [](const std::string& name) { return name.empty() ? "cluster default" : name; };
   fields.emplace_back("compute pool", pool(workspace.default_compute_pool()));
   fields.emplace_back("aux pool", pool(workspace.default_aux_pool()));
-  fields.emplace_back("tasks run as", AgentUserText(workspace.agent_user_group()));
-  fields.emplace_back("checkpoints", StructText(workspace.checkpoint_storage_config()));
+  fields.emplace_back("agent user", AgentUserText(workspace.agent_user_group()));
+  fields.emplace_back("checkpoints", FormatStruct(workspace.checkpoint_storage_config()));
   return RenderFields(fields, style);
 }
 
 absl::StatusOr<int> RunWorkspaceDescribe(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetWorkspaceResponse response;
   DET_ASSIGN_OR_RETURN(*response.mutable_workspace(),
                        FindWorkspace(*api, run.args.Word("WORKSPACE")));
-  return run.Say(response, Description(response.workspace(), run.screen->out()));
+  return run.PrintResult(response, Description(response.workspace(), run.screen->out()));
 }
 
-// What the options of create and edit set, in either message.
+// Sets the fields of the options of create and edit in either message.
 template <class Message>
 absl::Status ReadWorkspaceSettings(const Invocation& run, Message* message) {
   if (HasAgentUser(run)) {
@@ -107,13 +108,15 @@ absl::StatusOr<int> RunWorkspaceCreate(Invocation& run) {
   api::v1::PostWorkspaceRequest request;
   request.set_name(run.args.Word("NAME"));
   DET_RETURN_IF_ERROR(ReadWorkspaceSettings(run, &request));
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::PostWorkspaceResponse response;
   DET_RETURN_IF_ERROR(api->Call("WorkspaceService.PostWorkspace", request, &response));
-  DET_ASSIGN_OR_RETURN(const int code,
-                       run.Say(response, absl::StrCat("created workspace ", request.name(), " (id ",
-                                                      response.workspace().id(), ")\n")));
-  if (!run.json()) run.screen->Hint(absl::StrCat("det project create ", request.name(), " NAME"));
+  DET_ASSIGN_OR_RETURN(
+      const int code,
+      run.PrintResult(response, absl::StrCat("created workspace ", request.name(), " (id ",
+                                             response.workspace().id(), ")\n")));
+  if (!run.json())
+    run.screen->PrintHint(absl::StrCat("det project create ", request.name(), " NAME"));
   return code;
 }
 
@@ -124,58 +127,60 @@ absl::StatusOr<int> RunWorkspaceEdit(Invocation& run) {
   if (request.workspace().ByteSizeLong() == 0) {
     return UsageError("workspace edit: nothing to change; see `det workspace edit --help`");
   }
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const Workspace workspace, FindWorkspace(*api, run.args.Word("WORKSPACE")));
   request.set_id(workspace.id());
   api::v1::PatchWorkspaceResponse response;
   DET_RETURN_IF_ERROR(api->Call("WorkspaceService.PatchWorkspace", request, &response));
-  return run.Say(response, absl::StrCat("changed workspace ", workspace.name(), "\n"));
+  return run.PrintResult(response, absl::StrCat("changed workspace ", workspace.name(), "\n"));
 }
 
 template <class Request, class Response>
-absl::StatusOr<int> AskOfWorkspace(Invocation& run, const char* method, const char* done) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+absl::StatusOr<int> CallForWorkspace(Invocation& run, const char* method, const char* done) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const Workspace workspace, FindWorkspace(*api, run.args.Word("WORKSPACE")));
   Request request;
   request.set_id(workspace.id());
   Response response;
   DET_RETURN_IF_ERROR(api->Call(absl::StrCat("WorkspaceService.", method), request, &response));
-  return run.Say(response, absl::StrCat(done, " workspace ", workspace.name(), "\n"));
+  return run.PrintResult(response, absl::StrCat(done, " workspace ", workspace.name(), "\n"));
 }
 
 absl::StatusOr<int> RunWorkspaceArchive(Invocation& run) {
-  return AskOfWorkspace<api::v1::ArchiveWorkspaceRequest, api::v1::ArchiveWorkspaceResponse>(
+  return CallForWorkspace<api::v1::ArchiveWorkspaceRequest, api::v1::ArchiveWorkspaceResponse>(
       run, "ArchiveWorkspace", "archived");
 }
 
 absl::StatusOr<int> RunWorkspaceUnarchive(Invocation& run) {
-  return AskOfWorkspace<api::v1::UnarchiveWorkspaceRequest, api::v1::UnarchiveWorkspaceResponse>(
+  return CallForWorkspace<api::v1::UnarchiveWorkspaceRequest, api::v1::UnarchiveWorkspaceResponse>(
       run, "UnarchiveWorkspace", "unarchived");
 }
 
 absl::StatusOr<int> RunWorkspaceDelete(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const Workspace workspace, FindWorkspace(*api, run.args.Word("WORKSPACE")));
-  // As the master would: experiments are deleted or moved by their own numbers.
+  // The master checks the same: experiments are deleted or moved by ID.
   if (workspace.num_experiments() > 0) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "workspace ", workspace.name(), " has ", Counted(workspace.num_experiments(), "experiment"),
-        " in ", Counted(workspace.num_projects(), "project"),
-        "; delete or move these first (`det workspace list-projects ", workspace.name(), "`)"));
+        "workspace ", workspace.name(), " has ",
+        FormatCount(workspace.num_experiments(), "experiment"), " in ",
+        FormatCount(workspace.num_projects(), "project"),
+        "; delete or move them first (`det workspace list-projects ", workspace.name(), "`)"));
   }
   DET_RETURN_IF_ERROR(Confirm(
-      run, absl::StrCat("Delete workspace ", workspace.name(),
-                        workspace.num_projects() == 0
-                            ? ""
-                            : absl::StrCat(" with ", Counted(workspace.num_projects(), "project"),
-                                           " that hold no experiments"),
-                        "?")));
+      run,
+      absl::StrCat("Delete workspace ", workspace.name(),
+                   workspace.num_projects() == 0
+                       ? ""
+                       : absl::StrCat(" with ", FormatCount(workspace.num_projects(), "project"),
+                                      " that hold no experiments"),
+                   "?")));
   api::v1::DeleteWorkspaceRequest request;
   request.set_id(workspace.id());
   api::v1::DeleteWorkspaceResponse response;
   DET_RETURN_IF_ERROR(api->Call("WorkspaceService.DeleteWorkspace", request, &response));
-  return run.Say(response, absl::StrCat(response.completed() ? "deleted" : "deleting",
-                                        " workspace ", workspace.name(), "\n"));
+  return run.PrintResult(response, absl::StrCat(response.completed() ? "deleted" : "deleting",
+                                                " workspace ", workspace.name(), "\n"));
 }
 
 absl::StatusOr<int> RunListProjects(Invocation& run) {
@@ -183,7 +188,7 @@ absl::StatusOr<int> RunListProjects(Invocation& run) {
 }
 
 absl::StatusOr<int> RunListPools(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const Workspace workspace, FindWorkspace(*api, run.args.Word("WORKSPACE")));
   api::v1::ListRPsBoundToWorkspaceRequest request;
   request.set_workspace_id(workspace.id());
@@ -191,12 +196,13 @@ absl::StatusOr<int> RunListPools(Invocation& run) {
   DET_RETURN_IF_ERROR(api->Call("WorkspaceService.ListRPsBoundToWorkspace", request, &response));
   Table table({{"POOL"}});
   for (const std::string& pool : response.resource_pools()) table.AddRow({Cell(pool)});
-  return run.PrintList(response, table,
-                       absl::StrCat("workspace ", workspace.name(), " may use no pool"));
+  return run.PrintList(
+      response, table,
+      absl::StrCat("workspace ", workspace.name(), " cannot use any resource pool"));
 }
 
 absl::StatusOr<int> RunListMembers(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.Api());
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const Workspace workspace, FindWorkspace(*api, run.args.Word("WORKSPACE")));
   api::v1::GetGroupsAndUsersAssignedToWorkspaceRequest request;
   request.set_workspace_id(workspace.id());
@@ -214,17 +220,17 @@ absl::StatusOr<int> RunListMembers(Invocation& run) {
     }
   }
   return run.PrintList(response, table,
-                       absl::StrCat("nobody has a role in workspace ", workspace.name(),
-                                    " but those who have one in the whole cluster"));
+                       absl::StrCat("no user has a role in workspace ", workspace.name(),
+                                    ", except users with a cluster-wide role"));
 }
 
 std::vector<Option> Settings() {
   std::vector<Option> options = AgentUserOptions();
   options.insert(options.end(),
                  {{"checkpoint-storage-config", 0, "JSON",
-                   "where checkpoints go, as checkpoint_storage of a configuration"},
-                  {"default-compute-pool", 0, "POOL", "for tasks with slots that name no pool"},
-                  {"default-aux-pool", 0, "POOL", "for tasks without slots that name no pool"}});
+                   "Checkpoint storage, as checkpoint_storage of a config"},
+                  {"default-compute-pool", 0, "POOL", "Default pool for tasks that need slots"},
+                  {"default-aux-pool", 0, "POOL", "Default pool for tasks that need no slots"}});
   return options;
 }
 
@@ -238,60 +244,65 @@ absl::StatusOr<Workspace> FindWorkspace(const ApiClient& api, const std::string&
   for (const Workspace& each : response.workspaces()) {
     if (each.name() == name) return each;
   }
-  return absl::NotFoundError(absl::StrCat("there is no workspace \"", name,
-                                          "\" that you may see; see `det workspace list --all`"));
+  return absl::NotFoundError(absl::StrCat("no workspace \"", name,
+                                          "\" that you can view; see `det workspace list --all`"));
 }
 
 std::vector<Command> WorkspaceCommands() {
   std::vector<Option> edit = Settings();
-  edit.insert(edit.begin(), {"name", 0, "NAME", "a new name"});
+  edit.insert(edit.begin(), {"name", 0, "NAME", "New name"});
   return {
       {{"workspace", "list"},
-       "list the workspaces that you may see",
+       "List the workspaces that you can view",
        {},
-       PagedOptions({{"all", 'a', "", "archived ones, too"}}),
+       PagedOptions({{"all", 'a', "", "Include archived workspaces"}}),
        RunWorkspaceList,
        ""},
       {{"workspace", "describe"},
-       "show a workspace",
+       "Show a workspace",
        {kOneWorkspace},
        {},
        RunWorkspaceDescribe,
        ""},
       {{"workspace", "create"},
-       "make a workspace, whose administrator you are",
-       {{"NAME", "its name"}},
+       "Create a workspace and become its administrator",
+       {{"NAME", "Workspace name"}},
        Settings(),
        RunWorkspaceCreate,
        ""},
-      {{"workspace", "edit"}, "change a workspace", {kOneWorkspace}, edit, RunWorkspaceEdit, ""},
+      {{"workspace", "edit"}, "Change a workspace", {kOneWorkspace}, edit, RunWorkspaceEdit, ""},
       {{"workspace", "archive"},
-       "close a workspace and its projects for new experiments",
+       "Archive a workspace and its projects",
        {kOneWorkspace},
        {},
        RunWorkspaceArchive,
        ""},
-      {{"workspace", "unarchive"}, "open it again", {kOneWorkspace}, {}, RunWorkspaceUnarchive, ""},
+      {{"workspace", "unarchive"},
+       "Unarchive a workspace",
+       {kOneWorkspace},
+       {},
+       RunWorkspaceUnarchive,
+       ""},
       {{"workspace", "delete"},
-       "delete a workspace that holds no experiments, with its projects",
+       "Delete a workspace without experiments, and its projects",
        {kOneWorkspace},
        {kYes},
        RunWorkspaceDelete,
        ""},
       {{"workspace", "list-projects"},
-       "list the projects of a workspace",
+       "List the projects of a workspace",
        {kOneWorkspace},
-       PagedOptions({{"all", 'a', "", "archived ones, too"}}),
+       PagedOptions({{"all", 'a', "", "Include archived projects"}}),
        RunListProjects,
        ""},
       {{"workspace", "list-pools"},
-       "list the resource pools that a workspace may use",
+       "List the resource pools that a workspace can use",
        {kOneWorkspace},
        {kCsv},
        RunListPools,
        ""},
       {{"workspace", "list-members"},
-       "list who has which role in a workspace",
+       "List the members of a workspace and their roles",
        {kOneWorkspace},
        {kCsv},
        RunListMembers,

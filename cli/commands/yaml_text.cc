@@ -17,7 +17,7 @@ void Write(const Struct& values, YAML::Emitter* out);
 void Write(const Value& value, YAML::Emitter* out) {
   switch (value.kind_case()) {
     case Value::kStructValue:
-      // Else it would stand on a line of its own.
+      // An empty map in block style would be written on a line of its own.
       if (value.struct_value().fields().empty()) *out << YAML::Flow;
       return Write(value.struct_value(), out);
     case Value::kListValue:
@@ -27,7 +27,7 @@ void Write(const Value& value, YAML::Emitter* out) {
       *out << YAML::EndSeq;
       return;
     case Value::kStringValue: {
-      // What reads as something else is quoted: "1", "true", "~".
+      // Strings that YAML would parse as another type are quoted: "1", "true", "~".
       const YAML::Node plain(value.string_value());
       bool flag = false;
       double number = 0;
@@ -39,7 +39,7 @@ void Write(const Value& value, YAML::Emitter* out) {
       return;
     }
     case Value::kNumberValue:
-      *out << PlainNumber(value.number_value());
+      *out << FormatPlainNumber(value.number_value());
       return;
     case Value::kBoolValue:
       *out << value.bool_value();
@@ -51,7 +51,7 @@ void Write(const Value& value, YAML::Emitter* out) {
 
 void Write(const Struct& values, YAML::Emitter* out) {
   *out << YAML::BeginMap;
-  // A map of the wire is in no order.
+  // The map of the message has no order.
   std::map<std::string, const Value*> sorted;
   for (const auto& [name, value] : values.fields()) sorted[name] = &value;
   for (const auto& [name, value] : sorted) {
@@ -63,7 +63,7 @@ void Write(const Struct& values, YAML::Emitter* out) {
 
 }  // namespace
 
-std::string YamlText(const Struct& values) {
+std::string FormatYaml(const Struct& values) {
   YAML::Emitter out;
   Write(values, &out);
   return absl::StrCat(out.c_str(), "\n");

@@ -1,4 +1,4 @@
-// A configuration as people write it.
+// Formats configs as YAML.
 #ifndef CLI_COMMANDS_YAML_TEXT_H_
 #define CLI_COMMANDS_YAML_TEXT_H_
 
@@ -8,8 +8,8 @@
 
 namespace det::cli {
 
-// YAML, its keys in order of the alphabet, with a newline at its end.
-std::string YamlText(const google::protobuf::Struct& values);
+// Returns YAML with sorted keys and a newline at the end.
+std::string FormatYaml(const google::protobuf::Struct& values);
 
 }  // namespace det::cli
 

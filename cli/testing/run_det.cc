@@ -10,13 +10,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "cli/command.h"
-#include "cli/fake_server.h"
+#include "cli/testing/fake_server.h"
 #include "gtest/gtest.h"
 
 namespace det::cli {
 namespace {
 
-// "POST /api/v1/x HTTP/1.1\r\n...\r\n\r\n{...}" as verb, path, body.
+// Shortens "POST /api/v1/x HTTP/1.1\r\n...\r\n\r\n{...}" to method, path and body.
 std::string Short(const std::string& request) {
   const std::vector<std::string> words = absl::StrSplit(request, absl::MaxSplits(' ', 2));
   const size_t body = request.find("\r\n\r\n");
@@ -27,8 +27,8 @@ std::string Short(const std::string& request) {
 
 }  // namespace
 
-Said Det(const std::string& words, std::vector<std::string> answers,
-         std::function<void(int fd)> before_answer) {
+DetResult RunDet(const std::string& words, std::vector<std::string> answers,
+                 std::function<void(int fd)> before_answer) {
   std::vector<std::string> texts;
   for (const std::string& answer : answers) {
     texts.push_back(absl::StartsWith(answer, "HTTP") ? answer : Answer("200 OK", answer));
@@ -42,26 +42,26 @@ Said Det(const std::string& words, std::vector<std::string> answers,
   argv.erase(argv.begin(), argv.begin() + static_cast<std::ptrdiff_t>(found->path.size()));
   argv.push_back("--master");
   argv.push_back(server.url());
-  Said said{.code = kExitOk};
+  DetResult result{.code = kExitOk};
   Screen screen{Style(), Style()};
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
-  said.code = RunWords(*found->command, argv, &screen);
-  said.out = testing::internal::GetCapturedStdout();
-  said.err = testing::internal::GetCapturedStderr();
-  // All were asked for, or the server's end would wait for them.
-  for (const std::string& request : server.requests) said.requests.push_back(Short(request));
-  return said;
+  result.code = RunWords(*found->command, argv, &screen);
+  result.out = testing::internal::GetCapturedStdout();
+  result.err = testing::internal::GetCapturedStderr();
+  // The server ends only when all responses were requested.
+  for (const std::string& request : server.requests) result.requests.push_back(Short(request));
+  return result;
 }
 
-Nobody::Nobody() : folder_(testing::TempDir() + "/det_config_XXXXXX") {
+CleanEnvironment::CleanEnvironment() : folder_(testing::TempDir() + "/det_config_XXXXXX") {
   EXPECT_NE(mkdtemp(folder_.data()), nullptr);
   for (const char* name : {"DET_USER", "DET_PASS", "DET_USER_TOKEN", "DET_MASTER"}) unsetenv(name);
   setenv("DET_DEBUG_CONFIG_PATH", folder_.c_str(), 1);
   setenv("DET_DATA_DIR", folder_.c_str(), 1);
 }
 
-Nobody::~Nobody() {
+CleanEnvironment::~CleanEnvironment() {
   std::error_code error;
   std::filesystem::remove_all(folder_, error);
   for (const char* name : {"DET_USER", "DET_PASS", "DET_USER_TOKEN", "DET_DEBUG_CONFIG_PATH"}) {

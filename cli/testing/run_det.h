@@ -1,5 +1,4 @@
-// A run of det within a test, against a master that answers by a script.
-// Called on the test's thread.
+// Runs det commands in a test against a scripted master. Used on the test's thread.
 #ifndef CLI_TESTING_RUN_DET_H_
 #define CLI_TESTING_RUN_DET_H_
 
@@ -11,22 +10,22 @@
 
 namespace det::cli {
 
-struct Said {
+struct DetResult {
   absl::StatusOr<int> code;
   std::string out, err;
   std::vector<std::string> requests;  // "POST /path {body}"
 };
 
-// Runs det with the words (a "~" is a space); each answer, a body or a whole response, serves one
-// call. All have to be asked for. `before_answer` as by FakeServer.
-Said Det(const std::string& words, std::vector<std::string> answers,
-         std::function<void(int fd)> before_answer = nullptr);
+// Runs det with the words ("~" stands for a space). Each answer, a body or a complete response,
+// serves one call, and all must be requested. `before_answer` is passed to FakeServer.
+DetResult RunDet(const std::string& words, std::vector<std::string> answers,
+                 std::function<void(int fd)> before_answer = nullptr);
 
-// While it lives, the environment names no user and no token, and the cache of tokens is empty.
-class Nobody {
+// While it exists, the environment names no user and no token, and the token cache is empty.
+class CleanEnvironment {
  public:
-  Nobody();
-  ~Nobody();
+  CleanEnvironment();
+  ~CleanEnvironment();
 
  private:
   std::string folder_;

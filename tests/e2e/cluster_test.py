@@ -123,7 +123,7 @@ class LocalClusterTest(unittest.TestCase):
     def test_rejects_an_invalid_configuration_before_start(self):
         file = os.path.join(self.home.folder, "master.yaml")
         tls = "security: {tls: {cert: c.crt, key: c.key}}\n"
-        for text, words in ((tls, "give --tls"), ("bind: 192.0.2.1\n", "bind: 192.0.2.1"),
+        for text, words in ((tls, "use --tls"), ("bind: 192.0.2.1\n", "bind: 192.0.2.1"),
                             ("prot: 1\n", "prot")):
             with open(file, "w", encoding="utf-8") as f:
                 f.write(text)
@@ -132,7 +132,7 @@ class LocalClusterTest(unittest.TestCase):
             self.assertFalse(os.path.exists(os.path.join(self.home.data, "log/master.log")))
         self.home.env["DET_MASTER_CERT_FILE"] = file
         output = self.home.det("deploy", "local", "up", "--tls", code=1).stderr
-        self.assertIn("is not of this cluster", output)
+        self.assertIn("is not the certificate authority of this cluster", output)
         self.assertFalse(os.path.exists(os.path.join(self.home.data, "log/master.log")))
 
     def test_reports_an_unwritable_data_directory_in_one_line(self):
@@ -246,7 +246,7 @@ class LocalClusterTest(unittest.TestCase):
             self.home.kill("agent-0")
             status = self.home.json("deploy", "local", "status", code=1)
             self.assertIn(int(log[1]), [task["pid"] for task in status["leftovers"]])
-            self.assertIn("outlived their agent",
+            self.assertIn("without their agent",
                           self.home.det("deploy", "local", "status", code=1).stderr)
             self.home.det("deploy", "local", "down")
             self.assertFalse(os.path.exists(f"/proc/{log[1]}"))

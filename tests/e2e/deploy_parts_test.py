@@ -74,7 +74,7 @@ class DeployPartsTest(harness.unittest.TestCase):
         self.master_up()
         self.local("agent-up")
         output = self.local("agent-down", "--agent-name", "second", code=1).stderr
-        self.assertIn("there are: agent-0", output)
+        self.assertIn("it has: agent-0", output)
         self.assertIn("letters, digits", self.local("agent-up", "--agent-name", "a/b", code=1).stderr)
         self.assertIn("have --slots 1", self.local("agent-up", "--slots", 3, code=1).stderr)
 

@@ -94,7 +94,7 @@ class CommandJobTest(harness.ClusterTestCase):
             follow.send_signal(signal.SIGINT)
             _, err = follow.communicate(timeout=harness.TIMEOUT)
         self.assertEqual(3, follow.returncode)
-        self.assertIn("goes on", err)
+        self.assertIn("is still running", err)
         made = {e["id"] for e in self.home.json("experiment", "list")["experiments"]} - before
         self.assertEqual(1, len(made))
         experiment = made.pop()

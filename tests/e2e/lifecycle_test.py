@@ -107,7 +107,7 @@ class LifecycleTest(harness.ClusterTestCase):
         self.assertIn(f"starts after {first['uuid']}",
                       self.home.trial_log(self.home.first_trial(experiment)["id"]))
         output = self.home.det(*remove, "--yes").stderr
-        self.assertIn("has no such files", output)
+        self.assertIn("has no matching files", output)
 
     def test_previews_and_applies_a_new_gc_policy(self):
         policy = {"checkpoint_storage": {"save_experiment_best": 9, "save_trial_latest": 9}}
@@ -138,7 +138,7 @@ class LifecycleTest(harness.ClusterTestCase):
         # The newest checkpoint of an active trial cannot be deleted.
         newest = self.checkpoints(experiment)[-1]["uuid"]
         output = self.home.det("checkpoint", "delete", newest, "--yes", code=1)
-        self.assertIn("stays", output.stderr)
+        self.assertIn("was kept", output.stderr)
         self.home.write("policy-flag", "")
         self.home.finish(experiment)
         self.settle(experiment, [3])
@@ -181,7 +181,7 @@ class LifecycleTest(harness.ClusterTestCase):
         child = self.saver([0.3], searcher=source)
         self.home.finish(child)
         output = self.home.det("experiment", "delete", parent, "--yes").stderr
-        self.assertIn(f"checkpoint {held['uuid']} stays: experiment {child} needs it", output)
+        self.assertIn(f"checkpoint {held['uuid']} was kept: experiment {child} uses it", output)
         eventually(lambda: self.home.experiment(parent)["state"] == "STATE_DELETED", "the deletion")
         self.assertTrue(os.path.exists(held["storagePath"]))
         listed = self.home.json("experiment", "list", "--all")["experiments"]

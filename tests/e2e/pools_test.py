@@ -12,7 +12,7 @@ class AgentTest(SchedulingTestCase):
         self.begun(running)
         agent = self.agents_of(running)[0]
         output = self.home.det("agent", "disable", agent, "--drain").stdout
-        self.assertIn("may end by themselves", output)
+        self.assertIn("can finish", output)
         self.assertIn("draining", self.home.det("agent", "list").stdout)
         others = [self.create(1, "echo begun") for _ in range(3)]
         for other in others:

@@ -66,8 +66,8 @@ class QueueTest(SchedulingTestCase):
         self.assertIn("max_run_time", results["estimateBasis"])
         self.assertTrue(results["estimatedStart"])
         text = self.home.det("job", "explain", f"exp-{experiment}").stdout
-        self.assertIn(f"First must end or be preempted: {allocation}.", text)
-        self.assertIn("May start in ", text)
+        self.assertIn(f"Waits for the end or preemption of: {allocation}.", text)
+        self.assertIn("Estimated start: in ", text)
         self.home.det("experiment", "kill", experiment)
         self.home.finish(experiment)
         output = self.home.det("job", "explain", experiment, code=1).stderr

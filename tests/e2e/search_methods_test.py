@@ -77,7 +77,7 @@ class SearchMethodsTest(harness.ClusterTestCase):
         self.assertEqual(9, described["numTrials"])
         text = self.home.det("experiment", "describe", described["id"]).stdout
         self.assertIn("best trial", text)
-        self.assertIn("WENT ON", text)
+        self.assertIn("PROMOTED", text)
         rungs = json.loads(self.get(f"/api/v1/experiments/{described['id']}/search"))
         reported = [int(rung["reported"]) for rung in rungs["search"]["brackets"][0]["rungs"]]
         self.assertEqual(9, reported[0])

@@ -163,10 +163,10 @@ class TlsTest(harness.ClusterTestCase):
         last = self.agent("--tls-ca", self.path("ca.crt"), master=self.url.replace("https", "http"))
         self.assertIn("write https://", last)
 
-    def test_det_shows_and_trusts_an_unknown_certificate(self):
+    def test_a_stranger_is_shown_the_certificate_and_may_trust_it(self):
         output = self.stranger("master", "info", code=1).stderr
         self.assertEqual(1, len(output.strip().splitlines()), output)
-        shown = re.search("SHA-256 is ([0-9A-F:]{95})", output)[1]
+        shown = re.search("SHA-256 fingerprint is ([0-9A-F:]{95})", output)[1]
         self.assertIn(shown, self.stranger("master", "trust").stdout)
         other = shown.replace(shown[:2], "00" if shown[:2] != "00" else "01", 1)
         self.assertIn("is another", self.stranger("master", "trust", other, code=1).stderr)
