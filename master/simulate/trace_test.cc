@@ -56,7 +56,7 @@ TEST(Trace, OffersRequestedLoad) {
   }
 }
 
-// Half of the jobs are of one slot and use little; a tenth of the jobs uses most.
+// Half of the jobs have one slot and use little; a tenth of the jobs uses most.
 TEST(Trace, HasHeavyTails) {
   Workload trace = MakeTrace(Large());
   const auto count = [&](auto is) {

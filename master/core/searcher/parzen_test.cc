@@ -1,4 +1,4 @@
-// Densities: what they add up to, and that they are sampled by it.
+// Densities: their integral, and that samples follow them.
 #include "master/core/searcher/parzen.h"
 
 #include <cmath>
