@@ -178,7 +178,9 @@ TEST(AdaptiveAshaTest, UsesConcurrencyOfEndedBracket) {
 class RecordingSampler final : public Sampler {
  public:
   struct Heard {
-    std::vector<std::string> asked, reported, exited;
+    std::vector<std::string> asked;
+    std::vector<std::string> reported;
+    std::vector<std::string> exited;
   };
   explicit RecordingSampler(Heard* heard) : heard_(heard) {}
   model::Hparams Next(const model::SearchSpace&, const model::RequestId& request,

@@ -347,7 +347,9 @@ TEST(SamplersTest, TpeFindsBothEndsOfFront) {
   const SearchSpace space = {{"x", {DoubleHparam{-2, 4, {}}}}, {"y", {DoubleHparam{-2, 2, {}}}}};
   TpeSampler sampler(2);
   const base::Rng rng(2);
-  int on_front = 0, left = 0, right = 0;
+  int on_front = 0;
+  int left = 0;
+  int right = 0;
   for (int i = 1; i <= 120; ++i) {
     const CreateTrial trial = MakeTrial(Context{space, rng}, sampler, i);
     const double x = *trial.hparams.at("x").AsDouble(), y = *trial.hparams.at("y").AsDouble();

@@ -109,7 +109,8 @@ std::optional<Operation> MultiBracketSearch::StartNext(Context context, size_t b
 }
 
 double MultiBracketSearch::Progress(const std::map<RequestId, double>&) const {
-  double done = 0, all = 0;
+  double done = 0;
+  double all = 0;
   for (const BracketState& bracket : brackets_) {
     const auto trials = static_cast<double>(bracket.halving.options().max_trials);
     done += trials * bracket.halving.Progress();

@@ -435,7 +435,8 @@ TEST(PopulationPropertyTest, TrainsEachLineageToFullLength) {
 
 // The purpose of the method: a schedule of hyperparameters that is found during training.
 TEST(PopulationPropertyTest, FindsScheduleBetterThanFixedValues) {
-  std::vector<double> ours, fixed;
+  std::vector<double> ours;
+  std::vector<double> fixed;
   for (uint32_t seed = 0; seed < 21; ++seed) {
     for (const bool replace : {true, false}) {
       model::ExperimentConfig config = Config(
