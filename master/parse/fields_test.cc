@@ -15,7 +15,8 @@ namespace {
 
 // Returns a configuration to which the field applies and in which it is not set.
 absl::StatusOr<ExperimentConfig> MakeConfigFor(const Field& field) {
-  std::string searcher = "single", storage = "shared_fs";
+  std::string searcher = "single";
+  std::string storage = "shared_fs";
   if (field.only_for != nullptr) {
     const bool of_searcher = std::string(field.path).starts_with("searcher.");
     for (const std::string& word : SplitWords(field.only_for)) {

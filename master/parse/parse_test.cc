@@ -383,7 +383,8 @@ log_policies: [{pattern: a, actions: [{signal: b}, {type: exclude_node}]}, {name
 checkpoint_storage: {type: directory, container_path: /x}
 )");
   const std::string alphabet = "\n\t :-[]{}&*!|>'\"%@`#,?~0a\xc3\\";
-  int refused = 0, with_line = 0;
+  int refused = 0;
+  int with_line = 0;
   for (uint64_t seed = 0; seed < 3000; ++seed) {
     base::Rng rng(seed);
     std::string text = good;

@@ -288,7 +288,8 @@ TEST(TaskTest, ReadsSizes) {
 TEST(SlotsTest, ReadsIntegersFractionsAndRanges) {
   struct Slots {
     const char* text;
-    int min, max;
+    int min;
+    int max;
     double fraction;
     const char* written;
   };

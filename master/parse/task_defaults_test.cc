@@ -14,13 +14,15 @@ using ::testing::IsEmpty;
 
 struct Answer {
   Value layer;
-  std::vector<std::string> problems, warnings;
+  std::vector<std::string> problems;
+  std::vector<std::string> warnings;
 };
 
 Answer Read(const std::string& yaml) {
   const auto node = ReadYaml(yaml, "master.yaml", true);
   EXPECT_TRUE(node.ok()) << node.status();
-  std::vector<Problem> problems, warnings;
+  std::vector<Problem> problems;
+  std::vector<Problem> warnings;
   Answer answer;
   answer.layer = ReadTaskDefaults(*node, "task_container_defaults", problems, warnings);
   answer.problems = ToLines(std::move(problems));

@@ -79,7 +79,9 @@ double Fairness(const Workload& workload, const Simulation& simulation, absl::Du
     served += Served(workload[i], simulation.jobs[i], window);
     wanted += Work(workload[i], window);
   }
-  double sum = 0, squares = 0, count = 0;
+  double sum = 0;
+  double squares = 0;
+  double count = 0;
   for (const auto& [user, share] : users) {
     if (share.second <= 0) continue;
     const double part = share.first / share.second;
@@ -110,7 +112,8 @@ std::map<std::string, PoolWork> ByPool(const Workload& workload, const Options& 
 }  // namespace
 
 double ComputeSlotSecondsBound(const Workload& jobs_of_pool, double slots, absl::Duration until) {
-  double done = 0, waiting = 0;
+  double done = 0;
+  double waiting = 0;
   absl::Duration now;
   const auto serve_to = [&](absl::Duration time) {
     const double served = std::min(waiting, slots * absl::ToDoubleSeconds(time - now));
@@ -151,7 +154,9 @@ Figures MakeFigures(const Workload& workload, const Options& options,
   if (workload.empty()) return f;
   const absl::Duration first = workload.front().arrival, last = workload.back().arrival;
   absl::Duration end = last;
-  double served = 0, served_in_window = 0, offered = 0;
+  double served = 0;
+  double served_in_window = 0;
+  double offered = 0;
   std::vector<absl::Duration> waits;
   for (size_t i = 0; i < workload.size(); ++i) {
     const JobRecord& record = simulation.jobs[i];

@@ -13,7 +13,7 @@ Job Make(int arrival, int slots, int length, const std::string& user = "ada") {
   return {.arrival = Seconds(arrival), .slots = slots, .length = Seconds(length), .user = user};
 }
 
-// A job that ran once, from begin to end.
+// Returns a job that ran once, from begin to end.
 JobRecord Ran(int begin, int end) {
   JobRecord record;
   record.runs = {{Seconds(begin), Seconds(end)}};

@@ -115,8 +115,8 @@ TEST_F(SimulationTest, SimulatesPoolsIndependently) {
   EXPECT_THAT(Simulate(workload, options_).status().message(), HasSubstr("pool \"c\""));
 }
 
-// Of any workload: no more slots busy than there are, each completed job has run for its length and
-// what it lost, and the same again gives the same.
+// Invariants of any workload: no more slots are busy than exist, each completed job ran for its
+// length plus lost work, and a repeated simulation gives the same result.
 TEST_F(SimulationTest, SatisfiesInvariantsOnRandomWorkloads) {
   for (uint64_t seed = 0; seed < 12; ++seed) {
     TraceOptions trace;

@@ -56,7 +56,7 @@ TEST(Trace, OffersRequestedLoad) {
   }
 }
 
-// Half of the jobs are of one slot and use little; a tenth of the jobs uses most.
+// Half of the jobs have one slot and use little; a tenth of the jobs uses most.
 TEST(Trace, HasHeavyTails) {
   Workload trace = MakeTrace(Large());
   const auto count = [&](auto is) {
@@ -69,7 +69,8 @@ TEST(Trace, HasHeavyTails) {
   EXPECT_LT(count([](const Job& j) { return j.length < absl::Minutes(10); }), 0.7);
   EXPECT_GT(count([](const Job& j) { return j.length < absl::Minutes(10); }), 0.4);
   EXPECT_GT(count([](const Job& j) { return j.length > absl::Hours(12); }), 0.005);
-  double all = 0, of_the_largest = 0;
+  double all = 0;
+  double of_the_largest = 0;
   std::sort(trace.begin(), trace.end(),
             [](const Job& a, const Job& b) { return Work(a) > Work(b); });
   for (size_t i = 0; i < trace.size(); ++i) {
@@ -96,7 +97,8 @@ TEST(Trace, HasFewHeavyUsers) {
 TEST(Trace, HasDailyCycle) {
   TraceOptions options = Large();
   options.cluster_slots = 500;  // a window of many days
-  int afternoon = 0, night = 0;
+  int afternoon = 0;
+  int night = 0;
   for (const Job& job : MakeTrace(options)) {
     const int64_t hour = absl::ToInt64Hours(job.arrival) % 24;
     afternoon += hour >= 12 && hour < 18 ? 1 : 0;

@@ -368,7 +368,8 @@ TEST_F(LargePlanTest, IsDiscarded_WhenTooOld) {
 TEST_F(LargePlanTest, IsRecomputed_AfterRestart) {
   EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(24));
   Restart();
-  std::vector<std::string> on_a, on_b;
+  std::vector<std::string> on_a;
+  std::vector<std::string> on_b;
   for (const auto& [id, a] : rows_.allocations) {
     for (const auto& local_task : a.local_tasks) {
       (local_task.placement.agent == AgentId("a") ? on_a : on_b).push_back(id.value());

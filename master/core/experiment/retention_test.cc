@@ -36,7 +36,7 @@ Names Kept(const RetentionPolicy& policy, const std::vector<RetentionCandidate>&
   return kept;
 }
 
-// The worked example of the documentation of experiment configurations.
+// The example of Determined's documentation of experiment configurations.
 std::vector<RetentionCandidate> Example() {
   return {Make("1", 1, 10, {}),  Make("2", 1, 20, {}), Make("3", 1, 30, 0.6), Make("4", 1, 40, 0.5),
           Make("5", 1, 50, 0.4), Make("6", 2, 10, {}), Make("7", 2, 20, 0.2), Make("8", 2, 30, 0.3),

@@ -62,8 +62,11 @@ inline std::vector<LogPolicyConfig> BuiltInLogPolicies() {
 }
 
 struct PachydermConfig {
-  std::string pachd_host, proxy_scheme, proxy_host;
-  std::optional<int> pachd_port, proxy_port;
+  std::string pachd_host;
+  std::string proxy_scheme;
+  std::string proxy_host;
+  std::optional<int> pachd_port;
+  std::optional<int> proxy_port;
   std::string project, repo, commit, branch, token;  // of the dataset
   friend bool operator==(const PachydermConfig&, const PachydermConfig&) = default;
 };

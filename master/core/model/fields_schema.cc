@@ -63,7 +63,7 @@ Value ParseJson(const char* json) {
 }
 
 Value MakeAnyOf(Value::List forms) { return Object{{"anyOf", std::move(forms)}}; }
-Value ListOfThese(Value item) { return Object{{"type", "array"}, {"items", std::move(item)}}; }
+Value MakeListSchema(Value item) { return Object{{"type", "array"}, {"items", std::move(item)}}; }
 Value MakeMapSchema(Value member) {
   return Object{{"type", "object"}, {"additionalProperties", std::move(member)}};
 }
@@ -98,21 +98,21 @@ struct TypeSchema {
   Value operator()(double*) const { return Number("number"); }
   Value operator()(std::optional<double>*) const { return Number("number"); }
   Value operator()(std::string*) const { return String(); }
-  Value operator()(std::vector<std::string>*) const { return ListOfThese(String()); }
-  Value operator()(std::vector<int64_t>*) const { return ListOfThese(Integer()); }
+  Value operator()(std::vector<std::string>*) const { return MakeListSchema(String()); }
+  Value operator()(std::vector<int64_t>*) const { return MakeListSchema(Integer()); }
   Value operator()(std::vector<std::vector<int64_t>>*) const {
-    return ListOfThese(ListOfThese(Integer()));
+    return MakeListSchema(MakeListSchema(Integer()));
   }
   Value operator()(std::map<std::string, int64_t>*) const { return MakeMapSchema(Integer()); }
   Value operator()(Length*) const { return LengthForms(); }
   Value operator()(std::optional<Length>*) const { return LengthForms(); }
   Value operator()(Value*) const { return Object{{"type", "object"}}; }
-  Value operator()(Entrypoint*) const { return MakeAnyOf({String(), ListOfThese(String())}); }
+  Value operator()(Entrypoint*) const { return MakeAnyOf({String(), MakeListSchema(String())}); }
   Value operator()(SearchSpace*) const {
     return MakeMapSchema(Object{{"$ref", "#/$defs/hyperparameter"}});
   }
   Value operator()(VariablesTarget) const {
-    return ListOfThese(Object{{"type", "string"}, {"pattern", "^[^=]"}});
+    return MakeListSchema(Object{{"type", "string"}, {"pattern", "^[^=]"}});
   }
   Value operator()(SizeTarget) const {
     return MakeAnyOf(
@@ -142,7 +142,7 @@ struct TypeSchema {
                 Object{{"name", String()}, {"smaller_is_better", Object{{"type", "boolean"}}}}},
                {"required", Value::List{"name"}},
                {"additionalProperties", false}};
-    Value list = ListOfThese(MakeAnyOf({String(), objective}));
+    Value list = MakeListSchema(MakeAnyOf({String(), objective}));
     list.MutableObject()->emplace("minItems", 1);
     return MakeAnyOf({String(), list});
   }
@@ -198,7 +198,7 @@ Value ToSchema(const Field& field) {
   } else if (field.role == Role::kSection) {
     schema = Members(absl::StrCat(field.path, "."));
   } else if (field.role == Role::kList) {
-    schema = ListOfThese(Members(absl::StrCat(field.path, "[].")));
+    schema = MakeListSchema(Members(absl::StrCat(field.path, "[].")));
   } else if (field.choices != nullptr) {
     schema = Choices(field.choices);
   } else {

@@ -65,7 +65,13 @@ struct ProxyPortConfig {
 };
 
 struct RegistryAuthConfig {
-  std::string username, password, auth, email, serveraddress, identitytoken, registrytoken;
+  std::string username;
+  std::string password;
+  std::string auth;
+  std::string email;
+  std::string serveraddress;
+  std::string identitytoken;
+  std::string registrytoken;
   friend bool operator==(const RegistryAuthConfig&, const RegistryAuthConfig&) = default;
 };
 

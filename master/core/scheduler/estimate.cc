@@ -164,7 +164,8 @@ class QueueSimulation {
 
   Estimate Reached(const Gang& gang) const {
     Estimate estimate{.after = Before(gang)};
-    std::vector<std::string> limited, unknown;
+    std::vector<std::string> limited;
+    std::vector<std::string> unknown;
     std::set<std::string> experienced;
     for (const AllocationId& id : estimate.after) {
       const Basis basis = expected_.at(id).basis;

@@ -1,4 +1,4 @@
-// Rounds under each policy, and what no gang may suffer under any.
+// Rounds under each policy, and starvation tests for all policies.
 #include <set>
 #include <string>
 #include <utility>

@@ -1,6 +1,6 @@
-// The predecessor's own cases (scheduling, sections 4.2 to 4.4 of what is known of it), with what
-// it does and what this scheduler does. Where the two differ, the table of docs/scheduling.md,
-// Against the predecessor, says how; nothing compares that table with the cases here.
+// Determined's own scheduling test cases, with its results and those of this scheduler. The table
+// of docs/scheduling.md that compares both explains differences; no test compares it with these
+// cases.
 #include <set>
 #include <string>
 #include <utility>
@@ -29,7 +29,7 @@ std::string Answer(const Snapshot& snapshot) {
   return absl::StrJoin(starts, " ") + " / " + absl::StrJoin(asks, " ");
 }
 
-// Agents a, b, c... of so many slots, and a pool of the policy.
+// Returns agents a, b, c... with these slots, and a pool with the policy.
 Snapshot Cluster(const std::vector<int>& slots, const model::ResourcePool& pool) {
   Snapshot snapshot;
   snapshot.now = absl::UnixEpoch() + absl::Hours(1);
@@ -342,7 +342,7 @@ TEST(ReferenceVectorsTest, ChoosesSameAgent_WhateverTheOrder) {
   EXPECT_EQ(Starts(Schedule(snapshot).plan), "g=a:");
 }
 
-// Those with slots, and those without.
+// Gangs with and without slots.
 TEST(ReferenceVectorsTest, SortsByPriorityThenSubmission) {
   Scheduler scheduler;
   scheduler.Put(kPriority);

@@ -1,4 +1,4 @@
-// Properties of the scheduler over random snapshots. A failure names its seed.
+// Properties of the scheduler over random snapshots. A failure reports its seed.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -36,7 +36,7 @@ auto GetPlace(const Snapshot& snapshot, const Gang& gang) {
   return std::tuple(by_priority ? job.priority : 0, job.position, gang.submitted, gang.id);
 }
 
-// Those of its pool that wait ahead of the gang, and may hold what falls free.
+// Returns the gangs of its pool that wait ahead of the gang and may claim free slots.
 std::vector<Gang> WaitingAheadOf(const Snapshot& after, const Scheduled& scheduled,
                                  const Gang& gang) {
   std::vector<Gang> ahead;
@@ -65,8 +65,8 @@ bool RunsWhere(const Snapshot& after, const Gang& other, const Gang& waiting) {
   return false;
 }
 
-// When all those up to `waiting` can have what they need together, as if they were one: no claim
-// of any of them is whole later. Nobody may know.
+// Returns when all gangs up to `waiting` can start together: no claim of any of them is complete
+// later. May be unknown.
 std::optional<absl::Time> AllFitAt(const Snapshot& after, const Scheduled& scheduled,
                                    Gang waiting) {
   const auto behind = [&](const Gang& other) {
@@ -77,8 +77,8 @@ std::optional<absl::Time> AllFitAt(const Snapshot& after, const Scheduled& sched
   return FitsAt(after, waiting, behind).value_or(absl::InfiniteFuture());
 }
 
-// Whether the other may have started on what somebody ahead of the gang waits for: it is over
-// before that one has all it needs. Or on what the gang waits for.
+// Whether the other gang may have been backfilled on slots that a gang ahead, or this gang, waits
+// for: it ends before that gang has all it needs.
 bool LentTo(const Snapshot& after, const Scheduled& scheduled, const Gang& gang, const Gang& other,
             bool by_itself = false) {
   if (other.slots == 0 || other.max_run_time == absl::InfiniteDuration()) return false;
@@ -103,8 +103,8 @@ bool IsBehind(const Snapshot& after, const Gang& gang, const Gang& other) {
   return holds ? own < its : std::get<0>(own) < std::get<0>(its);
 }
 
-// A gang that may have slots of several nodes holds all that are free, until it has enough: nothing
-// behind it starts on one of them.
+// A gang that may use several nodes claims all free slots until it has enough: no gang behind it
+// starts on one of them.
 void CheckClaim(const Snapshot& after, const Scheduled& scheduled, const Gang& gang) {
   const model::ResourcePool& pool = GetPool(after, gang.resource_pool);
   const bool anywhere = !gang.single_node && pool.heterogeneous && gang.fraction == 1;
@@ -123,9 +123,9 @@ void CheckClaim(const Snapshot& after, const Scheduled& scheduled, const Gang& g
   }
 }
 
-// Nothing that stands behind the gang starts where the gang would fit without it: nothing of a
-// worse priority, and none of its equals either once it has waited for hold_after. What those ahead
-// of it wait for is theirs, and lent to others.
+// No gang behind the gang starts where the gang would fit otherwise: none of a lower priority, and
+// none of equal priority once it has waited for hold_after. Claims of gangs ahead of it may be used
+// by backfilled gangs.
 void CheckOrder(const Snapshot& after, const Scheduled& scheduled, const Gang& gang, Kind kind) {
   const model::ResourcePool& pool = GetPool(after, gang.resource_pool);
   if (pool.policy == SchedulingPolicy::kFairShare) return;
@@ -168,8 +168,9 @@ bool AwaitsOthers(const Scheduled& scheduled, const Gang& gang) {
   return waiting != scheduled.waiting.end() && waiting->second.kind == Kind::kAwaitingPreemption;
 }
 
-// Those of the pool for whom others leave, alone with what runs; but without those that are leaving
-// or were asked up to `last`, of whom `spared` stays, and without what the others hold that wait.
+// Returns the snapshot of running gangs and the gangs that others are preempted for, without the
+// gangs that are terminating or were preempted up to `last` (except `spared`), and without the
+// claims of other waiting gangs.
 Snapshot WithSpared(const Snapshot& after, const Scheduled& scheduled, size_t last, size_t spared) {
   const std::vector<Preemption>& asked = scheduled.plan.preempt;
   const auto asked_at = [&](const auto& matches) {
@@ -202,8 +203,8 @@ Snapshot WithSpared(const Snapshot& after, const Scheduled& scheduled, size_t la
   return RemoveHeldResources(std::move(left), waiting);
 }
 
-// Each that is asked to go is needed when it is asked: were it to stay, and all others gone that
-// were asked so far, not all of those would start for whom they go.
+// Each victim is needed when it is preempted: without it, but with all previous victims, not all
+// gangs that they are preempted for could start.
 void CheckVictims(const Snapshot& before, const Snapshot& after, const Scheduled& scheduled) {
   const std::vector<Preemption>& asked = scheduled.plan.preempt;
   for (const Preemption& p : asked) {

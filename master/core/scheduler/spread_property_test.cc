@@ -1,5 +1,5 @@
-// Where gangs are put by the wires between nodes and devices, compared with all that could be done,
-// on random small clusters. A failure names its seed.
+// Placement by network topology, compared with an exhaustive search on random small clusters. A
+// failure reports its seed.
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -20,7 +20,7 @@ namespace {
 
 int Roll(base::Rng& rng, int low, int high) { return static_cast<int>(rng.UniformInt(low, high)); }
 
-// How many nodes, and below how many switches.
+// The number of nodes and of switches.
 using Spread = std::pair<int, int>;
 
 // Some of its slots are in use.
@@ -46,7 +46,7 @@ int FreeOn(const Snapshot& snapshot, const Node& node) {
   return free;
 }
 
-// The best of all sets of nodes that hold the gang.
+// Returns the best of all sets of nodes that hold the gang.
 Spread BestOf(const Snapshot& snapshot, const Gang& gang) {
   std::vector<std::pair<int, std::string>> nodes;  // free slots, switch
   for (const Node& node : snapshot.nodes) {
@@ -104,7 +104,7 @@ TEST(SpreadPropertyTest, UsesFewestNodesAndSwitches) {
   EXPECT_GT(spread, 2000) << "the cases say little";
 }
 
-// How many islands of the node a gang needs at least, with the free slots of each.
+// Returns the minimum number of islands of the node for a gang, given the free slots of each.
 int FewestIslands(const std::map<int, int>& free, int slots) {
   std::vector<int> sizes;
   for (const auto& [island, size] : free) sizes.push_back(size);

@@ -68,9 +68,9 @@ std::vector<int64_t> BracketConcurrency(int64_t max_concurrent_trials, double di
     const auto least = static_cast<int64_t>(divisor);
     return std::vector<int64_t>(trials.size(), std::max(trials.back(), least));
   }
-  std::vector<int64_t> slots(trials.size(), max_concurrent_trials / brackets);
-  for (int64_t i = 0; i < max_concurrent_trials % brackets; ++i) ++slots[static_cast<size_t>(i)];
-  return slots;
+  std::vector<int64_t> limits(trials.size(), max_concurrent_trials / brackets);
+  for (int64_t i = 0; i < max_concurrent_trials % brackets; ++i) ++limits[static_cast<size_t>(i)];
+  return limits;
 }
 
 absl::StatusOr<std::unique_ptr<SearchMethod>> MakeAdaptiveAsha(const SearcherConfig& config) {
@@ -83,11 +83,11 @@ absl::StatusOr<std::unique_ptr<SearchMethod>> MakeAdaptiveAsha(const SearcherCon
   DET_ASSIGN_OR_RETURN(std::unique_ptr<Sampler> sampler, MakeSampler(config.sampler, config));
   const std::vector<int64_t> rungs = BracketRungs(config);
   const std::vector<int64_t> trials = BracketTrials(config.max_trials, config.divisor, rungs);
-  const std::vector<int64_t> slots =
+  const std::vector<int64_t> limits =
       BracketConcurrency(config.max_concurrent_trials, config.divisor, trials);
   std::vector<MultiBracketSearch::BracketOptions> brackets;
   for (size_t b = 0; b < trials.size(); ++b) {
-    brackets.push_back({.halving = AshaBracket(config, rungs[b], trials[b]), .share = slots[b]});
+    brackets.push_back({.halving = AshaBracket(config, rungs[b], trials[b]), .share = limits[b]});
   }
   return std::make_unique<MultiBracketSearch>(brackets, std::move(sampler));
 }

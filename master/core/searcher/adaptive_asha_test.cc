@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
                      12 + 3 * 16}),
     [](const auto& info) { return info.param.name; });
 
-// ---- vectors of the predecessor ----
+// ---- reference vectors of Determined ----
 
 TEST(AdaptiveAshaTest, ComputesTrialsOfBrackets) {
   EXPECT_EQ(BracketTrials(20, 3, {3, 2, 1}), (Numbers{12, 5, 3}));
@@ -109,7 +109,7 @@ TEST(AdaptiveAshaTest, RunsWholeSearchOfWorseningTrials) {
                        {{'0', 10}, 5}, {{'0', 90}, 1}, {{'1', 30}, 2}, {{'1', 90}, 1}}));
 }
 
-// ---- better than the predecessor ----
+// ---- deviations from Determined ----
 
 TEST(AdaptiveAshaTest, KeepsAllRungs_ForExactPowers) {
   const auto most = [](double divisor, int64_t n) {
@@ -178,7 +178,9 @@ TEST(AdaptiveAshaTest, UsesConcurrencyOfEndedBracket) {
 class RecordingSampler final : public Sampler {
  public:
   struct Heard {
-    std::vector<std::string> asked, reported, exited;
+    std::vector<std::string> asked;
+    std::vector<std::string> reported;
+    std::vector<std::string> exited;
   };
   explicit RecordingSampler(Heard* heard) : heard_(heard) {}
   model::Hparams Next(const model::SearchSpace&, const model::RequestId& request,

@@ -69,12 +69,12 @@ absl::StatusOr<std::unique_ptr<SearchMethod>> MakeAsha(const SearcherConfig& con
   DET_RETURN_IF_ERROR(CheckHalving(config));
   DET_ASSIGN_OR_RETURN(std::unique_ptr<Sampler> sampler, MakeSampler(config.sampler, config));
   const int64_t rungs = config.num_rungs > 0 ? config.num_rungs : UsefulRungs(config);
-  const int64_t slots = config.max_concurrent_trials > 0
+  const int64_t limit = config.max_concurrent_trials > 0
                             ? config.max_concurrent_trials
                             : DefaultConcurrency(config.divisor, rungs, config.max_trials);
   return std::make_unique<MultiBracketSearch>(
       std::vector<MultiBracketSearch::BracketOptions>{
-          {.halving = AshaBracket(config, rungs, config.max_trials), .share = slots}},
+          {.halving = AshaBracket(config, rungs, config.max_trials), .share = limit}},
       std::move(sampler));
 }
 

@@ -166,7 +166,7 @@ TEST(AshaStopTest, HandlesEveryKindOfExit) {
   EXPECT_EQ(searcher.Brackets().at(0)[0].best_loss, 0.5);
 }
 
-// The predecessor never replaces such a trial, so that its search ends with the first ones.
+// Determined never replaces such a trial, so its search ends with the first ones.
 TEST(AshaStopTest, CreatesTrialsAfterExits) {
   Searcher searcher = Started(Config(900, 3, 3, 5, 1));
   for (int i = 1; i < 5; ++i) {
@@ -219,7 +219,7 @@ TEST(AshaPromoteTest, PromotesBestPausedTrialOfHighestRung) {
   EXPECT_EQ(searcher.Brackets().at(0)[0].continued, 2);
 }
 
-// How soon a trial pauses must not change what the rungs know.
+// The time to pause must not change the results of the rungs.
 TEST(AshaPromoteTest, WithholdsReportsUntilResume) {
   Searcher prompt = *Searcher::Make(Config(4, 3, 2, 4, 1, false));
   Searcher late = *Searcher::Make(Config(4, 3, 2, 4, 1, false));

@@ -106,7 +106,8 @@ std::vector<double> Targets(const std::vector<Ranked>& ranked, int level, size_t
   }
   // The augmented Chebyshev distance: from the best of each, plus a small part of the sum.
   for (size_t k = 0; k < one.size(); ++k) {
-    double largest = -std::numeric_limits<double>::infinity(), sum = 0;
+    double largest = -std::numeric_limits<double>::infinity();
+    double sum = 0;
     for (size_t i = 0; i < objectives; ++i) {
       const double best = *std::min_element(all[i].begin(), all[i].end());
       const double v = weights[i] / total * (all[i][k] - best);

@@ -308,11 +308,11 @@ TEST(CustomSearchTest, RejectsForeignSnapshot) {
   }
 }
 
-// ---- a program that drives a search, in a world that loses and repeats everything ----
+// ---- a program that drives a search over lost and repeated messages ----
 
 // Random search by ask and tell: `total` trials with at most `at_once` that it knows to be alive,
-// stopping some at their first report, pausing others until the next event. It remembers nothing
-// but what it has read, and posts each of its posts until it has an answer.
+// stopping some at their first report, pausing others until the next event. It stores only what it
+// has read, and repeats each post until it gets a response.
 class Client {
  public:
   Client(int total, int at_once, uint64_t seed) : total_(total), at_once_(at_once), rng_(seed) {}

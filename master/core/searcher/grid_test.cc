@@ -23,7 +23,7 @@ using model::Value;
 
 SearchSpace TwoAxes() { return {{"a", {IntHparam{0, 20, 3}}}, {"b", {IntHparam{0, 10, 3}}}}; }
 
-// momentum for sgd alone; its schedule only where there is momentum of 0.5 or more.
+// momentum only for sgd; its schedule only with a momentum of 0.5 or more.
 SearchSpace Conditional() {
   return {
       {"optimizer", {CategoricalHparam{{"adam", "sgd"}}}},
@@ -63,7 +63,7 @@ Value ValuesOf(const model::Hyperparameter& hparam) {
   return values.ok() ? Value(*values) : Value();
 }
 
-// ---- vectors of the predecessor ----
+// ---- reference vectors of Determined ----
 
 TEST(GridTest, MultipliesSizes) {
   const auto size = [](const std::vector<int64_t>& counts) {

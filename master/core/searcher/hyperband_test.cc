@@ -100,7 +100,7 @@ TEST(HyperbandTest, DoesNotWaitForEndedTrials) {
   EXPECT_EQ(Describe(searcher.Handle(MakeExit("0-2", TrialEnd::kFailed))), "resume 0-1");
 }
 
-// What the plan says is what happens, whatever the number of slots.
+// The search follows its preview, whatever the number of slots.
 TEST(HyperbandTest, MatchesPreview) {
   const LearningCurve curve = [](const model::Hparams& h, int64_t length) {
     return std::vector<double>{*h.at("x").AsDouble() + 1.0 / static_cast<double>(length)};

@@ -1,4 +1,4 @@
-// The models: encoding, history, Pareto order, processes, and the samplers made of them.
+// The models: encoding, history, Pareto order, Gaussian processes, and the samplers that use them.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -49,7 +49,7 @@ SearchSpace WideSpace() {
   };
 }
 
-// momentum only of sgd; a width per layer that is there.
+// momentum only for sgd; a width for each present layer.
 SearchSpace ConditionalSpace() {
   SearchSpace space = {{"optimizer", {CategoricalHparam{{"adam", "sgd"}}}},
                        {"momentum", {DoubleHparam{0, 1, {}}, {Condition{"optimizer", {"sgd"}}}}},
@@ -76,7 +76,7 @@ model::ExperimentConfig Config(const std::string& name, const std::string& sampl
   return config;
 }
 
-// The contract counts the top of a point; conditions below `net` leave that as it is.
+// The contract counts top-level members of a point; conditions below `net` do not change these.
 SearchSpace NestedConditionalSpace() {
   SearchSpace space = ConditionalSpace();
   space.erase("momentum");
@@ -260,7 +260,7 @@ double Miss(const model::Hparams& h) {
          (h.at("kind") == Value("good") ? 0 : 1);
 }
 
-// How near the best of 50 points comes to where the loss is least, so many trials at a time.
+// Returns the distance of the best of 50 points to the minimum, with this many trials at a time.
 double LeastMiss(const std::string& sampler, uint64_t seed, size_t running) {
   const SearchSpace space = {{"x", {DoubleHparam{-1, 1, {}}}},
                              {"lr", {LogHparam{10, -5, 0, {}}}},
@@ -313,7 +313,7 @@ TEST(SamplersTest, DoNotRepeatPointsInSmallSpace) {
   }
 }
 
-// As BOHB has it: what short runs say counts only where too few have run longer.
+// As in BOHB, short runs count only if too few have run longer.
 TEST(SamplersTest, TpeComparesAtLongestCommonLength) {
   const SearchSpace space = {{"x", {DoubleHparam{0, 1, {}}}}};
   const base::Rng rng(3);
@@ -347,7 +347,9 @@ TEST(SamplersTest, TpeFindsBothEndsOfFront) {
   const SearchSpace space = {{"x", {DoubleHparam{-2, 4, {}}}}, {"y", {DoubleHparam{-2, 2, {}}}}};
   TpeSampler sampler(2);
   const base::Rng rng(2);
-  int on_front = 0, left = 0, right = 0;
+  int on_front = 0;
+  int left = 0;
+  int right = 0;
   for (int i = 1; i <= 120; ++i) {
     const CreateTrial trial = MakeTrial(Context{space, rng}, sampler, i);
     const double x = *trial.hparams.at("x").AsDouble(), y = *trial.hparams.at("y").AsDouble();

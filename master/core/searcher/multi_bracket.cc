@@ -22,27 +22,27 @@ using model::Value;
 MultiBracketSearch::MultiBracketSearch(const std::vector<BracketOptions>& brackets,
                                        std::unique_ptr<Sampler> sampler)
     : sampler_(std::move(sampler)) {
-  for (const BracketOptions& entrant : brackets) {
-    Halving::Options options = entrant.halving;
+  for (const BracketOptions& bracket : brackets) {
+    Halving::Options options = bracket.halving;
     options.prefix = brackets.size() > 1 ? absl::StrCat(brackets_.size(), "-") : "";
-    brackets_.push_back(BracketState{.halving = Halving(options), .share = entrant.share});
-    max_concurrent_ += entrant.share;
+    brackets_.push_back(BracketState{.halving = Halving(options), .share = bracket.share});
+    max_concurrent_ += bracket.share;
   }
   DET_CHECK(max_concurrent_ > 0) << "without a concurrency limit above 0 the search never ends";
 }
 
-std::optional<MultiBracketSearch::Place> MultiBracketSearch::Locate(
+std::optional<MultiBracketSearch::Location> MultiBracketSearch::Locate(
     const RequestId& request) const {
-  Place place;
+  Location location;
   const std::vector<std::string> parts = absl::StrSplit(request.value(), '-');
   const bool prefixed = brackets_.size() > 1;
   if (parts.size() != (prefixed ? 2 : 1)) return std::nullopt;
   if (prefixed &&
-      (!absl::SimpleAtoi(parts[0], &place.bracket) || place.bracket >= brackets_.size())) {
+      (!absl::SimpleAtoi(parts[0], &location.bracket) || location.bracket >= brackets_.size())) {
     return std::nullopt;
   }
-  if (!absl::SimpleAtoi(parts.back(), &place.trial)) return std::nullopt;
-  return place;
+  if (!absl::SimpleAtoi(parts.back(), &location.trial)) return std::nullopt;
+  return location;
 }
 
 std::vector<Operation> MultiBracketSearch::Start(Context context) {
@@ -52,39 +52,39 @@ std::vector<Operation> MultiBracketSearch::Start(Context context) {
 }
 
 std::vector<Operation> MultiBracketSearch::OnReport(Context context, const Report& report) {
-  const std::optional<Place> place = Locate(report.request);
-  if (!place) return {};
+  const std::optional<Location> location = Locate(report.request);
+  if (!location) return {};
   sampler_->OnReport(report);
   std::vector<Operation> operations =
-      brackets_[place->bracket].halving.OnReport(place->trial, report);
+      brackets_[location->bracket].halving.OnReport(location->trial, report);
   Continue(context, operations);
   return operations;
 }
 
 std::vector<Operation> MultiBracketSearch::OnTrialExited(Context context,
                                                          const TrialExited& event) {
-  const std::optional<Place> place = Locate(event.request);
-  if (!place) return {};
+  const std::optional<Location> location = Locate(event.request);
+  if (!location) return {};
   sampler_->OnExited(event.request, event.end);
   std::vector<Operation> operations =
-      brackets_[place->bracket].halving.OnExited(context, place->trial, event.end);
+      brackets_[location->bracket].halving.OnExited(context, location->trial, event.end);
   Continue(context, operations);
   return operations;
 }
 
 void MultiBracketSearch::Continue(Context context, std::vector<Operation>& operations) {
-  int64_t slots = 0;
-  for (const BracketState& seat : brackets_) slots += seat.halving.running();
-  for (; slots < max_concurrent_; ++slots) {
+  int64_t running = 0;
+  for (const BracketState& bracket : brackets_) running += bracket.halving.running();
+  for (; running < max_concurrent_; ++running) {
     std::optional<Operation> operation = StartNext(context);
     if (!operation) break;
     operations.push_back(*std::move(operation));
   }
   Halving::Ends ends;
-  for (const BracketState& seat : brackets_) {
-    if (!seat.halving.done()) return;
-    ends.completed += seat.halving.ends().completed;
-    ends.failed += seat.halving.ends().failed;
+  for (const BracketState& bracket : brackets_) {
+    if (!bracket.halving.done()) return;
+    ends.completed += bracket.halving.ends().completed;
+    ends.failed += bracket.halving.ends().failed;
   }
   // A search succeeds if one trial completes.
   operations.emplace_back(Shutdown{.failed = ends.completed == 0 && ends.failed > 0,
@@ -109,10 +109,11 @@ std::optional<Operation> MultiBracketSearch::StartNext(Context context, size_t b
 }
 
 double MultiBracketSearch::Progress(const std::map<RequestId, double>&) const {
-  double done = 0, all = 0;
-  for (const BracketState& seat : brackets_) {
-    const auto trials = static_cast<double>(seat.halving.options().max_trials);
-    done += trials * seat.halving.Progress();
+  double done = 0;
+  double all = 0;
+  for (const BracketState& bracket : brackets_) {
+    const auto trials = static_cast<double>(bracket.halving.options().max_trials);
+    done += trials * bracket.halving.Progress();
     all += trials;
   }
   return std::min(1.0, done / all);
@@ -120,25 +121,25 @@ double MultiBracketSearch::Progress(const std::map<RequestId, double>&) const {
 
 std::vector<Bracket> MultiBracketSearch::Brackets() const {
   std::vector<Bracket> brackets;
-  for (const BracketState& seat : brackets_) brackets.push_back(seat.halving.Describe());
+  for (const BracketState& bracket : brackets_) brackets.push_back(bracket.halving.Describe());
   return brackets;
 }
 
 std::vector<int64_t> MultiBracketSearch::ReportLengths(const RequestId& request) const {
-  const std::optional<Place> place = Locate(request);
-  if (!place) return {};
-  return brackets_[place->bracket].halving.rungs().lengths();
+  const std::optional<Location> location = Locate(request);
+  if (!location) return {};
+  return brackets_[location->bracket].halving.rungs().lengths();
 }
 
 Plan MultiBracketSearch::Preview(const model::SearchSpace&) const {
   Plan plan;
-  for (const BracketState& seat : brackets_) plan.push_back(seat.halving.Preview());
+  for (const BracketState& bracket : brackets_) plan.push_back(bracket.halving.Preview());
   return plan;
 }
 
 Value MultiBracketSearch::Snapshot() const {
   Value::List brackets;
-  for (const BracketState& seat : brackets_) brackets.push_back(seat.halving.Snapshot());
+  for (const BracketState& bracket : brackets_) brackets.push_back(bracket.halving.Snapshot());
   return Value::Object{{"brackets", std::move(brackets)}, {"sampler", sampler_->Snapshot()}};
 }
 

@@ -74,7 +74,8 @@ std::vector<int64_t> Ranks(const std::vector<Losses>& points) {
 }
 
 double Hypervolume(const std::vector<Losses>& points, const std::array<double, 2>& reference) {
-  double area = 0, lowest = reference[1];
+  double area = 0;
+  double lowest = reference[1];
   for (const size_t i : Lexicographic(points)) {
     DET_CHECK(points[i].size() == 2) << points[i].size() << " losses instead of 2";
     const double x = Comparable(points[i][0]), y = Comparable(points[i][1]);

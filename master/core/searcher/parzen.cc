@@ -55,7 +55,8 @@ Parzen::Parzen(const Encoding& encoding, std::vector<size_t> axes, const std::ve
                double bandwidth)
     : encoding_(encoding), axes_(std::move(axes)) {
   const size_t count = points.size() + 1;
-  double total = kPriorWeight, sum = 0;
+  double total = kPriorWeight;
+  double sum = 0;
   for (const Point& point : points) total += point.weight;
   std::vector<double> log_weights(count);
   cumulative_.reserve(count);

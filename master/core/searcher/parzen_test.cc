@@ -1,4 +1,4 @@
-// Densities: what they add up to, and that they are sampled by it.
+// Densities: their integral, and that samples follow them.
 #include "master/core/searcher/parzen.h"
 
 #include <cmath>
@@ -23,7 +23,8 @@ TEST(ParzenTest, SamplesFromDensity) {
   std::vector<Parzen::Point> weighted;
   for (const Coordinates& x : points) weighted.push_back({.x = &x});
   const Parzen density(encoding, {0, 1}, weighted, 0.1);
-  double total = 0, near = 0;
+  double total = 0;
+  double near = 0;
   constexpr int kCells = 1000;
   for (int c = 0; c < 3; ++c) {
     for (int i = 0; i < kCells; ++i) {

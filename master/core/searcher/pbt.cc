@@ -147,7 +147,8 @@ void PopulationSearch::NextGeneration(std::vector<Operation>& operations) {
          IsFinite(ranked[parents.size()].losses)) {
     parents.push_back(ranked[parents.size()]);
   }
-  std::vector<Member> children, others;
+  std::vector<Member> children;
+  std::vector<Member> others;
   for (size_t i = 0; i < ranked.size(); ++i) {
     const bool lives = ranked[i].state == State::kPaused;
     if (lives && i < ranked.size() - replaced && (!finite || IsFinite(ranked[i].losses))) {

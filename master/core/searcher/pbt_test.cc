@@ -326,11 +326,11 @@ TEST(PopulationConfigTest, RequiresLength) {
             "pbt compares trials at lengths; set searcher.max_length or searcher.max_time");
 }
 
-// ---- whole searches in a world without failures ----
+// ---- whole searches without failures ----
 
-// A run that reaches every length it was asked to report at, one unit at a time, in any order.
-// `quality` is what a checkpoint holds: it moves by how near the learning rate is to the best one,
-// which decreases during training.
+// Simulates a search in which every trial reports at each required length, one unit at a time, in
+// any order. `quality` is the state of a checkpoint: it grows with the closeness of the learning
+// rate to the best one, which decreases during training.
 class CalmWorld {
  public:
   CalmWorld(const model::ExperimentConfig& config, uint64_t seed)
@@ -433,9 +433,10 @@ TEST(PopulationPropertyTest, TrainsEachLineageToFullLength) {
   }
 }
 
-// What the method is for: a schedule of hyperparameters, found while training.
+// The purpose of the method: a schedule of hyperparameters that is found during training.
 TEST(PopulationPropertyTest, FindsScheduleBetterThanFixedValues) {
-  std::vector<double> ours, fixed;
+  std::vector<double> ours;
+  std::vector<double> fixed;
   for (uint32_t seed = 0; seed < 21; ++seed) {
     for (const bool replace : {true, false}) {
       model::ExperimentConfig config = Config(

@@ -32,7 +32,7 @@ using ::testing::Ge;
 using ::testing::Le;
 using ::testing::UnorderedElementsAre;
 
-// What many perturbations of a value come to, as JSON.
+// Returns the results of many perturbations of a value as JSON.
 std::set<std::string> Steps(const Hyperparameter& hparam, const Value& value, double factor = 2) {
   std::set<std::string> steps;
   for (uint64_t seed = 0; seed < 64; ++seed) {
@@ -95,8 +95,8 @@ Condition Is(const std::string& path, const Value& value) {
   return {.path = path, .any_of = {value}, .minval = {}, .maxval = {}};
 }
 
-// A net of 1..4 layers. Layer n and what it is made of are there from depth n on; a kernel only
-// in a layer that is a convolution.
+// A network of 1..4 layers. The hyperparameters of layer n are present from depth n on; a kernel
+// only in a convolutional layer.
 SearchSpace Architecture() {
   SearchSpace layers;
   for (int n = 1; n <= 4; ++n) {
@@ -222,8 +222,7 @@ TEST(ExploreTest, ResamplesWithProbability) {
   EXPECT_NEAR(drawn, 1000, 150);
 }
 
-// A search that is restored or repeated must explore as it did; so what a seed leads to never
-// changes.
+// A restored or repeated search must explore identically, so the results of a seed never change.
 TEST(ExploreTest, IsDeterministic) {
   const SearchSpace space = {{"a", {IntHparam{1, 64, {}}}},
                              {"b", {DoubleHparam{0, 1, {}}}},

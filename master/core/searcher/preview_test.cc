@@ -16,7 +16,7 @@ Plan PlanOf(model::SearchMode mode, double divisor, int64_t length, int64_t tria
   return Searcher::Make(config)->Preview();
 }
 
-// Vectors of the predecessor.
+// Reference vectors of Determined.
 TEST(PreviewTest, PreviewsAdaptiveAsha) {
   EXPECT_EQ(SumPlan(PlanOf(model::SearchMode::kStandard, 4, 937, 500)).rows,
             (Rows{{266, 3}, {149, 14}, {65, 58}, {16, 234}, {4, 937}}));

@@ -25,7 +25,7 @@ TEST(RungsTest, ComputesExactLengths) {
   EXPECT_EQ(RungLengths(kMaxRungs, 100, 1e300).front(), 1);
 }
 
-// The predecessor divides logarithms, and has a rung less for these.
+// Determined divides logarithms and has one rung less for these.
 TEST(RungsTest, KeepsAllRungs_ForExactPowers) {
   EXPECT_EQ(RungsWithin(3, 243, 64), 6);
   EXPECT_EQ(RungsWithin(3, 59049, 64), 11);

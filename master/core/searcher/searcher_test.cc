@@ -112,7 +112,7 @@ TEST(SamplingTest, DetectsSinglePointSpace) {
   EXPECT_FALSE(IsSinglePoint({{"n", {NestedHparam{{{"a", {IntHparam{0, 1, {}}}}}}}}}));
 }
 
-// Changes only on purpose: running experiments replay by it.
+// Must not change: running experiments are replayed with it.
 TEST(SearcherTest, MatchesGoldenTraceOfSeed42) {
   Searcher searcher = *Searcher::Make(
       Config("random", 3, 2, {{"n", {IntHparam{0, 999, {}}}}, {"x", {DoubleHparam{0, 1, {}}}}}));

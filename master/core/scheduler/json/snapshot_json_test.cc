@@ -128,7 +128,7 @@ TEST(SnapshotJson, TruncatesLongListOfProblems) {
   EXPECT_THAT(Refusal(text + "]}"), HasSubstr("\nand 30 more"));
 }
 
-// The stable format: what is written for a snapshot of every kind of thing.
+// The stable format: the JSON of a snapshot with every kind of object.
 TEST(SnapshotJson, WritesTheDocumentedFormat) {
   const Snapshot snapshot = Parse(Golden("shared_cluster.json"));
   EXPECT_EQ(ToJson(snapshot), Golden("shared_cluster.written.json"));
@@ -165,7 +165,7 @@ TEST(SnapshotJson, WritesThePlan) {
             "{\n  \"assign\": {},\n  \"preempt\": [],\n  \"waiting\": {},\n  \"reasons\": {}\n}\n");
 }
 
-// ---- any snapshot comes back as it was ----
+// ---- round trips ----
 
 class Dice {
  public:

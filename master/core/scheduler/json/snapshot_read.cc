@@ -107,7 +107,8 @@ class Reader {
     m.Read("pool", &node.resource_pool);
     node.aux = GetSettings(node.resource_pool).max_aux_per_agent;
     m.ReadInt("aux", 0, kMaxInt, &node.aux);
-    bool enabled = true, draining = false;
+    bool enabled = true;
+    bool draining = false;
     m.Read("enabled", &enabled);
     m.Read("draining", &draining);
     node.accepts_work = enabled && !draining;
@@ -351,7 +352,9 @@ class Reader {
 
   // `submitted` is an order: if some are fractions of seconds, all are converted to millionths.
   void NumberSubmissions() {
-    bool parts = false, numbers = false, times = false;
+    bool parts = false;
+    bool numbers = false;
+    bool times = false;
     for (const GangNotes& notes : notes_) {
       if (!notes.submitted) continue;
       (notes.submitted_is_time ? times : numbers) = true;

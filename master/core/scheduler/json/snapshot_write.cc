@@ -76,7 +76,8 @@ bool IsPlain(const Slot& slot) { return slot == Slot{.id = slot.id}; }
 
 // A number for n plain slots 0 to n-1, otherwise a list of ids or of objects.
 Value ToValue(const std::vector<Slot>& slots) {
-  bool numbered = true, plain = true;
+  bool numbered = true;
+  bool plain = true;
   for (size_t i = 0; i < slots.size(); ++i) {
     plain = plain && IsPlain(slots[i]);
     numbered = numbered && slots[i].id == static_cast<int>(i);
