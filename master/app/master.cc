@@ -52,7 +52,7 @@ namespace {
 
 // As many requests at once as there are cores: more only take the cores from each other. Those that
 // wait for something else (a bucket, a slow search) are made up for by spare threads.
-constexpr int kMostReaders = 16;
+constexpr int kMaxReaders = 16;
 constexpr int kSpareReaders = 8;
 
 }  // namespace
@@ -193,7 +193,7 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
       &store_->audit(), [this](int64_t records) { metrics_.CountLostAudit(records); });
   loop_ = base::MakeAsioEventLoop("cluster");
   pool_ = std::make_unique<base::ThreadPool>(
-      std::clamp<int>(std::thread::hardware_concurrency(), 2, kMostReaders), kSpareReaders);
+      std::clamp<int>(std::thread::hardware_concurrency(), 2, kMaxReaders), kSpareReaders);
   passwords_ = std::make_unique<auth::PasswordQueue>(loop_.get());
   triggers_ = std::make_unique<webhooks::TriggerWatch>(store_.get(), &clock_,
                                                        [this] { deliverer_.Wake(); });

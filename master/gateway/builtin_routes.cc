@@ -3,7 +3,7 @@
 namespace det::gateway {
 
 const std::vector<BuiltinRoute>& GetBuiltinRoutes() {
-  using Kind = BuiltinRoute::Answer;
+  using Kind = BuiltinRoute::Kind;
   static const std::vector<BuiltinRoute> routes = {
       {.kind = Kind::kAbout,
        .path = "/",

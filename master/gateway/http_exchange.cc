@@ -55,8 +55,8 @@ asio::awaitable<bool> HttpExchange::Serve() {
   std::optional<Response> answer = RespondDirectly();
   if (answer) co_return co_await Write(*answer);
   if (const BuiltinRoute* own = FindBuiltin(); own != nullptr) {
-    if (own->kind == BuiltinRoute::Answer::kStreams) co_return co_await ServeJoined();
-    if (own->kind == BuiltinRoute::Answer::kMetrics && context_.hooks.metrics) {
+    if (own->kind == BuiltinRoute::Kind::kStreams) co_return co_await ServeJoined();
+    if (own->kind == BuiltinRoute::Kind::kMetrics && context_.hooks.metrics) {
       co_return co_await ServeMetrics();
     }
   }

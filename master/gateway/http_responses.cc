@@ -186,21 +186,21 @@ std::optional<HttpExchange::Response> HttpExchange::RespondDirectly() const {
   const BuiltinRoute* const own = FindBuiltin();
   if (own == nullptr) return std::nullopt;
   switch (own->kind) {
-    case BuiltinRoute::Answer::kAbout:
+    case BuiltinRoute::Kind::kAbout:
       return MakeResponse(200, "text/plain; charset=utf-8", context_.options.about);
-    case BuiltinRoute::Answer::kDescription: {
+    case BuiltinRoute::Kind::kDescription: {
       if (context_.options.api.descriptors.empty()) return std::nullopt;
       const absl::StatusOr<std::string>& json = context_.openapi.Json();
       return json.ok() ? MakeResponse(200, "application/json", *json)
                        : MakeErrorResponse(json.status());
     }
-    case BuiltinRoute::Answer::kApiPage: {
+    case BuiltinRoute::Kind::kApiPage: {
       Response response = MakeResponse(200, "text/html; charset=utf-8", std::string(GetApiPage()));
       response.set("Content-Security-Policy", kPagePolicy);
       return response;
     }
-    case BuiltinRoute::Answer::kMetrics:
-    case BuiltinRoute::Answer::kStreams:
+    case BuiltinRoute::Kind::kMetrics:
+    case BuiltinRoute::Kind::kStreams:
       break;  // these wait
   }
   return std::nullopt;

@@ -89,7 +89,7 @@ std::optional<HangUp> WatchForDisconnect(int fd) {
 }
 
 // gRPC tells nobody when a connection ends, but it shuts each down before it closes its descriptor.
-asio::awaitable<void> HandOffToGrpc(GrpcHandoff& lending, grpc::Server* server,
+asio::awaitable<void> HandOffToGrpc(GrpcHandoff& handoff, grpc::Server* server,
                                     beast::tcp_stream& stream) {
   error_code error;
   stream.socket().set_option(asio::ip::tcp::no_delay(true), error);
@@ -133,7 +133,7 @@ asio::awaitable<void> ServeConnection(std::shared_ptr<HttpContext> context,
 asio::awaitable<void> ServePlaintext(std::shared_ptr<HttpContext> context,
                                      std::shared_ptr<beast::tcp_stream> stream, Caller caller) {
   const Speech speech = co_await DetectProtocol(stream);
-  if (speech == Speech::kHttp2) co_await HandOffToGrpc(context->lending, caller.server, *stream);
+  if (speech == Speech::kHttp2) co_await HandOffToGrpc(context->handoff, caller.server, *stream);
   if (speech != Speech::kHttp1) co_return;
   error_code error;
   stream->socket().set_option(asio::ip::tcp::no_delay(true), error);

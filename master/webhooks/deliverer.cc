@@ -259,7 +259,7 @@ void Deliverer::Stop() { impl_->Stop(); }
 void Deliverer::Wake() { impl_->Wake(); }
 void Deliverer::SendTest(const store::WebhookRecord& webhook,
                          absl::AnyInvocable<void(absl::Status)> done) {
-  impl_->Try(webhook, std::move(done));
+  impl_->SendTest(webhook, std::move(done));
 }
 
 }  // namespace det::webhooks

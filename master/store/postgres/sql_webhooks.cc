@@ -221,7 +221,7 @@ absl::StatusOr<std::optional<DeliveryRecord>> SqlWebhooks::GetNextDelivery(
         connection.Exec(absl::StrCat(kDeliveryColumns,
                                      "WHERE state = 'PENDING' AND webhook <> ALL($1::int[]) "
                                      "ORDER BY next_at, id LIMIT 1"),
-                        {ToArray(but)}));
+                        {ToArray(excluded)}));
     if (result.rows() == 0) return std::optional<DeliveryRecord>();
     DET_ASSIGN_OR_RETURN(DeliveryRecord next, ToDelivery(result, 0));
     return std::optional<DeliveryRecord>(std::move(next));

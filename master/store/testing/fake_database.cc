@@ -257,7 +257,7 @@ TrialRecord FakeDatabase::Record(const experiment::Trial& trial) const {
       record.best_validation = report;
     }
   }
-  const std::vector<CheckpointEntry> entries = Checkpoints(trial.id);
+  const std::vector<CheckpointEntry> entries = ListCheckpoints(trial.id);
   std::vector<const CheckpointEntry*> pointers;
   for (const CheckpointEntry& entry : entries) {
     if (entry.checkpoint.state == model::CheckpointState::kDeleted) continue;
@@ -286,7 +286,7 @@ ExperimentRecord FakeDatabase::Record(const experiment::Experiment& experiment) 
   for (const auto& [id, trial] : trials) {
     if (trial.experiment != experiment.id) continue;
     ++record.num_trials;
-    for (const CheckpointEntry& entry : Checkpoints(id)) {
+    for (const CheckpointEntry& entry : ListCheckpoints(id)) {
       if (entry.checkpoint.state == model::CheckpointState::kDeleted) continue;
       ++record.checkpoint_count;
       record.checkpoint_size += ComputeTotalSize(entry.checkpoint);

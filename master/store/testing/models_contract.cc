@@ -301,8 +301,8 @@ TEST_P(StoreContractTest, KeepsCheckpointsOfModelVersions) {
   const auto bert = models.AddModel(ModelNamed("bert"));
   ASSERT_TRUE(bert.ok()) << bert.status();
   ASSERT_TRUE(models.AddVersion(VersionOf(*bert, "a")).ok());
-  GarbageCollection& disposal = store_->garbage_collection();
-  EXPECT_THAT(*disposal.ListHeldCheckpoints(ExperimentId(1)),
+  GarbageCollection& gc = store_->garbage_collection();
+  EXPECT_THAT(*gc.ListHeldCheckpoints(ExperimentId(1)),
               ElementsAre(HeldCheckpoint{CheckpointId("a"), "version 1 of model bert"}));
   EXPECT_THAT(*models.ListHolders(ExperimentId(1)), ElementsAre("version 1 of model bert"));
   EXPECT_THAT(*models.ListHolders(ExperimentId(2)), IsEmpty());
@@ -317,18 +317,18 @@ TEST_P(StoreContractTest, KeepsCheckpointsOfModelVersions) {
   EXPECT_EQ(StateOf(*store_, "a"), CheckpointState::kCompleted);
   EXPECT_EQ(StateOf(*store_, "c"), CheckpointState::kDeleting);
   ASSERT_TRUE(
-      disposal.MarkCheckpointsDeleted({CheckpointId("a"), CheckpointId("b"), CheckpointId("c")})
+      gc.MarkCheckpointsDeleted({CheckpointId("a"), CheckpointId("b"), CheckpointId("c")})
           .ok());
-  while (!*disposal.RemoveRows(ExperimentId(1), 10)) {
+  while (!*gc.RemoveRows(ExperimentId(1), 10)) {
   }
   EXPECT_EQ(StateOf(*store_, "a"), CheckpointState::kCompleted);
   EXPECT_TRUE(absl::IsNotFound(store_->GetCheckpoint(CheckpointId("c")).status()));
-  EXPECT_THAT(*disposal.ListReleased(), IsEmpty());
+  EXPECT_THAT(*gc.ListReleased(), IsEmpty());
 
   // Until the version goes, alone or with its model.
   ASSERT_TRUE(models.DeleteModel(bert->id).ok());
-  EXPECT_THAT(*disposal.ListHeldCheckpoints(ExperimentId(1)), IsEmpty());
-  EXPECT_THAT(*disposal.ListReleased(), ElementsAre(ExperimentId(1)));
+  EXPECT_THAT(*gc.ListHeldCheckpoints(ExperimentId(1)), IsEmpty());
+  EXPECT_THAT(*gc.ListReleased(), ElementsAre(ExperimentId(1)));
 }
 
 }  // namespace
