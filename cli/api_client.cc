@@ -12,9 +12,9 @@
 #include "base/uuid.h"
 #include "cli/interrupt.h"
 #include "cli/leader_probe.h"
+#include "det/access.pb.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
-#include "master/auth/permissions.h"
 #include "nlohmann/json.hpp"
 #include "proto/http_rule.h"
 
@@ -131,10 +131,13 @@ absl::Status ToStatus(int http, const std::string& body) {
 }
 
 // Returns a new idempotency key for a method that creates something; empty for other methods.
-// Repeated requests with one key create one object. The master rejects keys of other methods, from
-// the same table of permissions.
+// Repeated requests with one key create one object. The master rejects keys of other methods, by the
+// same option.
 std::string NewIdempotencyKey(absl::string_view method) {
-  const bool creates = auth::GetRequirement(absl::StrCat(kPackage, method)).creates;
+  const MethodDescriptor* descriptor =
+      DescriptorPool::generated_pool()->FindMethodByName(absl::StrCat(kPackage, method));
+  const bool creates =
+      descriptor != nullptr && descriptor->options().GetExtension(det::access).idempotent();
   return creates ? base::NewUuid() : "";
 }
 

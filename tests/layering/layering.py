@@ -114,8 +114,7 @@ FOLDERS = {
     # A small separate program.
     "agent/keeper": [],
     "agent/link": ["agent/core/", "agent/driver/", PROTO],
-    # permissions.h says which methods create something and need an idempotency key.
-    "cli": ["master/auth/permissions.h", PROTO],
+    "cli": [PROTO],
     "cli/commands": ["cli/", PROTO],
     "trial_api/cpp/storage": ["trial_api/cpp/core/error.h"],
     "trial_api/cpp/core": ["trial_api/cpp/storage/", PROTO],
