@@ -132,9 +132,9 @@ PURE_FILES = ("agent/keeper/segments.", "master/auth/failed_logins.")
 
 # Libraries: (pattern of the include, folders whose headers may include it, folders whose sources may
 # include it). None means any folder that is not pure. The first pattern that matches applies.
-RPC = ("master", "master/gateway", "master/api", "master/agents", "agent/link",
+RPC = ("master/app", "master/gateway", "master/api", "master/agents", "agent/link",
        "trial_api/cpp/core")
-GENERATED = ("proto", "master", "master/store", "master/store/postgres", "master/api",
+GENERATED = ("proto", "master/app", "master/auth", "master/store", "master/api", "master/live",
              "master/agents", "master/gateway", "agent", "agent/link", "cli", "cli/commands",
              "trial_api/cpp/core", "trial_api/cpp/launch")
 LIBRARIES = (
@@ -287,7 +287,8 @@ def needs_readme(folder, names):
     """Whether the folder has too many files and no README among them."""
     if any(folder == each or folder.startswith(each + "/") for each in NO_README):
         return False
-    return len(names) > MAX_FILES_WITHOUT_README and "README.md" not in names
+    # The docstrings of a Python package say what its modules are.
+    return len(names) > MAX_FILES_WITHOUT_README and not {"README.md", "__init__.py"} & set(names)
 
 
 def folders_without_readme(root):
