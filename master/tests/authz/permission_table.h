@@ -1,0 +1,172 @@
+// Who may do what: the role that each verb on each kind of resource needs, and the methods that are
+// this verb. Reviewed by people; the options det.access in proto/ must agree with it.
+//
+// The oracle of permission_matrix_test.cc. A new method for users is added here, and reviewed.
+#ifndef MASTER_TESTS_AUTHZ_PERMISSION_TABLE_H_
+#define MASTER_TESTS_AUTHZ_PERMISSION_TABLE_H_
+
+#include <string_view>
+
+#include "master/auth/permissions.h"
+#include "master/core/model/role.h"
+
+namespace det::tests {
+
+using auth::Scope;
+using model::Role;
+
+enum class Verb {
+  kUse,          // own data, or what every user sees
+  kRead,         // needs a viewer
+  kReadSecrets,  // changes nothing, but reads what not every viewer may read
+  kEdit,         // creates, changes or deletes
+  kAdminister,   // changes who may do what, or what others share
+};
+
+struct Permission {
+  Scope resource;
+  Verb verb;
+  Role role;                 // the lowest that is enough
+  std::string_view methods;  // separated by spaces, without "det.api.v1."
+};
+
+constexpr Permission kPermissions[] = {
+    {Scope::kAnywhere, Verb::kRead, Role::kViewer,
+     "AgentService.GetAgent AgentService.GetAgents AgentService.GetSlot AgentService.GetSlots "
+     "ConfigPolicyService.GetGlobalConfigPolicies ResourcePoolService.GetQuotas "
+     "ResourcePoolService.GetResourcePools SearchService.PreviewHPSearch "
+     "SearchService.SimulateSearch"},
+    {Scope::kAnywhere, Verb::kEdit, Role::kEditor,
+     "CommandService.IdleNotebook CommandService.KillCommand CommandService.KillNotebook "
+     "CommandService.KillShell CommandService.KillTensorboard CommandService.LaunchCommand "
+     "CommandService.LaunchNotebook CommandService.LaunchShell "
+     "CommandService.LaunchTensorboard CommandService.SetCommandPriority "
+     "CommandService.SetNotebookPriority CommandService.SetShellPriority "
+     "CommandService.SetTensorboardPriority WorkspaceService.PostWorkspace"},
+    {Scope::kVisible, Verb::kRead, Role::kViewer,
+     "CommandService.GetActiveTasksCount CommandService.GetCommand CommandService.GetCommands "
+     "CommandService.GetNotebook CommandService.GetNotebooks CommandService.GetShell "
+     "CommandService.GetShells CommandService.GetTensorboard CommandService.GetTensorboards "
+     "ExperimentService.GetExperiments JobService.GetJobQueueStats JobService.GetJobs "
+     "JobService.GetJobsV2 ModelService.GetModelLabels ModelService.GetModels "
+     "OverviewService.GetOverview ProjectService.GetProjectsByUserActivity "
+     "RawService.GetTaskSummaries ResourcePoolService.ListWorkspacesBoundToRP "
+     "TaskService.GetTasks TemplateService.GetTemplates UsageService.ExportAllocations "
+     "UsageService.ExportResourceAllocationAggregated UsageService.ExportResourceAllocationRaw "
+     "UsageService.GetCapacity UsageService.ResourceAllocationAggregated "
+     "UsageService.ResourceAllocationRaw WorkspaceService.GetWorkspaces"},
+    {Scope::kVisible, Verb::kReadSecrets, Role::kEditor, "WebhookService.GetWebhooks"},
+    {Scope::kSelf, Verb::kUse, Role::kNone,
+     "AuthService.CurrentUser AuthService.GetMe AuthService.Logout "
+     "MasterService.GetClusterMessage RoleService.GetPermissionsSummary "
+     "RoleService.GetRolesAssignedToUser RoleService.GetRolesByID RoleService.ListRoles "
+     "RoleService.SearchRolesAssignableToScope TokenService.GetAccessTokens "
+     "UserService.GetUser UserService.GetUserByUsername UserService.GetUserSetting "
+     "UserService.GetUsers UserService.PostUserSetting UserService.ResetUserSetting"},
+    {Scope::kSelf, Verb::kEdit, Role::kEditor,
+     "TokenService.PatchAccessToken TokenService.PostAccessToken UserService.PatchUser "
+     "UserService.SetUserPassword"},
+    {Scope::kCluster, Verb::kReadSecrets, Role::kClusterAdmin,
+     "JobService.GetSchedulerSnapshot MasterService.GetAudit MasterService.GetMasterConfig "
+     "MasterService.MasterLogs"},
+    {Scope::kCluster, Verb::kAdminister, Role::kClusterAdmin,
+     "AgentService.DisableAgent AgentService.DisableSlot AgentService.EnableAgent "
+     "AgentService.EnableSlot AgentService.SetMaintenance "
+     "ConfigPolicyService.DeleteGlobalConfigPolicies "
+     "ConfigPolicyService.PutGlobalConfigPolicies MasterService.DeleteClusterMessage "
+     "MasterService.PatchMasterConfig MasterService.SetClusterMessage "
+     "ResourcePoolService.BindRPToWorkspace ResourcePoolService.DeleteQuota "
+     "ResourcePoolService.DeleteResourcePool ResourcePoolService.OverwriteRPWorkspaceBindings "
+     "ResourcePoolService.PutQuota ResourcePoolService.PutResourcePool "
+     "ResourcePoolService.UnbindRPFromWorkspace UserService.PatchUsers UserService.PostUser"},
+    {Scope::kWorkspace, Verb::kRead, Role::kViewer,
+     "ConfigPolicyService.GetWorkspaceConfigPolicies "
+     "RoleService.GetGroupsAndUsersAssignedToWorkspace WorkspaceService.GetWorkspace "
+     "WorkspaceService.GetWorkspaceProjects WorkspaceService.ListRPsBoundToWorkspace "
+     "WorkspaceService.PinWorkspace WorkspaceService.UnpinWorkspace"},
+    {Scope::kWorkspace, Verb::kEdit, Role::kEditor,
+     "ModelService.PostModel TemplateService.PostTemplate TemplateService.PutTemplate"},
+    {Scope::kWorkspace, Verb::kAdminister, Role::kWorkspaceAdmin,
+     "ConfigPolicyService.DeleteWorkspaceConfigPolicies "
+     "ConfigPolicyService.PutWorkspaceConfigPolicies ProjectService.PostProject "
+     "RoleService.AssignRoles RoleService.RemoveAssignments WebhookService.PostWebhook "
+     "WorkspaceService.ArchiveWorkspace WorkspaceService.DeleteWorkspace "
+     "WorkspaceService.PatchWorkspace WorkspaceService.UnarchiveWorkspace"},
+    {Scope::kProject, Verb::kRead, Role::kViewer,
+     "ExperimentService.GetExperimentLabels ProjectService.GetProject "
+     "RunService.GetMetadataValues RunService.GetProjectColumns "
+     "RunService.GetProjectNumericMetricsRange RunService.SearchExperiments "
+     "RunService.SearchRuns UserService.PostUserActivity"},
+    {Scope::kProject, Verb::kEdit, Role::kEditor,
+     "ExperimentActionService.ActivateExperiments ExperimentActionService.ArchiveExperiments "
+     "ExperimentActionService.CancelExperiments ExperimentActionService.DeleteExperiments "
+     "ExperimentActionService.KillExperiments ExperimentActionService.MoveExperiments "
+     "ExperimentActionService.PauseExperiments "
+     "ExperimentActionService.PutExperimentsRetainLogs "
+     "ExperimentActionService.UnarchiveExperiments ExperimentService.CreateExperiment "
+     "ProjectService.AddProjectNote ProjectService.PutProjectNotes "
+     "RunActionService.ArchiveRuns RunActionService.DeleteRuns RunActionService.KillRuns "
+     "RunActionService.MoveRuns RunActionService.PauseRuns RunActionService.ResumeRuns "
+     "RunActionService.UnarchiveRuns"},
+    {Scope::kProject, Verb::kAdminister, Role::kWorkspaceAdmin,
+     "ProjectService.ArchiveProject ProjectService.DeleteProject ProjectService.MoveProject "
+     "ProjectService.PatchProject ProjectService.UnarchiveProject"},
+    {Scope::kProjectKey, Verb::kRead, Role::kViewer, "ProjectService.GetProjectByKey"},
+    {Scope::kExperiment, Verb::kRead, Role::kViewer,
+     "CheckpointService.GetExperimentCheckpoints ExperimentService.GetExperiment "
+     "ExperimentService.GetModelDef ExperimentService.PreviewRetention "
+     "ExperimentService.WatchExperiment ModelDefService.GetModelDefFile "
+     "ModelDefService.GetModelDefTree RawService.DownloadModelDef "
+     "RawService.DownloadModelDefFile RawService.PreviewGc RunService.ExpMetricNames "
+     "RunService.MetricBatches RunService.TrialsSample RunService.TrialsSnapshot "
+     "SearchService.GetBestSearcherValidationMetric "
+     "SearchService.GetExperimentValidationHistory SearchService.GetSearch "
+     "SearchService.WatchSearcherEvents TrialService.GetExperimentTrials"},
+    {Scope::kExperiment, Verb::kEdit, Role::kEditor,
+     "ExperimentService.ActivateExperiment ExperimentService.ArchiveExperiment "
+     "ExperimentService.CancelExperiment ExperimentService.ContinueExperiment "
+     "ExperimentService.DeleteExperiment ExperimentService.DeleteExperimentLabel "
+     "ExperimentService.KillExperiment ExperimentService.MoveExperiment "
+     "ExperimentService.PatchExperiment ExperimentService.PauseExperiment "
+     "ExperimentService.PutExperimentLabel ExperimentService.UnarchiveExperiment "
+     "LogRetentionService.PutExperimentRetainLogs SearchService.PostSearcherOperations "
+     "WebhookService.PostWebhookEventData"},
+    {Scope::kTrial, Verb::kRead, Role::kViewer,
+     "CheckpointService.GetTrialCheckpoints LogFieldsService.TrialLogsFields "
+     "LogRetentionService.GetTrialRemainingLogRetentionDays RunService.CompareTrials "
+     "RunService.GetRunMetadata TrialService.GetMetrics TrialService.GetTrainingMetrics "
+     "TrialService.GetTrial TrialService.GetTrialWorkloads TrialService.GetValidationMetrics "
+     "TrialService.TrialLogs"},
+    {Scope::kTrial, Verb::kEdit, Role::kEditor,
+     "LogRetentionService.PutTrialRetainLogs RunService.PostRunMetadata TrialService.KillTrial"},
+    {Scope::kCheckpoint, Verb::kRead, Role::kViewer,
+     "CheckpointService.GetCheckpoint CheckpointService.ReadCheckpointFile "
+     "RawService.DownloadCheckpoint TrialSourceService.GetTrialMetricsByCheckpoint"},
+    {Scope::kCheckpoint, Verb::kEdit, Role::kEditor,
+     "CheckpointService.CheckpointsRemoveFiles CheckpointService.DeleteCheckpoints "
+     "CheckpointService.PostCheckpointMetadata"},
+    {Scope::kJob, Verb::kRead, Role::kViewer, "JobService.ExplainJob"},
+    {Scope::kJob, Verb::kEdit, Role::kEditor, "JobService.UpdateJobQueue"},
+    {Scope::kTask, Verb::kRead, Role::kViewer,
+     "LogFieldsService.TaskLogsFields TaskService.GetTask TaskService.TaskLogs"},
+    {Scope::kAllocation, Verb::kRead, Role::kViewer, "TaskService.GetAllocation"},
+    {Scope::kModel, Verb::kRead, Role::kViewer,
+     "ModelService.GetModel ModelService.GetModelVersion ModelService.GetModelVersions "
+     "TrialSourceService.GetTrialMetricsByModelVersion"},
+    {Scope::kModel, Verb::kEdit, Role::kEditor,
+     "ModelService.ArchiveModel ModelService.DeleteModel ModelService.DeleteModelVersion "
+     "ModelService.MoveModel ModelService.PatchModel ModelService.PatchModelVersion "
+     "ModelService.PostModelVersion ModelService.UnarchiveModel"},
+    {Scope::kTemplate, Verb::kRead, Role::kViewer, "TemplateService.GetTemplate"},
+    {Scope::kTemplate, Verb::kEdit, Role::kEditor,
+     "TemplateService.DeleteTemplate TemplateService.PatchTemplateConfig "
+     "TemplateService.PatchTemplateName"},
+    {Scope::kWebhook, Verb::kReadSecrets, Role::kEditor,
+     "WebhookService.GetWebhook WebhookService.GetWebhookDeliveries"},
+    {Scope::kWebhook, Verb::kAdminister, Role::kWorkspaceAdmin,
+     "WebhookService.DeleteWebhook WebhookService.PatchWebhook WebhookService.TestWebhook"},
+};
+
+}  // namespace det::tests
+
+#endif  // MASTER_TESTS_AUTHZ_PERMISSION_TABLE_H_
