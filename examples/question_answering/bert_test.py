@@ -26,6 +26,7 @@ from det import pytorch
 from torch.nn import functional as F
 
 WIDTH, HEADS, LAYERS, INNER, POSITIONS, EPSILON = 12, 3, 2, 20, 64, 1e-12
+# [PAD] must be 0, others may have any number.
 MARKS = [
     "[PAD]",
     "[unused0]",
@@ -33,7 +34,7 @@ MARKS = [
     "[CLS]",
     "[SEP]",
     "[MASK]",
-]  # [PAD] must be 0, others may have any number.
+]
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 PIECES = ["want", "##want", "##ed", "wa", "un", "runn", "##ing", ",", "low", "lowest", "中", "$"]
 WORDS = [*MARKS, *PIECES, "?", ".", "-", *LETTERS, *("##" + letter for letter in LETTERS)]

@@ -49,7 +49,7 @@ def example(number: str, draw: random.Random) -> dict[str, Any]:
 def write(path: str, count: int, seed: int) -> None:
     draw = random.Random(seed)
     paragraphs: list[dict[str, Any]] = [example(f"{seed}-{i}", draw) for i in range(count)]
-    data = {"version": "1.1", "data": [{"title": "People", "paragraphs": paragraphs}]}
+    data = {"version": "1.1", "data": [{"title": "Persons", "paragraphs": paragraphs}]}
     with open(path, "w", encoding="utf-8") as file:
         json.dump(data, file, separators=(",", ":"))
         file.write("\n")

@@ -41,9 +41,8 @@ class Incidents:
         """Runs the incidents of a phase and step."""
         for act in self._of(phase, steps):
             if act == "hold":
-                os.write(
-                    1, f"holding {phase} {steps}\n".encode()
-                )  # One write, so that lines of threads do not mix.
+                # One write, so that lines of threads do not mix.
+                os.write(1, f"holding {phase} {steps}\n".encode())
                 while not self._is_preempted():
                     time.sleep(0.005)
             elif act == "settle":

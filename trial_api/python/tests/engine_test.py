@@ -200,9 +200,8 @@ class EngineTest(unittest.TestCase):
             signal.pause()
             """,
         )
-        self.addCleanup(
-            self.kill, pids
-        )  # The agent of a node does that when its launcher has exited.
+        # The agent of a node does that when its launcher has exited.
+        self.addCleanup(self.kill, pids)
         for goes, words in (
             (0, "the first node's launcher has gone"),
             (1, "node 127.0.0.2 has gone"),

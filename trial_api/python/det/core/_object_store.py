@@ -20,9 +20,8 @@ from typing import Any, Callable, TypeVar
 
 from det._errors import CheckpointError, StorageUnreachable
 
-PART_SIZE = (
-    64 << 20
-)  # Bytes: a larger file is uploaded in parts of this size, one in memory at a time.
+# Bytes. A larger file is uploaded in parts of this size, one in memory at a time.
+PART_SIZE = 64 << 20
 _MAX_ATTEMPTS = 5
 _MAX_ERROR_LENGTH = 300
 _STALE = {"ExpiredToken", "TokenRefreshRequired", "InvalidToken"}
@@ -58,6 +57,8 @@ class ObjectStore:
         address: The URL of the server, for error messages.
         connect: Returns a new fsspec file system, with fresh credentials.
     """
+
+    _upload_options: Mapping[str, Any] = {"chunksize": PART_SIZE}
 
     def __init__(self, bucket: str, address: str, connect: Callable[[], Any]) -> None:
         self._bucket, self._address = bucket, address
@@ -123,8 +124,6 @@ class ObjectStore:
     def _path(self, key: str) -> str:
         return f"{self._bucket}/{key}"
 
-    _upload_options: Mapping[str, Any] = {"chunksize": PART_SIZE}
-
     def _size(self, key: str) -> int | None:
         """Returns the size of an object in bytes, None if there is none."""
         try:
@@ -150,6 +149,8 @@ class ObjectStore:
                 raise self._translate(action, error, local) from error
         try:
             return work(self._file_system(renew=True))
+        except CheckpointError:
+            raise
         except Exception as error:
             raise self._translate(action, error, local) from error
 
@@ -164,9 +165,9 @@ class ObjectStore:
         if isinstance(error, FileNotFoundError):
             return ObjectNotFound(text)
         if type(error).__name__ in ("NoCredentialsError", "CredentialRetrievalError"):
-            return CheckpointError(_NO_S3_KEYS)
+            return StorageUnreachable(_NO_S3_KEYS)
         if type(error).__name__ == "ClientAuthenticationError" and not code:
-            return CheckpointError(f"{_NO_AZURE_IDENTITY} ({words})")
+            return StorageUnreachable(f"{_NO_AZURE_IDENTITY} ({words})")
         if _is_refusal(error):
             return StorageUnreachable(f"{text}; check the credentials and their permissions")
         return StorageUnreachable(text)
@@ -207,9 +208,8 @@ class S3Store(ObjectStore):
                 use_listings_cache=False,
                 skip_instance_cache=True,
             )
-            fs.retries = (
-                2  # In addition to botocore's retries: for connections that break in a body.
-            )
+            # In addition to botocore's retries: for connections that break while a body is read.
+            fs.retries = 2
             return fs
 
         super().__init__(str(config["bucket"]), address or "Amazon S3", connect)
@@ -261,6 +261,8 @@ class AzureStore(ObjectStore):
     what DefaultAzureCredential finds: the environment, a workload identity, the machine's identity.
     """
 
+    _upload_options: Mapping[str, Any] = {}  # The size of the parts is an option of the client.
+
     def __init__(self, config: Mapping[str, Any]) -> None:
         connection = str(config.get("connection_string") or "")
         url = str(config.get("account_url") or "").rstrip("/")
@@ -297,15 +299,12 @@ class AzureStore(ObjectStore):
                     client = blob.BlobServiceClient(url, credential, **options)
             except ValueError as error:
                 raise CheckpointError(f"checkpoint_storage: {error}") from None
-            fs.service_client = (
-                client  # The client of adlfs takes no options and no URL with a path.
-            )
+            # The client that adlfs makes takes no options and no URL with a path.
+            fs.service_client = client
             return fs
 
         address = url or _get_blob_endpoint(connection)
         super().__init__(str(config["container"]), address, connect)
-
-    _upload_options: Mapping[str, Any] = {}  # The parts are an option of the client.
 
     def _check_bucket(self) -> None:
         self.exists(".no-such-blob")
@@ -378,8 +377,8 @@ def _find_google_credentials() -> Any:
         credentials, _ = auth.default(scopes=scopes)
     except (auth.exceptions.DefaultCredentialsError, ValueError) as error:
         if os.path.isfile(file):
-            raise CheckpointError(f"invalid Google credentials: {_describe(error)}") from None
-        raise CheckpointError(f"{_NO_GOOGLE_ACCOUNT} ({_describe(error)})") from None
+            raise StorageUnreachable(f"invalid Google credentials: {_describe(error)}") from None
+        raise StorageUnreachable(f"{_NO_GOOGLE_ACCOUNT} ({_describe(error)})") from None
     return credentials
 
 

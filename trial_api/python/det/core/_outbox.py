@@ -113,9 +113,8 @@ class Outbox:
             count: The maximum number of records.
             size: The approximate maximum of bytes.
         """
-        in_memory = len(
-            self._memory
-        )  # Read it first: while it is not 0, no record is added on disk.
+        # Read it first: while it is not 0, no record is added on disk.
+        in_memory = len(self._memory)
         self._read_ahead(count)
         waiting = [record for record, _ in self._ahead]
         if in_memory and self._added - self._removed == len(self._ahead):

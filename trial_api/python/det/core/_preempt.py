@@ -52,9 +52,8 @@ class PreemptionWatch:
         """Stops to wait."""
         self._closed.set()
         self._master.close()
-        self._thread.join(
-            _LAST_WAIT
-        )  # The thread may be resolving a host name, which cannot be interrupted.
+        # The thread may be resolving a host name, which cannot be interrupted.
+        self._thread.join(_LAST_WAIT)
 
     def _listen(self) -> None:
         path = (

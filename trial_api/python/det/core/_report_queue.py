@@ -66,10 +66,11 @@ class ReportQueue:
         self._progress: float | None = None
         self._added = len(self._outbox)  # The number of the latest record.
         self._sent = 0
+        # A validation's record, and whether it is the best.
         self._best: tuple[int, bool] = (
             0,
             True,
-        )  # A validation's record, and whether it is the best.
+        )
         self._busy = True  # With the reports of earlier runs.
         self._urgent = False
         self._stopping = False

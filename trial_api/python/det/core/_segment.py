@@ -95,9 +95,8 @@ def read(folder: str, number: int, offset: int) -> Iterator[tuple[bytes, int]]:
 def _map(file: int, size: int) -> mmap.mmap | None:
     """Grows a file and maps it; returns None if the file system cannot map files."""
     try:
-        os.posix_fallocate(
-            file, 0, size
-        )  # Without it, a full disk would kill the process with SIGBUS.
+        # Without it, a full disk would kill the process with SIGBUS.
+        os.posix_fallocate(file, 0, size)
         return mmap.mmap(file, size)
     except OSError as error:
         if error.errno not in _NOT_MAPPED:

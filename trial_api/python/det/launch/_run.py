@@ -14,10 +14,11 @@ from det.launch._layout import Layout, common_environment, find_layout
 
 _LAST_TIMEOUT = 30.0  # Seconds: the trial ends anyway and does not wait for a master for longer.
 SLOTS = ("--slots", "--nproc_per_node", "--nproc-per-node")
+# Existing scripts pass options for the libraries' launchers.
 _TAKE_OVERRIDES = (
     "torch_distributed",
     "deepspeed",
-)  # Existing scripts pass options for the libraries' launchers.
+)
 Extra = Callable[[Layout, int], dict[str, str]]
 
 
