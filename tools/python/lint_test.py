@@ -33,7 +33,7 @@ try:
 except graphlib.CycleError as error:
     sys.exit("import cycle: " + " -> ".join(reversed(error.args[1])))
 """
-NOT_CHECKED_FOR_CYCLES = "det.pytorch."
+NOT_CHECKED_FOR_CYCLES = ""
 
 
 def virtual_environment():

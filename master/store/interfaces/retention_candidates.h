@@ -12,7 +12,7 @@ namespace det::store {
 
 // The experiment's checkpoints that are COMPLETED or PARTIALLY_DELETED, oldest first. Damaged
 // checkpoints are left to the user.
-absl::StatusOr<std::vector<experiment::Retainable>> ListRetentionCandidates(Store& store,
+absl::StatusOr<std::vector<experiment::RetentionCandidate>> ListRetentionCandidates(Store& store,
                                                                             model::ExperimentId id);
 
 }  // namespace det::store

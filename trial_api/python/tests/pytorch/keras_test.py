@@ -138,7 +138,9 @@ class KerasTest(Case):
         self.model.fit(DetCallback(self.context), 1)
         [uuid] = os.listdir("storage")
         model = load_model_from_checkpoint_path(f"storage/{uuid}", {"mine": int})
-        self.assertEqual((model.weight, model.layers, model.custom_objects), (3, "two", {"mine": int}))
+        self.assertEqual(
+            (model.weight, model.layers, model.custom_objects), (3, "two", {"mine": int})
+        )
         with self.assertRaisesRegex(CheckpointError, "did not save this checkpoint"):
             load_model_from_checkpoint_path("storage")
 

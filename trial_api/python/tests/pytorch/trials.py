@@ -182,12 +182,9 @@ def run(
     distributed=None,
     **arguments,
 ):
-    """Trains with a Trainer.
+    """Trains with a Trainer, and preempts the chief after `preempt_at` batches.
 
-    Args:
-        preempt_at: The number of batches after which the chief is preempted.
-        distributed: The ranks.
-        **arguments: Those of fit().
+    The other arguments are those of init() and fit().
     """
     storage = storage or new_storage()
     notes = RecordingCallback()

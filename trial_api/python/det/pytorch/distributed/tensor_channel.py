@@ -73,6 +73,8 @@ class TensorChannel:
 
         Args:
             tensor: The tensor on rank `source`; None on the others.
+            source: The rank that has the tensor.
+            device: The device of the returned tensor.
         """
         if tensor is None:
             header = torch.zeros(_HEADER_LENGTH, dtype=torch.int64)
