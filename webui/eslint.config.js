@@ -6,7 +6,7 @@ import ts from "typescript-eslint";
 
 const onlyFetch = {
   selector: "CallExpression[callee.name='fetch']",
-  message: "api/client.ts is the only fetch",
+  message: "only api/client.ts may call fetch",
 };
 
 export default ts.config(
@@ -24,7 +24,7 @@ export default ts.config(
       "no-restricted-syntax": ["error", onlyFetch],
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
       "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
-      // What a stream or a cached answer carries is known to the caller alone.
+      // Only the caller knows the type of a stream's or a cached message.
       "@typescript-eslint/no-unnecessary-type-parameters": "off",
     },
   },

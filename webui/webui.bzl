@@ -1,4 +1,4 @@
-"""How the dashboard is built: Vite's output as one folder."""
+"""The rule that builds the dashboard: Vite's output as one folder."""
 
 def _webui_dist_impl(ctx):
     dist = ctx.actions.declare_directory(ctx.label.name)
@@ -30,7 +30,7 @@ node scripts/compress.mjs "$dist"
 
 webui_dist = rule(
     implementation = _webui_dist_impl,
-    doc = "The folder that `resolute-master --webui` shows.",
+    doc = "The folder that `resolute-master --webui` serves.",
     attrs = {
         "srcs": attr.label_list(allow_files = True),
         "stage": attr.label(executable = True, cfg = "host", allow_single_file = True),

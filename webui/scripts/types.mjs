@@ -1,5 +1,5 @@
-// Writes src/api/generated/schema.ts, the types of the API, from its description: the file that
-// OPENAPI names, or else what the master at DET_MASTER (http://127.0.0.1:8080) says.
+// Writes src/api/generated/schema.ts, the types of the API, from the API description: the file in OPENAPI,
+// or that of the master at DET_MASTER (default http://127.0.0.1:8080).
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import openapiTS, { astToString } from "openapi-typescript";
 

@@ -5,7 +5,7 @@ const units = [
   ["s", 1],
 ] as const;
 
-/** "2 h 5 min", "40 s": the two largest units, of seconds. */
+/** Formats seconds with the two largest units: "2 h 5 min", "40 s". */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   const first = units.findIndex(([, size]) => whole >= size);
@@ -22,7 +22,7 @@ export function duration(seconds: number): string {
     .join(" ");
 }
 
-/** "4 min ago", "in 3 h": the largest unit alone. Times in milliseconds. */
+/** Formats a time in milliseconds relative to now, with the largest unit: "4 min ago", "in 3 h". */
 export function relative(at: number, now: number): string {
   const seconds = Math.round((now - at) / 1000);
   if (Math.abs(seconds) < 5) return "just now";
@@ -30,14 +30,17 @@ export function relative(at: number, now: number): string {
   return seconds > 0 ? `${words} ago` : `in ${words}`;
 }
 
-/** "62 %" of a share from 0 to 1. All done is 100 % alone. */
+/** Formats a share from 0 to 1, rounded down: "62 %". */
 export function percent(share: number): string {
   return `${Math.floor(Math.min(1, Math.max(0, share)) * 100)} %`;
 }
 
 const two = (count: number) => String(count).padStart(2, "0");
 
-/** A time of the API by this computer's clock, with its offset: "2026-01-31T13:00:00.000+01:00"; "" of none. */
+/**
+ * Formats a time of the API in the local time zone with its offset: "2026-01-31T13:00:00.000+01:00"; "" if
+ * invalid.
+ */
 export function isoLocal(at: string | undefined): string {
   const time = new Date(at ?? "");
   if (Number.isNaN(time.getTime())) return "";

@@ -1,10 +1,10 @@
-/** The addresses of pages, each written once. Ids are the API's. */
+/** The addresses of all pages. IDs are the API's. */
 export const paths = {
   home: "/",
   signIn: (next: string) => `/sign-in?next=${encodeURIComponent(next)}`,
   experiments: "/experiments",
   experiment: (id: number, tab = "") => `/experiments/${id}${tab && `/${tab}`}`,
-  /** The form for a search around a trial, or one that goes on from it; without a trial, from the best. */
+  /** The form for a search around a trial or its continuation; without a trial, the best trial is used. */
   startFrom: (experiment: number, purpose: "search" | "continue", trial?: number) =>
     `/experiments/${experiment}/fork?for=${purpose}${trial ? `&trial=${trial}` : ""}`,
   trial: (id: number, tab = "") => `/trials/${id}${tab && `/${tab}`}`,

@@ -19,8 +19,7 @@ import { paths } from "./paths";
 type PageModule = { default: React.ComponentType };
 
 /**
- * A page that is loaded when it is first shown: one chunk each. `ahead` asks for what it will need, so that
- * this comes while the chunk does.
+ * A page in a chunk of its own, loaded when first shown. `ahead` prefetches its data while the chunk loads.
  */
 function page(
   path: string,
@@ -38,13 +37,13 @@ function page(
         ahead(params, new URL(request.url));
         return null;
       },
-      // How a page shows things is in its address, too; for that nothing is asked for again.
+      // Changes of the query string only change the view: prefetch nothing.
       shouldRevalidate: ({ currentUrl, nextUrl }) => currentUrl.pathname !== nextUrl.pathname,
     }),
   };
 }
 
-/** Links that people kept from Determined begin with /det. */
+/** Links to Determined's dashboard begin with /det. */
 function FromDetermined() {
   return <Navigate to={`/${useParams()["*"] ?? ""}`} replace />;
 }

@@ -6,7 +6,7 @@ export interface TarFile {
 
 const BLOCK = 512;
 
-/** The regular files of a tar archive (ustar, with GNU's and pax' long names), by path. */
+/** Reads the regular files of a tar archive (ustar, with GNU and pax long names), sorted by path. */
 export function readTar(bytes: Uint8Array): TarFile[] {
   const files: TarFile[] = [];
   const text = (from: number, length: number) => {
@@ -36,7 +36,7 @@ export function readTar(bytes: Uint8Array): TarFile[] {
 
 const encoder = new TextEncoder();
 
-/** A file's header by itself: the fields that ustar has. */
+/** A ustar header. */
 function ustarHeader(
   path: Uint8Array,
   size: number,
@@ -49,7 +49,7 @@ function ustarHeader(
   put(`${octal(type === "5" ? 0o755 : 0o644, 7)}\0${octal(0, 7)}\0${octal(0, 7)}\0`, 100);
   put(`${octal(size, 11)}\0${octal(0, 11)}\0${" ".repeat(8)}${type}`, 124);
   put("ustar\x0000", 257);
-  // The sum of all bytes, its own place counted as blanks.
+  // The checksum counts its own field as blanks.
   put(
     `${octal(
       block.reduce((sum, byte) => sum + byte, 0),
@@ -60,7 +60,7 @@ function ustarHeader(
   return block;
 }
 
-/** A pax record says its own length, in which its digits count. */
+/** A pax record starts with its length, which includes the digits of the length. */
 function paxRecord(key: string, value: string): string {
   const rest = ` ${key}=${value}\n`;
   const bytes = encoder.encode(rest).length;
@@ -69,15 +69,15 @@ function paxRecord(key: string, value: string): string {
   return `${length}${rest}`;
 }
 
-/** What fills a content of this size up to whole blocks. */
+/** The padding of a content to whole blocks. */
 export const tarPadding = (size: number) => new Uint8Array((BLOCK - (size % BLOCK)) % BLOCK);
 
-/** What ends an archive. */
+/** The end-of-archive marker. */
 export const tarEnd = () => new Uint8Array(2 * BLOCK);
 
 /**
- * What comes before the content of a file or, where `path` ends with a slash, of a folder: ustar, and
- * pax before it where the path or the size are too long for that.
+ * The header of a file, or of a folder if `path` ends with a slash: ustar, preceded by pax if the path or
+ * size is too long for it.
  */
 export function tarHeader(path: string, size: number): Uint8Array<ArrayBuffer>[] {
   const name = encoder.encode(path);

@@ -1,4 +1,4 @@
-/** What was typed with commas between. */
+/** Splits a comma-separated list. */
 export function parseList(text: string | undefined): string[] {
   return (text ?? "")
     .split(",")
@@ -6,11 +6,11 @@ export function parseList(text: string | undefined): string[] {
     .filter(Boolean);
 }
 
-/** The same of a field that may be left as it is: nothing then. */
+/** Same as parseList, but undefined for an unchanged field. */
 export const parseOptionalList = (text: string | undefined) =>
   text === undefined ? undefined : parseList(text);
 
-/** "1 trial", "2 trials". */
+/** Formats a count with its noun: "1 trial", "2 trials". */
 export function counted(count: number, noun: string): string {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -2,7 +2,7 @@ import type { Message } from "@/api/types";
 
 export type Webhook = Message["Webhook"];
 
-/** What a trigger waits for, in words. */
+/** Describes the condition of a trigger. */
 export function describeTrigger({ triggerType, condition }: Message["Trigger"]): string {
   const of = (condition ?? {}) as Record<string, string | number | undefined>;
   switch (triggerType) {
@@ -19,7 +19,7 @@ export function describeTrigger({ triggerType, condition }: Message["Trigger"]):
   }
 }
 
-/** Where a URL leads, without what may be secret in it. */
+/** The host of a URL, without its possibly secret path and query. */
 export function getHost(url: string | undefined): string {
   try {
     return new URL(url ?? "").host;

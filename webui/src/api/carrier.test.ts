@@ -40,7 +40,7 @@ function follow(carrier: Carrier, path: string) {
 }
 const settle = () => vi.advanceTimersByTimeAsync(1);
 
-it("carries what is asked for together over one connection, and tells whose each message is", async () => {
+it("carries streams that are requested together over one connection", async () => {
   const connections = master();
   const carrier = createCarrier(2);
   const a = follow(carrier, "/api/v1/a?x=1");
@@ -61,7 +61,7 @@ it("carries what is asked for together over one connection, and tells whose each
   expect(b.events).toHaveLength(2);
 });
 
-it("refuses one without the others", async () => {
+it("refuses one stream without ending the others", async () => {
   const connections = master();
   const carrier = createCarrier(2);
   const a = follow(carrier, "/api/v1/a");
@@ -81,7 +81,7 @@ it("refuses one without the others", async () => {
   expect(b.events.at(-1)).toEqual({ kind: "lost" });
 });
 
-it("moves all streams to one connection rather than hold more than it may", async () => {
+it("moves all streams to one connection at the connection limit", async () => {
   const connections = master();
   const carrier = createCarrier(2);
   const a = follow(carrier, "/api/v1/a");
@@ -108,7 +108,7 @@ it("moves all streams to one connection rather than hold more than it may", asyn
   expect(b).toBeUndefined();
 });
 
-it("holds no connection that nobody follows", async () => {
+it("closes a connection without streams", async () => {
   const connections = master();
   const carrier = createCarrier(2);
   const a = follow(carrier, "/api/v1/a");
@@ -124,7 +124,7 @@ it("holds no connection that nobody follows", async () => {
   expect(b.events).toEqual([]);
 });
 
-it("passes streams through a port, and does without it when there is nobody at the other end", () => {
+it("carries streams through a port, or directly if the worker fails", () => {
   const told: WorkerRequest[] = [];
   const port = {
     postMessage: (message: WorkerRequest) => told.push(message),

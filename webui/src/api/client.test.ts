@@ -8,24 +8,24 @@ const answer = (body: string, init?: ResponseInit) =>
   );
 const me = () => unwrap(api.GET("/api/v1/me"));
 
-test("an answer is its message", async () => {
+test("returns the message of a response", async () => {
   answer('{"user":{"id":1,"username":"ann"}}');
   expect((await me()).user?.username).toBe("ann");
 });
 
-test("a refusal is an error with the master's words and the request's id", async () => {
+test("throws an ApiError with the master's message and the request ID", async () => {
   const refusal = '{"error":{"code":16,"reason":"Unauthenticated","error":"sign in"}}';
   answer(refusal, { status: 401, headers: { "X-Request-Id": "r-1" } });
   const wanted = { message: "sign in", status: 401, reason: "Unauthenticated", requestId: "r-1" };
   await expect(me()).rejects.toMatchObject(wanted);
 });
 
-test("what is no error of the API says so", async () => {
+test("reports the HTTP status of a response that is not an API error", async () => {
   answer("<html>", { status: 502, statusText: "Bad Gateway" });
   await expect(me()).rejects.toMatchObject({ message: "the master answered 502 Bad Gateway" });
 });
 
-test("a master that is away is an error, too", async () => {
+test("throws an ApiError when the master is unreachable", async () => {
   vi.stubGlobal("fetch", () => Promise.reject(new TypeError("fetch failed")));
   await expect(me()).rejects.toMatchObject({ status: 0, requestId: "" });
 });

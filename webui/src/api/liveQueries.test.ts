@@ -22,7 +22,7 @@ const point = (trialId: number, batches: number, loss: unknown): ReportedPoint =
 const shown = (series: readonly Series[]) =>
   series.map(({ id, x, y }) => [id, Array.from(x, (at, i) => [at, y[i]])] as const);
 
-it("puts what was reported where it belongs", () => {
+it("inserts reported points in order", () => {
   const series = addToCurves([], [point(7, 20, 2), point(7, 10, 1), point(9, 5, "NaN")], METRIC);
   expect(shown(series)).toEqual([
     [
@@ -49,7 +49,7 @@ it("puts what was reported where it belongs", () => {
   expect(mergeOrder([1, 3], [0, 3, 4])).toEqual([-1, 0, -2, -3]);
 });
 
-it("keeps the peaks of a curve that has grown long", () => {
+it("keeps the peaks when it downsamples a long curve", () => {
   const values = Array.from({ length: 5000 }, (_, i) => (i === 1234 ? 9 : i === 4321 ? -9 : i % 3));
   const kept = downsample(values, 100);
   expect(kept.length).toBeLessThanOrEqual(100);
@@ -60,7 +60,7 @@ it("keeps the peaks of a curve that has grown long", () => {
   expect(Array.from(curve?.y ?? [])).toEqual(expect.arrayContaining([9, -9]));
 });
 
-it("gives a trial its colour for good, whichever is the best", () => {
+it("gives each trial a stable colour", () => {
   const curves = (ids: number[]) =>
     addToCurves(
       [],
@@ -76,7 +76,7 @@ it("gives a trial its colour for good, whichever is the best", () => {
   });
 });
 
-it("learns the names of metrics that are reported for the first time", () => {
+it("adds the names of new metrics", () => {
   const names = [METRIC];
   expect(addNames(names, [point(1, 1, 1)])).toBe(names);
   const fresh = { group: "training", values: { loss: 1, acc: 2 } };
@@ -94,7 +94,7 @@ function randomOf(seed: number) {
   };
 }
 
-it("misses no point and shows none twice, whatever is read, told and lost in which order", async () => {
+it("neither misses nor duplicates points for any order of reads, messages and losses", async () => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   console.info(`seed ${seed}`);
   const random = randomOf(seed);

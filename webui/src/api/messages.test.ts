@@ -15,7 +15,7 @@ it("reads each message of a stream", async () => {
   ]);
 });
 
-it("puts lines together however they are cut", async () => {
+it("joins lines across chunks", async () => {
   const pieces = ["a", "b\n", "\nc", "d\ne\nf", "g"].map((each) => new TextEncoder().encode(each));
   const body = new ReadableStream<Uint8Array>({
     pull: (to) => {
@@ -29,7 +29,7 @@ it("puts lines together however they are cut", async () => {
   expect(lines).toEqual(["ab", "", "cd", "e", "fg"]);
 });
 
-it("tells an error that comes after messages", async () => {
+it("throws an error that follows messages", async () => {
   answer('{"result":{"id":"1"}}\n{"error":{"code":5,"reason":"NotFound","error":"gone"}}\n');
   await expect(readMessages("/api/x", new AbortController().signal)).rejects.toMatchObject({
     message: "gone",
@@ -38,7 +38,7 @@ it("tells an error that comes after messages", async () => {
   });
 });
 
-it("writes a query without what is not said", () => {
+it("leaves undefined fields out of a query", () => {
   expect(buildQuery({ a: 1, b: undefined, c: "", d: ["x", "y&z"], e: false, f: true })).toBe(
     "a=1&d=x&d=y%26z&f=true",
   );

@@ -9,7 +9,7 @@ const readText = (blob: Blob) =>
     reader.readAsText(blob);
   });
 
-it("writes every report that has the metric, of as many trials as there are", async () => {
+it("writes every report of the metric for any number of trials", async () => {
   const asked: string[] = [];
   vi.stubGlobal("fetch", (request: Request) => {
     const { searchParams } = new URL(request.url);
@@ -40,7 +40,7 @@ it("writes every report that has the metric, of as many trials as there are", as
   expect(asked).toEqual(["training 100", "training 1"]);
 });
 
-it("writes how fast a trial was between all of its reports, but not across a start", async () => {
+it("writes the throughput between reports, but not across a restart", async () => {
   const at = (second: number) => new Date(second * 1000).toISOString();
   const report = (totalBatches: number, second: number, metrics: object = { loss: 1 }) => ({
     trialId: 7,

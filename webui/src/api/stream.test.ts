@@ -52,7 +52,7 @@ const stays = (text: string) => (request: Request) =>
     }),
   );
 
-test("messages come whole, however they are cut", async () => {
+test("delivers whole messages across chunks", async () => {
   answers(events(['data: {"result":{"n', '":"ä1"}}\n\ndata: {"result":{"n":"2"}}\n', "\n"]));
   const seen: unknown[] = [];
   const ended = vi.fn();
@@ -61,7 +61,7 @@ test("messages come whole, however they are cut", async () => {
   expect(ended).toHaveBeenCalledOnce();
 });
 
-test("a lost connection is followed by another, also when the master is away", async () => {
+test("reconnects after a lost connection and while the master is unreachable", async () => {
   const fetch = answers(
     events(['data: {"result":1}\n\n'], false),
     new TypeError("refused"),
@@ -80,7 +80,7 @@ test("a lost connection is followed by another, also when the master is away", a
   expect(live).toEqual([true, false, false, true]);
 });
 
-test("a refusal ends it, with the request's id", async () => {
+test("ends on a refusal and passes the request ID", async () => {
   const error = { error: { code: 5, reason: "NotFound", error: "experiment 7 does not exist" } };
   answers(new Response(JSON.stringify(error), { status: 404, headers: { "X-Request-Id": "r" } }));
   const onError = vi.fn();
@@ -94,7 +94,7 @@ test("a refusal ends it, with the request's id", async () => {
   );
 });
 
-test("an abort ends it while it waits", async () => {
+test("ends on abort during a pause", async () => {
   const fetch = answers(new TypeError("refused"));
   const over = watch("/api/v1/x", aborter.now.signal, { onMessage: vi.fn() });
   await vi.advanceTimersByTimeAsync(0);
@@ -103,7 +103,7 @@ test("an abort ends it while it waits", async () => {
   expect(fetch).toHaveBeenCalledOnce();
 });
 
-test("a page that is not seen holds no connection", async () => {
+test("opens no connection while the page is hidden", async () => {
   const hidden = vi.spyOn(document, "hidden", "get").mockReturnValue(true);
   const fetch = answers(events(['data: {"result":1}\n\n']));
   const seen: unknown[] = [];
@@ -116,7 +116,7 @@ test("a page that is not seen holds no connection", async () => {
   expect(seen).toEqual([1]);
 });
 
-test("a page that is hidden drops its connection, and comes back to what it missed", async () => {
+test("closes the connection of a hidden page and reconnects when it is visible", async () => {
   const hidden = vi.spyOn(document, "hidden", "get").mockReturnValue(false);
   const turn = (now: boolean) => {
     hidden.mockReturnValue(now);
@@ -148,7 +148,7 @@ test("a page that is hidden drops its connection, and comes back to what it miss
   expect(second?.[0].url).toContain("?after=1");
 });
 
-test("each connection asks by what the last one brought", async () => {
+test("resumes each connection after the last message", async () => {
   const fetch = answers(
     events(['data: {"result":7}\n\n'], false),
     events(['data: {"result":8}\n\n']),

@@ -12,7 +12,7 @@ const told = (trialId: number, batches: number, loss: number) => ({
   values: { loss, other: 1 },
 });
 
-it("adds what is reported to the trials that it is of, and lets others join where that is wanted", () => {
+it("adds reports to their trials and admits new trials if allowed", () => {
   const known = [{ trialId: 1, points: [{ batches: 1, time: at(1), values: { loss: 3 } }] }];
   const points = [told(1, 2, 2), told(2, 1, 9)];
   const alone = addToTrials(known, points, metric, 100, () => false);
@@ -22,7 +22,7 @@ it("adds what is reported to the trials that it is of, and lets others join wher
   expect(addToTrials(known, [], metric, 100, () => true)).toBe(known);
 });
 
-it("draws trials over the axis that is asked for, without those that have no place there", () => {
+it("leaves out trials without positions on the axis", () => {
   const trials = addToTrials([], [told(4, 1, 3), told(4, 3, 2)], metric, 100, () => true);
   trials.push({ trialId: 5, points: [{ batches: 1, time: at(1), values: { loss: 1 } }] });
   const drawn = (axis: "epochs" | "time") =>

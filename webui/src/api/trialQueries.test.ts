@@ -13,7 +13,7 @@ const stub = (answers: Record<string, Response>) => {
 };
 const names = "/api/v1/experiments/metrics-stream/metric-names";
 
-it("reads a trial and the names of its metrics once, for the page that comes", async () => {
+it("prefetches a trial and its metric names once", async () => {
   const metricNames = [{ group: "training", name: "loss" }];
   const asked = stub({
     "/api/v1/trials/5": Response.json({ trial: { id: 5, experimentId: 2 } }),
@@ -27,7 +27,7 @@ it("reads a trial and the names of its metrics once, for the page that comes", a
   expect(asked).toHaveLength(2);
 });
 
-it("reads no names of metrics for a tab that shows none", async () => {
+it("prefetches no metric names for tabs without metrics", async () => {
   const asked = stub({
     "/api/v1/trials/5": Response.json({ trial: { id: 5, experimentId: 2 } }),
   });
@@ -35,7 +35,7 @@ it("reads no names of metrics for a tab that shows none", async () => {
   expect(asked).toEqual(["/api/v1/trials/5"]);
 });
 
-it("leaves it to the page to say that there is no such trial", async () => {
+it("leaves a missing trial to the page", async () => {
   const asked = stub({});
   await prefetchTrial(new QueryClient({ defaultOptions: { queries: { retry: false } } }), 5);
   expect(asked).toEqual(["/api/v1/trials/5"]);

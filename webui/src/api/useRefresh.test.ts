@@ -22,7 +22,7 @@ function follow(ms: number) {
   return { client, seen, asked: () => asked };
 }
 
-it("answers come, however fast the news are", async () => {
+it("completes fetches despite frequent news", async () => {
   const { client, seen } = follow(150);
   await vi.advanceTimersByTimeAsync(200);
   const renewal = createRefresher(client, { queryKey: ["k"] }, 100);
@@ -33,7 +33,7 @@ it("answers come, however fast the news are", async () => {
   expect(seen).toEqual([1, 2, 3, 4, 5]);
 });
 
-it("what was asked before the news is asked again", async () => {
+it("refetches after a fetch that started before the news", async () => {
   const { client, seen } = follow(500);
   const renewal = createRefresher(client, { queryKey: ["k"] }, 100);
   renewal.news();
@@ -41,7 +41,7 @@ it("what was asked before the news is asked again", async () => {
   expect(seen).toEqual([1, 2]);
 });
 
-it("news that wait are forgotten when it stops", async () => {
+it("cancels a scheduled refresh on stop", async () => {
   const { client, asked } = follow(10);
   const renewal = createRefresher(client, { queryKey: ["k"] }, 100);
   await vi.advanceTimersByTimeAsync(50);

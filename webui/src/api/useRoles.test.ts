@@ -8,7 +8,7 @@ const roles = [
   { roleId: 4, name: "Viewer" },
 ];
 
-test("a role in a workspace holds there alone, with those below it", () => {
+test("limits a workspace role to its workspace and includes lower roles", () => {
   const { may, mayAnywhere } = parseRoles({
     roles,
     assignments: [{ roleId: 2, scopeWorkspaceIds: [7] }],
@@ -21,7 +21,7 @@ test("a role in a workspace holds there alone, with those below it", () => {
   expect(mayAnywhere("Editor")).toBe(true);
 });
 
-test("who may not is told where the role is needed", () => {
+test("names the missing role and its workspace", () => {
   const roles7 = parseRoles({ roles, assignments: [{ roleId: 5, scopeWorkspaceIds: [7] }] });
   expect(explainRefusal(roles7, "Editor", { workspaceId: 7 })).toBe(false);
   expect(explainRefusal(roles7, "Editor", { workspaceId: 8, workspaceName: "vision" })).toMatch(
@@ -31,14 +31,14 @@ test("who may not is told where the role is needed", () => {
   expect(explainRefusal(roles7, "WorkspaceAdmin")).toMatch(/in a workspace; ask/);
 });
 
-test("a role for the cluster holds everywhere", () => {
+test("applies a cluster role everywhere", () => {
   const { may } = parseRoles({ roles, assignments: [{ roleId: 5, scopeCluster: true }] });
   expect(may("Editor", 8)).toBe(true);
   expect(may("Editor")).toBe(true);
   expect(may("WorkspaceAdmin", 8)).toBe(false);
 });
 
-test("a role that this page does not know is none", () => {
+test("ignores unknown roles", () => {
   const { mayAnywhere } = parseRoles({ roles, assignments: [{ roleId: 9, scopeCluster: true }] });
   expect(mayAnywhere("Viewer")).toBe(false);
 });

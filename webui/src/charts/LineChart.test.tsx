@@ -54,7 +54,7 @@ it("keeps its plot, and with it the zoom, when the best value changes", () => {
   expect(plot.setBest).toHaveBeenLastCalledWith(1);
 });
 
-it("shows what its view says, and tells what is changed", async () => {
+it("shows its view and reports changes", async () => {
   const zoom = [3, 4] as const;
   const { rerender } = render(chart());
   rerender(chart({ view: { ...PLAIN_VIEW, zoom } }));
@@ -67,7 +67,7 @@ it("shows what its view says, and tells what is changed", async () => {
   expect(onView).toHaveBeenLastCalledWith({ zoom: [1, 2] });
 });
 
-it("smooths while the slider moves, and tells where it was left", () => {
+it("smooths while the slider moves and reports the final weight", () => {
   render(chart());
   const slider = screen.getByLabelText("Smoothing");
   fireEvent.change(slider, { target: { value: "0.5" } });
@@ -78,7 +78,7 @@ it("smooths while the slider moves, and tells where it was left", () => {
   expect(onView).toHaveBeenCalledWith({ weight: 0.5 });
 });
 
-it("is read by keys, and says the values", () => {
+it("is navigable by keys and announces values", () => {
   render(chart());
   const place = screen.getByRole("application", { name: /^Chart of loss by batches/ });
   const press = (key: string, more = {}) => fireEvent.keyDown(place, { key, ...more });
@@ -102,7 +102,7 @@ it("is read by keys, and says the values", () => {
   fireEvent.focus(place);
 });
 
-it("says in a live region where the keys have led to", async () => {
+it("announces the key position in a live region", async () => {
   render(chart());
   const near = [{ curve: { series: loss, y: loss.y }, x: 2, y: 0.25, distance: 0 }];
   getQueryOptions().onNear(near, { left: 1, top: 1 }, true);
@@ -111,7 +111,7 @@ it("says in a live region where the keys have led to", async () => {
   );
 });
 
-it("says why there is no CSV, and can be asked again", async () => {
+it("shows a CSV error and allows a retry", async () => {
   const readCsv = vi.fn().mockRejectedValue(new Error("the master is away"));
   render(chart({ readCsv }));
   await userEvent.click(screen.getByRole("button", { name: "Export loss as CSV" }));

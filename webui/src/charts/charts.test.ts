@@ -110,7 +110,7 @@ describe("what is shown", () => {
     expect(plane.toY(0)).toBeNaN();
   });
 
-  it("is told by the nearest first", () => {
+  it("lists the nearest curves first", () => {
     const plane = toPlane({
       left: 0,
       top: 0,
@@ -128,7 +128,7 @@ describe("what is shown", () => {
   });
 });
 
-it("draws each rank as it is told", () => {
+it("gives each rank a stroke", () => {
   const first = Array.from({ length: 16 }, (_, rank) => JSON.stringify(getStroke(rank)));
   expect(new Set(first).size).toBe(16);
   expect(getStroke(8).dash).not.toEqual([]);
@@ -159,7 +159,7 @@ describe("axes", () => {
   });
 });
 
-it("says numbers shortly", () => {
+it("formats numbers briefly", () => {
   const cases: [number | string | undefined, string][] = [
     [undefined, "–"],
     [0, "0"],
@@ -186,7 +186,7 @@ it("says numbers shortly", () => {
   expect(formatFixed(0.25, 0)).toBe("0.25");
 });
 
-it("says bytes with their unit", () => {
+it("formats bytes with a unit", () => {
   expect([0, 999, 1500, 14_000_000_000].map(formatBytes)).toEqual([
     "0 B",
     "999 B",
@@ -195,7 +195,7 @@ it("says bytes with their unit", () => {
   ]);
 });
 
-it("writes CSV that no spreadsheet takes for a formula", () => {
+it("escapes CSV cells that spreadsheets take for formulas", () => {
   expect(seriesToCsv([series('=a,"b"', [1])], "x", "y")).toBe('series,x,y\r\n"\'=a,""b""",0,1\r\n');
 });
 
@@ -211,7 +211,7 @@ it("finds the next point of any curve, a pixel further at least", () => {
   expect(nextPlace([], [0, 1], 0, 1, 100)).toBeUndefined();
 });
 
-it("says a range in no more digits than can be seen", () => {
+it("rounds a range to visible digits", () => {
   expect(rounded([0.123456789, 1.23456789])).toEqual([0.1235, 1.2346]);
   expect(rounded([12345.678, 98765.4321])).toEqual([12346, 98765]);
   expect(rounded([1e-7, 2e-7])).toEqual([1e-7, 2e-7]);
@@ -225,7 +225,7 @@ describe("a picture", () => {
       0,
     );
 
-  it("names its curves in columns, and says how many it leaves out", () => {
+  it("lists curve names in columns and counts omitted ones", () => {
     expect(layoutLegend(many(1), 500)).toEqual([]);
     const legend = layoutLegend(many(5), 250);
     expect(legend.map(({ left, top }) => [left, top])).toEqual([
@@ -239,7 +239,7 @@ describe("a picture", () => {
     expect(layoutLegend(many(100), 250).at(-1)).toMatchObject({ label: "and 40 more" });
   });
 
-  it("stands for itself: its ground, its title, its curves' names, and what is zoomed into", () => {
+  it("contains background, title, legend and the zoomed range", () => {
     const svg = toSvg({ title: "a < b", curves: many(2), xLabel: "time", isLog: false });
     expect(new DOMParser().parseFromString(svg, "image/svg+xml").querySelector("parsererror")).toBe(
       null,
@@ -261,7 +261,7 @@ describe("a picture", () => {
   });
 });
 
-it("shortens what has no room beside its axis, and keeps both ends", () => {
+it("truncates long labels in the middle", () => {
   expect(truncateMiddle("lr", 100)).toBe("lr");
   const short = truncateMiddle("optimizer.param_groups.0.learning_rate", 100);
   expect(short).toMatch(/^optimiz….*_rate$/);

@@ -58,7 +58,7 @@ function play(later?: number): number[] {
   return painted;
 }
 
-it("paints each curve once, few in a frame, and says when all are there", () => {
+it("paints each curve once over several frames and reports completion", () => {
   const told: boolean[] = [];
   createGradualPainter((_, isWhole) => told.push(isWhole)).begin(curves(500), area, 1);
   expect(strokes).toBe(0);
@@ -81,7 +81,7 @@ it("paints more in a frame where frames come in time, and fewer where they are l
   expect(late.at(-2)).toBe(20);
 });
 
-it("gives up a picture when another is wanted", () => {
+it("cancels a picture when another begins", () => {
   const whole: Picture[] = [];
   const painter = createGradualPainter((picture, isWhole) => {
     if (isWhole) whole.push(picture);
@@ -99,7 +99,7 @@ it("paints nothing where there is no room", () => {
   expect(play()).toEqual([]);
 });
 
-it("shows a picture where its values are now", () => {
+it("draws a picture at the current position of its values", () => {
   const drawImage = vi.fn();
   const context = { save: vi.fn(), restore: vi.fn(), beginPath: vi.fn(), rect: vi.fn() };
   const image = document.createElement("canvas");

@@ -1,7 +1,7 @@
 /**
- * A part of a master's answer with other values. `golden` is from `@goldens`, which tests/contract holds
- * against a real master; a field that it has not cannot be given to it, so that no page is tested with
- * what no master says.
+ * Copies a part of a real master's response and changes some values. `golden` comes from `@goldens`, which
+ * tests/contract compares with a real master. A field that the golden lacks cannot be set, so that no page is
+ * tested with data that no master sends.
  */
 export function like<T extends object>(golden: object | undefined, values: Partial<T> = {}): T {
   if (golden === undefined) throw new Error("the golden has no such element");

@@ -8,10 +8,10 @@ import workspaces from "@goldens/workspaces.json";
 import type { Message, User } from "@/api/types";
 import { like } from "./goldens";
 
-/** What the master answers, by method and address: "GET /api/v1/models". A refusal is an Error. */
+/** The master's responses by method and path: "GET /api/v1/models". An Error is a refusal. */
 export type Answers = Record<string, object | Error>;
 
-/** A call that the page made. */
+/** A call of the page. */
 export interface Call {
   what: string;
   body: unknown;
@@ -22,7 +22,7 @@ const [role] = permissions.answer.roles;
 const [assignment] = permissions.answer.assignments;
 const [workspace] = workspaces.answer.workspaces;
 
-/** The permissions of someone who may everything. */
+/** The permissions of a cluster admin. */
 export const everything = {
   roles: [like<Message["Role"]>(role, { roleId: 1, name: "ClusterAdmin" })],
   assignments: [
@@ -38,13 +38,13 @@ const every = {
   },
 };
 
-/** jsdom lays nothing out; a list of no height shows no rows. */
+/** jsdom has no layout, and a list without height shows no rows. */
 export function giveSize() {
   vi.spyOn(Element.prototype, "clientHeight", "get").mockReturnValue(600);
   vi.spyOn(Element.prototype, "clientWidth", "get").mockReturnValue(1000);
 }
 
-/** Shows a page of an address, to someone who may everything unless `answers` say else. */
+/** Renders a page at an address, for a cluster admin unless `answers` say otherwise. */
 export function showPage(Page: React.ComponentType, route: string, at: string, answers: Answers) {
   const calls: Call[] = [];
   giveSize();
@@ -77,7 +77,7 @@ export function showPage(Page: React.ComponentType, route: string, at: string, a
   return { router, calls, bodyOf };
 }
 
-/** As one who may only read in workspace 7. */
+/** The permissions of a Viewer of workspace 7. */
 export const viewer: Answers = {
   "GET /api/v1/permissions/summary": {
     roles: [like<Message["Role"]>(role, { roleId: 4, name: "Viewer" })],

@@ -4,7 +4,7 @@ import { afterEach } from "vitest";
 
 afterEach(cleanup);
 
-// jsdom has no modal dialogs.
+// jsdom does not implement modal dialogs.
 HTMLDialogElement.prototype.showModal = function () {
   this.open = true;
 };
@@ -12,5 +12,5 @@ HTMLDialogElement.prototype.close = function () {
   this.open = false;
 };
 
-// A bound against hanging, on a machine that does other things, too.
+// Generous, for loaded machines.
 configure({ asyncUtilTimeout: 30_000 });

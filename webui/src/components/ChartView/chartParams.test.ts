@@ -3,7 +3,7 @@ import { readChart, writeAxis, writeChart } from "./chartParams";
 
 const params = (text: string) => new URLSearchParams(text);
 
-it("reads of a chart what was written of it, and nothing of another", () => {
+it("reads the view of a chart that was written, and of no other chart", () => {
   const hidden = new Set(["7", "a,b"]);
   const view = { isLog: true, weight: 0.6, hidden, zoom: [1.5, 20] as const };
   const written = writeChart(params("metric=x"), "training.loss,1", view);
@@ -13,7 +13,7 @@ it("reads of a chart what was written of it, and nothing of another", () => {
   expect(read.get("metric")).toBe("x");
 });
 
-it("leaves out what is as usual", () => {
+it("leaves out default values", () => {
   const written = writeChart(params("log=a,b&smooth=a:0.5&zoom=1..2&hide=3"), "a", {
     isLog: false,
     weight: 0,
@@ -23,11 +23,11 @@ it("leaves out what is as usual", () => {
   expect(written.toString()).toBe("log=b");
 });
 
-it("takes no zoom along to another axis", () => {
+it("drops the zoom when the axis changes", () => {
   expect(writeAxis(params("zoom=1..2&log=a"), "time").toString()).toBe("log=a&x=time");
 });
 
-it("survives addresses that nobody wrote", () => {
+it("accepts malformed addresses", () => {
   const view = readChart(params("zoom=9..1&smooth=a:7,:,b&log=%25,&hide="), "a");
   expect(view).toEqual({ isLog: false, weight: 0, hidden: new Set() });
 });

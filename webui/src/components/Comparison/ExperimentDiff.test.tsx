@@ -9,7 +9,7 @@ import { HyperparameterTable } from "./HyperparameterTable";
 const bytes = (text: string) => new TextEncoder().encode(text);
 const file = (path: string, text: string) => ({ path, content: bytes(text) });
 
-it("finds the files that are not the same, and says which are new and which are gone", () => {
+it("lists changed, added and removed files", () => {
   const before = [file("a.py", "x"), file("b.py", "x"), file("old.py", "x")];
   const after = [file("a.py", "y"), file("b.py", "x"), file("new.py", "x")];
   expect(differingFiles(before, after).map(({ path, mark }) => `${path} ${mark}`)).toEqual([
@@ -26,7 +26,7 @@ const show = (page: React.ReactNode) =>
     </QueryClientProvider>,
   );
 
-it("shows how configurations differ line by line, and reads nothing before it is opened", async () => {
+it("diffs configurations, and reads nothing while closed", async () => {
   const asked: string[] = [];
   vi.stubGlobal("fetch", (request: Request) => {
     asked.push(new URL(request.url).pathname);
@@ -46,7 +46,7 @@ it("shows how configurations differ line by line, and reads nothing before it is
   ]);
 });
 
-it("shows the hyperparameters that differ; with the others these stand out", async () => {
+it("shows differing hyperparameters, and highlights them among all", async () => {
   const trials = [
     { id: 7, hparams: { lr: 0.1, act: "relu" } as never },
     { id: 9, hparams: { lr: 0.2, act: "relu" } as never },

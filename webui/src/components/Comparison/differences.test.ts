@@ -9,7 +9,7 @@ it("finds the leaves of nested objects", () => {
   ]);
 });
 
-it("tells where objects differ, and who has nothing there", () => {
+it("finds the paths at which objects differ", () => {
   expect(
     findDifferences([
       { lr: 0.1, x: [1], same: "s" },

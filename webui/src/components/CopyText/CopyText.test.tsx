@@ -2,7 +2,7 @@ import { fireEvent, render, screen } from "@testing-library/react";
 import { expect, it } from "vitest";
 import { CopyText } from "./CopyText";
 
-it("copies also where the browser has no clipboard: without TLS", async () => {
+it("copies without the clipboard API", async () => {
   let copied = "";
   const execCommand = () => {
     copied = (document.activeElement as HTMLTextAreaElement).value;

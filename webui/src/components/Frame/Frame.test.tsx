@@ -43,14 +43,14 @@ function show(...slots: number[]) {
   return asked;
 }
 
-test("the overview is asked for once, whoever shows it", async () => {
+test("requests the overview once for all components", async () => {
   const asked = show(16);
   expect(await screen.findByText("one: 16 slots")).toBeVisible();
   expect(screen.getByText("other: 16 slots")).toBeVisible();
   expect(asked).toHaveLength(1);
 });
 
-test("a page that was hidden shows what it missed once it is seen", async () => {
+test("updates a hidden page when it becomes visible", async () => {
   vi.useFakeTimers({ shouldAdvanceTime: true, toFake: ["setTimeout", "clearTimeout"] });
   const hidden = vi.spyOn(document, "hidden", "get").mockReturnValue(false);
   const asked = show(16, 24);

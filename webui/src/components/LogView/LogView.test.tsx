@@ -68,7 +68,7 @@ const manyLines = (count: number, errors: number[] = []) =>
     return { id: String(i + 1), log: `line ${i + 1}`, level };
   });
 
-it("says times by the clock here, and the date where it is another", async () => {
+it("shows local times, and the date where it changes", async () => {
   show([
     { id: "1", log: "a", timestamp: "2026-01-31T14:59:59.000Z" },
     { id: "2", log: "b", timestamp: "2026-01-31T15:00:00.250Z" },
@@ -80,7 +80,7 @@ it("says times by the clock here, and the date where it is another", async () =>
   expect(screen.getByText("00:00:01.000")).toBeInTheDocument();
 });
 
-it("opens at the line that the address names, and reads what is around it", async () => {
+it("opens at the line in the address and reads its surroundings", async () => {
   const { asked, log } = show(manyLines(3000), "/?line=1500");
   const selected = await screen.findByText("line 1500");
   expect(selected.parentElement).toHaveAttribute("aria-current", "true");
@@ -90,7 +90,7 @@ it("opens at the line that the address names, and reads what is around it", asyn
   expect(log.scrollTop).toBe(500 * 20 - 300);
 });
 
-it("names the line in the address whose time is clicked, and forgets it", async () => {
+it("selects a line by its time and clears the selection", async () => {
   const { line } = show([{ id: "7", log: "a", timestamp: "2026-01-31T14:59:59.000Z" }]);
   await userEvent.click(await screen.findByText("2026-01-31 23:59:59.000"));
   expect(line()).toBe("7");
@@ -98,7 +98,7 @@ it("names the line in the address whose time is clicked, and forgets it", async 
   expect(line()).toBeNull();
 });
 
-it("goes from error to error, of which a traceback is one, and says when there is none", async () => {
+it("jumps between errors, counting a traceback as one, and reports the last", async () => {
   const { line } = show(manyLines(2000, [100, 900, 901, 902, 1500]), "/?line=1");
   const next = await screen.findByRole("button", { name: "Next error" });
   const back = screen.getByRole("button", { name: "Previous error" });
@@ -116,7 +116,7 @@ it("goes from error to error, of which a traceback is one, and says when there i
   await press(back, "100");
 });
 
-it("shows all around a line that was found by a filter", async () => {
+it("shows the surroundings of a filtered line", async () => {
   const { router, log } = show(manyLines(100, [80]), "/?level=ERROR&line=80");
   await screen.findByText("line 80");
   expect(screen.queryByText("line 79")).toBeNull();

@@ -70,7 +70,7 @@ it.each(["", "line=7", "level=ERROR&line=7"])(
   },
 );
 
-it("says what was refused, ahead or not", async () => {
+it("shows errors of prefetched and direct reads", async () => {
   const refusal = { error: { reason: "NotFound", error: "no trial 5" } };
   vi.stubGlobal("fetch", () => Promise.resolve(Response.json(refusal, { status: 404 })));
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });

@@ -36,7 +36,7 @@ describe("places in a log", () => {
     expect(findLine({ ...some, hasEnd: true }, "25")).toBe(9);
   });
 
-  it("takes errors that follow each other for one", () => {
+  it("treats consecutive errors as one", () => {
     const level = "LOG_LEVEL_ERROR" as const;
     const some = lines(1, 9).map((line, i) => (i > 2 && i < 6 ? { ...line, level } : line));
     expect(findErrorEdge(some, "5", false)).toBe("6");

@@ -10,7 +10,7 @@ import { Shortcuts } from "./Shortcuts";
 const overview = { running: [{ id: 42, name: "mnist-asha" }], ended: [{ id: 41, name: "bert" }] };
 const labels = (query: string) => findEntries(query, overview).map(({ label }) => label);
 
-test("what fits is found by its parts, its letters and its number", () => {
+test("finds entries by substring, letters and ID", () => {
   expect(labels("")).toEqual([
     "Home",
     "Experiments",
@@ -73,7 +73,7 @@ test("keys open it, choose, and go", async () => {
   await vi.waitFor(() => expect(router.state.location.pathname).toBe("/cluster"));
 });
 
-test("g and a key go to a place, but not while one types", async () => {
+test("opens a page with g and a key, except in text fields", async () => {
   const router = show();
   await userEvent.keyboard("gc");
   await vi.waitFor(() => expect(router.state.location.pathname).toBe("/cluster"));
@@ -82,14 +82,14 @@ test("g and a key go to a place, but not while one types", async () => {
   expect(router.state.location.pathname).toBe("/cluster");
 });
 
-test("a model is a place to go to", async () => {
+test("opens a model", async () => {
   const router = show();
   await userEvent.keyboard("/");
   await userEvent.type(screen.getByRole("combobox"), "vit{Enter}");
   await vi.waitFor(() => expect(router.state.location.pathname).toBe("/models/vit"));
 });
 
-test("the question mark shows what the keys do, but not while one types", async () => {
+test("shows the shortcuts with ?, except in text fields", async () => {
   show();
   await userEvent.keyboard("/");
   await userEvent.type(screen.getByRole("combobox"), "?");

@@ -3,7 +3,7 @@ import { createMemoryRouter, RouterProvider } from "react-router";
 import { expect, test, vi } from "vitest";
 import { Tabs } from "./Tabs";
 
-test("the tab one is in is in sight, also where the row is wider than the screen", () => {
+test("scrolls the current tab into view", () => {
   const get = (name: "offsetLeft" | "offsetWidth", of: (element: HTMLElement) => number) =>
     vi.spyOn(HTMLElement.prototype, name, "get").mockImplementation(function (this: HTMLElement) {
       return of(this);

@@ -102,7 +102,7 @@ it("suggests columns that contain what is typed, and values", async () => {
   expect(said()).toBe("state is paused");
 });
 
-it("asks nothing by what is not right, and marks it", async () => {
+it("ignores invalid conditions and marks them", async () => {
   show("lr > 1 and state is running");
   const value = inside("hp.lr").getByLabelText("Value");
   await userEvent.clear(value);

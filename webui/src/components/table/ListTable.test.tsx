@@ -64,7 +64,7 @@ test("a click on a head sorts, the next turns it round, the third ends it; the a
   expect(router.state.location.search).toBe("");
 });
 
-test("of many rows those that are seen exist, and the end is told once it is seen", () => {
+test("renders only visible rows and reports the end", () => {
   const onEnd = vi.fn();
   const many = Array.from({ length: 5000 }, (_, i) => ({ name: String(i) }));
   show(many, onEnd);
@@ -79,7 +79,7 @@ test("a short list is read on at once", () => {
   expect(onEnd).toHaveBeenCalled();
 });
 
-test("what is not here yet is no empty list", () => {
+test("shows no empty state while loading", () => {
   show(undefined);
   expect(screen.queryByText("No things yet.")).toBeNull();
 });

@@ -59,7 +59,7 @@ describe("parseFilter", () => {
     ["lr>=1", ">="],
     ["lr is empty", "isEmpty"],
     ["lr IS NOT empty", "notEmpty"],
-  ])("knows %s", (sentence, operator) => {
+  ])("parses the operator in %s", (sentence, operator) => {
     expect(parse(sentence).children[0]).toMatchObject({ operator });
   });
 
@@ -70,7 +70,7 @@ describe("parseFilter", () => {
     });
   });
 
-  it("asks nothing when nothing is said", () => {
+  it("parses an empty text to an empty filter", () => {
     expect(filterText(parse("  "), false)).toBe(
       '{"showArchived":false,"filterGroup":{"kind":"group","conjunction":"and","children":[]}}',
     );
@@ -92,7 +92,7 @@ describe("parseFilter", () => {
       0,
     ],
     ["state x", "expected an operator: is, =, <, >, contains, …", 6],
-  ])("says what is wrong with %s", (sentence, message, at) => {
+  ])("reports the error in %s", (sentence, message, at) => {
     expect(() => parse(sentence)).toThrowError(expect.objectContaining({ message, at }) as Error);
   });
 });

@@ -31,12 +31,12 @@ describe("a view in the address", () => {
     expect(written.get("tab")).toBe("x");
   });
 
-  it("leaves out what is as usual", () => {
+  it("leaves out default values", () => {
     expect(writeView(new URLSearchParams("q=x&sort=id"), BASE, BASE).toString()).toBe("");
     expect(readView(new URLSearchParams(), BASE)).toEqual(BASE);
   });
 
-  it("survives addresses that nobody wrote", () => {
+  it("accepts malformed addresses", () => {
     const view = readView(new URLSearchParams("pin=-3&widths=a:x,b:1,:9&sort=,,=asc"), BASE);
     expect(view).toMatchObject({ pinned: 1, widths: {}, sort: [] });
   });

@@ -22,7 +22,7 @@ const record = (id: number, more: Message["AuditRecord"] = {}) =>
     ...more,
   });
 
-test("what was named leads to its page, where it has one", () => {
+test("links a target to its page", () => {
   expect(getTargetPath("experiment 7")).toBe("/experiments/7");
   expect(getTargetPath("model classifier")).toBe("/models/classifier");
   expect(getTargetPath("workspace vision")).toBeUndefined();
@@ -31,7 +31,7 @@ test("what was named leads to its page, where it has one", () => {
   expect(shortMethod("det.api.v1.UserService.PostUser")).toBe("UserService.PostUser");
 });
 
-test("the filter is sent, and is the address", async () => {
+test("sends the filter and keeps it in the address", async () => {
   const page = showPage(Audit, "/admin/audit", "/admin/audit?username=ann", {
     [list]: { records: [record(5)] },
   });
@@ -58,7 +58,7 @@ test("what follows is read from where the page ended, to the last", async () => 
   });
 });
 
-test("a call that was refused is told apart", async () => {
+test("highlights refused calls", async () => {
   showPage(Audit, "/admin/audit", "/admin/audit", {
     [list]: { records: [record(5, { code: "PERMISSION_DENIED" })], nextBeforeId: "0" },
   });

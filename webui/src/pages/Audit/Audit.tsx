@@ -53,7 +53,7 @@ const columns: ListColumn<AuditRecord>[] = [
   },
 ];
 
-/** Who changed what, newest first; calls that were refused, too. */
+/** The audit log, newest records first, including refused calls. */
 export default function Audit() {
   const [params] = useSearchParams();
   const { may } = useRoles();
@@ -101,7 +101,7 @@ export default function Audit() {
   );
 }
 
-/** The error of the read; a refusal names the role in the user's words. */
+/** Replaces a refusal of the audit log by a message in the user's words. */
 function explainForbidden(error: Error | null): Error | null {
   if (!(error instanceof ApiError) || error.status !== 403) return error;
   const { status, reason, requestId } = error;

@@ -3,7 +3,7 @@ import { useSearchParams } from "react-router";
 import styles from "./Audit.module.css";
 import type { AuditFilter } from "./useAudit";
 
-/** Whose calls, of which method, from when to when; the address keeps it. */
+/** Filters records by user, method and time; the address keeps them. */
 export function Filter({ filter }: { filter: AuditFilter }) {
   const [params, setParams] = useSearchParams();
   const [draft, setDraft] = useState(filter);

@@ -1,6 +1,6 @@
 import { paths } from "@/paths";
 
-/** "det.api.v1.UserService.PostUser" is "UserService.PostUser". */
+/** "det.api.v1.UserService.PostUser" becomes "UserService.PostUser". */
 export function shortMethod(method: string | undefined): string {
   return (method ?? "").replace(/^det\.[a-z]+\.v\d+\./, "");
 }
@@ -15,7 +15,7 @@ const pages: Record<string, (name: string) => string> = {
   model: (name) => paths.model(name),
 };
 
-/** The page of what a request named ("experiment 7"), if there is one. */
+/** The page of a request's target ("experiment 7"), if there is one. */
 export function getTargetPath(target: string | undefined): string | undefined {
   const [, noun = "", name = ""] = /^(\w+) ([^\s,]+)$/.exec(target ?? "") ?? [];
   if (noun !== "model" && !/^\d+$/.test(name)) return undefined;

@@ -4,7 +4,7 @@ import type { Message } from "@/api/types";
 
 export type AuditRecord = Message["AuditRecord"];
 
-/** Which records are shown; "": all. Times as an input of type datetime-local has them. */
+/** The filter; empty fields match all records. Times are in datetime-local format. */
 export interface AuditFilter {
   username: string;
   method: string;
@@ -14,13 +14,13 @@ export interface AuditFilter {
 
 const PAGE = 200;
 
-/** A time by this computer's clock as the API takes it; undefined of none. */
+/** Converts a local time to the API's format; undefined if empty or invalid. */
 export function toIsoTime(local: string): string | undefined {
   const time = new Date(local);
   return local && !Number.isNaN(time.getTime()) ? time.toISOString() : undefined;
 }
 
-/** Who changed what, newest first, read page by page. */
+/** The audit records, newest first, read page by page. */
 export function useAudit(filter: AuditFilter) {
   return useInfiniteQuery({
     queryKey: ["audit", filter],

@@ -42,14 +42,14 @@ function Actions({ what, agentId, slotId, isIn, isUsed }: Props) {
   );
 }
 
-/** Takes an agent out of use, or back: drained ones let end what runs. */
+/** Drains, disables or enables an agent. Draining lets running trials finish. */
 export function AgentActions({ agent }: { agent: Agent }) {
   const isUsed = Object.values(agent.slots ?? {}).some((slot) => slot.container?.id);
   const isIn = Boolean(agent.enabled && !agent.draining);
   return <Actions what={agent.id ?? ""} agentId={agent.id ?? ""} isIn={isIn} isUsed={isUsed} />;
 }
 
-/** The same for one slot; enabling ends its quarantine. */
+/** Drains, disables or enables a slot; enabling ends its quarantine. */
 export function SlotActions({ agent, slot }: { agent: Agent; slot: Message["Slot"] }) {
   return (
     <Actions

@@ -31,7 +31,7 @@ const marks: Record<Exclude<Kind, "used">, string> = {
 interface Shown {
   jobs: ReadonlyMap<string, Job>;
   colourBy: ColourBy;
-  /** Whether the user may take agents and slots out of use. */
+  /** Whether the user may drain and disable agents and slots. */
   mayChange: boolean;
 }
 
@@ -137,7 +137,7 @@ function AgentCard({ agent, ...shown }: { agent: Agent } & Shown) {
   );
 }
 
-/** Agents and their slots as a picture of who uses what; a slot that is chosen says more. */
+/** A picture of the agents' slots and who uses them; a selected slot shows details. */
 export function Agents({ agents, ...shown }: { agents: readonly Agent[] } & Shown) {
   if (agents.length === 0) {
     return (

@@ -89,7 +89,7 @@ function show(
 const showAgents = (agents: Message["Agent"][], mayChange = false) =>
   show(<Agents agents={agents} jobs={jobs} colourBy="experiment" mayChange={mayChange} />);
 
-test("each slot says what it does, and whose it is", () => {
+test("describes the state and holder of each slot", () => {
   const slots = {
     "0": slot("0", { container: { id: "7.9.1" } }),
     "1": slot("1"),
@@ -111,14 +111,14 @@ test("each slot says what it does, and whose it is", () => {
   expect(screen.getByText("3 / 6")).toBeVisible();
 });
 
-test("an agent that is away says so", () => {
+test("shows a disconnected agent", () => {
   const memory = "64000000000";
   showAgents([agent({ id: "n", connected: false, resourcePools: ["gpu"], memory, slots: {} })]);
   expect(screen.getByText("gpu · 64 GB · disconnected")).toBeVisible();
   expect(screen.queryByRole("button", { name: /Drain/ })).toBeNull();
 });
 
-test("who may takes agents and slots out of use", async () => {
+test("drains and disables agents and slots with permission", async () => {
   const sent = showAgents([agent({ id: "n", slots: { "0": slot("0") } })], true);
   await userEvent.click(screen.getByRole("button", { name: "Drain n" }));
   await userEvent.click(screen.getByRole("button", { name: "slot 0, A100: free" }));
@@ -138,7 +138,7 @@ test("the legend counts slots", () => {
   expect(countSlots(agents, jobs, "user")).toMatchObject([{ rank: 2, label: "ann", slots: 2 }]);
 });
 
-test("who waits says for what", () => {
+test("shows the wait reason of a queued job", () => {
   const { summary } = like<Job>(waits);
   const reason = "needs 8, 2 are free";
   show(<Queue jobs={[job("7", { summary, reason })]} pools={[]} />);
@@ -205,7 +205,7 @@ test("the queue is put in another order by mouse and by keyboard, where its poli
   );
 });
 
-test("what is refused comes with the number of its request", async () => {
+test("shows the request ID of a refusal", async () => {
   const refuse = () => {
     throw new Error("the database is away");
   };
@@ -223,7 +223,7 @@ test("what is refused comes with the number of its request", async () => {
   expect(screen.getByText("Request ID r-1")).toBeVisible();
 });
 
-test("a move also asks again why the one that is looked at waits", async () => {
+test("refetches the explanation after a move", async () => {
   const pools = [{ name: "gpu", schedulerType: "SCHEDULER_TYPE_PRIORITY" as const }];
   const explain = "/api/v1/job-queues/exp-2/explain";
   let reason = "is behind 1";
@@ -257,7 +257,7 @@ test("usage is summed, and drawn as steps", () => {
   expect(series?.y).toEqual([0, 0, 2, 2, 6, 6, 4, 4]);
 });
 
-test("what there was is drawn beside what was used, and both are kept as a file", () => {
+test("draws capacity next to usage and exports both", () => {
   const at = (minute: number) => new Date(minute * 60_000).toISOString();
   const used = [{ resourcePool: "gpu", slots: 2, startTime: at(10), endTime: at(30) }];
   const offered = (more: Message["CapacityEntry"]) =>

@@ -19,7 +19,7 @@ const TABS = [
   { name: "usage", label: "Usage" },
 ];
 
-/** Who uses what, who waits for it, and who has used how much. */
+/** The cluster: pools, agents, queue, and usage. */
 export default function Cluster() {
   const { tab = "" } = useParams();
   return (

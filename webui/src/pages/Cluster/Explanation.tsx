@@ -3,7 +3,7 @@ import { Time } from "@/components/Time/Time";
 import styles from "./Cluster.module.css";
 import { useExplanation } from "./useCluster";
 
-/** A row of the queue: why each waiting trial of a job waits, for what, and when it may start. */
+/** Explains a queued job: why each trial waits, for what, and its estimated start. */
 export function Explanation({ jobId }: { jobId: string }) {
   const { data, error } = useExplanation(jobId);
   return (

@@ -4,10 +4,10 @@ import { paths } from "@/paths";
 import styles from "./Cluster.module.css";
 import type { ColourBy, Share } from "./slotHolders";
 
-// More colours are not told apart; the cells say their numbers.
+// More colours cannot be distinguished; the cells show the IDs.
 const MAX_SHOWN = 16;
 
-/** Who the colours of slots stand for, and by what they are coloured; the address keeps it. */
+/** The legend of the slots' colours and the choice of what they show; the address keeps it. */
 export function Legend({ shares, colourBy }: { shares: readonly Share[]; colourBy: ColourBy }) {
   const [params, setParams] = useSearchParams();
   const choose = (by: string) => {

@@ -4,7 +4,7 @@ import styles from "./Cluster.module.css";
 
 type Pool = Message["ResourcePool"];
 
-/** "SCHEDULER_TYPE_FAIR_SHARE" is "fair share". */
+/** "SCHEDULER_TYPE_FAIR_SHARE" becomes "fair share". */
 export function formatPolicy(pool: Pool): string {
   return (pool.schedulerType ?? "")
     .replace("SCHEDULER_TYPE_", "")
@@ -32,7 +32,7 @@ const formatDefault = (pool: Pool) =>
       ? " (default for zero-slot tasks)"
       : "";
 
-/** What each pool has, by which policy it serves, and how long its queue is. */
+/** The slots, policy and queue length of each pool. */
 export function Pools({ pools }: { pools: readonly Pool[] }) {
   return (
     <div className={styles.scroll} tabIndex={0} role="group" aria-label="Pools">

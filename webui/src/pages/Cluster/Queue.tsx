@@ -59,7 +59,7 @@ interface Props {
   pools: readonly Message["ResourcePool"][];
 }
 
-/** Who holds slots and who waits, and for what, in the order in which pools serve them, which can be changed. */
+/** Running and queued jobs in the order in which pools serve them, with reasons; the order can be changed. */
 export function Queue({ jobs, pools }: Props) {
   const [params, setParams] = useSearchParams();
   const open = params.get("why");
@@ -70,7 +70,7 @@ export function Queue({ jobs, pools }: Props) {
   const [said, setSaid] = useState("");
   const order = jobs.map((job) => job.jobId).join();
   useEffect(() => {
-    // A row that was moved down is put into the page anew, which would lose the keyboard.
+    // React recreates a row that moves down, which would lose the focus.
     if (moved.current) document.getElementById(`move-${moved.current}`)?.focus();
   }, [order]);
   if (jobs.length === 0) {

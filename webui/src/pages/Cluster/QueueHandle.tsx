@@ -3,7 +3,7 @@ import styles from "./Cluster.module.css";
 
 interface Props {
   job: Job;
-  /** Why the caller may not, if so. */
+  /** Why the caller cannot move the job. */
   refused: string | false;
   isFirst: boolean;
   isLast: boolean;
@@ -11,7 +11,7 @@ interface Props {
   onDrag: () => void;
 }
 
-/** Moves a row of the queue: dragged, by the arrow keys, or a place at a time where there is neither. */
+/** Moves a job in the queue by dragging, by arrow keys or by buttons. */
 export function QueueHandle({ job, refused, isFirst, isLast, onMove, onDrag }: Props) {
   const name = `${job.entityId ?? ""} ${job.name ?? ""}`;
   const press = (event: React.KeyboardEvent) => {

@@ -12,7 +12,7 @@ import styles from "./Cluster.module.css";
 import { sumSlotHours, usedCsv, utilizationCsv, computeUtilization, type Used } from "./usage";
 import { csvPath, SPANS, useAllocations } from "./useUsage";
 
-/** Who has used how much of the cluster, and how full it was. */
+/** The usage of the cluster over time and by user, workspace and pool. */
 export function Usage() {
   const [params, setParams] = useSearchParams();
   const span = SPANS.find(({ name }) => name === params.get("span")) ?? SPANS[0];

@@ -3,25 +3,25 @@ import type { Job, Message } from "@/api/types";
 type Agent = Message["Agent"];
 type Slot = Message["Slot"];
 
-/** Who holds a slot: an allocation of an experiment's trial. */
+/** The allocation that holds a slot. */
 export interface Holder {
   allocationId: string;
-  /** 0: it belongs to no experiment. */
+  /** 0 if it does not belong to an experiment. */
   experimentId: number;
   trialId: number;
-  /** The experiment's, and its owner's; empty where they are not visible. */
+  /** Names of the experiment and its owner; empty if not visible to the caller. */
   name: string;
   username: string;
   userId: number;
 }
 
-/** What a slot is doing. */
+/** The state of a slot. */
 export type Kind = "used" | "free" | "draining" | "disabled" | "quarantined" | "disconnected";
 
-/** What slots are coloured by. */
+/** What the colours of slots show. */
 export type ColourBy = "experiment" | "user";
 
-/** All that hold a slot; of a shared device there may be several. */
+/** All holders of a slot; a shared device may have several. */
 export function getHolders(slot: Slot, jobs: ReadonlyMap<string, Job>): Holder[] {
   const containers = slot.containers?.length ? slot.containers : [slot.container ?? {}];
   return containers.flatMap(({ id }) => {
@@ -39,7 +39,7 @@ export function getHolders(slot: Slot, jobs: ReadonlyMap<string, Job>): Holder[]
   });
 }
 
-/** What the slot is doing; what holds it goes before what will become of it. */
+/** The state of a slot; a holder takes precedence over draining and the like. */
 export function getSlotState(agent: Agent, slot: Slot): Kind {
   if (slot.container?.id) return "used";
   if (!agent.connected) return "disconnected";
@@ -48,11 +48,11 @@ export function getSlotState(agent: Agent, slot: Slot): Kind {
   return agent.enabled && slot.enabled ? "free" : "disabled";
 }
 
-/** Whether what runs on the slot is the last. */
+/** Whether the slot accepts no more work. */
 export const isClosing = (agent: Agent, slot: Slot) =>
   slot.draining === true || agent.draining === true || !slot.enabled || !agent.enabled;
 
-/** A number whose colour stays, whoever comes and goes. */
+/** A rank that gives a holder a stable colour. */
 export const getRank = (holder: Holder, by: ColourBy) =>
   by === "user" ? holder.userId : holder.experimentId;
 
@@ -70,7 +70,7 @@ export function describe(agent: Agent, slot: Slot, holders: readonly Holder[]): 
   return `${what}: ${who.join("; ")}${isClosing(agent, slot) ? "; accepts no more work" : ""}`;
 }
 
-/** One line of the legend: who, and how many slots. */
+/** An entry of the legend. */
 export interface Share {
   rank: number;
   label: string;
@@ -78,7 +78,7 @@ export interface Share {
   slots: number;
 }
 
-/** Who holds how many slots, the max first. A shared slot counts for each. */
+/** The number of slots by holder, largest first. A shared slot counts for each of its holders. */
 export function countSlots(
   agents: readonly Agent[],
   jobs: ReadonlyMap<string, Job>,

@@ -10,7 +10,7 @@ export interface Used {
   slotHours: number;
 }
 
-/** Slot-hours by a field of the entries, the max first. */
+/** Sums slot-hours by a field of the entries, largest first. */
 export function sumSlotHours(
   entries: readonly Entry[],
   field: "username" | "workspaceName" | "resourcePool",
@@ -26,13 +26,13 @@ export function sumSlotHours(
     .sort((a, b) => b.slotHours - a.slotHours);
 }
 
-/** What a table of usage shows, as CSV. */
+/** A usage table as CSV. */
 export function usedCsv(head: string, rows: readonly Used[]): string {
   const lines = rows.map(({ name, slotHours }) => [name, Number(slotHours.toFixed(4))] as const);
   return formatCsv([[head, "Slot-hours"], ...lines]);
 }
 
-/** Slots that something had of a pool, for a while; without an end: still. */
+/** Slots of a pool that were used or offered during an interval; without an end: until now. */
 export interface Held {
   resourcePool?: string;
   slots?: number;
@@ -40,10 +40,10 @@ export interface Held {
   endTime?: string;
 }
 
-/** How many slots a pool had from a time on. */
+/** The number of slots from each time on. */
 type Steps = [at: number, slots: number][];
 
-/** The slots of each pool over time: at `from` (milliseconds), and after each change until `to`. */
+/** The slots of each pool as steps: at `from` (milliseconds) and after each change until `to`. */
 function toSteps(entries: readonly Held[], from: number, to: number): Map<string, Steps> {
   const changes = new Map<string, Steps>();
   for (const { resourcePool = "", slots = 0, startTime, endTime } of entries) {
@@ -69,7 +69,7 @@ function toSteps(entries: readonly Held[], from: number, to: number): Map<string
   return steps;
 }
 
-/** Steps as a curve, with x in `unit`s (milliseconds) before `to`, so that now is 0. */
+/** Converts steps to a curve, with x in `unit`s (milliseconds) relative to `to`. */
 function toCurve(steps: Steps, to: number, unit: number) {
   const x: number[] = [];
   const y: number[] = [];
@@ -85,13 +85,10 @@ function toCurve(steps: Steps, to: number, unit: number) {
   return { x: [...x, 0], y: [...y, steps.at(-1)?.[1] ?? 0] };
 }
 
-// The same colours dashed: of each pool what there was beside what was used.
+// Capacity has the colour of its pool's usage, dashed.
 const DASHED = 8;
 
-/**
- * Slots in use over time and slots that there were, two curves for each pool, between `from` and `to`
- * (milliseconds).
- */
+/** The used slots and the capacity of each pool between `from` and `to` (milliseconds), one curve each. */
 export function computeUtilization(
   entries: readonly Held[],
   capacity: readonly Held[],
@@ -124,7 +121,7 @@ export function computeUtilization(
 const listPools = (...each: Map<string, Steps>[]) =>
   [...new Set(each.flatMap((steps) => [...steps.keys()]))].sort();
 
-/** Both at each time at which one of them changes. */
+/** Joins both step functions at the times of their changes. */
 function together(used: Steps, there: Steps): [at: number, use: number, all: number][] {
   const changes = [
     ...used.map(([at, slots]) => ({ at, use: slots })),
@@ -139,7 +136,7 @@ function together(used: Steps, there: Steps): [at: number, use: number, all: num
   return [...lines.values()];
 }
 
-/** Each change of the use and of what there was, as CSV. */
+/** All changes of usage and capacity as CSV. */
 export function utilizationCsv(
   entries: readonly Held[],
   capacity: readonly Held[],

@@ -12,12 +12,12 @@ import type { Move } from "./order";
 
 const load = { staleTime: Infinity, placeholderData: keepPreviousData };
 
-/** All agents with their slots, asked for anew when the cluster's load has changed. */
+/** All agents with their slots; refetched when the cluster's load changes. */
 export function useAgents() {
   const overview = useOverview();
   const { pools, running } = overview ?? {};
   return useQuery({
-    // A change of the load is a new key: the stream says when, nothing is polled.
+    // A changed load is a new key: the stream triggers the refetch, nothing is polled.
     queryKey: [
       "cluster",
       "agents",
@@ -31,21 +31,21 @@ export function useAgents() {
   });
 }
 
-/** So many jobs of each pool are read at first, and more of them at a time. */
+/** The number of jobs per pool that are read at first and added at a time. */
 export const PORTION = 100;
 
 /**
- * The first jobs of each pool's queue, in the order in which it is served; what is there stays until they
- * are read anew, once the load has changed.
+ * The first jobs of each pool's queue in serving order. Jobs stay visible while they are refetched after a
+ * change of the load.
  *
- * @param limit how many of each pool.
+ * @param limit the number of jobs per pool.
  */
 export function useQueues(limit: number) {
   const client = useQueryClient();
   const overview = useOverview();
   const names = overview?.pools?.map(({ name = "" }) => name) ?? [];
   const { pools, jobsRunning, jobsWaiting } = overview ?? {};
-  // One query for a pool, whatever changes: another key would be without rows until it is answered.
+  // One stable query key per pool: a new key would show no rows until it is loaded.
   const state = JSON.stringify([pools, jobsRunning, jobsWaiting, limit]);
   const queues = useQueries({
     queries: names.map((resourcePool) => ({
@@ -64,7 +64,7 @@ export function useQueues(limit: number) {
       error: results.find(({ isError }) => isError)?.error ?? null,
     }),
   });
-  // Behind the queries, which then have the limit that is asked for.
+  // After the queries, which then use the new limit.
   const read = useRef(state);
   useEffect(() => {
     if (read.current === state) return;
@@ -74,7 +74,7 @@ export function useQueues(limit: number) {
   return queues;
 }
 
-/** Why a job waits, and when it may start; asked anew when the load has changed. */
+/** Why a job waits and its estimated start; refetched when the load changes. */
 export function useExplanation(jobId: string) {
   const { pools, jobsRunning, jobsWaiting } = useOverview() ?? {};
   return useQuery({
@@ -91,7 +91,7 @@ export function useExplanation(jobId: string) {
   });
 }
 
-/** Moves a job in its queue. Why those that wait do so may then have changed, too. */
+/** Moves a job in its queue, which may also change why others wait. */
 export function useMove() {
   const client = useQueryClient();
   return useMutation({
@@ -105,7 +105,7 @@ export function useMove() {
   });
 }
 
-/** Takes an agent, or one of its slots, out of use or back: drained ones let end what runs. */
+/** Drains, disables or enables an agent or one of its slots. */
 export function useAgentAction(agentId: string, slotId?: string) {
   const client = useQueryClient();
   return useMutation({

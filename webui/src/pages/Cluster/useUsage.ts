@@ -4,7 +4,7 @@ import { buildQuery } from "@/api/messages";
 
 const HOUR = 3_600_000; // ms
 
-/** A span of time up to now, and what its chart counts in. */
+/** A time range until now, and the unit of its chart. */
 export interface Span {
   name: string;
   length: number;
@@ -23,7 +23,7 @@ interface Times {
   to: number;
 }
 
-/** Each allocation that held slots in the span, and each agent that offered some. */
+/** The allocations that held slots in the range, and the agents that offered slots. */
 export function useAllocations(span: Span) {
   return useQuery({
     queryKey: ["cluster", "usage", span.name],
@@ -45,7 +45,7 @@ export function useAllocations(span: Span) {
   });
 }
 
-/** The address of a span as a CSV file. */
+/** The path of a CSV export of the range. */
 export function csvPath(what: "allocations-csv" | "aggregated", { from, to }: Times): string {
   const begin = new Date(from).toISOString();
   const end = new Date(to).toISOString();

@@ -6,7 +6,7 @@ import { EmptyState } from "@/components/EmptyState/EmptyState";
 import styles from "./Compare.module.css";
 import { TrialsForm } from "./TrialsForm";
 
-/** Any trials side by side. */
+/** Compares any trials. */
 export default function Compare() {
   const [params] = useSearchParams();
   const text = params.get("trials") ?? "";

@@ -4,7 +4,7 @@ import { parseIds } from "@/components/Comparison/ids";
 import { paths } from "@/paths";
 import styles from "./Compare.module.css";
 
-/** Which trials are compared, by their numbers. */
+/** Selects the compared trials by ID. */
 export function TrialsForm({ ids }: { ids: readonly number[] }) {
   const [text, setText] = useState(ids.join(", "));
   const navigate = useNavigate();

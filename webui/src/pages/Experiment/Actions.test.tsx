@@ -68,7 +68,7 @@ it("says what is lost before it deletes, and goes to the list then", async () =>
 });
 
 it.each(["STATE_RUNNING", "STATE_COMPLETED"] as const)(
-  "lets a viewer press nothing when it is %s, and says why",
+  "disables the actions of a viewer in %s with the reason",
   async (state) => {
     const answers = { ...viewer, "POST /api/v1/experiments/1/kill": {} };
     const page = showPage(

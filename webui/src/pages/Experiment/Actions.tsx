@@ -20,7 +20,7 @@ const LABELS: Record<Verb, string> = {
   unarchive: "Unarchive",
 };
 
-/** What can be done to an experiment in a state (without "STATE_"). */
+/** The actions that an experiment's state (without "STATE_") allows. */
 export function getVerbs(state: string, isArchived: boolean): Verb[] {
   if (["COMPLETED", "CANCELED", "ERROR"].includes(state))
     return [isArchived ? "unarchive" : "archive"];
@@ -30,7 +30,7 @@ export function getVerbs(state: string, isArchived: boolean): Verb[] {
   return ["pause", "cancel", "kill"];
 }
 
-/** The buttons of the status line, and what was refused. */
+/** The action buttons of the status line. */
 export function Actions({ experiment }: { experiment: Experiment }) {
   const id = experiment.id ?? 0;
   const state = (experiment.state ?? "").replace("STATE_", "");
@@ -86,7 +86,7 @@ export function Actions({ experiment }: { experiment: Experiment }) {
   );
 }
 
-/** What leads to a new experiment, wherever one may have it. */
+/** Links to the forms for a new experiment from this one. */
 function NewExperimentLinks({
   experiment,
   refused,

@@ -11,7 +11,7 @@ import { CompareForm } from "./CompareForm";
 import styles from "./Experiment.module.css";
 import type { TarFile } from "@/tar";
 
-/** The files as submitted; with another experiment's number, how they differ from that one's. */
+/** The experiment's files, optionally compared with another experiment's. */
 export function Code({ experiment }: { experiment: Experiment }) {
   const [params, setParams] = useSearchParams();
   const other = Number(params.get("against") ?? 0) || undefined;
@@ -68,7 +68,7 @@ const findFile = (list: readonly TarFile[], name: string) =>
 interface FileProps {
   path: string;
   file: TarFile | undefined;
-  /** Null: it is not compared. */
+  /** Null if nothing is compared. */
   theirs: TarFile | undefined | null;
 }
 

@@ -2,7 +2,7 @@ import { useState, type SyntheticEvent } from "react";
 import { useSearchParams } from "react-router";
 import styles from "./Experiment.module.css";
 
-/** Which experiment to compare with, by its number; the address keeps it. */
+/** Selects the experiment to compare with by ID; the address keeps it. */
 export function CompareForm() {
   const [params, setParams] = useSearchParams();
   const [text, setText] = useState(params.get("against") ?? "");

@@ -10,7 +10,7 @@ import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { CompareForm } from "./CompareForm";
 import styles from "./Experiment.module.css";
 
-/** The configuration as submitted or Show defaults, or against another experiment's. */
+/** The configuration as submitted or with defaults, or its difference from another experiment's. */
 export function Configuration({ experiment }: { experiment: Experiment }) {
   const [params, setParams] = useSearchParams();
   const other = Number(params.get("against") ?? 0) || undefined;

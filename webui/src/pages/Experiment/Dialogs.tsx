@@ -13,7 +13,7 @@ interface Props {
 
 type Resources = Message["PatchExperiment.PatchResources"];
 
-/** What was typed of the place in the queue; empty fields stay as they are. */
+/** The resources to change; empty fields stay unchanged. */
 export function resourcesOf(values: Values): Resources | undefined {
   const typed = [
     ["priority", "priority"],
@@ -26,7 +26,7 @@ export function resourcesOf(values: Values): Resources | undefined {
   return said.length > 0 ? Object.fromEntries(said) : undefined;
 }
 
-/** Asks for what the experiment is called, and for its place in the queue. */
+/** Edits name, description, labels and resources. */
 export function Edit({ experiment, onClose }: Props) {
   const id = experiment.id ?? 0;
   const client = useQueryClient();
@@ -72,7 +72,7 @@ export function Edit({ experiment, onClose }: Props) {
   );
 }
 
-/** Asks for another project; also while it runs. */
+/** Moves the experiment to another project, also while it runs. */
 export function Move({ experiment, onClose }: Props) {
   const id = experiment.id ?? 0;
   const client = useQueryClient();

@@ -17,7 +17,7 @@ import { Search } from "./Search";
 import { Trials } from "./Trials";
 import { useExperiment } from "./useExperiment";
 
-// Tabs that bring libraries of their own.
+// Tabs with libraries of their own are loaded on demand.
 const Code = lazy(() => import("./Code").then((tab) => ({ default: tab.Code })));
 const Configuration = lazy(() =>
   import("./Configuration").then((tab) => ({ default: tab.Configuration })),
@@ -40,7 +40,7 @@ const TABS: [
   ["logs", "Logs", Logs],
 ];
 
-/** One experiment: its status line, and a tab that the address names. */
+/** An experiment: status line and the tab in the address. */
 export default function Experiment() {
   const { id: text = "", tab = "" } = useParams();
   const id = Number(text);

@@ -12,7 +12,7 @@ import styles from "./Experiment.module.css";
 import { propose, type Purpose } from "./propose";
 import { useOriginTrial } from "./useExperiment";
 
-// After the last key, so that not every one is a call.
+// ms after the last key press before the text is validated
 const PAUSE = 300;
 
 function useSettled(text: string): string {
@@ -24,7 +24,10 @@ function useSettled(text: string): string {
   return settled;
 }
 
-/** A new experiment from this one or one of its trials: forked, searched from or continued, as the address says. */
+/**
+ * A form for a new experiment: a fork, a search around a trial, or the continuation of a trial, as the
+ * address says.
+ */
 export function Fork({ experiment }: { experiment: Experiment }) {
   const [params] = useSearchParams();
   const said = params.get("for");
@@ -55,7 +58,7 @@ interface EditorProps {
   proposed: string;
 }
 
-/** The configuration, which the master checks as one types. */
+/** A configuration editor with validation by the master. */
 function Editor({ parentId, title, proposed }: EditorProps) {
   const [config, setConfig] = useState(proposed);
   const settled = useSettled(config);
@@ -80,7 +83,7 @@ function Editor({ parentId, title, proposed }: EditorProps) {
     onSuccess: ({ experiment: made }) => void navigate(paths.experiment(made?.id ?? 0)),
   });
   const refused = explainRefusal(useRoles(), "Editor");
-  // The same text never makes two experiments, however often the button is pressed.
+  // The request ID makes repeated submissions of the same text create one experiment.
   const [requestId, setRequestId] = useState(randomId);
   const edit = (text: string) => {
     setConfig(text);

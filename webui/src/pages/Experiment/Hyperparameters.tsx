@@ -12,10 +12,10 @@ import { counted } from "@/text";
 import styles from "./Experiment.module.css";
 import { getHparamNames, getHparam } from "./Trials";
 
-// As many lines as can be told apart at all.
+// More lines cannot be distinguished.
 const MAX_SHOWN = 1000;
 
-/** What the searcher's metric became by what was chosen. */
+/** The searcher metric by hyperparameters. */
 export function Hyperparameters({ experiment }: { experiment: Experiment }) {
   const id = experiment.id ?? 0;
   const {
@@ -99,7 +99,7 @@ interface InteractionProps {
   smallerIsBetter: boolean;
 }
 
-/** The heat map of two hyperparameters; the address keeps which. */
+/** The heat map of two hyperparameters; the address keeps the choice. */
 function Interaction({ axes, ...rest }: InteractionProps) {
   const [params, setParams] = useSearchParams();
   const choose = (name: string, value: string) => {

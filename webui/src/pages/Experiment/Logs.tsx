@@ -6,7 +6,7 @@ import { isTerminal } from "@/api/states";
 import styles from "./Experiment.module.css";
 import { TrialPicker } from "./TrialPicker";
 
-/** The log of one of the trials; the first one's unless the address says another. */
+/** The log of the trial in the address, or of the first trial. */
 export function Logs({ experiment }: { experiment: Experiment }) {
   const [params, setParams] = useSearchParams();
   const ids = experiment.trialIds ?? [];
@@ -27,7 +27,7 @@ export function Logs({ experiment }: { experiment: Experiment }) {
           onChoose={(id) => {
             const next = new URLSearchParams(params);
             next.set("trial", String(id));
-            next.delete("line"); // which was one of the other's
+            next.delete("line"); // it belongs to the other trial
             setParams(next, { replace: true });
           }}
         />

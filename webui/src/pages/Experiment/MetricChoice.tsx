@@ -1,7 +1,7 @@
 import { useSearchParams } from "react-router";
 import type { Metric } from "@/api/trialQueries";
 
-/** Which metric the page shows; the address keeps it. */
+/** Selects the metric of the page; the address keeps it. */
 export function MetricChoice({ metrics, metric }: { metrics: readonly Metric[]; metric: Metric }) {
   const [params, setParams] = useSearchParams();
   return (

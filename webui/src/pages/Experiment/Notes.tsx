@@ -12,12 +12,12 @@ import styles from "./Experiment.module.css";
 const OTHERS =
   "Someone else changed the notes while you were editing. Overwrite their changes with yours?";
 
-/** What people wrote about the experiment, in Markdown. */
+/** The notes of the experiment, in Markdown. */
 export function Notes({ experiment }: { experiment: Experiment }) {
   const id = experiment.id ?? 0;
   const client = useQueryClient();
   const saved = experiment.notes ?? "";
-  // What one writes, and what there was when one began.
+  // The edited text, and the saved text when editing began.
   const [draft, setDraft] = useState<string>();
   const [began, setBegan] = useState("");
   const { workspaceId = 0, workspaceName = "" } = experiment;

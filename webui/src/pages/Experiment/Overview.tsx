@@ -21,7 +21,7 @@ import styles from "./Experiment.module.css";
 import { MetricChoice } from "./MetricChoice";
 import { useCurves, useMetricNames, useTimedCurves } from "./useExperiment";
 
-/** The learning curves of all trials, and what the experiment is. */
+/** The learning curves of all trials and the experiment's properties. */
 export function Overview({ experiment }: { experiment: Experiment }) {
   const id = experiment.id ?? 0;
   const [params] = useSearchParams();
@@ -90,7 +90,7 @@ function Curves({ experiment, metrics, metric }: CurvesProps) {
 const NONE: readonly Series[] = [];
 const NO_POINTS: readonly TrialPoints[] = [];
 
-/** The curves of the trials over the axis, each in its trial's colour. */
+/** The trials' curves over the axis, in stable colours. */
 function useSeries(experiment: Experiment, metric: Metric, axis: XAxis) {
   const isPlain = axis === "batches";
   const plain = useCurves(experiment.id ?? 0, metric, isPlain);

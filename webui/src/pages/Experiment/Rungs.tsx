@@ -9,7 +9,7 @@ type Bracket = NonNullable<Message["Search"]["brackets"]>[number];
 type Rung = NonNullable<Bracket["rungs"]>[number];
 type Arrival = NonNullable<Rung["arrivals"]>[number];
 
-// As many as are looked at; the others are folded away.
+// The number of trials shown per rung; the others are collapsed.
 const MAX_SHOWN = 12;
 
 const OUTCOMES: Record<NonNullable<Arrival["outcome"]>, readonly [mark: string, word: string]> = {
@@ -21,7 +21,7 @@ const OUTCOMES: Record<NonNullable<Arrival["outcome"]>, readonly [mark: string, 
   OUTCOME_UNSPECIFIED: ["", "unknown"],
 };
 
-/** Bracket by bracket and rung by rung: how many trials came, who they were, and what became of each. */
+/** The trials of each bracket and rung, and their outcomes. */
 export function Rungs({ search }: { search: Message["Search"] }) {
   const { unit = "", brackets = [] } = search;
   const max = Math.max(
@@ -56,7 +56,7 @@ interface BracketProps {
   isAlone: boolean;
   unit: string;
   bracket: Bracket;
-  /** Trials that came to the fullest rung of all brackets: a bar of full width. */
+  /** The trials in the largest rung of all brackets: the full width of a bar. */
   max: number;
 }
 

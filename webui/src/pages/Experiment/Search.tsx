@@ -10,7 +10,7 @@ import styles from "./Experiment.module.css";
 import { Rungs } from "./Rungs";
 import { useSearch } from "./useExperiment";
 
-/** Rungs and brackets of the search: how many trials came to each length, who they were, and who was let go on. */
+/** The brackets and rungs of the search: which trials entered each rung and which were promoted. */
 export function Search({ experiment }: { experiment: Experiment }) {
   const id = experiment.id ?? 0;
   const { data, error, isLoading } = useSearch(id);
@@ -38,7 +38,7 @@ export function Search({ experiment }: { experiment: Experiment }) {
   );
 }
 
-/** Of a search with several objectives: the validations that no other one beats in all of them. */
+/** The Pareto front of a search with several objectives. */
 function ParetoFront({ search }: { search: Message["Search"] }) {
   return (
     <ScrollBox label="Pareto front">

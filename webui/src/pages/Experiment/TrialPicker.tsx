@@ -8,10 +8,10 @@ interface Props {
   onChoose: (id: number) => void;
 }
 
-// More are found by typing.
+// The number of suggested trials; others can be typed.
 const OFFERED = 500;
 
-/** One of the trials of an experiment, which may have thousands: by its number, or the one before or after. */
+/** Selects a trial of an experiment with possibly thousands, by ID or by previous and next. */
 export function TrialPicker({ ids, chosen, onChoose }: Props) {
   const [text, setText] = useState(String(chosen));
   useEffect(() => setText(String(chosen)), [chosen]);

@@ -25,7 +25,7 @@ const COLUMNS: TableColumn[] = [
   { name: "duration", head: "Duration", isNumber: true, width: 100 },
 ];
 
-/** The trials of the experiment, with their hyperparameters, sorted in the master. */
+/** The trials of the experiment with their hyperparameters, sorted by the master. */
 export function Trials({ experiment }: { experiment: Experiment }) {
   const id = experiment.id ?? 0;
   const [params, setParams] = useSearchParams();
@@ -80,7 +80,7 @@ export function Trials({ experiment }: { experiment: Experiment }) {
   );
 }
 
-/** The paths of hyperparameters in a configuration; those that hold others are not ones themselves. */
+/** The paths of the hyperparameters in a configuration, without those that only contain others. */
 export function getHparamNames(experiment: Experiment): string[] {
   const names: string[] = [];
   const walk = (value: unknown, path: string) => {
@@ -96,7 +96,7 @@ export function getHparamNames(experiment: Experiment): string[] {
   return names.sort();
 }
 
-/** A hyperparameter by its path in what a trial was given. */
+/** A trial's hyperparameter by path. */
 export function getHparam(hparams: unknown, path: string): string | number | undefined {
   let value: unknown = hparams;
   for (const name of path.split("."))

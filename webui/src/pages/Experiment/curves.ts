@@ -5,7 +5,7 @@ import type { Series } from "@/charts/series";
 
 type Trial = NonNullable<Message["TrialsSampleResponse"]["trials"]>[number];
 
-/** A trial's choice in a line: "lr 0.1, x 3". */
+/** Formats hyperparameters: "lr 0.1, x 3". */
 export function formatHparams(hparams: Record<string, unknown> | undefined): string {
   return Object.entries(hparams ?? {})
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -13,22 +13,22 @@ export function formatHparams(hparams: Record<string, unknown> | undefined): str
     .join(", ");
 }
 
-/** So many trials have a curve, of so many points; one that grows while it is looked at has twice as many at max. */
+/** The maximum number of curves and of points per curve; a growing curve may have twice as many points. */
 export const MAX_CURVES = 500;
 export const MAX_POINTS = 1000;
 
-/** The sampled trials, asked for as columns, as curves over batches. */
+/** Converts sampled trials in column format to curves over batches. */
 export function toSeries(trials: readonly Trial[]): Series[] {
   return trials.map((trial, rank) => {
     const { batches = [], values = [] } = trial.columns ?? {};
-    // What is not finite comes as a text; there is nothing to draw.
+    // Values that are not finite are strings and are not drawn.
     const y = Float64Array.from(values, (value) => (typeof value === "number" ? value : NaN));
     const id = trial.trialId ?? 0;
     return { id: String(id), label: `trial ${id}`, x: Float64Array.from(batches), y, rank };
   });
 }
 
-/** The curves with what was reported of the metric since. A trial that has none yet gets one, as long as there are not too many. */
+/** Adds new reports to the curves. Trials without a curve get one, up to the maximum. */
 export function addToCurves(
   series: Series[],
   points: readonly ReportedPoint[],
@@ -64,13 +64,13 @@ function mergeCurve(series: Series, added: ReadonlyMap<number, number>): Series 
   return { ...series, x, y: Float64Array.from(places, yOf) };
 }
 
-/** The same, each in the colour of its trial: by the order in which the experiment made them, so that none changes. */
+/** Gives each curve a stable colour by the order in which the trials were created. */
 export function coloured(series: readonly Series[], trialIds: readonly number[]): Series[] {
   const ranks = new Map([...trialIds].sort((a, b) => a - b).map((id, rank) => [String(id), rank]));
   return series.map((each) => ({ ...each, rank: ranks.get(each.id) ?? each.rank }));
 }
 
-/** The metric that a page shows first: the searcher's of validation, else any. */
+/** The metric that is shown first: the searcher metric's validation, or any other. */
 export function firstMetric<M extends { group: string; name: string }>(
   metrics: readonly M[],
   searcherMetric: string | undefined,

@@ -51,7 +51,7 @@ describe("a context directory", () => {
     expect(files.map(readText)).toEqual(["deep", undefined, "print(1)\n"]);
   });
 
-  it("says which files differ, also of those that are no text", () => {
+  it("compares text and binary files", () => {
     const file = (...content: number[]) => ({ path: "a", content: Uint8Array.from(content) });
     expect(describeChange(file(0, 1), file(0, 1))).toBe("");
     expect(describeChange(file(0, 1), file(0, 2))).toBe("(differs)");
@@ -111,7 +111,7 @@ it.each([
   expect(screen.queryByRole("link", { name: "7" }) !== null).toBe(isSaid);
 });
 
-it("asks before notes that somebody else wrote meanwhile are replaced", async () => {
+it("asks before it overwrites concurrent changes of the notes", async () => {
   const patch = "PATCH /api/v1/experiments/1";
   let change: (notes: string) => void = () => undefined;
   const page = showPage(
@@ -143,14 +143,14 @@ describe("Fork", () => {
   const show = (answers: Answers) =>
     showPage(() => <Fork experiment={{ id: 1, originalConfig: "name: a\n" }} />, "/", "/", answers);
 
-  it("says what the master finds wrong, and does not start", async () => {
+  it("shows validation errors and disables Start", async () => {
     show({ [post]: new Error("searcher: missing") });
     expect(await screen.findByText("searcher: missing")).toBeInTheDocument();
     expect(screen.getByText("Request ID r-1")).toBeInTheDocument();
     expect(screen.getByRole("button", { name: "Start" })).toBeDisabled();
   });
 
-  it("starts what is good and goes there", async () => {
+  it("creates a valid experiment and opens it", async () => {
     const { router } = show({ [post]: { experiment: { id: 8 } } });
     expect(await screen.findByText("Configuration is valid.")).toBeInTheDocument();
     await vi.waitFor(() => expect(screen.getByRole("button", { name: "Start" })).toBeEnabled());
@@ -158,7 +158,7 @@ describe("Fork", () => {
     await vi.waitFor(() => expect(router.state.location.pathname).toBe("/experiments/8"));
   });
 
-  it("starts nothing for one who may have no experiment anywhere", async () => {
+  it("disables Start without an Editor role", async () => {
     show({ ...viewer, [post]: { experiment: { id: 8 } } });
     expect(await screen.findByText("Configuration is valid.")).toBeInTheDocument();
     const start = screen.getByRole("button", { name: "Start" });

@@ -43,7 +43,7 @@ describe("what a form begins with", () => {
     });
   });
 
-  it("goes on from a trial's checkpoint with what the trial had", () => {
+  it("continues from a trial's checkpoint with its hyperparameters", () => {
     const random = config.replace("name: single", "name: random, max_trials: 9");
     const { searcher, hyperparameters } = read(propose(random, "continue", origin));
     const same = { metric: "loss", max_length: 600 };
@@ -51,7 +51,7 @@ describe("what a form begins with", () => {
     expect(hyperparameters).toEqual(hparams);
   });
 
-  it("proposes no range where none can be told", () => {
+  it("proposes no range for strings", () => {
     expect(rangeAround("relu")).toBe("relu");
     expect(rangeAround(0)).toBe(0);
     expect(rangeAround(-2)).toEqual({ type: "double", minval: -4, maxval: -1 });

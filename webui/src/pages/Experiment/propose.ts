@@ -1,23 +1,23 @@
 import { isMap, parseDocument, type Document } from "yaml";
 
-/** What a new experiment from a trial is for. */
+/** The purpose of a new experiment. */
 export type Purpose = "fork" | "search" | "continue";
 
-/** What is known of the trial that one starts from. */
+/** The trial to start from. */
 export interface Origin {
   trialId: number;
   hparams: Record<string, unknown>;
-  /** Batches that it has trained. */
+  /** The number of trained batches. */
   length: number;
 }
 
-/** Trials that a search is proposed with: enough for two rungs. */
+/** The proposed number of trials of a search: enough for two rungs. */
 const TRIALS = 16;
 
 /**
- * The configuration that the form begins with, whose comments stay: the experiment's own; for a search
- * from a trial, with a searcher and ranges around the trial's hyperparameters; to continue a trial, with
- * its hyperparameters and its checkpoint.
+ * The initial configuration of the form, with comments preserved: the experiment's own; for a search, with a
+ * searcher and ranges around the trial's hyperparameters; for a continuation, with the trial's
+ * hyperparameters and checkpoint.
  */
 export function propose(config: string, purpose: Purpose, origin: Origin | undefined): string {
   if (purpose === "fork" || !origin) return config;
@@ -40,7 +40,7 @@ function continueFrom(document: Document, { trialId, hparams }: Origin) {
   });
 }
 
-// What a searcher of any name is told: by which metric, and how long trials are.
+// The fields that all searchers have: metric and trial length.
 const LENGTHS = ["metric", "smaller_is_better", "max_length", "time_metric", "max_time"];
 
 function searchAround(document: Document, { hparams, length }: Origin) {
@@ -55,7 +55,7 @@ function searchAround(document: Document, { hparams, length }: Origin) {
   });
   const said = (document.toJS() as { hyperparameters?: Record<string, unknown> }).hyperparameters;
   const all = leaves(said);
-  // Where it was searched before, what was fixed then stays so.
+  // If the experiment was a search, its fixed hyperparameters stay fixed.
   const isSearched = all.some((each) => isRange(each));
   document.set("hyperparameters", around(hparams, said ?? {}, isSearched));
 }
@@ -67,7 +67,7 @@ function getSearcher(document: Document): Record<string, unknown> {
 const pickFields = (searcher: Record<string, unknown>, names: readonly string[]) =>
   Object.fromEntries(Object.entries(searcher).filter(([name]) => names.includes(name)));
 
-// The API's objects come in any order.
+// The API's objects are unordered.
 const sorted = (fields: Record<string, unknown>) =>
   Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
 
@@ -106,7 +106,7 @@ interface Range {
 
 const short = (value: number) => Number(value.toPrecision(4));
 
-/** A third of the range that it was chosen from, around the value; of categories all. */
+/** A third of the original range, around the value; categories stay complete. */
 function narrowRange(range: Range, value: unknown): unknown {
   const { type, minval, maxval, base = 10 } = range;
   if (typeof value !== "number" || minval === undefined || maxval === undefined) return range;
@@ -119,7 +119,7 @@ function narrowRange(range: Range, value: unknown): unknown {
   return { ...range, minval: ends[0], maxval: ends[1] };
 }
 
-/** The range that is proposed around a value that was fixed; of texts there is none. */
+/** The proposed range around a fixed value; strings stay fixed. */
 export function rangeAround(value: unknown): unknown {
   if (typeof value === "boolean") return { type: "categorical", vals: [true, false] };
   if (typeof value !== "number" || value === 0) return value;

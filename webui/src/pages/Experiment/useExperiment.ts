@@ -14,7 +14,7 @@ import type { Origin } from "./propose";
 
 type Experiment = Message["Experiment"];
 
-/** An experiment with its configuration, kept up to date by the page's one stream. */
+/** An experiment with its configuration, updated by the page's stream. */
 export function useExperiment(id: number) {
   const client = useQueryClient();
   const read = useQuery({
@@ -27,21 +27,21 @@ export function useExperiment(id: number) {
         }),
       ),
   });
-  // What is no curve is read again now and then: many pages may be open.
+  // Everything but curves is refetched now and then: many pages may be open.
   const refreshParts = useRefresh({ queryKey: ["experiment-parts", id] }, 4000);
   const own = { queryKey: ["experiment", id], exact: true };
   const refresh = useRefresh(own, 1000);
   const { live } = useExperimentStream(id, undefined, ({ experiment }) => {
     if (!experiment) return true;
     const known = client.getQueryData<typeof read.data>(own.queryKey)?.experiment;
-    // What had ended when it was read brings no news.
+    // An experiment that had ended when it was read does not change.
     const isNews =
       !isTerminal(experiment.state) ||
       (known !== undefined && !isTerminal(known.state)) ||
       hasJustEnded(experiment);
-    // One copy alone: a second one would hide what is read after it, as the notes that were saved.
+    // Keep one copy in the cache: a second one would hide later reads, such as saved notes.
     client.setQueryData<typeof read.data>(own.queryKey, (old) => old && { ...old, experiment });
-    // A read that is under way may bring what was before this message.
+    // A read in progress may return data older than this message.
     if (client.isFetching(own) > 0) refresh();
     if (isNews) refreshParts();
     return isNews;
@@ -50,13 +50,16 @@ export function useExperiment(id: number) {
   return { experiment, error: read.error, refetch: read.refetch, isLive: live };
 }
 
-/** Whether it may have run still when the page read of it. */
+/** Whether it may still have been running when the page read it. */
 const hasJustEnded = ({ endTime }: Experiment) => Date.now() - Date.parse(endTime ?? "") < 60_000;
 
 /** The metrics that the experiment's trials report. */
 export const useMetricNames = (id: number) => useQuery(metricNamesQuery(id));
 
-/** The curves of a metric of the best trials (MAX_CURVES at max), downsample out so that peaks stay. As columns: half a million points are too many to be objects for long. */
+/**
+ * The curves of the best trials (at most MAX_CURVES), downsampled with peaks kept. Column format, because
+ * half a million points as objects would need too much memory.
+ */
 export function useCurves(id: number, metric: Metric | undefined, isEnabled: boolean) {
   return useQuery({
     ...liveQuery<Series[]>(id, {
@@ -77,15 +80,15 @@ export function useCurves(id: number, metric: Metric | undefined, isEnabled: boo
     }),
     enabled: isEnabled && metric !== undefined,
     placeholderData: keepPreviousData,
-    // What was there is compared by nothing: that would cost more than drawing it.
+    // Structural sharing would cost more than drawing.
     structuralSharing: false,
   });
 }
 
-// As many points as are read at once, over any x but batches: they come one by one, and not as columns.
+// The number of points per read for axes other than batches, which have no column format.
 const ALL_POINTS = 100_000;
 
-/** The same with time and epoch of each point: the fewer the more trials there are. */
+/** Curves with time and epoch of each point; the more trials, the fewer points each. */
 export function useTimedCurves(
   experiment: Experiment,
   metric: Metric | undefined,
@@ -120,7 +123,7 @@ export function useTimedCurves(
   });
 }
 
-/** Where the search stands: rungs, best, front. */
+/** The state of the search: rungs, best trial, Pareto front. */
 export function useSearch(id: number) {
   return useQuery({
     queryKey: ["experiment-parts", id, "search"],
@@ -153,7 +156,7 @@ export function useOriginTrial(trialId: number | undefined) {
 
 export type Verb = "pause" | "activate" | "cancel" | "kill" | "archive" | "unarchive";
 
-/** Does something to the experiment; its stream shows what became of it. */
+/** Performs an action on the experiment; its stream shows the result. */
 export function useExperimentAction(id: number) {
   const client = useQueryClient();
   return useMutation({

@@ -50,7 +50,7 @@ async function press(name: string) {
   await userEvent.click(screen.getByRole("button", { name }));
 }
 
-it("offers a viewer none of it, and says why", async () => {
+it("disables the actions for a viewer with the reason", async () => {
   const page = show(viewer);
   await vi.waitFor(() =>
     expect(page.calls.some(({ what }) => /permissions/.test(what))).toBe(true),
@@ -61,7 +61,7 @@ it("offers a viewer none of it, and says why", async () => {
   }
 });
 
-it("deletes all that may be, after it has said what is lost, and tells what was refused", async () => {
+it("deletes after a confirmation and reports refusals", async () => {
   const asked = vi.spyOn(window, "confirm").mockReturnValue(true);
   const onGone = vi.fn();
   const results = [{ id: 1 }, { id: 2, error: "it runs" }];
@@ -148,7 +148,7 @@ it("asks each project for its own, a thousand at a time, and says how many they 
   ]);
 });
 
-it("asks nothing before what is done to few and can be undone", async () => {
+it("asks no confirmation for reversible actions on few rows", async () => {
   const asked = vi.spyOn(window, "confirm");
   show({ "POST /api/v1/projects/3/experiments/pause": {} });
   await press("Pause");

@@ -14,17 +14,17 @@ interface Props {
   selected: ReadonlySet<number>;
   rows: readonly Row[];
   kind: Kind;
-  /** How many rows the table's search finds, and what selects all of them. */
+  /** The number of rows that match, and the callback that selects all of them. */
   found: number;
   onAll: () => Promise<void>;
   onClear: () => void;
-  /** These rows are no more: no action would find them. */
+  /** Called with rows that no longer exist. */
   onGone: (ids: readonly number[]) => void;
-  /** Runs themselves, or the best of the experiments. */
+  /** Called with the selected trials, or the best trials of the selected experiments. */
   onCompare: (trials: readonly number[]) => void;
 }
 
-/** What can be done with the selected rows, at the table's foot; once they are gone, what was done. */
+/** Bulk actions for the selected rows, and the outcome of the last one. */
 export function BulkBar(props: Props) {
   const { selected, rows, kind, found, onAll, onClear, onGone, onCompare } = props;
   const client = useQueryClient();
@@ -36,9 +36,9 @@ export function BulkBar(props: Props) {
     ? ids
     : rows.map((row) => row.experiment?.bestTrialId ?? 0).filter((id) => id > 0);
   const [isMoving, setMoving] = useState(false);
-  // Rows are read again a while later; from a project's table they are gone.
+  // Remember moved rows: the table is refetched later, and a project's table loses them.
   const moved = useRef(new Map<number, number>());
-  // Of those of which one may not, the master says so.
+  // The master refuses rows that the caller cannot edit.
   const refused = explainRefusal(useRoles(), "Editor");
   const isOff = isBusy || Boolean(refused);
   const act = async (action: Action) => {
@@ -132,10 +132,10 @@ export function BulkBar(props: Props) {
   );
 }
 
-// More than one looks at: their number is asked for, whatever is done with them.
+// From this number on, every action asks for confirmation.
 const MANY = 50;
 
-/** moved: the projects of those that were moved from here. */
+/** `moved` has the new projects of moved rows. */
 function toTargets(
   ids: readonly number[],
   rows: readonly Row[],
@@ -152,7 +152,7 @@ interface MoveProps {
   onClose: () => void;
 }
 
-/** Asks for the project that all of them go to. */
+/** Asks for the destination project. */
 function Move({ kind, count, onMove, onClose }: MoveProps) {
   const choices = useProjectChoices();
   if (!choices) return null;

@@ -19,7 +19,7 @@ interface Props {
   onView: (view: TableView) => void;
 }
 
-/** Which columns are shown, in which order, which stay, and which are coloured; all by keyboard as well. */
+/** Selects, orders, pins and colours columns; usable by keyboard. */
 export function ColumnPicker({ columns, view, onView }: Props) {
   const [text, setText] = useState("");
   const wanted = text.toLowerCase();

@@ -5,7 +5,7 @@ import { parseIds } from "@/components/Comparison/ids";
 import { paths } from "@/paths";
 import styles from "./Experiments.module.css";
 
-/** The trials that the address names, compared beside the table. */
+/** Compares the trials in the address, beside the table. */
 export function CompareDrawer({ trials, onClose }: { trials: string; onClose: () => void }) {
   const ids = useMemo(() => parseIds(trials), [trials]);
   return (

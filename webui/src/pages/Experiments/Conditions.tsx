@@ -6,14 +6,14 @@ import { toSentence } from "@/components/table/sentence";
 import styles from "./Experiments.module.css";
 
 interface Props {
-  /** The filter as the address has it: what is put together here is that sentence. */
+  /** The filter text in the address. */
   sentence: string;
   onSentence: (sentence: string) => void;
   columns: readonly FilterColumn[];
   suggestValues: (column: string) => readonly string[];
 }
 
-/** The filter as conditions to choose, beside the sentence that it is. */
+/** The filter as a form. */
 export function Conditions({ sentence, onSentence, columns, suggestValues }: Props) {
   const { draft, problem, change } = useDraft(sentence, onSentence, columns);
   const count = countConditions(draft);
@@ -52,7 +52,7 @@ function read(sentence: string, columns: readonly FilterColumn[]) {
   }
 }
 
-/** Conditions that are not complete are kept while one is at it, and are not in the sentence. */
+/** Keeps incomplete conditions in the form but not in the filter text. */
 function useDraft(
   sentence: string,
   onSentence: (sentence: string) => void,
@@ -60,11 +60,11 @@ function useDraft(
 ) {
   const [state, setState] = useState(() => ({ draft: emptyGroup(), problem: "" }));
   const shown = useRef<string>(undefined);
-  // Those that were made here come back as the address' own: they are no news.
+  // Texts that were sent from here come back through the address: ignore them.
   const sent = useRef<string[]>([]);
   const { problem } = state;
   useEffect(() => {
-    // Columns that there are since may be what could not be read.
+    // A text that could not be parsed may be valid after the columns have loaded.
     if (columns.length === 0 || (shown.current === sentence && !problem)) return;
     const isNews = shown.current !== sentence;
     shown.current = sentence;
@@ -72,12 +72,12 @@ function useDraft(
     sent.current = at < 0 ? [] : sent.current.slice(at + 1);
     if (at >= 0) return;
     const next = read(sentence, columns);
-    // Of one that still cannot be read, what was begun in its place stays.
+    // If the text is still invalid, keep the conditions that were begun in its place.
     if (isNews || !next.problem) setState(next);
   }, [sentence, columns, problem]);
   const change = (draft: DraftGroup) => {
     const next = toSentence(toFilter(draft, columns));
-    // What cannot be read stays until there is something in its place.
+    // An invalid text stays until conditions replace it.
     setState({ draft, problem: next ? "" : problem });
     if (next === (sent.current.at(-1) ?? sentence) || (problem && !next)) return;
     sent.current.push(next);

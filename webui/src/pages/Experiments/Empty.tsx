@@ -6,11 +6,11 @@ interface Props {
   kind: Kind;
   view: TableView;
   projectId: number | undefined;
-  /** The filter can be read. */
+  /** Whether the filter is valid. */
   isSearched: boolean;
 }
 
-/** In place of a table without rows: no more than was asked is denied. */
+/** Shown instead of an empty table; says only what was searched. */
 export function Empty({ kind, view, projectId, isSearched }: Props) {
   if (!isSearched) return <EmptyState>{`Correct the filter to see ${nounOf(kind)}s.`}</EmptyState>;
   const where = projectId ? " in this project" : "";

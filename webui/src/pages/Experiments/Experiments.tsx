@@ -24,7 +24,7 @@ import { useColumns, useMetricRanges, type MetricRange } from "./useColumns";
 import { useDecimals } from "./useDecimals";
 import { readAll, ROWS_KEY, useRows, type Search } from "./useRows";
 
-// Its charts are needed once something is compared.
+// The charts are loaded on demand.
 const CompareDrawer = lazy(() =>
   import("./CompareDrawer").then((part) => ({ default: part.CompareDrawer })),
 );
@@ -32,7 +32,7 @@ const CompareDrawer = lazy(() =>
 const NONE: ReadonlyMap<number, Row | undefined> = new Map();
 const RENEWAL = 5000; // ms
 
-/** All experiments, or all runs, as a table that is searched in the master. */
+/** All experiments or all trials as a table that the master searches and sorts. */
 export default function Experiments() {
   const [params, setParams] = useSearchParams();
   const kind: Kind = params.get("of") === "runs" ? "runs" : "experiments";
@@ -40,7 +40,7 @@ export default function Experiments() {
   const base = useMemo(() => baseView(kind), [kind]);
   const view = useMemo(() => readView(params, base), [params, base]);
   const setView = (next: TableView) => setParams(writeView(params, next, base), { replace: true });
-  // Numbers of runs and of experiments mean different things: what is selected is of one listing alone.
+  // IDs of trials and experiments differ: a selection belongs to one listing.
   const listing = `${kind}/${projectId ?? ""}`;
   const [selection, setSelection] = useState({ listing, rows: NONE });
   const selected = selection.listing === listing ? selection.rows : NONE;
@@ -57,7 +57,7 @@ export default function Experiments() {
     [view, kind, projectId, columns],
   );
   const wrong = found instanceof FilterError && known ? found : undefined;
-  // A filter that cannot be read (yet) must not show what it would have kept out.
+  // While the filter is invalid, keep the rows of the last valid one.
   const good = useRef<Search>(undefined);
   if (!(found instanceof FilterError)) good.current = found;
   const isHere = good.current?.kind === kind && good.current.projectId === projectId;
@@ -93,7 +93,7 @@ export default function Experiments() {
     return finite.length > 0 ? [Math.min(...finite), Math.max(...finite)] : undefined;
   };
   const ranges = new Map(view.heat.map((name) => [name, rangeOf(name)]));
-  // Rows that were selected are kept, also once they are out of sight.
+  // Selected rows are kept when they are scrolled out of view.
   const select = (ids: ReadonlySet<number>) => {
     const seen = new Map(here.map((row) => [row.id, row]));
     setSelected(new Map([...ids].map((id) => [id, selected.get(id) ?? seen.get(id)])));
@@ -101,7 +101,7 @@ export default function Experiments() {
   const selectAll = async () => {
     if (!search) return;
     const all = await readAll(search);
-    // Another filter may have been typed meanwhile: these are not what it finds.
+    // The filter may have changed meanwhile.
     if (good.current?.filter === search.filter) setSelected(all);
   };
   const forget = (gone: readonly number[]) =>

@@ -10,7 +10,7 @@ interface Props {
   columns: readonly string[];
 }
 
-/** The filter as a sentence, and a search of names; both act on Enter or when they are left. */
+/** The filter text and a search of names; both apply on Enter or blur. */
 export function FilterBar({ view, onView, error, columns }: Props) {
   const [sentence, setSentence] = useState(view.filter);
   const [text, setText] = useState(view.text);

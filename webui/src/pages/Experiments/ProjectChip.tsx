@@ -3,9 +3,9 @@ import { useProject } from "@/api/useProject";
 import { paths } from "@/paths";
 import styles from "./Experiments.module.css";
 
-/** Says that the rows are those of one project, by its name, and leads back to all. */
+/** Shows the project filter by name and clears it. */
 export function ProjectChip({ id, onClear }: { id: number; onClear: () => void }) {
-  // Its number until its name is known, or where one may not see it.
+  // Shows the ID until the name is known, or if the caller cannot see the project.
   const { data } = useProject(id);
   const name = data?.name ?? String(id);
   return (

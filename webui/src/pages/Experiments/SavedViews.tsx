@@ -4,7 +4,7 @@ import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import styles from "./Experiments.module.css";
 import { useSavedViews } from "./useSavedViews";
 
-/** The user's own views: an address each; saving one under a name that is taken replaces it. */
+/** The user's saved views; saving under an existing name replaces the view. */
 export function SavedViews({ query }: { query: string }) {
   const { views, change, error } = useSavedViews();
   const [name, setName] = useState("");

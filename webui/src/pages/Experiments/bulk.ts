@@ -1,45 +1,45 @@
 import { api, unwrap } from "@/api/client";
 import type { Kind } from "./rows";
 
-/** With which it was done, and why not with others. */
+/** The result of an action. */
 export interface Outcome {
   done: number[];
   words: string;
   error?: unknown;
 }
 
-/** Something that is done with many rows at once. */
+/** An action on many rows. */
 export interface Action {
   label: string;
-  /** In the past, for what is said after it. */
+  /** The past participle for the result text. */
   done: string;
-  /** What is lost by it: it is asked for before. */
+  /** What is lost; shown in the confirmation. */
   loss?: string;
-  /** There are no such rows afterwards. */
+  /** Whether the rows no longer exist afterwards. */
   isEnd?: boolean;
-  /** The project in which they lie afterwards. */
+  /** The project of the rows afterwards. */
   destination?: number;
-  /** With those that the answer names it was not done. */
+  /** Performs the action; returns the refused rows. */
   send: (targets: readonly Target[]) => Promise<Refusals>;
 }
 
-/** A row that something is done with, and the project that it lies in. */
+/** A row and its project. */
 export interface Target {
   id: number;
   project: number;
 }
 
-/** Why something was not done with a row, by its id; in the order in which they were refused. */
+/** Errors by row ID, in the order of refusal. */
 type Refusals = Map<number, unknown>;
 
 interface Answer {
   results?: { id?: number; error?: string }[];
 }
 
-// The master takes no more in one call.
+// The master's limit per call.
 const MAX_PER_CALL = 1000;
 
-/** One call after the other, of which each names what it did not do; all of one that fails were refused. */
+/** Sends calls one after the other and collects the refused rows; a failed call refuses all of its rows. */
 async function sendInBatches(
   ids: readonly number[],
   call: (ids: number[]) => Promise<Answer>,
@@ -56,7 +56,7 @@ async function sendInBatches(
   }
 }
 
-/** The calls for experiments are of one project each. */
+/** Calls for experiments are per project. */
 const forExperiments =
   (call: (project: number, ids: number[]) => Promise<Answer>) =>
   async (targets: readonly Target[]) => {
@@ -100,7 +100,7 @@ const CHECKPOINTS =
   "logs, metrics and checkpoints are deleted. Rows with a checkpoint in a registered model are skipped.";
 const KILL_LOSS = "stop immediately, without a final checkpoint.";
 
-/** What can be done with rows of a kind, but for moving them. */
+/** The actions by kind of row, except moving. */
 export const ACTIONS: Record<Kind, Action[]> = {
   experiments: [
     { label: "Pause", done: "paused", send: experiments("pause") },
@@ -150,7 +150,7 @@ export const ACTIONS: Record<Kind, Action[]> = {
   ],
 };
 
-/** Moves all of them to a project. */
+/** The action that moves rows to a project. */
 export function moveTo(kind: Kind, destinationProjectId: number): Action {
   const send =
     kind === "runs"
@@ -168,7 +168,7 @@ export function moveTo(kind: Kind, destinationProjectId: number): Action {
   return { label: "Move", done: "moved", destination: destinationProjectId, send };
 }
 
-/** Does it with all of them, and tells with how many, and what was refused first. */
+/** Performs an action and summarizes the result with the first error. */
 export async function runAction(targets: readonly Target[], action: Action): Promise<Outcome> {
   const refused = await action.send(targets);
   const done = targets.map(({ id }) => id).filter((id) => !refused.has(id));

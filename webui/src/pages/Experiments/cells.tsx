@@ -23,7 +23,7 @@ const WIDTHS: Record<string, number> = {
   tags: 160,
 };
 
-/** How a column is shown by the table. */
+/** Converts an API column to a table column. */
 export function tableColumn(column: Column): TableColumn {
   const isNumber = column.type === "COLUMN_TYPE_NUMBER" && column.column !== "id";
   return {
@@ -34,7 +34,7 @@ export function tableColumn(column: Column): TableColumn {
   };
 }
 
-/** What a row shows in a column; coloured by its place between the column's ends if that is asked for; `decimals` of a metric. */
+/** Renders a cell; coloured by its position within `range`, if given. `decimals` applies to metrics. */
 export function renderCell(
   row: Row,
   column: string,
@@ -72,7 +72,7 @@ function renderContent(
   return <span title={String(value)}>{String(value)}</span>;
 }
 
-/** Whether a column shows what was measured. */
+/** Whether a column contains a metric. */
 export function isMetric(column: string): boolean {
   return (
     column === "searcherMetricsVal" ||

@@ -209,7 +209,7 @@ describe("the page", () => {
     expect(screen.getByText("1.2e-5")).toBeInTheDocument();
   });
 
-  it("forgets what it has deleted, and says that it did", async () => {
+  it("deselects deleted rows and reports the result", async () => {
     const many = [1, 2].map((id) => ({ experiment: { id, name: "a" } }));
     show("/experiments", { experiments: many, pagination: { total: 2 } });
     await userEvent.click(await screen.findByRole("checkbox", { name: "Select 1" }));

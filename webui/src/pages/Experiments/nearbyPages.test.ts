@@ -13,6 +13,6 @@ test("there is nothing beyond the ends", () => {
   expect(nearbyPages(900, 950, 120, 100, "up")).toEqual([1, 0]);
 });
 
-test("who has not scrolled gets one more page and no others", () => {
+test("prefetches one page before the first scroll", () => {
   expect(nearbyPages(0, 50, 5000, 100, "none")).toEqual([0, 1]);
 });

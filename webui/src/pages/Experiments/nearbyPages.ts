@@ -1,7 +1,7 @@
-/** Where what is shown has moved last. */
+/** The last direction of scrolling. */
 export type Direction = "none" | "up" | "down";
 
-/** Pages read beyond those that are shown: who has not scrolled may never do. */
+/** The number of pages to prefetch; fewer before the first scroll. */
 const BEYOND: Record<Direction, { below: number; above: number }> = {
   none: { below: 1, above: 0 },
   down: { below: 3, above: 1 },
@@ -9,8 +9,8 @@ const BEYOND: Record<Direction, { below: number; above: number }> = {
 };
 
 /**
- * The pages to have while the rows `from` to `to` (excluded) of `total` are shown: those of the rows
- * first, then those that come next in the direction of scrolling, the nearest first, then one behind.
+ * The pages to load while the rows `from` to `to` (excluded) of `total` are visible: their pages first, then
+ * pages in the direction of scrolling, nearest first, then those behind.
  */
 export function nearbyPages(
   from: number,

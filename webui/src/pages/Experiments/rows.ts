@@ -1,12 +1,12 @@
 import type { Message } from "@/api/types";
 
-/** What the table lists: experiments, or the runs (trials) of all of them. */
+/** The kind of rows: experiments or trials, which the API calls runs. */
 export type Kind = "experiments" | "runs";
 
-/** What a row is called on the page: the API calls a trial a run. */
+/** The noun for a kind of row. */
 export const nounOf = (kind: Kind) => (kind === "runs" ? "trial" : "experiment");
 
-/** A row of either kind; `run` of an experiment is its best, where the answer of a search of runs has it. */
+/** A row. An experiment's `run` is its best trial, if it was read. */
 export interface Row {
   kind: Kind;
   id: number;
@@ -22,7 +22,7 @@ const GROUPS: Record<string, string> = {
   validation: "validation_metrics",
 };
 
-/** What a row says in a column of the API's list of columns; undefined: nothing. */
+/** The value of a row in an API column; undefined if there is none. */
 export function getValue(row: Row, column: string): Value {
   if (column.startsWith("hp.")) {
     return leaf(row.run?.hyperparameters ?? row.bestTrial?.hparams, column.slice("hp.".length));
@@ -38,7 +38,7 @@ export function getValue(row: Row, column: string): Value {
   return row.kind === "runs" ? getRunValue(row, column) : getExperimentValue(row, column);
 }
 
-/** The rows of a window that are here already. */
+/** The loaded rows of a window. */
 export function rowsBetween(
   rowAt: (index: number) => Row | undefined,
   from: number,
@@ -54,7 +54,7 @@ export function rowsBetween(
 
 type Summaries = Record<string, Record<string, Record<string, number>>>;
 
-// A path of nested objects: "optimizer.lr"; a name may hold dots itself.
+// Follows a path of nested objects: "optimizer.lr"; names may contain dots.
 function leaf(value: unknown, path: string): Value {
   if (typeof value !== "object" || value === null) return undefined;
   const fields = value as Record<string, unknown>;

@@ -9,7 +9,7 @@ import { sortText, type TableView } from "@/components/table/view";
 import type { Kind } from "./rows";
 import type { Search } from "./useRows";
 
-/** The table as it is when its address says nothing more. */
+/** The default view. */
 export function baseView(kind: Kind): TableView {
   const columns =
     kind === "runs"
@@ -38,7 +38,7 @@ export function baseView(kind: Kind): TableView {
   };
 }
 
-/** What a view asks of the API, or what is wrong with its filter. */
+/** Converts a view to an API search, or returns the error in its filter. */
 export function toSearch(
   view: TableView,
   kind: Kind,
@@ -59,7 +59,7 @@ export function toSearch(
   }
 }
 
-// A name, a description or a label contains the text.
+// Matches the text in name, description or labels.
 function toTextFilter(text: string, kind: Kind): FilterNode[] {
   if (!text.trim()) return [];
   const names =

@@ -5,7 +5,7 @@ import type { Message } from "@/api/types";
 import type { FilterColumn } from "@/components/table/filter";
 import type { Kind } from "./rows";
 
-/** A column that there is, and where it comes from. */
+/** A column and its origin. */
 export interface Column extends FilterColumn {
   location: NonNullable<Message["ProjectColumn"]["location"]>;
 }
@@ -20,7 +20,7 @@ async function projectIds(signal: AbortSignal): Promise<number[]> {
   return projects.slice(0, MAX_PROJECTS).map((project) => project.id ?? 0);
 }
 
-// Of more, the columns of the rest are found by choosing a project.
+// With more projects, select one to see its columns.
 const MAX_PROJECTS = 20;
 
 async function readColumns(kind: Kind, id: number, signal: AbortSignal): Promise<Column[]> {
@@ -37,7 +37,7 @@ async function readColumns(kind: Kind, id: number, signal: AbortSignal): Promise
   }));
 }
 
-/** The columns of a project's experiments or runs; without a project, those of all that are visible. */
+/** The columns of a project's rows, or of all visible projects. */
 export function useColumns(kind: Kind, projectId: number | undefined) {
   return useQuery({
     queryKey: ["experiments", "columns", kind, projectId],
@@ -53,12 +53,12 @@ export function useColumns(kind: Kind, projectId: number | undefined) {
   });
 }
 
-/** The minWidth and the greatest value of a metric. */
+/** The smallest and the largest value of a metric. */
 export type MetricRange = readonly [number, number];
 
 /**
- * The ends of the metrics' values, by "group.name". They cost the master a look at all trials, which rows
- * would wait for: they are asked for once something is coloured by them.
+ * The ranges of the metrics by "group.name". The master reads all trials for them, so they are only requested
+ * when a column is coloured.
  */
 export function useMetricRanges(projectId: number | undefined, isWanted: boolean) {
   return useQuery({

@@ -4,8 +4,8 @@ import { isMetric } from "./cells";
 import { getValue, type Row } from "./rows";
 
 /**
- * The decimals of each column of metrics, by the rows that are here. They do not become fewer while one
- * scrolls through a `listing`.
+ * The decimals of each metric column from the loaded rows. They do not decrease while scrolling through a
+ * `listing`.
  */
 export function useDecimals(columns: readonly string[], rows: readonly Row[], listing: string) {
   const known = useRef({ listing, decimals: new Map<string, number>() });

@@ -61,7 +61,7 @@ it("shows the rows that stood there last until those of another order are read",
   expect(at(315)).toBe(315);
 });
 
-it("takes no rows of other things for these", async () => {
+it("shows no rows of another listing", async () => {
   const { hook, at, search } = show([3]);
   await waitFor(() => expect(at(5)).toBe(5));
   hook.rerender({ of: search, from: 210 });

@@ -10,7 +10,7 @@ import { api, unwrap } from "@/api/client";
 import { nearbyPages, type Direction } from "./nearbyPages";
 import type { Kind, Row } from "./rows";
 
-/** A search as the API takes it. */
+/** A search, as in the API. */
 export interface Search {
   kind: Kind;
   projectId: number | undefined;
@@ -23,10 +23,10 @@ interface Page {
   total: number;
 }
 
-/** What the keys of all rows begin with. */
+/** The prefix of the query keys of rows. */
 export const ROWS_KEY = ["experiments", "rows"] as const;
 
-// As many as a filter has conditions at max, so that the best runs of a page are found by one.
+// The maximum number of conditions in a filter, so that one call reads the best trials of a page.
 export const PAGE = 100;
 
 async function readExperimentsAlone(body: object, signal?: AbortSignal): Promise<Page> {
@@ -88,14 +88,14 @@ function readPage(search: Search, needsRuns: boolean, page: number, signal: Abor
   return kind === "runs" ? readRuns(body, signal) : readExperiments(body, needsRuns, signal);
 }
 
-// Of what is read to be selected and not to be shown: fewer calls.
+// A larger page for rows that are only selected.
 const PORTION = 500;
 
-/** All rows of a search, by their ids. */
+/** Reads all rows of a search, by ID. */
 export async function readAll({ kind, projectId, filter }: Search): Promise<Map<number, Row>> {
   const all = new Map<number, Row>();
   for (let offset = 0, total = 1; offset < total; offset += PORTION) {
-    // In an order that does not change while they are read.
+    // Use a stable order while reading page by page.
     const body = {
       filter,
       sort: "id=asc",
@@ -111,12 +111,11 @@ export async function readAll({ kind, projectId, filter }: Search): Promise<Map<
 }
 
 /**
- * A window of a search's rows. Pages are read before they are shown, more of them in the direction in
- * which one scrolls; one that is left behind while it is still read is given up. Until a page is there, the
- * row that stood in its place last is shown: what was read of it before, or before it was sorted otherwise.
+ * A window of a search's rows. Pages are prefetched in the direction of scrolling; requests for pages that
+ * were scrolled past are aborted. Until a page is loaded, the last known row at its position is shown.
  *
- * @param search without it there are no rows.
- * @param needsRuns also reads the best runs of experiments: their metrics and metadata are columns.
+ * @param search without a search there are no rows.
+ * @param needsRuns also reads the best trials of experiments, for metric and metadata columns.
  */
 export function useRows(search: Search | undefined, needsRuns: boolean, from: number, to: number) {
   const { kind, projectId } = search ?? {};
@@ -126,7 +125,7 @@ export function useRows(search: Search | undefined, needsRuns: boolean, from: nu
         queryKey: [...ROWS_KEY, kind, projectId, search, needsRuns, page],
         gcTime: 30_000,
         staleTime: 10_000,
-        // What is read ahead is read once; again, as all that is shown, when it comes into sight.
+        // Prefetched pages are read once, and refetched when they become visible.
         enabled: (query) => isShown || query.state.status === "pending",
         queryFn: search
           ? ({ signal }: QueryFunctionContext) => readPage(search, needsRuns, page, signal)
@@ -134,10 +133,10 @@ export function useRows(search: Search | undefined, needsRuns: boolean, from: nu
       }),
     [kind, projectId, search, needsRuns],
   );
-  // The first page says how many there are; while another search is read, the last one's stays, unless
-  // that was of other things: its rows would be taken for these.
+  // The first page has the total. While another search loads, the previous one's stays, unless it listed
+  // other objects.
   const first = useQuery({
-    // It is read again wherever one is: the number of rows is shown.
+    // It is always refetched: the total is shown.
     ...getQueryOptions(0, true),
     placeholderData: (last, query) =>
       query?.queryKey[2] === kind && query?.queryKey[3] === projectId ? last : undefined,
@@ -145,7 +144,7 @@ export function useRows(search: Search | undefined, needsRuns: boolean, from: nu
   const total = first.data?.total ?? 0;
   const pages = nearbyPages(from, to, total, PAGE, useDirection(from)).filter((page) => page > 0);
   const isIn = (page: number) => page * PAGE < to && (page + 1) * PAGE > from;
-  // Who is observed no longer is aborted: that is how requests for what was scrolled past end.
+  // Queries without an observer are aborted.
   const others = useQueries({ queries: pages.map((page) => getQueryOptions(page, isIn(page))) });
   const known = usePageCache(`${kind ?? ""} ${projectId ?? ""}`);
   useEffect(() => {
@@ -176,10 +175,10 @@ function useDirection(from: number): Direction {
   return last.current.direction;
 }
 
-// Pages of 100 rows that are kept as they were last, some megabytes.
+// The number of pages in the cache, some megabytes.
 const KEPT = 50;
 
-/** The rows of pages as they were last, those of one `listing` alone. */
+/** The last known rows of the pages of one `listing`. */
 function usePageCache(listing: string) {
   const known = useRef({ listing, pages: new Map<number, Row[]>() });
   if (known.current.listing !== listing) known.current = { listing, pages: new Map() };

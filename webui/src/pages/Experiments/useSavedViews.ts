@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, unwrap } from "@/api/client";
 
-/** A view with a name: the query of its address. */
+/** A named view: the query of its address. */
 export interface SavedView {
   name: string;
   query: string;
@@ -19,10 +19,7 @@ async function readViews(signal?: AbortSignal): Promise<SavedView[]> {
   return kept?.value ? read(kept.value) : [];
 }
 
-/**
- * The views that the user keeps, in the master, so that they are there in any browser; undefined until
- * they are known.
- */
+/** The user's views, stored by the master for all browsers; undefined until loaded. */
 export function useSavedViews() {
   const client = useQueryClient();
   const { data: views, error: readError } = useQuery({
@@ -30,7 +27,7 @@ export function useSavedViews() {
     queryFn: ({ signal }) => readViews(signal),
   });
   const { mutate: change, error } = useMutation({
-    // All are one text in the master: what another browser saved meanwhile must be in it.
+    // The master stores all views as one text: include views that another browser saved meanwhile.
     mutationFn: async (act: (now: SavedView[]) => SavedView[]) => {
       const next = act(await readViews());
       const value = JSON.stringify(next);
@@ -44,7 +41,7 @@ export function useSavedViews() {
   return { views, change, error: error ?? readError };
 }
 
-// Another version of the page may have written it: what is no list of views is none.
+// Another version of the page may have written it: ignore anything that is not a list of views.
 function read(text: string): SavedView[] {
   try {
     const views = JSON.parse(text) as SavedView[];

@@ -11,7 +11,7 @@ function Figure({ value, children }: { value: string | number; children: string 
   );
 }
 
-/** Slots, jobs and agents of the whole cluster, and the slots of each pool. */
+/** The slots, jobs and agents of the cluster, and the slots of each pool. */
 export function ClusterLoad({ overview }: { overview: Overview }) {
   const { slots = 0, slotsInUse = 0, jobsRunning = 0, jobsWaiting = 0, agents = 0 } = overview;
   return (

@@ -11,9 +11,9 @@ import styles from "./Home.module.css";
 interface Props {
   title: string;
   experiments: Experiment[];
-  /** Show when they ended instead of how far they are. */
+  /** Shows the end and duration instead of the progress. */
   ended?: boolean;
-  /** In place of a table without rows. */
+  /** Shown instead of an empty table. */
   children?: ReactNode;
 }
 
@@ -54,7 +54,7 @@ function Row({ experiment, ended }: { experiment: Experiment; ended: boolean }) 
   );
 }
 
-/** A short list of experiments; the whole one has a page of its own. */
+/** A short list of experiments. */
 export function Experiments({ title, experiments, ended = false, children }: Props) {
   const heading = useId();
   return (

@@ -7,7 +7,7 @@ import { ClusterLoad } from "./ClusterLoad";
 import styles from "./Home.module.css";
 import { useMine } from "./useMine";
 
-/** What a team looks at all day: the cluster's load, what runs, what has ended. */
+/** The home page: cluster load, running and ended experiments. */
 export default function Home() {
   const overview = useOverview();
   const me = useMe();

@@ -18,8 +18,8 @@ const STATES: ExperimentState[] = [
 ];
 
 /**
- * The user's experiments that run or wait; undefined until they are known. Where the overview may have
- * left some out they are asked for, and again with its news.
+ * The user's running and queued experiments; undefined until loaded. If the overview may be incomplete, they
+ * are read separately, and again when it changes.
  */
 export function useMine(overview: Overview | undefined, userId: number | undefined) {
   const { running = [] } = overview ?? {};

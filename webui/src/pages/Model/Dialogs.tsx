@@ -13,7 +13,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** A new version from a checkpoint, which `checkpoint` of the address may name. */
+/** Registers a checkpoint as a new version; `checkpoint` in the address preselects one. */
 export function Register({ model: { name = "" }, onClose }: Props) {
   const client = useQueryClient();
   const [params] = useSearchParams();
@@ -52,7 +52,7 @@ export function Register({ model: { name = "" }, onClose }: Props) {
   );
 }
 
-/** What is typed as metadata: an object in JSON; nothing is an empty one. */
+/** Parses metadata: a JSON object; an empty text is an empty object. */
 function metadataOf(text: string): Record<string, never> {
   let read: unknown;
   try {
@@ -66,7 +66,7 @@ function metadataOf(text: string): Record<string, never> {
   return read as Record<string, never>;
 }
 
-/** Its name, description, labels, metadata and notes. */
+/** Edits name, description, labels, metadata and notes. */
 export function Edit({ model, onClose }: Props) {
   const client = useQueryClient();
   const path = { model_name: model.name ?? "" };
@@ -113,7 +113,7 @@ export function Edit({ model, onClose }: Props) {
   );
 }
 
-/** To another workspace, of which the caller must be an Editor as well. */
+/** Moves the model to another workspace that the caller can edit. */
 export function Move({ model, workspaces, onClose }: Props & { workspaces: Workspace[] }) {
   const client = useQueryClient();
   const { may } = useRoles();

@@ -22,7 +22,7 @@ type Version = Message["ModelVersion"];
 
 const ARCHIVED = "The model is archived; unarchive it first";
 
-/** One model: what it is, and its versions. */
+/** A registered model and its versions. */
 export default function Model() {
   const { name = "" } = useParams();
   const read = useModel(name);

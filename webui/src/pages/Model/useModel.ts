@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { api, unwrap } from "@/api/client";
 
-/** A model by its name or its number, with its versions, the newest first. */
+/** A model by name or ID, with its versions, newest first. */
 export function useModel(name: string) {
   return useQuery({
     queryKey: ["models", name],

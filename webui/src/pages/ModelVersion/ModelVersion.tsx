@@ -20,7 +20,7 @@ import { parseOptionalList } from "@/text";
 
 type Version = Message["ModelVersion"];
 
-/** One version of a model: the checkpoint that it is, and what people said of it. */
+/** A version of a model and its checkpoint. */
 export default function ModelVersion() {
   const { name = "", version: text = "" } = useParams();
   const read = useQuery({

@@ -64,7 +64,7 @@ test("a refusal stays in the dialog, with the request's id", async () => {
   expect(screen.getByText("Request ID r-1")).toBeInTheDocument();
 });
 
-test("who may not make one is told why", async () => {
+test("disables creation without a role and explains it", async () => {
   showPage(Models, "/models", "/models?do=create", { ...answers, ...viewer });
   const button = await screen.findByRole("button", { name: "New model" });
   expect(button).toHaveAttribute("aria-disabled", "true");

@@ -19,7 +19,7 @@ type Model = Message["Model"];
 
 const RIGHT = "Requires the Editor role in a workspace; ask a workspace admin";
 
-/** Names for what was trained: the model registry. */
+/** The model registry. */
 export default function Models() {
   const { mayAnywhere } = useRoles();
   const [query] = useParam("q");

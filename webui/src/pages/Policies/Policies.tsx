@@ -2,7 +2,7 @@ import { useRoles } from "@/api/useRoles";
 import { Page } from "@/components/Page/Page";
 import { Policies as PoliciesEditor } from "@/components/Policies/Policies";
 
-/** The cluster's policies for configurations. */
+/** The config policies of the cluster. */
 export default function Policies() {
   const { may } = useRoles();
   return (

@@ -5,15 +5,15 @@ import { FormDialog } from "@/components/FormDialog/FormDialog";
 export type Note = Message["Note"];
 
 interface Props {
-  /** Undefined: a new one. */
+  /** Undefined for a new note. */
   note: Note | undefined;
   onSave: (opened: Note | undefined, next: Note) => Promise<unknown>;
   onClose: () => void;
 }
 
-/** Asks for a note's title and text. */
+/** Edits a note's title and text. */
 export function NoteForm({ note, onSave, onClose }: Props) {
-  // As it was when the person began: what it became meanwhile they have not seen.
+  // The note when editing began: the user has not seen later changes.
   const [opened] = useState(note);
   return (
     <FormDialog

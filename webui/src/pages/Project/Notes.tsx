@@ -9,7 +9,7 @@ import { Section } from "@/components/Page/Page";
 import { useDialog } from "@/components/Page/useParam";
 import { NoteForm, type Note } from "./NoteForm";
 
-/** Where the note that was seen is among those of now: others' may have come or gone before it. */
+/** The index of a note in the current list, which other users may have changed. */
 function findNote(seen: Note, notes: readonly Note[]): number {
   const readText = ({ name = "", contents = "" }: Note) => JSON.stringify([name, contents]);
   const place = notes.findIndex((each) => readText(each) === readText(seen));
@@ -26,7 +26,7 @@ const replaced = (notes: readonly Note[], place: number, by: readonly Note[]): N
   ...notes.slice(place + 1),
 ];
 
-/** What people wrote about the project, a page each, in Markdown. */
+/** The notes of the project, in Markdown. */
 export function Notes({ project, mayEdit }: { project: Message["Project"]; mayEdit: boolean }) {
   const client = useQueryClient();
   const [dialog, setDialog] = useDialog();
@@ -34,7 +34,7 @@ export function Notes({ project, mayEdit }: { project: Message["Project"]; mayEd
   const refused = project.archived && "The project is archived; unarchive it first";
   // "note": a new one; "note-0": the first.
   const place = /^note(-\d+)?$/.exec(dialog) ? Number(dialog.slice(5) || notes.length) : -1;
-  // All notes are written at once: others' changes of the rest must be in it.
+  // All notes are written at once: start from the current list to keep other users' changes.
   const change = async (to: (now: readonly Note[]) => Note[]) => {
     const { notes: now = [] } = await readProject(id);
     try {

@@ -59,7 +59,7 @@ test("a note goes to where the others' are by now, and over none that another ha
   );
 });
 
-test("what changed alone is sent", async () => {
+test("sends only changed fields", async () => {
   const patch = "PATCH /api/v1/projects/3";
   const page = show("?do=edit", { [patch]: {} });
   await userEvent.type(await screen.findByLabelText("Description"), "What sees");
@@ -67,7 +67,7 @@ test("what changed alone is sent", async () => {
   await vi.waitFor(() => expect(page.bodyOf(patch)).toEqual({ description: "What sees" }));
 });
 
-test("the one that is always there says so", async () => {
+test("explains why the built-in project cannot change", async () => {
   show("", { "GET /api/v1/projects/3": { project: { ...project, immutable: true } } });
   const button = await screen.findByRole("button", { name: "Move" });
   expect(button).toHaveAttribute("aria-disabled", "true");

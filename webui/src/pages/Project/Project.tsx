@@ -16,7 +16,7 @@ import { Notes } from "./Notes";
 
 type ProjectData = Message["Project"];
 
-/** One project: what it holds, and what people wrote about it. */
+/** A project: properties and notes. */
 export default function Project() {
   const id = Number(useParams()["id"]);
   const [dialog, setDialog] = useDialog();

@@ -42,7 +42,7 @@ test("the master is asked for a cookie, and one is where one wanted to be", asyn
 });
 
 test.each(["//elsewhere.example", "https://elsewhere.example", "/\\elsewhere.example"])(
-  "nobody is led to %s",
+  "does not redirect to %s",
   async (next) => {
     const { router } = await signIn(next, Response.json({}));
     await vi.waitFor(() => expect(router.state.location.pathname).toBe("/"));

@@ -11,7 +11,7 @@ interface Credentials {
   password: string;
 }
 
-/** Only addresses of this dashboard: "//elsewhere" would be another host. */
+/** Accepts only addresses of this dashboard: "//elsewhere" would be another host. */
 function safe(next: string | null): string {
   return next !== null && /^\/(?![/\\])/.test(next) ? next : "/";
 }
@@ -29,7 +29,7 @@ function useSignIn(next: string) {
   });
 }
 
-/** The session is a cookie that the master sets; nothing here ever sees it. */
+/** The sign-in page. The session is an HttpOnly cookie that the master sets. */
 export default function SignIn() {
   const [search] = useSearchParams();
   const signIn = useSignIn(safe(search.get("next")));

@@ -10,7 +10,7 @@ interface Props {
   refresh: () => Promise<unknown>;
 }
 
-/** Asks for the workspace whose Editors are to change the template. */
+/** Moves the template to another workspace, whose Editors can then change it. */
 export function Move({ template, onClose, refresh }: Props) {
   const { name = "", workspaceId } = template;
   const { may } = useRoles();
@@ -40,7 +40,7 @@ export function Move({ template, onClose, refresh }: Props) {
       ]}
       onSubmit={async ({ workspace }) => {
         const params = { path: { template_name: name } };
-        // As it is by now, not as this page has it: somebody may have changed it meanwhile.
+        // Read it again: another user may have changed it.
         const read = await unwrap(api.GET("/api/v1/templates/{template_name}", { params }));
         const yaml = read.template?.yaml ?? "";
         await api.PUT("/api/v1/templates/{template_name}", {

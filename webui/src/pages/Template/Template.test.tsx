@@ -21,7 +21,7 @@ const show = (more = {}) =>
     ...more,
   });
 
-test("what is no YAML is named with its line", () => {
+test("reports YAML errors with their line", () => {
   expect(syntaxProblems("a: 1\n")).toEqual([]);
   const [problem] = syntaxProblems("a: 1\nb: [\n");
   expect(problem).toMatch(/^\d+: /);
@@ -48,7 +48,7 @@ test("what is good is saved as it was typed", async () => {
   );
 });
 
-test("what is no YAML is not saved", async () => {
+test("does not save invalid YAML", async () => {
   const page = show();
   await userEvent.type(await screen.findByLabelText("Template (YAML)"), "b: {{");
   const save = screen.getByRole("button", { name: "Save" });

@@ -18,10 +18,10 @@ import { masterProblems } from "./problems";
 
 type TemplateData = Message["Template"];
 
-// After the last key, so that not every one is a call.
+// ms after the last key press before the text is validated
 const PAUSE = 300;
 
-/** One template: its text, checked as one types. */
+/** A template, with an editor that validates it. */
 export default function Template() {
   const { name = "" } = useParams();
   useCrumbs([{ label: "Templates", to: paths.templates }, { label: name }]);

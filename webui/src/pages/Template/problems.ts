@@ -1,8 +1,8 @@
 import { api, ApiError, unwrap } from "@/api/client";
 
 /**
- * What the master finds wrong in a template's text, a line each, without keeping it. Empty where the
- * caller may not ask.
+ * Validates a template's text with the master without saving it; returns the problems, one per line. Empty if
+ * the caller has no permission to validate.
  */
 export async function masterProblems(
   name: string,

@@ -36,7 +36,7 @@ const columnsWith = (workspaces: Workspace[] | undefined): ListColumn<Template>[
   },
 ];
 
-/** Parts of a configuration that experiments share. */
+/** The templates: partial configurations that experiments share. */
 export default function Templates() {
   const { may, mayAnywhere } = useRoles();
   const { data: workspaces } = useWorkspaces();

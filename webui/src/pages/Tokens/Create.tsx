@@ -15,7 +15,7 @@ const LIFESPANS = [
   ["-1", "never"],
 ] as const;
 
-/** A new token of the caller. */
+/** Creates an access token of the caller. */
 export function Create({ onMade, onClose }: Props) {
   return (
     <FormDialog

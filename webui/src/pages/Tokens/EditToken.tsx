@@ -8,7 +8,7 @@ interface Props {
   refresh: () => Promise<unknown>;
 }
 
-/** Says anew what uses a token; all else of it stays as it was made. */
+/** Edits a token's description; nothing else of a token can change. */
 export function EditToken({ token, onClose, refresh }: Props) {
   const { id = 0, description } = token;
   return (

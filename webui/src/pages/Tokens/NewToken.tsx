@@ -1,7 +1,7 @@
 import { CopyText } from "@/components/CopyText/CopyText";
 import styles from "./NewToken.module.css";
 
-/** A token that was just made. The master keeps no copy of it. */
+/** A new token. The master does not keep it. */
 export function NewToken({ token, onClose }: { token: string; onClose: () => void }) {
   return (
     <div className={styles.made} role="status" aria-label="New token">

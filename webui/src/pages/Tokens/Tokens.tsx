@@ -20,13 +20,13 @@ import { NewToken } from "./NewToken";
 
 export type Token = Message["TokenInfo"];
 
-/** Whether it still opens anything, and why not. */
+/** Whether the token is valid, revoked or expired. */
 export function getTokenStatus({ revoked, expiry }: Token, now: number): string {
   if (revoked) return "revoked";
   return expiry && Date.parse(expiry) <= now ? "expired" : "valid";
 }
 
-/** Long-lived access tokens, for programs: the caller's own, and for administrators those of all. */
+/** The caller's access tokens; for cluster admins optionally those of all users. */
 export default function Tokens() {
   const me = useMe();
   const { may, mayAnywhere } = useRoles();
@@ -35,7 +35,7 @@ export default function Tokens() {
   const [dialog, setDialog] = useDialog();
   const [old] = useParam("old");
   const [all] = useParam("all");
-  // Nowhere but here: neither in the address nor in the cache.
+  // The token is neither in the address nor in the query cache.
   const [made, setMade] = useState<string>();
   const isAll = all === "yes" && may("ClusterAdmin");
   const read = useQuery({

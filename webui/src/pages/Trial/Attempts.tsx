@@ -8,7 +8,7 @@ import styles from "./Trial.module.css";
 
 type Run = NonNullable<Message["Trial"]["runs"]>[number];
 
-/** Each time that the trial's processes were started, where, and why they ended: on one line of time, and as a table. */
+/** The attempts of the trial: where they ran and why they ended, as a timeline and a table. */
 export function Attempts({ trial }: { trial: Message["Trial"] }) {
   const runs = trial.runs ?? [];
   if (runs.length === 0) {
@@ -63,7 +63,7 @@ export function Attempts({ trial }: { trial: Message["Trial"] }) {
   );
 }
 
-// Who was told to stop ends by a signal; that is no failure.
+// A process that was asked to stop exits by a signal; that is not a failure.
 const isFailed = (run: Run) =>
   run.exitCode !== undefined && run.exitCode !== 0 && run.exitReason !== "STOPPED";
 

@@ -18,7 +18,7 @@ import { useCheckpoints } from "./useTrial";
 
 type Checkpoint = Message["Checkpoint"];
 
-/** What the trial saved: when, how large, its files, and how to keep it as a model's version. */
+/** The trial's checkpoints: files, downloads, and registration as a model version. */
 export function Checkpoints({ trial }: { trial: Message["Trial"] }) {
   const { data: checkpoints, error } = useCheckpoints(trial.id ?? 0);
   if (error) return <ErrorPanel error={error} />;

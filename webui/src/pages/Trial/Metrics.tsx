@@ -26,12 +26,12 @@ import { useCheckpoints, useMetricNames, usePoints } from "./useTrial";
 
 type Trial = Message["Trial"];
 
-/** The trial's metrics, a chart each, by group: training, validation, then its own. */
+/** The trial's metrics, one chart each, by group: training, validation, then custom groups. */
 export function Metrics({ trial }: { trial: Trial }) {
   return <Charts trial={trial} isSystem={false} />;
 }
 
-/** What the machine was doing meanwhile, and how fast the training was. */
+/** System metrics and the training throughput. */
 export function System({ trial }: { trial: Trial }) {
   return <Charts trial={trial} isSystem />;
 }
@@ -47,7 +47,7 @@ function Charts({ trial, isSystem }: Props) {
   const id = trial.id ?? 0;
   const { data: names, error } = useMetricNames(trial.experimentId ?? 0);
   const { data: checkpoints = [] } = useCheckpoints(id);
-  // The machine counts its reports, not the batches.
+  // System metrics count reports, not batches.
   const axis = useAxis(isSystem ? ONLY_TIME : X_AXES);
   if (error) return <ErrorPanel error={error} />;
   if (!names) return null;
@@ -116,13 +116,13 @@ interface ChartProps {
   trial: Trial;
   metric: Metric;
   axis: XAxis;
-  /** After how many batches. */
+  /** The numbers of batches at which checkpoints were saved. */
   checkpoints: readonly number[];
-  /** What is drawn is how fast its points came. */
+  /** Draws the rate of reports instead of the values. */
   isThroughput?: boolean;
 }
 
-// When the trial was started anew, in milliseconds, as a text so that it is the same while they are.
+// The start times of later attempts in milliseconds, as a string that is stable across renders.
 const getRestarts = (trial: Trial) =>
   (trial.runs ?? [])
     .slice(1)

@@ -36,7 +36,7 @@ const TABS: [tab: string, label: string, Content: React.ComponentType<{ trial: T
   ["system", "System", System],
 ];
 
-/** One trial: its status line, and a tab that the address names. */
+/** A trial: status line and the tab in the address. */
 export default function Trial() {
   const { id: text = "", tab = "" } = useParams();
   const { data: trial, error, refetch } = useTrial(Number(text));

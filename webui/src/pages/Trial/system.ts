@@ -1,13 +1,13 @@
 import type { Metric } from "@/api/trialQueries";
 
-// What the machine reports of itself, and not the training.
+// System metrics, by group name.
 const isSystem = ({ group }: Metric) => /^(system|cpu|gpu|memory|disk|net|profil)/i.test(group);
 
-/** The metrics of the machine, or those of the training. */
+/** Selects the system metrics, or the training metrics. */
 export const selectMetrics = (metrics: readonly Metric[], ofMachine: boolean) =>
   metrics.filter((metric) => isSystem(metric) === ofMachine);
 
-// As the profiler of the Python package reports them.
+// The names that the profiler of the Python package reports.
 const UNITS: [name: RegExp, unit: string][] = [
   [/^cpu_util_simple$/, "%"],
   [/gpu_util$/, "%"],
@@ -16,7 +16,7 @@ const UNITS: [name: RegExp, unit: string][] = [
   [/^(disk|net)_throughput_/, "bytes / s"],
 ];
 
-/** The unit of what is known to have one, to be written behind a name: " (%)". */
+/** The unit of a known system metric as a suffix of its name: " (%)". */
 export function getUnit(metric: Metric): string {
   const unit = isSystem(metric) ? UNITS.find(([name]) => name.test(metric.name))?.[1] : undefined;
   return unit ? ` (${unit})` : "";

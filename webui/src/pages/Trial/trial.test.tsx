@@ -84,7 +84,7 @@ it.each([
   });
 });
 
-it("finds where a trial was started anew, and leaves a gap there", () => {
+it("leaves a gap at each restart", () => {
   const at = (second: number) => `2026-01-01T00:00:0${second}Z`;
   const points = [10, 20, 30].map((batches, i) => ({ batches, time: at(2 * i), values: { l: i } }));
   const places = findPositions(points, [Date.parse(at(3)), Date.parse(at(9))], "batches");
@@ -114,7 +114,7 @@ it("tells the machine's metrics from the training's", () => {
   expect(selectMetrics(metrics, false).map(getUnit)).toEqual(["", ""]);
 });
 
-it("tells why each run ended", () => {
+it("shows why each attempt ended", () => {
   const run = (values: Message["TrialRun"]) =>
     like<Message["TrialRun"]>(answered.answer.trial.runs[0], values);
   const runs = [
@@ -166,7 +166,7 @@ it("shows a checkpoint's files, and registers it as a model's version", async ()
   expect(page.bodyOf("POST /api/v1/models/bert/versions")).toEqual({ checkpointUuid: uuid });
 });
 
-it("offers what is left of a checkpoint, and nobody registers it", async () => {
+it("offers a partially deleted checkpoint for download, not for registration", async () => {
   const checkpoint = like<Message["Checkpoint"]>(golden.answer.checkpoints[0], {
     state: "STATE_PARTIALLY_DELETED",
   });
@@ -217,7 +217,7 @@ it("puts a checkpoint together as one archive, and tells how far it is", async (
   await expect(short).rejects.toThrow("received 1 of 5 bytes of z.pt");
 });
 
-it("stops a download when one leaves", async () => {
+it("cancels a download when the page is left", async () => {
   let asked: Request | undefined;
   const resources = { "model.pt": "1500" };
   vi.stubGlobal(

@@ -9,10 +9,10 @@ import { useStreamed } from "@/api/useStream";
 import { isTerminal } from "@/api/states";
 import type { Point } from "@/charts/points";
 
-/** A trial, kept up to date by the page's stream. */
+/** A trial, updated by the page's stream. */
 export const useTrial = (id: number) => useQuery(trialQuery(id));
 
-/** Follows the trial and its experiment: how they are, and what the trial reports. */
+/** Follows the trial and its experiment: states and reports. */
 export function useTrialNews(trialId: number, experimentId: number): Experiment | undefined {
   const client = useQueryClient();
   const key = ["experiment-now", experimentId];
@@ -27,18 +27,18 @@ export function useTrialNews(trialId: number, experimentId: number): Experiment 
         void client.invalidateQueries({ queryKey: ["trial", trialId, "checkpoints"] });
       }
     }
-    // Of what had ended when it was read nothing is missed.
+    // An ended trial has no missing reports.
     return !isTerminal(before?.state);
   });
   return useStreamed<{ experiment: Experiment }>(key)?.experiment;
 }
 
-/** What the trials of the experiment report. */
+/** The names of the experiment's metrics. */
 export const useMetricNames = (experimentId: number) => useQuery(metricNamesQuery(experimentId));
 
 const MAX_POINTS = 2000;
 
-/** One metric's points, downsample out by the master so that its peaks stay. */
+/** The points of a metric, downsampled by the master with peaks kept. */
 export function usePoints(trialId: number, experimentId: number, { group, name }: Metric) {
   return useQuery({
     ...liveQuery<Point[]>(experimentId, {
@@ -59,7 +59,7 @@ export function usePoints(trialId: number, experimentId: number, { group, name }
   });
 }
 
-/** The trial's checkpoints, the newest first. */
+/** The trial's checkpoints, newest first. */
 export function useCheckpoints(trialId: number) {
   return useQuery({
     queryKey: ["trial", trialId, "checkpoints"],

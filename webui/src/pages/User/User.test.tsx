@@ -56,13 +56,13 @@ test("a password is typed twice the same, or not sent", async () => {
   await vi.waitFor(() => expect(page.bodyOf(patch)).toEqual({ password: "Secret123" }));
 });
 
-test("an administrator does not shut himself out", async () => {
+test("prevents an admin from deactivating themselves", async () => {
   showPage(User, "/admin/users/:id", "/admin/users/1", answersOf(1, { admin: true }));
   const button = await screen.findByRole("button", { name: "Deactivate" });
   await vi.waitFor(() => expect(button).toHaveAttribute("aria-disabled", "true"));
 });
 
-test("of others one sees no roles and changes nothing", async () => {
+test("hides roles and actions of other users", async () => {
   const page = showPage(User, "/admin/users/:id", "/admin/users/2?do=edit", {
     ...answersOf(2),
     ...viewer,
@@ -72,7 +72,7 @@ test("of others one sees no roles and changes nothing", async () => {
   expect(page.calls.some(({ what }) => what.includes("by-user"))).toBe(false);
 });
 
-test("the name that was changed alone is sent", async () => {
+test("sends only the changed name", async () => {
   const patch = "PATCH /api/v1/users/2";
   const page = showPage(User, "/admin/users/:id", "/admin/users/2?do=edit", {
     ...answersOf(2, { displayName: "Bob", username: "bob" }),

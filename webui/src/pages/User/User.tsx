@@ -15,7 +15,7 @@ import { UserRoles } from "./UserRoles";
 
 type Change = Message["PatchUser"];
 
-/** One user: what they may, and what they may change of themselves. */
+/** A user: properties, roles, and the actions that the caller may perform. */
 export default function User() {
   const id = Number(useParams()["id"]);
   const me = useMe();

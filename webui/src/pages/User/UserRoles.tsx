@@ -14,13 +14,13 @@ import { useDialog } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { paths } from "@/paths";
 
-/** A role that someone holds; without a workspace: for the cluster. */
+/** A role in a workspace, or in the cluster if there is no workspace. */
 export interface Held {
   role: string;
   workspaceId: number | undefined;
 }
 
-/** What the answer says, a line each. */
+/** Converts the response to a list of roles. */
 export function parseHeldRoles({ roles = [] }: Message["GetRolesAssignedToUserResponse"]): Held[] {
   return roles.flatMap(({ role, userRoleAssignments = [] }) =>
     userRoleAssignments.map(({ roleAssignment }) => ({
@@ -30,10 +30,10 @@ export function parseHeldRoles({ roles = [] }: Message["GetRolesAssignedToUserRe
   );
 }
 
-/** The dialog in which a role is exchanged for another. */
+/** The name of the dialog that changes a role. */
 const toDialogName = ({ role, workspaceId = 0 }: Held) => `role-${role}-${workspaceId}`;
 
-/** What a user may, and where. */
+/** The roles of a user. */
 export function UserRoles({ user: { id = 0, username = "", admin } }: { user: User }) {
   const client = useQueryClient();
   const { may } = useRoles();
@@ -73,7 +73,7 @@ export function UserRoles({ user: { id = 0, username = "", admin } }: { user: Us
     columns.push({
       head: "Change",
       cell: (held) =>
-        // That one is `admin`, of the user itself.
+        // This role is the user's `admin` flag.
         held.role === "ClusterAdmin" && admin ? (
           "–"
         ) : (

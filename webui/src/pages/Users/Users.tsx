@@ -56,7 +56,7 @@ const columns: ListColumn<User>[] = [
   },
 ];
 
-/** Who may sign in. */
+/** The users of the cluster. */
 export default function Users() {
   const { may } = useRoles();
   const [query] = useParam("q");

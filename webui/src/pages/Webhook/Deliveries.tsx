@@ -21,7 +21,7 @@ const WHAT: Partial<Record<Message["TriggerType"], string>> = {
   TRIGGER_TYPE_CUSTOM: "custom",
 };
 
-/** The experiment that a delivery tells of, if it does. */
+/** The experiment of a delivery, if there is one. */
 export function getExperiment({ eventData }: Delivery): { id: number; name: string } | undefined {
   const { experiment } = (eventData ?? {}) as { experiment?: { id?: number; name?: string } };
   return experiment?.id ? { id: experiment.id, name: experiment.name ?? "" } : undefined;
@@ -79,7 +79,7 @@ const columns: ListColumn<Delivery>[] = [
   },
 ];
 
-/** What a webhook was told lately and is still to be told. */
+/** The recent and pending deliveries of a webhook. */
 export function Deliveries({ id }: { id: number }) {
   const read = useQuery({
     queryKey: ["webhooks", id, "deliveries"],

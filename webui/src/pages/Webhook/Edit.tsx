@@ -12,7 +12,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Asks for another name or URL, and for the triggers from now on. */
+/** Edits the name, URL and triggers. */
 export function Edit({ webhook, name, onClose }: Props) {
   const client = useQueryClient();
   const [drafts, setDrafts] = useState(() => (webhook.triggers ?? [{}]).map(toDraft));

@@ -26,7 +26,7 @@ const show = (more = {}) =>
     ...more,
   });
 
-test("what was told, what was not, and why", async () => {
+test("lists deliveries with state and error", async () => {
   show();
   expect(await screen.findByRole("row", { name: /Failed.*4 mnist.*12.*status 500/ })).toBeVisible();
   expect(screen.getByRole("row", { name: /Delivered/ })).toBeVisible();
@@ -47,7 +47,7 @@ test("a test that was refused says why", async () => {
   expect(screen.getByText("Request ID r-1")).toBeVisible();
 });
 
-test("triggers are edited, added and taken away, and each says what it does", async () => {
+test("edits, adds and removes triggers and explains each", async () => {
   const trigger = golden.answer.webhook.triggers[0];
   const triggers = [
     like<Message["Trigger"]>(trigger, {

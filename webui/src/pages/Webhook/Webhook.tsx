@@ -16,7 +16,7 @@ import { Deliveries } from "./Deliveries";
 import { Edit } from "./Edit";
 import styles from "./Webhook.module.css";
 
-/** One webhook: what it waits for, and what it was told. */
+/** A webhook: properties, triggers and deliveries. */
 export default function Webhook() {
   const id = Number(useParams()["id"]);
   const read = useQuery({

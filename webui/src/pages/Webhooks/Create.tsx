@@ -9,7 +9,7 @@ import { toDraft, toTrigger } from "@/components/Triggers/drafts";
 import { TriggerList } from "@/components/Triggers/TriggerList";
 import { paths } from "@/paths";
 
-/** A new webhook with its triggers. */
+/** Creates a webhook with its triggers. */
 export function Create({
   workspaces,
   onClose,

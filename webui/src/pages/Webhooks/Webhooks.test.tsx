@@ -11,7 +11,7 @@ import Webhooks from "./Webhooks";
 const list = "GET /api/v1/webhooks";
 const post = "POST /api/v1/webhooks";
 
-test("what a trigger waits for is said in words", () => {
+test("describes the condition of each trigger", () => {
   const of = (kind: string, condition: object) =>
     describeTrigger({ triggerType: `TRIGGER_TYPE_${kind}`, condition } as never);
   expect(of("EXPERIMENT_STATE_CHANGE", { state: "ERROR" })).toBe("experiment state is ERROR");

@@ -14,7 +14,7 @@ import { getHost, describeTrigger, type Webhook } from "@/triggers";
 import { counted } from "@/text";
 import { Create } from "./Create";
 
-/** URLs that are told when something happens to an experiment. */
+/** The webhooks: URLs that are notified of events. */
 export default function Webhooks() {
   const { mayAnywhere } = useRoles();
   const { data: workspaces } = useWorkspaces();

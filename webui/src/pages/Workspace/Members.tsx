@@ -13,14 +13,14 @@ import { Section } from "@/components/Page/Page";
 import { useDialog } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 
-/** Someone's role in a workspace. */
+/** A user's role in a workspace. */
 export interface Member {
   userId: number;
   username: string;
   role: string;
 }
 
-/** Who has which role there, by name. */
+/** Converts the response to a list of members, by name. */
 export function parseMembers(
   answer: Message["GetGroupsAndUsersAssignedToWorkspaceResponse"],
 ): Member[] {
@@ -41,10 +41,10 @@ export function parseMembers(
     .sort((a, b) => a.username.localeCompare(b.username));
 }
 
-/** The dialog in which a role is exchanged for another. */
+/** The name of the dialog that changes a role. */
 const toDialogName = ({ userId, role }: Member) => `role-${role}-${userId}`;
 
-/** What was read of the workspace's members, and of anyone's roles, is read again. */
+/** Refetches the workspace's members and all roles. */
 function useRefreshMembers(workspaceId: number) {
   const client = useQueryClient();
   return async () => {
@@ -54,7 +54,7 @@ function useRefreshMembers(workspaceId: number) {
 }
 const membersKey = (workspaceId: number) => ["workspaces", workspaceId, "members"];
 
-/** Who may do what in the workspace. */
+/** The members of the workspace and their roles. */
 export function Members({ workspace: { id = 0, name = "" } }: { workspace: Workspace }) {
   const refresh = useRefreshMembers(id);
   const { may } = useRoles();

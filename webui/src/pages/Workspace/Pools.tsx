@@ -17,7 +17,7 @@ type Quota = Message["Quota"];
 
 const ADMIN = "Requires the ClusterAdmin role; ask a cluster admin";
 
-/** Which pools the workspace may use, and how much of them. */
+/** The pools that the workspace can use, and its quota. */
 export function Pools({ workspace }: { workspace: Workspace }) {
   const { id = 0, name = "" } = workspace;
   const client = useQueryClient();

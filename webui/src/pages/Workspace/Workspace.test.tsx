@@ -102,7 +102,7 @@ test("a reader may pin it, and is told why not more", async () => {
   expect(screen.queryByRole("button", { name: "Delete" })).toBeNull();
 });
 
-test("what was changed alone is sent", async () => {
+test("sends only changed fields", async () => {
   const patch = "PATCH /api/v1/workspaces/7";
   const page = showPage(Workspace, "/workspaces/:id", "/workspaces/7?do=edit", {
     ...answers,

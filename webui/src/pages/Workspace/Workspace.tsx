@@ -27,7 +27,7 @@ const TABS: [
   ["policies", "Policies", OwnPolicies],
 ];
 
-/** One workspace: its projects, who is in it, what it may use. */
+/** A workspace: projects, members, pools, policies. */
 export default function Workspace() {
   const { id: text = "", tab = "" } = useParams();
   const read = useQuery({
@@ -156,7 +156,7 @@ function Edit({ workspace, onClose }: { workspace: WorkspaceData; onClose: () =>
         await api.PATCH("/api/v1/workspaces/{id}", {
           params: { path: { id: workspace.id ?? 0 } },
           body: {
-            // Its own name is no new one: a workspace that a quota names is not renamed.
+            // Send the name only if it changed: the master refuses to rename a workspace that a quota names.
             ...(name?.trim() !== workspace.name && { name: name?.trim() }),
             defaultComputePool: pool?.trim(),
             defaultAuxPool: aux?.trim(),

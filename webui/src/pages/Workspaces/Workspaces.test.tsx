@@ -24,7 +24,7 @@ test("pinned ones come first, archived ones when one asks for them", async () =>
   expect(names()).toEqual(["vision", "Uncategorized", "old"]);
 });
 
-test("who makes one is its administrator at once", async () => {
+test("makes the creator its administrator", async () => {
   const page = showPage(Workspaces, "/workspaces", "/workspaces?do=create", {
     ...answers,
     "POST /api/v1/workspaces": { workspace: { id: 9 } },

@@ -43,7 +43,7 @@ const columns: ListColumn<Workspace>[] = [
   { head: "Default pool", cell: ({ defaultComputePool }) => defaultComputePool || "–" },
 ];
 
-/** Who works together, on which pools, under which defaults. */
+/** The workspaces. */
 export default function Workspaces() {
   const { mayAnywhere } = useRoles();
   const [query] = useParam("q");
@@ -114,7 +114,7 @@ function Create({ onClose }: { onClose: () => void }) {
             body: { name: name.trim(), defaultComputePool: pool.trim() },
           }),
         );
-        // Who creates it is its administrator.
+        // The creator becomes its administrator.
         await client.invalidateQueries({ queryKey: ["roles"] });
         await client.invalidateQueries({ queryKey: ["workspaces"] });
         return paths.workspace(workspace?.id ?? 0);
