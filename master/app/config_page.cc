@@ -1,4 +1,4 @@
-// The page of the documentation.
+// Generates the reference documentation.
 #include <string>
 
 #include "absl/strings/str_cat.h"

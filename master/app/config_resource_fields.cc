@@ -1,4 +1,4 @@
-// The rows of the master's table about what it gives out.
+// Fields of pools, quotas, topology and scheduling.
 #include "master/app/config_field_rows.h"
 #include "master/app/config_fields.h"
 #include "master/core/model/field_rows.h"
@@ -16,7 +16,7 @@ using model::kMaxInt;
 using model::ListOf;
 using model::Section;
 
-// The rows of a scheduler below `prefix`, whose members stand in a ResourcePool.
+// Fields of a scheduler at `prefix`; they are members of ResourcePool.
 #define DET_SCHEDULER(prefix, pool)                                                              \
   Section(prefix, "Scheduler: order and placement of trials."),                                  \
       {.path = prefix ".type",                                                                   \

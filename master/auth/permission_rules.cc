@@ -1,4 +1,4 @@
-// Who may call what, method by method.
+// The rules of all methods.
 #include <algorithm>
 
 #include "master/auth/permissions.h"
@@ -9,7 +9,7 @@ namespace {
 using model::Role;
 
 struct Rule {
-  std::string_view methods;  // a full name, or the beginning of some before a "*"
+  std::string_view methods;  // a full name, or a prefix before a "*"
   Requirement requirement;
 };
 
@@ -25,24 +25,25 @@ constexpr Requirement AlsoRequires(Requirement first, Role role, Scope scope,
   first.second_role = role;
   return first;
 }
-// Open to the tasks of what is named, too.
+// Also allows tasks of the named resource.
 constexpr Requirement OrTask(Requirement users) {
   users.own_task = true;
   return users;
 }
-// Of whose request the record shows one field more.
+// The audit record contains a further request field.
 constexpr Requirement AuditsField(std::string_view field, Requirement first) {
   first.audit_field = field;
   return first;
 }
-// Doing it twice makes two. `made`: where the answer says what, if it has a number of its own.
+// Not idempotent. `audit_result_field`: response field with the id of the created resource, if it
+// has one.
 constexpr Requirement Creates(std::string_view audit_result_field, Requirement first) {
   first.creates = true;
   first.audit_result_field = audit_result_field;
   return first;
 }
 constexpr Requirement CreatesUnnamed(Requirement first) { return Creates("", first); }
-// Changes nothing that a role is for, and is told all the same.
+// Audited although it requires no role for changes.
 constexpr Requirement AlwaysAudited(Requirement first) {
   first.always_audited = true;
   return first;
@@ -53,7 +54,7 @@ constexpr Requirement Reads(Scope scope, std::string_view field = "") {
 constexpr Requirement Edits(Scope scope, std::string_view field = "") {
   return User(Role::kEditor, scope, field);
 }
-// Reads what holds secrets.
+// Reads data that may contain secrets.
 constexpr Requirement ReadsAsEditor(Scope scope, std::string_view field = "") {
   Requirement reads = User(Role::kEditor, scope, field);
   reads.read_only = true;
@@ -68,14 +69,14 @@ constexpr Requirement ReadsAsClusterAdmin() {
   reads.read_only = true;
   return reads;
 }
-// Of one's own: read, or changed.
+// Reads or changes the caller's own resources.
 constexpr Requirement kOwn = User(Role::kNone, Scope::kSelf);
 constexpr Requirement kChangesOwn = User(Role::kEditor, Scope::kSelf);
 constexpr std::string_view kRoleScopes = "user_role_assignments.role_assignment.scope_workspace_id";
 
 #define DET_API "det.api.v1."
 
-// The first rule that fits decides. A method that none fits is open to nobody.
+// The first matching rule applies. A method without a rule is denied.
 constexpr Rule kRules[] = {
     {"grpc.health.v1.Health.*", kPublic},
     {"grpc.reflection.*", kPublic},
@@ -100,7 +101,7 @@ constexpr Rule kRules[] = {
     {DET_API "RoleService.GetGroupsAndUsersAssignedToWorkspace",
      Reads(Scope::kWorkspace, "workspace_id")},
     {DET_API "RoleService.GetRolesAssignedToUser", User(Role::kNone, Scope::kSelf, "user_id")},
-    // For the cluster, and of no more than the caller holds: the service asks.
+    // For the cluster, and for roles above the caller's own, the service checks.
     {DET_API "RoleService.AssignRoles",
      AuditsField("user_role_assignments.user_id", Administers(Scope::kWorkspace, kRoleScopes))},
     {DET_API "RoleService.RemoveAssignments",
@@ -145,7 +146,7 @@ constexpr Rule kRules[] = {
     {DET_API "ProjectService.AddProjectNote", CreatesUnnamed(Edits(Scope::kProject, "project_id"))},
     {DET_API "ProjectService.PutProjectNotes", Edits(Scope::kProject, "project_id")},
 
-    // Without a project's number the configuration names one, and the service asks AuthorizeIn.
+    // Without a project id the configuration names the project, and the service calls AuthorizeIn.
     {DET_API "ExperimentService.CreateExperiment",
      Creates("experiment.id", AlsoRequires(Edits(Scope::kProject, "project_id"), Role::kViewer,
                                            Scope::kExperiment, "parent_id"))},
@@ -169,7 +170,7 @@ constexpr Rule kRules[] = {
      AlsoRequires(Edits(Scope::kExperiment, "experiment_id"), Role::kEditor, Scope::kProject,
                   "destination_project_id")},
     {DET_API "ExperimentService.GetExperimentLabels",
-     Reads(Scope::kProject, "project_id")},  // without: what is visible
+     Reads(Scope::kProject, "project_id")},  // without it: visible ones
     {DET_API "ExperimentService.PutExperimentLabel", Edits(Scope::kExperiment, "experiment_id")},
     {DET_API "ExperimentService.DeleteExperimentLabel", Edits(Scope::kExperiment, "experiment_id")},
 
@@ -188,7 +189,7 @@ constexpr Rule kRules[] = {
     {DET_API "TrialService.KillTrial", Edits(Scope::kTrial, "id")},
 
     {DET_API "RunService.SearchRuns",
-     Reads(Scope::kProject, "project_id")},  // without: what is visible
+     Reads(Scope::kProject, "project_id")},  // without it: visible ones
     {DET_API "RunService.SearchExperiments", Reads(Scope::kProject, "project_id")},
     {DET_API "RunService.GetProject*", Reads(Scope::kProject, "id")},
     {DET_API "RunService.GetMetadataValues", Reads(Scope::kProject, "project_id")},
@@ -198,13 +199,13 @@ constexpr Rule kRules[] = {
     {DET_API "RunService.CompareTrials", Reads(Scope::kTrial, "trial_ids")},
     {DET_API "RunService.*", Reads(Scope::kExperiment, "experiment_id")},
 
-    // Each run is judged where it lies: the service asks Judge, and the refusal is the run's own.
+    // Each run is authorized separately by the service, and fails separately.
     {DET_API "RunActionService.MoveRuns",
      AuditsField("run_ids", AlsoRequires(Edits(Scope::kProject, "source_project_id"), Role::kEditor,
                                          Scope::kProject, "destination_project_id"))},
     {DET_API "RunActionService.*", AuditsField("run_ids", Edits(Scope::kProject, "project_id"))},
 
-    // As with runs.
+    // Like runs.
     {DET_API "ExperimentActionService.MoveExperiments",
      AuditsField("experiment_ids", AlsoRequires(Edits(Scope::kProject, "project_id"), Role::kEditor,
                                                 Scope::kProject, "destination_project_id"))},
@@ -259,8 +260,8 @@ constexpr Rule kRules[] = {
 
     {DET_API "TemplateService.GetTemplates", Reads(Scope::kVisible)},
     {DET_API "TemplateService.GetTemplate", Reads(Scope::kTemplate, "template_name")},
-    // Without a workspace it goes to Uncategorized; what is replaced lies where it lies: the
-    // service asks.
+    // Without a workspace it is created in Uncategorized; for a template that is replaced, the
+    // service checks its workspace.
     {DET_API "TemplateService.PostTemplate",
      CreatesUnnamed(
          AuditsField("template.name", Edits(Scope::kWorkspace, "template.workspace_id")))},
@@ -269,7 +270,7 @@ constexpr Rule kRules[] = {
     {DET_API "TemplateService.PatchTemplateName", Edits(Scope::kTemplate, "old_name")},
     {DET_API "TemplateService.*", Edits(Scope::kTemplate, "template_name")},
 
-    // A workspace may be named instead of numbered, and the service asks AuthorizeIn.
+    // A workspace may be given by name, and then the service calls AuthorizeIn.
     {DET_API "ModelService.PostModel",
      Creates("model.id", AuditsField("name", Edits(Scope::kWorkspace, "workspace_id")))},
     {DET_API "ModelService.GetModels", Reads(Scope::kVisible)},
@@ -288,7 +289,8 @@ constexpr Rule kRules[] = {
     {DET_API "ModelService.*", Edits(Scope::kModel, "model_name")},
     {DET_API "UsageService.*", Reads(Scope::kVisible)},
 
-    // Its URL may hold a secret. One of no workspace is for ClusterAdmin: the service asks.
+    // Its URL may contain a secret. A webhook without a workspace requires ClusterAdmin: the
+    // service checks.
     {DET_API "WebhookService.GetWebhooks", ReadsAsEditor(Scope::kVisible)},
     {DET_API "WebhookService.Get*", ReadsAsEditor(Scope::kWebhook, "id")},
     {DET_API "WebhookService.PostWebhook",
@@ -318,7 +320,7 @@ constexpr Rule kRules[] = {
 
     {DET_API "CommandService.Get*", Reads(Scope::kVisible)},
     {DET_API "CommandService.*", Edits(Scope::kAnywhere)},
-    // Nothing is told and nothing done.
+    // These methods do nothing.
     {DET_API "UnservedService.*", kPublic},
 
     {DET_API "TaskRuntimeService.*", {.kind = PrincipalKind::kAllocation}},
