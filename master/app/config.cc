@@ -183,7 +183,7 @@ std::optional<Exit> ReadFlags(int argc, char** argv, Config* config, Files* file
       ->check(IsAbsolute, "absolute");
   app.add_option("--cluster-name", config->cluster_name, "Name of the cluster, shown to users");
   AddPasswordFlags(app, config, files);
-  app.add_option("--agent-reconnect_timeout_s", reconnect_timeout_s,
+  app.add_option("--agent-patience", reconnect_timeout_s,
                  "Seconds an agent may be disconnected before its tasks fail")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
