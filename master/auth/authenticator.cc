@@ -104,7 +104,7 @@ absl::StatusOr<Principal> Authenticator::Authorize(std::string_view method,
                                                    std::string_view header) {
   if (GetRequirement(method).is_public) return Principal{};
   DET_ASSIGN_OR_RETURN(Principal principal, Authenticate(header));
-  DET_RETURN_IF_ERROR(Authorize(method, principal));
+  DET_RETURN_IF_ERROR(auth::Authorize(method, principal));
   return principal;
 }
 
