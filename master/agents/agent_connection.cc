@@ -25,7 +25,7 @@ void AgentConnection::Start(const grpc::CallbackServerContext& context) {
   owner_->Authorize(GetAuthorization(context), [self = self_](const absl::Status& admitted) {
     if (!admitted.ok()) return self->Close(admitted);
     std::lock_guard lock(self->mutex_);
-    // It may be over by now, and then gRPC has let go of the stream.
+    // The stream may have ended by now, and then gRPC has released it.
     if (!self->finished_) self->StartRead(&self->in_);
   });
 }
@@ -83,7 +83,7 @@ void AgentConnection::OnWriteDone(bool ok) {
 }
 
 void AgentConnection::OnReadDone(bool ok) {
-  if (!ok) return Close(absl::OkStatus());  // the agent has said its last
+  if (!ok) return Close(absl::OkStatus());  // the agent has closed its side
   HandleMessage(in_);
   StartRead(&in_);
 }
@@ -128,8 +128,8 @@ void AgentConnection::Report(const wire::TaskReport& report) {
                  [self = shared_from_this(), acknowledge, report = report.ShortDebugString()](
                      const absl::StatusOr<engine::Applied>& applied) {
                    if (absl::IsUnavailable(applied.status())) {
-                     // Nothing was applied. The agent comes again with all that was not
-                     // acknowledged; nothing later may be acknowledged before that.
+                     // Nothing was applied. The agent reconnects and sends all unacknowledged
+                     // reports again; no later report may be acknowledged before them.
                      return self->Close(applied.status());
                    }
                    if (!applied.ok()) {

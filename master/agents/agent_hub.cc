@@ -28,10 +28,10 @@ absl::Status NotLeadingError() {
       "this master cannot reach its database and accepts no agents until it can");
 }
 
-// The bytes of a context in chunks, one on its way at a time.
+// Sends a context directory in chunks, one at a time.
 class ContextStream final : public grpc::ServerWriteReactor<wire::GetContextResponse> {
  public:
-  // Once; nothing before it.
+  // Called once, before anything else.
   void Send(absl::StatusOr<std::string> content) {
     if (!content.ok()) return Finish(ToGrpc(content.status()));
     content_ = *std::move(content);
@@ -61,7 +61,7 @@ class ContextStream final : public grpc::ServerWriteReactor<wire::GetContextResp
 
 }  // namespace
 
-// Held by the hub and by every stream, which may outlive it.
+// Shared by the hub and its streams, which may outlive it.
 class AgentHub::Impl final : public AgentConnectionOwner,
                              public std::enable_shared_from_this<Impl> {
  public:
@@ -110,13 +110,13 @@ class AgentHub::Impl final : public AgentConnectionOwner,
     std::optional<base::TimerId> reconnect_timeout;
   };
 
-  // As the owner of the streams.
+  // AgentConnectionOwner:
   void Authorize(std::string authorization, absl::AnyInvocable<void(absl::Status)> done) override;
   void Register(const std::shared_ptr<AgentConnection>& connection,
                 const wire::Register& message) override;
   void Submit(cluster::Event report,
               absl::AnyInvocable<void(absl::StatusOr<engine::Applied>)> reply) override {
-    // Its lines came before.
+    // Its log lines arrived before.
     if (const auto* exited = report.As<cluster::LocalTaskExited>()) {
       log_watch_->Forget(exited->allocation, exited->agent);
     }
@@ -124,9 +124,9 @@ class AgentHub::Impl final : public AgentConnectionOwner,
   }
   void OnDisconnected(const AgentConnection* connection) override;
 
-  // Stores the lines and has them read; then `done`. On a thread of the pool.
+  // Stores the lines and checks them; then calls `done`. On a thread of the pool.
   void TakeLogs(const wire::PostLogsRequest& request, LogWatch::Done done) const;
-  // The registration is committed, or refused.
+  // Called when the registration is committed or refused.
   void Welcome(AgentConnection& connection, const absl::Status& applied) const;
   void Lost(const model::AgentId& agent);
   // REQUIRES the lock.
@@ -162,14 +162,14 @@ void AgentHub::Impl::Register(const std::shared_ptr<AgentConnection>& connection
   if (!event.ok()) return connection->Refuse(event.status());
   ApplyTopology(options_.topology, event->agent);
   const model::AgentId id = event->agent.id;
-  // Held while submitting, so that comings and goings reach the cluster in the order in which the
-  // hub saw them.
+  // Held while submitting, so that connects and disconnects reach the cluster in order.
   std::lock_guard lock(mutex_);
   if (stopped_) return connection->Close(absl::UnavailableError("the master is stopping"));
   if (!leading_) return connection->Close(NotLeadingError());
   Entry& entry = agents_[id];
   if (entry.connection != nullptr && entry.connection->incarnation != message.incarnation()) {
-    // Not told to end: the one that holds the id may be dying, and this one its successor.
+    // The agent is not asked to exit: the connected one with the same id may be dying, and this one
+    // its successor.
     DET_LOG(WARNING) << "agent refused: its id is in use" << base::Field("agent", id);
     return connection->Close(absl::AlreadyExistsError(
         absl::StrCat("agent id ", id.value(),
@@ -185,7 +185,8 @@ void AgentHub::Impl::Register(const std::shared_ptr<AgentConnection>& connection
   DET_LOG(INFO) << "agent registered" << base::Field("agent", id)
                 << base::Field("slots", event->agent.slots.size())
                 << base::Field("running", event->running.size());
-  // Shares that it has no more end without an exit; the others are looked up again.
+  // Local tasks that the agent no longer has end without an exit status; the others are watched
+  // again.
   log_watch_->Forget(id);
   engine_->Submit(*std::move(event), [self = shared_from_this(),
                                       connection](const absl::StatusOr<engine::Applied>& applied) {
@@ -199,7 +200,7 @@ void AgentHub::Impl::Welcome(AgentConnection& connection, const absl::Status& ap
   wire::MasterMessage message;
   message.mutable_registered()->set_cluster_id(options_.cluster_id);
   message.mutable_registered()->set_master_version(options_.version);
-  // Half-open connections are found by gRPC's own pings.
+  // gRPC's keepalive pings detect half-open connections.
   message.mutable_registered()->set_heartbeat_seconds(0);
   connection.Open(std::move(message));
 }
@@ -255,7 +256,7 @@ void AgentHub::Impl::SetLeading(bool leading) {
   std::lock_guard lock(mutex_);
   leading_ = leading;
   if (leading) return;
-  // What becomes of them is decided when the streams are gone, as after any cut.
+  // The streams' ends are handled like any disconnect.
   for (auto& [id, entry] : agents_) {
     if (entry.connection != nullptr) entry.connection->Close(NotLeadingError());
   }
@@ -332,7 +333,7 @@ grpc::ServerWriteReactor<wire::GetContextResponse>* AgentHub::Impl::Service::Get
   return stream;
 }
 
-// ---- the public face ----
+// ---- public methods ----
 
 AgentHub::AgentHub(HubOptions options, HubDeps deps)
     : impl_(std::make_shared<Impl>(std::move(options), std::move(deps))) {}

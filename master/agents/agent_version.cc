@@ -14,7 +14,7 @@ struct Version {
   int minor = 0;
 };
 
-// "1.2" and whatever follows a further dot.
+// Parses "1.2" and ignores what follows another dot.
 std::optional<Version> Parse(std::string_view text) {
   Version version;
   const char* const end = text.data() + text.size();

@@ -10,7 +10,7 @@
 namespace det::agents {
 
 struct LogPatterns::Compiled {
-  // An expression, and whose it is: a policy's place, or kHardware.
+  // An expression and its owner: the index of a policy, or kHardware.
   static constexpr size_t kHardware = static_cast<size_t>(-1);
 
   void Add(const std::string& pattern, size_t owner) {
@@ -21,7 +21,7 @@ struct LogPatterns::Compiled {
     single.push_back(std::make_unique<RE2>(pattern, options));
   }
 
-  // The places of what matches, one after the other: where the automaton of all would not fit.
+  // Matches one by one, if the combined automaton would be too large.
   std::vector<int> MatchSingly(std::string_view line) const {
     std::vector<int> found;
     for (size_t i = 0; i < single.size(); ++i) {
@@ -32,7 +32,7 @@ struct LogPatterns::Compiled {
 
   std::vector<int> Match(std::string_view line) const {
     if (!usable) return MatchSingly(line);
-    // Whether anything matches is asked first: that is cheap, and mostly nothing does.
+    // First checks whether anything matches, which is cheap and usually false.
     RE2::Set::ErrorInfo error = {RE2::Set::kNoError};
     std::vector<int> found;
     const bool any = set.Match(line, nullptr, &error);

@@ -8,7 +8,7 @@
 namespace det::agents {
 namespace {
 
-constexpr size_t kShownBytes = 500;  // of a line, to people
+constexpr size_t kShownBytes = 500;  // of a line in messages
 
 std::string MakePoliciesKey(const std::vector<model::LogPolicyConfig>& policies) {
   std::string text;
@@ -20,7 +20,7 @@ std::string MakePoliciesKey(const std::vector<model::LogPolicyConfig>& policies)
   return text;
 }
 
-// Nothing where the agent has no share of it any more.
+// Nullopt if the agent no longer has a local task of the allocation.
 std::optional<std::vector<model::LogPolicyConfig>> GetPolicies(const cluster::Cluster& cluster,
                                                                const model::AllocationId& id,
                                                                const std::string& agent) {
@@ -38,7 +38,7 @@ std::optional<std::vector<model::LogPolicyConfig>> GetPolicies(const cluster::Cl
   return experiment->config->log_policies;
 }
 
-// Several replies as one: the first UNAVAILABLE, or OK. Refusals are the cluster's to log.
+// Combines several replies: UNAVAILABLE if any is, else OK. The engine logs other errors.
 class Replies {
  public:
   Replies(size_t count, LogWatch::Done done) : left_(count), done_(std::move(done)) {}
@@ -99,7 +99,7 @@ std::shared_ptr<LogWatch::Watched> LogWatch::Add(const Key& key,
     const auto compiled = compiled_.find(text);
     if (compiled != compiled_.end()) made->patterns = compiled->second.lock();
   }
-  // Not under the mutex: it takes milliseconds, and the cluster's loop may wait for it.
+  // Compiled without the mutex: it takes milliseconds, and the engine's loop may wait for it.
   if (made->patterns == nullptr) {
     made->patterns = std::make_shared<const LogPatterns>(std::move(policies));
   }

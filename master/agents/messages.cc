@@ -31,7 +31,7 @@ model::DeviceType ToModel(wire::Device::Type type) {
   }
 }
 
-// What the agent says about its machine as a whole.
+// Reads what the agent reports about its machine.
 absl::Status ReadMachine(const wire::Register& message, model::Agent& agent) {
   if (message.has_cpus()) {
     if (!std::isfinite(message.cpus()) || message.cpus() < 0) {

@@ -37,7 +37,7 @@ namespace fs = std::filesystem;
 constexpr char kDump[] = "database.dump";
 constexpr char kManifest[] = "manifest.json";
 constexpr char kSums[] = "SHA256SUMS";
-// What beside the database makes the cluster the same for those who use it.
+// Files besides the database that belong to the cluster.
 constexpr const char* kTokens[] = {"admin.token", "agent.token"};
 
 std::string Absolute(const std::string& path) {
@@ -45,7 +45,7 @@ std::string Absolute(const std::string& path) {
   return fs::absolute(path, error).lexically_normal().string();
 }
 
-// A folder that goes with all in it.
+// A folder that is removed with its contents.
 class Folder {
  public:
   explicit Folder(std::string path) : path_(std::move(path)) {}
@@ -61,7 +61,7 @@ class Folder {
   std::string path_;
 };
 
-// Runs a program in `folder`, with its words in a file there; those are the error.
+// Runs a program in `folder`; its output, kept in a file there, is the error message.
 absl::Status RunIn(const Folder& folder, std::vector<std::string> argv,
                    const std::string& out = "words") {
   const std::string program = argv[0];
@@ -91,7 +91,7 @@ bool HasDatabase(const std::string& data_dir) {
   return ::access((data_dir + "/postgres/PG_VERSION").c_str(), F_OK) == 0;
 }
 
-// ---- what a backup says of itself ----
+// ---- manifest ----
 
 struct Manifest {
   std::string version;
@@ -165,7 +165,7 @@ std::string Words(const Manifest& manifest) {
 
 // ---- backup ----
 
-// The database of a cluster that runs, or one that is started for us alone.
+// Connects to the database of a running cluster, or starts it.
 struct Opened {
   std::optional<DataDir> lock;
   std::unique_ptr<store::EmbeddedPostgres> server;
@@ -187,7 +187,7 @@ absl::StatusOr<Opened> OpenDatabase(const std::string& data_dir) {
   return opened;
 }
 
-// A new folder beside `file`, so that what is made there can be moved in its place.
+// Creates a temporary folder beside `file`, so that the result can be renamed to it.
 absl::StatusOr<Folder> MakeFolderBeside(const std::string& file) {
   std::string path = absl::StrCat(fs::path(file).parent_path().string(), "/.backup-XXXXXX");
   if (::mkdtemp(path.data()) == nullptr) {
@@ -196,7 +196,7 @@ absl::StatusOr<Folder> MakeFolderBeside(const std::string& file) {
   return Folder(path);
 }
 
-// Into the place of `file`, with all its bytes on the disk.
+// Renames the result to `file`, after fsync.
 absl::Status Publish(const std::string& draft, const std::string& file) {
   const base::Fd fd(::open(draft.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid() || ::fchmod(fd.get(), 0600) != 0 || ::fsync(fd.get()) != 0 ||
@@ -228,7 +228,7 @@ absl::Status FillFolder(const std::string& data_dir, const Folder& folder, const
 
 // ---- restore ----
 
-// The files of the backup in `folder`, whole.
+// Unpacks the backup into `folder` and verifies it.
 absl::StatusOr<Manifest> Unpack(const std::string& file, const Folder& folder) {
   const auto damaged = [&](const absl::Status& why) {
     return absl::InvalidArgumentError(
@@ -248,7 +248,7 @@ absl::StatusOr<Manifest> Unpack(const std::string& file, const Folder& folder) {
   return manifest;
 }
 
-// The dump as a database below `home`.
+// Restores the dump into a new database in `home`.
 absl::Status FillDatabase(const Folder& folder, const std::string& home, const Manifest& manifest) {
   DET_ASSIGN_OR_RETURN(const auto server, store::EmbeddedPostgres::Start({.data_dir = home}));
   DET_ASSIGN_OR_RETURN(const std::string pg_restore, FindProgram(home + "/postgres", "pg_restore"));
@@ -264,7 +264,7 @@ absl::Status FillDatabase(const Folder& folder, const std::string& home, const M
   return connection->ExecScript("SELECT leave_room()");
 }
 
-// In one step, whether something is at `to` or not.
+// Moves atomically, whether `to` exists or not.
 absl::Status MoveInPlace(const std::string& from, const std::string& to) {
   const bool there = ::access(to.c_str(), F_OK) == 0;
   const int moved =
@@ -313,11 +313,11 @@ absl::Status Restore(const std::string& given_dir, const std::string& given_file
                      Print print) {
   const std::string data_dir = Absolute(given_dir), file = Absolute(given_file);
   DET_ASSIGN_OR_RETURN(const DataDir lock, DataDir::Open(data_dir));
-  // Of one that was killed, too.
+  // Also removes the remains of a killed restore.
   const Folder folder(data_dir + "/restoring");
   std::error_code error;
   fs::remove_all(folder.path(), error);
-  // PostgreSQL's user has to pass.
+  // PostgreSQL's user must be able to enter the folder.
   DET_RETURN_IF_ERROR(base::MakeDirs(folder.path(), 0711));
   const Folder files(folder / "files");
   DET_RETURN_IF_ERROR(base::MakeDirs(files.path(), 0700));
@@ -326,7 +326,7 @@ absl::Status Restore(const std::string& given_dir, const std::string& given_file
   DET_RETURN_IF_ERROR(CheckRestore(data_dir, manifest, replace));
   const std::string home = folder / "data";
   DET_RETURN_IF_ERROR(FillDatabase(files, home, manifest));
-  // A master that was killed leaves it running, on what goes now.
+  // A killed master leaves its server running on the old database.
   DET_RETURN_IF_ERROR(store::EmbeddedPostgres::StopLeftover(data_dir));
   DET_RETURN_IF_ERROR(MoveInPlace(home + "/postgres", data_dir + "/postgres"));
   for (const char* name : kTokens) {

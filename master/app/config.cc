@@ -18,7 +18,7 @@ constexpr int kPort = 8080;
 constexpr int kTlsPort = 8443;
 constexpr int kNoPort = -1;
 
-// Before anything is said.
+// Before anything is logged.
 Config IsUnset() {
   Config config;
   config.data_dir = base::GetDefaultDataDir();
@@ -26,14 +26,14 @@ Config IsUnset() {
   return config;
 }
 
-// CLI11 reports by exceptions; they end here.
+// CLI11 throws exceptions; they are caught here.
 Exit Report(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) return {app.exit(error)};
   std::cerr << "resolute-master: " << error.what() << "; see resolute-master --help\n";
   return {2};
 }
 
-// Further files that flags name.
+// Reads further files that flags name.
 struct Files {
   std::string config;
   std::string admin_password;
@@ -60,8 +60,7 @@ std::string IsAbsolute(const std::string& path) {
   return path.starts_with('/') ? "" : path + " is relative; start it with /";
 }
 
-// Where a password may come from; its flag wins, then its file, the environment and the
-// configuration file.
+// Sources of a password, in order of precedence: flag, file, environment, configuration file.
 struct PasswordSource {
   const char* file_flag;
   std::string file;
@@ -71,7 +70,7 @@ struct PasswordSource {
 absl::Status FindPassword(const PasswordSource& source, std::string* password) {
   const char* variable = ::getenv(source.variable);
   const std::string from_environment = variable == nullptr ? "" : variable;
-  // Read once: whatever is started from here would inherit it.
+  // Read and cleared, since child processes would inherit it.
   ::unsetenv(source.variable);
   if (!password->empty()) return absl::OkStatus();
   if (source.file.empty()) {
@@ -87,7 +86,7 @@ absl::Status FindPassword(const PasswordSource& source, std::string* password) {
   return absl::OkStatus();
 }
 
-// `configured`: what the configuration file says, for both.
+// `configured`: the password from the configuration file, for both users.
 absl::Status FindPasswords(const Files& files, const std::string& configured, Config* config) {
   const absl::Status admin = FindPassword(
       {"--admin-password-file", files.admin_password, "DET_ADMIN_PASSWORD", configured},
@@ -150,7 +149,7 @@ void AddTlsFlags(CLI::App& app, Config* config) {
                  "agents need only a token");
 }
 
-// Puts what the flags say over what `config` holds. Nothing if all is well.
+// Applies the flags to `config`. Returns nullopt on success.
 std::optional<Exit> ReadFlags(int argc, char** argv, Config* config, Files* files) {
   double reconnect_timeout_s = absl::ToDoubleSeconds(config->agent_reconnect_timeout);
   CLI::App app(
@@ -184,7 +183,7 @@ std::optional<Exit> ReadFlags(int argc, char** argv, Config* config, Files* file
       ->check(IsAbsolute, "absolute");
   app.add_option("--cluster-name", config->cluster_name, "Name of the cluster, shown to users");
   AddPasswordFlags(app, config, files);
-  app.add_option("--agent-reconnect_timeout_s", reconnect_timeout_s,
+  app.add_option("--agent-patience", reconnect_timeout_s,
                  "Seconds an agent may be disconnected before its tasks fail")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
@@ -226,7 +225,7 @@ std::variant<Config, BackupOrder, Exit> ParseFlags(int argc, char** argv) {
     config = IsUnset();
     status = ReadConfigFile(files.config, &config);
     configured_password = std::exchange(config.admin_password, "");
-    // Again, over what the file says.
+    // Parsed again, to override the file.
     if (status.ok()) (void)ReadFlags(argc, argv, &config, &files);
   }
   if (status.ok() && files.backup) return *files.backup;

@@ -23,7 +23,7 @@ constexpr char kLogin[] = "external identity providers are not supported; remove
 #define DET_DATABASE(name, words) \
   { .path = "db." #name, .description = words, .target = DET_AT(db.name), .default_json = "\"\"" }
 
-// How many checkpoints are kept.
+// Number of checkpoints to keep.
 #define DET_KEPT(name, json, words)                                                   \
   {                                                                                   \
     .path = "checkpoint_storage." #name, .description = words,                        \
@@ -287,7 +287,7 @@ constexpr Field kFields[] = {
     WithoutEffect("checkpoint_storage.tensorboard_path", "it has no effect"),
 };
 
-// What stands behind the resources.
+// Fields behind those of resources.
 constexpr Field kMoreFields[] = {
     Removed("additional_resource_managers", "only agents of this cluster are supported; remove it"),
     {.path = "task_container_defaults",

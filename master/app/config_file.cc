@@ -25,7 +25,7 @@ using model::ConfigMember;
 using model::ConfigNode;
 using model::Problem;
 
-// Rules between fields, and what follows from them.
+// Checks rules between fields and computes derived values.
 class Rules {
  public:
   Rules(const ConfigNode& root, FileConfig& file, std::vector<Problem>& problems,
@@ -54,7 +54,7 @@ class Rules {
     const ConfigNode* node = root_.FindPath(path);
     problems_.push_back({node == nullptr ? root_.where : node->where, path, std::move(text)});
   }
-  // At the i-th item of a list.
+  // Adds a problem at the i-th item of a list.
   void AddItem(const std::string& list, size_t i, const std::string& member, std::string text) {
     const ConfigNode& item = root_.Find(list)->items.at(i);
     const ConfigNode* node = item.Find(member);
@@ -83,7 +83,7 @@ class Rules {
     model::CheckpointStorageConfig& storage = file_.config.checkpoint_storage;
     const bool folder = storage.type == "shared_fs";
     if (folder && !IsGiven("checkpoint_storage.host_path") && storage.host_path.empty()) {
-      // The default's name is known later; what is below it is judged by any.
+      // The default pool is not known yet; any pool is good enough for these checks.
       model::CheckpointStorageConfig below = storage;
       below.host_path = "/checkpoints";
       model::CheckStorage(root_, below, problems_);
@@ -110,7 +110,7 @@ class Rules {
     Add("lease.length", "is less than twice lease.renew_every; one late renewal would end it");
   }
 
-  // As libpq reads it.
+  // In libpq's syntax.
   std::string ConnectionString() const {
     const FileConfig::Database& db = file_.db;
     std::vector<std::string> words = {absl::StrCat("port=", db.port)};
@@ -141,7 +141,7 @@ class Rules {
     file_.config.admin_password = *std::move(password);
   }
 
-  // Whether all have good names.
+  // Returns whether all names are valid.
   bool CheckPools() {
     const std::vector<model::ResourcePool>& pools = file_.config.resource_pools;
     std::set<std::string> names;
@@ -150,7 +150,7 @@ class Rules {
       const bool good = !name.empty() && name.size() <= 255 &&
                         std::all_of(name.begin(), name.end(), absl::ascii_isgraph) &&
                         name.find('/') == name.npos;
-      // Without any: said already.
+      // A missing name was reported already.
       const bool given = root_.Find("resource_pools")->items.at(i).Find("pool_name") != nullptr;
       if (good && !names.insert(name).second) {
         AddItem("resource_pools", i, "pool_name", absl::StrCat("\"", name, "\" is listed twice"));
@@ -163,7 +163,7 @@ class Rules {
     return names.size() == pools.size();
   }
 
-  // In either of the places where it may stand.
+  // The key may be at the top level or in resource_manager.
   void CheckDefaultPool(const std::string& key, const std::string& pool) {
     const std::string longer = absl::StrCat("resource_manager.", key);
     if (IsGiven(key) && IsGiven(longer) &&
@@ -250,7 +250,7 @@ class Rules {
     }
   }
 
-  // As browsers write them: a slash at the end would fit nobody.
+  // In the form that browsers send; with a trailing slash it would never match.
   void CheckOrigins() {
     for (const std::string& origin : file_.config.allow_origins) {
       const size_t host = origin.find("://");
@@ -269,8 +269,8 @@ class Rules {
   std::vector<Problem>& warnings_;
 };
 
-// What of resource_manager.scheduler a pool does not say itself, it inherits. Without pools there
-// is one that has all of it.
+// Pools inherit the fields of resource_manager.scheduler that they do not set. Without pools there
+// is one default pool with all of them.
 void ApplyManagerScheduler(ConfigNode& root) {
   const ConfigNode* found = root.FindPath("resource_manager.scheduler");
   if (found == nullptr) return;
@@ -337,7 +337,7 @@ absl::Status ReadConfigText(std::string_view yaml, const std::string& path, Conf
         absl::StrCat(path, ": expected a map such as \"port: 8080\", found ", root.Describe()));
   }
   root.where = path;
-  // As it was written first, so that what pools inherit is judged once.
+  // Check the file as written, so that inherited values are checked once.
   FileConfig written;
   std::vector<Problem> problems;
   ReadFields(ConfigFields(), root, &written, problems);

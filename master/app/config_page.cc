@@ -1,4 +1,4 @@
-// The page of the documentation.
+// Generates the reference documentation.
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -11,14 +11,14 @@ namespace {
 
 constexpr char kHead[] = R"(# Configuration of the master
 
-Written from the table of fields in `master/app/config_fields.cc` by `bazel run //tools:master_config_doc`;
-a test keeps this page equal to it.
+This page is generated from the table of fields in `master/app/config_fields.cc` by
+`bazel run //tools:master_config_doc`; a test checks that it is current.
 
-`resolute-master --config FILE` reads one YAML document. A flag wins over the file
-(`resolute-master --help`), `$DET_ADMIN_PASSWORD` and `$DET_USER_PASSWORD` over a password in it.
-`null` is the same as leaving a key out. An unknown key is refused; all problems are said at once,
-each with its line and path, and the master does not start. `det deploy local up --master-config
-FILE` hands the file on.
+`resolute-master --config FILE` reads one YAML document. Flags override the file
+(`resolute-master --help`), and `$DET_ADMIN_PASSWORD` and `$DET_USER_PASSWORD` override a password in it.
+`null` is the same as an absent key. If the file has an unknown key or an invalid value, the master reports
+all problems with their line and path, and does not start. `det deploy local up --master-config FILE` passes
+the file to the master.
 
 ```yaml
 cluster_name: lab
@@ -42,8 +42,9 @@ topology:
 constexpr char kTaskDefaults[] = R"(
 ## task_container_defaults
 
-Of the cluster or of a pool. The pool's go over the cluster's, the experiment's template and its own
-configuration over both, as layers of an [experiment's configuration](experiment-config.md) merge.
+Defaults for tasks, of the cluster or of a resource pool. Those of the pool override those of the cluster; the
+template and the configuration of an experiment override both, like the layers of an
+[experiment's configuration](experiment-config.md).
 )";
 
 }  // namespace

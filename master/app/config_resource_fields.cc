@@ -1,4 +1,4 @@
-// The rows of the master's table about what it gives out.
+// Fields of pools, quotas, topology and scheduling.
 #include "master/app/config_field_rows.h"
 #include "master/app/config_fields.h"
 #include "master/core/model/field_rows.h"
@@ -16,7 +16,7 @@ using model::kMaxInt;
 using model::MakeListTarget;
 using model::Section;
 
-// The rows of a scheduler below `prefix`, whose members stand in a ResourcePool.
+// Fields of a scheduler at `prefix`; they are members of ResourcePool.
 #define DET_SCHEDULER(prefix, pool)                                                              \
   Section(prefix, "Scheduler: order and placement of trials."),                                  \
       {.path = prefix ".type",                                                                   \
@@ -29,8 +29,8 @@ using model::Section;
        .removed = "round_robin: use fifo or fair_share"},                                           \
       {.path = prefix ".fitting_policy",                                                         \
        .description =                                                                            \
-           "Where a trial goes that fits in several places: best is the fullest "                \
-           "machine, worst the emptiest.",                                                       \
+           "Placement of a trial that fits on several machines: best is the "                    \
+           "fullest machine, worst the emptiest.",                                               \
        .target = DET_TARGET(MakeChoiceTarget(pool.fitting)),                                             \
        .default_json = "\"best\"",                                                               \
        .choices = "best|worst"},                                                                 \
@@ -46,20 +46,21 @@ using model::Section;
        .max = 99},                                                                               \
       {.path = prefix ".allow_heterogeneous_fits",                                               \
        .description =                                                                            \
-           "Whether a trial may run on machines of unequal size and beside others; "             \
-           "without, on one machine, or on wholly idle ones of one size.",                       \
+           "Whether a trial with several machines may use machines of "                          \
+           "different sizes and share them; otherwise it runs on one machine, "                  \
+           "or on idle machines of equal size.",                                                 \
        .target = DET_TARGET(&pool.heterogeneous),                                                \
        .default_json = "true"},                                                                  \
       {.path = prefix ".backfill",                                                               \
        .description =                                                                            \
-           "Whether a trial may start before a more important one that does not fit, "           \
-           "where it cannot delay it.",                                                          \
+           "Whether a trial may start before one of higher priority that does "                  \
+           "not fit, if it does not delay it.",                                                  \
        .target = DET_TARGET(&pool.backfill),                                                     \
        .default_json = "true"},                                                                  \
       {.path = prefix ".hold_after",                                                             \
        .description =                                                                            \
-           "How long equals may pass by a trial that does not fit; then it holds what "          \
-           "it needs.",                                                                          \
+           "How long trials of equal priority may overtake one that does not "                   \
+           "fit; after that, slots are reserved for it.",                                        \
        .target = DET_TARGET(MakeDurationTarget(pool.hold_after)),                                        \
        .default_json = "3",                                                                      \
        .min = 0,                                                                                 \
@@ -67,8 +68,8 @@ using model::Section;
   {                                                                                              \
     .path = prefix ".maintenance_lead",                                                          \
     .description =                                                                               \
-        "How long before an announced maintenance of an agent no trial without "                 \
-        "max_run_time starts there any more.",                                                   \
+        "Time before an announced maintenance of an agent during which no "                      \
+        "trial without max_run_time starts on it.",                                              \
     .target = DET_TARGET(MakeDurationTarget(pool.maintenance_lead)), .default_json = "3600", .min = 0,   \
     .max = kMaxInt                                                                               \
   }

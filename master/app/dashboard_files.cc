@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Empty: nowhere.
+// Empty: not found.
 std::string FindFolder() {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();

@@ -29,7 +29,7 @@ absl::StatusOr<DataDir> DataDir::Open(const std::string& path) {
   std::error_code error;
   const std::string absolute = std::filesystem::absolute(path, error).lexically_normal().string();
   if (error) return NotWritable(path, error.message());
-  // Others pass through to what is theirs (checkpoints) and see nothing else.
+  // Other users can enter it to reach checkpoints, but not list it.
   const absl::Status made = base::MakeDirs(absolute, 0711);
   if (!made.ok()) return NotWritable(absolute, made.message());
   const std::string lock_path = absolute + "/master.lock";

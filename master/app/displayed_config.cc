@@ -1,4 +1,4 @@
-// The configuration as it is shown to administrators.
+// The configuration as administrators see it.
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
@@ -11,7 +11,7 @@ using model::Field;
 using model::Value;
 using Role = Field::Role;
 
-// Not kept as they were written: they are put together with others, or are said otherwise.
+// Fields that are not stored as written: they are combined with others or have another form.
 bool IsKept(std::string_view path) {
   return path != "topology" && !path.ends_with("task_container_defaults") &&
          path != "resource_manager.scheduler" && path != "security.initial_user_password_file" &&

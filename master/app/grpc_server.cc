@@ -17,7 +17,7 @@ constexpr int kMessageMib = 160;
 
 absl::StatusOr<std::unique_ptr<grpc::Server>> StartGrpc(const std::vector<grpc::Service*>& services,
                                                         int body_mib) {
-  // Both are of every builder, once and for all.
+  // Both apply to all builders of the process.
   static const bool once = [] {
     grpc::EnableDefaultHealthCheckService(true);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
@@ -28,7 +28,7 @@ absl::StatusOr<std::unique_ptr<grpc::Server>> StartGrpc(const std::vector<grpc::
   for (grpc::Service* service : services) builder.RegisterService(service);
   builder.SetMaxReceiveMessageSize(std::max(kMessageMib, body_mib) << 20);
   builder.SetMaxSendMessageSize(-1);
-  // Half-open connections are found by pings; clients may ping as they like.
+  // Keepalive pings detect half-open connections; clients may ping at any rate.
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingMs / 2);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);

@@ -17,7 +17,7 @@ LeaseWatch::Verdict LeaseWatch::Observe(const store::LeaseRecord& lease, absl::D
     last_.reset();
     return Verdict::kNoLease;
   }
-  // Who was stopped for a while has not watched.
+  // A process that was suspended has not observed the lease meanwhile.
   const bool watched = last_ && now - last_at_ <= length_ / 2;
   if (!watched || last_->epoch != lease.epoch || last_->renewals != lease.renewals) since_ = now;
   last_ = lease;

@@ -1,4 +1,4 @@
-// resolute-master: flags, signals, and the end of the process; all else is in master.cc.
+// resolute-master: flags, signals and exit; everything else is in master.cc.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,7 +17,7 @@
 
 namespace {
 
-// How long a stop may take before the process ends as it is.
+// Timeout of a clean shutdown.
 constexpr unsigned kStopSeconds = 20;
 
 int g_wake[2] = {-1, -1};
@@ -37,7 +37,7 @@ void WaitForWake() {
   }
 }
 
-// Leaves the wake where it is, for whoever waits next.
+// Does not consume the wake-up, so that the next wait sees it too.
 bool WokenWithin(absl::Duration pause) {
   pollfd wake = {g_wake[0], POLLIN, 0};
   return ::poll(&wake, 1, static_cast<int>(absl::ToInt64Milliseconds(pause))) > 0;
@@ -55,7 +55,7 @@ void InstallSignals() {
   ::signal(SIGPIPE, SIG_IGN);
 }
 
-// A connection takes a descriptor or three: as many as the system lets us have.
+// Raises the limit of file descriptors to the maximum: a connection needs up to three.
 void RaiseDescriptorLimit() {
   rlimit limit = {};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -72,7 +72,7 @@ det::base::LogLevel ParseLevel(const std::string& name) {
 
 void OnFatal(const absl::Status& status) {
   std::cerr << "resolute-master: " << status.message() << std::endl;
-  // Another leads: whatever is under way here is void, and answering any longer would mislead.
+  // Another master leads: requests in progress are void, and further responses would be wrong.
   if (absl::IsAborted(status)) ::_exit(1);
   g_failed = true;
   Wake();
@@ -117,7 +117,7 @@ int main(int argc, char** argv) {
   for (const std::string& warning : config.warnings) DET_LOG(WARNING) << warning;
   InstallSignals();
   RaiseDescriptorLimit();
-  // Who renews certificates may send it; changed files are seen without.
+  // Tools that renew certificates may send SIGHUP; changed files are detected without it.
   if (!config.tls_cert.empty()) ::signal(SIGHUP, SIG_IGN);
   return Run(config);
 }

@@ -50,14 +50,14 @@
 namespace det::app {
 namespace {
 
-// As many requests at once as there are cores: more only take the cores from each other. Those that
-// wait for something else (a bucket, a slow search) are made up for by spare threads.
+// As many concurrent requests as cores, plus spare threads for requests that wait for something
+// else (a bucket, a slow search).
 constexpr int kMaxReaders = 16;
 constexpr int kSpareReaders = 8;
 
 }  // namespace
 
-// Members in the order of the start; destroyed in reverse.
+// Members are in the order of construction, and destroyed in reverse.
 class Master::Impl {
  public:
   ~Impl() { Stop(); }
@@ -75,11 +75,11 @@ class Master::Impl {
   absl::Status StartServer(const Config& config);
   absl::Status StartGateway(const Config& config);
   void Authorize(const std::string& method, const std::string& authorization,
-             absl::AnyInvocable<void(absl::StatusOr<gateway::AuthorizedCaller>)> reply);
-  // Of a person whom the gateway has turned away, before the services could leave a record.
+                 absl::AnyInvocable<void(absl::StatusOr<gateway::AuthorizedCaller>)> reply);
+  // Audits a user's call that the gateway refused before a service could audit it.
   void NoteRefusal(const std::string& method, const std::string& authorization,
                    const absl::Status& refusal);
-  // This master cannot go on. Any thread that may block.
+  // Called when this master cannot continue. Any thread that may block.
   void Fail(const absl::Status& status);
   void Stop();
 
@@ -116,7 +116,7 @@ class Master::Impl {
   std::vector<std::unique_ptr<api::Service>> services_;
   std::unique_ptr<grpc::Service> certificate_required_;
   std::unique_ptr<grpc::Server> server_;
-  std::unique_ptr<grpc::Server> agents_server_;  // of those with certificates; maybe none
+  std::unique_ptr<grpc::Server> agents_server_;  // for agents with certificates; may be null
   std::unique_ptr<gateway::HttpServer> gateway_;
   std::string url_;
 };
@@ -126,7 +126,7 @@ absl::Status Master::Impl::Start(const Config& config, absl::AnyInvocable<void(a
   fatal_ = std::move(fatal);
   DET_ASSIGN_OR_RETURN(DataDir data_dir, DataDir::Open(config.data_dir));
   data_dir_.emplace(std::move(data_dir));
-  // Before another master is replaced: one that cannot listen must not.
+  // Bind before replacing another master: a master that cannot listen must not take over.
   if (!config.tls_cert.empty()) {
     DET_ASSIGN_OR_RETURN(
         tls_, gateway::TlsKeys::Load({config.tls_cert, config.tls_key, config.tls_client_ca}));
@@ -366,8 +366,8 @@ void Master::Impl::Stop() {
   if (gateway_ != nullptr) gateway_->StopAccepting();
   if (hub_ != nullptr) hub_->Stop();
   allocation_watch_.Stop();
-  // Whoever waits for a commit is answered, also while the database is away; the servers wait for
-  // them.
+  // Calls that wait for a commit get a response even while the database is unavailable; the servers
+  // wait for these calls.
   if (engine_ != nullptr) engine_->Stop();
   for (grpc::Server* server : {server_.get(), agents_server_.get()}) {
     if (server == nullptr) continue;
@@ -380,7 +380,7 @@ void Master::Impl::Stop() {
   if (passwords_ != nullptr) passwords_->Stop();
   if (audit_ != nullptr) audit_->Stop();
   if (loop_ != nullptr) loop_->Stop();
-  lease_.reset();  // until here it is asked
+  lease_.reset();  // used until here
 }
 
 absl::StatusOr<std::unique_ptr<Master>> Master::Start(const Config& config,

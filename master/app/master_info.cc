@@ -33,7 +33,7 @@ absl::Status FillMasterInfo(const Config& config, store::Store& store, const std
   locations.data_dir = data_dir;
   locations.roots = config.checkpoint_roots;
   locations.buckets = {.own = defaults.checkpoint_storage, .roots = config.checkpoint_roots};
-  // Tasks write and read here, maybe as another user.
+  // Tasks access this folder, possibly as another user.
   return base::MakeDirs(locations.own);
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 using Verdict = LeaseWatch::Verdict;
 
-// The log gets a line when what is waited for changes.
+// Logs a line when the state changes.
 class Notes {
  public:
   void Say(const std::string& text) {
@@ -39,7 +39,7 @@ std::string FormatWaiting(const store::LeaseRecord& lease, bool has_lease) {
 absl::Status AwaitLead(store::Store& store, const LeaseTimes& times, WaitForStop& wait_for_stop) {
   LeaseWatch watch(times.length);
   Notes notes;
-  // Often enough that the time between two looks does not count beside the length.
+  // Polls often compared with the length of the lease.
   const absl::Duration pause = std::min(times.renew_every / 2, times.length / 6);
   do {
     const absl::StatusOr<store::LeaseRecord> lease = store.ReadLease();

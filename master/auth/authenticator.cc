@@ -11,10 +11,10 @@
 namespace det::auth {
 namespace {
 
-// How long a session that was ended elsewhere may go on being good here.
+// How long a cached session stays valid after it was ended elsewhere.
 constexpr absl::Duration kRemember = absl::Seconds(30);
 constexpr size_t kMaxRemembered = 10000;
-// How exact the time of an access token's last use is.
+// Resolution of the time of an access token's last use.
 constexpr absl::Duration kUseStep = absl::Minutes(1);
 
 }  // namespace
@@ -96,7 +96,7 @@ absl::StatusOr<Principal> Authenticator::MakePrincipal(const store::SessionRecor
 void Authenticator::RecordUse(const store::SessionRecord& session, absl::Time now) {
   if (session.kind != store::SessionRecord::Kind::kAccess) return;
   if (session.last_used_at && now - *session.last_used_at < kUseStep) return;
-  // For people to look at: no reason to refuse the call.
+  // Only informational: a failure does not fail the call.
   store_->access().RecordUse(session.token_hash, now).IgnoreError();
 }
 
@@ -104,7 +104,7 @@ absl::StatusOr<Principal> Authenticator::Authorize(std::string_view method,
                                                    std::string_view header) {
   if (GetRequirement(method).is_public) return Principal{};
   DET_ASSIGN_OR_RETURN(Principal principal, Authenticate(header));
-  DET_RETURN_IF_ERROR(Authorize(method, principal));
+  DET_RETURN_IF_ERROR(auth::Authorize(method, principal));
   return principal;
 }
 

@@ -34,14 +34,14 @@ absl::Status SetPassword(store::Store& store, const store::UserRecord& user,
   return store.access().DeleteLogins(user.id, /*keep=*/"");
 }
 
-// Whether it is to get one: a password that was asked for, or its first.
+// Whether to set a password: a requested one, or the first one.
 bool HasNoPassword(const store::UserRecord& user, const std::string& asked) {
   if (asked.empty()) return user.password_hash.empty() && !user.remote;
   return !PasswordMatches(ClientHash(asked), user.password_hash, /*allow_blank=*/false);
 }
 
-// The password of `user` in the text of passwords.new, which gets a line when there is none. So one
-// that was written down by a start that did not live to set it is set now.
+// Returns the password of `user` in passwords.new, and adds a line if there is none. So a password
+// that was written by a start that crashed before setting it is used now.
 std::string MakePassword(const std::string& username, std::string& text) {
   const std::string label = absl::StrCat(username, " password: ");
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
@@ -73,8 +73,8 @@ absl::Status EnsurePassword(store::Store& store, const std::string& data_dir,
   return SetPassword(store, user, ClientHash(made), now);
 }
 
-// The token in the file, or a new one that is written there; good as `session` either way, also on
-// a database that does not know it yet.
+// Returns the token in the file, or writes a new one. Stores its session in either case, since the
+// database may not know the token yet.
 absl::Status EnsureToken(store::Store& store, const std::string& path,
                          store::SessionRecord session) {
   absl::StatusOr<std::string> token = base::ReadFile(path);

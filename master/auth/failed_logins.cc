@@ -11,7 +11,7 @@ absl::Duration FailedLogins::GetDelay(const std::string& username, absl::Time no
   if (it == users_.end() || now - it->second.last > kForgetAfter) return absl::ZeroDuration();
   const int beyond = it->second.in_a_row - kFreeFailures;
   if (beyond < 0) return absl::ZeroDuration();
-  // Ten doublings are past the longest.
+  // Ten doublings exceed kMaxDelay.
   return std::min(kInitialDelay * (1 << std::min(beyond, 10)), kMaxDelay);
 }
 
@@ -31,7 +31,8 @@ void FailedLogins::Succeeded(const std::string& username) {
 void FailedLogins::Forget(absl::Time now) {
   std::erase_if(users_, [&](const auto& item) { return now - item.second.last > kForgetAfter; });
   if (users_.size() < kMaxUsers) return;
-  // Somebody makes up names: those that failed least go, so that real targets stay slow.
+  // Too many names were made up: drops those with the fewest failures, so that real targets stay
+  // delayed.
   const auto least = std::min_element(
       users_.begin(), users_.end(),
       [](const auto& a, const auto& b) { return a.second.in_a_row < b.second.in_a_row; });

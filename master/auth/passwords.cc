@@ -60,7 +60,7 @@ absl::Status CheckNewPassword(const std::string& password, bool hashed, bool all
 
 std::string NewPassword() {
   InitSodium();
-  // Without those that are taken for each other.
+  // Without characters that are easily confused.
   constexpr char kLetters[] = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789";
   std::string password(16, ' ');
   do {

@@ -15,7 +15,7 @@ std::optional<absl::Duration> RateLimiter::Take(const std::string& token, absl::
   Bucket& bucket = buckets_.try_emplace(token, Bucket{burst(), now}).first->second;
   const double left = LeftAt(bucket, now);
   if (left < 1) return absl::Seconds((1 - left) / options_.requests_per_second);
-  // A clock that is set back must not fill it again when it comes to where it was.
+  // A clock that was set back must not refill the bucket for the same time twice.
   bucket = {left - 1, std::max(now, bucket.at)};
   return std::nullopt;
 }

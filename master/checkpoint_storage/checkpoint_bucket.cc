@@ -19,8 +19,8 @@ using Json = nlohmann::json;
 using Storage = model::CheckpointStorageConfig;
 
 constexpr int64_t kManifestLimit = int64_t{64} << 20;
-// Whoever waits for the master to stop waits for this.
-constexpr objects::RetryPolicy kRetryPolicy = {.max_attempts = 2};
+// Stopping the master waits for these requests.
+constexpr objects::RetryPolicy kPatience = {.tries = 2};
 
 const std::string& GetName(const Storage& storage) {
   return storage.type == "azure" ? storage.container : storage.bucket;
@@ -31,8 +31,8 @@ std::string GetRoot(const Storage& storage) {
   return absl::StrCat(storage.type, "://", GetName(storage));
 }
 
-// Where its server is, if that is not up to the type alone. What is no connection string has none:
-// opening it says so.
+// The server, if the type alone does not determine it. An invalid connection string has none; Open
+// reports it.
 std::string GetServer(const Storage& storage) {
   if (storage.type == "s3") return std::string(absl::StripSuffix(storage.endpoint_url, "/"));
   if (storage.type != "azure") return "";
@@ -43,14 +43,14 @@ std::string GetServer(const Storage& storage) {
   return account.ok() ? account->url : "";
 }
 
-// Of S3 itself: below the same domain anybody may have machines and gateways of his own.
+// S3 itself: other hosts in the same domain may belong to anyone.
 bool IsAmazonS3(absl::string_view host) {
   if (!absl::ConsumeSuffix(&host, ".amazonaws.com.cn") &&
       !absl::ConsumeSuffix(&host, ".amazonaws.com")) {
     return false;
   }
   const absl::string_view service = host.substr(0, host.find('.'));
-  // The older form is s3-REGION, with nothing behind it.
+  // The old form is s3-REGION.
   return service == "s3" || service == "s3-fips" ||
          (absl::StartsWith(service, "s3-") && service == host);
 }
@@ -60,12 +60,12 @@ bool IsKnownServer(const Storage& storage, const std::string& server) {
   if (!absl::StartsWith(server, "https://")) return false;
   const std::string rest = server.substr(8);
   const std::string host = rest.substr(0, rest.find_first_of("/:?#@"));
-  if (host.size() != rest.size()) return false;  // of a port or a user of somebody's choice
+  if (host.size() != rest.size()) return false;  // not with another port or user
   if (storage.type == "azure") return absl::EndsWith(host, ".blob.core.windows.net");
   return IsAmazonS3(host) || host == "storage.googleapis.com";
 }
 
-// Without any of its own, the master's would be sent.
+// Without credentials, the master's own would be sent.
 bool HasCredentials(const Storage& storage) {
   if (storage.type == "s3") return !storage.access_key.empty();
   if (storage.type != "azure") return false;
@@ -75,7 +75,7 @@ bool HasCredentials(const Storage& storage) {
   return account.ok() && (!account->key.empty() || !account->sas.empty());
 }
 
-// Below the cluster's prefix: the rest of its bucket may hold anything.
+// Only with the cluster's prefix: the rest of its bucket may contain anything.
 bool IsOwn(const Rules& rules, const Storage& storage) {
   const std::string& prefix = rules.own.prefix;
   return rules.own.type == storage.type && GetName(rules.own) == GetName(storage) &&
@@ -179,7 +179,7 @@ absl::Status RemoveCheckpoint(objects::Bucket& bucket, const Storage& storage,
     owner = json["owner"].get<std::string>();
   }
   if (IsPlain(owner) && !absl::StrContains(owner, "/")) {
-    // While the manifest still tells whose it is.
+    // Before the manifest is removed, which identifies the checkpoint.
     const std::string folder = GetFolder(storage, id);
     const std::string prefix = folder.substr(0, folder.size() - id.value().size() - 1);
     DET_RETURN_IF_ERROR(bucket.Remove(absl::StrCat(prefix, "owners/", owner, "/", id.value())));
@@ -193,7 +193,7 @@ absl::Status RemoveCheckpoint(objects::Bucket& bucket, const Storage& storage,
 absl::Status RemoveFiles(objects::Bucket& bucket, const Storage& storage,
                          const model::CheckpointId& id, const model::Resources& files) {
   for (const auto& [path, bytes] : files) {
-    // Folders are no objects, and a name that leads elsewhere was never one of the checkpoint's.
+    // Folders are not objects, and a name that leads elsewhere is not part of the checkpoint.
     if (!IsPlain(path)) continue;
     DET_ASSIGN_OR_RETURN(const std::string key, MakeKey(storage, id, path));
     DET_RETURN_IF_ERROR(bucket.Remove(key));

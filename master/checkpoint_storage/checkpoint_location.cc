@@ -15,12 +15,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Below the root.
+// Folders in the root directory.
 constexpr std::string_view kSystem[] = {"etc", "proc", "sys", "dev",   "boot",  "usr",
                                         "bin", "sbin", "lib", "lib32", "lib64", "libx32"};
 
 bool IsSystem(const fs::path& path) {
-  const auto part = std::next(path.begin());  // behind the root
+  const auto part = std::next(path.begin());  // after the root
   if (part == path.end() || part->empty()) return true;
   return std::find(std::begin(kSystem), std::end(kSystem), part->string()) != std::end(kSystem);
 }
@@ -37,13 +37,13 @@ fs::path Resolve(const fs::path& path) {
   return error ? path : resolved;
 }
 
-// The same with `.` and a last slash taken away.
+// Removes `.` and a trailing slash.
 fs::path Words(const fs::path& path) {
   const fs::path normal = path.lexically_normal();
   return normal.has_filename() || normal == normal.root_path() ? normal : normal.parent_path();
 }
 
-// `form`: Words or Resolve, for all paths alike.
+// `form`: Words or Resolve, applied to all paths.
 template <class Form>
 absl::Status Check(const CheckpointLocations& locations, const std::string& given,
                    const Form& form) {

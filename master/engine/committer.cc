@@ -16,7 +16,7 @@ Committer::Committer(store::Store* store, base::EventLoop* loop, base::EventLoop
 void Committer::Add(std::vector<cluster::Change> changes, Release release) {
   {
     std::unique_lock lock(mutex_);
-    // An event without changes still saw those of the batches before it.
+    // An event without changes still depends on earlier batches.
     const bool nothing_before = !busy_ && unreleased_ == 0 && gathering_.releases.empty();
     if (changes.empty() && nothing_before) {
       lock.unlock();

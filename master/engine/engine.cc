@@ -44,10 +44,10 @@ class Engine::Impl {
   absl::Status Start();
   void Stop();
   void ApplyFact(const cluster::Event& event, absl::Time submitted, Reply reply) {
-    if (stopped_) return;  // it is told again to the master that comes
+    if (stopped_) return;  // the next master gets it again
     Apply(event, submitted, std::move(reply));
   }
-  // Refuses what may be asked again, while it cannot be taken.
+  // Refuses requests, which can be repeated, while none are accepted.
   void SubmitOrRefuse(const cluster::Event& event, absl::Time submitted, Reply reply);
   void Apply(const cluster::Event& event, absl::Time submitted, Reply reply);
   void Query(absl::AnyInvocable<void(const cluster::Cluster&)> read,
@@ -67,7 +67,7 @@ class Engine::Impl {
   bool Fire(const cluster::Event& event);
   absl::Status Accepts() const;
   void RecordLatency(absl::Time submitted);
-  // Runs `fn` on the loop and waits for it; returns too when the loop has stopped and drops it.
+  // Runs `fn` on the loop and waits for it; also returns if the loop has stopped and drops it.
   void RunAndWait(absl::AnyInvocable<void()> fn);
 
   store::Store& store_;
@@ -77,7 +77,7 @@ class Engine::Impl {
   mutable std::mutex latency_mutex_;
   Histogram commit_latency_;
 
-  // Touched on the loop alone, once Start has returned.
+  // Accessed only on the loop, once Start has returned.
   std::function<bool()> leads_ = [] { return true; };
   cluster::Cluster cluster_;
   Committer committer_;
@@ -111,7 +111,7 @@ void Engine::Impl::Stop() {
   }
   std::promise<void> drained;
   std::future<void> done = drained.get_future();
-  // On the loop, behind all events that were submitted before.
+  // On the loop, after all events that were submitted before.
   RunAndWait([this, drained = std::move(drained)]() mutable {
     committer_.Stop([drained = std::move(drained)]() mutable { drained.set_value(); });
   });
@@ -129,7 +129,7 @@ absl::Status Engine::Impl::Accepts() const {
 }
 
 void Engine::Impl::RecordLatency(absl::Time submitted) {
-  // The system's clock may have been set meanwhile.
+  // The system clock may have been set back meanwhile.
   const absl::Duration took = std::max(loop_.Now() - submitted, absl::ZeroDuration());
   std::lock_guard lock(latency_mutex_);
   commit_latency_.Add(absl::ToDoubleSeconds(took));
@@ -143,7 +143,7 @@ void Engine::Impl::SubmitOrRefuse(const cluster::Event& event, absl::Time submit
 
 void Engine::Impl::Apply(const cluster::Event& event, absl::Time submitted, Reply reply) {
   DET_CHECK(loop_.IsOnLoopThread()) << "events are applied on the engine's loop alone";
-  // Rows keep microseconds; memory must hold the same, or a restart would not give it again.
+  // Rows store microseconds; memory must be equal, or a restart would not reproduce it.
   const absl::Time now = absl::FromUnixMicros(absl::ToUnixMicros(loop_.Now()));
   absl::StatusOr<cluster::Outcome> outcome = cluster_.Apply(event, now);
   absl::StatusOr<Applied> result = Applied();
@@ -168,7 +168,7 @@ void Engine::Impl::Apply(const cluster::Event& event, absl::Time submitted, Repl
 }
 
 bool Engine::Impl::Fire(const cluster::Event& event) {
-  if (!committer_.accepting()) return stopped_;  // stopped: it will not be taken later either
+  if (!committer_.accepting()) return stopped_;  // stopped: later calls would not succeed either
   Apply(event, loop_.Now(), [](const absl::StatusOr<Applied>& applied) {
     if (applied.ok()) return;
     DET_LOG(WARNING) << "a timer's event was refused"
@@ -179,7 +179,7 @@ bool Engine::Impl::Fire(const cluster::Event& event) {
 
 void Engine::Impl::Query(absl::AnyInvocable<void(const cluster::Cluster&)> read,
                          absl::AnyInvocable<void(absl::Status)> done) {
-  // What waits for a database that is away must not grow without end.
+  // The queue must not grow without bound while the database is unavailable.
   if (absl::Status status = Accepts(); !status.ok()) return done(std::move(status));
   read(cluster_);
   committer_.Add({},

@@ -33,13 +33,13 @@ const FieldDescriptor* Find(const Descriptor& type, const std::string& name) {
   return nullptr;
 }
 
-// Written as any JSON, so that every name may be in it.
+// Uses generic JSON, so that any name may occur in it.
 bool IsFree(const Descriptor& type) {
   return type.full_name() == "google.protobuf.Struct" ||
          type.full_name() == "google.protobuf.Value";
 }
 
-// The names of a path as they stand in JSON.
+// Converts the names of a path to their JSON form.
 absl::StatusOr<std::vector<std::string>> Resolve(const std::string& path, const Descriptor& root) {
   std::vector<std::string> names = absl::StrSplit(path, '.');
   if (names.size() > kDepth) {
@@ -47,7 +47,7 @@ absl::StatusOr<std::vector<std::string>> Resolve(const std::string& path, const 
         absl::StrCat("fields: a path has at most ", kDepth, " names, not ", names.size()));
   }
   const Descriptor* type = &root;
-  const FieldDescriptor* key = nullptr;  // the values of a map: what comes next is a key
+  const FieldDescriptor* key = nullptr;  // a map: the next name is a key
   for (std::string& name : names) {
     if (key != nullptr) {
       type = std::exchange(key, nullptr)->message_type();
@@ -71,15 +71,15 @@ void Add(const std::vector<std::string>& names, Node* node) {
   for (size_t i = 0; i < names.size(); ++i) {
     const auto [it, fresh] = node->members.try_emplace(names[i]);
     node = &it->second;
-    if (!fresh && node->members.empty()) return;  // another path has the whole of it
+    if (!fresh && node->members.empty()) return;  // another path selects all of it
   }
   node->members.clear();
 }
 
-// Of everything: what is below is wanted, too.
+// Selects everything, including nested fields.
 bool IsWhole(const Node& node) { return node.members.empty(); }
 
-// Writes what is wanted of a document while it is read: what is not wanted is never held.
+// Writes the requested parts of a document while parsing it; other parts are never stored.
 class Filter final : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit Filter(const Node& root) : root_(root) {}
@@ -117,7 +117,7 @@ class Filter final : public nlohmann::json_sax<nlohmann::json> {
  private:
   struct Level {
     const Node& node;
-    const Node* next;  // of the value that comes; null: it is not wanted
+    const Node* next;  // for the next value; null: not requested
     bool is_list;
     bool first = true;
   };
@@ -125,7 +125,7 @@ class Filter final : public nlohmann::json_sax<nlohmann::json> {
   static std::string Quoted(const std::string& text) {
     return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
-  // Of the value that comes; null: it is not wanted.
+  // The mask of the next value; null: not requested.
   const Node* Begin() {
     if (levels_.empty()) return &root_;
     Level& level = levels_.back();
@@ -143,7 +143,7 @@ class Filter final : public nlohmann::json_sax<nlohmann::json> {
       return true;
     }
     out_ += bracket;
-    // What is in a list is asked for as the list is.
+    // The mask of a list applies to its elements.
     levels_.push_back({*node, node, bracket == '['});
     return true;
   }
@@ -160,7 +160,7 @@ class Filter final : public nlohmann::json_sax<nlohmann::json> {
   const Node& root_;
   std::string out_;
   std::vector<Level> levels_;
-  int unwanted_ = 0;  // lists and objects around, from the first that is not wanted on
+  int unwanted_ = 0;  // depth of nesting, from the first value that is not requested
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace det::gateway {
 namespace {
 
-constexpr int kGzipWindow = 15 + 16;  // zlib's largest, with gzip's header
+constexpr int kGzipWindow = 15 + 16;  // the largest window, with a gzip header
 constexpr size_t kPiece = 64 << 10;
 
 // zlib only reads from it.
@@ -21,7 +21,7 @@ Bytef* Bytes(std::string_view text) {
 
 std::string Gzip(std::string_view text) {
   z_stream stream = {};
-  // The fastest: answers are for now.
+  // Fastest level: responses are not stored.
   deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kGzipWindow, 8, Z_DEFAULT_STRATEGY);
   std::string out(deflateBound(&stream, text.size()), '\0');
   stream.next_in = Bytes(text);

@@ -1,4 +1,4 @@
-// Answers that are files, sent as they come: of methods that stream google.api.HttpBody.
+// Responses that are files, streamed: methods that stream google.api.HttpBody.
 #include <functional>
 #include <utility>
 
@@ -48,7 +48,7 @@ asio::awaitable<void> HttpExchange::ServeDownload(const Transcoder::Call& call,
     message = co_await rpc->Next();
     part = ReadPart(message);
   }
-  // Without a last chunk the client knows that it has not got all.
+  // Without a last chunk the client knows that the file is incomplete.
   if (writes && chunked && absl::IsOutOfRange(part.status())) co_await WriteLastChunk();
 }
 

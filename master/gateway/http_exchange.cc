@@ -27,9 +27,9 @@ namespace http = beast::http;
 using boost::system::error_code;
 
 constexpr auto kIdle = std::chrono::seconds(75);       // for the next request
-constexpr auto kTransfer = std::chrono::seconds(300);  // for a body, either way
+constexpr auto kTransfer = std::chrono::seconds(300);  // for a body, in each direction
 
-// Whoever does not say who he is gets little of our memory: enough for a login.
+// Limit for unauthenticated callers: enough for a login.
 constexpr uint64_t kAnonymousBody = 64 << 10;
 
 absl::string_view View(beast::string_view text) { return {text.data(), text.size()}; }
@@ -98,7 +98,7 @@ asio::awaitable<bool> HttpExchange::ServeRoute(const Transcoder::Route& route) {
 std::optional<std::string> HttpExchange::FindAuthorization(const std::string& method) const {
   std::optional<std::string> authorization = GetAuthorization(request());
   const SessionMethods& session = context_.options.session;
-  // One who signs in may have the cookie of a session that is over.
+  // A login may carry the cookie of an expired session.
   if (!authorization || !authorization->empty() || session.begin.empty() ||
       method == session.begin || !(IsReadOnly() || IsDashboardRequest(request()))) {
     return authorization;
@@ -167,7 +167,7 @@ asio::awaitable<absl::StatusOr<AuthorizedCaller>> HttpExchange::Authorize(
   }
   if (!context_.hooks.authorize) co_return AuthorizedCaller{.identified = !authorization->empty()};
   auto ask = [&](auto done) { context_.hooks.authorize(method, *authorization, std::move(done)); };
-  // The store may take longer than the time that is left for the request.
+  // The store may take longer than the remaining timeout of the request.
   stream_->expires_never();
   co_return co_await Await<absl::StatusOr<AuthorizedCaller>>(ask, context_.rpc.io());
 }

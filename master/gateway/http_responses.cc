@@ -17,21 +17,21 @@ namespace asio = boost::asio;
 namespace http = boost::beast::http;
 using boost::system::error_code;
 
-constexpr auto kTransfer = std::chrono::seconds(300);  // of an answer
+constexpr auto kTransfer = std::chrono::seconds(300);  // of a response
 constexpr size_t kWorthCompressing = 1024;
 
-// The page runs its own script, and talks to this master alone.
+// The page runs only its own script, and connects only to this master.
 constexpr char kPagePolicy[] =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
     "connect-src 'self'; frame-ancestors 'none'";
 
-// All of the dashboard's script and style lies in files of its own. Images may be drawn by it.
+// The dashboard's scripts and styles are separate files. It may generate images.
 constexpr char kDashboardPolicy[] =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "font-src 'self'; connect-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'";
 
-// What is wrong with a request that cannot be read; OK when its sender has gone.
+// The error of a request that cannot be read; OK if its client has disconnected.
 absl::Status Judge(const error_code& error, uint64_t limit) {
   const auto& kind = make_error_code(http::error::end_of_stream).category();
   if (error.category() != kind || error == http::error::end_of_stream ||
@@ -95,7 +95,7 @@ HttpExchange::Response HttpExchange::MakeResponse(int status, const std::string&
   Response response{static_cast<http::status>(status), request().version()};
   response.set(http::field::server, "resolute");
   if (!type.empty()) response.set(http::field::content_type, type);
-  // Where a body is left unread, no other request can be found.
+  // After an unread body, the next request cannot be located.
   response.keep_alive(request().keep_alive() && !unread());
   response.body() = std::move(body);
   return response;
@@ -131,7 +131,7 @@ void HttpExchange::UpdateSession(const std::string& method, Response& response) 
     response.set(http::field::set_cookie,
                  SetSessionCookie(*token, session.lifetime, IsSecureRequest()));
   } else if (method == session.end && good) {
-    // Nothing else ends it: a cookie is of the host, so it may be another master's on another port.
+    // Cleared only here: cookies are per host, so it may belong to another master on another port.
     response.set(http::field::set_cookie, EndSessionCookie(IsSecureRequest()));
   }
   response.set(http::field::cache_control, "no-store");
@@ -140,7 +140,7 @@ void HttpExchange::UpdateSession(const std::string& method, Response& response) 
 void HttpExchange::AddCommonHeaders(Response& response) const {
   response.set("X-Request-Id", request_id_);
   AllowOrigin(context_.options.allow_origins, request(), &response);
-  const bool as_it_is = response.count(http::field::etag) != 0;  // a file, compressed before
+  const bool as_it_is = response.count(http::field::etag) != 0;  // a precompressed file
   if (response.body().size() > kWorthCompressing && !as_it_is) {
     response.insert(http::field::vary, "Accept-Encoding");
     if (AcceptsEncoding(request(), "gzip")) {
@@ -179,7 +179,7 @@ std::optional<HttpExchange::Response> HttpExchange::RespondDirectly() const {
   if (!IsReadOnly()) return std::nullopt;
   const std::string_view path = target().substr(0, target().find('?'));
   if (const StaticFiles* pages = context_.options.pages.get(); pages != nullptr) {
-    // Without a browser, / is what it was before there were pages.
+    // Other clients than browsers get the information page at /.
     const StaticFiles::File* file = pages->Find(path);
     if (file != nullptr && (path != "/" || AcceptsHtml(request()))) return MakeFileResponse(*file);
   }

@@ -126,7 +126,7 @@ asio::awaitable<void> HttpServer::Impl::Accept() {
       Serve(std::move(socket));
       continue;
     }
-    // Out of descriptors, most likely: those in use must have time to close.
+    // Most likely out of file descriptors: wait for some to be closed.
     DET_LOG(WARNING) << "cannot accept a connection" << base::Field("error", error.message());
     pause.expires_after(std::chrono::milliseconds(100));
     co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
@@ -164,7 +164,7 @@ void HttpServer::Impl::Leave(const std::shared_ptr<tcp_stream>& stream) {
   if (open_.empty()) empty_.notify_all();
 }
 
-// What is posted may never run: if it held this, this would hold it.
+// A posted handler may never run: if it owned this, this would be leaked.
 void HttpServer::Impl::StopAccepting() {
   context_->handoff.End();
   asio::post(acceptor_.get_executor(), [this] {
@@ -181,7 +181,7 @@ void HttpServer::Impl::Stop() {
     for (const std::shared_ptr<tcp_stream>& stream : open_) {
       asio::post(stream->get_executor(), [stream] { stream->close(); });
     }
-    // Their calls have been ended already; the bound is for what nobody foresaw.
+    // Their calls have ended already; the limit is a safeguard.
     empty_.wait_for(lock, std::chrono::seconds(3), [this] { return open_.empty(); });
   }
   io_->stop();

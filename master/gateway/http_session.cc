@@ -31,11 +31,11 @@ using boost::system::error_code;
 
 constexpr auto kIdle = std::chrono::seconds(75);  // for the first byte
 constexpr auto kProtocolPrefixBytes = std::chrono::seconds(10);
-// For what we do not want to hear: until the next of it, and for all of it.
+// Timeouts for discarding a request: for the next bytes, and in total.
 constexpr auto kPause = std::chrono::seconds(5);
 constexpr auto kRest = std::chrono::seconds(60);
 
-// What a connection speaks, by its first bytes, which stay where they are.
+// Detects the protocol by the first bytes, which are only peeked.
 enum class Speech { kHttp1, kHttp2, kNone };
 
 Speech Listen(int fd) {
@@ -52,9 +52,9 @@ asio::awaitable<Speech> DetectProtocol(std::shared_ptr<beast::tcp_stream> kept) 
   asio::steady_timer pause(stream.get_executor());
   const auto deadline = std::chrono::steady_clock::now() + kProtocolPrefixBytes;
   error_code error;
-  // Idle connections wait here; nothing is to be read before their first byte.
+  // Idle connections wait here until their first byte.
   auto giving_up = std::make_shared<asio::steady_timer>(stream.get_executor(), kIdle);
-  // Once it is due, it may be behind the end of the connection in the queue.
+  // An expired timer may run after the end of the connection.
   giving_up->async_wait([kept](const error_code& canceled) {
     if (!canceled) kept->socket().cancel();
   });
@@ -88,7 +88,7 @@ std::optional<HangUp> WatchForDisconnect(int fd) {
   return watch;
 }
 
-// gRPC tells nobody when a connection ends, but it shuts each down before it closes its descriptor.
+// gRPC does not report the end of a connection, but it shuts the socket down before closing it.
 asio::awaitable<void> HandOffToGrpc(GrpcHandoff& handoff, grpc::Server* server,
                                     beast::tcp_stream& stream) {
   error_code error;

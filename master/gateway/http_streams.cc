@@ -21,12 +21,12 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 
 constexpr size_t kMaxStreams = 64;
-// Bytes that wait for the client; until some are gone, no stream is asked for more.
+// Maximum bytes buffered for the client; streams wait while it is exceeded.
 constexpr size_t kMaxQueued = 1 << 20;
 
 }  // namespace
 
-// What streams have for the client of their one connection. On its strand.
+// Output of several streams for one connection. Used on its strand.
 class HttpExchange::JoinedStreams {
  public:
   explicit JoinedStreams(const asio::any_io_executor& executor)
@@ -50,7 +50,7 @@ class HttpExchange::JoinedStreams {
     --open_;
     ready_.cancel();
   }
-  // Nobody listens any more.
+  // The client has disconnected.
   void Leave() {
     gone_ = true;
     text_.clear();
@@ -61,7 +61,7 @@ class HttpExchange::JoinedStreams {
 
   bool gone() const { return gone_; }
   bool open() const { return open_ > 0; }
-  // Waits until something is to be written; what it is, or nothing once all have ended.
+  // Waits for output and returns it; empty once all streams have ended.
   asio::awaitable<std::string> Next() {
     error_code error;
     while (text_.empty() && open_ > 0) co_await ready_.async_wait(Catch(error));
@@ -105,7 +105,7 @@ asio::awaitable<bool> HttpExchange::ServeJoined() {
     joined->Begin();
     asio::co_spawn(stream_->get_executor(), FollowStream(i, addresses[i], joined), asio::detached);
   }
-  // This exchange must be here until all of them have ended.
+  // This exchange must outlive all of the streams.
   for (;;) {
     const std::string text = co_await joined->Next();
     if (text.empty() && !joined->open()) break;

@@ -21,7 +21,7 @@ absl::StatusOr<JsonCache::Text> JsonCache::Write(const google::protobuf::Descrip
   if (kept) {
     Entry entry{&output, std::string(message), json};
     std::lock_guard lock(mutex_);
-    // What it held goes once the lock is given back.
+    // The evicted entry is destroyed after the lock is released.
     std::swap(entries_[next_], entry);
     next_ = (next_ + 1) % entries_.size();
   }

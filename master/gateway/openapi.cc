@@ -55,7 +55,7 @@ class Writer {
  private:
   absl::Status AddOperation(const MethodDescriptor& method, const proto::RulePattern& pattern,
                             int index);
-  // The path as the document writes it; parameters go to `operation`, and their fields to `taken`.
+  // Returns the path in OpenAPI form; adds parameters to `operation`, and their fields to `taken`.
   absl::StatusOr<std::string> Path(const MethodDescriptor& method,
                                    const proto::RulePattern& pattern, Json* operation,
                                    std::set<std::string>* taken);
@@ -69,8 +69,7 @@ class Writer {
   OpenApiSchemas schemas_;
   Json paths_ = Json::object();
   Json tags_ = Json::array();
-  // Two paths that differ in the names of their parameters alone are one path: "/trials/{}" -> the
-  // names that came first.
+  // Paths that differ only in parameter names are one path: "/trials/{}" -> the names seen first.
   std::map<std::string, std::vector<std::string>> parameter_names_;
 };
 
@@ -145,7 +144,7 @@ absl::StatusOr<std::string> Writer::Path(const MethodDescriptor& method,
   return path;
 }
 
-// `names`: the path of `message`'s field in proto's names; `prefix`: in JSON's.
+// `names`: path of the field in `message` in proto names; `prefix`: in JSON names.
 void Writer::AddQuery(const Descriptor& message, const std::string& prefix,
                       const std::string& names, const std::set<std::string>& taken, int depth,
                       Json* parameters) {

@@ -1,5 +1,5 @@
-// Prints the API as an OpenAPI document, as a master shows it at /api/v1/openapi.json: for those
-// who need it when they build, such as webui/.
+// Prints the OpenAPI document that a master serves at /api/v1/openapi.json, for use at build time,
+// such as in webui/.
 #include <iostream>
 #include <string>
 

@@ -19,7 +19,7 @@ using google::protobuf::MethodDescriptor;
 using google::protobuf::ServiceDescriptor;
 using Json = OpenApiSchemas::Json;
 
-// Messages with a JSON form of their own.
+// Messages with a special JSON form.
 const std::map<std::string, Json>& WellKnown() {
   static const auto& forms = *new std::map<std::string, Json>{
       {"google.protobuf.Timestamp", {{"type", "string"}, {"format", "date-time"}}},
@@ -128,7 +128,7 @@ Json OpenApiSchemas::MakeSchema(const Descriptor& message) {
   const auto known = WellKnown().find(message.full_name());
   if (known != WellKnown().end()) return known->second;
   const std::string name = GetSchemaName(message.full_name());
-  // Kept before its fields are looked at: a message may hold itself.
+  // Inserted before its fields are visited, since messages may be recursive.
   if (!kept_.emplace(name, Json::object()).second) return MakeReference(name);
   Json schema = {{"type", "object"}};
   if (std::string comment = GetComment(message); !comment.empty()) {

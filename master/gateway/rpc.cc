@@ -26,7 +26,7 @@ std::string ToString(const grpc::ByteBuffer& buffer) {
   return bytes;
 }
 
-// To be called once the call is over: until then there is no trailing metadata.
+// Call only after the call has ended: before, there is no trailing metadata.
 absl::Status FromGrpc(const grpc::Status& status, const grpc::ClientContext& context) {
   absl::Status result(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
   if (result.ok()) return result;
@@ -70,7 +70,7 @@ std::shared_ptr<StreamCall> StreamCall::Start(Rpc& rpc, const std::string& path,
   call->request_ = ToBuffer(request);
   Set(metadata, &call->context_);
   rpc.stub().PrepareBidiStreamingCall(&call->context_, path, grpc::StubOptions(), call.get());
-  call->AddHold();  // between two reads there is nothing else that would keep it
+  call->AddHold();  // nothing else keeps it alive between two reads
   call->StartWriteLast(&call->request_, grpc::WriteOptions());
   call->StartCall();
   return call;

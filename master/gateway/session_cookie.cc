@@ -15,7 +15,7 @@ namespace {
 
 namespace http = boost::beast::http;
 
-// "__Host-": a browser takes it by TLS alone, and from this very host.
+// "__Host-": browsers accept it only over TLS and from this host.
 std::string CookieName(bool secure) { return secure ? "__Host-det_session" : "det_session"; }
 
 std::string Attributes(absl::Duration lifetime, bool secure) {

@@ -34,7 +34,7 @@ std::string GetContentType(const std::string& name) {
   return "application/octet-stream";
 }
 
-// Weak: the compressed forms are of the same text, but other bytes.
+// Weak: the compressed forms have the same content, but different bytes.
 std::string MakeEtag(const std::string& bytes) {
   unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned size = 0;
@@ -75,7 +75,7 @@ absl::StatusOr<StaticFiles> StaticFiles::Read(const std::string& folder) {
     file.content_type = GetContentType(path);
     file.etag = MakeEtag(file.plain);
     file.immutable =
-        absl::StartsWith(path, "/assets/");  // where Vite puts what it names by content
+        absl::StartsWith(path, "/assets/");  // where Vite puts files named by content hash
   }
   if (all.Find("/index.html") == nullptr) {
     return absl::NotFoundError(absl::StrCat(folder, " has no index.html"));

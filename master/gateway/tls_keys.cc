@@ -26,7 +26,7 @@ absl::Status MakeTlsError(const char* flag, const std::string& path, const std::
   return absl::InvalidArgumentError(absl::StrCat(flag, " ", path, ": ", what));
 }
 
-// In OpenSSL's words.
+// OpenSSL's error message.
 std::string Reason() {
   const char* reason = ::ERR_reason_error_string(::ERR_peek_last_error());
   ::ERR_clear_error();
@@ -38,10 +38,11 @@ absl::Status CheckReadable(const char* flag, const std::string& path) {
   return read.ok() ? read : MakeTlsError(flag, path, std::string(read.message()));
 }
 
-// A key with a password would be asked for on a terminal.
+// Otherwise OpenSSL would ask for a key's password on the terminal.
 int NoPassword(char*, int, int, void*) { return 0; }
 
-// Clients that know both, as browsers and curl, speak HTTP/1.1 here: what comes as HTTP/2 is gRPC.
+// Selects HTTP/1.1 for clients that offer both, such as browsers and curl: HTTP/2 is only used for
+// gRPC.
 int ChooseProtocol(SSL*, const unsigned char** chosen, unsigned char* size,
                    const unsigned char* offered, unsigned int offered_size, void*) {
   for (const std::string_view wanted : {std::string_view("http/1.1"), std::string_view("h2")}) {
@@ -57,8 +58,8 @@ int ChooseProtocol(SSL*, const unsigned char** chosen, unsigned char* size,
   return SSL_TLSEXT_ERR_NOACK;
 }
 
-// A certificate that is no good is as good as none: the connection goes on, and the agents' service
-// says what is wrong. What was found stays with the connection (SSL_get_verify_result).
+// An invalid certificate is treated like none: the handshake succeeds, and the agents' service
+// reports the error. The result stays with the connection (SSL_get_verify_result).
 int LogCertificate(X509_STORE_CTX* check, void*) {
   ::X509_verify_cert(check);
   return 1;
@@ -99,7 +100,7 @@ absl::Status RequireClientCertificates(const TlsFiles& files, SSL_CTX* context) 
     return MakeTlsError("--tls-client-ca", files.client_authority,
                         "holds no certificate: " + Reason());
   }
-  // So that browsers do not offer certificates that are for others.
+  // So that browsers do not offer certificates of other authorities.
   ::SSL_CTX_set_client_CA_list(context, names);
   ::SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
   ::SSL_CTX_set_cert_verify_callback(context, LogCertificate, nullptr);
@@ -110,7 +111,7 @@ absl::StatusOr<Context> Read(const TlsFiles& files) {
   auto made = std::make_shared<ssl::context>(ssl::context::tls_server);
   SSL_CTX* const context = made->native_handle();
   ::SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
-  // Every connection shows its certificate itself: nothing is remembered of earlier ones.
+  // Disables session resumption: every connection presents its certificate.
   ::SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   ::SSL_CTX_set_num_tickets(context, 0);
   ::SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);

@@ -36,18 +36,18 @@ using asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr auto kFarewell = std::chrono::seconds(5);
-// A client that does not take what is written to it for as long is gone.
+// Timeout for a client that does not read.
 constexpr unsigned kStalledMs = 75'000;
-constexpr size_t kPiece = 16 << 10;  // as much as a record of TLS
+constexpr size_t kPiece = 16 << 10;  // the size of a TLS record
 constexpr unsigned char kHandshakeRecord = 0x16;
 
-// Ends the connection unless it is destroyed before.
+// Closes the connection unless it is destroyed before.
 class HandshakeDeadline {
  public:
   HandshakeDeadline(const std::shared_ptr<beast::tcp_stream>& stream,
                     std::chrono::milliseconds timeout)
       : timer_(stream->get_executor(), timeout) {
-    // Once it is due, it may be behind the end of the connection in the queue.
+    // An expired timer may run after the end of the connection.
     timer_.async_wait([stream](const error_code& canceled) {
       error_code ignored;
       if (!canceled) stream->socket().close(ignored);
@@ -58,7 +58,7 @@ class HandshakeDeadline {
   asio::steady_timer timer_;
 };
 
-// What passes between the client and the connection in the clear; alive as long as either way is.
+// Relays between the client and the plaintext connection; alive as long as either direction is.
 struct Tunnel {
   Tunnel(std::shared_ptr<beast::tcp_stream> stream, asio::ssl::context& keys)
       : outside(std::move(stream)), tls(outside->socket(), keys), inside(outside->get_executor()) {}
@@ -102,7 +102,7 @@ asio::awaitable<void> Encrypt(std::shared_ptr<Tunnel> tunnel) {
   tunnel->outside->socket().close(ignored);
 }
 
-// The end of the connection in the clear that is served; the tunnel has the other.
+// The served end of the plaintext socket pair; the tunnel has the other.
 std::optional<tcp::socket> Join(Tunnel& tunnel) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return std::nullopt;
@@ -113,7 +113,7 @@ std::optional<tcp::socket> Join(Tunnel& tunnel) {
   if (error) return std::nullopt;
   own.Release();
   tcp::socket socket(tunnel.outside->get_executor());
-  // It is asked for nothing that only TCP has.
+  // Nothing TCP-specific is used on it.
   socket.assign(tcp::v4(), served.get(), error);
   if (error) return std::nullopt;
   served.Release();
@@ -126,7 +126,7 @@ bool HasClientCertificate(SSL* connection) {
   return shown != nullptr && ::SSL_get_verify_result(connection) == X509_V_OK;
 }
 
-// Whether the client begins as TLS does; nothing: it never began.
+// Whether the first bytes are a TLS handshake; nullopt: none arrived.
 asio::awaitable<std::optional<bool>> IsTlsHandshake(std::shared_ptr<beast::tcp_stream> stream) {
   error_code error;
   co_await stream->socket().async_wait(asio::socket_base::wait_read, Catch(error));
@@ -152,7 +152,7 @@ asio::awaitable<void> RefusePlaintext(std::shared_ptr<beast::tcp_stream> stream)
   stream->close();
 }
 
-// Whatever it was, the tunnel hears of its end.
+// In any case, the tunnel notices the end.
 asio::awaitable<void> ServeDecrypted(std::shared_ptr<HttpContext> context, tcp::socket socket,
                                      Caller caller) {
   auto stream = std::make_shared<beast::tcp_stream>(std::move(socket));
@@ -160,7 +160,7 @@ asio::awaitable<void> ServeDecrypted(std::shared_ptr<HttpContext> context, tcp::
   stream->close();
 }
 
-// False: it is not made.
+// Returns false if it cannot be created.
 asio::awaitable<bool> ShakeHands(Tunnel& tunnel) {
   error_code error;
   co_await tunnel.tls.async_handshake(asio::ssl::stream_base::server, Catch(error));

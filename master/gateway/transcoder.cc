@@ -23,7 +23,7 @@ struct Code {
   const char* reason;
 };
 
-// By absl::StatusCode, which is gRPC's.
+// Indexed by absl::StatusCode, which equals gRPC's.
 constexpr Code kCodes[] = {
     {200, "OK"},
     {499, "Canceled"},
@@ -44,7 +44,7 @@ constexpr Code kCodes[] = {
     {401, "Unauthenticated"},
 };
 
-// Messages within each other; a level of a Struct is three.
+// Maximum nesting of messages; one level of a Struct counts as three.
 constexpr int kMaxDepth = 500;
 
 const Code& ParseCode(absl::StatusCode code) {
@@ -60,7 +60,7 @@ bool IsHttpBody(const google::protobuf::Descriptor& type) {
   return type.full_name() == google::api::HttpBody::descriptor()->full_name();
 }
 
-// Moves ?fields= out of the query.
+// Removes ?fields= from the query.
 void TakeFields(Transcoder::Route* route) {
   std::vector<std::string> rest;
   for (const std::string& part : std::vector<std::string>(absl::StrSplit(route->query, '&'))) {
@@ -118,13 +118,13 @@ bool Transcoder::SendsFile(const Call& call) { return call.streams && IsHttpBody
 
 absl::StatusOr<std::string> Transcoder::Write(const google::protobuf::Descriptor& output,
                                               std::string_view response) {
-  // A page is thousands of small messages, made and thrown away at once.
+  // A page consists of thousands of small messages that are freed together.
   google::protobuf::Arena arena;
   google::protobuf::Message* const message = Prototype(output).New(&arena);
   google::protobuf::io::CodedInputStream bytes(reinterpret_cast<const uint8_t*>(response.data()),
                                                static_cast<int>(response.size()));
-  // One deep value must not take a whole page with it: what is stored may be older than the limit
-  // of what is taken.
+  // One deep value must not fail a whole page: stored values may be older than the limit for new
+  // ones.
   bytes.SetRecursionLimit(kMaxDepth);
   if (!message->ParseFromCodedStream(&bytes) || !bytes.ConsumedEntireMessage()) {
     return absl::InternalError(absl::StrCat("cannot read a ", output.full_name()));

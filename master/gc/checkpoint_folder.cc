@@ -28,8 +28,8 @@ absl::Status CannotReach(const std::string& folder, const std::error_code& error
                    "exist"));
 }
 
-// The folder in which checkpoints lie, without links; a task that writes below the storage's root
-// must not have led it out of there.
+// The folder of the checkpoints, with links resolved; a task that can write to the storage must not
+// redirect it elsewhere.
 absl::StatusOr<fs::path> FindRoot(const model::CheckpointStorageConfig& storage) {
   const std::string given = model::CheckpointDirectory(storage);
   if (given.empty()) {
@@ -52,11 +52,10 @@ absl::StatusOr<fs::path> FindRoot(const model::CheckpointStorageConfig& storage)
 
 fs::path SelfPath(const base::Fd& fd) { return absl::StrCat("/proc/self/fd/", fd.get()); }
 
-// Where the checkpoint of that name lies.
+// The location of a checkpoint.
 struct Place {
   fs::path root;
-  base::Fd
-      fd;  // held open: what is below is looked up from here, whatever becomes of the way to it
+  base::Fd fd;  // kept open: files are looked up relative to it, even if the path changes
 };
 absl::StatusOr<Place> OpenPlace(const model::CheckpointStorageConfig& storage,
                                 const std::string& name) {
@@ -87,8 +86,8 @@ absl::Status CannotRemove(const fs::path& path, const std::error_code& error) {
 
 bool IsNotThere(int error) { return error == ENOENT || error == ENOTDIR || error == ELOOP; }
 
-// What is at the path below `folder`, then each folder on the way that is empty by then. The error
-// of the first; 0 where nothing of the checkpoint is there.
+// Removes the file at the path in `folder`, then each parent folder that is empty. Returns the
+// errno of the file; 0 if it does not exist.
 int RemoveBelow(int folder, absl::Span<const std::string> path) {
   const char* const name = path.front().c_str();
   if (path.size() == 1) return ::unlinkat(folder, name, 0) == 0 || IsNotThere(errno) ? 0 : errno;
@@ -99,7 +98,7 @@ int RemoveBelow(int folder, absl::Span<const std::string> path) {
   return error;
 }
 
-// Whether it leads to a file, or with a '/' at its end to a folder, of the checkpoint.
+// Whether the path names a file (or a folder, with a trailing '/') in the checkpoint.
 bool IsWithin(const std::vector<std::string>& path) {
   return !path.front().empty() && std::all_of(path.begin(), path.end(), [&](const auto& part) {
     return part != "." && part != ".." && (!part.empty() || &part == &path.back());
@@ -112,7 +111,7 @@ absl::Status RemoveCheckpointFolder(const model::CheckpointStorageConfig& storag
                                     const model::CheckpointId& id) {
   DET_ASSIGN_OR_RETURN(const Place place, OpenPlace(storage, id.value()));
   std::error_code error;
-  // Does not follow links, the folder's own name included: it removes these.
+  // Removes links, including the folder itself, without following them.
   fs::remove_all(SelfPath(place.fd) / id.value(), error);
   return error ? CannotRemove(place.root / id.value(), error) : absl::OkStatus();
 }
@@ -128,10 +127,10 @@ absl::Status RemoveFromCheckpointFolder(const model::CheckpointStorageConfig& st
     if (IsNotThere(error.value())) return absl::OkStatus();
     return CannotRemove(place.root / id.value(), error);
   }
-  // Backwards: what lies in a folder comes before it.
+  // In reverse order, so that contents come before their folder.
   for (auto file = files.rbegin(); file != files.rend(); ++file) {
     const std::vector<std::string> path = absl::StrSplit(file->first, '/');
-    // A name that leads elsewhere was never one of the checkpoint's.
+    // A name that leads elsewhere is not part of the checkpoint.
     if (!IsWithin(path)) continue;
     const std::error_code error(RemoveBelow(folder.get(), path), std::generic_category());
     if (error) return CannotRemove(place.root / id.value() / file->first, error);

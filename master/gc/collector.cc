@@ -13,7 +13,7 @@
 namespace det::gc {
 namespace {
 
-constexpr int kBatchSize = 100;                 // experiments or checkpoints read in one go
+constexpr int kBatchSize = 100;                 // experiments or checkpoints per query
 constexpr int kMaxRowsPerTransaction = 10'000;  // removed in one transaction
 
 void LogKeptCheckpoint(const model::CheckpointId& id, model::ExperimentId experiment,
@@ -29,7 +29,7 @@ absl::Status Collector::Collect() {
   DET_RETURN_IF_ERROR(DeleteReleased());
   DET_RETURN_IF_ERROR(ApplyRetentions());
   DET_RETURN_IF_ERROR(TrimFiles());
-  // Before the files: what is given up from here on is the next pass's.
+  // Before the files: experiments that are deleted from here on belong to the next pass.
   DET_ASSIGN_OR_RETURN(const std::vector<model::ExperimentId> deletions,
                        deps_.garbage_collection->ListDeletions());
   Failures failures;
@@ -100,7 +100,7 @@ absl::Status Collector::ApplyRetention(model::ExperimentId id) {
                        store::ListRetentionCandidates(*deps_.store, id));
   event.drop = experiment::SelectForRemoval(event.policy, config.searcher.smaller_is_better, all);
   const absl::Status applied = deps_.submit(std::move(event));
-  // It runs again, and will end again.
+  // The experiment runs again; its retention will be due at its next end.
   return absl::IsAborted(applied) ? absl::OkStatus() : applied;
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kMappedBits = 96;
 
-// IANA's registries of special addresses, what is not reached by everybody.
+// Non-global entries of IANA's special-purpose address registries.
 constexpr const char* kRefused[] = {
     "0.0.0.0/8",     "10.0.0.0/8",      "100.64.0.0/10",  "127.0.0.0/8",    "169.254.0.0/16",
     "172.16.0.0/12", "192.0.0.0/24",    "192.0.2.0/24",   "192.88.99.0/24", "192.168.0.0/16",
@@ -35,7 +35,8 @@ bool Contains(const std::vector<Network>& networks, const Address& address) {
                      [&](const Network& network) { return network.Contains(address); });
 }
 
-// The IPv4 address that a NAT64 or 6to4 address leads to, as an IPv6 one; else the address itself.
+// The IPv4 address embedded in a NAT64 or 6to4 address, as a mapped address; else the address
+// itself.
 Address Target(const Address& address) {
   static const Network nat64 = *ParseNetwork("64:ff9b::/96");
   static const Network six_to_four = *ParseNetwork("2002::/16");

@@ -27,7 +27,7 @@ absl::Status Refuse(model::WebhookTrigger type, const std::string& text) {
       absl::StrCat("condition of a trigger ", std::string(ToString(type)), ": ", text));
 }
 
-// Of the API, with its prefix or without.
+// A state of the API, with or without its prefix.
 absl::StatusOr<Value> CheckState(const Value& condition) {
   std::string text = GetText(condition, "state");
   if (text.starts_with("STATE_")) text.erase(0, 6);

@@ -27,8 +27,8 @@ using store::AttemptRecord;
 using store::DeliveryRecord;
 using State = DeliveryRecord::State;
 
-constexpr absl::Duration kAgainAfter = absl::Seconds(2);  // where the database was away
-constexpr absl::Duration kLookEvery = absl::Hours(1);     // and drop what is old
+constexpr absl::Duration kAgainAfter = absl::Seconds(2);  // after the database was unavailable
+constexpr absl::Duration kLookEvery = absl::Hours(1);     // and delete old deliveries
 constexpr absl::Duration kKeep = absl::Hours(24 * 7);
 constexpr size_t kErrorLimit = 500;
 
@@ -43,7 +43,7 @@ class Deliverer::Impl {
     webhooks_ = webhooks;
     clock_ = clock;
     leads_ = std::move(leads);
-    // One more, for what people try.
+    // One more thread, for test events.
     pool_ = std::make_unique<base::ThreadPool>(options_.max_concurrency + 1);
     thread_ = std::thread([this] { Run(); });
   }
@@ -53,23 +53,24 @@ class Deliverer::Impl {
 
  private:
   void Run();
-  // Starts what is due; how long there is nothing to do then.
+  // Starts due deliveries; returns the time until the next one.
   absl::Duration Pass();
   void Send(const DeliveryRecord& delivery);
   absl::Status Attempt(const store::WebhookRecord& webhook, const DeliveryRecord& delivery) const;
   AttemptRecord After(const DeliveryRecord& delivery, const absl::Status& sent);
-  // One that does not answer holds a thread for long: the longer it fails, the more others go
-  // first.
+  // A webhook that does not respond occupies a thread for long: the longer it fails, the more
+  // others have precedence.
   void NoteTurn(int32_t webhook, bool ok, absl::Time now);
-  // How many of those that failed last are being sent something. REQUIRES the mutex.
+  // The number of deliveries in progress to failing webhooks. REQUIRES the mutex.
   int BusyFailing() const {
     return static_cast<int>(std::count_if(failing_.begin(), failing_.end(), [this](const auto& e) {
       return busy_.contains(e.first);
     }));
   }
-  // Until it is done, or this stops: a row that still says PENDING would be sent again at once.
+  // Retries until it succeeds or this stops: a row that is still PENDING would be sent again
+  // immediately.
   void Record(int64_t delivery, const AttemptRecord& attempt);
-  // Waits, at most as long, unless this stops; whether it does not.
+  // Waits for at most this time; returns false when stopping.
   bool Pause(absl::Duration length);
 
   DelivererOptions options_;
@@ -80,14 +81,14 @@ class Deliverer::Impl {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool due_ = true;
-  std::set<int32_t> busy_;  // webhooks that are being sent something: one at a time each
+  std::set<int32_t> busy_;  // webhooks with a delivery in progress: one at a time each
   struct Failing {
-    int attempts = 0;  // in a row, whatever was sent
-    absl::Time until;  // others go first
+    int attempts = 0;  // consecutive failures
+    absl::Time until;  // others have precedence until then
   };
   std::map<int32_t, Failing> failing_;  // by webhook
   base::Rng rng_{std::random_device()()};
-  absl::Time dropped_ = absl::InfinitePast();  // of Run's thread
+  absl::Time dropped_ = absl::InfinitePast();  // used on Run's thread
   std::unique_ptr<base::ThreadPool> pool_;
   std::thread thread_;
 };
@@ -135,7 +136,7 @@ absl::Duration Deliverer::Impl::Pass() {
       if (stopping_ || static_cast<int>(busy_.size()) >= options_.max_concurrency)
         return kLookEvery;
       others.assign(busy_.begin(), busy_.end());
-      // One thread is for those that answer, however many do not.
+      // One thread is reserved for webhooks that respond.
       const bool kept = BusyFailing() >= options_.max_concurrency - 1;
       for (const auto& [webhook, failing] : failing_) {
         if (kept) others.push_back(webhook);
@@ -147,7 +148,7 @@ absl::Duration Deliverer::Impl::Pass() {
     const absl::StatusOr<std::optional<DeliveryRecord>> next = webhooks_->GetNextDelivery(others);
     if (!next.ok()) return kAgainAfter;
     if (next->has_value()) again = std::min(again, (*next)->next_at);
-    // A little more than what is left: a wait that is cut to milliseconds would be too short.
+    // Rounded up, since a wait is truncated to milliseconds.
     if (!next->has_value() || again > now) return again - now + absl::Milliseconds(1);
     {
       std::lock_guard lock(mutex_);
@@ -209,7 +210,7 @@ void Deliverer::Impl::NoteTurn(int32_t webhook, bool ok, absl::Time now) {
     return;
   }
   Failing& failing = failing_[webhook];
-  // No longer than the pause of a delivery that failed as often.
+  // At most the delay of a delivery that failed as often.
   const int doublings = std::min(failing.attempts++, kMaxDoublings);
   failing.until = now + kInitialRetryDelay / 2 * (int64_t{1} << doublings);
 }

@@ -16,7 +16,7 @@ RE2::Options MakeQuietOptions(int64_t memory) {
   return options;
 }
 
-// Of all patterns of a workspace together.
+// Memory limit for all patterns of a workspace.
 constexpr int64_t kSetMemory = 4 * model::kLogPatternMemory;
 
 }  // namespace
@@ -28,7 +28,7 @@ struct PatternSet::Impl {
   };
   std::vector<One> all;  // in the order of the set
   RE2::Set set{MakeQuietOptions(kSetMemory), RE2::UNANCHORED};
-  bool compiled = false;  // else they are too much for its memory
+  bool compiled = false;  // else the set exceeds its memory
 };
 
 PatternSet::PatternSet() : impl_(std::make_unique<Impl>()) {}
@@ -53,7 +53,7 @@ std::vector<int32_t> PatternSet::Match(const std::string& line) const {
     return found;
   }
   if (impl_->compiled && error.kind == RE2::Set::kNoError) return found;
-  // The line needs more memory than the set has: one by one.
+  // The line needs more memory than the set has: match one by one.
   for (const Impl::One& one : impl_->all) {
     if (RE2::PartialMatch(line, *one.pattern)) found.push_back(one.trigger);
   }

@@ -13,7 +13,7 @@ namespace {
 using model::Value;
 using model::WebhookTrigger;
 
-// "" where there is none; numbers as people write them.
+// "" if absent; numbers in short decimal form.
 std::string GetText(const Value& data, std::string_view outer, std::string_view key) {
   const Value* part = data.Find(outer);
   const Value* found = part == nullptr ? nullptr : part->Find(key);
@@ -28,17 +28,17 @@ std::string MakeLink(const Value& data, const std::string& base_url) {
   return absl::StrCat(base_url, slash ? "" : "/", "det/experiments/", id);
 }
 
-// Its own marks would be read as such.
+// Escapes characters that are markup in Slack.
 std::string Escape(const std::string& text) {
   return absl::StrReplaceAll(text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}});
 }
 
-// Escaped, and no longer than that: Slack refuses sections of more than 3,000 characters.
+// Escaped and truncated: Slack rejects sections of more than 3,000 characters.
 std::string EscapeStart(std::string text) {
   constexpr size_t kMost = 2'000;
   std::string escaped = Escape(text);
   while (escaped.size() > kMost) {
-    // In whole characters: bytes that go on are 10xxxxxx.
+    // Truncates at a UTF-8 character boundary.
     size_t end = text.size() - std::max<size_t>(1, (escaped.size() - kMost) / 5);
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
     text.resize(end);

@@ -39,7 +39,7 @@ absl::StatusOr<Address> ToAddress(const curl_sockaddr& peer) {
   return address;
 }
 
-// Here and not when the name was looked up: what it stands for may have changed since.
+// Checked here and not after the lookup, since the resolved address may differ.
 curl_socket_t OpenSocket(void* user, curlsocktype, curl_sockaddr* peer) {
   auto& exchange = *static_cast<Exchange*>(user);
   const absl::StatusOr<Address> address = ToAddress(*peer);
@@ -67,7 +67,7 @@ void SetUp(CURL* curl, absl::Duration timeout, Exchange& exchange) {
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
-  // None of the environment's: it would be asked to connect in our place.
+  // Ignores proxies of the environment, which would connect on our behalf.
   curl_easy_setopt(curl, CURLOPT_PROXY, "");
   curl_easy_setopt(curl, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
   const auto ms = static_cast<long>(absl::ToInt64Milliseconds(timeout));
@@ -86,9 +86,9 @@ absl::Status ToStatus(CURL* curl, CURLcode code, const Exchange& exchange) {
   if (exchange.stopping) return absl::CancelledError("the master is stopping");
   long status = 0;
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-  // Of several addresses one may have answered although another was refused.
+  // With several addresses, one may have responded although another was refused.
   if (status == 0 && !exchange.refused.ok()) return exchange.refused;
-  // An answer that is too long, or breaks off, has said what matters.
+  // The status of a response that is too long or truncated is still valid.
   if (status >= 200 && status < 300) return absl::OkStatus();
   if (status == 0) return absl::UnavailableError(curl_easy_strerror(code));
   const char* redirect = status >= 300 && status < 400 ? ", and redirects are not followed" : "";
@@ -125,7 +125,7 @@ absl::Status Post(const std::string& url, const std::vector<std::string>& header
   if (curl == nullptr) return absl::UnavailableError("out of memory");
   Exchange exchange{.rules = rules, .stopping = stopping, .refused = {}};
   SetUp(curl.get(), timeout, exchange);
-  // "Expect:" waits for an answer that few give.
+  // "Expect:" would wait for a response that few servers send.
   curl_slist* list = curl_slist_append(nullptr, "Expect:");
   for (const std::string& header : headers) list = curl_slist_append(list, header.c_str());
   curl_easy_setopt(curl.get(), CURLOPT_HTTPHEADER, list);

@@ -6,7 +6,7 @@ namespace det::webhooks {
 
 std::optional<absl::Time> NextAttempt(int attempts, absl::Time raised_at, absl::Time now,
                                       base::Rng& rng) {
-  constexpr int kMaxDoublings = 20;  // far beyond the longest pause
+  constexpr int kMaxDoublings = 20;  // far beyond kMaxRetryDelay
   const int doublings = std::clamp(attempts - 1, 0, kMaxDoublings);
   const absl::Duration pause =
       std::min(kInitialRetryDelay * (int64_t{1} << doublings), kMaxRetryDelay);

@@ -20,7 +20,7 @@ constexpr size_t kMaxCachedWorkspaces = 10'000;
 constexpr absl::Duration kUnsubscribedLifetime = absl::Seconds(30);
 constexpr size_t kShownBytes = 2000;  // of a line
 
-// What a second report would not heal must not hold up those who report.
+// Errors that a repeated report would not fix must not fail the report.
 absl::Status Soften(absl::Status looked) {
   if (looked.ok() || absl::IsUnavailable(looked)) return looked;
   DET_LOG(WARNING) << "failed to raise webhook events" << base::Field("reason", looked.message());
@@ -116,7 +116,7 @@ absl::Status TriggerWatch::CheckAll(const std::vector<model::MetricReport>& repo
                              {"group", report.group},
                              {"value", *value},
                              {"steps_completed", report.steps_completed}};
-      // One that fails keeps none of the others.
+      // A failure does not affect the others.
       DET_RETURN_IF_ERROR(
           Soften(Fire(WebhookTrigger::kMetricThresholdExceeded, metric.trigger,
                       trial->trial.experiment, report.trial, {{"metric", std::move(facts)}})));
@@ -191,7 +191,7 @@ absl::Status TriggerWatch::Fire(WebhookTrigger type, int32_t trigger,
   event.once_for = trial;
   const absl::StatusOr<int> raised = Raise(event, std::move(data));
   if (!raised.ok()) return absl::IsNotFound(raised.status()) ? absl::OkStatus() : raised.status();
-  // Where nobody heard it now, a move or a new name may change that: remembered for a while.
+  // Nobody is subscribed now, but a move or rename may change that: cached for a while.
   std::lock_guard lock(mutex_);
   const absl::Time now = clock_.Now();
   if (now - unsubscribed_since_ > kUnsubscribedLifetime) {

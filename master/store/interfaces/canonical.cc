@@ -172,7 +172,7 @@ model::Value Canonical(const model::Value& value) {
 }
 
 absl::Time Canonical(absl::Time time) {
-  // What a database can hold: the years 1 to 9999, as in protobuf's Timestamp.
+  // The range that a database stores: the years 1 to 9999, as protobuf's Timestamp.
   static const absl::Time kFirst = absl::FromCivil(absl::CivilYear(1), absl::UTCTimeZone());
   static const absl::Time kEnd = absl::FromCivil(absl::CivilYear(10000), absl::UTCTimeZone());
   if (time >= kEnd) return absl::InfiniteFuture();

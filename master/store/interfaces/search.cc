@@ -76,7 +76,7 @@ absl::StatusOr<Operand> ReadOperand(const std::string& name, const Column& colum
       return Wrong(name, absl::StrCat("\"", text, "\" is not a number"));
     }
     case ColumnType::kDate: {
-      // Metadata holds dates as texts, of which the order is theirs.
+      // Metadata stores dates as strings, which sort chronologically.
       if (column.kind == Column::Kind::kValue) return Operand(text);
       absl::Time time;
       std::string error;
@@ -95,7 +95,7 @@ absl::StatusOr<Operand> ReadOperand(const std::string& name, const Column& colum
   return Operand(text);
 }
 
-// The states that are kept under the names that are shown.
+// Stored states for the names that are shown.
 std::vector<std::string> KeptStates(Table table, const std::string& given) {
   std::string state = absl::AsciiStrToUpper(given);
   if (absl::StartsWith(state, "STATE_")) state.erase(0, 6);
@@ -111,7 +111,7 @@ std::vector<std::string> KeptStates(Table table, const std::string& given) {
   return {state};
 }
 
-// Whether its trials decide: an experiment itself is kept as active.
+// Whether the trials determine the state: the experiment itself is stored as ACTIVE.
 bool IsOfTrials(Table table, std::string_view kept) {
   return table == Table::kExperiments && (kept == "RUNNING" || kept == "QUEUED");
 }
@@ -153,7 +153,7 @@ class Reader {
       const std::string kind = TextAt(child, "kind");
       if (kind == "group") {
         DET_ASSIGN_OR_RETURN(Filter part, ReadGroup(child, depth + 1));
-        // Nothing was asked yet: that narrows nothing, nor widens.
+        // An incomplete condition has no effect.
         if (!part.parts.empty()) group.parts.push_back(std::move(part));
       } else if (kind == "field") {
         DET_ASSIGN_OR_RETURN(std::optional<Filter> part, ReadCondition(child));
@@ -167,7 +167,7 @@ class Reader {
   }
 
  private:
-  // None for one that lacks its value, as people see while they type.
+  // Nullopt if the value is missing, as while the user is typing.
   absl::StatusOr<std::optional<Filter>> ReadCondition(const model::Value& value) {
     const std::string name = TextAt(value, "columnName");
     std::string type = TextAt(value, "type");

@@ -27,7 +27,7 @@ absl::Status NoSuchColumn(Table table, const std::string& name) {
       "and <group>.<metric>.{last,min,max,mean}"));
 }
 
-// "validation.loss.min": a group has no dots, a metric may have some.
+// "validation.loss.min": a group has no dots, a metric may have.
 bool ReadMetric(const std::string& name, Column& column) {
   const size_t first = name.find('.');
   const size_t last = name.rfind('.');
@@ -108,7 +108,7 @@ std::vector<FixedColumn> OfRuns() {
   return columns;
 }
 
-// Other names that requests may use.
+// Aliases that requests may use.
 std::string Usual(Table table, const std::string& name) {
   if (name == "searcherMetricValue") return std::string("searcherMetricsVal");
   if (name == "labels") return std::string("tags");

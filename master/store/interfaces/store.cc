@@ -10,7 +10,7 @@ absl::StatusOr<TrialRecord> Store::GetBareTrial(model::TrialId id) {
   query.bare = true;
   absl::StatusOr<TrialPage> page = ListTrials(query);
   if (!page.ok()) return page.status();
-  if (page->trials.empty()) return GetTrial(id);  // it says that there is none
+  if (page->trials.empty()) return GetTrial(id);  // the error is that it does not exist
   return std::move(page->trials[0]);
 }
 

@@ -56,7 +56,7 @@ Value ToValue(const std::map<int, AgentState::SlotState>& slots) {
   return object;
 }
 
-// Times as microseconds since 1970; the ends of time stay what they are.
+// Times as microseconds since 1970; infinite times stay infinite.
 Value ToValue(const std::vector<model::Maintenance>& windows) {
   Value::List list;
   for (const model::Maintenance& window : windows) {

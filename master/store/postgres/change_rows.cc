@@ -1,4 +1,4 @@
-// Structs to rows.
+// Conversion of changes to statements.
 #include <utility>
 #include <variant>
 
@@ -14,7 +14,7 @@ namespace {
 
 using Statement = Connection::Statement;
 
-// A project that is deleted beside it is no place to be: Uncategorized (1) is.
+// If the project was deleted concurrently, uses Uncategorized (1).
 constexpr char kInsertExperiment[] = R"sql(
 INSERT INTO experiments (id, name, job, owner, request_id, config, original_config, context_hash,
   warm_start, forked_from, state, reason, progress, best_metric, best_trial, created_at, ended_at,
@@ -72,7 +72,7 @@ ON CONFLICT (id) DO UPDATE SET slots = excluded.slots, submitted = excluded.subm
   max_slots = excluded.max_slots, fraction = excluded.fraction, granted = excluded.granted,
   saved_at = excluded.saved_at)sql";
 
-// The journal up to the snapshot goes with it.
+// Deletes searcher events up to the snapshot.
 constexpr char kPutSearcher[] = R"sql(
 WITH past AS (DELETE FROM searcher_events WHERE experiment = $1 AND sequence <= $2)
 INSERT INTO searchers (experiment, sequence, snapshot) VALUES ($1,$2,$3)
@@ -83,7 +83,7 @@ constexpr char kAddSearcherEvents[] = R"sql(
 INSERT INTO searcher_events (experiment, sequence, events) VALUES ($1,$2,$3)
 ON CONFLICT DO NOTHING)sql";
 
-// What has become of its files since is not reported again.
+// Later changes of its files are not overwritten.
 constexpr char kPutCheckpoint[] = R"sql(
 INSERT INTO checkpoints (id, trial, allocation, steps, resources, size, metadata, time, state)
 VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9)
@@ -110,7 +110,7 @@ UPDATE checkpoints c SET state = 'DELETING', globs = NULL
 WHERE c.id = ANY($1::text[]) AND c.state IN ('COMPLETED', 'ERROR', 'PARTIALLY_DELETED')
   AND NOT EXISTS (SELECT FROM held_checkpoints h WHERE h.checkpoint = c.id))sql";
 
-// In the order in which the fakes have them, each once.
+// In the same order as the fakes, without duplicates.
 constexpr char kTrimCheckpoint[] = R"sql(
 UPDATE checkpoints c SET state = 'PARTIALLY_DELETED', globs = (
   SELECT jsonb_agg(DISTINCT g.glob COLLATE "C" ORDER BY g.glob COLLATE "C")
@@ -141,7 +141,7 @@ SELECT * FROM unnest($1::int[], $2::int[], $3::text[], $4::bigint[], $5::timesta
   $6::json[], $7::json[])
 ON CONFLICT DO NOTHING)sql";
 
-// Not those that come when their experiment was deleted: nobody would ever remove them. A task is
+// Skips lines of deleted experiments, which would never be removed. A task is
 // "<experiment>.<trial>".
 constexpr char kAddLogLines[] = R"sql(
 WITH gone AS MATERIALIZED (SELECT t.task
@@ -154,7 +154,7 @@ SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::times
 WHERE l.task NOT IN (SELECT task FROM gone)
 ON CONFLICT DO NOTHING)sql";
 
-// Any number that nothing else in the database locks.
+// An arbitrary number that no other advisory lock uses.
 constexpr char kLockLog[] = "SELECT pg_advisory_xact_lock(7241900301)";
 
 model::Value ToValue(const std::vector<experiment::LocalTask>& local_tasks) {
@@ -182,7 +182,7 @@ model::Value ToValue(const std::vector<model::AgentId>& agents) {
   return list;
 }
 
-// The states are enums; their texts are kept.
+// States are stored as their text.
 template <class State>
 std::string Text(State state) {
   return std::string(model::ToString(state));

@@ -15,13 +15,13 @@
 namespace det::store {
 namespace {
 
-// Answers are read after so many statements of a pipeline: if both sides only wrote, both would
-// wait for ever once the socket is full.
+// Results are read after this many statements of a pipeline: if both sides only wrote, they would
+// deadlock once the socket buffers are full.
 constexpr size_t kPipelineDepth = 200;
 constexpr char kOpenWriter[] = "INSERT INTO writers DEFAULT VALUES RETURNING id";
 constexpr char kCloseWriter[] = "SELECT close_writer($1)";
-// The server notices as soon as we do that the other side is gone, and does not hold for hours what
-// a transaction had locked when the line was cut.
+// The server detects a lost connection as soon as the client does, and does not hold the locks of
+// an interrupted transaction for hours.
 constexpr char kSettings[] =
     "SET TimeZone = 'UTC'; SET extra_float_digits = 1; "
     "SET idle_in_transaction_session_timeout = '10s'; "
@@ -32,8 +32,8 @@ struct ClearResult {
 };
 using OwnedResult = std::unique_ptr<PGresult, ClearResult>;
 
-// Errors that pass when the server comes back, has room again, or is asked once more: nothing was
-// done, and the same may be given again. By the first letters of their codes, the longer first.
+// Transient errors: nothing was done, and the statement may be retried. By prefix of their codes,
+// longer prefixes first.
 struct PassingError {
   std::string_view code;
   std::string_view words;
@@ -79,7 +79,7 @@ T ParseNumber(std::string_view text) {
   return value;
 }
 
-// A statement's parameters as libpq wants them.
+// Parameters of a statement in libpq's form.
 struct Pointers {
   explicit Pointers(const Params& params) {
     for (const Param& param : params) {
@@ -126,7 +126,7 @@ absl::Time Result::Time(int row, int column) const {
 void Connection::Finish::operator()(pg_conn* connection) const { ::PQfinish(connection); }
 
 absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& connection_string) {
-  // The first are defaults, which the connection string may override; the last are ours.
+  // The first are defaults, which the connection string may override; the last override it.
   const std::array<const char*, 7> keywords = {"connect_timeout",
                                                "tcp_user_timeout",
                                                "keepalives_idle",
@@ -165,7 +165,7 @@ absl::Status Connection::MakeError(const pg_result* result) {
         absl::StrCat("the database: ", std::string(passing->words), ": ", text));
   }
   if (sqlstate_.empty()) {
-    // Not the server says so but libpq, which has lost it and may not have noticed for good.
+    // Reported by libpq and not by the server: the connection is lost.
     Drop();
     return absl::UnavailableError(absl::StrCat("the database does not respond: ", text));
   }
@@ -231,7 +231,7 @@ absl::Status Connection::Send(const Statement& statement) {
 absl::Status Connection::Receive(size_t count) {
   absl::Status first;
   for (size_t i = 0; i < count && alive(); ++i) {
-    // Each statement's results end with a null.
+    // The results of each statement end with a null.
     while (const OwnedResult result{::PQgetResult(connection_.get())}) {
       const ExecStatusType status = ::PQresultStatus(result.get());
       const bool fine = status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK ||
@@ -261,7 +261,7 @@ absl::Status Connection::SendAll(const Statement* first, const Statement* last) 
   absl::Status sent;
   for (; first != last && sent.ok(); ++first) sent = Send(*first);
   if (sent.ok() && ::PQsendFlushRequest(connection_.get()) != 1) sent = MakeError(nullptr);
-  // A sync would commit what was sent so far.
+  // A sync would commit the statements sent so far.
   if (!sent.ok()) Drop();
   return sent;
 }
@@ -299,8 +299,7 @@ absl::StatusOr<Connection::WriteId> Connection::NextWriteId() {
 
 absl::StatusOr<bool> WasCommitted(Connection& connection, const Connection::WriteId& write_id) {
   DET_ASSIGN_OR_RETURN(const Result asked, connection.Exec(kCloseWriter, {{write_id.writer}}));
-  // Without the row that came before it, it is not there either: a server took over that lags
-  // behind.
+  // If the earlier row is missing, so is this one: a lagging replica has taken over.
   return !asked.IsNull(0, 0) && asked.Int(0, 0) >= write_id.number;
 }
 

@@ -51,7 +51,7 @@ constexpr absl::Duration kImmediateShutdown = absl::Seconds(5);
 constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
 constexpr absl::Duration kLongestPause = absl::Seconds(5);
 
-// The end of the server's log in one line.
+// The last lines of the server's log, in one line.
 std::string ReadLastLogLines(const std::string& log_path) {
   const absl::StatusOr<std::string> text = base::ReadFile(log_path);
   if (!text.ok()) return "it has written no log";
@@ -63,8 +63,8 @@ std::string ReadLastLogLines(const std::string& log_path) {
                        });
 }
 
-// A descriptor that becomes readable when the process ends; invalid when there is none.
-// By number, because glibc 2.36's header of these calls lacks extern "C".
+// Returns a descriptor that becomes readable when the process ends; invalid if there is no such
+// process. By number, because glibc 2.36's header of these calls lacks extern "C".
 base::Fd OpenProcess(pid_t pid) {
   return base::Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
 }
@@ -72,7 +72,7 @@ void Send(const base::Fd& process, int signal) {
   ::syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0);
 }
 
-// Waits for either descriptor. Whether `process` has ended.
+// Waits for either descriptor; returns whether `process` has ended.
 bool WaitForEnd(const base::Fd& process, absl::Duration patience, int wake = -1) {
   pollfd polled[2] = {{process.get(), POLLIN, 0}, {wake, POLLIN, 0}};
   const absl::Time deadline = absl::Now() + patience;
@@ -86,7 +86,7 @@ bool WaitForEnd(const base::Fd& process, absl::Duration patience, int wake = -1)
   }
 }
 
-// Ends a server: first cleanly, then at any price.
+// Stops a server: cleanly first, then forcibly.
 bool Shutdown(const base::Fd& process) {
   const std::pair<int, absl::Duration> steps[] = {
       {SIGINT, kFastShutdown}, {SIGQUIT, kImmediateShutdown}, {SIGKILL, kImmediateShutdown}};
@@ -102,8 +102,8 @@ struct Server {
   base::Fd process;
 };
 
-// What an earlier master left behind, if anything. A server's working directory is its cluster, so
-// a pid that some other process has by now is told apart.
+// The server that an earlier master left running, if any. The working directory of a server is its
+// cluster, which distinguishes it from an unrelated process with a reused pid.
 std::optional<Server> FindLeftover(const std::string& cluster) {
   const absl::StatusOr<std::string> text = base::ReadFile(cluster + "/postmaster.pid");
   if (!text.ok()) return std::nullopt;
@@ -126,7 +126,7 @@ absl::Status StopLeftoverServer(const Server& left) {
       absl::StrCat("PostgreSQL (pid ", left.pid, ") of an earlier master does not stop; kill it"));
 }
 
-// Whether it is what `argv` would start now, of the same program, and answers.
+// Whether the server has the settings of `argv`, runs the same program, and responds.
 bool HasSameSettings(const Server& server, const std::vector<std::string>& argv,
                      const std::string& connection_string) {
   const std::string proc = absl::StrCat("/proc/", server.pid);
@@ -147,7 +147,8 @@ base::SpawnOptions ServerProgram(const Layout& layout, std::vector<std::string> 
   options.argv[0] = absl::StrCat(layout.bin_dir, "/", options.argv[0]);
   options.env = {"PATH=/usr/bin:/bin", "LC_ALL=C", "TZ=UTC"};
   options.cwd = std::string("/");  // not "/": g++ 12 warns of an overlap there (PR 105651)
-  // Of its own, so that a terminal's Ctrl-C reaches the master alone, which then ends it in order.
+  // In its own process group, so that a terminal's Ctrl-C reaches only the master, which then stops
+  // the server cleanly.
   options.group = base::ProcessGroup::kOwnSession;
   options.out = base::Redirect::File(layout.log_path);
   options.err = base::Redirect::File(layout.log_path);
@@ -156,13 +157,14 @@ base::SpawnOptions ServerProgram(const Layout& layout, std::vector<std::string> 
   return options;
 }
 
-// Makes the cluster aside and moves it in place, so that a start that was cut off leaves none.
+// Creates the cluster in a temporary folder and renames it, so that an interrupted start leaves
+// none.
 absl::Status MakeCluster(const Layout& layout) {
   if (::access((layout.cluster + "/PG_VERSION").c_str(), F_OK) == 0) return absl::OkStatus();
   const std::string draft = layout.cluster + "/new";
   std::error_code error;
   fs::remove_all(draft, error);
-  // What fsync would wait for is caught up with in the background, by syncfs.
+  // Written to disk in the background with syncfs, instead of fsync for each file.
   DET_ASSIGN_OR_RETURN(const base::ChildProcess child,
                        base::Spawn(ServerProgram(
                            layout, {"initdb", "-D", draft, "-U", kUser, "-A", "trust", "-E", "UTF8",
@@ -173,7 +175,7 @@ absl::Status MakeCluster(const Layout& layout) {
         "PostgreSQL's initdb failed in ", layout.cluster, ": ", ReadLastLogLines(layout.log_path),
         "; fix it and start the master again (log: ", layout.log_path, ")"));
   }
-  // PG_VERSION last: it says that the rest is there.
+  // PG_VERSION last: it marks the cluster as complete.
   std::vector<fs::path> entries;
   for (const auto& entry : fs::directory_iterator(draft, error)) entries.push_back(entry.path());
   std::stable_partition(entries.begin(), entries.end(),
@@ -189,11 +191,11 @@ absl::Status MakeCluster(const Layout& layout) {
       absl::StrCat("cannot fill ", layout.cluster, ": ", error.message()));
 }
 
-// What is read again and again (indices of runs and their summaries) stays within the server. Pages
-// count only once they are used; a machine with little memory keeps it for training.
+// Caches frequently read data (indices of runs and their summaries) in the server. Pages use memory
+// only once touched; a small machine keeps its memory for training.
 int64_t SharedMegabytes() {
   int64_t bytes = int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
-  // Of a container; "max" where it has no limit.
+  // The limit of a container; "max" if it has none.
   int64_t limit = 0;
   const absl::StatusOr<std::string> told = base::ReadFile("/sys/fs/cgroup/memory.max");
   if (told.ok() && absl::SimpleAtoi(*told, &limit) && limit > 0) bytes = std::min(bytes, limit);
@@ -218,13 +220,13 @@ class EmbeddedPostgres::Impl {
 
  private:
   std::vector<std::string> Command() const;
-  // Of the server that an earlier master left behind: true when it is ours now, false when there is
+  // Handles a server that an earlier master left running: true if it is reused, false if there is
   // none any more.
   absl::StatusOr<bool> TakeOver();
   absl::Status Launch();
   absl::Status AwaitReady();
   void Supervise();
-  // Until woken by Stop, or for `pause`.
+  // Waits for `pause`, or until Stop.
   bool Stopped(absl::Duration pause);
 
   const Layout layout_;
@@ -232,7 +234,7 @@ class EmbeddedPostgres::Impl {
   const std::string connection_string_;
   const base::Fd wake_;
   std::atomic<int> pid_ = 0;
-  base::Fd process_;  // of pid_; the starter's, then the supervisor's
+  base::Fd process_;  // descriptor of pid_; used by Start, then by the supervisor
   std::thread supervisor_;
 };
 
@@ -254,8 +256,7 @@ std::vector<std::string> EmbeddedPostgres::Impl::Command() const {
   set("checkpoint_timeout=15min");
   set("huge_pages=off");
   set("jit=off");
-  // A new cluster has no statistics: its first long log is read by a scan of all until there are
-  // some.
+  // A new cluster has no statistics, so that reading its first long log would scan the whole table.
   set("autovacuum_naptime=10s");
   set("max_parallel_workers_per_gather=0");
   set("max_logical_replication_workers=0");
@@ -322,7 +323,7 @@ absl::Status EmbeddedPostgres::Impl::Start() {
 
 void EmbeddedPostgres::Impl::Supervise() {
   if (fsync_) {
-    // initdb did not wait for the disk.
+    // initdb ran without fsync.
     const base::Fd cluster(::open(layout_.cluster.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     ::syncfs(cluster.get());
   }
@@ -332,7 +333,7 @@ void EmbeddedPostgres::Impl::Supervise() {
       const absl::Time since = absl::Now();
       const bool ended = WaitForEnd(process_, absl::InfiniteDuration(), wake_.get());
       if (!ended) Shutdown(process_);
-      (void)base::WaitForExit(pid_);  // one that was taken over is no child of ours
+      (void)base::WaitForExit(pid_);  // a reused server is not a child process
       pid_ = 0;
       if (!ended) return;
       DET_LOG(ERROR) << "PostgreSQL died; restarting it"

@@ -57,7 +57,7 @@ std::optional<User> FindUser(const char* name) {
   return User{name, found->pw_uid, found->pw_gid};
 }
 
-// Whether `user` can get into every folder above `path`, judged by the permission bits.
+// Whether `user` can enter every folder above `path`, according to the permission bits.
 absl::Status CheckReachable(const std::string& path, const User& user) {
   for (fs::path dir = fs::path(path).parent_path();; dir = dir.parent_path()) {
     struct stat info = {};
@@ -76,7 +76,7 @@ absl::Status CheckReachable(const std::string& path, const User& user) {
   }
 }
 
-// Lets others pass through the data directory, not look into it: the server's folder lies there.
+// Lets other users enter, but not list, the data directory, which contains the server's folder.
 absl::Status MakeEnterable(const std::string& data_dir) {
   struct stat info = {};
   if (::stat(data_dir.c_str(), &info) != 0) {
@@ -89,7 +89,7 @@ absl::Status MakeEnterable(const std::string& data_dir) {
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot give PostgreSQL access to ", data_dir));
 }
 
-// A folder that is ours alone, or `user`'s alone.
+// Creates a folder that only its owner, or `user`, can access.
 absl::Status MakePrivateDir(const std::string& path, const std::optional<User>& user) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     const bool denied = errno == EACCES || errno == EPERM || errno == EROFS;
@@ -127,7 +127,7 @@ absl::StatusOr<std::optional<User>> ChooseUser() {
       "'adduser --system postgres', or run the master as an ordinary user");
 }
 
-// The log must be the server's to append to, whoever opened it first.
+// The server must be able to append to the log, whoever created it.
 absl::Status MakeLog(const std::string& path, const std::optional<User>& user) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
@@ -140,12 +140,12 @@ absl::Status MakeLog(const std::string& path, const std::optional<User>& user) {
 
 }  // namespace
 
-// Below /usr/lib/postgresql, else in $PATH.
+// In /usr/lib/postgresql, else in $PATH.
 absl::StatusOr<std::string> FindServerPrograms(const std::string& cluster) {
   std::error_code ignored;
   const absl::StatusOr<std::string> made_by = base::ReadFile(cluster + "/PG_VERSION");
   if (made_by.ok()) {
-    // Only the version that made a cluster can read it.
+    // A cluster can only be read by the version that created it.
     const std::string version(absl::StripAsciiWhitespace(*made_by));
     const std::string bin = absl::StrCat(kServerPrograms, "/", version, "/bin");
     if (HasPrograms(bin)) return bin;

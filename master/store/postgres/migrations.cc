@@ -20,11 +20,11 @@ CREATE TABLE IF NOT EXISTS schema_migrations (
 );
 ALTER TABLE schema_migrations ADD COLUMN IF NOT EXISTS version text NOT NULL DEFAULT '')sql";
 
-// What was done last to the database.
+// The newest applied migration.
 struct Newest {
   int64_t number = 0;
   std::string name;
-  std::string version;  // of the master that did it; empty for those that did not say
+  std::string version;  // version of the master that applied it; empty for old versions
 };
 
 absl::StatusOr<Newest> FindNewest(Connection& connection) {

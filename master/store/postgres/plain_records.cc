@@ -11,7 +11,7 @@
 namespace det::store {
 namespace {
 
-// The row that was there first stays, and is returned in either case.
+// Keeps an existing row, and returns it in either case.
 constexpr char kProperty[] = R"sql(
 INSERT INTO properties (key, value) VALUES ($1, $2)
 ON CONFLICT (key) DO UPDATE SET value = properties.value RETURNING value)sql";

@@ -10,7 +10,7 @@ namespace det::store {
 
 std::string OrderBy(const char* key, const char* id, bool descending) {
   const char* direction = descending ? " DESC" : " ASC";
-  // Never without one; so the index can be read from its end, up to the limit.
+  // The key is never NULL, so that the index can be read backwards up to the limit.
   if (std::string_view(key) == id) return absl::StrCat(" ORDER BY ", id, direction);
   return absl::StrCat(" ORDER BY ", key, direction, " NULLS LAST, ", id, direction);
 }
@@ -39,7 +39,7 @@ absl::StatusOr<WindowRows> ReadWindow(Connection& connection, const std::string&
   const bool bounded = window.limit > 0;
   DET_ASSIGN_OR_RETURN(
       Result rows, read(window.offset, bounded ? std::optional<int>(window.limit) : std::nullopt));
-  // Where the end has been seen, counting would be a second look at all.
+  // If the end was reached, the total is known without counting.
   const int seen = window.offset + rows.rows();
   const bool whole =
       (!bounded || rows.rows() < window.limit) && (rows.rows() > 0 || window.offset == 0);

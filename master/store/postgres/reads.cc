@@ -1,4 +1,4 @@
-// SqlStore: answers about experiments, allocations, metrics and logs.
+// SqlStore: reads of experiments, allocations, metrics and logs.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -52,7 +52,7 @@ absl::StatusOr<ExperimentRecord> ToExperimentRecord(const Result& result, int ro
   return record;
 }
 
-// In this order; without those that were deleted since they were found.
+// In this order, without experiments that were deleted meanwhile.
 absl::StatusOr<std::vector<ExperimentRecord>> ReadExperiments(Connection& connection,
                                                               const std::vector<int64_t>& ids) {
   std::vector<ExperimentRecord> records;
@@ -94,8 +94,8 @@ const char* GetSortKey(ExperimentQuery::Sort sort) {
   return "e.id";
 }
 
-// A question for experiments, with nothing in it that was not asked: of all of a project the count
-// is then read from an index.
+// A query of experiments with only the requested conditions, so that counting all of a project uses
+// an index.
 struct Asked {
   std::string tables = "experiments e";
   std::string where;
@@ -145,7 +145,7 @@ Asked ToAsked(const ExperimentQuery& query) {
   return asked;
 }
 
-// Patterns of LIKE for texts that contain the parts.
+// LIKE patterns for texts that contain the parts.
 std::vector<std::string> LikeEach(const std::vector<std::string>& parts) {
   std::vector<std::string> patterns;
   for (const std::string& part : parts) {
@@ -169,7 +169,7 @@ absl::StatusOr<ExperimentRecord> SqlStore::GetExperiment(model::ExperimentId id)
 
 absl::StatusOr<ExperimentPage> SqlStore::ListExperiments(const ExperimentQuery& query) {
   const Asked asked = ToAsked(query);
-  // The numbers first: what is summed up of each is then summed up for the page alone.
+  // Selects ids first, so that aggregates are computed only for the page.
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<ExperimentPage> {
     DET_ASSIGN_OR_RETURN(
         const WindowRows window,
@@ -218,8 +218,8 @@ absl::StatusOr<experiment::Allocation> SqlStore::GetAllocation(const model::Allo
 
 absl::StatusOr<std::vector<model::MetricReport>> SqlStore::ReadMetrics(const MetricQuery& query) {
   using Reports = std::vector<model::MetricReport>;
-  // One trial is asked for by its number: its rows then come from the index in this order, and a
-  // portion reads no more than it gives.
+  // With a single trial id the rows come from the index in this order, and a portion reads no more
+  // rows than it returns.
   const bool one = query.trials.size() == 1;
   Params params = {one ? ToParam(query.trials[0]) : ToArray(query.trials), ToParam(query.group)};
   std::string where =
@@ -274,7 +274,7 @@ absl::StatusOr<std::vector<LogRecord>> SqlStore::ListLogs(const LogQuery& query)
       "AND ($9::timestamptz IS NULL OR l.time < $9) "
       "AND ($10::timestamptz IS NULL OR l.time > $10) AND strpos(l.text, $11) > 0 "
       "AND l.id < $13 AND ($14::text[] IS NULL OR lower(l.text COLLATE \"C\") LIKE ALL($14))";
-  // As the index of errors has it (025_log_errors.sql): the next one may be a million lines away.
+  // Matches the index of errors (025_log_errors.sql): the next error may be a million lines away.
   constexpr char kErrors[] = " AND l.level >= 5";
   static_assert(static_cast<int>(model::LogLevel::kError) == 5);
   const bool errors_alone =

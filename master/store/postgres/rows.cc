@@ -1,4 +1,4 @@
-// Rows to structs.
+// Conversion of rows to structs.
 #include "master/store/postgres/rows.h"
 
 #include <memory>
@@ -11,7 +11,7 @@
 namespace det::store {
 namespace {
 
-// Reads the columns of a row one after the other.
+// Reads the columns of a row in order.
 class Cursor {
  public:
   Cursor(const Result& result, int row, int column) : result_(result), row_(row), column_(column) {}
@@ -46,7 +46,7 @@ class Cursor {
       Read(value.emplace());
     }
   }
-  // An enum by its text.
+  // Parses an enum from its text.
   template <class T>
   void Read(T& value, std::optional<T> (*parse)(std::string_view)) {
     const std::string_view text = result_.Text(row_, column_++);
@@ -201,7 +201,7 @@ absl::StatusOr<experiment::Experiment> ToExperiment(const Result& result, int ro
     return absl::InternalError(absl::StrCat("the configuration of experiment ", ToString(e.id),
                                             " cannot be read: ", parsed.status().message()));
   }
-  // What has a column of its own may have changed since.
+  // Fields with their own columns may have changed since.
   model::ExperimentConfig own = **parsed;
   experiment::SetRetentionPolicy(own.checkpoint_storage, policy);
   if (workspace) own.workspace = *workspace;

@@ -8,7 +8,7 @@
 namespace det::store {
 namespace {
 
-// As the fake's ShownState.
+// Equals ShownState in the fake.
 constexpr char kShownStateSql[] =
     "CASE WHEN e.state <> 'ACTIVE' THEN e.state "
     "WHEN EXISTS (SELECT FROM trials f WHERE f.experiment = e.id "
@@ -63,7 +63,7 @@ std::string SearchFields::BuildJoins() const {
 
 void SearchFields::RequireJoin(Join join) {
   if (driven_) needed_[kTrial] = true;
-  // All others say something of the experiment.
+  // All others are fields of the experiment.
   if (join != kTrial && (join != kCheckpoints || !runs_)) needed_[kExperiment] = true;
   needed_[join] = true;
 }
