@@ -43,7 +43,7 @@ class PartsTest(harness.unittest.TestCase):
         self.assertEqual(["master"], self.names())
         self.assertIn("stopped the master", self.local("master-down").stdout)
         self.assertEqual([], harness.processes_below(self.home.data))
-        self.assertIn("no master runs", self.local("master-down").stdout)
+        self.assertIn("no master is running", self.local("master-down").stdout)
 
     def test_what_runs_goes_on_while_the_master_is_down(self):
         self.master_up()
@@ -68,7 +68,7 @@ class PartsTest(harness.unittest.TestCase):
 
     def test_what_cannot_be_says_what_to_do(self):
         for command in ("master-down", "agent-down --all"):
-            self.assertIn("runs in", self.local(*command.split()).stdout)
+            self.assertIn("running in", self.local(*command.split()).stdout)
         self.assertIn("det deploy local master-up", self.local("agent-up", code=1).stderr)
         self.assertIn("--agent-name AGENT, or --all", self.local("agent-down", code=2).stderr)
         self.master_up()
