@@ -153,7 +153,7 @@ class LocalClusterTest(unittest.TestCase):
         with open(settings, "a", encoding="utf-8") as f:
             f.write("no_such_setting = 1\n")
         said = self.home.up(code=1).stderr
-        for words in ("PostgreSQL does not start", "no_such_setting", "fix it and retry", settings):
+        for words in ("PostgreSQL does not start", "no_such_setting", "mend that", settings):
             self.assertIn(words, said)
         self.assertEqual(1, len(said.strip().splitlines()), said)
         self.assertEqual([], harness.processes_below(self.home.folder))

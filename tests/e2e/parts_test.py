@@ -70,7 +70,7 @@ class PartsTest(harness.unittest.TestCase):
         for command in ("master-down", "agent-down --all"):
             self.assertIn("running in", self.local(*command.split()).stdout)
         self.assertIn("det deploy local master-up", self.local("agent-up", code=1).stderr)
-        self.assertIn("--agent-name AGENT, or --all", self.local("agent-down", code=2).stderr)
+        self.assertIn("--agent-name AGENT or --all", self.local("agent-down", code=2).stderr)
         self.master_up()
         self.local("agent-up")
         said = self.local("agent-down", "--agent-name", "second", code=1).stderr
