@@ -128,7 +128,7 @@ TEST_F(SignInTest, ReportsDamagedCertificateFile) {
   for (const absl::Status& refused :
        {GetTrust(url).status(), SaveCertificates(url, "NEW"), SaveCertificates(url, "")}) {
     EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
-    EXPECT_THAT(std::string(refused.message()), HasSubstr("certs.json: is damaged"));
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("certs.json: is not a JSON object"));
   }
   std::stringstream text;
   text << std::ifstream(path).rdbuf();

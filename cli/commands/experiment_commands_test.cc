@@ -100,7 +100,8 @@ TEST_F(ExperimentCommandsTest, DownloadsCheckpointOfTrial) {
       HasSubstr("checkpoints/mid/"));
   EXPECT_THAT(Message(RunDet("t download 4 --uuid none", {All()})),
               HasSubstr("no such checkpoint"));
-  EXPECT_THAT(Message(RunDet("t download 4 --uuid mid --best", {All()})), HasSubstr("give one of"));
+  EXPECT_THAT(Message(RunDet("t download 4 --uuid mid --best", {All()})),
+              HasSubstr("give only one of"));
 }
 
 TEST_F(ExperimentCommandsTest, DescribesRanksAndRemovesCheckpoints) {

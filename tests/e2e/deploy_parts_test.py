@@ -43,7 +43,7 @@ class DeployPartsTest(harness.unittest.TestCase):
         self.assertEqual(["master"], self.names())
         self.assertIn("stopped the master", self.local("master-down").stdout)
         self.assertEqual([], harness.processes_below(self.home.data))
-        self.assertIn("no master runs", self.local("master-down").stdout)
+        self.assertIn("no master is running", self.local("master-down").stdout)
 
     def test_tasks_continue_while_the_master_is_down(self):
         self.master_up()
@@ -68,9 +68,9 @@ class DeployPartsTest(harness.unittest.TestCase):
 
     def test_errors_say_what_to_do(self):
         for command in ("master-down", "agent-down --all"):
-            self.assertIn("runs in", self.local(*command.split()).stdout)
+            self.assertIn("running in", self.local(*command.split()).stdout)
         self.assertIn("det deploy local master-up", self.local("agent-up", code=1).stderr)
-        self.assertIn("--agent-name AGENT, or --all", self.local("agent-down", code=2).stderr)
+        self.assertIn("--agent-name AGENT or --all", self.local("agent-down", code=2).stderr)
         self.master_up()
         self.local("agent-up")
         output = self.local("agent-down", "--agent-name", "second", code=1).stderr
