@@ -70,7 +70,7 @@ TwoWorkspaces::Place TwoWorkspaces::Furnish(int32_t workspace) {
   const std::string checkpoint = absl::StrCat("0b2f6c1e-7a54-4d0b-9c3e-00000000000", workspace);
   {
     std::lock_guard lock(database_->mutex);
-    database_->Make(cluster::AddCheckpoint{store::MakeCheckpoint(checkpoint, trial, 1)});
+    database_->Apply(cluster::AddCheckpoint{store::MakeCheckpoint(checkpoint, trial, 1)});
   }
   store::ModelRecord model;
   model.name = name;
