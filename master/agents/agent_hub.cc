@@ -130,7 +130,7 @@ class AgentHub::Impl final : public AgentConnectionOwner,
   void Welcome(AgentConnection& connection, const absl::Status& applied) const;
   void Lost(const model::AgentId& agent);
   // REQUIRES the lock.
-  void StartPatience(const model::AgentId& agent, Entry& entry);
+  void StartReconnectTimer(const model::AgentId& agent, Entry& entry);
 
   const HubOptions options_;
   const HubDeps deps_;
@@ -213,10 +213,10 @@ void AgentHub::Impl::OnDisconnected(const AgentConnection* connection) {
   it->second.connection = nullptr;
   DET_LOG(WARNING) << "agent disconnected" << base::Field("agent", connection->agent);
   engine_->Submit(cluster::AgentDisconnected{connection->agent});
-  StartPatience(it->first, it->second);
+  StartReconnectTimer(it->first, it->second);
 }
 
-void AgentHub::Impl::StartPatience(const model::AgentId& agent, Entry& entry) {
+void AgentHub::Impl::StartReconnectTimer(const model::AgentId& agent, Entry& entry) {
   entry.reconnect_timeout =
       deps_.loop->PostAfter(options_.reconnect_timeout, [weak = weak_from_this(), agent] {
         if (const auto self = weak.lock()) self->Lost(agent);
@@ -247,7 +247,7 @@ void AgentHub::Impl::ExpectAgents() {
         for (const model::AgentId& agent : *expected) {
           Entry& entry = self->agents_[agent];
           if (entry.connection == nullptr && !entry.reconnect_timeout)
-            self->StartPatience(agent, entry);
+            self->StartReconnectTimer(agent, entry);
         }
       });
 }

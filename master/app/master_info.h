@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "master/api/rpc/edge.h"
+#include "master/api/services.h"
 #include "master/app/config.h"
 #include "master/store/interfaces/store.h"
 
@@ -15,7 +15,7 @@ namespace det::app {
 
 // Also creates the cluster's checkpoint folder, if it uses one. `now`: start time of the master.
 absl::Status FillMasterInfo(const Config& config, store::Store& store, const std::string& data_dir,
-                            absl::Time now, api::Edge* edge);
+                            absl::Time now, api::ServiceParts* parts);
 
 }  // namespace det::app
 

@@ -20,7 +20,7 @@ using Storage = model::CheckpointStorageConfig;
 
 constexpr int64_t kManifestLimit = int64_t{64} << 20;
 // Stopping the master waits for these requests.
-constexpr objects::RetryPolicy kPatience = {.tries = 2};
+constexpr objects::RetryPolicy kRetryPolicy = {.max_attempts = 2};
 
 const std::string& GetName(const Storage& storage) {
   return storage.type == "azure" ? storage.container : storage.bucket;
