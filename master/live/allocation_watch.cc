@@ -23,7 +23,7 @@ AllocationUpdate ToUpdate(const cluster::AnnounceRendezvous& news) {
 AllocationUpdate ToUpdate(const cluster::AnnouncePreemption& news) {
   AllocationUpdate update;
   update.mutable_preemption()->set_reason(news.reason);
-  *update.mutable_preemption()->mutable_deadline() = ToProto(news.deadline);
+  *update.mutable_preemption()->mutable_deadline() = api::ToProto(news.deadline);
   return update;
 }
 

@@ -12,15 +12,15 @@ namespace det::live {
 namespace {
 
 // Returns how many values it has.
-int AddPoint(const model::MetricReport& report, v1::WatchExperimentResponse& to) {
+int AddPoint(const model::MetricReport& report, api::v1::WatchExperimentResponse& to) {
   const model::Value::Object* metrics = report.metrics.AsObject();
   if (metrics == nullptr || metrics->empty()) return 0;
-  v1::ReportedPoint& point = *to.add_points();
+  api::v1::ReportedPoint& point = *to.add_points();
   point.set_trial_id(report.trial.value());
   point.set_group(report.group);
   point.set_batches(static_cast<int32_t>(report.steps_completed));
-  *point.mutable_time() = ToProto(report.time);
-  *point.mutable_values() = ToStruct(report.metrics);
+  *point.mutable_time() = api::ToProto(report.time);
+  *point.mutable_values() = api::ToStruct(report.metrics);
   for (const char* name : {"epoch", "epochs"}) {
     const auto it = metrics->find(name);
     if (it == metrics->end()) continue;
@@ -72,7 +72,7 @@ void MetricFeed::Add(model::ExperimentId id, absl::Span<const model::MetricRepor
   const auto it = feeds_.find(id);
   if (it == feeds_.end()) return;
   Feed& feed = it->second;
-  if (!feed.gathered) feed.gathered = std::make_shared<v1::WatchExperimentResponse>();
+  if (!feed.gathered) feed.gathered = std::make_shared<api::v1::WatchExperimentResponse>();
   for (const model::MetricReport& report : reports) {
     if (feed.gathered->missed()) return;
     feed.values += AddPoint(report, *feed.gathered);

@@ -81,22 +81,22 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
 
   grpc::ServerUnaryReactor* PauseExperiment(grpc::CallbackServerContext* context,
                                             const v1::PauseExperimentRequest* request,
-                                            v1::PauseExperimentResponse* response) override {
+                                            v1::PauseExperimentResponse*) override {
     return Change(context, __func__, request, &Pause);
   }
   grpc::ServerUnaryReactor* ActivateExperiment(grpc::CallbackServerContext* context,
                                                const v1::ActivateExperimentRequest* request,
-                                               v1::ActivateExperimentResponse* response) override {
+                                               v1::ActivateExperimentResponse*) override {
     return Change(context, __func__, request, &Activate);
   }
   grpc::ServerUnaryReactor* CancelExperiment(grpc::CallbackServerContext* context,
                                              const v1::CancelExperimentRequest* request,
-                                             v1::CancelExperimentResponse* response) override {
+                                             v1::CancelExperimentResponse*) override {
     return Change(context, __func__, request, &Cancel);
   }
   grpc::ServerUnaryReactor* KillExperiment(grpc::CallbackServerContext* context,
                                            const v1::KillExperimentRequest* request,
-                                           v1::KillExperimentResponse* response) override {
+                                           v1::KillExperimentResponse*) override {
     return Change(context, __func__, request, &Kill);
   }
 

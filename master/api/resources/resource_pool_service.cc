@@ -194,7 +194,7 @@ class ResourcePoolService final : public ApiService<v1::ResourcePoolService> {
 
   grpc::ServerUnaryReactor* BindRPToWorkspace(grpc::CallbackServerContext* context,
                                               const v1::BindRPToWorkspaceRequest* request,
-                                              v1::BindRPToWorkspaceResponse* response) override {
+                                              v1::BindRPToWorkspaceResponse*) override {
     return Bind(context, __func__, *request,
                 [](const std::vector<std::string>& names, std::vector<std::string>* bound) {
                   bound->insert(bound->end(), names.begin(), names.end());
@@ -203,7 +203,7 @@ class ResourcePoolService final : public ApiService<v1::ResourcePoolService> {
 
   grpc::ServerUnaryReactor* UnbindRPFromWorkspace(
       grpc::CallbackServerContext* context, const v1::UnbindRPFromWorkspaceRequest* request,
-      v1::UnbindRPFromWorkspaceResponse* response) override {
+      v1::UnbindRPFromWorkspaceResponse*) override {
     return Bind(context, __func__, *request,
                 [](const std::vector<std::string>& names, std::vector<std::string>* bound) {
                   std::erase_if(*bound, [&](const std::string& name) {
@@ -214,7 +214,7 @@ class ResourcePoolService final : public ApiService<v1::ResourcePoolService> {
 
   grpc::ServerUnaryReactor* OverwriteRPWorkspaceBindings(
       grpc::CallbackServerContext* context, const v1::OverwriteRPWorkspaceBindingsRequest* request,
-      v1::OverwriteRPWorkspaceBindingsResponse* response) override {
+      v1::OverwriteRPWorkspaceBindingsResponse*) override {
     return Bind(context, __func__, *request,
                 [](const std::vector<std::string>& names, std::vector<std::string>* bound) {
                   *bound = names;

@@ -167,20 +167,20 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
                    if (lines.empty()) return absl::OkStatus();
                    DET_RETURN_IF_ERROR(store_.AddLogLines(lines));
                    watch_.LogsArrived(run->task);
-                   return triggers_ == nullptr ? absl::OkStatus() : triggers_->Look(lines);
+                   return triggers_ == nullptr ? absl::OkStatus() : triggers_->Check(lines);
                  });
   }
 
   Reactor* RunPrepareForReporting(Context* context,
                                   const v1::RunPrepareForReportingRequest* request,
-                                  v1::RunPrepareForReportingResponse* response) override {
+                                  v1::RunPrepareForReportingResponse*) override {
     return OfTrial(context, __func__, request, request->run_id(),
                    [](const Caller&, Done done) { done(absl::OkStatus()); });
   }
 
   Reactor* PostTrialRunnerMetadata(Context* context,
                                    const v1::PostTrialRunnerMetadataRequest* request,
-                                   v1::PostTrialRunnerMetadataResponse* response) override {
+                                   v1::PostTrialRunnerMetadataResponse*) override {
     return OfTrial(context, __func__, request, request->trial_id(),
                    [this, request](const Caller& caller, Done done) {
                      Tell(caller, caller.standing.progress, request->state(), std::move(done));
@@ -188,7 +188,7 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
   }
 
   Reactor* ReportTrialProgress(Context* context, const v1::ReportTrialProgressRequest* request,
-                               v1::ReportTrialProgressResponse* response) override {
+                               v1::ReportTrialProgressResponse*) override {
     return OfTrial(context, __func__, request, request->trial_id(),
                    [this, request](const Caller& caller, Done done) {
                      Tell(caller, request->progress(), caller.standing.runner_state,
@@ -197,17 +197,17 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
   }
 
   Reactor* ReportTrialMetrics(Context* context, const v1::ReportTrialMetricsRequest* request,
-                              v1::ReportTrialMetricsResponse* response) override {
+                              v1::ReportTrialMetricsResponse*) override {
     return Report(context, __func__, request, request->metrics(), request->group());
   }
   Reactor* ReportTrialTrainingMetrics(Context* context,
                                       const v1::ReportTrialTrainingMetricsRequest* request,
-                                      v1::ReportTrialMetricsResponse* response) override {
+                                      v1::ReportTrialMetricsResponse*) override {
     return Report(context, __func__, request, request->training_metrics(), "training");
   }
   Reactor* ReportTrialValidationMetrics(Context* context,
                                         const v1::ReportTrialValidationMetricsRequest* request,
-                                        v1::ReportTrialMetricsResponse* response) override {
+                                        v1::ReportTrialMetricsResponse*) override {
     return Report(context, __func__, request, request->validation_metrics(), "validation");
   }
 
@@ -249,7 +249,7 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
 
   Reactor* ReportTrialSearcherEarlyExit(
       Context* context, const v1::ReportTrialSearcherEarlyExitRequest* request,
-      v1::ReportTrialSearcherEarlyExitResponse* response) override {
+      v1::ReportTrialSearcherEarlyExitResponse*) override {
     using Request = v1::ReportTrialSearcherEarlyExitRequest;
     return OfTrial(
         context, __func__, request, request->trial_id(),

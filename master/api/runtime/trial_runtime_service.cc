@@ -94,7 +94,7 @@ class TrialRuntimeService final : public ApiService<trial::TrialRuntime> {
 
   grpc::ServerUnaryReactor* ReportProgress(grpc::CallbackServerContext* context,
                                            const trial::ReportProgressRequest* request,
-                                           trial::ReportProgressResponse* response) override {
+                                           trial::ReportProgressResponse*) override {
     return OfOwnTrial(context, __func__, request, [this, request](const Standing&, Done done) {
       SubmitAndFinish(engine_,
                       cluster::ProgressReported{.allocation = Id(*request),
@@ -107,7 +107,7 @@ class TrialRuntimeService final : public ApiService<trial::TrialRuntime> {
 
   grpc::ServerUnaryReactor* ReportCheckpoint(grpc::CallbackServerContext* context,
                                              const trial::ReportCheckpointRequest* request,
-                                             trial::ReportCheckpointResponse* response) override {
+                                             trial::ReportCheckpointResponse*) override {
     return OfOwn(context, __func__, request, [this, request](Done done) {
       // What is damaged may be what it has started from.
       if (request->damage().empty()) {
@@ -127,7 +127,7 @@ class TrialRuntimeService final : public ApiService<trial::TrialRuntime> {
 
   grpc::ServerUnaryReactor* AckPreemption(grpc::CallbackServerContext* context,
                                           const trial::AckPreemptionRequest* request,
-                                          trial::AckPreemptionResponse* response) override {
+                                          trial::AckPreemptionResponse*) override {
     return OfOwn(context, __func__, request, [this, request](Done done) {
       SubmitAndFinish(engine_, cluster::PreemptionAcked{Id(*request)}, std::move(done));
     });
@@ -135,7 +135,7 @@ class TrialRuntimeService final : public ApiService<trial::TrialRuntime> {
 
   grpc::ServerUnaryReactor* ReportEarlyExit(grpc::CallbackServerContext* context,
                                             const trial::ReportEarlyExitRequest* request,
-                                            trial::ReportEarlyExitResponse* response) override {
+                                            trial::ReportEarlyExitResponse*) override {
     return OfOwn(context, __func__, request, [this, request](Done done) {
       const std::optional<model::ExitReason> reason = ToExitReason(request->reason());
       if (!reason) {
@@ -222,10 +222,10 @@ class TrialRuntimeService final : public ApiService<trial::TrialRuntime> {
   store::Store& store_;
   live::ExperimentWatch& watch_;
   live::AllocationWatch& allocations_;
+  api::AllGather& all_gather_;
   webhooks::TriggerWatch* triggers_;
   base::ThreadPool& pool_;
   const base::Clock& clock_;
-  api::AllGather& all_gather_;
 };
 
 }  // namespace
