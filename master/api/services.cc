@@ -51,7 +51,8 @@ std::vector<std::unique_ptr<Service>> MakeServices(const ServiceParts& from) {
   services.push_back(MakeSearchService(*from.calls, *from.engine, *from.store, *from.watch,
                                        *from.pool, *from.clock, from.defaults));
   services.push_back(MakeWorkspaceService(*from.calls, *from.engine, *from.store,
-                                          *from.authenticator, *from.pool, *from.clock));
+                                          *from.authenticator, *from.pool, *from.clock,
+                                          from.defaults));
   services.push_back(MakeProjectService(*from.calls, *from.engine, *from.store, *from.clock));
   services.push_back(MakeModelService(*from.calls, *from.store, *from.clock));
   services.push_back(MakeWebhookService(*from.calls, *from.store, from.triggers, *from.deliverer));

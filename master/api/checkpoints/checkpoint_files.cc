@@ -101,7 +101,9 @@ absl::StatusOr<Pieces> OpenCheckpointFile(const checkpoint_storage::Rules& rules
     DET_ASSIGN_OR_RETURN(auto bucket, checkpoint_storage::Open(rules, storage));
     return PiecesOfObject(std::move(bucket), std::move(key));
   }
-  DET_ASSIGN_OR_RETURN(base::Fd fd, OpenInFolder(id.value(), checkpoint_storage::GetCheckpointFolder(storage, id), path));
+  DET_ASSIGN_OR_RETURN(
+      base::Fd fd,
+      OpenInFolder(id.value(), checkpoint_storage::GetCheckpointFolder(storage, id), path));
   return PiecesOfFile(std::move(fd));
 }
 

@@ -14,7 +14,8 @@ absl::StatusOr<std::vector<store::HeldCheckpoint>> KeepHeld(
     cluster::DeleteCheckpoints* event) {
   std::vector<store::HeldCheckpoint> kept;
   for (const model::ExperimentId& experiment : experiments) {
-    DET_ASSIGN_OR_RETURN(const auto held, store.garbage_collection().ListHeldCheckpoints(experiment));
+    DET_ASSIGN_OR_RETURN(const auto held,
+                         store.garbage_collection().ListHeldCheckpoints(experiment));
     for (const store::HeldCheckpoint& each : held) {
       const auto trims =
           std::erase_if(event->trims, [&](const auto& trim) { return trim.id == each.id; });

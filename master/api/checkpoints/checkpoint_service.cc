@@ -62,7 +62,10 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
  public:
   CheckpointService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
                     const checkpoint_storage::CheckpointLocations& checkpoint_locations)
-      : ApiService(calls), engine_(engine), store_(store), checkpoint_places_(checkpoint_locations) {}
+      : ApiService(calls),
+        engine_(engine),
+        store_(store),
+        checkpoint_locations_(checkpoint_locations) {}
 
   grpc::ServerUnaryReactor* GetCheckpoint(grpc::CallbackServerContext* context,
                                           const v1::GetCheckpointRequest* request,
@@ -154,7 +157,8 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
     DET_ASSIGN_OR_RETURN(const auto entry, store_.GetCheckpoint(id));
     DET_ASSIGN_OR_RETURN(const auto experiment, store_.GetExperiment(entry.experiment));
     const model::ExperimentConfig& config = *experiment.experiment.config;
-    *out = ToProto(entry, checkpoint_storage::GetCheckpointFolder(config.checkpoint_storage, entry.checkpoint.id));
+    *out = ToProto(entry, checkpoint_storage::GetCheckpointFolder(config.checkpoint_storage,
+                                                                  entry.checkpoint.id));
     *out->mutable_training()->mutable_experiment_config() = ToStruct(model::ToShownValue(config));
     return absl::OkStatus();
   }
@@ -167,8 +171,8 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
     DET_ASSIGN_OR_RETURN(const auto page, store_.ListCheckpoints(query));
     for (const store::CheckpointEntry& entry : page.checkpoints) {
       *response->add_checkpoints() = ToProto(
-          entry,
-          checkpoint_storage::GetCheckpointFolder(experiment.experiment.config->checkpoint_storage, entry.checkpoint.id));
+          entry, checkpoint_storage::GetCheckpointFolder(
+                     experiment.experiment.config->checkpoint_storage, entry.checkpoint.id));
     }
     *response->mutable_pagination() =
         ToPagination(request.offset(), request.limit(), response->checkpoints_size(), page.total);
@@ -198,7 +202,7 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
     if (!entry.checkpoint.resources.contains(path) || path.empty() || path.back() == '/') {
       return absl::NotFoundError(absl::StrCat("checkpoint ", id.value(), " has no file ", path));
     }
-    return OpenCheckpointFile(checkpoint_places_.buckets,
+    return OpenCheckpointFile(checkpoint_locations_.buckets,
                               experiment.experiment.config->checkpoint_storage, id, path);
   }
 
@@ -216,14 +220,14 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
 
   engine::Engine& engine_;
   store::Store& store_;
-  const checkpoint_storage::CheckpointLocations& checkpoint_places_;
+  const checkpoint_storage::CheckpointLocations& checkpoint_locations_;
 };
 
 }  // namespace
 
-std::unique_ptr<Service> MakeCheckpointService(CallPipeline& calls, engine::Engine& engine,
-                                               store::Store& store,
-                                               const checkpoint_storage::CheckpointLocations& checkpoint_locations) {
+std::unique_ptr<Service> MakeCheckpointService(
+    CallPipeline& calls, engine::Engine& engine, store::Store& store,
+    const checkpoint_storage::CheckpointLocations& checkpoint_locations) {
   return std::make_unique<CheckpointService>(calls, engine, store, checkpoint_locations);
 }
 

@@ -21,9 +21,9 @@
 namespace det::api {
 namespace {
 
+using google::api::HttpBody;
 using google::protobuf::Struct;
 using google::protobuf::util::TimeUtil;
-using google::api::HttpBody;
 using Format = CheckpointArchive::Format;
 
 constexpr size_t kRawPortion = size_t{1} << 20;
@@ -130,7 +130,10 @@ class RawService final : public ApiService<v1::RawService> {
  public:
   RawService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
              const checkpoint_storage::CheckpointLocations& checkpoint_locations)
-      : ApiService(calls), engine_(engine), store_(store), checkpoint_places_(checkpoint_locations) {}
+      : ApiService(calls),
+        engine_(engine),
+        store_(store),
+        checkpoint_locations_(checkpoint_locations) {}
 
   grpc::ServerWriteReactor<google::api::HttpBody>* DownloadCheckpoint(
       grpc::CallbackServerContext* context, const v1::DownloadCheckpointRequest* request) override {
@@ -229,24 +232,25 @@ class RawService final : public ApiService<v1::RawService> {
     DET_ASSIGN_OR_RETURN(const auto entry, store_.GetCheckpoint(id));
     DET_RETURN_IF_ERROR(CheckFilesStay(entry.checkpoint));
     DET_ASSIGN_OR_RETURN(const auto experiment, store_.GetExperiment(entry.experiment));
-    CheckpointArchive::Open open = [this, id, config = experiment.experiment.config](
-                                       const std::string& path) {
-      return OpenCheckpointFile(checkpoint_places_.buckets, config->checkpoint_storage, id, path);
-    };
+    CheckpointArchive::Open open =
+        [this, id, config = experiment.experiment.config](const std::string& path) {
+          return OpenCheckpointFile(checkpoint_locations_.buckets, config->checkpoint_storage, id,
+                                    path);
+        };
     return std::make_shared<CheckpointArchive>(format, entry.checkpoint.resources,
                                                entry.checkpoint.time, std::move(open));
   }
 
   engine::Engine& engine_;
   store::Store& store_;
-  const checkpoint_storage::CheckpointLocations& checkpoint_places_;
+  const checkpoint_storage::CheckpointLocations& checkpoint_locations_;
 };
 
 }  // namespace
 
-std::unique_ptr<Service> MakeRawService(CallPipeline& calls, engine::Engine& engine,
-                                        store::Store& store,
-                                        const checkpoint_storage::CheckpointLocations& checkpoint_locations) {
+std::unique_ptr<Service> MakeRawService(
+    CallPipeline& calls, engine::Engine& engine, store::Store& store,
+    const checkpoint_storage::CheckpointLocations& checkpoint_locations) {
   return std::make_unique<RawService>(calls, engine, store, checkpoint_locations);
 }
 

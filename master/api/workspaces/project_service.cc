@@ -128,8 +128,8 @@ class ProjectService final : public ApiService<v1::ProjectService> {
       v1::GetProjectsByUserActivityResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal& principal) -> absl::Status {
-                   DET_ASSIGN_OR_RETURN(const auto visited,
-                                        projects().ListLastVisited(principal.user, request->limit()));
+                   DET_ASSIGN_OR_RETURN(const auto visited, projects().ListLastVisited(
+                                                                principal.user, request->limit()));
                    for (const auto& record : visited) {
                      if (!principal.Sees(record.workspace)) continue;
                      *response->add_projects() = ToProto(record);

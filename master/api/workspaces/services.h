@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/thread_pool.h"
+#include "master/api/experiments/experiment_config.h"
 #include "master/api/rpc/call.h"
 #include "master/api/rpc/service.h"
 #include "master/auth/authenticator.h"
@@ -20,7 +21,8 @@ std::unique_ptr<Service> MakeTemplateService(CallPipeline& calls, store::Store& 
 std::unique_ptr<Service> MakeWorkspaceService(CallPipeline& calls, engine::Engine& engine,
                                               store::Store& store,
                                               auth::Authenticator& authenticator,
-                                              base::ThreadPool& pool, const base::Clock& clock);
+                                              base::ThreadPool& pool, const base::Clock& clock,
+                                              const ExperimentDefaults& defaults);
 
 }  // namespace det::api
 

@@ -123,8 +123,8 @@ class TemplateService final : public ApiService<v1::TemplateService> {
                                            v1::DeleteTemplateResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request](const auth::Principal& principal) -> absl::Status {
-                   DET_ASSIGN_OR_RETURN(const auto there,
-                                        ReadToWrite("DeleteTemplate", principal, request->template_name()));
+                   DET_ASSIGN_OR_RETURN(const auto there, ReadToWrite("DeleteTemplate", principal,
+                                                                      request->template_name()));
                    return store_.templates().DeleteTemplate(there.name, there.workspace);
                  });
   }
@@ -138,7 +138,7 @@ class TemplateService final : public ApiService<v1::TemplateService> {
 
   // Where it is by now: it may have moved since the call was authorized.
   absl::Status CheckEditorOf(const char* method, const auth::Principal& principal,
-                           const store::TemplateRecord& there) {
+                             const store::TemplateRecord& there) {
     return auth::AuthorizeIn(FullName(method), principal, model::Role::kEditor, there.workspace,
                              auth::Scope::kTemplate, there.name);
   }
@@ -153,14 +153,16 @@ class TemplateService final : public ApiService<v1::TemplateService> {
   absl::Status Rename(const v1::PatchTemplateNameRequest& request, const auth::Principal& principal,
                       v1::Template* out) {
     DET_RETURN_IF_ERROR(CheckTemplateName("new_name", request.new_name()));
-    DET_ASSIGN_OR_RETURN(const auto there, ReadToWrite("PatchTemplateName", principal, request.old_name()));
+    DET_ASSIGN_OR_RETURN(const auto there,
+                         ReadToWrite("PatchTemplateName", principal, request.old_name()));
     DET_RETURN_IF_ERROR(
         store_.templates().RenameTemplate(there.name, there.workspace, request.new_name()));
     return Read(request.new_name(), out);
   }
 
   // What no field of the request names: the workspace that stands in where none is given.
-  absl::Status CheckEditor(const char* method, const auth::Principal& principal, int32_t workspace) {
+  absl::Status CheckEditor(const char* method, const auth::Principal& principal,
+                           int32_t workspace) {
     return auth::AuthorizeIn(FullName(method), principal, model::Role::kEditor, workspace,
                              auth::Scope::kWorkspace, absl::StrCat(workspace));
   }

@@ -76,8 +76,8 @@ absl::StatusOr<std::string> ReadStorage(const ExperimentDefaults& experiment_def
       model::ParseExperimentConfig(
           "{entrypoint: any, searcher: {name: single, metric: any, max_length: {batches: 1}}}", "",
           {}, defaults));
-  DET_RETURN_IF_ERROR(
-      checkpoint_storage::CheckCheckpointLocation(experiment_defaults.checkpoint_locations, config.checkpoint_storage));
+  DET_RETURN_IF_ERROR(checkpoint_storage::CheckCheckpointLocation(
+      experiment_defaults.checkpoint_locations, config.checkpoint_storage));
   return text;
 }
 
@@ -85,13 +85,14 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
  public:
   WorkspaceService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
                    auth::Authenticator& authenticator, base::ThreadPool& pool,
-                   const base::Clock& clock)
+                   const base::Clock& clock, const ExperimentDefaults& defaults)
       : ApiService(calls),
         engine_(engine),
         store_(store),
         authenticator_(authenticator),
         pool_(pool),
-        clock_(clock) {}
+        clock_(clock),
+        defaults_(defaults) {}
 
   grpc::ServerUnaryReactor* GetWorkspaces(grpc::CallbackServerContext* context,
                                           const v1::GetWorkspacesRequest* request,
@@ -360,6 +361,7 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
   base::ThreadPool& pool_;
   const base::Clock& clock_;
   std::mutex renaming_;
+  const ExperimentDefaults& defaults_;
 };
 
 }  // namespace
@@ -367,8 +369,10 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
 std::unique_ptr<Service> MakeWorkspaceService(CallPipeline& calls, engine::Engine& engine,
                                               store::Store& store,
                                               auth::Authenticator& authenticator,
-                                              base::ThreadPool& pool, const base::Clock& clock) {
-  return std::make_unique<WorkspaceService>(calls, engine, store, authenticator, pool, clock);
+                                              base::ThreadPool& pool, const base::Clock& clock,
+                                              const ExperimentDefaults& defaults) {
+  return std::make_unique<WorkspaceService>(calls, engine, store, authenticator, pool, clock,
+                                            defaults);
 }
 
 }  // namespace det::api
