@@ -110,7 +110,7 @@ class EveryListTest : public testing::Test {
     const std::lock_guard lock(database_->mutex);
     for (const int step : {1, 2}) {
       const std::string name = absl::StrCat("checkpoint", step);
-      database_->Make(cluster::AddCheckpoint{store::MakeCheckpoint(name, 1, step)});
+      database_->Apply(cluster::AddCheckpoint{store::MakeCheckpoint(name, 1, step)});
     }
   }
   void AddThings() {
