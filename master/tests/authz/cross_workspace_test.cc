@@ -36,8 +36,8 @@ constexpr int kOpenMs = 200;  // of a call that may wait
 constexpr int kRefusedMs = 60'000;
 
 // What a field names.
-const std::map<std::string, Where>& Names() {
-  static const auto* const names = new std::map<std::string, Where>{
+const std::map<std::string, Scope>& Names() {
+  static const auto* const names = new std::map<std::string, Scope>{
       {"allocation_id", Scope::kAllocation},
       {"task_id", Scope::kTask},
       {"trial_id", Scope::kTrial},
