@@ -78,7 +78,7 @@ void Machine::Take(int64_t stream, const Down& message) {
   if (std::holds_alternative<Closed>(message)) return BreakStream();
   if (const auto* order = std::get_if<agent::Event>(&message)) return Handle(*order);
   registered_ = true;
-  for (const agent::Report& report : supervisor_.Unacked()) Send(report);
+  for (const agent::Report& report : supervisor_.unacknowledged()) Send(report);
 }
 
 void Machine::LoseStream() {

@@ -87,7 +87,7 @@ void MasterProcess::SetClock(absl::Duration ahead) {
 
 void MasterProcess::CatchUp() {
   for (Worker* worker : {&main_, &commit_}) {
-    worker->loop.Pass(stage_.now() + ahead_ - worker->loop.Now());
+    worker->loop.AdvanceClock(stage_.now() + ahead_ - worker->loop.Now());
   }
 }
 

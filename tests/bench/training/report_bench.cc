@@ -48,6 +48,6 @@ int main() {
   std::printf("report of 8 metrics, us on the training thread  %6.2f  < 20  %s\n", each,
               each < 20 ? "ok" : "MISSED");
   std::printf("wall-clock time, including other load           %6.2f\n", wall);
-  queue.Forget();
+  queue.Discard();
   return each < 20 ? 0 : 1;
 }
