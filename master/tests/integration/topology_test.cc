@@ -14,6 +14,10 @@
 #include "master/tests/testing/test_master.h"
 
 namespace det::tests {
+
+using app::Config;
+using app::ReadConfigText;
+
 namespace {
 
 namespace api = det::api::v1;
