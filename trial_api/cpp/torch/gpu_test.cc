@@ -67,7 +67,7 @@ class SineTrial : public Trial {
   std::shared_ptr<torch::optim::Adam> adam_;
 };
 
-struct Setup {
+struct TrialSetup {
   std::string slots = "cuda";
   std::string precision = "O0";
   int64_t batches = 50;
@@ -89,7 +89,7 @@ class GpuTest : public ::testing::Test {
 
   // Returns the error of the last validation on rank 0; a test failure if a rank used another
   // device or type.
-  double Train(int ranks, const Setup& setup) const {
+  double Train(int ranks, const TrialSetup& setup) const {
     const std::string observed = RunRanks(
         ranks, [&](Communicator& communicator) { return TrainRank(communicator, setup); })[0];
     double error = std::nan("");
@@ -98,7 +98,7 @@ class GpuTest : public ::testing::Test {
   }
 
  private:
-  std::string TrainRank(Communicator& communicator, const Setup& setup) const {
+  std::string TrainRank(Communicator& communicator, const TrialSetup& setup) const {
     ::setenv("DET_SLOT_TYPE", setup.slots.c_str(), 1);
     FakeContext::Options options;
     options.directory = folder_.path();
