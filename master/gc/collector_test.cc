@@ -81,7 +81,7 @@ class DyingGarbageCollection final : public store::GarbageCollection {
   absl::StatusOr<Ids> ListReleased() override {
     return death_.Around([&] { return garbage_collection_.ListReleased(); });
   }
-  absl::StatusOr<bool> RemoveSome(ExperimentId id, int) override {
+  absl::StatusOr<bool> RemoveRows(ExperimentId id, int) override {
     return death_.Around([&] { return garbage_collection_.RemoveRows(id, 1); });
   }
   absl::Status SetExperimentLogDays(ExperimentId id, int days) override {
