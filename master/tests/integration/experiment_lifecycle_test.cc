@@ -2,11 +2,14 @@
 // engine, cluster and agent hub on a store in memory, with an agent and a trial played by the test.
 #include <string>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "master/tests/testing/cluster_client.h"
 
 namespace det::tests {
 namespace {
+
+using ::testing::ElementsAre;
 
 TEST_F(RoadTest, FromCreateToCompletedWithLogs) {
   PlayedAgent agent(world_, "a1", 2);
