@@ -242,7 +242,7 @@ class LifecycleTest(harness.ClusterTestCase):
         promised = {}
         for number in range(6):
             last = self.home.create(job(name=f"random-{seed}-{number}",
-                                        entrypoint=f"sleep {dice.choice([0, 0.3, 1])}"))
+                                        entrypoint=f"sleep {rng.choice([0, 0.3, 1])}"))
             promised[last] = {}
             for _ in range(4):
                 experiment = rng.choice(list(promised))

@@ -121,14 +121,14 @@ class TlsTest(harness.ClusterTestCase):
 
     def test_rejects_an_agent_without_certificate(self):
         last = self.agent("--tls-ca", self.path("ca.crt"))
-        self.assertIn("rejected this agent: this master takes agents only with a certificate", last)
+        self.assertIn("rejected this agent: this master requires a client certificate", last)
         self.assertIn("--tls-cert", last)
         self.assertNotIn("--token-file", last)
 
     def test_rejects_server_certificate_and_user_token_of_an_agent(self):
         last = self.agent("--tls-ca", self.path("ca.crt"), "--tls-cert", self.path("master.crt"),
                           "--tls-key", self.path("master.key"))
-        self.assertIn("only with a certificate", last)
+        self.assertIn("requires a client certificate", last)
         last = self.agent("--tls-ca", self.path("ca.crt"), "--tls-cert", self.path("agent-0.crt"),
                           "--tls-key", self.path("agent-0.key"), token="admin.token")
         self.assertIn("is for an agent, this token is of a user", last)
@@ -159,7 +159,7 @@ class TlsTest(harness.ClusterTestCase):
 
     def test_agent_rejects_files_that_do_not_match(self):
         last = self.agent("--tls-cert", self.path("agent-0.crt"), "--tls-key", self.path("ca.key"))
-        self.assertIn("does not belong to the certificate", last)
+        self.assertIn("does not match the certificate", last)
         last = self.agent("--tls-ca", self.path("ca.crt"), master=self.url.replace("https", "http"))
         self.assertIn("write https://", last)
 

@@ -134,7 +134,7 @@ TEST_P(StoreContractTest, RequiresOpenWorkspaceForModel) {
   EXPECT_EQ(moved->workspace, w->id);
   const absl::Status holds = store_->workspaces().DeleteWorkspace(w->id);
   EXPECT_TRUE(absl::IsFailedPrecondition(holds));
-  EXPECT_THAT(std::string(holds.message()), HasSubstr("\"vision\" holds 1 model;"));
+  EXPECT_THAT(std::string(holds.message()), HasSubstr("\"vision\" contains 1 model;"));
   ASSERT_TRUE(store_->workspaces().ChangeWorkspace(w->id, {.archived = true}).ok());
   EXPECT_TRUE(absl::IsFailedPrecondition(models.AddModel(ModelNamed("n", w->id)).status()));
   EXPECT_TRUE(models.DeleteModel(made->id).ok());

@@ -135,7 +135,7 @@ TEST_P(StoreContractTest, DeletesEmptyWorkspaceWithProjects) {
   EXPECT_EQ(store_->workspaces().GetWorkspace(w->id, {})->num_experiments, 1);
   const absl::Status full = store_->workspaces().DeleteWorkspace(w->id);
   EXPECT_TRUE(absl::IsFailedPrecondition(full));
-  EXPECT_THAT(std::string(full.message()), HasSubstr("\"vision\" holds 1 experiment;"));
+  EXPECT_THAT(std::string(full.message()), HasSubstr("\"vision\" contains 1 experiment;"));
   Commit({cluster::SetProject{e.id, {}}});
   EXPECT_TRUE(store_->workspaces().DeleteWorkspace(w->id).ok());
   EXPECT_TRUE(absl::IsNotFound(store_->workspaces().DeleteWorkspace(w->id)));

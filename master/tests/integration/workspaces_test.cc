@@ -271,7 +271,7 @@ TEST_F(SpacesRoadTest, WhatHoldsExperimentsStays) {
   const auto drop = &api::ProjectService::Stub::DeleteProject;
   grpc::Status status = Call(*projects_, drop, of_project, &project_gone);
   EXPECT_EQ(status.error_code(), StatusCode::FAILED_PRECONDITION);
-  EXPECT_THAT(status.error_message(), HasSubstr("holds 1 experiment"));
+  EXPECT_THAT(status.error_message(), HasSubstr("contains 1 experiment"));
   api::MoveProjectRequest move;
   move.set_project_id(cats);
   move.set_destination_workspace_id(1);
