@@ -227,7 +227,7 @@ TEST_F(HttpRuleTest, RejectsQuery_WhenBodyIsWholeMessage) {
   ASSERT_TRUE(match.ok()) << match.status();
   api::CreateExperimentRequest request;
   EXPECT_EQ(HttpRouter::Fill(*match, "activate=true", "{}", &request).message(),
-            "the parameter \"activate\" is to stand in the body");
+            "the parameter \"activate\" must be in the request body");
 }
 
 TEST_F(HttpRuleTest, IgnoresQuery_WhenMethodTakesNone) {

@@ -308,7 +308,7 @@ std::vector<Command> MasterCommands() {
        "List audit records, newest first",
        {},
        {{"by", 0, "USER", "Only changes by this user"},
-        {"method", 0, "BEGINNING", "Only methods with this prefix: UserService."},
+        {"method", 0, "BEGINNING", "Only methods with this prefix, such as UserService"},
         {"since", 0, "TIME", "Only changes after this time: 2026-12-01T04:00, or 2h ago as 2h"},
         {"limit", 'n', "N", "Maximum number of records (default: 100)"},
         kCsv},

@@ -251,7 +251,7 @@ std::vector<Command> ModelCommands() {
            {kAll,
             {"workspace", 'w', "WORKSPACE", "Only models of this workspace; repeatable"},
             {"label", 0, "LABEL", "Only models with this label; repeatable"},
-            {"sort-by", 0, "KEY", "Sort key: name, description, creation_time, num_versions, ..."},
+            {"sort-by", 0, "KEY", "Sort key, such as name or creation_time"},
             kOrder}),
        RunModelList,
        ""},

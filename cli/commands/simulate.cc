@@ -56,7 +56,7 @@ std::vector<Option> SimulateOptions() {
   std::vector<Option> options = {
       {"workload", 0, "FILE", "Jobs (CSV or YAML), - for stdin (default: a synthetic workload)"},
       AgentsOption(),
-      {"policy", 0, "POLICY", "priority, fair_share or fifo (default: priority)"},
+      {"policy", 0, "POLICY", "Policy: priority, fair_share or fifo (default: priority)"},
       {"preemption", 0, "", "Let jobs of higher priority preempt others"},
       {"no-backfill", 0, "", "Start no job ahead of one that waits for slots"},
       {"fit", 0, "FIT", "Fitting policy: best or worst (default: best)"},

@@ -85,7 +85,7 @@ def eventually(condition, what, timeout=TIMEOUT):
         if value:
             return value
         time.sleep(0.02)
-    raise AssertionError(f"did not happen within {patience} s: {what}")
+    raise AssertionError(f"did not happen within {timeout} s: {what}")
 
 
 def ranks_of(home):

@@ -83,7 +83,7 @@ TEST_F(SearchTest, ReleasesSlotsOfHeldTrialUntilResumed) {
   Start("1.1.0");
   const auto news = Of<AnnouncePreemption>(Post(searcher::PauseTrial{RequestId("x")}));
   ASSERT_THAT(news, SizeIs(1));
-  EXPECT_THAT(news[0].reason, HasSubstr("the search holds this trial"));
+  EXPECT_THAT(news[0].reason, HasSubstr("the searcher paused this trial"));
   EXPECT_EQ(trial(1).state, TrialState::kStopping);
   Save(1, "c1", 10);
   Yield("1.1.0");
@@ -435,7 +435,7 @@ TEST_F(ContinueTest, ContinuesKilledTrial_AfterMasterRestart) {
 TEST_F(ContinueTest, RejectsOtherSearchers) {
   Create(Custom());
   Post(searcher::Shutdown{});
-  EXPECT_THAT(std::string(Refused(Again()).message()), HasSubstr("searches by custom"));
+  EXPECT_THAT(std::string(Refused(Again()).message()), HasSubstr("uses the searcher custom"));
 }
 
 }  // namespace
