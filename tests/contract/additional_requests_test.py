@@ -4,7 +4,6 @@ of a context directory, fields of a log, actions on many experiments of a projec
 import base64
 import os
 import sys
-import unittest
 
 sys.path[:0] = [os.path.join(os.getcwd(), "tests", folder) for folder in ("contract", "e2e")]
 import fields  # noqa: E402

@@ -7,7 +7,6 @@ import json
 import os
 import sys
 import tarfile
-import unittest
 import zipfile
 
 sys.path[:0] = [os.path.join(os.getcwd(), "tests", folder) for folder in ("contract", "e2e")]

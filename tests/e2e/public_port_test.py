@@ -3,7 +3,6 @@
 import gzip
 import json
 import subprocess
-import unittest
 import urllib.error
 import urllib.request
 
