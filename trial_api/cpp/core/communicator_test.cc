@@ -332,7 +332,7 @@ TEST(DirectoryExchangeTest, NamesMissingRank) {
     exchange->AllGather("key", OneMachine(0, 2), "x");
     FAIL();
   } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find("rank 1 did not come"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("rank 1 did not appear"), std::string::npos) << e.what();
   }
 }
 

@@ -301,10 +301,10 @@ TEST_F(HooksTest, RejectsInvalidNames) {
     note([&] { Controller(context, trial).Run(); });
     return observed;
   });
-  EXPECT_NE(results[0].find("callback \"a.b\": a name is made of letters, digits and _; "),
+  EXPECT_NE(results[0].find("callback \"a.b\": a name may contain only letters, digits and _; "),
             std::string::npos)
       << results[0];
-  EXPECT_NE(results[0].find("metric \"loss\" of a reducer has the name of another metric; "),
+  EXPECT_NE(results[0].find("metric \"loss\" of a reducer has the same name as another metric; "),
             std::string::npos)
       << results[0];
 }
