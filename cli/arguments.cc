@@ -24,6 +24,19 @@ constexpr char kUsagePayload[] = "det/usage";
 // Scripts can write --project_id.
 std::string ToDashes(absl::string_view name) { return absl::StrReplaceAll(name, {{"_", "-"}}); }
 
+// The words with the names of options spelled as the table spells them. CLI11 can ignore
+// underscores, but does not take them for dashes.
+std::vector<std::string> SpellOptionsWithDashes(const std::vector<std::string>& words) {
+  std::vector<std::string> spelled = words;
+  for (std::string& word : spelled) {
+    if (word == "--") break;
+    if (!absl::StartsWith(word, "--")) continue;
+    const size_t end = std::min(word.find('='), word.size());
+    word = absl::StrCat(ToDashes(word.substr(0, end)), word.substr(end));
+  }
+  return spelled;
+}
+
 // Gives access to what CLI11 did not recognize, which it classifies as words and options.
 class Parser : public CLI::App {
  public:
@@ -206,7 +219,7 @@ void AddOptions(const std::vector<Option>& options, CLI::App* app) {
         option.name);
     CLI::Option* const added = option.value.empty() ? app->add_flag(names, option.help)
                                                     : app->add_option(names)->expected(1);
-    added->description(option.help)->type_name(option.value)->ignore_underscore();
+    added->description(option.help)->type_name(option.value);
     added->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     if (!option.instead.empty()) {
       added->group("");
@@ -221,22 +234,23 @@ absl::StatusOr<Arguments> ParseArguments(const std::vector<Option>& options,
                                          const std::vector<std::string>& argv) {
   DET_RETURN_IF_ERROR(CheckEmptyValues(options, argv));
   Parser parser(options);
+  const std::vector<std::string> words = SpellOptionsWithDashes(argv);
   try {
-    parser.parse(std::vector<std::string>(argv.rbegin(), argv.rend()));
+    parser.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
     return ToUsageError(options, error);
   }
   Arguments out;
   DET_RETURN_IF_ERROR(TakeOptions(options, parser, &out));
-  std::vector<std::string> words;
+  std::vector<std::string> positional_words;
   for (const auto& [kind, word] : parser.missing()) {
     if (kind == CLI::detail::Classifier::POSITIONAL_MARK) continue;
     if (kind != CLI::detail::Classifier::NONE) return UnknownOptionError(options, word);
-    words.push_back(word);
+    positional_words.push_back(word);
   }
   // A user who asks for help does not know the positionals yet.
   if (out.Has("help")) return out;
-  DET_RETURN_IF_ERROR(AssignWords(positionals, words, &out));
+  DET_RETURN_IF_ERROR(AssignWords(positionals, positional_words, &out));
   return out;
 }
 

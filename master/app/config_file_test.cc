@@ -231,7 +231,7 @@ TEST(ConfigFileTest, ReportsAllProblemsInFileOrder) {
             "resource_pools:\n"
             "- {pool_name: a}\n"
             "- {pool_name: a, scheduler: {default_priority: 100}}\n"),
-      "master.yaml:1: prot: unknown key; did you mean port?\n"
+      "master.yaml:1: prot: unknown field; did you mean port?\n"
       "master.yaml:2: bind: expected a string, found a list\n"
       "master.yaml:3: resource_manager.scheduler.type: expected one of priority, fair_share, "
       "fifo, found \"fare_share\"; did you mean fair_share?\n"
@@ -245,33 +245,33 @@ TEST(ConfigFileTest, RejectsInvalidValues) {
       {"- a", "master.yaml: expected a map such as \"port: 8080\", found a list"},
       {"port: 70000", "master.yaml:1: port: expected an integer from 0 to 65535, found 70000"},
       {"checkpoint_roots: [x]", "checkpoint_roots: \"x\" is relative; start it with /"},
-      {"checkpoint_storage: {host_path: x}", "checkpoint_storage.host_path: \"x\" is relative"},
+      {"checkpoint_storage: {host_path: x}", "checkpoint_storage.host_path: \"x\" is a relative path"},
       {"checkpoint_storage: {host_path: /a, storage_path: ../b}",
-       "checkpoint_storage.storage_path: \"../b\" leaves host_path /a"},
+       "checkpoint_storage.storage_path: \"../b\" is not below host_path /a"},
       {"checkpoint_storage: {save_trial_best: -1}", "checkpoint_storage.save_trial_best: expected"},
       {"checkpoint_storage: {type: directory}", "expected one of shared_fs, s3, gcs, azure"},
       {"checkpoint_storage: {type: s3}", "checkpoint_storage.bucket: required"},
-      {"checkpoint_storage: {type: s3, bucket: b, host_path: /x}", "belongs to shared_fs"},
-      {"checkpoint_storage: {type: azure, container: c}", "needs one of connection_string"},
+      {"checkpoint_storage: {type: s3, bucket: b, host_path: /x}", "only valid for shared_fs"},
+      {"checkpoint_storage: {type: azure, container: c}", "requires exactly one of connection_string"},
       {"checkpoint_roots: [mnt]", "\"mnt\" is relative; start it with /, or name a bucket"},
-      {"db: {url: a, host: b}", "db.host: is in url already"},
+      {"db: {url: a, host: b}", "db.host: is also part of url"},
       {"lease: {renew_every: 4}", "lease.length: is less than twice lease.renew_every"},
       {"db: {user: b}", "db: has no server; set host or url"},
-      {"log: {level: warn}", "\"warn\" is no more; use warning"},
+      {"log: {level: warn}", "\"warn\" was removed; use warning"},
       {"agent_reconnect_wait: soon", "expected seconds >= 0, or a duration such as 90m, 2h"},
       {"security: {initial_user_password_file: /nonexistent/file}", "/nonexistent/file"},
-      {"security: {tls: {certificate: c}}", "security.tls.certificate: unknown key"},
+      {"security: {tls: {certificate: c}}", "security.tls.certificate: unknown field"},
       {"resource_manager: {type: kubernetes}", "expected agent, found \"kubernetes\""},
-      {"resource_pools: [{}]", "resource_pools[0].pool_name: required, but missing"},
+      {"resource_pools: [{}]", "resource_pools[0].pool_name: required but missing"},
       {"resource_pools: [a]", "resource_pools[0]: expected a list of maps, found \"a\""},
-      {"resource_pools: [{pool_name: a/b}]", "\"a/b\" is no name for a pool"},
+      {"resource_pools: [{pool_name: a/b}]", "\"a/b\" is not a valid pool name"},
       {"resource_pools: [{pool_name: default, provider: {type: aws}}]",
-       "resource_pools[0].provider: this master starts no machines"},
+       "resource_pools[0].provider: this master does not start machines"},
       {"resource_pools: [{pool_name: default, preemption: true}]",
-       "resource_pools[0].preemption: unknown key; did you mean "
+       "resource_pools[0].preemption: unknown field; did you mean "
        "resource_manager.scheduler.preemption"},
       {"resource_pools: [{pool_name: default, scheduler: {type: round_robin}}]",
-       "\"round_robin\" is no more; use fifo or fair_share"},
+       "\"round_robin\" was removed; use fifo or fair_share"},
       {"resource_pools: [{pool_name: gpus}, {pool_name: default}]\n"
        "default_compute_resource_pool: gpu",
        "master.yaml:2: default_compute_resource_pool: there is no pool \"gpu\"; did you mean "
@@ -284,7 +284,7 @@ TEST(ConfigFileTest, RejectsInvalidValues) {
       {"quotas: [{scope: user, name: a, max_slots: 1}, {scope: user, name: a, slot_hours: 1}]",
        "quotas[1].name: \"a\" has another quota"},
       {"quotas: [{scope: user, name: a, max_slots: -1}]", "expected a number >= 0, found -1"},
-      {"topology: [{switch: s}]", "topology[0].agents: required, but missing"},
+      {"topology: [{switch: s}]", "topology[0].agents: required but missing"},
       {"topology: [{switch: s, agents: [a, a]}]", "topology[0].agents: \"a\" is listed twice"},
       {"topology: [{agents: [a], islands: [[0, 1], [1]]}]",
        "topology[0].islands: slot 1 is listed twice"},

@@ -8,6 +8,14 @@
 #include "absl/strings/match.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "det/agent/v1/agent.pb.h"
+#include "det/api/v1/agent.pb.h"
+#include "det/api/v1/auth.pb.h"
+#include "det/api/v1/experiment.pb.h"
+#include "det/api/v1/master.pb.h"
+#include "det/api/v1/resource_pool.pb.h"
+#include "det/api/v1/trial.pb.h"
+#include "det/trial/v1/trial.pb.h"
 #include "gtest/gtest.h"
 #include "master/auth/authenticator.h"
 #include "master/auth/bootstrap.h"
@@ -18,6 +26,18 @@
 
 namespace det::auth {
 namespace {
+
+// What a method requires is read from the generated pool, which has only what is linked.
+bool LinkMessages() {
+  return det::api::v1::Device::descriptor() != nullptr &&
+         det::api::v1::LoginRequest::descriptor() != nullptr &&
+         det::api::v1::Experiment::descriptor() != nullptr &&
+         det::api::v1::GetTelemetryRequest::descriptor() != nullptr &&
+         det::api::v1::ResourcePool::descriptor() != nullptr &&
+         det::api::v1::Metrics::descriptor() != nullptr &&
+         det::trial::v1::WatchAllocationRequest::descriptor() != nullptr &&
+         det::agent::v1::AgentMessage::descriptor() != nullptr;
+}
 
 TEST(PermissionsTest, AuthorizesByKindOfPrincipal) {
   using enum PrincipalKind;
@@ -43,6 +63,7 @@ TEST(PermissionsTest, AuthorizesByKindOfPrincipal) {
       {"det.other.v1.Thing.Do", {}},
       {"", {}},
   };
+  ASSERT_TRUE(LinkMessages());
   for (const auto& row : rows) {
     for (const PrincipalKind kind : all) {
       const bool expected =

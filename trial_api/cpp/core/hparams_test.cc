@@ -44,7 +44,7 @@ TEST(HparamsTest, ErrorsNameTheHyperparameter) {
   EXPECT_NE(GetError<int>(hparams, "absent").find("'absent' is missing"), std::string::npos);
   EXPECT_NE(GetError<bool>(hparams, "s").find("true or false"), std::string::npos);
   EXPECT_NE(GetError<double>(hparams, "n.m").find("'n.m'"), std::string::npos);
-  EXPECT_NE(GetError<std::string>(hparams, "lr").find("a text"), std::string::npos);
+  EXPECT_NE(GetError<std::string>(hparams, "lr").find("a string"), std::string::npos);
 }
 
 TEST(HparamsTest, RejectsTextThatIsNotObject) {

@@ -108,7 +108,7 @@ TEST_F(LaunchTest, ExitsWith2_WhenUsageIsWrong) {
   EXPECT_EQ(no_slots.err, "ERROR: --slots must be at least 1, not 0\n");
   const Result nowhere = Launch();
   EXPECT_EQ(nowhere.code, 2);
-  EXPECT_EQ(nowhere.err, "ERROR: not on a cluster: add --local\n");
+  EXPECT_EQ(nowhere.err, "ERROR: not running as a task of a cluster; add --local to run here\n");
 }
 
 class LaunchOnClusterTest : public LaunchTest {
@@ -138,7 +138,7 @@ TEST_F(LaunchOnClusterTest, ReportsInvalidCode_WhenSourceDoesNotCompile) {
   ExpectContains(result.err, "error: 'nonsense' was not declared in this scope");
   const std::vector<std::string> reports = master_.Reports();
   ASSERT_EQ(reports.size(), 1u);
-  ExpectContains(reports[0], "early_exit INVALID_CODE trial.cc does not compile");
+  ExpectContains(reports[0], "early_exit INVALID_CODE trial.cc cannot be compiled");
   ExpectContains(reports[0], "'nonsense' was not declared");
 }
 
@@ -182,7 +182,7 @@ TEST_F(LaunchOnClusterTest, KeepsReportsForNextRun_AfterTimeout) {
   LeaveReport(dir);
   const Result result = Launch();
   EXPECT_EQ(result.code, 3);
-  ExpectContains(result.err, "the trial's next run on this node sends them");
+  ExpectContains(result.err, "the trial's next run on this node will send them");
   EXPECT_FALSE(core::Outbox::Open({.dir = dir})->empty());
 }
 

@@ -191,8 +191,8 @@ TEST_F(PrecisionTest, ErrorNamesInvalidOption) {
     return text;
   });
   EXPECT_EQ(results[0],
-            "mixed precision in Half needs a GPU: on CPU slots use kBFloat16; "
-            "mixed precision in Double: the type is kBFloat16 or kHalf; "
+            "mixed precision in Half needs a GPU; use kBFloat16 on CPU slots; "
+            "mixed precision in Double: expected kBFloat16 or kHalf; "
             "LossScaling: initial must be above 0, growth above 1, growth_every at least 1, "
             "backoff between 0 and 1");
 }

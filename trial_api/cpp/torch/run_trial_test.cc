@@ -108,7 +108,7 @@ TEST_F(RunTrialTest, EndsAtOnceWithMastersMessage_WhenRunIsOver) {
   master_.RejectReports("allocation 1.1.0 has ended");
   EXPECT_EQ(Run("nowhere", ""), 1);
   EXPECT_NE(output_.find("ERROR: ReportMetrics for allocation 1.1.0 was rejected: allocation 1.1.0 "
-                         "has ended; this process ends\n"),
+                         "has ended; ending this process\n"),
             std::string::npos)
       << output_;
   EXPECT_EQ(EarlyExits(), Reports());

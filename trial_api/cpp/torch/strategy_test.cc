@@ -494,7 +494,7 @@ TEST_F(StrategyTest, UsesMixedPrecisionOfConfiguration) {
   });
   EXPECT_EQ(results[0],
             "as it is\nBFloat16\nBFloat16\nconfiguration: optimizations.mixed_precision: mixed "
-            "precision in Half needs a GPU: on CPU slots use kBFloat16\n");
+            "precision in Half needs a GPU; use kBFloat16 on CPU slots\n");
 }
 
 }  // namespace
