@@ -20,8 +20,8 @@ bool Matches(const AuditRecord& record, const AuditQuery& query) {
          (query.before_id == 0 || record.id < query.before_id);
 }
 
-// Whether it held slots within the time.
-bool CheckEpoch(const experiment::Allocation& a, absl::Time from, absl::Time until) {
+// Whether the allocation held slots at some time of the interval.
+bool HeldSlotsDuring(const experiment::Allocation& a, absl::Time from, absl::Time until) {
   return a.started_at && a.granted > 0 && *a.started_at < until &&
          (!a.ended_at || *a.ended_at > from);
 }
@@ -116,7 +116,7 @@ absl::StatusOr<std::vector<UsageRecord>> FakeUsage::ListUsage(absl::Time from, a
   std::vector<UsageRecord> found;
   for (const auto& [id, a] : database_.allocations) {
     const auto trial = database_.trials.find(a.trial);
-    if (!CheckEpoch(a, from, until) || trial == database_.trials.end()) continue;
+    if (!HeldSlotsDuring(a, from, until) || trial == database_.trials.end()) continue;
     const auto e = database_.experiments.find(trial->second.experiment);
     if (e == database_.experiments.end()) continue;
     UsageRecord& record = found.emplace_back(ToUsage(a));
@@ -130,7 +130,7 @@ absl::StatusOr<std::vector<UsageRecord>> FakeUsage::ListUsage(absl::Time from, a
     record.resource_pool = a.resource_pool;
   }
   for (const FakeDatabase::DeletedRun& run : database_.deleted_runs) {
-    if (!CheckEpoch(run.allocation, from, until)) continue;
+    if (!HeldSlotsDuring(run.allocation, from, until)) continue;
     UsageRecord& record = found.emplace_back(ToUsage(run.allocation));
     record.allocation = {};
     record.username = run.owner;

@@ -78,7 +78,9 @@ TEST_F(RunActionsRoadTest, EachRunHasItsOwnResult) {
   EXPECT_EQ(Get(2).state(), api::Experiment::STATE_PAUSED);
   world_.audit().Flush();
   std::map<std::string, std::string> audited;
-  for (const auto& record : *world_.store().audit().ListAudit({})) {
+  const auto records = world_.store().audit().ListAudit({});
+  ASSERT_TRUE(records.ok()) << records.status();
+  for (const auto& record : *records) {
     if (record.method.ends_with(".PauseRuns")) audited[record.target] = record.code;
   }
   EXPECT_EQ(audited["run 1"], "OK");
