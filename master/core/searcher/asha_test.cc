@@ -334,7 +334,7 @@ TEST(AshaTest, RejectsInvalidConfiguration) {
             "searcher.num_rungs: expected 0 or more, found -1");
   EXPECT_EQ(why([](auto& s) { s.num_rungs = 65; }),
             "searcher.num_rungs: expected at most 64, found 65");
-  EXPECT_EQ(why([](auto& s) { s.sampler = "best"; }).substr(0, 30), "unknown sampler \"best\"; ex");
+  EXPECT_EQ(why([](auto& s) { s.sampler = "best"; }).substr(0, 30), "unknown sampler \"best\"; expect");
 }
 
 // Returns whether the trial was paused; otherwise it ends, whether it was stopped or not.

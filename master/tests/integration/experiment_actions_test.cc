@@ -61,7 +61,9 @@ TEST_F(ExperimentActionsRoadTest, EachHasItsOwnResult) {
   EXPECT_EQ(Get(second).state(), api::Experiment::STATE_PAUSED);
   world_.audit().Flush();
   std::map<std::string, std::string> audited;
-  for (const auto& record : *world_.store().audit().ListAudit({})) {
+  const auto records = world_.store().audit().ListAudit({});
+  ASSERT_TRUE(records.ok()) << records.status();
+  for (const auto& record : *records) {
     if (record.method.ends_with(".PauseExperiments")) audited[record.target] = record.code;
   }
   EXPECT_EQ(audited["experiment 1"], "OK");
