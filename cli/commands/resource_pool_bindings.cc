@@ -33,13 +33,13 @@ absl::StatusOr<int> RunAdd(Invocation& run) {
 
 absl::StatusOr<int> RunBindingRemove(Invocation& run) {
   return Bind<api::v1::UnbindRPFromWorkspaceRequest, api::v1::UnbindRPFromWorkspaceResponse>(
-      run, "unbound", "may no more use");
+      run, "UnbindRPFromWorkspace", "unbound");
 }
 
 absl::StatusOr<int> RunReplace(Invocation& run) {
   return Bind<api::v1::OverwriteRPWorkspaceBindingsRequest,
-              api::v1::OverwriteRPWorkspaceBindingsResponse>(run, "replaced the bindings of",
-                                                             "alone may use");
+              api::v1::OverwriteRPWorkspaceBindingsResponse>(run, "OverwriteRPWorkspaceBindings",
+                                                             "replaced the bindings of");
 }
 
 absl::StatusOr<int> RunListWorkspaces(Invocation& run) {

@@ -40,7 +40,7 @@ TEST_F(TemplateCommandsTest, ListsTemplatesOfWorkspaces) {
       {kVision, R"({"templates":[{"name":"base","config":{"name":"x","max_restarts":1}}]})"});
   ASSERT_TRUE(result.code.ok()) << result.code.status();
   EXPECT_THAT(result.requests[1], HasSubstr("workspaceIds=2"));
-  EXPECT_EQ(result.out, "NAME,SETS\nbase,\"max_restarts, name\"\n");
+  EXPECT_EQ(result.out, "NAME,FIELDS\nbase,\"max_restarts, name\"\n");
 }
 
 }  // namespace
