@@ -90,9 +90,9 @@ TEST(SearchTest, ReportsInvalidPart) {
               HasSubstr("validation.loss.best"));
   EXPECT_THAT(ErrorOf(R"("columnName":"id","operator":"~","value":1)"), HasSubstr("\"~\""));
   EXPECT_THAT(ErrorOf(R"("columnName":"id","operator":"contains","value":1)"),
-              HasSubstr("does not fit"));
+              HasSubstr("does not apply to its type"));
   EXPECT_THAT(ErrorOf(R"("columnName":"tags","operator":"<","value":1)"),
-              HasSubstr("does not fit"));
+              HasSubstr("does not apply to its type"));
   EXPECT_THAT(ErrorOf(R"("columnName":"id","operator":"=","value":"x")"),
               HasSubstr("not a number"));
   EXPECT_THAT(ErrorOf(R"("columnName":"startTime","operator":">","value":"soon")"),

@@ -107,7 +107,7 @@ TEST_F(CompileTest, KeyDependsOnContent) {
 TEST_F(CompileTest, ThrowsInvalidCodeWithCompilerError) {
   sdk_.Write("context/trial.cc", "struct MyTrial {\n  int Run(int, char**) { return x; }\n};\n");
   const std::string message = Refusal(Request());
-  ExpectContains(message, "trial.cc does not compile");
+  ExpectContains(message, "trial.cc cannot be compiled");
   ExpectContains(message, "trial.cc:2:");
   ExpectContains(message, "'x' was not declared");
   ExpectContains(output_, "error: 'x' was not declared");
