@@ -158,21 +158,21 @@ TEST_F(RequestValidationTest, RejectsInfeasibleRequestWithLargestFeasible) {
 
 TEST_F(RequestValidationTest, ListsAvailableDevices_WhenDeviceIsMissing) {
   Check({{"device: H100",
-          "needs 1 slot of device h100; pool default has a100 (cuda), nvidia h200 (cuda): ask for "
-          "those, or in another pool"},
+          "needs 1 slot of device h100; pool default has a100 (cuda), nvidia h200 (cuda); request "
+          "those, or use another pool"},
          {"slot_type: rocm",
-          "needs 1 slot of type rocm; pool default has a100 (cuda), nvidia h200 (cuda): ask for "
-          "those, or in another pool"},
+          "needs 1 slot of type rocm; pool default has a100 (cuda), nvidia h200 (cuda); request "
+          "those, or use another pool"},
          {"slot_type: cpu",
-          "needs 1 slot of type cpu; pool default has a100 (cuda), nvidia h200 (cuda): ask for "
-          "those, or in another pool"},
+          "needs 1 slot of type cpu; pool default has a100 (cuda), nvidia h200 (cuda); request "
+          "those, or use another pool"},
          {"slots_per_trial: 8, device: h200", ""},
          {"slots_per_trial: 9, device: h200",
           "needs 9 slots of device h200; pool default has 8 in all, and 8 on one agent"},
          {"slots_per_trial: 8, device: a100, is_single_node: true",
           "needs 8 slots of device a100 on one agent; the largest agent of pool default has 4"},
          {"device: h200, blocked_agents: [h]",
-          "needs 1 slot of device h200; pool default without the blocked agents has a100 (cuda): "
+          "needs 1 slot of device h200; pool default without the blocked agents has a100 (cuda); "
           "request those, or use another pool"},
          {"slot_type: cpu, resource_pool: shared", ""}});
 }
@@ -196,7 +196,7 @@ TEST_F(RequestValidationTest, CountsCpusAndMemoryPerSlot) {
          {"cpus: 65", "needs 1 slot with 65 cpus; no agent of pool default has more than 64 cpus"},
          {"slots_per_trial: 9, memory: 32g", ""},
          {"slots_per_trial: 8, memory: 33g, is_single_node: true",
-          "needs 8 slots with 33 GiB of memory for each; no agent of pool default has so much for "
+          "needs 8 slots with 33 GiB of memory for each; no agent of pool default has that much for "
           "each slot; the largest request that fits is 7 slots on one agent"},
          {"slots_per_trial: 0, cpus: 64", ""},
          {"slots_per_trial: 0, cpus: 65",
