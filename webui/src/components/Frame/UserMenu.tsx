@@ -15,7 +15,8 @@ export function UserMenu() {
     // An expired session is signed out already.
     await api.POST("/api/v1/auth/logout").catch(() => undefined);
     session.end();
-    await navigate(paths.signIn("/"));
+    // At once: a page that is still shown would read its data again without a session.
+    await navigate(paths.signIn("/"), { flushSync: true });
     client.clear();
   };
   if (!me) return null;
