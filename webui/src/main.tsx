@@ -3,7 +3,7 @@ import "./base.css";
 import { QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { RouterProvider } from "react-router";
+import { RouterProvider } from "react-router/dom";
 import { ApiError } from "./api/client";
 import { session } from "./api/session";
 import { paths } from "./paths";
