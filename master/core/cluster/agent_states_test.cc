@@ -115,7 +115,7 @@ TEST_F(AgentStatesTest, RejectsAgentWithoutUsedDevices) {
   back.agent.slots.pop_back();
   const absl::Status refused = Refused(back);
   EXPECT_TRUE(absl::IsFailedPrecondition(refused));
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("slot 1, on which 1.1.0 runs"));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("slot 1, on which allocation 1.1.0 runs"));
   EXPECT_EQ(allocation("1.1.0").state, AllocationState::kRunning);
   // Additional devices are allowed; devices without a task may be removed.
   AddAgent("a", 3, {"1.1.0"});
@@ -137,7 +137,7 @@ TEST_F(AgentStatesTest, StopsUnassignedTasks) {
   const auto stops = Of<StopTask>(Apply(thief));
   ASSERT_THAT(stops, SizeIs(1));
   EXPECT_EQ(stops[0].agent, AgentId("thief"));
-  EXPECT_THAT(LastLine(), HasSubstr("agent thief says that it runs 1.1.0"));
+  EXPECT_THAT(LastLine(), HasSubstr("agent thief reports that it runs 1.1.0"));
   EXPECT_EQ(allocation("1.1.0").state, AllocationState::kRunning);
 }
 
