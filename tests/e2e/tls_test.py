@@ -131,7 +131,7 @@ class TlsTest(harness.ClusterTestCase):
         self.assertIn("requires a client certificate", last)
         last = self.agent("--tls-ca", self.path("ca.crt"), "--tls-cert", self.path("agent-0.crt"),
                           "--tls-key", self.path("agent-0.key"), token="admin.token")
-        self.assertIn("is for an agent, this token is of a user", last)
+        self.assertIn("is for an agent, but this token belongs to a user", last)
 
     def await_word(self, word, *flags, master=None):
         """The log of an agent that cannot connect and keeps retrying."""
@@ -161,7 +161,7 @@ class TlsTest(harness.ClusterTestCase):
         last = self.agent("--tls-cert", self.path("agent-0.crt"), "--tls-key", self.path("ca.key"))
         self.assertIn("does not match the certificate", last)
         last = self.agent("--tls-ca", self.path("ca.crt"), master=self.url.replace("https", "http"))
-        self.assertIn("write https://", last)
+        self.assertIn("use https://", last)
 
     def test_a_stranger_is_shown_the_certificate_and_may_trust_it(self):
         output = self.stranger("master", "info", code=1).stderr
