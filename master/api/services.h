@@ -56,7 +56,7 @@ struct ServiceParts {
 // All services; gRPC and HTTP serve exactly these.
 std::vector<std::unique_ptr<Service>> MakeServices(const ServiceParts& from);
 
-// The unary methods that wait for something to happen; HTTP must not time them out.
+// The unary methods that wait for something to happen.
 inline constexpr std::array kLongPolls = {
     "det.api.v1.TaskRuntimeService.AllocationRendezvousInfo",
     "det.api.v1.TaskRuntimeService.AllocationPreemptionSignal",

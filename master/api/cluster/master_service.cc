@@ -211,7 +211,7 @@ class MasterService final : public ApiService<v1::MasterService> {
   grpc::ServerUnaryReactor* GetHealth(grpc::CallbackServerContext* context,
                                       const v1::GetHealthRequest*,
                                       v1::GetHealthResponse* response) override {
-    // Not by the door of the others: behind it all threads may wait for a database that hangs.
+    // Inline: all threads of the pool may be waiting for a database that hangs.
     return calls().RunInline(context, [this, response](Done done) {
       response->set_status(v1::GetHealthResponse::up);
       response->set_database(v1::GetHealthResponse::up);

@@ -1,6 +1,6 @@
 // What every list is asked with, looked at in one place: its window and its order.
 //
-// Called by the doors (call.h, open_stream.h) for every request, on any thread. PURE.
+// Called by rpc/call.cc for every request, on any thread. PURE.
 #ifndef MASTER_API_COMMON_LIST_REQUEST_H_
 #define MASTER_API_COMMON_LIST_REQUEST_H_
 

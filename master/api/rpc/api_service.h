@@ -32,8 +32,8 @@
 
 namespace det::api {
 
-// Ends the process if a method of the service lacks the option det.access, or none overrides it:
-// nobody could have said who may call it.
+// Ends the process if a method of the service lacks the option det.access, which says who may call
+// it.
 void CheckMethods(const std::string& service);
 
 // `Generated` is the class that gRPC generates for the service: v1::TokenService.

@@ -108,7 +108,7 @@ class RoleService final : public ApiService<v1::RoleService> {
 
  private:
   // Workspace 0: the cluster. That the caller is an administrator of each workspace that the
-  // request names is known from the door.
+  // request names is known from its authorization.
   static absl::Status CheckMayAssign(const auth::Principal& caller, int32_t workspace,
                                      model::Role role) {
     if (workspace != 0 && role == model::Role::kClusterAdmin) {
