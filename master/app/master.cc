@@ -109,9 +109,9 @@ class Master::Impl {
   gc::GcThread gc_;
   webhooks::Deliverer deliverer_;
   std::unique_ptr<webhooks::TriggerWatch> triggers_;
+  Metrics metrics_;  // before the engine, whose queries render it
   std::unique_ptr<engine::Engine> engine_;
   std::unique_ptr<LeaseKeeper> lease_;
-  Metrics metrics_;
   std::unique_ptr<api::AuditTrail> audit_;
   std::vector<std::unique_ptr<api::Service>> services_;
   std::unique_ptr<grpc::Service> certificate_required_;

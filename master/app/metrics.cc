@@ -1,31 +1,29 @@
 #include "master/app/metrics.h"
 
+#include <map>
 #include <memory>
+#include <string_view>
 #include <utility>
+#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include <prometheus/metric_family.h>
+#include <prometheus/metric_type.h>
+#include <prometheus/text_serializer.h>
 
 namespace det::app {
 namespace {
 
-using Values = std::map<std::string, double>;  // by labels, "{state=\"RUNNING\"}"
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
 
-template <class Value>
-std::string Label(absl::string_view name, const Value& value) {
-  return absl::StrCat("{", name, "=\"", value, "\"}");
-}
-
-// The standard's own string_view is another type than absl's here.
-absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
-
-// What the cluster holds at one moment.
+// The state of the cluster at one moment.
 struct Counts {
   int agents = 0;
   int slots = 0;
   int slots_in_use = 0;
-  Values allocations;
-  Values experiments;
+  std::map<std::string_view, int> allocations;  // by state
+  std::map<std::string_view, int> experiments;  // by state
 };
 
 Counts Count(const cluster::Cluster& cluster) {
@@ -36,108 +34,116 @@ Counts Count(const cluster::Cluster& cluster) {
     counts.slots += static_cast<int>(agent.slots.size());
   }
   for (const experiment::Allocation* allocation : cluster.live_allocations()) {
-    ++counts.allocations[Label("state", View(model::ToString(allocation->state)))];
+    ++counts.allocations[model::ToString(allocation->state)];
     for (const experiment::LocalTask& local_task : allocation->local_tasks) {
-      if (!local_task.exited)
+      if (!local_task.exited) {
         counts.slots_in_use += static_cast<int>(local_task.placement.slots.size());
+      }
     }
   }
   for (const experiment::Experiment* experiment : cluster.live_experiments()) {
-    ++counts.experiments[Label("state", View(model::ToString(experiment->state)))];
+    ++counts.experiments[model::ToString(experiment->state)];
   }
   return counts;
 }
 
-void Append(absl::string_view name, absl::string_view type, absl::string_view help,
-            const Values& values, std::string* out) {
-  absl::StrAppend(out, "# HELP det_", name, " ", help, "\n# TYPE det_", name, " ", type, "\n");
-  for (const auto& [labels, value] : values) {
-    absl::StrAppend(out, "det_", name, labels, " ", value, "\n");
-  }
+MetricFamily Gauge(const std::string& name, const std::string& help, double value) {
+  MetricFamily family{name, help, MetricType::Gauge, {}};
+  family.metric.emplace_back().gauge.value = value;
+  return family;
 }
 
-Values One(double value) { return {{"", value}}; }
+MetricFamily GaugeByState(const std::string& name, const std::string& help,
+                          const std::map<std::string_view, int>& counts) {
+  MetricFamily family{name, help, MetricType::Gauge, {}};
+  for (const auto& [state, count] : counts) {
+    ClientMetric& metric = family.metric.emplace_back();
+    metric.label.push_back({"state", std::string(state)});
+    metric.gauge.value = count;
+  }
+  return family;
+}
 
-void Append(absl::string_view name, absl::string_view help, const engine::Histogram& histogram,
-            std::string* out) {
-  absl::StrAppend(out, "# HELP det_", name, " ", help, "\n# TYPE det_", name, " histogram\n");
-  int64_t count = 0;
+MetricFamily Counter(const std::string& name, const std::string& help, int64_t value) {
+  MetricFamily family{name, help, MetricType::Counter, {}};
+  family.metric.emplace_back().counter.value = static_cast<double>(value);
+  return family;
+}
+
+MetricFamily ToFamily(const std::string& name, const std::string& help,
+                      const engine::Histogram& histogram) {
+  MetricFamily family{name, help, MetricType::Histogram, {}};
+  ClientMetric::Histogram& out = family.metric.emplace_back().histogram;
   for (size_t i = 0; i < histogram.counts.size(); ++i) {
-    count += histogram.counts[i];
-    const std::string bound =
-        i < histogram.kBounds.size() ? absl::StrCat(histogram.kBounds[i]) : "+Inf";
-    absl::StrAppend(out, "det_", name, "_bucket", Label("le", bound), " ", count, "\n");
+    out.sample_count += static_cast<uint64_t>(histogram.counts[i]);
+    // The serializer adds the bucket without a bound.
+    if (i < histogram.kBounds.size()) {
+      out.bucket.push_back({out.sample_count, histogram.kBounds[i]});
+    }
   }
-  absl::StrAppend(out, "det_", name, "_sum ", histogram.sum, "\n");
-  absl::StrAppend(out, "det_", name, "_count ", count, "\n");
+  out.sample_sum = histogram.sum;
+  return family;
 }
 
-// All but what Metrics counts itself.
-void AppendEngine(const engine::Engine& engine, const Counts& counts, bool answers,
-                  std::string* out) {
+// All metrics that are read, not counted by Metrics. `leads` is false if another master may lead.
+std::vector<MetricFamily> Collect(const engine::Engine& engine, const Counts& counts, bool leads) {
   const engine::CommitStats stats = engine.stats();
-  Append("up", "gauge", "1 while commits succeed.", One(engine.health().ok() && answers ? 1 : 0),
-         out);
-  Append("engine_commits_total", "counter", "Group commits.",
-         One(static_cast<double>(stats.commits)), out);
-  Append("engine_changes_total", "counter", "Row changes in group commits.",
-         One(static_cast<double>(stats.changes)), out);
-  Append("engine_commit_retries_total", "counter", "Retried commits.",
-         One(static_cast<double>(stats.retries)), out);
-  Append("engine_commit_latency_seconds", "Events, from their submission to their commit.",
-         engine.commit_latency(), out);
-  Append("agents", "gauge", "Connected agents.", One(counts.agents), out);
-  Append("slots", "gauge", "Slots of connected agents.", One(counts.slots), out);
-  Append("slots_in_use", "gauge", "Slots that allocations hold.", One(counts.slots_in_use), out);
-  Append("allocations", "gauge", "Live allocations.", counts.allocations, out);
-  Append("experiments", "gauge", "Live experiments.", counts.experiments, out);
+  return {
+      Gauge("det_up", "1 while commits succeed.", engine.health().ok() && leads ? 1 : 0),
+      Counter("det_engine_commits_total", "Group commits.", stats.commits),
+      Counter("det_engine_changes_total", "Row changes in group commits.", stats.changes),
+      Counter("det_engine_commit_retries_total", "Retried commits.", stats.retries),
+      ToFamily("det_engine_commit_latency_seconds",
+               "Time from the submission of an event to its commit.", engine.commit_latency()),
+      Gauge("det_agents", "Connected agents.", counts.agents),
+      Gauge("det_slots", "Slots of connected agents.", counts.slots),
+      Gauge("det_slots_in_use", "Slots that allocations hold.", counts.slots_in_use),
+      GaugeByState("det_allocations", "Live allocations.", counts.allocations),
+      GaugeByState("det_experiments", "Live experiments.", counts.experiments),
+  };
 }
 
 }  // namespace
 
+Metrics::Metrics()
+    : responses_(prometheus::BuildCounter()
+                     .Name("det_http_responses_total")
+                     .Help("HTTP responses by status.")
+                     .Register(registry_)),
+      calls_(prometheus::BuildCounter()
+                 .Name("det_calls_total")
+                 .Help("Unary calls by status code, over HTTP and gRPC.")
+                 .Register(registry_)),
+      lost_audit_(prometheus::BuildCounter()
+                      .Name("det_audit_lost_total")
+                      .Help("Audit records that were only logged because the database was "
+                            "unavailable.")
+                      .Register(registry_)
+                      .Add({})) {}
+
 void Metrics::CountResponse(int status) {
-  std::lock_guard lock(mutex_);
-  ++responses_[status];
+  responses_.Add({{"code", std::to_string(status)}}).Increment();
 }
 
 void Metrics::CountCall(absl::StatusCode code) {
-  std::lock_guard lock(mutex_);
-  ++calls_[code];
+  calls_.Add({{"code", absl::StatusCodeToString(code)}}).Increment();
 }
 
 void Metrics::CountLostAudit(int64_t records) {
-  std::lock_guard lock(mutex_);
-  lost_audit_ += records;
+  lost_audit_.Increment(static_cast<double>(records));
 }
 
 void Metrics::Render(engine::Engine& engine, absl::AnyInvocable<void(std::string)> reply) {
-  Values responses, calls;
-  double lost_audit = 0;
-  {
-    std::lock_guard lock(mutex_);
-    for (const auto& [status, count] : responses_) {
-      responses[Label("code", status)] = static_cast<double>(count);
-    }
-    for (const auto& [code, count] : calls_) {
-      calls[Label("code", absl::StatusCodeToString(code))] = static_cast<double>(count);
-    }
-    lost_audit = static_cast<double>(lost_audit_);
-  }
   auto counts = std::make_shared<Counts>();
-  engine.Query([counts](const cluster::Cluster& cluster) { *counts = Count(cluster); },
-               [counts, responses = std::move(responses), calls = std::move(calls), lost_audit,
-                &engine, reply = std::move(reply)](const absl::Status& status) mutable {
-                 std::string out;
-                 AppendEngine(engine, *counts, status.ok(), &out);
-                 Append("http_responses_total", "counter", "HTTP responses.", responses, &out);
-                 Append("calls_total", "counter", "Unary calls by status code, over HTTP and gRPC.",
-                        calls, &out);
-                 Append("audit_lost_total", "counter",
-                        "Audit records that were only logged because the database was "
-                        "unavailable.",
-                        One(lost_audit), &out);
-                 reply(std::move(out));
-               });
+  engine.Query(
+      [counts](const cluster::Cluster& cluster) { *counts = Count(cluster); },
+      [this, counts, &engine, reply = std::move(reply)](const absl::Status& status) mutable {
+        std::vector<MetricFamily> families = Collect(engine, *counts, status.ok());
+        for (MetricFamily& counted : registry_.Collect()) {
+          families.push_back(std::move(counted));
+        }
+        reply(prometheus::TextSerializer().Serialize(families));
+      });
 }
 
 }  // namespace det::app

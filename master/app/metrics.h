@@ -5,18 +5,21 @@
 #define MASTER_APP_METRICS_H_
 
 #include <cstdint>
-#include <map>
-#include <mutex>
 #include <string>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "master/engine/engine.h"
+#include <prometheus/counter.h>
+#include <prometheus/family.h>
+#include <prometheus/registry.h>
 
 namespace det::app {
 
 class Metrics {
  public:
+  Metrics();
+
   // Counts an HTTP response.
   void CountResponse(int status);
   // Counts a completed unary call.
@@ -24,14 +27,14 @@ class Metrics {
   // Counts audit records that could not be stored and are only in the log.
   void CountLostAudit(int64_t records);
 
-  // Renders all metrics. `reply` runs on the engine's loop.
+  // Renders all metrics. `reply` runs on the engine's loop; this object must still exist then.
   void Render(engine::Engine& engine, absl::AnyInvocable<void(std::string)> reply);
 
  private:
-  std::mutex mutex_;
-  std::map<int, int64_t> responses_;  // by HTTP status
-  std::map<absl::StatusCode, int64_t> calls_;
-  int64_t lost_audit_ = 0;
+  prometheus::Registry registry_;
+  prometheus::Family<prometheus::Counter>& responses_;  // by HTTP status
+  prometheus::Family<prometheus::Counter>& calls_;      // by status code
+  prometheus::Counter& lost_audit_;
 };
 
 }  // namespace det::app
