@@ -1,5 +1,5 @@
-"""Checks the references in Markdown documents: links to files and headings of the repository, paths
-of its files, and the C++ types in docs/glossary.md.
+"""Checks the references in documents and comments: links to files and headings of the repository, names
+and paths of its files, and the C++ types in docs/glossary.md.
 
 Usage: references.py ROOT
 """
@@ -18,6 +18,15 @@ BUILT = ("webui/dist", "webui/node_modules", "webui/src/api/generated", "webui/w
 FENCE = re.compile(r"^```.*?^```", re.M | re.S)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 PATH = re.compile(r"`((?:%s)/[\w./-]+)`" % "|".join(TOPS))
+# The name of a source file, perhaps with folders before it.
+FILE = re.compile(r"(?<![\w./<*$\-{}])((?:[\w\-]+/)*[A-Za-z_]\w*(?:\.\w+)*"
+                  r"\.(?:bzl|cc|h|md|mjs|proto|py|sh|sql|tsx?))\b(?![\w(/*-]|\.\w)")
+# Files of users and of other projects, and patterns.
+NOT_OURS = {"a.cc", "fashion_mnist.cc", "line.cc", "line.py", "model.py", "my_trial.cc", "name.cc", "script.py",
+            "event.proto", "NAME_test.py", "NNN_name.sql", "_test.cc"}
+COMMENTS = {".cc": r"(?:^|\s)//.*", ".h": r"(?:^|\s)//.*", ".proto": r"(?:^|\s)//.*", ".py": r"(?:^|\s)#.*",
+            ".ts": r"(?:^|\s)//.*|^\s*\*.*", ".tsx": r"(?:^|\s)//.*|^\s*\*.*"}
+TABLE_OF_FILES = re.compile(r"^\| *(?:File|Files) *\|.*\n\|[-| :]*\n((?:\|.*\n?)*)", re.M)
 DECLARATION = re.compile(r"\b(?:class|struct|enum class|enum|using|message|service) (\w+)")
 
 
@@ -62,6 +71,37 @@ def check_paths(root, path, text):
             yield f"{path}: {target} does not exist"
 
 
+def ends(files):
+    """Each path, and each of its ends that begins with a folder's or the file's own name."""
+    found = set()
+    for path in files:
+        parts = path.split("/")
+        found.update("/".join(parts[first:]) for first in range(len(parts)))
+    return found
+
+
+def check_names(path, text, known):
+    """Names of files in the code spans of a document, or in the comments of a source."""
+    suffix = os.path.splitext(path)[1]
+    pattern = r"`[^`\n]+`" if suffix == ".md" else COMMENTS[suffix]
+    for match in re.finditer(pattern, text, re.M):
+        for name in FILE.findall(match.group()):
+            if name not in known and os.path.basename(name) not in NOT_OURS:
+                line = text.count("\n", 0, match.start()) + 1
+                yield f"{path}:{line}: there is no file {name}"
+
+
+def check_tables(root, path, text):
+    """The first column of a table of files: `name`, with or without its suffix, in the document's folder."""
+    folder = os.path.join(root, os.path.dirname(path))
+    for table in TABLE_OF_FILES.findall(text):
+        for row in table.splitlines():
+            for name in re.findall(r"`([\w./-]+)`", row.split("|")[1]):
+                built = os.path.join(os.path.dirname(path), name).startswith(BUILT)
+                if not built and not glob.glob(os.path.join(folder, name) + "*"):
+                    yield f"{path}: there is no {name} in this folder"
+
+
 def check_glossary(root, files):
     names = set()
     for path in files:
@@ -83,10 +123,16 @@ def main(arguments):
     files = language.tracked(root)
     documents = [path for path in files if path.endswith(".md")]
     problems = []
+    known = ends(files)
     for path in documents:
         text = read(root, path)
         problems += check_links(root, path, text)
         problems += check_paths(root, path, text)
+        if os.path.basename(path) == "README.md":
+            problems += check_tables(root, path, text)
+    for path in files:
+        if path.endswith((".md", *COMMENTS)):
+            problems += check_names(path, read(root, path), known)
     problems += check_glossary(root, files)
     for problem in problems:
         print(problem)

@@ -1,5 +1,5 @@
-"""Checks each #include of the source tree against a table of allowed dependencies between folders, and
-that each folder with more than five files has a README.
+"""Checks each #include of the source tree against a table of allowed dependencies between folders, that
+each header's include guard is its path, and that each folder with more than five files has a README.
 
 docs/architecture.md explains the dependencies. A new folder needs an entry in FOLDERS, so that a change
 of the architecture is visible in review.
@@ -269,6 +269,15 @@ def sources(root):
                     yield os.path.relpath(os.path.join(directory, name), root)
 
 
+def guard_of(path):
+    """"master/core/model/id.h": MASTER_CORE_MODEL_ID_H_."""
+    return re.sub(r"[^A-Z0-9]", "_", path.upper()) + "_"
+
+
+def has_guard(path, lines):
+    return any(line in ("#pragma once", f"#ifndef {guard_of(path)}") for line in lines)
+
+
 def check_tree(root):
     problems, files = [], 0
     for path in sources(root):
@@ -280,6 +289,8 @@ def check_tree(root):
             why = check_include(path, match.group(2)) if match else None
             if why:
                 problems.append(f"{path}:{number}: includes {match.group(2)}: {why}")
+        if path.endswith(".h") and not has_guard(path, lines):
+            problems.append(f"{path}: the include guard is not {guard_of(path)}")
     return files, problems
 
 
@@ -343,7 +354,7 @@ def main(arguments):
     missing = list(folders_without_readme(arguments[0]))
     for problem in problems + missing:
         print(problem)
-    print(f"{files} files, {len(problems)} forbidden includes, {len(missing)} folders without README")
+    print(f"{files} files, {len(problems)} forbidden includes or wrong guards, {len(missing)} folders without README")
     # No files: the path of the root is wrong.
     return 1 if problems or missing or files == 0 else 0
 

@@ -2,8 +2,8 @@
 //
 // ReadLive may be called on any thread; its answer comes on the pool, after everything it shows is
 // durable.
-#ifndef MASTER_LIVE_LIVE_TRIALS_H_
-#define MASTER_LIVE_LIVE_TRIALS_H_
+#ifndef MASTER_API_COMMON_LIVE_TRIALS_H_
+#define MASTER_API_COMMON_LIVE_TRIALS_H_
 
 #include <map>
 #include <optional>
@@ -33,4 +33,4 @@ void ReadLive(engine::Engine& engine, base::ThreadPool& pool,
 
 }  // namespace det::api
 
-#endif  // MASTER_LIVE_LIVE_TRIALS_H_
+#endif  // MASTER_API_COMMON_LIVE_TRIALS_H_

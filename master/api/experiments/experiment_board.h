@@ -2,8 +2,8 @@
 // in the meantime, so that a hundred open pages cost the database what a few do.
 //
 // Made by experiment_service.cc, as a shared_ptr; any thread. What it shows is durable.
-#ifndef MASTER_LIVE_EXPERIMENT_BOARD_H_
-#define MASTER_LIVE_EXPERIMENT_BOARD_H_
+#ifndef MASTER_API_EXPERIMENTS_EXPERIMENT_BOARD_H_
+#define MASTER_API_EXPERIMENTS_EXPERIMENT_BOARD_H_
 
 #include <map>
 #include <memory>
@@ -66,4 +66,4 @@ class ExperimentBoard final : public std::enable_shared_from_this<ExperimentBoar
 
 }  // namespace det::api
 
-#endif  // MASTER_LIVE_EXPERIMENT_BOARD_H_
+#endif  // MASTER_API_EXPERIMENTS_EXPERIMENT_BOARD_H_
