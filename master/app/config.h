@@ -34,7 +34,7 @@ struct Config {
   std::string cluster_name;
   std::string admin_password;       // to set; empty: unchanged
   std::string user_password;        // of user determined; likewise
-  bool generate_passwords = false;  // for users who have none yet: auth/first_start.h
+  bool generate_passwords = false;  // for users who have none yet: auth/bootstrap.h
   bool allow_blank_passwords = false;
   absl::Duration agent_reconnect_timeout = absl::Hours(1);
   bool standby = false;  // wait until the leader's lease expires

@@ -76,7 +76,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const DeleteResourcePool& event);
 absl::StatusOr<Outcome> Apply(Step& step, const PutQuota& event);
 absl::StatusOr<Outcome> Apply(Step& step, const DeleteQuota& event);
 
-// ---- upkeep.cc ----
+// ---- agent_states.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const EnableAgent& event);
 absl::StatusOr<Outcome> Apply(Step& step, const DisableAgent& event);
 absl::StatusOr<Outcome> Apply(Step& step, const EnableSlot& event);
@@ -90,7 +90,7 @@ void SetCalendar(Step& step);
 std::string DescribeMaintenance(const Cluster::State& s, const experiment::Allocation& a,
                                 absl::Time now);
 
-// ---- hardware.cc ----
+// ---- hardware_failures.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const HardwareSuspected& event);
 absl::StatusOr<Outcome> Apply(Step& step, const LogPolicyMatched& event);
 // Counts an ended run as a success or a failure of the slots that it used.

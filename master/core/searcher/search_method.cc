@@ -93,7 +93,7 @@ Method Of(const model::ExperimentConfig& config) {
 // The maximum concurrency limit: a step of the cluster creates all trials of a search.
 constexpr int64_t kMaxConcurrent = 10'000;
 
-model::ExperimentConfig Bounded(model::ExperimentConfig config) {
+model::ExperimentConfig GetBoundedConfig(model::ExperimentConfig config) {
   SearcherConfig& searcher = config.searcher;
   int64_t& concurrent = searcher.max_concurrent_trials;
   concurrent = std::min(concurrent, kMaxConcurrent);
@@ -145,7 +145,7 @@ std::vector<std::string> SearchMethodNames() {
 Method MakeSearchMethod(const model::ExperimentConfig& config) {
   const std::string& name = config.searcher.name;
   for (const Entry& entry : kMethods) {
-    if (name == entry.name) return entry.make(Bounded(config));
+    if (name == entry.name) return entry.make(GetBoundedConfig(config));
   }
   return absl::InvalidArgumentError(absl::StrCat("unknown searcher \"", name,
                                                  "\"; expected one of ",

@@ -8,7 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_split.h"
 #include "base/rng.h"
+#include "master/core/model/fields.h"
+#include "master/core/searcher/sampler.h"
+#include "master/core/searcher/search_method.h"
 #include "master/core/searcher/search_method_contract.h"
 #include "master/core/searcher/space.h"
 #include <gmock/gmock.h>
@@ -56,6 +60,16 @@ INSTANTIATE_TEST_SUITE_P(
                       ContractCase{"random_20_unlimited", Config("random", 20, 0), 20 + 20},
                       ContractCase{"random_single_point", Config("random", 5, 2, {}), 5}),
     [](const auto& info) { return info.param.name; });
+
+std::vector<std::string> GetChoices(std::string_view path) {
+  const model::Field* field = model::FindField(path);
+  return field == nullptr ? std::vector<std::string>() : absl::StrSplit(field->choices, '|');
+}
+
+TEST(SearchMethodTest, NamesAreTheChoicesOfTheConfiguration) {
+  EXPECT_THAT(GetChoices("searcher.name"), ::testing::UnorderedElementsAreArray(SearchMethodNames()));
+  EXPECT_THAT(GetChoices("searcher.sampler"), ::testing::UnorderedElementsAreArray(SamplerNames()));
+}
 
 TEST(SamplingTest, CoversTheSpace) {
   base::Rng rng(1);
