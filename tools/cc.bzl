@@ -1,56 +1,62 @@
 """cc_library, cc_binary and cc_test of this project: rules_cc's, compiled faster.
 
-Most of a source's compile time is the headers of others: the standard library's, gtest's, gRPC's. They
-are read precompiled, by `-include`; a target whose own flags forbid that (optimisation, debug
-information) says `precompiled = False`, or names another header. --config=plain builds without, which shows sources that lean
-on it. Libraries are archives only: nobody needs each as a shared library, too.
+Most of a source's compile time is spent on headers of others: the standard library, gtest, gRPC, libtorch.
+They are read precompiled, by `-include` (tools/precompiled). `precompiled` says which: by default it
+follows from the deps; "torch"; the name of a header; False if flags of the target's own forbid it (optimization, debug information).
+Libraries are archives only: nobody needs each as a shared library, too.
 
-Where many sources lie in one target, the headers of this project are what is left, and the templates
-that each source instantiates anew: `bundled = True` compiles the sources eight at a time, one after
-the other in one unit, in a third of the time. Their file-local names must then differ, and a
-file-local overload hides those of the namespace around it; of generated code `statics` names those that
-do not differ. --config=plain compiles each by itself.
+`bundled = True` compiles the sources of a target eight at a time, one after the other in one unit, in a
+third of the time; tools/README.md says where. Their file-local names must then differ, and a file-local
+overload hides those of the namespace around it. `statics` names those of generated code that do not differ.
 """
 
 load("@rules_cc//cc:defs.bzl", _cc_binary = "cc_binary", _cc_library = "cc_library", _cc_test = "cc_test")
 
-# Optimising a test takes a third of its compile time and gains nothing, but for those that search.
-UNOPTIMISED = ["-O0", "-U_FORTIFY_SOURCE"]
+# Optimizing a test takes a third of its compile time and gains nothing, except for tests that search. Tests
+# and what only they link have no debug information unless --config=symbols asks for it: gtest prints file and
+# line by itself.
+UNOPTIMIZED = ["-O0", "-U_FORTIFY_SOURCE"] + select({
+    "//tools:symbols": [],
+    "//conditions:default": ["-g0"],
+})
 
-# Generated code is not ours to lint, and not worth the optimiser's time.
+# Generated code is not linted, and its optimization is not worth the time.
 GENERATED = ["-w", "-O1", "-g0"]
 
-_OPTIMISED_TESTS = [
+_OPTIMIZED_TESTS = [
     "master/core/scheduler",
     "master/core/searcher",
     "master/simulate",
     "tests/sim",
+    "tests/bench",
 ]
 
-def _optimised(package):
-    for folder in _OPTIMISED_TESTS:
+def _optimized(package):
+    for folder in _OPTIMIZED_TESTS:
         if package == folder or package.startswith(folder + "/"):
             return True
     return False
 
 def _with(header, copts, deps):
-    """The two attributes of a target that includes tools/precompiled/<header>.h first."""
-    plain = "//tools:plain"
+    """The attributes of a target that includes tools/precompiled/<header>.h first."""
     return dict(
-        copts = copts + select({
-            plain: [],
-            "//conditions:default": ["-Winvalid-pch", "-include", "$(BINDIR)/tools/precompiled/%s.h" % header],
-        }),
-        deps = deps + select({
-            plain: [],
-            "//conditions:default": ["//tools/precompiled:" + header],
-        }),
+        copts = copts + ["-Winvalid-pch", "-include", "$(BINDIR)/tools/precompiled/%s.h" % header],
+        deps = deps + ["//tools/precompiled:" + header],
     )
 
-def _header(deps, test = False):
-    """The precompiled header of a target: gRPC's for one that names gRPC or stubs among its deps."""
-    grpc = [d for d in deps if d == "//third_party:grpc" or (d.startswith("//proto:") and d.endswith("_grpc"))]
-    return ("grpc_" if grpc else "") + ("test" if test else "std")
+def _compiled(precompiled, test, copts, deps):
+    """The attributes for compiling a target: what it includes first, and how it is optimized."""
+    unoptimized = test and not _optimized(native.package_name())
+    if unoptimized:
+        copts = UNOPTIMIZED + copts
+    if not precompiled:
+        return dict(copts = copts, deps = deps)
+    if precompiled == True:
+        grpc = [d for d in deps if d == "//third_party:grpc" or (d.startswith("//proto:") and d.endswith("_grpc"))]
+        precompiled = "grpc" if grpc else ""
+    if precompiled in ["", "grpc", "torch"]:
+        precompiled += ("_" if precompiled else "") + ("test" if unoptimized else "std")
+    return _with(precompiled, copts, deps)
 
 # More would leave a core idle at the end, fewer would read the headers more often.
 _IN_A_BUNDLE = 8
@@ -72,28 +78,31 @@ def _bundles(name, srcs, statics = []):
             cmd = "n=0; for source in $(SRCS); do %s echo \"#line 1 \\\"$$source\\\"\"; cat $$source; %s done > $@" % (define, undefine),
         )
         units.append(unit + ".cc")
-    return select({
-        "//tools:plain": srcs,
-        "//conditions:default": [s for s in srcs if not s.endswith(".cc")] + units,
-    })
+    return [s for s in srcs if not s.endswith(".cc")] + units
 
-def cc_library(name, srcs = [], copts = [], deps = [], precompiled = True, linkstatic = True, bundled = False, statics = [], **kwargs):
-    if precompiled and srcs:
-        kwargs.update(_with(_header(deps) if precompiled == True else precompiled, copts, deps))
-    else:
-        kwargs.update(copts = copts, deps = deps)
-    _cc_library(name = name, srcs = _bundles(name, srcs, statics) if bundled else srcs, linkstatic = linkstatic, **kwargs)
+def cc_library(name, srcs = [], copts = [], deps = [], precompiled = True, linkstatic = True, bundled = False, statics = [], testonly = False, **kwargs):
+    kwargs.update(_compiled(precompiled if srcs else False, testonly, copts, deps))
+    _cc_library(
+        name = name,
+        srcs = _bundles(name, srcs, statics) if bundled else srcs,
+        linkstatic = linkstatic,
+        testonly = testonly,
+        **kwargs
+    )
 
-def cc_binary(name, copts = [], deps = [], precompiled = True, **kwargs):
-    if precompiled:
-        kwargs.update(_with(_header(deps), copts, deps))
-    else:
-        kwargs.update(copts = copts, deps = deps)
-    _cc_binary(name = name, **kwargs)
+def cc_binary(name, copts = [], deps = [], precompiled = True, testonly = False, **kwargs):
+    kwargs.update(_compiled(precompiled, testonly, copts, deps))
+    _cc_binary(name = name, testonly = testonly, **kwargs)
 
-def cc_test(name, srcs, copts = [], deps = [], bundled = False, **kwargs):
-    if _optimised(native.package_name()):
-        kwargs.update(_with("std", copts, deps))
-    else:
-        kwargs.update(_with(_header(deps, test = True), copts + UNOPTIMISED, deps))
-    _cc_test(name = name, srcs = _bundles(name, srcs) if bundled else srcs, **kwargs)
+def cc_test(name, srcs, copts = [], deps = [], linkopts = [], precompiled = True, bundled = False, **kwargs):
+    kwargs.update(_compiled(precompiled, True, copts, deps))
+    _cc_test(
+        name = name,
+        srcs = _bundles(name, srcs) if bundled else srcs,
+        # A test's binary is five times as large with the debug information of what it links.
+        linkopts = linkopts + select({
+            "//tools:symbols": [],
+            "//conditions:default": ["-Wl,--strip-debug"],
+        }),
+        **kwargs
+    )

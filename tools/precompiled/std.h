@@ -3,7 +3,7 @@
 
 // (g++ takes no "pragma once" in a header that it precompiles.)
 // What nearly every source of ours includes, parsed once for all of them (see precompiled.bzl). Each
-// source still names what it uses: --config=plain builds without this.
+// source still names what it uses: tests/layering/includes.py checks it.
 
 #include <algorithm>
 #include <array>
