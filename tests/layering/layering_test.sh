@@ -4,3 +4,4 @@ set -eu
 here=$(dirname "$(readlink -f "$0")")
 python3 "$here/layering.py" --self-test "$here/fixtures"
 python3 "$here/layering.py" "$here/../.."
+python3 -B "$here/includes.py" "$here/../.."

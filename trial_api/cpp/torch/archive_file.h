@@ -5,7 +5,8 @@
 #include <functional>
 #include <string>
 
-#include <torch/torch.h>
+#include <torch/serialize/archive.h>
+#include <torch/types.h>
 
 namespace det::trial {
 

@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 namespace det::trial {
 

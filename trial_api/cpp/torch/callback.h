@@ -12,7 +12,7 @@
 #include <string>
 
 #include "trial_api/cpp/core/metrics.h"
-#include <torch/torch.h>
+#include <torch/serialize/archive.h>
 
 namespace det {
 

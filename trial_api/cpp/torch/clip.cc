@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "trial_api/cpp/core/error.h"
+#include <torch/nn/utils/clip_grad.h>
 
 namespace det {
 namespace {

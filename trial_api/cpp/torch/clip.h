@@ -5,7 +5,7 @@
 #include <functional>
 #include <optional>
 
-#include <torch/torch.h>
+#include <torch/optim/optimizer.h>
 
 namespace det {
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "trial_api/cpp/core/error.h"
-#include <torch/torch.h>
+#include <torch/types.h>
 
 namespace det::trial {
 namespace {

@@ -3,7 +3,7 @@
 #include <limits>
 #include <vector>
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 namespace det::trial {
 namespace {

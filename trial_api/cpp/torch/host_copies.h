@@ -13,7 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include <torch/torch.h>
+#include <torch/serialize/archive.h>
+#include <torch/types.h>
 
 namespace det::trial {
 

@@ -12,7 +12,8 @@
 #include <functional>
 
 #include "trial_api/cpp/core/communicator.h"
-#include <torch/torch.h>
+#include <torch/optim/optimizer.h>
+#include <torch/serialize/archive.h>
 
 namespace det {
 

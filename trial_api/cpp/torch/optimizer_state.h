@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include <torch/torch.h>
+#include <torch/optim/optimizer.h>
+#include <torch/serialize/archive.h>
+#include <torch/types.h>
 
 namespace det {
 

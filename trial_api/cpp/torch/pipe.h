@@ -19,7 +19,8 @@
 
 #include "trial_api/cpp/core/ranks.h"
 #include "trial_api/cpp/torch/wire.h"
-#include <torch/torch.h>
+#include <torch/nn/modules/container/sequential.h>
+#include <torch/types.h>
 
 namespace det::trial {
 

@@ -7,7 +7,7 @@
 
 #include <ATen/core/Generator.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
-#include <torch/torch.h>
+#include <torch/types.h>
 
 namespace det::trial {
 

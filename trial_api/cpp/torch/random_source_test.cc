@@ -5,6 +5,8 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <gtest/gtest.h>
+#include <torch/nn/functional.h>
+#include <torch/nn/modules/linear.h>
 
 namespace det::trial {
 namespace {

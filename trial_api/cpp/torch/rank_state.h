@@ -15,7 +15,7 @@
 #include <string>
 
 #include "trial_api/cpp/torch/metrics_sum.h"
-#include <torch/torch.h>
+#include <torch/serialize/archive.h>
 
 namespace det {
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "trial_api/cpp/core/error.h"
+#include <torch/serialize.h>
 
 namespace det::trial {
 namespace {

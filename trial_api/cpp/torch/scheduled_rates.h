@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "trial_api/cpp/torch/lr_schedule.h"
-#include <torch/torch.h>
+#include <torch/optim/optimizer.h>
 
 namespace det::trial {
 

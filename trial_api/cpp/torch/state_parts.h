@@ -8,7 +8,8 @@
 #include <functional>
 #include <vector>
 
-#include <torch/torch.h>
+#include <torch/optim/optimizer.h>
+#include <torch/types.h>
 
 namespace det {
 

@@ -15,7 +15,9 @@
 
 #include "trial_api/cpp/torch/clip.h"
 #include "trial_api/cpp/torch/optimizations.h"
-#include <torch/torch.h>
+#include <torch/nn/modules/container/sequential.h>
+#include <torch/optim/optimizer.h>
+#include <torch/types.h>
 
 namespace det {
 

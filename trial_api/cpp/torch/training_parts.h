@@ -13,7 +13,9 @@
 #include "trial_api/cpp/core/context.h"
 #include "trial_api/cpp/torch/callback.h"
 #include "trial_api/cpp/torch/loss_scale.h"
-#include <torch/torch.h>
+#include <torch/nn/module.h>
+#include <torch/optim/optimizer.h>
+#include <torch/types.h>
 
 namespace det::trial {
 

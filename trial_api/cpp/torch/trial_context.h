@@ -19,7 +19,9 @@
 #include "trial_api/cpp/torch/lr_schedule.h"
 #include "trial_api/cpp/torch/metric_reducer.h"
 #include "trial_api/cpp/torch/training_parts.h"
-#include <torch/torch.h>
+#include <torch/nn/modules/container/sequential.h>
+#include <torch/optim/optimizer.h>
+#include <torch/types.h>
 
 namespace det {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "trial_api/cpp/core/error.h"
-#include <torch/torch.h>
+#include <torch/types.h>
 
 namespace det::trial {
 namespace {
