@@ -103,7 +103,7 @@ absl::Status CheckTemplate(store::Store& store, const std::string& name,
                            const auth::Principal& principal) {
   if (name.empty()) return absl::OkStatus();
   DET_ASSIGN_OR_RETURN(const store::TemplateRecord record, store.templates().GetTemplate(name));
-  return auth::AuthorizeIn("det.api.v1.ExperimentService.CreateExperiment", principal,
+  return auth::AuthorizeInWorkspace("det.api.v1.ExperimentService.CreateExperiment", principal,
                            model::Role::kViewer, record.workspace, auth::Scope::kTemplate, name);
 }
 
@@ -210,7 +210,7 @@ absl::StatusOr<Submission> PrepareSubmission(store::Store& store,
   cluster::Space space;
   DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadPlaced(store, defaults, std::move(given), request,
                                                      pools, parent, &space));
-  DET_RETURN_IF_ERROR(auth::AuthorizeIn("det.api.v1.ExperimentService.CreateExperiment", principal,
+  DET_RETURN_IF_ERROR(auth::AuthorizeInWorkspace("det.api.v1.ExperimentService.CreateExperiment", principal,
                                         model::Role::kEditor, space.workspace,
                                         auth::Scope::kWorkspace, space.workspace_name));
   DET_RETURN_IF_ERROR(CheckPlace(defaults, ready.config, request));
@@ -218,7 +218,7 @@ absl::StatusOr<Submission> PrepareSubmission(store::Store& store,
                        FindWarmStart(store, ready.config.searcher));
   if (warm_start) {
     DET_ASSIGN_OR_RETURN(const int32_t from, store.projects().GetWorkspaceId(warm_start->experiment));
-    DET_RETURN_IF_ERROR(auth::AuthorizeIn(
+    DET_RETURN_IF_ERROR(auth::AuthorizeInWorkspace(
         "det.api.v1.ExperimentService.CreateExperiment", principal, model::Role::kViewer, from,
         auth::Scope::kExperiment, absl::StrCat(warm_start->experiment.value())));
   }
