@@ -69,14 +69,15 @@ void SubmitValidations(engine::Engine& engine, live::ExperimentWatch& watch,
                        Done done) {
   if (reports.empty()) return done(absl::OkStatus());
   cluster::ValidationsReported event{.allocation = allocation, .reports = reports};
-  engine.Submit(std::move(event),
-                [&watch, experiment, reports = std::move(reports), on_best = std::move(on_best),
-                 done = std::move(done)](const absl::StatusOr<engine::Applied>& applied) mutable {
-                  if (!applied.ok()) return done(applied.status());
-                  watch.MetricsArrived(experiment, reports);
-                  if (applied->best_so_far && on_best) on_best();
-                  done(absl::OkStatus());
-                });
+  SubmitAndContinue(
+      engine, std::move(event),
+      [&watch, experiment, reports = std::move(reports), on_best = std::move(on_best)](
+          const engine::Applied& applied, Done finish) mutable {
+        watch.MetricsArrived(experiment, reports);
+        if (applied.best_so_far && on_best) on_best();
+        finish(absl::OkStatus());
+      },
+      std::move(done));
 }
 
 }  // namespace
