@@ -77,8 +77,7 @@ class Master::Impl {
   void Authorize(const std::string& method, const std::string& authorization,
                  absl::AnyInvocable<void(absl::StatusOr<gateway::AuthorizedCaller>)> reply);
   // Audits a user's call that the gateway refused before a service could audit it.
-  void NoteRefusal(const std::string& method, const std::string& authorization,
-                   const absl::Status& refusal);
+  void RecordRefusal(const auth::Requirement& method, const api::Authorization& refusal);
   // Called when this master cannot continue. Any thread that may block.
   void Fail(const absl::Status& status);
   void Stop();
@@ -260,7 +259,6 @@ absl::Status Master::Impl::StartDeliverer(const Config& config) {
 
 absl::Status Master::Impl::StartServer(const Config& config) {
   calls_ = std::make_unique<api::CallPipeline>(api::CallPipeline::Parts{
-      .authenticator = authenticator_.get(),
       .authorizer = authorizer_.get(),
       .idempotency = answers_.get(),
       .audit = audit_.get(),
@@ -327,28 +325,32 @@ absl::Status Master::Impl::StartGateway(const Config& config) {
 void Master::Impl::Authorize(const std::string& method, const std::string& authorization,
                          absl::AnyInvocable<void(absl::StatusOr<gateway::AuthorizedCaller>)> reply) {
   pool_->Post([this, method, authorization, reply = std::move(reply)]() mutable {
-    const absl::StatusOr<auth::Principal> principal = authorizer_->AdmitHead(method, authorization);
-    if (!principal.ok()) {
-      metrics_.CountCall(principal.status().code());
-      NoteRefusal(method, authorization, principal.status());
-      return reply(principal.status());
+    const auth::Requirement requirement = auth::GetRequirement(method);
+    api::Authorizer::HeaderAuthorization decision =
+        authorizer_->AuthorizeHeader(requirement, authorization);
+    if (!decision.status.ok()) {
+      metrics_.CountCall(decision.status.code());
+      RecordRefusal(requirement, decision);
+      return reply(decision.status);
     }
-    reply(gateway::AuthorizedCaller{.identified = principal->kind != auth::PrincipalKind::kNobody});
+    const bool identified = decision.caller.kind != auth::PrincipalKind::kNobody;
+    reply(gateway::AuthorizedCaller{.identified = identified, .ticket = decision.ticket});
   });
 }
 
-void Master::Impl::NoteRefusal(const std::string& method, const std::string& authorization,
-                               const absl::Status& refusal) {
-  if (!auth::GetRequirement(method).is_audited()) return;
-  const absl::StatusOr<auth::Principal> caller = authenticator_->Authenticate(authorization);
-  if (!caller.ok() || caller->kind != auth::PrincipalKind::kUser) return;
+void Master::Impl::RecordRefusal(const auth::Requirement& method,
+                                 const api::Authorization& refusal) {
+  const auth::Principal& caller = refusal.caller;
+  if (!method.is_audited() || caller.kind != auth::PrincipalKind::kUser) return;
+  // Calls over the rate limit are too many to be worth a record each.
+  if (absl::IsResourceExhausted(refusal.status)) return;
   store::AuditRecord record;
   record.at = clock_.Now();
-  record.user = caller->user;
-  record.caller = caller->name;
-  record.access_token = caller->access_token;
-  record.method = method;
-  record.code = absl::StatusCodeToString(refusal.code());
+  record.user = caller.user;
+  record.caller = caller.name;
+  record.access_token = caller.access_token;
+  record.method = method.method;
+  record.code = absl::StatusCodeToString(refusal.status.code());
   audit_->Note(std::move(record));
 }
 

@@ -102,9 +102,10 @@ void Authenticator::RecordUse(const store::SessionRecord& session, absl::Time no
 
 absl::StatusOr<Principal> Authenticator::Authorize(std::string_view method,
                                                    std::string_view header) {
-  if (GetRequirement(method).is_public) return Principal{};
+  const Requirement requirement = GetRequirement(method);
+  if (requirement.is_public) return Principal{};
   DET_ASSIGN_OR_RETURN(Principal principal, Authenticate(header));
-  DET_RETURN_IF_ERROR(auth::Authorize(method, principal));
+  DET_RETURN_IF_ERROR(auth::Authorize(requirement, principal));
   return principal;
 }
 

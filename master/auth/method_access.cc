@@ -83,30 +83,38 @@ bool HasAccessOption(const google::protobuf::MethodDescriptor& method) {
 }
 
 Requirement GetRequirement(std::string_view method) {
-  if (IsBuiltIn(method)) return {.is_public = true};
+  Requirement requirement;
+  requirement.method = std::string(method);
+  if (IsBuiltIn(method)) {
+    requirement.is_public = true;
+    return requirement;
+  }
   const auto* descriptor =
-      google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(std::string(method));
-  if (descriptor == nullptr || !HasAccessOption(*descriptor)) return {.is_denied = true};
+      google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(requirement.method);
+  if (descriptor == nullptr || !HasAccessOption(*descriptor)) {
+    requirement.is_denied = true;
+    return requirement;
+  }
   // The option lives as long as the process, so the views below stay valid.
   const Access& access = descriptor->options().GetExtension(det::access);
+  requirement.audit_field = access.audit_field();
+  requirement.always_audited = access.audited();
   if (access.caller() == Access::ANYONE) {
-    return {.is_public = true,
-            .audit_field = access.audit_field(),
-            .always_audited = access.audited()};
+    requirement.is_public = true;
+    return requirement;
   }
-  return {.kind = ToKind(access.caller()),
-          .own_task = access.or_task(),
-          .role = ToRole(access.role()),
-          .scope = ToScope(access.scope()),
-          .field = access.field(),
-          .second_scope = ToScope(access.also().scope()),
-          .second_field = access.also().field(),
-          .second_role = ToRole(access.also().role()),
-          .read_only = access.read_only(),
-          .creates = access.idempotent(),
-          .audit_field = access.audit_field(),
-          .audit_result_field = access.audit_created(),
-          .always_audited = access.audited()};
+  requirement.kind = ToKind(access.caller());
+  requirement.own_task = access.or_task();
+  requirement.role = ToRole(access.role());
+  requirement.scope = ToScope(access.scope());
+  requirement.field = access.field();
+  requirement.second_scope = ToScope(access.also().scope());
+  requirement.second_field = access.also().field();
+  requirement.second_role = ToRole(access.also().role());
+  requirement.read_only = access.read_only();
+  requirement.creates = access.idempotent();
+  requirement.audit_result_field = access.audit_created();
+  return requirement;
 }
 
 }  // namespace det::auth

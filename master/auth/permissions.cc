@@ -26,9 +26,9 @@ std::string_view GetNoun(PrincipalKind kind) {
 absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
 absl::Status RoleTooLowError(std::string_view method, Role role, const std::string& place,
-                             std::string_view whom) {
+                             std::string_view contact) {
   return absl::PermissionDeniedError(absl::StrCat(
-      View(method), " needs the role ", View(ToString(role)), place, "; ask ", View(whom)));
+      View(method), " needs the role ", View(ToString(role)), place, "; ask ", View(contact)));
 }
 
 constexpr std::string_view kClusterAdministrators = "an administrator of the cluster";
@@ -93,9 +93,9 @@ std::string_view GetNoun(Scope scope) {
   return "";
 }
 
-absl::Status Authorize(std::string_view method, const Principal& principal) {
+absl::Status Authorize(const Requirement& requirement, const Principal& principal) {
   const PrincipalKind kind = principal.kind;
-  const Requirement requirement = GetRequirement(method);
+  const std::string_view method = requirement.method;
   if (requirement.is_denied) {
     return absl::PermissionDeniedError(absl::StrCat(View(method), " cannot be called by anyone"));
   }
@@ -129,8 +129,8 @@ absl::Status Authorize(std::string_view method, const Principal& principal) {
   return absl::OkStatus();
 }
 
-absl::Status AuthorizeIn(std::string_view method, const Principal& principal, Role role,
-                         int32_t workspace, Scope scope, std::string_view id) {
+absl::Status AuthorizeInWorkspace(std::string_view method, const Principal& principal, Role role,
+                                  int32_t workspace, Scope scope, std::string_view id) {
   if (principal.RoleIn(workspace) >= role) return absl::OkStatus();
   if (!principal.Sees(workspace)) return ResourceNotFound(scope, id);
   return RoleTooLowError(method, role, absl::StrCat(" in workspace ", workspace),

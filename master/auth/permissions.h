@@ -1,7 +1,8 @@
 // Which principals may call which method in which scope (docs/api.md). What a method requires is an
 // option of its declaration in proto/ (det/access.proto).
 //
-// Used by api/authz/authorizer.h and agents/agent_hub.cc for every call, on any thread.
+// Used by api/authz/authorizer.h and agents/agent_hub.cc for every call, and by services; any
+// thread.
 #ifndef MASTER_AUTH_PERMISSIONS_H_
 #define MASTER_AUTH_PERMISSIONS_H_
 
@@ -82,9 +83,9 @@ enum class Scope {
 // Returns "experiment", ...
 std::string_view GetNoun(Scope scope);
 
-// What a method requires of its caller; `method` is its full name,
-// "det.api.v1.TrialService.GetTrial". Unknown methods are denied to all.
+// What a method requires of its caller.
 struct Requirement {
+  std::string method;  // its full name, "det.api.v1.TrialService.GetTrial"
   PrincipalKind kind = PrincipalKind::kNobody;
   bool is_public = false;  // callable without a token
   bool is_denied = false;  // denied to all
@@ -116,19 +117,26 @@ struct Requirement {
   bool changes() const { return role > model::Role::kViewer && !read_only; }
   bool is_audited() const { return always_audited || changes(); }
 };
+// Looks up the declaration of a method by its full name. Unknown methods are denied to all. Callers
+// that need it more than once per call keep the result and pass it on.
 Requirement GetRequirement(std::string_view method);
 // Whether the method declares who may call it. The master refuses to serve one that does not.
 bool HasAccessOption(const google::protobuf::MethodDescriptor& method);
 
 // Checks the kind of the principal and, for a user, whether the role is held in any workspace where
 // it may count. UNAUTHENTICATED without a required token, PERMISSION_DENIED otherwise.
-absl::Status Authorize(std::string_view method, const Principal& principal);
+absl::Status Authorize(const Requirement& requirement, const Principal& principal);
+inline absl::Status Authorize(std::string_view method, const Principal& principal) {
+  return Authorize(GetRequirement(method), principal);
+}
 
 // Checks the role of a user in the workspace of the named resource ("experiment", "7"). NOT_FOUND
 // if the user has no role there, as if the resource did not exist; PERMISSION_DENIED if the role is
-// too low.
-absl::Status AuthorizeIn(std::string_view method, const Principal& principal, model::Role role,
-                         int32_t workspace, Scope scope, std::string_view id);
+// too low. Services call it for a resource whose workspace they have read themselves; for all
+// others api/authz/authorizer.h finds the workspace and calls it.
+absl::Status AuthorizeInWorkspace(std::string_view method, const Principal& principal,
+                                  model::Role role, int32_t workspace, Scope scope,
+                                  std::string_view id);
 
 // The error for resources that do not exist or that the caller may not see.
 absl::Status ResourceNotFound(Scope scope, std::string_view id);

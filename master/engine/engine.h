@@ -61,7 +61,8 @@ class Engine {
 
   // Applies `event`; calls `reply` after its commit. An error also waits for the commit of the
   // state that it is based on. UNAVAILABLE if the database has been unavailable for longer than
-  // Committer::kMaxOutage: then nothing was applied.
+  // Committer::kMaxOutage: then nothing was applied. Calls of the API use SubmitAndFinish and
+  // SubmitAndContinue of api/rpc/call.h.
   void Submit(cluster::Event event, absl::AnyInvocable<void(absl::StatusOr<Applied>)> reply);
   // For facts that no caller waits for and that would not be reported again: accepted even while
   // the database is unavailable. Errors of the cluster are logged.

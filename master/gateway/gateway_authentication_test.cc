@@ -1,4 +1,4 @@
-// What the gateway takes of whom: bodies, odd clients, crowds.
+// Request bodies, malformed clients, authentication and connection limits of the gateway.
 #include <sys/socket.h>
 
 #include <string>
@@ -43,13 +43,13 @@ TEST_F(GatewayTest, HandlesExpectContinue) {
 }
 
 TEST_F(GatewayTest, SurvivesMalformedClients) {
-  tcp::socket silent = Connect();  // says nothing
-  tcp::socket slow = Connect();    // one byte of what might be either
+  tcp::socket silent = Connect();  // sends nothing
+  tcp::socket slow = Connect();    // one byte, which may begin HTTP/1.1 or HTTP/2
   Send(slow, "P");
   tcp::socket half = Connect();  // half a request
   Send(half, "GET /api/v1/exper");
   tcp::socket noise = Connect();
-  Send(noise, "\x16\x03\x01\x02 this is no HTTP\r\n\r\n");
+  Send(noise, "\x16\x03\x01\x02 this is not HTTP\r\n\r\n");
   EXPECT_EQ(Receive(noise).status, 400);
   const HttpResponse control =
       SendRequest("GET /api/v1/experiments/1 HTTP/1.1\r\nAuthorization: Bearer \xff\xfe\r\n");
@@ -99,11 +99,13 @@ TEST_F(GatewayTest, DeliversResponseToClientThatIsStillSending) {
   EXPECT_EQ(Receive(socket).status, 404);
 }
 
-// Admits whoever is "good", to anything; and anybody to CreateExperiment.
+// Allows everything with the token "good", and CreateExperiment without one.
 HttpHooks AuthenticationHooks() {
   HttpHooks hooks;
   hooks.authorize = [](const std::string& method, const std::string& authorization, auto reply) {
-    if (authorization == "Bearer good") return reply(AuthorizedCaller{.identified = true});
+    if (authorization == "Bearer good") {
+      return reply(AuthorizedCaller{.identified = true, .ticket = "ticket"});
+    }
     if (method == "det.api.v1.ExperimentService.CreateExperiment") return reply(AuthorizedCaller{});
     reply(absl::UnauthenticatedError("log in"));
   };
@@ -125,6 +127,15 @@ TEST_F(GatewayAuthenticationTest, RejectsBeforeReadingBody) {
   EXPECT_EQ(response.status, 401);
   EXPECT_EQ(response.headers.at("Connection"), "close");
   EXPECT_EQ(SendRequest("GET /api/v1/experiments/many HTTP/1.1\r\n").status, 401);
+}
+
+TEST_F(GatewayAuthenticationTest, PassesOnlyTicketOfItsOwnDecisionToService) {
+  const HttpResponse response = SendRequest(
+      "GET /api/v1/experiments/1 HTTP/1.1\r\nAuthorization: Bearer good\r\n"
+      "X-Authorization-Ticket: forged\r\n");
+  EXPECT_EQ(response.status, 200);
+  EXPECT_NE(response.body.find("\"originalConfig\":\"ticket\""), std::string::npos)
+      << response.body;
 }
 
 TEST_F(GatewayAuthenticationTest, KeepsConnection_WhenRejectedRequestHasNoBody) {

@@ -85,7 +85,7 @@ asio::awaitable<bool> HttpExchange::ServeRoute(const Transcoder::Route& route) {
     answer = MakeErrorResponse(call.status());
     co_return co_await Write(*answer);
   }
-  const Metadata metadata = MakeMetadata(*authorization);
+  const Metadata metadata = MakeMetadata(*authorization, *caller);
   if (!call->streams) co_return co_await ServeUnary(route.method, *call, metadata);
   if (Transcoder::SendsFile(*call)) {
     co_await ServeDownload(*call, metadata);
@@ -106,12 +106,11 @@ std::optional<std::string> HttpExchange::FindAuthorization(const std::string& me
   return GetCookieAuthorization(request(), IsSecureRequest());
 }
 
-Metadata HttpExchange::MakeMetadata(const std::string& authorization) const {
-  return {{"authorization", authorization},
-          {"x-request-id", request_id_},
-          {"idempotency-key", GetIdempotencyKey(request())},
-          {"x-accept", GetAccept(request())},
-          {"x-peer", peer_}};
+Metadata HttpExchange::MakeMetadata(const std::string& authorization,
+                                    const AuthorizedCaller& caller) const {
+  return {{"authorization", authorization},   {"x-authorization-ticket", caller.ticket},
+          {"x-request-id", request_id_},      {"idempotency-key", GetIdempotencyKey(request())},
+          {"x-accept", GetAccept(request())}, {"x-peer", peer_}};
 }
 
 // ---- in ----

@@ -102,7 +102,7 @@ class HttpExchange {
   // Sets or clears the session cookie in the response to Login or Logout.
   void UpdateSession(const std::string& method, Response& response) const;
   // Metadata for the service call.
-  Metadata MakeMetadata(const std::string& authorization) const;
+  Metadata MakeMetadata(const std::string& authorization, const AuthorizedCaller& caller) const;
 
   HttpContext& context_;
   const std::shared_ptr<boost::beast::tcp_stream> stream_;

@@ -60,6 +60,9 @@ struct HttpOptions {
 // What is known about the caller from the request's headers.
 struct AuthorizedCaller {
   bool identified = false;  // by a token; otherwise request bodies are limited to 64 KiB
+  // A secret that the call carries as x-authorization-ticket, so that the service knows this
+  // decision; may be empty. Never sent to the client.
+  std::string ticket;
 };
 
 struct HttpHooks {

@@ -144,7 +144,7 @@ asio::awaitable<absl::Status> HttpExchange::Pump(size_t index, const std::string
   const std::optional<std::string> authorization = FindAuthorization(route->method);
   const absl::StatusOr<AuthorizedCaller> caller = co_await Authorize(route->method, authorization);
   if (!caller.ok()) co_return caller.status();
-  const Metadata metadata = MakeMetadata(*authorization);
+  const Metadata metadata = MakeMetadata(*authorization, *caller);
   const auto rpc = StreamCall::Start(context_.rpc, call->path, call->request, metadata);
   joined.Add(rpc);
   absl::StatusOr<std::string> message = co_await rpc->Next();

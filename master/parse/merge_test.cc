@@ -188,11 +188,14 @@ labels: [a]
 }
 
 TEST(MergeTest, StoresOverridesInText) {
-  EXPECT_EQ(*TextToKeep("# mine\nname: a\n", {}, {}), "# mine\nname: a\n");
-  EXPECT_EQ(*TextToKeep("name: a\nlabels: [x]\n", {}, {"labels=[y]", "data.z=1", "name=null"}),
+  const auto text = [](const char* yaml, const std::vector<ConfigLayer>& below,
+                       const std::vector<std::string>& overrides) {
+    return *GetTextToStore(*ConfigDocument::Parse(yaml, "c.yaml"), below, overrides);
+  };
+  EXPECT_EQ(text("# mine\nname: a\n", {}, {}), "# mine\nname: a\n");
+  EXPECT_EQ(text("name: a\nlabels: [x]\n", {}, {"labels=[y]", "data.z=1", "name=null"}),
             R"({"data":{"z":1},"labels":["y"]})");
-  EXPECT_EQ(*TextToKeep("", {{"template t", "debug: true"}}, {"name=a"}),
-            R"({"debug":true,"name":"a"})");
+  EXPECT_EQ(text("", {{"template t", "debug: true"}}, {"name=a"}), R"({"debug":true,"name":"a"})");
 }
 
 TEST(MergeTest, ReplacesAndDisablesBuiltInLogPolicies) {

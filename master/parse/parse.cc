@@ -1,6 +1,7 @@
 #include "master/parse/parse.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -39,46 +40,67 @@ ConfigNode BuiltIn() {
   return FromValue(lists, "built in");
 }
 
-absl::StatusOr<ConfigNode> PutOver(ConfigNode low, const ConfigLayer& layer) {
+absl::StatusOr<ConfigNode> MergeLayer(ConfigNode low, const ConfigLayer& layer) {
   DET_ASSIGN_OR_RETURN(ConfigNode high, ReadYaml(layer.text, layer.name, true));
   DET_RETURN_IF_ERROR(CheckIsMap(high, layer.name));
   ToTableForm(high);
   return MergeConfig(std::move(low), high);
 }
 
-absl::StatusOr<ConfigNode> Stack(ConfigNode own, const std::vector<std::string>& overrides,
-                                 const ConfigDefaults& defaults) {
+// Merges a user's document and its overrides over lower layers.
+absl::StatusOr<ConfigNode> MergeDocument(ConfigNode low, const ConfigDocument& document,
+                                         const std::vector<std::string>& overrides) {
+  ConfigNode own = document.root();
+  ToTableForm(own);
+  ConfigNode root = MergeConfig(std::move(low), own);
+  for (const std::string& text : overrides) DET_RETURN_IF_ERROR(ApplyOverride(text, root));
+  return root;
+}
+
+absl::StatusOr<ConfigNode> MergeLayers(const ConfigDocument& document,
+                                       const std::vector<std::string>& overrides,
+                                       const ConfigDefaults& defaults) {
   ConfigNode root = BuiltIn();
   for (const ConfigLayer& layer : defaults.below) {
-    DET_ASSIGN_OR_RETURN(root, PutOver(std::move(root), layer));
+    DET_ASSIGN_OR_RETURN(root, MergeLayer(std::move(root), layer));
   }
-  ToTableForm(own);
-  root = MergeConfig(std::move(root), own);
-  for (const std::string& text : overrides) DET_RETURN_IF_ERROR(ApplyOverride(text, root));
+  DET_ASSIGN_OR_RETURN(root, MergeDocument(std::move(root), document, overrides));
   for (const ConfigLayer& layer : defaults.above) {
-    DET_ASSIGN_OR_RETURN(root, PutOver(std::move(root), layer));
+    DET_ASSIGN_OR_RETURN(root, MergeLayer(std::move(root), layer));
   }
   return root;
 }
 
 }  // namespace
 
-absl::StatusOr<ExperimentConfig> ParseExperimentConfig(std::string_view yaml,
-                                                       const std::string& path,
+absl::StatusOr<ConfigDocument> ConfigDocument::Parse(std::string_view yaml,
+                                                     const std::string& path) {
+  ConfigDocument document;
+  document.source_ = path.empty() ? "configuration" : path;
+  DET_ASSIGN_OR_RETURN(ConfigNode root, ReadYaml(yaml, document.source_, true));
+  DET_RETURN_IF_ERROR(CheckIsMap(root, document.source_));
+  document.text_ = std::make_shared<const std::string>(yaml);
+  document.root_ = std::make_shared<const ConfigNode>(std::move(root));
+  return document;
+}
+
+std::string ConfigDocument::Locate(std::string_view member) const {
+  const ConfigNode* node = root_->FindPath(member);
+  return node == nullptr ? source_ : node->where;
+}
+
+absl::StatusOr<ExperimentConfig> BuildExperimentConfig(const ConfigDocument& document,
                                                        const std::vector<std::string>& overrides,
                                                        const ConfigDefaults& defaults,
                                                        std::vector<std::string>* warnings) {
-  const std::string source = path.empty() ? "configuration" : path;
-  DET_ASSIGN_OR_RETURN(ConfigNode own, ReadYaml(yaml, source, true));
-  DET_RETURN_IF_ERROR(CheckIsMap(own, source));
-  const bool empty = own.is_null() && overrides.empty();
-  DET_ASSIGN_OR_RETURN(ConfigNode root, Stack(std::move(own), overrides, defaults));
+  DET_ASSIGN_OR_RETURN(ConfigNode root, MergeLayers(document, overrides, defaults));
+  const bool empty = document.root().is_null() && overrides.empty();
   if (empty && root.Find("entrypoint") == nullptr && root.Find("searcher") == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(source, ": the configuration is empty; set at least entrypoint and searcher"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        document.source(), ": the configuration is empty; set at least entrypoint and searcher"));
   }
   // Problems of the whole configuration have no line.
-  root.where = source;
+  root.where = document.source();
   std::vector<Problem> problems;
   std::vector<Problem> soft;
   ExperimentConfig config = FromTree(root, defaults, problems);
@@ -88,24 +110,25 @@ absl::StatusOr<ExperimentConfig> ParseExperimentConfig(std::string_view yaml,
   return config;
 }
 
-absl::StatusOr<std::string> TextToKeep(std::string_view yaml, const std::vector<ConfigLayer>& below,
-                                       const std::vector<std::string>& overrides) {
-  if (overrides.empty() && below.empty()) return std::string(yaml);
-  ConfigNode root;
-  for (const ConfigLayer& layer : below) {
-    DET_ASSIGN_OR_RETURN(root, PutOver(std::move(root), layer));
-  }
-  DET_ASSIGN_OR_RETURN(root, PutOver(std::move(root), {"configuration", std::string(yaml)}));
-  for (const std::string& text : overrides) DET_RETURN_IF_ERROR(ApplyOverride(text, root));
-  return root.ToValue().ToJson();
+absl::StatusOr<ExperimentConfig> ParseExperimentConfig(std::string_view yaml,
+                                                       const std::string& path,
+                                                       const std::vector<std::string>& overrides,
+                                                       const ConfigDefaults& defaults,
+                                                       std::vector<std::string>* warnings) {
+  DET_ASSIGN_OR_RETURN(const ConfigDocument document, ConfigDocument::Parse(yaml, path));
+  return BuildExperimentConfig(document, overrides, defaults, warnings);
 }
 
-std::string LocateInConfig(std::string_view yaml, const std::string& path,
-                           std::string_view member) {
-  const std::string source = path.empty() ? "configuration" : path;
-  const absl::StatusOr<ConfigNode> root = ReadYaml(yaml, source, true);
-  const ConfigNode* node = root.ok() ? root->FindPath(member) : nullptr;
-  return node == nullptr ? source : node->where;
+absl::StatusOr<std::string> GetTextToStore(const ConfigDocument& document,
+                                           const std::vector<ConfigLayer>& below,
+                                           const std::vector<std::string>& overrides) {
+  if (overrides.empty() && below.empty()) return document.text();
+  ConfigNode root;
+  for (const ConfigLayer& layer : below) {
+    DET_ASSIGN_OR_RETURN(root, MergeLayer(std::move(root), layer));
+  }
+  DET_ASSIGN_OR_RETURN(root, MergeDocument(std::move(root), document, overrides));
+  return root.ToValue().ToJson();
 }
 
 absl::StatusOr<ExperimentConfig> ExperimentConfigFromJson(std::string_view json) {

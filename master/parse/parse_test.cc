@@ -470,11 +470,50 @@ hyperparameters: {a: {type: int, minval: 0, maxval: 1}, n: {x: [1]}}
   EXPECT_GT(tried, 1000);
 }
 
-TEST(LocateInConfigTest, FindsLineOfMember) {
-  const char* yaml = "name: x\nsearcher:\n  metric: loss\n";
-  EXPECT_EQ(LocateInConfig(yaml, "a.yaml", "searcher.metric"), "a.yaml:3");
-  EXPECT_EQ(LocateInConfig(yaml, "a.yaml", "entrypoint"), "a.yaml");
-  EXPECT_EQ(LocateInConfig("[", "", "entrypoint"), "configuration");
+TEST(ConfigDocumentTest, FindsLineOfMember) {
+  const auto document = ConfigDocument::Parse("name: x\nsearcher:\n  metric: loss\n", "a.yaml");
+  ASSERT_TRUE(document.ok()) << document.status();
+  EXPECT_EQ(document->Locate("searcher.metric"), "a.yaml:3");
+  EXPECT_EQ(document->Locate("entrypoint"), "a.yaml");
+  EXPECT_EQ(ConfigDocument::Parse("", "")->Locate("entrypoint"), "configuration");
+}
+
+TEST(ConfigDocumentTest, RefusesTextThatIsNotMap) {
+  EXPECT_THAT(ConfigDocument::Parse("[", "").status().ToString(),
+              HasSubstr("INVALID_ARGUMENT: configuration:"));
+  EXPECT_THAT(ConfigDocument::Parse("- 1", "a.yaml").status().ToString(),
+              HasSubstr("INVALID_ARGUMENT: a.yaml"));
+}
+
+// A text is parsed once, however often it is merged with layers and validated.
+TEST(ConfigDocumentTest, BuildsConfigsWithSeveralSetsOfLayers) {
+  const std::string yaml =
+      absl::StrCat(kMinimal, "max_restarts: 3\nresources: {slots_per_trial: x}\n");
+  const std::string valid = absl::StrCat(kMinimal, "max_restarts: 3\nlabels: [own]\n");
+  const auto document = ConfigDocument::Parse(valid, "a.yaml");
+  ASSERT_TRUE(document.ok()) << document.status();
+  for (int i = 0; i < 2; ++i) {
+    ConfigDefaults defaults = TestDefaults();
+    const auto alone = BuildExperimentConfig(*document, {}, defaults);
+    ASSERT_TRUE(alone.ok()) << alone.status();
+    EXPECT_EQ(*alone, *ParseExperimentConfig(valid, "a.yaml", {}, defaults));
+    defaults.below = {{"template t", "debug: true"}};
+    defaults.above = {{"policy p", "max_restarts: 1"}};
+    const auto layered = BuildExperimentConfig(*document, {"name=x"}, defaults);
+    ASSERT_TRUE(layered.ok()) << layered.status();
+    EXPECT_EQ(layered->name, "x");
+    EXPECT_TRUE(layered->debug);
+    EXPECT_EQ(layered->max_restarts, 1);
+  }
+  // Errors have the lines of the document, of the overrides and of the layers.
+  const auto wrong = ConfigDocument::Parse(yaml, "a.yaml");
+  ASSERT_TRUE(wrong.ok()) << wrong.status();
+  ConfigDefaults defaults = TestDefaults();
+  defaults.above = {{"policy p", "debug: 7"}};
+  EXPECT_EQ(BuildExperimentConfig(*wrong, {"max_restarts=-1"}, defaults).status(),
+            ParseExperimentConfig(yaml, "a.yaml", {"max_restarts=-1"}, defaults).status());
+  EXPECT_THAT(BuildExperimentConfig(*wrong, {}, defaults).status().ToString(),
+              HasSubstr("a.yaml:4: resources.slots_per_trial"));
 }
 
 }  // namespace

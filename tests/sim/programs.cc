@@ -125,7 +125,7 @@ void Programs::Validate(const Rank& rank, int64_t step, const Then& then) {
   report.steps_completed = step;
   report.run_id = trial.run_id;
   report.metrics = model::Value::Object{{"loss", ComputeLoss(trial, step)}};
-  Call(rank, cluster::ValidationReported{rank.allocation, std::move(report)},
+  Call(rank, cluster::ValidationsReported{rank.allocation, {std::move(report)}},
        [this, id = trial.id, rank, step, then] {
          stage_.Note(absl::StrCat(rank.allocation.value(), ": validated step ", step));
          if (IsCurrent(rank)) validated_[id].insert(step);

@@ -1,12 +1,12 @@
 #include "master/api/authz/authorizer.h"
 
 #include <cmath>
-#include <optional>
+#include <utility>
 
 #include "absl/strings/cord.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "master/auth/tokens.h"
 #include "master/core/model/id_text.h"
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
@@ -18,12 +18,14 @@ using auth::Scope;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-// How long something that was moved may still be judged by where it was.
-constexpr absl::Duration kRemember = absl::Seconds(5);
-constexpr size_t kMaxRemembered = 10'000;
+// How long a resource that was moved may still be authorized by its previous workspace.
+constexpr absl::Duration kWorkspaceCacheTime = absl::Seconds(5);
+constexpr size_t kMaxCachedWorkspaces = 10'000;
+// Requests between their header and their call. More than that only cost another authentication.
+constexpr size_t kMaxTickets = 10'000;
 
-// The value of a field, or of its element `i`; empty when it is not set, or is no id.
-std::string TextOf(const Message& message, const FieldDescriptor& field, int i) {
+// Returns the value of a field, or of its element `i`; empty if it is not set or cannot be an id.
+std::string GetIdText(const Message& message, const FieldDescriptor& field, int i) {
   const auto* r = message.GetReflection();
   const bool many = field.is_repeated();
   switch (field.cpp_type()) {
@@ -39,7 +41,8 @@ std::string TextOf(const Message& message, const FieldDescriptor& field, int i) 
   }
 }
 
-void Collect(const Message& message, std::string_view path, std::vector<std::string>* out) {
+void CollectFieldValues(const Message& message, std::string_view path,
+                        std::vector<std::string>* out) {
   const size_t dot = path.find('.');
   const FieldDescriptor* field =
       message.GetDescriptor()->FindFieldByName(std::string(path.substr(0, dot)));
@@ -48,141 +51,188 @@ void Collect(const Message& message, std::string_view path, std::vector<std::str
   const int count = field->is_repeated() ? r->FieldSize(message, field) : 1;
   for (int i = 0; i < count; ++i) {
     if (dot == path.npos) {
-      std::string text = TextOf(message, *field, i);
+      std::string text = GetIdText(message, *field, i);
       if (!text.empty()) out->push_back(std::move(text));
     } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-      Collect(field->is_repeated() ? r->GetRepeatedMessage(message, field, i)
-                                   : r->GetMessage(message, field),
-              path.substr(dot + 1), out);
+      CollectFieldValues(field->is_repeated() ? r->GetRepeatedMessage(message, field, i)
+                                              : r->GetMessage(message, field),
+                         path.substr(dot + 1), out);
     }
   }
 }
 
-bool IsThing(Scope where) { return where >= Scope::kWorkspace; }
+// Whether the scope is that of a resource, which is in a workspace.
+bool IsResource(Scope scope) { return scope >= Scope::kWorkspace; }
 
-absl::Status NotItsOwn(const auth::Principal& task, Scope where, const std::string& id) {
-  const std::string_view noun = auth::GetNoun(where);
-  return absl::PermissionDeniedError(
-      absl::StrCat("the token of allocation ", task.allocation.value(), " is not good for ",
-                   absl::string_view(noun.data(), noun.size()), " ", id));
+absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
+
+absl::Status OtherTaskError(const auth::Principal& task, Scope scope, const std::string& id) {
+  return absl::PermissionDeniedError(absl::StrCat("the token of allocation ",
+                                                  task.allocation.value(), " is not valid for ",
+                                                  View(auth::GetNoun(scope)), " ", id));
+}
+
+absl::Status ResourceExhausted(const std::string& message, int64_t retry_after_seconds) {
+  absl::Status status = absl::ResourceExhaustedError(message);
+  status.SetPayload(kRetryAfter, absl::Cord(absl::StrCat(retry_after_seconds)));
+  return status;
 }
 
 }  // namespace
 
-std::vector<std::string> ValuesAt(const Message& request, std::string_view path) {
+std::vector<std::string> GetFieldValues(const Message& request, std::string_view path) {
   std::vector<std::string> values;
-  Collect(request, path, &values);
+  CollectFieldValues(request, path, &values);
   return values;
 }
 
-absl::StatusOr<auth::Principal> Authorizer::Admit(std::string_view method,
-                                                 std::string_view authorization,
-                                                 const Message& request) {
-  if (auth::GetRequirement(method).is_public) return auth::Principal();
-  DET_ASSIGN_OR_RETURN(auth::Principal principal, authenticator_.Authenticate(authorization));
-  DET_RETURN_IF_ERROR(Count(principal));
-  DET_RETURN_IF_ERROR(auth::Authorize(method, principal));
-  if (principal.kind != auth::PrincipalKind::kAgent) {
-    DET_RETURN_IF_ERROR(JudgeNamed(method, principal, request));
+Authorization Authorizer::Authorize(const auth::Requirement& method, const Credentials& credentials,
+                                    const Message& request) {
+  if (method.is_public) return {};
+  Authorization decision;
+  if (std::optional<auth::Principal> caller = RedeemTicket(method, credentials.ticket)) {
+    decision.caller = *std::move(caller);
+  } else {
+    decision = AuthorizeCaller(method, credentials.authorization);
   }
-  return principal;
+  if (decision.status.ok() && decision.caller.kind != auth::PrincipalKind::kAgent) {
+    decision.status = AuthorizeResources(method, decision.caller, request);
+  }
+  return decision;
 }
 
-absl::StatusOr<auth::Principal> Authorizer::AdmitHead(std::string_view method,
-                                                     std::string_view authorization) {
-  absl::StatusOr<auth::Principal> principal = authenticator_.Authorize(method, authorization);
-  if (principal.ok()) return principal;
-  const absl::StatusOr<auth::Principal> caller = authenticator_.Authenticate(authorization);
-  if (caller.ok()) DET_RETURN_IF_ERROR(Count(*caller));
-  return principal;
+Authorizer::HeaderAuthorization Authorizer::AuthorizeHeader(const auth::Requirement& method,
+                                                            const std::string& authorization) {
+  if (method.is_public) return {};
+  HeaderAuthorization decision{AuthorizeCaller(method, authorization), ""};
+  if (decision.status.ok()) decision.ticket = IssueTicket(method, decision.caller);
+  return decision;
 }
 
-absl::Status Authorizer::Count(const auth::Principal& caller) {
+Authorization Authorizer::AuthorizeCaller(const auth::Requirement& method,
+                                          std::string_view authorization) {
+  absl::StatusOr<auth::Principal> caller = authenticator_.Authenticate(authorization);
+  if (!caller.ok()) return {.status = caller.status(), .caller = {}};
+  // Refused calls count, too.
+  absl::Status status = CheckRate(*caller);
+  if (status.ok()) status = auth::Authorize(method, *caller);
+  return {.status = std::move(status), .caller = *std::move(caller)};
+}
+
+absl::Status Authorizer::CheckRate(const auth::Principal& caller) {
   if (caller.kind != auth::PrincipalKind::kUser) return absl::OkStatus();
   const auto wait = limits_.Take(caller.token_hash, clock_.Now());
   if (!wait) return absl::OkStatus();
-  absl::Status refusal = absl::ResourceExhaustedError(
-      "this token asks too often; come back after a second, or ask for more at once");
-  refusal.SetPayload(kRetryAfter,
-                     absl::Cord(absl::StrCat(std::ceil(absl::ToDoubleSeconds(*wait)))));
-  return refusal;
+  const auto seconds = static_cast<int64_t>(std::ceil(absl::ToDoubleSeconds(*wait)));
+  return ResourceExhausted(absl::StrCat("rate limit exceeded; retry in ", seconds, " s"), seconds);
 }
 
-absl::Status Authorizer::JudgeNamed(std::string_view method, const auth::Principal& principal,
-                                   const Message& request) {
-  const auth::Requirement needs = auth::GetRequirement(method);
-  if (!needs.field.empty()) {
-    for (const std::string& id : ValuesAt(request, needs.field)) {
-      DET_RETURN_IF_ERROR(Judge(method, principal, needs.role, needs.scope, id));
+std::string Authorizer::IssueTicket(const auth::Requirement& method,
+                                    const auth::Principal& caller) {
+  std::string ticket = auth::NewToken();
+  const absl::Time now = clock_.Now();
+  std::lock_guard lock(mutex_);
+  if (tickets_.size() >= kMaxTickets) {
+    std::erase_if(tickets_, [now](const auto& each) { return each.second.until <= now; });
+  }
+  if (tickets_.size() >= kMaxTickets) tickets_.clear();
+  tickets_[ticket] = {method.method, caller, now + kTicketLifetime};
+  return ticket;
+}
+
+std::optional<auth::Principal> Authorizer::RedeemTicket(const auth::Requirement& method,
+                                                        const std::string& ticket) {
+  if (ticket.empty()) return std::nullopt;
+  std::lock_guard lock(mutex_);
+  const auto it = tickets_.find(ticket);
+  if (it == tickets_.end()) return std::nullopt;
+  Ticket found = std::move(it->second);
+  tickets_.erase(it);
+  if (found.method != method.method || found.until <= clock_.Now()) return std::nullopt;
+  return std::move(found.caller);
+}
+
+absl::Status Authorizer::AuthorizeResources(const auth::Requirement& method,
+                                            const auth::Principal& principal,
+                                            const Message& request) {
+  if (!method.field.empty()) {
+    for (const std::string& id : GetFieldValues(request, method.field)) {
+      DET_RETURN_IF_ERROR(
+          AuthorizeResource(method.method, principal, method.role, method.scope, id));
     }
   }
-  if (!needs.second_field.empty()) {
-    for (const std::string& id : ValuesAt(request, needs.second_field)) {
-      DET_RETURN_IF_ERROR(Judge(method, principal, needs.second_role, needs.second_scope, id));
+  if (!method.second_field.empty()) {
+    for (const std::string& id : GetFieldValues(request, method.second_field)) {
+      DET_RETURN_IF_ERROR(
+          AuthorizeResource(method.method, principal, method.second_role, method.second_scope, id));
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status Authorizer::Judge(std::string_view method, const auth::Principal& principal,
-                              model::Role role, Scope where, const std::string& id) {
-  if (principal.kind == auth::PrincipalKind::kAllocation) return JudgeTask(principal, where, id);
-  // Whoever may do it everywhere need not be told where it is; the service says what is not there.
-  if (principal.RoleIn(0) >= role && where != Scope::kSelf) return absl::OkStatus();
-  if (where == Scope::kSelf) {
+absl::Status Authorizer::AuthorizeResource(std::string_view method,
+                                           const auth::Principal& principal, model::Role role,
+                                           Scope scope, const std::string& id) {
+  if (principal.kind == auth::PrincipalKind::kAllocation) {
+    return AuthorizeTask(principal, scope, id);
+  }
+  // A role for the cluster holds in every workspace; the service reports resources that do not
+  // exist.
+  if (principal.RoleIn(0) >= role && scope != Scope::kSelf) return absl::OkStatus();
+  if (scope == Scope::kSelf) {
     if (id == absl::StrCat(principal.user.value())) return absl::OkStatus();
     if (principal.RoleIn(0) == model::Role::kClusterAdmin) return absl::OkStatus();
     return absl::PermissionDeniedError(
-        absl::StrCat(absl::string_view(method.data(), method.size()),
-                     " of another user is for administrators of the cluster; ask one"));
+        absl::StrCat(View(method),
+                     " of another user needs the role ClusterAdmin for the cluster; "
+                     "ask an administrator of the cluster"));
   }
-  if (!IsThing(where)) return absl::OkStatus();
-  const absl::StatusOr<int32_t> workspace = WorkspaceOf(where, id);
-  if (absl::IsNotFound(workspace.status())) return auth::ResourceNotFound(where, id);
+  if (!IsResource(scope)) return absl::OkStatus();
+  const absl::StatusOr<int32_t> workspace = FindWorkspace(scope, id);
+  if (absl::IsNotFound(workspace.status())) return auth::ResourceNotFound(scope, id);
   if (!workspace.ok()) return workspace.status();
-  return auth::AuthorizeIn(method, principal, role, *workspace, where, id);
+  return auth::AuthorizeInWorkspace(method, principal, role, *workspace, scope, id);
 }
 
-absl::Status Authorizer::JudgeTask(const auth::Principal& task, Scope where, const std::string& id) {
+absl::Status Authorizer::AuthorizeTask(const auth::Principal& task, Scope scope,
+                                       const std::string& id) {
   const auto run = model::ParseAllocationId(task.allocation);
-  if (!run) return NotItsOwn(task, where, id);
+  if (!run) return OtherTaskError(task, scope, id);
   const std::string experiment = absl::StrCat(run->experiment.value());
-  bool own = false;
-  if (where == Scope::kExperiment) own = id == experiment;
-  if (where == Scope::kTrial) own = id == absl::StrCat(run->trial.value());
-  if (where == Scope::kCheckpoint) {
-    // A trial may start from another experiment's.
-    DET_ASSIGN_OR_RETURN(const int32_t here, WorkspaceOf(Scope::kExperiment, experiment));
-    const absl::StatusOr<int32_t> there = WorkspaceOf(where, id);
-    if (absl::IsNotFound(there.status())) return auth::ResourceNotFound(where, id);
-    if (!there.ok()) return there.status();
-    own = here == *there;
+  bool allowed = false;
+  if (scope == Scope::kExperiment) allowed = id == experiment;
+  if (scope == Scope::kTrial) allowed = id == absl::StrCat(run->trial.value());
+  if (scope == Scope::kCheckpoint) {
+    // A trial may start from a checkpoint of another experiment.
+    DET_ASSIGN_OR_RETURN(const int32_t own, FindWorkspace(Scope::kExperiment, experiment));
+    const absl::StatusOr<int32_t> other = FindWorkspace(scope, id);
+    if (absl::IsNotFound(other.status())) return auth::ResourceNotFound(scope, id);
+    if (!other.ok()) return other.status();
+    allowed = own == *other;
   }
-  return own ? absl::OkStatus() : NotItsOwn(task, where, id);
+  return allowed ? absl::OkStatus() : OtherTaskError(task, scope, id);
 }
 
-absl::StatusOr<int32_t> Authorizer::WorkspaceOf(Scope where, const std::string& id) {
+absl::StatusOr<int32_t> Authorizer::FindWorkspace(Scope scope, const std::string& id) {
   const absl::Time now = clock_.Now();
-  std::pair<Scope, std::string> key(where, id);
+  std::pair<Scope, std::string> key(scope, id);
   {
     std::lock_guard lock(mutex_);
-    const auto it = known_.find(key);
-    if (it != known_.end() && now < it->second.until) return it->second.workspace;
+    const auto it = workspaces_.find(key);
+    if (it != workspaces_.end() && now < it->second.until) return it->second.workspace;
   }
-  DET_ASSIGN_OR_RETURN(const int32_t workspace, workspace_resolver_.WorkspaceOf(where, id));
+  DET_ASSIGN_OR_RETURN(const int32_t workspace, workspace_resolver_.FindWorkspace(scope, id));
   std::lock_guard lock(mutex_);
-  if (known_.size() >= kMaxRemembered) known_.clear();
-  known_[std::move(key)] = {workspace, now + kRemember};
+  if (workspaces_.size() >= kMaxCachedWorkspaces) workspaces_.clear();
+  workspaces_[std::move(key)] = {workspace, now + kWorkspaceCacheTime};
   return workspace;
 }
 
-absl::StatusOr<std::shared_ptr<void>> Authorizer::TakeStream(const auth::Principal& principal) {
+absl::StatusOr<std::shared_ptr<void>> Authorizer::OpenStream(const auth::Principal& principal) {
   if (principal.kind != auth::PrincipalKind::kUser) return nullptr;
   if (!limits_.OpenStream(principal.user)) {
-    absl::Status refusal = absl::ResourceExhaustedError(
-        "this user has as many streams open as may be; close one (limits.streams_per_user)");
-    refusal.SetPayload(kRetryAfter, absl::Cord("1"));
-    return refusal;
+    return ResourceExhausted(
+        "too many open streams of this user (limits.streams_per_user); close one and retry", 1);
   }
   return std::shared_ptr<void>(nullptr,
                                [this, user = principal.user](void*) { limits_.CloseStream(user); });

@@ -1,7 +1,10 @@
-// Whether a call may be made: who is asking, what the table of auth/permissions.h asks for, in
-// which workspace lies what the request names, and whether the caller asks too often.
+// Decides whether a call is allowed: who the caller is, whether the caller's rate limit is
+// exceeded, whether the caller has the role that the method requires (auth/permissions.h), and
+// whether the caller has it in the workspace of each resource that the request names.
 //
-// Used by rpc/call.h for every call, on the pool: it may block.
+// Each call is decided once. The gateway asks AuthorizeHeader before it reads a body, and passes
+// the ticket that it gets to the call in process; the pipeline (rpc/call.h) asks Authorize, which
+// decides what the ticket leaves open. Called on the pool; all methods may block.
 #ifndef MASTER_API_AUTHZ_AUTHORIZER_H_
 #define MASTER_API_AUTHZ_AUTHORIZER_H_
 
@@ -9,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,8 +24,8 @@
 #include "base/clock.h"
 #include "master/api/authz/workspace_resolver.h"
 #include "master/auth/authenticator.h"
-#include "master/auth/rate_limiter.h"
 #include "master/auth/permissions.h"
+#include "master/auth/rate_limiter.h"
 
 namespace google::protobuf {
 class Message;
@@ -29,16 +33,34 @@ class Message;
 
 namespace det::api {
 
-// The payload of a RESOURCE_EXHAUSTED status, and the key of the trailing metadata, that says after
-// how many seconds to come back.
+// The payload of a RESOURCE_EXHAUSTED status, and the key of the trailing metadata: the number of
+// seconds after which to retry.
 inline constexpr char kRetryAfter[] = "retry-after";
 
-// The values of the field at `path` ("experiment.id", "updates.job_id") as text, of a list all;
-// without those that are not set.
-std::vector<std::string> ValuesAt(const google::protobuf::Message& request, std::string_view path);
+// Returns the values of the field at `path` ("experiment.id", "updates.job_id") as text, of each
+// element if it is repeated; without those that are not set.
+std::vector<std::string> GetFieldValues(const google::protobuf::Message& request,
+                                        std::string_view path);
+
+// The decision about a call.
+struct Authorization {
+  absl::Status status;  // OK if the call is allowed
+  // Nobody for a public method. Also set for a refused call if its token identifies the caller.
+  auth::Principal caller;
+};
+
+// What a caller presents.
+struct Credentials {
+  std::string authorization;  // the header, empty without one
+  std::string ticket;         // of AuthorizeHeader; empty or invalid: the header decides
+};
 
 class Authorizer {
  public:
+  // A ticket is valid for one call and for this time, which is not longer than the authenticator
+  // caches a token.
+  static constexpr absl::Duration kTicketLifetime = absl::Seconds(30);
+
   // All must outlive it.
   Authorizer(auth::Authenticator* authenticator, WorkspaceResolver* workspace_resolver,
              const base::Clock* clock, auth::RateLimits limits)
@@ -47,46 +69,64 @@ class Authorizer {
         clock_(*clock),
         limits_(limits) {}
 
-  // UNAUTHENTICATED, PERMISSION_DENIED, NOT_FOUND (also of what may not be seen), or
-  // RESOURCE_EXHAUSTED with kRetryAfter. `authorization`: the header, empty without one.
-  absl::StatusOr<auth::Principal> Admit(std::string_view method, std::string_view authorization,
-                                        const google::protobuf::Message& request);
-
-  // By the header alone, of a call that is asked for again with its request if it passes; one that
-  // does not counts against its token's rate here.
-  absl::StatusOr<auth::Principal> AdmitHead(std::string_view method,
-                                            std::string_view authorization);
-
-  // The part of it that is about what the request names; of users, and of tasks where they may.
-  absl::Status JudgeNamed(std::string_view method, const auth::Principal& principal,
+  // Decides about a call. The status is UNAUTHENTICATED, PERMISSION_DENIED, NOT_FOUND (also for
+  // resources that the caller may not see), or RESOURCE_EXHAUSTED with kRetryAfter.
+  Authorization Authorize(const auth::Requirement& method, const Credentials& credentials,
                           const google::protobuf::Message& request);
 
-  // A stream's place among its user's: held until the last copy is gone. Null for those who are not
-  // limited.
-  absl::StatusOr<std::shared_ptr<void>> TakeStream(const auth::Principal& principal);
+  // Decides what the header alone decides: all but the resources that the request names. If the
+  // status is OK, `ticket` is a secret that tells Authorize this decision, so that the call is not
+  // authenticated and counted twice. The ticket must not leave the process.
+  struct HeaderAuthorization : Authorization {
+    std::string ticket;
+  };
+  HeaderAuthorization AuthorizeHeader(const auth::Requirement& method,
+                                      const std::string& authorization);
 
-  // Whether the user may do what asks for `role` where the thing lies; the table's own question,
-  // for what no field names.
-  absl::Status Judge(std::string_view method, const auth::Principal& principal, model::Role role,
-                     auth::Scope where, const std::string& id);
+  // Checks the resources that the request names in the fields of its declaration, for users and for
+  // tasks.
+  absl::Status AuthorizeResources(const auth::Requirement& method, const auth::Principal& principal,
+                                  const google::protobuf::Message& request);
+
+  // Checks one resource: the caller must have `role` in its workspace. Services call it for
+  // resources that the request names indirectly, such as all runs that match a filter.
+  absl::Status AuthorizeResource(std::string_view method, const auth::Principal& principal,
+                                 model::Role role, auth::Scope scope, const std::string& id);
+
+  // Counts a stream of the caller until the last copy of the result is released.
+  // RESOURCE_EXHAUSTED if the user has too many. Null if the caller has no limit.
+  absl::StatusOr<std::shared_ptr<void>> OpenStream(const auth::Principal& principal);
 
  private:
-  struct Known {
+  struct CachedWorkspace {
     int32_t workspace = 0;
     absl::Time until;
   };
-  // RESOURCE_EXHAUSTED when its token asks too often.
-  absl::Status Count(const auth::Principal& caller);
-  absl::StatusOr<int32_t> WorkspaceOf(auth::Scope where, const std::string& id);
-  // Of a task: its own trial and experiment, and the checkpoints of its workspace.
-  absl::Status JudgeTask(const auth::Principal& task, auth::Scope where, const std::string& id);
+  struct Ticket {
+    std::string method;
+    auth::Principal caller;
+    absl::Time until;
+  };
+
+  // Authenticates the caller, and checks the caller's rate and role.
+  Authorization AuthorizeCaller(const auth::Requirement& method, std::string_view authorization);
+  // Counts the call. RESOURCE_EXHAUSTED if the rate limit of the caller's token is exceeded.
+  absl::Status CheckRate(const auth::Principal& caller);
+  std::string IssueTicket(const auth::Requirement& method, const auth::Principal& caller);
+  // Returns the caller of a valid ticket for this method. A ticket can be redeemed once.
+  std::optional<auth::Principal> RedeemTicket(const auth::Requirement& method,
+                                              const std::string& ticket);
+  absl::StatusOr<int32_t> FindWorkspace(auth::Scope scope, const std::string& id);
+  // A task may use its own trial and experiment, and the checkpoints of its workspace.
+  absl::Status AuthorizeTask(const auth::Principal& task, auth::Scope scope, const std::string& id);
 
   auth::Authenticator& authenticator_;
   WorkspaceResolver& workspace_resolver_;
   const base::Clock& clock_;
   auth::RateLimiter limits_;
   std::mutex mutex_;
-  std::map<std::pair<auth::Scope, std::string>, Known> known_;
+  std::map<std::pair<auth::Scope, std::string>, CachedWorkspace> workspaces_;
+  std::map<std::string, Ticket> tickets_;
 };
 
 }  // namespace det::api

@@ -1,4 +1,4 @@
-// Authorizer: every method of the API by every role, in a workspace of one's own and in another.
+// Authorizer: every method of the API by every role, in the caller's workspace and in another one.
 #include "master/api/authz/authorizer.h"
 
 #include <array>
@@ -51,7 +51,7 @@
 namespace det::api {
 namespace {
 
-// What a method requires is read from the generated pool, which has only what is linked.
+// The declarations of methods are read from the generated pool, which contains only linked files.
 auto LinkMessages() {
   return std::array{det::api::v1::Device::descriptor(),
                     det::api::v1::AgentUserGroup::descriptor(),
@@ -100,19 +100,19 @@ using model::Role;
 constexpr int32_t kOwn = 1;
 constexpr int32_t kOther = 2;
 
-// Whatever is called 100 and something lies in workspace 1, 200 and something in 2.
-class Map final : public WorkspaceResolver {
+// Resources 100 to 199 are in workspace 1, 200 to 299 in workspace 2.
+class FakeWorkspaceResolver final : public WorkspaceResolver {
  public:
-  absl::StatusOr<int32_t> WorkspaceOf(Scope where, const std::string& id) override {
-    ++asked;
-    if (where == Scope::kWorkspace) return id == "1" ? kOwn : kOther;
+  absl::StatusOr<int32_t> FindWorkspace(Scope scope, const std::string& id) override {
+    ++lookups;
+    if (scope == Scope::kWorkspace) return id == "1" ? kOwn : kOther;
     if (id.empty() || id[0] == '9') return absl::NotFoundError("none");
     return id[0] - '0';
   }
-  int asked = 0;
+  int lookups = 0;
 };
 
-// Puts `id` where the path leads, into a new element of each list.
+// Sets the field at the path to `id`, in a new element of each list.
 void Put(std::string_view path, int id, Message* message) {
   const size_t dot = path.find('.');
   const FieldDescriptor* field =
@@ -153,23 +153,36 @@ class AuthorizerTest : public testing::Test {
   std::unique_ptr<Message> Request(const MethodDescriptor& method) {
     return std::unique_ptr<Message>(factory_.GetPrototype(method.input_type())->New());
   }
-  // Names a thing in `workspace` by every field of the method's rule.
+  // Returns a request that names a resource in `workspace` in each field of the declaration.
   std::unique_ptr<Message> RequestIn(const MethodDescriptor& method, int32_t workspace) {
     const auth::Requirement needs = auth::GetRequirement(method.full_name());
     std::unique_ptr<Message> request = Request(method);
-    const auto id = [&](Scope where) {
-      return where == Scope::kWorkspace ? workspace : where == Scope::kSelf ? 5 : 100 * workspace;
+    const auto id = [&](Scope scope) {
+      return scope == Scope::kWorkspace ? workspace : scope == Scope::kSelf ? 5 : 100 * workspace;
     };
     if (!needs.field.empty()) Put(needs.field, id(needs.scope), request.get());
     if (!needs.second_field.empty()) Put(needs.second_field, id(needs.second_scope), request.get());
     return request;
   }
-  absl::Status Judge(const MethodDescriptor& method, const Principal& principal,
-                     const Message& request) {
-    const absl::Status status = auth::Authorize(method.full_name(), principal);
-    return status.ok() ? authorizer_.JudgeNamed(method.full_name(), principal, request) : status;
+  absl::Status Authorize(const MethodDescriptor& method, const Principal& principal,
+                         const Message& request) {
+    const auth::Requirement requirement = auth::GetRequirement(method.full_name());
+    const absl::Status status = auth::Authorize(requirement, principal);
+    return status.ok() ? authorizer_.AuthorizeResources(requirement, principal, request) : status;
   }
-  static Principal Holds(Role role, int32_t workspace) {
+  // Authorizes a call with an Authorization header, or with a ticket.
+  Authorization Authorize(const std::string& method, const Credentials& credentials) {
+    return authorizer_.Authorize(auth::GetRequirement(method), credentials,
+                                 v1::GetMeRequest::default_instance());
+  }
+  // Adds user ada, an Editor, with a session.
+  void AddAda(const std::string& token) {
+    const auto user = store_.users().AddUser({.username = "ada"}, Role::kEditor);
+    ASSERT_TRUE(user.ok());
+    ASSERT_TRUE(
+        store_.access().PutSession({.token_hash = auth::HashToken(token), .user = user->id}).ok());
+  }
+  static Principal MakeUser(Role role, int32_t workspace) {
     Principal principal{.kind = PrincipalKind::kUser, .user = model::UserId(5)};
     if (role != Role::kNone) principal.roles = {{workspace, role}};
     return principal;
@@ -181,65 +194,67 @@ class AuthorizerTest : public testing::Test {
   store::FakeStore store_;
   base::FakeClock clock_{absl::FromUnixSeconds(1'000'000)};
   auth::Authenticator authenticator_{&store_, &clock_, auth::AllocationTokens("secret")};
-  Map map_;
+  FakeWorkspaceResolver resolver_;
   Authorizer authorizer_{
-      &authenticator_, &map_, &clock_, {.requests_per_second = 1, .streams_per_user = 1}};
+      &authenticator_, &resolver_, &clock_, {.requests_per_second = 1, .streams_per_user = 1}};
 };
 
-TEST_F(AuthorizerTest, TheTableKnowsEveryMethodAndItsFields) {
+TEST_F(AuthorizerTest, FindsOptionAndFieldsOfEveryMethod) {
   for (const MethodDescriptor* method : methods_) {
     const auth::Requirement needs = auth::GetRequirement(method->full_name());
     EXPECT_FALSE(needs.is_denied) << method->full_name() << " lacks the option det.access";
     if (needs.field.empty()) {
       EXPECT_LE(needs.scope, Scope::kSelf) << method->full_name();
     } else {
-      EXPECT_FALSE(ValuesAt(*RequestIn(*method, kOwn), needs.field).empty()) << method->full_name();
+      EXPECT_FALSE(GetFieldValues(*RequestIn(*method, kOwn), needs.field).empty())
+          << method->full_name();
     }
   }
 }
 
-TEST_F(AuthorizerTest, EveryMethodByEveryRoleHereAndElsewhere) {
+TEST_F(AuthorizerTest, AuthorizesEveryMethodByRoleAndWorkspace) {
   using enum Role;
-  int judged = 0;
+  int decided = 0;
   for (const MethodDescriptor* method : methods_) {
     const auth::Requirement needs = auth::GetRequirement(method->full_name());
     if (needs.is_public || needs.kind != PrincipalKind::kUser) continue;
     const bool names = needs.scope >= Scope::kWorkspace || needs.second_scope >= Scope::kWorkspace;
     for (const Role role : {kNone, kViewer, kEditor, kWorkspaceAdmin, kClusterAdmin}) {
       for (const int32_t held : {0, kOwn}) {
-        for (const int32_t lies : {kOwn, kOther}) {
-          const bool here = held == 0 || (held == lies && role != kNone);
+        for (const int32_t workspace : {kOwn, kOther}) {
+          const bool here = held == 0 || (held == workspace && role != kNone);
           absl::StatusCode expected = absl::StatusCode::kOk;
           if (needs.scope == Scope::kSelf) {
-            // Its own: user 5 is who asks.
+            // The caller is user 5, the resource itself.
           } else if (role < needs.role || (needs.scope == Scope::kCluster && held != 0)) {
             expected = absl::StatusCode::kPermissionDenied;
           } else if (names && !here) {
             expected = absl::StatusCode::kNotFound;
           }
-          const absl::Status status = Judge(*method, Holds(role, held), *RequestIn(*method, lies));
+          const absl::Status status =
+              Authorize(*method, MakeUser(role, held), *RequestIn(*method, workspace));
           EXPECT_EQ(status.code(), expected)
               << method->full_name() << " by " << ToString(role) << " of workspace " << held
-              << " on what lies in " << lies << ": " << status;
-          ++judged;
+              << " on a resource in " << workspace << ": " << status;
+          ++decided;
         }
       }
     }
-    const absl::Status nobody = Judge(*method, {}, *RequestIn(*method, kOwn));
+    const absl::Status nobody = Authorize(*method, {}, *RequestIn(*method, kOwn));
     EXPECT_EQ(nobody.code(), absl::StatusCode::kUnauthenticated) << method->full_name();
   }
-  EXPECT_GT(judged, 1500);
+  EXPECT_GT(decided, 1500);
 }
 
-// Experiment and trial are called 100: they lie in workspace 1.
-TEST_F(AuthorizerTest, ATaskReadsItsOwnAndTheCheckpointsOfItsWorkspace) {
+// Experiment 100 and trial 100 are in workspace 1.
+TEST_F(AuthorizerTest, AllowsTaskItsOwnTrialAndCheckpointsOfItsWorkspace) {
   const Principal task{.kind = PrincipalKind::kAllocation,
                        .allocation = model::AllocationId("100.100.0")};
   int open = 0;
   for (const MethodDescriptor* method : methods_) {
     const auth::Requirement needs = auth::GetRequirement(method->full_name());
-    const absl::Status here = Judge(*method, task, *RequestIn(*method, kOwn));
-    const absl::Status there = Judge(*method, task, *RequestIn(*method, kOther));
+    const absl::Status here = Authorize(*method, task, *RequestIn(*method, kOwn));
+    const absl::Status there = Authorize(*method, task, *RequestIn(*method, kOther));
     const bool may = needs.is_public || needs.own_task || needs.kind == PrincipalKind::kAllocation;
     EXPECT_EQ(here.ok(), may) << method->full_name() << ": " << here;
     if (!needs.own_task || needs.field.empty()) continue;
@@ -249,147 +264,194 @@ TEST_F(AuthorizerTest, ATaskReadsItsOwnAndTheCheckpointsOfItsWorkspace) {
   EXPECT_EQ(open, 6);
 }
 
-TEST_F(AuthorizerTest, WhatTasksTellIsNotForUsers) {
+TEST_F(AuthorizerTest, DeniesReportsOfTasksToUsers) {
   const auto* report = pool_.FindMethodByName("det.api.v1.TaskRuntimeService.ReportTrialMetrics");
-  Principal admin = Holds(Role::kClusterAdmin, 0);
-  EXPECT_TRUE(absl::IsPermissionDenied(Judge(*report, admin, *Request(*report))));
+  Principal admin = MakeUser(Role::kClusterAdmin, 0);
+  EXPECT_TRUE(absl::IsPermissionDenied(Authorize(*report, admin, *Request(*report))));
 }
 
-TEST_F(AuthorizerTest, WhatIsSeenButNotChangedSaysWhichRoleIsMissing) {
+TEST_F(AuthorizerTest, NamesMissingRole_WhenCallerSeesResource) {
   const auto* kill = pool_.FindMethodByName("det.api.v1.ExperimentService.KillExperiment");
-  Principal both = Holds(Role::kViewer, kOwn);
+  Principal both = MakeUser(Role::kViewer, kOwn);
   both.roles.push_back({kOther, Role::kEditor});
-  const absl::Status status = Judge(*kill, both, *RequestIn(*kill, kOwn));
+  const absl::Status status = Authorize(*kill, both, *RequestIn(*kill, kOwn));
   EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(status.message(),
             "det.api.v1.ExperimentService.KillExperiment needs the role Editor in workspace 1; ask "
             "one of its administrators");
-  EXPECT_TRUE(Judge(*kill, both, *RequestIn(*kill, kOther)).ok());
+  EXPECT_TRUE(Authorize(*kill, both, *RequestIn(*kill, kOther)).ok());
 }
 
-TEST_F(AuthorizerTest, WhatMayNotBeSeenIsAsIfItWereNotThere) {
+TEST_F(AuthorizerTest, ReturnsNotFound_WhenCallerDoesNotSeeResource) {
   const auto* get = pool_.FindMethodByName("det.api.v1.ExperimentService.GetExperiment");
   const auto ask = [&](int id) {
     std::unique_ptr<Message> request = Request(*get);
     Put("experiment_id", id, request.get());
-    return Judge(*get, Holds(Role::kWorkspaceAdmin, kOwn), *request);
+    return Authorize(*get, MakeUser(Role::kWorkspaceAdmin, kOwn), *request);
   };
   EXPECT_EQ(ask(999), absl::NotFoundError("experiment 999 does not exist"));
   EXPECT_EQ(ask(201), absl::NotFoundError("experiment 201 does not exist"));
   EXPECT_TRUE(ask(101).ok());
 }
 
-TEST_F(AuthorizerTest, OneOfManyThatMayNotBeChangedRefusesAll) {
+TEST_F(AuthorizerTest, DeniesRequest_WhenOneOfItsResourcesIsDenied) {
   const auto* remove = pool_.FindMethodByName("det.api.v1.CheckpointService.DeleteCheckpoints");
   std::unique_ptr<Message> request = Request(*remove);
   for (const int id : {101, 102, 201}) Put("checkpoint_uuids", id, request.get());
-  EXPECT_EQ(Judge(*remove, Holds(Role::kEditor, kOwn), *request),
+  EXPECT_EQ(Authorize(*remove, MakeUser(Role::kEditor, kOwn), *request),
             absl::NotFoundError("checkpoint 201 does not exist"));
   const auto* order = pool_.FindMethodByName("det.api.v1.JobService.UpdateJobQueue");
   request = Request(*order);
   Put("updates.job_id", 101, request.get());
-  EXPECT_TRUE(Judge(*order, Holds(Role::kEditor, kOwn), *request).ok());
+  EXPECT_TRUE(Authorize(*order, MakeUser(Role::kEditor, kOwn), *request).ok());
   Put("updates.job_id", 201, request.get());
-  EXPECT_TRUE(absl::IsNotFound(Judge(*order, Holds(Role::kEditor, kOwn), *request)));
+  EXPECT_TRUE(absl::IsNotFound(Authorize(*order, MakeUser(Role::kEditor, kOwn), *request)));
 }
 
-TEST_F(AuthorizerTest, BothPlacesOfAMoveCount) {
+TEST_F(AuthorizerTest, ChecksSourceAndDestinationOfMove) {
   const auto* move = pool_.FindMethodByName("det.api.v1.ProjectService.MoveProject");
   std::unique_ptr<Message> request = Request(*move);
   Put("project_id", 101, request.get());
   Put("destination_workspace_id", kOther, request.get());
-  Principal admin = Holds(Role::kWorkspaceAdmin, kOwn);
-  EXPECT_TRUE(absl::IsNotFound(Judge(*move, admin, *request)));
+  Principal admin = MakeUser(Role::kWorkspaceAdmin, kOwn);
+  EXPECT_TRUE(absl::IsNotFound(Authorize(*move, admin, *request)));
   admin.roles.push_back({kOther, Role::kEditor});
-  EXPECT_TRUE(absl::IsPermissionDenied(Judge(*move, admin, *request)));
+  EXPECT_TRUE(absl::IsPermissionDenied(Authorize(*move, admin, *request)));
   admin.roles.push_back({kOther, Role::kWorkspaceAdmin});
-  EXPECT_TRUE(Judge(*move, admin, *request).ok());
+  EXPECT_TRUE(Authorize(*move, admin, *request).ok());
 }
 
-TEST_F(AuthorizerTest, OthersAreChangedByAdministratorsOfTheCluster) {
+TEST_F(AuthorizerTest, AllowsOnlyClusterAdminToChangeOtherUsers) {
   const auto* set = pool_.FindMethodByName("det.api.v1.UserService.SetUserPassword");
   std::unique_ptr<Message> request = Request(*set);
   Put("user_id", 6, request.get());
-  EXPECT_TRUE(absl::IsPermissionDenied(Judge(*set, Holds(Role::kEditor, 0), *request)));
-  EXPECT_TRUE(absl::IsPermissionDenied(Judge(*set, Holds(Role::kClusterAdmin, 1), *request)));
-  EXPECT_TRUE(Judge(*set, Holds(Role::kClusterAdmin, 0), *request).ok());
+  EXPECT_TRUE(absl::IsPermissionDenied(Authorize(*set, MakeUser(Role::kEditor, 0), *request)));
+  EXPECT_TRUE(
+      absl::IsPermissionDenied(Authorize(*set, MakeUser(Role::kClusterAdmin, 1), *request)));
+  EXPECT_TRUE(Authorize(*set, MakeUser(Role::kClusterAdmin, 0), *request).ok());
 }
 
-TEST_F(AuthorizerTest, AsksOnceForAWhile) {
+TEST_F(AuthorizerTest, CachesWorkspaceOfResource) {
   const auto* get = pool_.FindMethodByName("det.api.v1.TrialService.GetTrial");
   const auto ask = [&] {
-    return Judge(*get, Holds(Role::kViewer, kOwn), *RequestIn(*get, kOwn)).ok();
+    return Authorize(*get, MakeUser(Role::kViewer, kOwn), *RequestIn(*get, kOwn)).ok();
   };
   EXPECT_TRUE(ask());
   EXPECT_TRUE(ask());
-  EXPECT_EQ(map_.asked, 1);
+  EXPECT_EQ(resolver_.lookups, 1);
   clock_.Advance(absl::Seconds(6));
   EXPECT_TRUE(ask());
-  EXPECT_EQ(map_.asked, 2);
+  EXPECT_EQ(resolver_.lookups, 2);
 }
 
-TEST_F(AuthorizerTest, LimitsUsersAndSaysWhenToComeBack) {
-  const auto user = store_.users().AddUser({.username = "ada"}, Role::kEditor);
-  ASSERT_TRUE(user.ok());
-  for (const auto& [token, kind] : std::map<std::string, store::SessionRecord::Kind>{
-           {"user", store::SessionRecord::Kind::kUser},
-           {"agent", store::SessionRecord::Kind::kAgent}}) {
-    ASSERT_TRUE(
-        store_.access()
-            .PutSession({.token_hash = auth::HashToken(token), .kind = kind, .user = user->id})
-            .ok());
-  }
-  const auto* me = pool_.FindMethodByName("det.api.v1.AuthService.GetMe");
-  const auto ask = [&] {
-    return authorizer_.Admit(me->full_name(), "Bearer user", *Request(*me)).status();
-  };
-  EXPECT_TRUE(ask().ok());
-  EXPECT_TRUE(ask().ok());
-  const absl::Status refusal = ask();
+constexpr char kGetMe[] = "det.api.v1.AuthService.GetMe";
+constexpr char kPostUser[] = "det.api.v1.UserService.PostUser";  // for administrators
+
+TEST_F(AuthorizerTest, LimitsRateOfUsersOnly) {
+  AddAda("user");
+  ASSERT_TRUE(store_.access()
+                  .PutSession({.token_hash = auth::HashToken("agent"),
+                               .kind = store::SessionRecord::Kind::kAgent})
+                  .ok());
+  const Credentials user{.authorization = "Bearer user", .ticket = ""};
+  EXPECT_TRUE(Authorize(kGetMe, user).status.ok());
+  EXPECT_TRUE(Authorize(kGetMe, user).status.ok());
+  const absl::Status refusal = Authorize(kGetMe, user).status;
   EXPECT_EQ(refusal.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(refusal.message(), "rate limit exceeded; retry in 1 s");
   EXPECT_EQ(refusal.GetPayload(kRetryAfter), absl::Cord("1"));
   clock_.Advance(absl::Seconds(1));
-  const auto principal = authorizer_.Admit(me->full_name(), "Bearer user", *Request(*me));
-  ASSERT_TRUE(principal.ok()) << principal.status();
-  EXPECT_EQ(principal->name, "ada");
+  const Authorization decision = Authorize(kGetMe, user);
+  ASSERT_TRUE(decision.status.ok()) << decision.status;
+  EXPECT_EQ(decision.caller.name, "ada");
   const std::string task =
       "Bearer " + authenticator_.allocation_tokens().Make(model::AllocationId("1.1.0"));
   for (int i = 0; i < 10; ++i) {
-    EXPECT_TRUE(
-        authorizer_.Admit("det.agent.v1.AgentHub.Connect", "Bearer agent", *Request(*me)).ok());
-    EXPECT_TRUE(
-        authorizer_.Admit("det.trial.v1.TrialRuntime.ReportProgress", task, *Request(*me)).ok());
+    EXPECT_TRUE(Authorize("det.agent.v1.AgentHub.Connect", {"Bearer agent", ""}).status.ok());
+    EXPECT_TRUE(Authorize("det.trial.v1.TrialRuntime.ReportProgress", {task, ""}).status.ok());
   }
 }
 
-TEST_F(AuthorizerTest, ACallThatIsRefusedCountsToo) {
-  const auto user = store_.users().AddUser({.username = "ada"}, Role::kEditor);
-  ASSERT_TRUE(user.ok());
-  ASSERT_TRUE(
-      store_.access().PutSession({.token_hash = auth::HashToken("user"), .user = user->id}).ok());
-  // For administrators.
-  const auto* all = pool_.FindMethodByName("det.api.v1.UserService.PostUser");
-  const auto by_head = [&] {
-    return authorizer_.AdmitHead(all->full_name(), "Bearer user").status().code();
+TEST_F(AuthorizerTest, CountsRefusedCalls) {
+  AddAda("user");
+  const auto by_header = [&] {
+    return authorizer_.AuthorizeHeader(auth::GetRequirement(kPostUser), "Bearer user")
+        .status.code();
   };
-  const auto whole = [&] {
-    return authorizer_.Admit(all->full_name(), "Bearer user", *Request(*all)).status().code();
-  };
-  EXPECT_EQ(by_head(), absl::StatusCode::kPermissionDenied);
+  const auto whole = [&] { return Authorize(kPostUser, {"Bearer user", ""}).status.code(); };
+  EXPECT_EQ(by_header(), absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(whole(), absl::StatusCode::kPermissionDenied);
-  EXPECT_EQ(by_head(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(by_header(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(whole(), absl::StatusCode::kResourceExhausted);
 }
 
-TEST_F(AuthorizerTest, AStreamHasItsPlaceUntilItIsOver) {
-  const Principal ada = Holds(Role::kViewer, kOwn);
-  auto first = authorizer_.TakeStream(ada);
+TEST_F(AuthorizerTest, IdentifiesCallerOfRefusedCall) {
+  AddAda("user");
+  EXPECT_EQ(Authorize(kPostUser, {"Bearer user", ""}).caller.name, "ada");
+  EXPECT_EQ(Authorize(kPostUser, {"Bearer other", ""}).caller, Principal{});
+}
+
+// The gateway's decision and the call are one decision: the token is counted once.
+TEST_F(AuthorizerTest, DecidesAndCountsCallWithTicketOnce) {
+  AddAda("user");
+  const auth::Requirement method = auth::GetRequirement(kGetMe);
+  for (int i = 0; i < 2; ++i) {
+    const auto decision = authorizer_.AuthorizeHeader(method, "Bearer user");
+    ASSERT_TRUE(decision.status.ok()) << decision.status;
+    // The header is not read again.
+    const Authorization call = Authorize(kGetMe, {"Bearer other", decision.ticket});
+    EXPECT_TRUE(call.status.ok()) << call.status;
+    EXPECT_EQ(call.caller.name, "ada");
+  }
+  EXPECT_EQ(authorizer_.AuthorizeHeader(method, "Bearer user").status.code(),
+            absl::StatusCode::kResourceExhausted);
+}
+
+TEST_F(AuthorizerTest, ChecksResourcesOfCallWithTicket) {
+  AddAda("user");
+  const auth::Requirement method =
+      auth::GetRequirement("det.api.v1.ExperimentService.GetExperiment");
+  const auto get = [&](int experiment) {
+    v1::GetExperimentRequest request;
+    request.set_experiment_id(experiment);
+    const auto decision = authorizer_.AuthorizeHeader(method, "Bearer user");
+    EXPECT_TRUE(decision.status.ok()) << decision.status;
+    return authorizer_.Authorize(method, {"", decision.ticket}, request).status;
+  };
+  EXPECT_TRUE(get(101).ok());
+  EXPECT_EQ(get(201), absl::NotFoundError("experiment 201 does not exist"));
+}
+
+TEST_F(AuthorizerTest, IgnoresInvalidTickets) {
+  AddAda("user");
+  const auth::Requirement method = auth::GetRequirement(kGetMe);
+  const auto unauthenticated = [&](const std::string& called, const std::string& ticket) {
+    return absl::IsUnauthenticated(Authorize(called, {"", ticket}).status);
+  };
+  EXPECT_TRUE(unauthenticated(kGetMe, "guessed"));
+  const std::string once = authorizer_.AuthorizeHeader(method, "Bearer user").ticket;
+  EXPECT_FALSE(unauthenticated(kGetMe, once));
+  EXPECT_TRUE(unauthenticated(kGetMe, once)) << "a ticket is for one call";
+  clock_.Advance(absl::Seconds(1));
+  const std::string other = authorizer_.AuthorizeHeader(method, "Bearer user").ticket;
+  EXPECT_TRUE(unauthenticated("det.api.v1.AgentService.GetAgents", other)) << "of another method";
+  clock_.Advance(absl::Seconds(1));
+  const std::string old = authorizer_.AuthorizeHeader(method, "Bearer user").ticket;
+  clock_.Advance(Authorizer::kTicketLifetime);
+  EXPECT_TRUE(unauthenticated(kGetMe, old)) << "expired";
+  EXPECT_EQ(authorizer_.AuthorizeHeader(auth::GetRequirement(kPostUser), "Bearer user").ticket, "")
+      << "refused";
+}
+
+TEST_F(AuthorizerTest, LimitsOpenStreamsOfUser) {
+  const Principal ada = MakeUser(Role::kViewer, kOwn);
+  auto first = authorizer_.OpenStream(ada);
   ASSERT_TRUE(first.ok());
-  EXPECT_EQ(authorizer_.TakeStream(ada).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(authorizer_.OpenStream(ada).status().code(), absl::StatusCode::kResourceExhausted);
   const Principal task{.kind = PrincipalKind::kAllocation};
-  EXPECT_TRUE(authorizer_.TakeStream(task).ok());
+  EXPECT_TRUE(authorizer_.OpenStream(task).ok());
   first->reset();
-  EXPECT_TRUE(authorizer_.TakeStream(ada).ok());
+  EXPECT_TRUE(authorizer_.OpenStream(ada).ok());
 }
 
 }  // namespace

@@ -11,33 +11,33 @@ namespace {
 
 using auth::Scope;
 
-class StoreWhereabouts final : public WorkspaceResolver {
+class StoreWorkspaceResolver final : public WorkspaceResolver {
  public:
-  explicit StoreWhereabouts(store::Store* store) : store_(*store) {}
+  explicit StoreWorkspaceResolver(store::Store* store) : store_(*store) {}
 
-  absl::StatusOr<int32_t> WorkspaceOf(Scope where, const std::string& id) override {
+  absl::StatusOr<int32_t> FindWorkspace(Scope scope, const std::string& id) override {
     store::Projects& projects = store_.projects();
-    if (where == Scope::kCheckpoint) return projects.GetWorkspaceId(model::CheckpointId(id));
-    if (where == Scope::kProjectKey) {
+    if (scope == Scope::kCheckpoint) return projects.GetWorkspaceId(model::CheckpointId(id));
+    if (scope == Scope::kProjectKey) {
       DET_ASSIGN_OR_RETURN(const store::ProjectRecord project, projects.GetProjectByKey(id));
       return project.workspace;
     }
-    if (where == Scope::kModel) {
+    if (scope == Scope::kModel) {
       DET_ASSIGN_OR_RETURN(const store::ModelRecord model, store_.models().GetModel(id));
       return model.workspace;
     }
-    if (where == Scope::kTemplate) {
+    if (scope == Scope::kTemplate) {
       DET_ASSIGN_OR_RETURN(const store::TemplateRecord found, store_.templates().GetTemplate(id));
       return found.workspace;
     }
-    const std::optional<int> number = NumberIn(where, id);
-    if (where == Scope::kWebhook && number) {
+    const std::optional<int> number = ParseNumber(scope, id);
+    if (scope == Scope::kWebhook && number) {
       DET_ASSIGN_OR_RETURN(const store::WebhookRecord webhook,
                            store_.webhooks().GetWebhook(*number));
       return webhook.workspace;
     }
-    if (!number) return auth::ResourceNotFound(where, id);
-    switch (where) {
+    if (!number) return auth::ResourceNotFound(scope, id);
+    switch (scope) {
       case Scope::kTrial:
         return projects.GetWorkspaceId(model::TrialId(*number));
       case Scope::kExperiment:
@@ -52,19 +52,21 @@ class StoreWhereabouts final : public WorkspaceResolver {
       default:
         break;
     }
-    return auth::ResourceNotFound(where, id);
+    return auth::ResourceNotFound(scope, id);
   }
 
  private:
-  // Tasks and allocations are named after their experiment: "7.12", "7.12.0"; jobs too: "exp-7".
-  static std::optional<int> NumberIn(Scope where, const std::string& id) {
-    if (where == Scope::kJob) {
+  // Tasks and allocations are has_parts after their experiment: "7.12", "7.12.0"; jobs too:
+  // "exp-7".
+  static std::optional<int> ParseNumber(Scope scope, const std::string& id) {
+    if (scope == Scope::kJob) {
       const auto experiment = model::ParseJobId(model::JobId(id));
       if (experiment) return experiment->value();
     }
-    const bool named = where == Scope::kTask || where == Scope::kAllocation;
+    const bool has_parts = scope == Scope::kTask || scope == Scope::kAllocation;
     int number = 0;
-    if (!absl::SimpleAtoi(named ? id.substr(0, id.find('.')) : id, &number)) return std::nullopt;
+    if (!absl::SimpleAtoi(has_parts ? id.substr(0, id.find('.')) : id, &number))
+      return std::nullopt;
     return number;
   }
 
@@ -74,7 +76,7 @@ class StoreWhereabouts final : public WorkspaceResolver {
 }  // namespace
 
 std::unique_ptr<WorkspaceResolver> MakeWorkspaceResolver(store::Store* store) {
-  return std::make_unique<StoreWhereabouts>(store);
+  return std::make_unique<StoreWorkspaceResolver>(store);
 }
 
 }  // namespace det::api

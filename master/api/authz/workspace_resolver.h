@@ -1,6 +1,6 @@
-// In which workspace the things lie that requests name: what decides who may see and change them.
+// Finds the workspace of a resource that a request names: roles are held in workspaces.
 //
-// Asked by admission.h, on threads that may block.
+// Used by authorizer.h; may block.
 #ifndef MASTER_API_AUTHZ_WORKSPACE_RESOLVER_H_
 #define MASTER_API_AUTHZ_WORKSPACE_RESOLVER_H_
 
@@ -17,11 +17,11 @@ namespace det::api {
 class WorkspaceResolver {
  public:
   virtual ~WorkspaceResolver() = default;
-  // NOT_FOUND when there is none. `where` is a kind of thing, `id` as requests write it.
-  virtual absl::StatusOr<int32_t> WorkspaceOf(auth::Scope where, const std::string& id) = 0;
+  // `scope` is a kind of resource, `id` its id as in requests. NOT_FOUND if it does not exist.
+  virtual absl::StatusOr<int32_t> FindWorkspace(auth::Scope scope, const std::string& id) = 0;
 };
 
-// By the store's rows; `store` must outlive it.
+// Returns a resolver that reads the store; `store` must outlive it.
 std::unique_ptr<WorkspaceResolver> MakeWorkspaceResolver(store::Store* store);
 
 }  // namespace det::api

@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/rng.h"
 #include "base/status_macros.h"
 #include "master/api/common/project_resolver.h"
 #include "master/api/experiments/experiment_config.h"
@@ -19,74 +18,68 @@
 namespace det::api {
 namespace {
 
-// Different for each submission, and the same for a repeated one.
-uint32_t SeedFor(const std::string& cluster_id, const std::string& request_id) {
+constexpr char kCreateExperiment[] = "det.api.v1.ExperimentService.CreateExperiment";
+
+// Requests are looked up by their id in an index, whose entries have a maximum size.
+constexpr size_t kMaxRequestIdLength = 128;
+
+using Parent = std::optional<experiment::Experiment>;
+
+// Different for each submission, but the same for a repeated one.
+uint32_t MakeSeed(const std::string& cluster_id, const std::string& request_id) {
   const std::string text =
       request_id.empty() ? auth::NewToken() : absl::StrCat(cluster_id, request_id);
   const std::string hash = auth::Sha256Hex(text);
   return static_cast<uint32_t>(std::stoul(hash.substr(0, 8), nullptr, 16)) & 0x7fffffff;
 }
 
-// Easier to tell apart, and to say, than numbers.
-std::string NameFor(uint32_t seed) {
-  constexpr const char* kHow[] = {"barely", "boldly", "calmly", "deeply", "fairly", "gently",
-                                  "kindly", "lately", "mildly", "nearly", "openly", "purely",
-                                  "rarely", "slowly", "warmly", "wisely"};
-  constexpr const char* kWhat[] = {"amber", "brave", "bright", "clever", "curly", "eager",
-                                   "fuzzy", "grand", "jolly",  "lucky",  "merry", "noble",
-                                   "quick", "quiet", "sunny",  "witty"};
-  constexpr const char* kWho[] = {"badger", "bison",  "crane", "dolphin", "falcon", "gecko",
-                                  "heron",  "jackal", "koala", "lynx",    "marten", "newt",
-                                  "otter",  "panda",  "robin", "walrus"};
-  return absl::StrCat("Experiment (", kHow[seed % 16], "-", kWhat[seed / 16 % 16], "-",
-                      kWho[seed / 256 % 16], ")");
+// Makes a name from words, which are easier to distinguish and to pronounce than numbers.
+std::string MakeName(uint32_t seed) {
+  constexpr const char* kAdverbs[] = {"barely", "boldly", "calmly", "deeply", "fairly", "gently",
+                                      "kindly", "lately", "mildly", "nearly", "openly", "purely",
+                                      "rarely", "slowly", "warmly", "wisely"};
+  constexpr const char* kAdjectives[] = {"amber", "brave", "bright", "clever", "curly", "eager",
+                                         "fuzzy", "grand", "jolly",  "lucky",  "merry", "noble",
+                                         "quick", "quiet", "sunny",  "witty"};
+  constexpr const char* kAnimals[] = {"badger", "bison",  "crane", "dolphin", "falcon", "gecko",
+                                      "heron",  "jackal", "koala", "lynx",    "marten", "newt",
+                                      "otter",  "panda",  "robin", "walrus"};
+  return absl::StrCat("Experiment (", kAdverbs[seed % 16], "-", kAdjectives[seed / 16 % 16], "-",
+                      kAnimals[seed / 256 % 16], ")");
 }
 
-// It is looked up by an index, whose entries are bounded.
-constexpr size_t kRequestIdLimit = 128;
-
-absl::Status CheckEntrypoint(const model::ExperimentConfig& config, const ContextArchive& context,
-                             const v1::CreateExperimentRequest& request) {
-  const auto trial = model::ParseTrialEntrypoint(config.entrypoint);
-  if (!trial) return absl::OkStatus();
-  DET_ASSIGN_OR_RETURN(const std::string path, NormalizeContextPath(trial->file));
-  if (context.files.contains(path)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(model::LocateInConfig(request.config(), request.config_path(), "entrypoint"),
-                   ": entrypoint: ", trial->file, " is not in the context directory"));
+absl::Status CheckRequest(const v1::CreateExperimentRequest& request) {
+  if (request.request_id().size() > kMaxRequestIdLength) {
+    return absl::InvalidArgumentError(absl::StrCat("request_id: ", request.request_id().size(),
+                                                   " bytes; at most ", kMaxRequestIdLength,
+                                                   " are allowed"));
+  }
+  if (request.unmanaged()) {
+    return absl::UnimplementedError(
+        "unmanaged: unmanaged experiments are not supported; omit `unmanaged` to run the "
+        "experiment on this cluster");
+  }
+  return absl::OkStatus();
 }
 
-absl::Status CheckPlace(const ExperimentDefaults& defaults, const model::ExperimentConfig& config,
-                        const v1::CreateExperimentRequest& request) {
-  const absl::Status allowed =
-      checkpoint_storage::CheckCheckpointLocation(defaults.checkpoint_locations, config.checkpoint_storage);
-  if (allowed.ok()) return allowed;
-  const std::string member = absl::StrCat(
-      "checkpoint_storage.", checkpoint_storage::IsBucket(config.checkpoint_storage) ? "type"
-                             : config.checkpoint_storage.type == "directory" ? "container_path"
-                                                                             : "host_path");
-  return absl::InvalidArgumentError(
-      absl::StrCat(model::LocateInConfig(request.config(), request.config_path(), member), ": ",
-                   member, ": ", allowed.message()));
-}
-
-// The experiment that the new one is made from, if any: what the request leaves out is the
-// parent's.
-absl::StatusOr<std::optional<experiment::Experiment>> FindParent(
-    store::Store& store, const v1::CreateExperimentRequest& request) {
+// Returns the experiment that the new one is forked from, if any: it provides what the request
+// omits.
+absl::StatusOr<Parent> FindParent(store::Store& store, const v1::CreateExperimentRequest& request) {
   if (request.parent_id() == 0) return std::nullopt;
   DET_ASSIGN_OR_RETURN(store::ExperimentRecord record,
                        store.GetExperiment(model::ExperimentId(request.parent_id())));
   if (model::IsDeletion(record.experiment.state)) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "experiment ", request.parent_id(), " is ",
-        std::string(model::ToString(record.experiment.state)), "; nothing can be made from it"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("cannot fork experiment ", request.parent_id(), ", which is ",
+                     std::string(model::ToString(record.experiment.state))));
   }
   return std::move(record.experiment);
 }
 
-// Of a parent whose configuration is taken over: who may not read its secrets, Viewers where it
-// lies, does not get them into an experiment of theirs either.
+// ---- access ----
+
+// A user who may not read the secrets of the parent's configuration, a Viewer of its workspace,
+// must not copy them into an experiment either.
 absl::Status CheckSecrets(const experiment::Experiment& parent, const auth::Principal& principal) {
   if (principal.RoleIn(parent.workspace) >= model::Role::kEditor) return absl::OkStatus();
   if (model::ToShownValue(*parent.config) == model::ToValue(*parent.config)) {
@@ -94,86 +87,153 @@ absl::Status CheckSecrets(const experiment::Experiment& parent, const auth::Prin
   }
   return absl::PermissionDeniedError(
       absl::StrCat("the configuration of experiment ", parent.id.value(),
-                   " has secrets, which Editors of workspace ", parent.config->workspace,
-                   " alone may use; fork it with a configuration of your own, or ask one of them"));
+                   " contains secrets, which only Editors of workspace ", parent.config->workspace,
+                   " may use; fork it with your own configuration, or ask an Editor"));
 }
 
-// A template gives away what it says to whoever uses it.
-absl::Status CheckTemplate(store::Store& store, const std::string& name,
-                           const auth::Principal& principal) {
+// An experiment shows the values of its template, so the caller must be allowed to see the
+// template.
+absl::Status AuthorizeTemplate(store::Store& store, const std::string& name,
+                               const auth::Principal& principal) {
   if (name.empty()) return absl::OkStatus();
   DET_ASSIGN_OR_RETURN(const store::TemplateRecord record, store.templates().GetTemplate(name));
-  return auth::AuthorizeIn("det.api.v1.ExperimentService.CreateExperiment", principal,
-                           model::Role::kViewer, record.workspace, auth::Scope::kTemplate, name);
+  return auth::AuthorizeInWorkspace(kCreateExperiment, principal, model::Role::kViewer,
+                                    record.workspace, auth::Scope::kTemplate, name);
 }
 
-// Where the experiment goes: the project that the request gives by its number, then the one that
-// the configuration names, then its parent's.
-absl::StatusOr<FoundSpace> FindSpaceOf(store::Store& store,
-                                       const v1::CreateExperimentRequest& request,
-                                       const model::ExperimentConfig& config,
-                                       const std::optional<experiment::Experiment>& parent) {
+absl::Status AuthorizeProject(const cluster::Space& space, const auth::Principal& principal) {
+  return auth::AuthorizeInWorkspace(kCreateExperiment, principal, model::Role::kEditor,
+                                    space.workspace, auth::Scope::kWorkspace, space.workspace_name);
+}
+
+absl::Status AuthorizeWarmStart(store::Store& store, const WarmStart& warm_start,
+                                const auth::Principal& principal) {
+  DET_ASSIGN_OR_RETURN(const int32_t workspace,
+                       store.projects().GetWorkspaceId(warm_start.experiment));
+  return auth::AuthorizeInWorkspace(kCreateExperiment, principal, model::Role::kViewer, workspace,
+                                    auth::Scope::kExperiment,
+                                    absl::StrCat(warm_start.experiment.value()));
+}
+
+// ---- configuration ----
+
+// Parses the configuration that the request contains, or the parent's if it contains none.
+absl::StatusOr<ParsedConfig> ParseSubmittedConfig(store::Store& store,
+                                                  const std::string& cluster_id,
+                                                  const v1::CreateExperimentRequest& request,
+                                                  const Parent& parent,
+                                                  const auth::Principal& principal) {
+  ConfigSubmission submission{.yaml = request.config(), .path = request.config_path()};
+  submission.overrides.assign(request.config_overrides().begin(), request.config_overrides().end());
+  submission.template_name = request.template_();
+  submission.seed = MakeSeed(cluster_id, request.request_id());
+  submission.name = MakeName(submission.seed);
+  if (parent && submission.yaml.empty()) {
+    DET_RETURN_IF_ERROR(CheckSecrets(*parent, principal));
+    submission.yaml = parent->original_config;
+    submission.path = absl::StrCat("experiment ", parent->id.value());
+  }
+  return ParseConfig(store, submission);
+}
+
+// Finds the project of the experiment: the one that the request names by its id, else the one that
+// the configuration names, else the parent's.
+absl::StatusOr<FoundSpace> ResolveTargetProject(store::Store& store,
+                                                const v1::CreateExperimentRequest& request,
+                                                const ParsedConfig& parsed,
+                                                const model::ExperimentConfig& config,
+                                                const Parent& parent) {
   if (request.project_id() > store::kUncategorized) return FindSpace(store, request.project_id());
-  // Its names may be others by now than those that its text has.
+  // The parent's project may have been renamed since its text was stored.
   const bool named = !request.config().empty() && !config.workspace.empty();
   if (parent && !named) return FindSpace(store, parent->project);
   absl::StatusOr<FoundSpace> found = FindSpace(store, config.workspace, config.project);
   if (found.ok() || config.workspace.empty()) return found;
-  return absl::Status(
-      found.status().code(),
-      absl::StrCat(model::LocateInConfig(request.config(), request.config_path(), "project"), ": ",
-                   found.status().message()));
+  return absl::Status(found.status().code(), absl::StrCat(parsed.document.Locate("project"), ": ",
+                                                          found.status().message()));
 }
 
-// Of who names no pool: the workspace's; empty where that has none either.
-std::string PoolOf(const model::ResourcesConfig& resources,
-                   const store::WorkspaceRecord& workspace) {
+// Returns the pool that the configuration names, else the workspace's default; empty if it has
+// none.
+std::string GetPoolName(const model::ResourcesConfig& resources,
+                        const store::WorkspaceRecord& workspace) {
   if (!resources.resource_pool.empty()) return resources.resource_pool;
   return resources.slots_per_trial > 0 ? workspace.default_compute_pool
                                        : workspace.default_aux_pool;
 }
 
-// Agents may bring the pool yet, and a name may be wrong.
-void WarnOfPool(const Pools& pools, const std::string& pool,
-                const v1::CreateExperimentRequest& request, std::vector<std::string>& warnings) {
+// Only warns about an unknown pool: agents of the pool may connect later.
+void WarnAboutUnknownPool(const Pools& pools, const std::string& pool, const ParsedConfig& parsed,
+                          std::vector<std::string>& warnings) {
   if (pool.empty() || std::count(pools.names.begin(), pools.names.end(), pool) > 0) return;
-  warnings.push_back(absl::StrCat(
-      model::LocateInConfig(request.config(), request.config_path(), "resources.resource_pool"),
-      ": there is no pool ", pool, " yet; there ", pools.names.size() == 1 ? "is " : "are ",
-      pools.names.empty() ? "none" : absl::StrJoin(pools.names, ", "),
-      ". Trials wait until an agent brings it"));
+  warnings.push_back(absl::StrCat(parsed.document.Locate("resources.resource_pool"),
+                                  ": resource pool ", pool, " does not exist yet; existing pools: ",
+                                  pools.names.empty() ? "none" : absl::StrJoin(pools.names, ", "),
+                                  ". Trials wait until an agent of the pool connects"));
 }
 
-// The configuration with the layers of where the experiment goes.
-absl::StatusOr<ReadyConfig> ReadPlaced(store::Store& store, const ExperimentDefaults& defaults,
-                                       GivenConfig given,
-                                       const v1::CreateExperimentRequest& request,
-                                       const Pools& pools,
-                                       const std::optional<experiment::Experiment>& parent,
-                                       cluster::Space* space) {
-  DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadConfig(store, defaults, given));
-  DET_ASSIGN_OR_RETURN(FoundSpace found, FindSpaceOf(store, request, ready.config, parent));
+// A valid configuration and the project that it is for.
+struct PlacedConfig {
+  ValidConfig valid;
+  cluster::Space space;
+};
+
+// Validates the configuration with the layers of its workspace and resource pool, which the
+// configuration itself determines: first the workspace, then, with the workspace's layers, the
+// pool. The document is parsed once; only merging and validation are repeated, if there are layers.
+absl::StatusOr<PlacedConfig> ValidateInProject(store::Store& store,
+                                               const ExperimentDefaults& defaults,
+                                               const v1::CreateExperimentRequest& request,
+                                               const ParsedConfig& parsed, const Pools& pools,
+                                               const Parent& parent) {
+  ConfigScope scope;
+  DET_ASSIGN_OR_RETURN(ValidConfig valid, ValidateConfig(defaults, parsed, scope));
+  DET_ASSIGN_OR_RETURN(FoundSpace found,
+                       ResolveTargetProject(store, request, parsed, valid.config, parent));
   const store::WorkspaceRecord& workspace = found.workspace;
   DET_ASSIGN_OR_RETURN(ConfigPolicy policy, FindConfigPolicy(store, workspace.id, workspace.name));
   if (!workspace.checkpoint_storage.empty() || !policy.layers.empty()) {
-    given.checkpoint_storage = workspace.checkpoint_storage;
-    given.policies = policy.layers;
-    DET_ASSIGN_OR_RETURN(ready, ReadConfig(store, defaults, given));
+    scope.checkpoint_storage = workspace.checkpoint_storage;
+    scope.policies = policy.layers;
+    DET_ASSIGN_OR_RETURN(valid, ValidateConfig(defaults, parsed, scope));
   }
-  const std::string pool = PoolOf(ready.config.resources, workspace);
-  given.resource_pool = !pool.empty()                                ? pool
-                        : ready.config.resources.slots_per_trial > 0 ? pools.default_compute
+  const std::string pool = GetPoolName(valid.config.resources, workspace);
+  scope.resource_pool = !pool.empty()                                ? pool
+                        : valid.config.resources.slots_per_trial > 0 ? pools.default_compute
                                                                      : pools.default_aux;
-  if (defaults.task_defaults.pools.contains(given.resource_pool)) {
-    DET_ASSIGN_OR_RETURN(ready, ReadConfig(store, defaults, given));
+  if (defaults.task_defaults.pools.contains(scope.resource_pool)) {
+    DET_ASSIGN_OR_RETURN(valid, ValidateConfig(defaults, parsed, scope));
   }
-  WarnOfPool(pools, pool, request, ready.warnings);
-  DET_RETURN_IF_ERROR(ApplyLimits(policy, ready.config));
-  ready.config.resources.resource_pool = pool;
-  ready.config.workspace = found.space.workspace_name;
-  ready.config.project = found.space.project_name;
-  *space = std::move(found.space);
-  return ready;
+  WarnAboutUnknownPool(pools, pool, parsed, valid.warnings);
+  DET_RETURN_IF_ERROR(ApplyLimits(policy, valid.config));
+  valid.config.resources.resource_pool = pool;
+  valid.config.workspace = found.space.workspace_name;
+  valid.config.project = found.space.project_name;
+  return PlacedConfig{std::move(valid), std::move(found.space)};
+}
+
+absl::Status CheckCheckpointStorage(const ExperimentDefaults& defaults, const ParsedConfig& parsed,
+                                    const model::CheckpointStorageConfig& storage) {
+  const absl::Status allowed =
+      checkpoint_storage::CheckCheckpointLocation(defaults.checkpoint_locations, storage);
+  if (allowed.ok()) return allowed;
+  const std::string member =
+      absl::StrCat("checkpoint_storage.", checkpoint_storage::IsBucket(storage) ? "type"
+                                          : storage.type == "directory"         ? "container_path"
+                                                                                : "host_path");
+  return absl::InvalidArgumentError(
+      absl::StrCat(parsed.document.Locate(member), ": ", member, ": ", allowed.message()));
+}
+
+absl::Status CheckEntrypoint(const ParsedConfig& parsed, const model::ExperimentConfig& config,
+                             const ContextArchive& context) {
+  const auto trial = model::ParseTrialEntrypoint(config.entrypoint);
+  if (!trial) return absl::OkStatus();
+  DET_ASSIGN_OR_RETURN(const std::string path, NormalizeContextPath(trial->file));
+  if (context.files.contains(path)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(parsed.document.Locate("entrypoint"),
+                                                 ": entrypoint: ", trial->file,
+                                                 " is not in the context directory"));
 }
 
 }  // namespace
@@ -183,68 +243,43 @@ absl::StatusOr<Submission> PrepareSubmission(store::Store& store,
                                              const std::string& cluster_id,
                                              const v1::CreateExperimentRequest& request,
                                              const Pools& pools, const auth::Principal& principal) {
-  if (request.request_id().size() > kRequestIdLimit) {
-    return absl::InvalidArgumentError(absl::StrCat("request_id: ", request.request_id().size(),
-                                                   " bytes; at most ", kRequestIdLimit,
-                                                   " are allowed"));
-  }
-  if (request.unmanaged()) {
-    return absl::UnimplementedError(
-        "unmanaged: this cluster runs what it keeps; it does not keep experiments that run "
-        "elsewhere. "
-        "Leave `unmanaged` out to have it run here");
-  }
-  DET_RETURN_IF_ERROR(CheckTemplate(store, request.template_(), principal));
-  GivenConfig given{.yaml = request.config(), .path = request.config_path()};
-  given.overrides.assign(request.config_overrides().begin(), request.config_overrides().end());
-  given.template_name = request.template_();
-  given.seed = SeedFor(cluster_id, request.request_id());
-  given.name = NameFor(given.seed);
-  DET_ASSIGN_OR_RETURN(const std::optional<experiment::Experiment> parent,
-                       FindParent(store, request));
-  if (parent && given.yaml.empty()) {
-    DET_RETURN_IF_ERROR(CheckSecrets(*parent, principal));
-    given.yaml = parent->original_config;
-    given.path = absl::StrCat("experiment ", parent->id.value());
-  }
-  cluster::Space space;
-  DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadPlaced(store, defaults, std::move(given), request,
-                                                     pools, parent, &space));
-  DET_RETURN_IF_ERROR(auth::AuthorizeIn("det.api.v1.ExperimentService.CreateExperiment", principal,
-                                        model::Role::kEditor, space.workspace,
-                                        auth::Scope::kWorkspace, space.workspace_name));
-  DET_RETURN_IF_ERROR(CheckPlace(defaults, ready.config, request));
+  DET_RETURN_IF_ERROR(CheckRequest(request));
+  DET_RETURN_IF_ERROR(AuthorizeTemplate(store, request.template_(), principal));
+  DET_ASSIGN_OR_RETURN(const Parent parent, FindParent(store, request));
+  DET_ASSIGN_OR_RETURN(const ParsedConfig parsed,
+                       ParseSubmittedConfig(store, cluster_id, request, parent, principal));
+  DET_ASSIGN_OR_RETURN(PlacedConfig placed,
+                       ValidateInProject(store, defaults, request, parsed, pools, parent));
+  model::ExperimentConfig& config = placed.valid.config;
+  DET_RETURN_IF_ERROR(AuthorizeProject(placed.space, principal));
+  DET_RETURN_IF_ERROR(CheckCheckpointStorage(defaults, parsed, config.checkpoint_storage));
   DET_ASSIGN_OR_RETURN(const std::optional<WarmStart> warm_start,
-                       FindWarmStart(store, ready.config.searcher));
-  if (warm_start) {
-    DET_ASSIGN_OR_RETURN(const int32_t from, store.projects().GetWorkspaceId(warm_start->experiment));
-    DET_RETURN_IF_ERROR(auth::AuthorizeIn(
-        "det.api.v1.ExperimentService.CreateExperiment", principal, model::Role::kViewer, from,
-        auth::Scope::kExperiment, absl::StrCat(warm_start->experiment.value())));
-  }
+                       FindWarmStart(store, config.searcher));
+  if (warm_start) DET_RETURN_IF_ERROR(AuthorizeWarmStart(store, *warm_start, principal));
   DET_ASSIGN_OR_RETURN(const store::UserRecord user, store.users().GetUser(principal.user));
+
   Submission submission;
-  submission.warnings = std::move(ready.warnings);
-  const bool whole = !parent || !request.model_definition().empty();
-  if (whole) {
+  submission.warnings = std::move(placed.valid.warnings);
+  const bool has_context = !parent || !request.model_definition().empty();
+  if (has_context) {
     DET_ASSIGN_OR_RETURN(submission.context, PackContext(request.model_definition()));
-    DET_RETURN_IF_ERROR(CheckEntrypoint(ready.config, submission.context, request));
+    DET_RETURN_IF_ERROR(CheckEntrypoint(parsed, config, submission.context));
   }
-  submission.event = {
-      .config = std::make_shared<const model::ExperimentConfig>(std::move(ready.config)),
-      .original_config = std::move(ready.text),
-      .context_hash = whole ? submission.context.hash : parent->context_hash,
-      .owner = principal.user,
-      .owner_name = user.username,
-      .request_id = request.request_id(),
-      .activate = request.activate()};
+  cluster::CreateExperiment& event = submission.event;
+  event.config = std::make_shared<const model::ExperimentConfig>(std::move(config));
+  DET_ASSIGN_OR_RETURN(event.original_config, GetTextToStore(parsed));
+  event.context_hash = has_context ? submission.context.hash : parent->context_hash;
+  event.owner = principal.user;
+  event.owner_name = user.username;
+  event.request_id = request.request_id();
+  event.activate = request.activate();
   if (warm_start) {
-    submission.event.warm_start = warm_start->checkpoint;
-    submission.event.warm_start_from = warm_start->experiment;
+    event.warm_start = warm_start->checkpoint;
+    event.warm_start_from = warm_start->experiment;
   }
-  if (parent) submission.event.forked_from = parent->id;
-  submission.event.workspace = space.workspace;
-  submission.event.project = space.project;
+  if (parent) event.forked_from = parent->id;
+  event.workspace = placed.space.workspace;
+  event.project = placed.space.project;
   return submission;
 }
 
@@ -253,35 +288,37 @@ absl::StatusOr<cluster::ContinueExperiment> PrepareContinuation(
     const v1::ContinueExperimentRequest& request) {
   cluster::ContinueExperiment event;
   DET_ASSIGN_OR_RETURN(event.rows, store.LoadExperiment(model::ExperimentId(request.id())));
-  const model::ExperimentConfig& now = *event.rows.experiments.front().config;
+  const experiment::Experiment& before = event.rows.experiments.front();
+  const model::ExperimentConfig& current = *before.config;
   const std::vector<std::string> overrides(request.config_overrides().begin(),
                                            request.config_overrides().end());
-  const experiment::Experiment& before = event.rows.experiments.front();
   DET_ASSIGN_OR_RETURN(ConfigPolicy policy,
-                       FindConfigPolicy(store, before.workspace, now.workspace));
+                       FindConfigPolicy(store, before.workspace, current.workspace));
   const bool limited = policy.max_slots || policy.priority || !policy.layers.empty();
   if (request.override_config().empty() && overrides.empty() && !limited) return event;
   model::ConfigDefaults config_defaults;
-  config_defaults.name = now.name;
-  config_defaults.checkpoint_host_path = now.checkpoint_storage.host_path;
-  config_defaults.experiment_seed = now.experiment_seed;
+  config_defaults.name = current.name;
+  config_defaults.checkpoint_host_path = current.checkpoint_storage.host_path;
+  config_defaults.experiment_seed = current.experiment_seed;
   config_defaults.below.push_back(
-      {absl::StrCat("experiment ", request.id()), model::ToValue(now).ToJson()});
+      {absl::StrCat("experiment ", request.id()), model::ToValue(current).ToJson()});
   config_defaults.above = policy.layers;
   DET_ASSIGN_OR_RETURN(model::ExperimentConfig config,
                        model::ParseExperimentConfig(request.override_config(), "override_config",
                                                     overrides, config_defaults));
-  DET_RETURN_IF_ERROR(CheckSize("configuration", model::ToValue(config).ToJson().size()));
+  DET_RETURN_IF_ERROR(CheckConfigSize("configuration", model::ToValue(config).ToJson().size()));
   DET_RETURN_IF_ERROR(ApplyLimits(policy, config));
-  DET_RETURN_IF_ERROR(checkpoint_storage::CheckCheckpointLocation(defaults.checkpoint_locations, config.checkpoint_storage));
-  if (config.workspace != now.workspace || config.project != now.project) {
+  DET_RETURN_IF_ERROR(checkpoint_storage::CheckCheckpointLocation(defaults.checkpoint_locations,
+                                                                  config.checkpoint_storage));
+  if (config.workspace != current.workspace || config.project != current.project) {
     return absl::InvalidArgumentError(
-        "project: an experiment goes on where it lies; move it before or after that");
+        "project: cannot change the project on continue; move the experiment before or after");
   }
-  if (config.searcher.source_trial_id != now.searcher.source_trial_id ||
-      config.searcher.source_checkpoint_uuid != now.searcher.source_checkpoint_uuid) {
+  if (config.searcher.source_trial_id != current.searcher.source_trial_id ||
+      config.searcher.source_checkpoint_uuid != current.searcher.source_checkpoint_uuid) {
     return absl::InvalidArgumentError(
-        "searcher.source_*: an experiment goes on from its own checkpoints; fork it instead");
+        "searcher.source_*: a continued experiment resumes from its own checkpoints; fork it to "
+        "start from others");
   }
   event.config = std::make_shared<const model::ExperimentConfig>(std::move(config));
   return event;

@@ -1,4 +1,5 @@
-// What CreateExperiment checks and stores before the cluster hears of it.
+// Prepares the events CreateExperiment and ContinueExperiment: checks a request, and completes its
+// configuration.
 //
 // Called by experiment_service.cc on the pool; blocks.
 #ifndef MASTER_API_EXPERIMENTS_CREATE_EXPERIMENT_H_
@@ -21,31 +22,33 @@ namespace det::api {
 struct Submission {
   cluster::CreateExperiment event;
   ContextArchive context;
-  std::vector<std::string> warnings;  // of the configuration, each with its line
+  std::vector<std::string> warnings;  // about the configuration, each with its line
 };
 
-// The resource pools that the cluster has.
+// The resource pools of the cluster.
 struct Pools {
-  std::string default_compute, default_aux;  // of those who name none
+  std::string default_compute, default_aux;  // for experiments that name no pool
   std::vector<std::string> names;
 };
 
-// PERMISSION_DENIED for what a policy does not leave to users (config_policy.h).
-// INVALID_ARGUMENT with every problem of the configuration, or the first of the context directory;
-// NOT_FOUND and FAILED_PRECONDITION of its project (spaces.h), PERMISSION_DENIED for one in which
-// the caller, who will own it, may not create. Stores nothing.
+// Prepares a new experiment. Stores nothing. INVALID_ARGUMENT with every problem of the
+// configuration, or the first one of the context directory; NOT_FOUND and FAILED_PRECONDITION if
+// the project does not exist or is archived (common/project_resolver.h); PERMISSION_DENIED if the
+// caller, who will own the experiment, may not create it there, or if a policy forbids a value
+// (policies/config_policy.h).
 absl::StatusOr<Submission> PrepareSubmission(store::Store& store,
                                              const ExperimentDefaults& defaults,
                                              const std::string& cluster_id,
                                              const v1::CreateExperimentRequest& request,
                                              const Pools& pools, const auth::Principal& principal);
 
-// What ContinueExperiment submits. NOT_FOUND for the experiment, INVALID_ARGUMENT for the changes.
+// Prepares the continuation of an ended experiment. NOT_FOUND if it does not exist,
+// INVALID_ARGUMENT for invalid changes.
 absl::StatusOr<cluster::ContinueExperiment> PrepareContinuation(
     store::Store& store, const ExperimentDefaults& defaults,
     const v1::ContinueExperimentRequest& request);
 
-// The experiment that an earlier call of the user with this request id made.
+// Finds the experiment that an earlier call of the user with this request id created.
 absl::StatusOr<std::optional<model::ExperimentId>> FindByRequestId(store::Store& store,
                                                                    model::UserId owner,
                                                                    const std::string& request_id);

@@ -145,7 +145,7 @@ class ExperimentActionService final : public ApiService<v1::ExperimentActionServ
       return absl::InvalidArgumentError("say whose experiments: project_id");
     }
     if (request.has_filters()) return Find(request.filters(), request.project_id());
-    return EachOnce(request.experiment_ids(), "experiment");
+    return GetUniqueIds(request.experiment_ids(), "experiment");
   }
 
   absl::StatusOr<std::vector<int32_t>> Find(const v1::BulkExperimentFilters& filters,
@@ -156,9 +156,9 @@ class ExperimentActionService final : public ApiService<v1::ExperimentActionServ
                                                      filters.project_id()));
     }
     DET_ASSIGN_OR_RETURN(const std::vector<int32_t> excluded,
-                         EachOnce(filters.excluded_experiment_ids(), "excluded experiment"));
+                         GetUniqueIds(filters.excluded_experiment_ids(), "excluded experiment"));
     DET_ASSIGN_OR_RETURN(store::ExperimentQuery query, ToBulkQuery(filters, project));
-    query.window.limit = kMostInBatch + static_cast<int>(excluded.size()) + 1;
+    query.window.limit = kMaxBatchSize + static_cast<int>(excluded.size()) + 1;
     DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, store_.ListExperiments(query));
     std::vector<int32_t> found;
     for (const store::ExperimentRecord& record : page.experiments) {
@@ -166,7 +166,7 @@ class ExperimentActionService final : public ApiService<v1::ExperimentActionServ
       if (std::count(excluded.begin(), excluded.end(), id) == 0) found.push_back(id);
     }
     const int left_out = static_cast<int>(page.experiments.size() - found.size());
-    if (found.size() > kMostInBatch) return TooMany(page.total - left_out, "experiment");
+    if (found.size() > kMaxBatchSize) return TooManyError(page.total - left_out, "experiment");
     return found;
   }
 
@@ -174,8 +174,8 @@ class ExperimentActionService final : public ApiService<v1::ExperimentActionServ
   absl::Status Check(const char* method, const auth::Principal& caller, int32_t project,
                      model::ExperimentId id) {
     const std::string text = absl::StrCat(id.value());
-    DET_RETURN_IF_ERROR(
-        authorizer_.Judge(FullName(method), caller, model::Role::kEditor, auth::Scope::kExperiment, text));
+    DET_RETURN_IF_ERROR(authorizer_.AuthorizeResource(
+        FullName(method), caller, model::Role::kEditor, auth::Scope::kExperiment, text));
     DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store_.GetExperiment(id));
     if (record.experiment.project == project) return absl::OkStatus();
     return absl::NotFoundError(absl::StrCat("project ", project, " has no experiment ", text));

@@ -1,24 +1,11 @@
 #include "master/api/experiments/experiment_config.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "master/parse/parse.h"
 
 namespace det::api {
-
-absl::Status CheckSize(const std::string& what, size_t bytes) {
-  if (bytes <= kConfigBytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(what, ": ", bytes, " bytes; at most ", kConfigBytes,
-                   " are allowed: put data into files of the context directory"));
-}
-
-void AddStorage(const std::string& name, const std::string& storage,
-                std::vector<model::ConfigLayer>& layers) {
-  if (storage.empty()) return;
-  layers.push_back({name, absl::StrCat("{\"checkpoint_storage\": ", storage, "}")});
-}
-
 namespace {
 
 void AddTaskDefaults(const model::TaskDefaults& defaults, const std::string& pool,
@@ -31,36 +18,61 @@ void AddTaskDefaults(const model::TaskDefaults& defaults, const std::string& poo
 
 }  // namespace
 
-absl::StatusOr<ReadyConfig> ReadConfig(store::Store& store,
-                                       const ExperimentDefaults& experiment_defaults,
-                                       const GivenConfig& given) {
-  size_t bytes = given.yaml.size();
-  for (const std::string& each : given.overrides) bytes += each.size();
-  DET_RETURN_IF_ERROR(CheckSize(given.path.empty() ? "configuration" : given.path, bytes));
+absl::Status CheckConfigSize(const std::string& what, size_t bytes) {
+  if (bytes <= kMaxConfigBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(what, ": ", bytes, " bytes exceed the maximum of ",
+                                                 kMaxConfigBytes,
+                                                 "; put data into files of the context directory"));
+}
+
+void AddStorageLayer(const std::string& name, const std::string& storage,
+                     std::vector<model::ConfigLayer>& layers) {
+  if (storage.empty()) return;
+  layers.push_back({name, absl::StrCat("{\"checkpoint_storage\": ", storage, "}")});
+}
+
+absl::StatusOr<ParsedConfig> ParseConfig(store::Store& store, const ConfigSubmission& submission) {
+  size_t bytes = submission.yaml.size();
+  for (const std::string& each : submission.overrides) bytes += each.size();
+  DET_RETURN_IF_ERROR(
+      CheckConfigSize(submission.path.empty() ? "configuration" : submission.path, bytes));
+  std::vector<model::ConfigLayer> templates;
+  if (!submission.template_name.empty()) {
+    DET_ASSIGN_OR_RETURN(const store::TemplateRecord record,
+                         store.templates().GetTemplate(submission.template_name));
+    templates.push_back({absl::StrCat("template ", record.name), record.yaml});
+  }
+  DET_ASSIGN_OR_RETURN(model::ConfigDocument document,
+                       model::ConfigDocument::Parse(submission.yaml, submission.path));
+  return ParsedConfig{.document = std::move(document),
+                      .overrides = submission.overrides,
+                      .templates = std::move(templates),
+                      .name = submission.name,
+                      .seed = submission.seed};
+}
+
+absl::StatusOr<ValidConfig> ValidateConfig(const ExperimentDefaults& experiment_defaults,
+                                           const ParsedConfig& parsed, const ConfigScope& scope) {
   model::ConfigDefaults defaults;
   defaults.checkpoint_host_path = experiment_defaults.checkpoint_locations.own;
-  defaults.experiment_seed = given.seed;
-  defaults.name = given.name;
-  AddStorage("the master's checkpoint_storage", experiment_defaults.checkpoint_storage,
-             defaults.below);
-  AddStorage("workspace", given.checkpoint_storage, defaults.below);
-  AddTaskDefaults(experiment_defaults.task_defaults, given.resource_pool, defaults.below);
-  std::vector<model::ConfigLayer> own;  // what is kept of the submission; the rest is looked up
-  if (!given.template_name.empty()) {
-    DET_ASSIGN_OR_RETURN(const store::TemplateRecord record,
-                         store.templates().GetTemplate(given.template_name));
-    own.push_back({absl::StrCat("template ", record.name), record.yaml});
-    defaults.below.push_back(own.back());
-  }
-  defaults.above = given.policies;
-  ReadyConfig ready;
-  DET_ASSIGN_OR_RETURN(
-      ready.config, model::ParseExperimentConfig(given.yaml, given.path, given.overrides, defaults,
-                                                 &ready.warnings));
+  defaults.experiment_seed = parsed.seed;
+  defaults.name = parsed.name;
+  AddStorageLayer("the master's checkpoint_storage", experiment_defaults.checkpoint_storage,
+                  defaults.below);
+  AddStorageLayer("workspace", scope.checkpoint_storage, defaults.below);
+  AddTaskDefaults(experiment_defaults.task_defaults, scope.resource_pool, defaults.below);
+  for (const model::ConfigLayer& each : parsed.templates) defaults.below.push_back(each);
+  defaults.above = scope.policies;
+  ValidConfig valid;
+  DET_ASSIGN_OR_RETURN(valid.config, model::BuildExperimentConfig(parsed.document, parsed.overrides,
+                                                                  defaults, &valid.warnings));
   DET_RETURN_IF_ERROR(
-      CheckSize("the complete configuration", model::ToValue(ready.config).ToJson().size()));
-  DET_ASSIGN_OR_RETURN(ready.text, model::TextToKeep(given.yaml, own, given.overrides));
-  return ready;
+      CheckConfigSize("the complete configuration", model::ToValue(valid.config).ToJson().size()));
+  return valid;
+}
+
+absl::StatusOr<std::string> GetTextToStore(const ParsedConfig& parsed) {
+  return model::GetTextToStore(parsed.document, parsed.templates, parsed.overrides);
 }
 
 }  // namespace det::api

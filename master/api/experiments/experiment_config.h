@@ -1,4 +1,5 @@
-// A configuration as a request gives it, read with what it stands on.
+// Reads a configuration that a request contains: parses it once, merges it with the layers of its
+// project and resource pool, and validates the result.
 //
 // Called by the services on the pool; blocks.
 #ifndef MASTER_API_EXPERIMENTS_EXPERIMENT_CONFIG_H_
@@ -19,46 +20,69 @@
 
 namespace det::api {
 
-// What the master's own configuration gives to every experiment: the lowest layer of its
+// What the master's configuration provides to every experiment: the lowest layers of its
 // configuration.
 struct ExperimentDefaults {
   std::string checkpoint_storage;  // as JSON; empty: none
   model::TaskDefaults task_defaults;
-  checkpoint_storage::CheckpointLocations checkpoint_locations;  // `own` is the default of checkpoint_storage.host_path
+  // `own` is the default of checkpoint_storage.host_path.
+  checkpoint_storage::CheckpointLocations checkpoint_locations;
 };
 
-struct GivenConfig {
+// A configuration as a request contains it.
+struct ConfigSubmission {
   std::string yaml;
-  std::string path;                          // of the file, for messages; may be empty
-  std::vector<std::string> overrides;        // "a.b.c=<yaml>"
-  std::string template_name;                 // may be empty
+  std::string path;                    // of the file, for messages; may be empty
+  std::vector<std::string> overrides;  // "a.b.c=<yaml>"
+  std::string template_name;           // may be empty
+  std::string name = "Experiment";     // if the configuration contains no name
+  uint32_t seed = 0;                   // if the configuration contains no seed
+};
+
+// A submission whose YAML was parsed, and whose template was read from the store.
+struct ParsedConfig {
+  model::ConfigDocument document;
+  std::vector<std::string> overrides;
+  std::vector<model::ConfigLayer> templates;  // one or none
+  std::string name;
+  uint32_t seed = 0;
+};
+
+// The layers that depend on where the experiment runs, which the configuration itself determines.
+struct ConfigScope {
   std::string checkpoint_storage;            // of the workspace, as JSON; may be empty
-  std::string resource_pool;                 // whose task defaults it has; may be empty
-  std::vector<model::ConfigLayer> policies;  // config_policy.h, the lowest first
-  std::string name = "Experiment";           // where the configuration says none
-  uint32_t seed = 0;                         // the same
+  std::string resource_pool;                 // whose task defaults apply; may be empty
+  std::vector<model::ConfigLayer> policies;  // policies/config_policy.h, the lowest first
 };
 
-struct ReadyConfig {
+struct ValidConfig {
   model::ExperimentConfig config;
-  std::string text;                   // as it was given, with template and overrides
-  std::vector<std::string> warnings;  // what is kept, but without effect on this cluster
+  std::vector<std::string> warnings;  // about fields that have no effect on this cluster
 };
 
-// A configuration is stored with its experiment, and sent with each of its trials, several times in
-// one message: more than this, as given or complete, is refused.
-inline constexpr size_t kConfigBytes = size_t{2} << 20;
-// INVALID_ARGUMENT for more; `what` has them.
-absl::Status CheckSize(const std::string& what, size_t bytes);
+// The maximum size of a configuration as submitted, and complete. It is stored with its experiment,
+// and sent with each of its trials, several times in one message.
+inline constexpr size_t kMaxConfigBytes = size_t{2} << 20;
+// INVALID_ARGUMENT if it is larger; `what` names it in the message.
+absl::Status CheckConfigSize(const std::string& what, size_t bytes);
 
-// The layer of a `checkpoint_storage`, which is JSON; none where it is empty.
-void AddStorage(const std::string& name, const std::string& storage,
-                std::vector<model::ConfigLayer>& layers);
+// Adds a layer with a `checkpoint_storage`, which is JSON; none if it is empty.
+void AddStorageLayer(const std::string& name, const std::string& storage,
+                     std::vector<model::ConfigLayer>& layers);
 
-// INVALID_ARGUMENT with every problem; NOT_FOUND for the template.
-absl::StatusOr<ReadyConfig> ReadConfig(store::Store& store,
-                                       const ExperimentDefaults& experiment_defaults,
-                                       const GivenConfig& given);
+// Parses the YAML and reads the template. INVALID_ARGUMENT if the text is too large or not YAML;
+// NOT_FOUND if the template does not exist.
+absl::StatusOr<ParsedConfig> ParseConfig(store::Store& store, const ConfigSubmission& submission);
+
+// Merges the layers with a parsed configuration and validates the result. INVALID_ARGUMENT with
+// every problem. May be called several times, with the layers of a scope that an earlier result
+// determined.
+absl::StatusOr<ValidConfig> ValidateConfig(const ExperimentDefaults& experiment_defaults,
+                                           const ParsedConfig& parsed, const ConfigScope& scope);
+
+// Returns the text to store with the experiment: as submitted, with its template and overrides. The
+// other layers are looked up again when needed. REQUIRES that the configuration is valid.
+absl::StatusOr<std::string> GetTextToStore(const ParsedConfig& parsed);
 
 }  // namespace det::api
 

@@ -82,22 +82,22 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
   grpc::ServerUnaryReactor* PauseExperiment(grpc::CallbackServerContext* context,
                                             const v1::PauseExperimentRequest* request,
                                             v1::PauseExperimentResponse*) override {
-    return Change(context, __func__, request, &Pause);
+    return ChangeState(context, __func__, request, &Pause);
   }
   grpc::ServerUnaryReactor* ActivateExperiment(grpc::CallbackServerContext* context,
                                                const v1::ActivateExperimentRequest* request,
                                                v1::ActivateExperimentResponse*) override {
-    return Change(context, __func__, request, &Activate);
+    return ChangeState(context, __func__, request, &Activate);
   }
   grpc::ServerUnaryReactor* CancelExperiment(grpc::CallbackServerContext* context,
                                              const v1::CancelExperimentRequest* request,
                                              v1::CancelExperimentResponse*) override {
-    return Change(context, __func__, request, &Cancel);
+    return ChangeState(context, __func__, request, &Cancel);
   }
   grpc::ServerUnaryReactor* KillExperiment(grpc::CallbackServerContext* context,
                                            const v1::KillExperimentRequest* request,
                                            v1::KillExperimentResponse*) override {
-    return Change(context, __func__, request, &Kill);
+    return ChangeState(context, __func__, request, &Kill);
   }
 
   grpc::ServerUnaryReactor* ContinueExperiment(grpc::CallbackServerContext* context,
@@ -206,10 +206,11 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
 
  private:
   template <class Request>
-  grpc::ServerUnaryReactor* Change(grpc::CallbackServerContext* context, const char* method,
-                                   const Request* request,
-                                   void (*change)(engine::Engine&, store::Store&, base::ThreadPool&,
-                                                  model::ExperimentId, Done)) {
+  grpc::ServerUnaryReactor* ChangeState(grpc::CallbackServerContext* context, const char* method,
+                                        const Request* request,
+                                        void (*change)(engine::Engine&, store::Store&,
+                                                       base::ThreadPool&, model::ExperimentId,
+                                                       Done)) {
     return Unary(method, context, request, nullptr,
                  [this, id = request->id(), change](const auth::Principal&, Done done) {
                    change(engine_, store_, pool_, model::ExperimentId(id), std::move(done));
@@ -255,14 +256,14 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
           if (!status.ok()) return done(std::move(status));
           pool_.Post(
               [this, &request, response, principal, pools, done = std::move(done)]() mutable {
-                CreateIn(*pools, request, response, principal, std::move(done));
+                CreateWithPools(*pools, request, response, principal, std::move(done));
               });
         });
   }
 
-  void CreateIn(const Pools& pools, const v1::CreateExperimentRequest& request,
-                v1::CreateExperimentResponse* response, const auth::Principal& principal,
-                Done done) {
+  void CreateWithPools(const Pools& pools, const v1::CreateExperimentRequest& request,
+                       v1::CreateExperimentResponse* response, const auth::Principal& principal,
+                       Done done) {
     absl::StatusOr<Submission> submission =
         PrepareSubmission(store_, defaults_, facts_.cluster_id, request, pools, principal);
     if (!submission.ok()) return done(submission.status());
@@ -276,21 +277,21 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
     }
     const auto earlier = FindByRequestId(store_, principal.user, request.request_id());
     if (!earlier.ok()) return done(earlier.status());
-    if (earlier->has_value()) return Answer(**earlier, response, std::move(done));
+    if (earlier->has_value()) return ReadCreated(**earlier, response, std::move(done));
     const ContextArchive& context = submission->context;
     if (!context.hash.empty()) {
       const absl::Status stored = store_.PutContext(context.hash, context.tgz);
       if (!stored.ok()) return done(stored);
     }
-    engine_.Submit(std::move(submission->event),
-                   [this, response, done = std::move(done)](
-                       const absl::StatusOr<engine::Applied>& applied) mutable {
-                     if (!applied.ok()) return done(applied.status());
-                     if (!applied->created) {
-                       return done(absl::InternalError("the experiment got no id"));
-                     }
-                     Answer(*applied->created, response, std::move(done));
-                   });
+    SubmitAndContinue(
+        engine_, std::move(submission->event),
+        [this, response](const engine::Applied& applied, Done finish) {
+          if (!applied.created) {
+            return finish(absl::InternalError("no experiment ID was assigned"));
+          }
+          ReadCreated(*applied.created, response, std::move(finish));
+        },
+        std::move(done));
   }
 
   void Continue(const v1::ContinueExperimentRequest& request,
@@ -298,19 +299,21 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
     absl::StatusOr<cluster::ContinueExperiment> event =
         PrepareContinuation(store_, defaults_, request);
     if (!event.ok()) return done(event.status());
-    const model::ExperimentId id(request.id());
-    engine_.Submit(*std::move(event), [this, id, response, done = std::move(done)](
-                                          const absl::StatusOr<engine::Applied>& applied) mutable {
-      if (!applied.ok()) return done(applied.status());
-      ReadFull(engine_, store_, pool_, clock_, id,
-               [response, done = std::move(done)](absl::StatusOr<v1::Experiment> read) mutable {
-                 if (read.ok()) *response->mutable_experiment() = *std::move(read);
-                 done(read.status());
-               });
-    });
+    SubmitAndContinue(
+        engine_, *std::move(event),
+        [this, id = model::ExperimentId(request.id()), response](const engine::Applied&,
+                                                                 Done finish) {
+          ReadFull(
+              engine_, store_, pool_, clock_, id,
+              [response, finish = std::move(finish)](absl::StatusOr<v1::Experiment> read) mutable {
+                if (read.ok()) *response->mutable_experiment() = *std::move(read);
+                finish(read.status());
+              });
+        },
+        std::move(done));
   }
 
-  void Answer(model::ExperimentId id, v1::CreateExperimentResponse* response, Done done) {
+  void ReadCreated(model::ExperimentId id, v1::CreateExperimentResponse* response, Done done) {
     ReadFull(engine_, store_, pool_, clock_, id,
              [response, done = std::move(done)](absl::StatusOr<v1::Experiment> experiment) mutable {
                if (experiment.ok()) {

@@ -1,29 +1,42 @@
 #include "master/api/experiments/state_change.h"
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 
 namespace det::api {
 namespace {
 
-// Of an experiment that has ended, which the cluster has forgotten. `rule` says what it lacks; one
-// that ended as `wanted` is what was asked for.
-absl::Status JudgeFinished(store::Store& store, model::ExperimentId id, const char* rule,
-                           std::optional<model::ExperimentState> wanted) {
+// Submits `event`. The cluster forgets what has ended: if it does not know the object,
+// `check_ended`, which reads the store and runs on the pool, determines the result.
+void SubmitOrCheckEnded(engine::Engine& engine, base::ThreadPool& pool, cluster::Event event,
+                        absl::AnyInvocable<absl::Status()> check_ended, Done done) {
+  SubmitAndFinish(engine, std::move(event),
+                  [&pool, check_ended = std::move(check_ended),
+                   done = std::move(done)](absl::Status status) mutable {
+                    if (!absl::IsNotFound(status)) return done(std::move(status));
+                    pool.Post([check_ended = std::move(check_ended),
+                               done = std::move(done)]() mutable { done(check_ended()); });
+                  });
+}
+
+// The result of a change of an ended experiment: OK if it ended in state `requested`, otherwise an
+// error with `rule`, which states the allowed states.
+absl::Status CheckEndedExperiment(store::Store& store, model::ExperimentId id, const char* rule,
+                                  std::optional<model::ExperimentState> requested) {
   DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store.GetExperiment(id));
-  if (record.experiment.state == wanted) return absl::OkStatus();
+  if (record.experiment.state == requested) return absl::OkStatus();
   const std::string_view state = model::ToString(record.experiment.state);
   return absl::FailedPreconditionError(
       absl::StrCat("experiment ", id.value(), " is ", std::string(state), "; ", rule));
 }
 
-// The kill of a trial that the cluster has forgotten: it is over, or never was.
-absl::Status JudgeFinished(store::Store& store, model::TrialId id) {
+// The result of killing an ended trial.
+absl::Status CheckEndedTrial(store::Store& store, model::TrialId id) {
   DET_ASSIGN_OR_RETURN(const store::TrialRecord record, store.GetBareTrial(id));
   if (record.trial.state == model::TrialState::kCanceled) return absl::OkStatus();
   return absl::FailedPreconditionError(
@@ -31,23 +44,12 @@ absl::Status JudgeFinished(store::Store& store, model::TrialId id) {
                    "; only trials that have not ended can be killed"));
 }
 
-// Submits `event`; what the cluster does not know is judged by `judge`, on the pool.
-void SubmitOrJudge(engine::Engine& engine, base::ThreadPool& pool, cluster::Event event,
-                   std::function<absl::Status()> judge, Done done) {
-  SubmitAndFinish(
-      engine, std::move(event),
-      [&pool, judge = std::move(judge), done = std::move(done)](absl::Status status) mutable {
-        if (!absl::IsNotFound(status)) return done(std::move(status));
-        pool.Post([judge = std::move(judge), done = std::move(done)]() mutable { done(judge()); });
-      });
-}
-
-void Submit(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
-            model::ExperimentId id, cluster::Event event, const char* rule,
-            std::optional<model::ExperimentState> wanted, Done done) {
-  SubmitOrJudge(
+void ChangeExperiment(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
+                      model::ExperimentId id, cluster::Event event, const char* rule,
+                      std::optional<model::ExperimentState> requested, Done done) {
+  SubmitOrCheckEnded(
       engine, pool, std::move(event),
-      [&store, id, rule, wanted] { return JudgeFinished(store, id, rule, wanted); },
+      [&store, id, rule, requested] { return CheckEndedExperiment(store, id, rule, requested); },
       std::move(done));
 }
 
@@ -55,34 +57,34 @@ void Submit(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
 
 void Pause(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
            model::ExperimentId id, Done done) {
-  Submit(engine, store, pool, id, cluster::PauseExperiment{id},
-         "only ACTIVE experiments can be paused", std::nullopt, std::move(done));
+  ChangeExperiment(engine, store, pool, id, cluster::PauseExperiment{id},
+                   "only ACTIVE experiments can be paused", std::nullopt, std::move(done));
 }
 
 void Activate(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
               model::ExperimentId id, Done done) {
-  Submit(engine, store, pool, id, cluster::ActivateExperiment{id},
-         "only PAUSED experiments can be activated", std::nullopt, std::move(done));
+  ChangeExperiment(engine, store, pool, id, cluster::ActivateExperiment{id},
+                   "only PAUSED experiments can be activated", std::nullopt, std::move(done));
 }
 
 void Cancel(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
             model::ExperimentId id, Done done) {
-  Submit(engine, store, pool, id, cluster::CancelExperiment{id},
-         "only ACTIVE or PAUSED experiments can be canceled", model::ExperimentState::kCanceled,
-         std::move(done));
+  ChangeExperiment(engine, store, pool, id, cluster::CancelExperiment{id},
+                   "only ACTIVE or PAUSED experiments can be canceled",
+                   model::ExperimentState::kCanceled, std::move(done));
 }
 
 void Kill(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
           model::ExperimentId id, Done done) {
-  Submit(engine, store, pool, id, cluster::KillExperiment{id},
-         "only ACTIVE or PAUSED experiments can be killed", model::ExperimentState::kCanceled,
-         std::move(done));
+  ChangeExperiment(engine, store, pool, id, cluster::KillExperiment{id},
+                   "only ACTIVE or PAUSED experiments can be killed",
+                   model::ExperimentState::kCanceled, std::move(done));
 }
 
 void Kill(engine::Engine& engine, store::Store& store, base::ThreadPool& pool, model::TrialId id,
           Done done) {
-  SubmitOrJudge(
-      engine, pool, cluster::KillTrial{id}, [&store, id] { return JudgeFinished(store, id); },
+  SubmitOrCheckEnded(
+      engine, pool, cluster::KillTrial{id}, [&store, id] { return CheckEndedTrial(store, id); },
       std::move(done));
 }
 

@@ -1,5 +1,5 @@
-// What people ask of experiments and trials that have not ended: wait, go on, end. Called by the
-// experiment, trial and run action services on the pool; `done` may come on the engine's loop.
+// Pauses, activates, cancels and kills experiments and trials. Called by the experiment, trial and
+// run action services on the pool; `done` may be called on the engine's loop.
 #ifndef MASTER_API_EXPERIMENTS_STATE_CHANGE_H_
 #define MASTER_API_EXPERIMENTS_STATE_CHANGE_H_
 
@@ -10,8 +10,9 @@
 
 namespace det::api {
 
-// Each ends the call. NOT_FOUND for what is not there, FAILED_PRECONDITION for what is in another
-// state, also for what has ended and the cluster has forgotten; OK where it has ended as was asked.
+// Each ends the call. NOT_FOUND if the experiment or trial does not exist, FAILED_PRECONDITION if
+// its state does not allow the change, also if it has ended and the cluster has forgotten it; OK if
+// it has already ended as requested.
 void Pause(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
            model::ExperimentId id, Done done);
 void Activate(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,

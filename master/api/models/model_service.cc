@@ -268,8 +268,8 @@ class ModelService final : public ApiService<v1::ModelService> {
       if (in.workspaces.empty()) return auth::ResourceNotFound(auth::Scope::kWorkspace, shown);
       id = in.workspaces.front().id;
     }
-    DET_RETURN_IF_ERROR(auth::AuthorizeIn(FullName(method), principal, model::Role::kEditor, id,
-                                          auth::Scope::kWorkspace, shown));
+    DET_RETURN_IF_ERROR(auth::AuthorizeInWorkspace(
+        FullName(method), principal, model::Role::kEditor, id, auth::Scope::kWorkspace, shown));
     return id;
   }
 

@@ -18,8 +18,11 @@
 #ifndef MASTER_API_RPC_API_SERVICE_H_
 #define MASTER_API_RPC_API_SERVICE_H_
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -32,9 +35,20 @@
 
 namespace det::api {
 
-// Ends the process if a method of the service lacks the option det.access, which says who may call
-// it.
-void CheckMethods(const std::string& service);
+// The methods of a service, with what each requires of its caller. Made once, when the service is
+// constructed, so that a call looks its method up once.
+class ServiceMethods {
+ public:
+  // Ends the process if a method of the service lacks the option det.access, which declares who may
+  // call it.
+  explicit ServiceMethods(const std::string& service);
+
+  // `name`: "GetTrial". Ends the process if the service has no such method.
+  const auth::Requirement& Get(std::string_view name) const;
+
+ private:
+  std::map<std::string, auth::Requirement, std::less<>> requirements_;
+};
 
 // `Generated` is the class that gRPC generates for the service: v1::TokenService.
 template <class Generated>
@@ -44,13 +58,14 @@ class ApiService : public Service, public Generated::CallbackService {
   grpc::Service* grpc_service() final { return this; }
 
  protected:
-  explicit ApiService(CallPipeline& calls) : calls_(calls) { CheckMethods(name()); }
+  explicit ApiService(CallPipeline& calls)
+      : calls_(calls), methods_(Generated::service_full_name()) {}
 
   // The one way to declare a unary method. `method` is its name, __func__ in the method itself.
   // `work` is one of
   //   absl::Status(const auth::Principal&)        for work that has ended when it returns
   //   void(const auth::Principal&, Done)          for work that ends later
-  //   void(Call&, Done)                           for what needs more of the call
+  //   void(Call&, Done)                           for work that needs more of the call
   // Request and response live until the call has ended. If the method is idempotent and the caller
   // sends an Idempotency-Key, a repeated request gets the stored response and `work` does not run.
   template <class Work>
@@ -69,7 +84,7 @@ class ApiService : public Service, public Generated::CallbackService {
         done(work(call.principal()));
       };
     }
-    return calls_.RunUnary(context, *request, response, FullName(method), std::move(adapted));
+    return calls_.RunUnary(context, *request, response, methods_.Get(method), std::move(adapted));
   }
 
   // The one way to declare a method that streams its response: `open` gets the authorized caller
@@ -80,15 +95,16 @@ class ApiService : public Service, public Generated::CallbackService {
       const google::protobuf::Message* request,
       absl::AnyInvocable<void(const auth::Principal&, std::shared_ptr<Stream<Response>>)> open) {
     std::shared_ptr<Stream<Response>> stream = Stream<Response>::Make(&calls_.pool());
-    calls_.RunStream(context, *request, FullName(method), stream,
+    calls_.RunStream(context, *request, methods_.Get(method), stream,
                      [stream, open = std::move(open)](const auth::Principal& principal) mutable {
                        open(principal, std::move(stream));
                      });
     return stream->reactor();
   }
 
-  // A method of a feature that this cluster does not have. Returns UNIMPLEMENTED: "this cluster "
-  // and `why`, which says what to do instead and outlives the call.
+  // Declares a method of a feature that this cluster does not have. The call fails with
+  // UNIMPLEMENTED "this cluster <why>". `why` contains what to do instead; it must outlive the
+  // call.
   grpc::ServerUnaryReactor* Unsupported(const char* method, grpc::CallbackServerContext* context,
                                         const google::protobuf::Message* request,
                                         google::protobuf::Message* response, const char* why) {
@@ -105,6 +121,7 @@ class ApiService : public Service, public Generated::CallbackService {
 
  private:
   CallPipeline& calls_;
+  const ServiceMethods methods_;
 };
 
 }  // namespace det::api

@@ -1,6 +1,6 @@
-// What one call does to many things: to each by itself, one after the other, with its own result.
+// A call that acts on many resources, one after the other, each with its own result.
 //
-// Called by the services of actions on gRPC's threads; the work is on the pool.
+// Used by the action services on gRPC's threads; the work runs on the pool.
 #ifndef MASTER_API_RPC_BATCH_H_
 #define MASTER_API_RPC_BATCH_H_
 
@@ -19,23 +19,23 @@
 
 namespace det::api {
 
-inline constexpr int kMostInBatch = 1000;
-// `noun`: "run".
-absl::Status TooMany(int count, std::string_view noun);
-// Each once, in their order. INVALID_ARGUMENT for too many.
-absl::StatusOr<std::vector<int32_t>> EachOnce(const google::protobuf::RepeatedField<int32_t>& ids,
-                                              std::string_view noun);
+inline constexpr int kMaxBatchSize = 1000;
+// INVALID_ARGUMENT: `count` resources are more than kMaxBatchSize. `noun`: "run".
+absl::Status TooManyError(int count, std::string_view noun);
+// Returns each id once, in order. INVALID_ARGUMENT if there are more than kMaxBatchSize.
+absl::StatusOr<std::vector<int32_t>> GetUniqueIds(
+    const google::protobuf::RepeatedField<int32_t>& ids, std::string_view noun);
 
 struct Batch {
   std::string noun;
   std::vector<int32_t> ids;
   absl::AnyInvocable<void(int32_t id, Done done)> act;
-  std::function<void(int32_t id, const absl::Status& status)> answer;
+  std::function<void(int32_t id, const absl::Status& status)> respond;
   std::function<void(const std::string& target, const absl::Status& status)> record;
   Done done;
   size_t next = 0;
 };
-// `done` comes after the last.
+// Acts on all ids; `done` is called after the last.
 void Start(base::ThreadPool& pool, Batch batch);
 
 // The work of a unary method: calls `act(caller, id, done)` for each of the ids that
@@ -54,7 +54,7 @@ CallPipeline::Work ForEach(base::ThreadPool& pool, const char* noun, Response* r
     batch.act = [caller, act = std::move(act)](int32_t id, Done one) mutable {
       act(caller, id, std::move(one));
     };
-    batch.answer = [response](int32_t id, const absl::Status& status) {
+    batch.respond = [response](int32_t id, const absl::Status& status) {
       auto& result = *response->add_results();
       result.set_id(id);
       if (!status.ok()) result.set_error(std::string(status.message()));

@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "base/uuid.h"
 #include "master/api/common/list_request.h"
-#include "master/api/rpc/api_service.h"
 #include "master/api/rpc/message_stream.h"
 #include <google/protobuf/descriptor.h>
 #include <grpcpp/grpcpp.h>
@@ -34,7 +33,8 @@ bool IsPrintable(const std::string& text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c <= 0x7e; });
 }
 
-// Only the gateway may state where a call came from: it calls from within this process.
+// Only the gateway may state where a call came from: it calls from within this process. (For a
+// decision about access this would not be enough, hence the ticket.)
 std::string GetPeer(const grpc::CallbackServerContext& context) {
   const std::string peer = context.peer();
   const bool in_process = absl::StartsWith(peer, "inproc") || peer == "unknown" || peer.empty();
@@ -45,7 +45,7 @@ std::string GetPeer(const grpc::CallbackServerContext& context) {
 std::string DescribeResources(std::string_view noun, std::string_view field,
                               const google::protobuf::Message& request) {
   if (field.empty()) return "";
-  std::vector<std::string> ids = ValuesAt(request, field);
+  std::vector<std::string> ids = GetFieldValues(request, field);
   if (ids.empty()) return "";
   const size_t more = ids.size() > kMaxNamedResources ? ids.size() - kMaxNamedResources : 0;
   ids.resize(ids.size() - more);
@@ -56,22 +56,23 @@ std::string DescribeResources(std::string_view noun, std::string_view field,
 
 // "experiment 7", "workspace 2, user_id 3", "project 3, made experiment 8": the audit record
 // contains nothing else of a request and its response.
-std::string DescribeTarget(const auth::Requirement& needs, const google::protobuf::Message& request,
+std::string DescribeTarget(const auth::Requirement& method,
+                           const google::protobuf::Message& request,
                            const google::protobuf::Message* created) {
-  const std::string_view last = needs.audit_field.substr(needs.audit_field.rfind('.') + 1);
+  const std::string_view last = method.audit_field.substr(method.audit_field.rfind('.') + 1);
   std::vector<std::string> parts = {
-      DescribeResources(auth::GetNoun(needs.scope), needs.field, request),
-      DescribeResources(last, needs.audit_field, request)};
+      DescribeResources(auth::GetNoun(method.scope), method.field, request),
+      DescribeResources(last, method.audit_field, request)};
   if (created != nullptr) {
-    const std::string named =
-        DescribeResources(needs.audit_result_field.substr(0, needs.audit_result_field.find('.')), needs.audit_result_field, *created);
+    const std::string_view field = method.audit_result_field;
+    const std::string named = DescribeResources(field.substr(0, field.find('.')), field, *created);
     parts.push_back(named.empty() ? "" : absl::StrCat("made ", named));
   }
   std::erase(parts, "");
   return absl::StrJoin(parts, ", ");
 }
 
-// Whether a request only asks what it would do, and changes nothing.
+// Whether a request only validates, and changes nothing.
 bool IsDryRun(const google::protobuf::Message& request) {
   const auto* field = request.GetDescriptor()->FindFieldByName("validate_only");
   return field != nullptr && request.GetReflection()->GetBool(request, field);
@@ -91,7 +92,8 @@ std::string GetName(const auth::Principal& principal) {
   return "";
 }
 
-// For a refusal that says when to retry: adds that to the response. While the call lasts.
+// Adds to the response when to retry, if the refusal contains it. Must be called before the call
+// has ended.
 void SetRetryAfter(const absl::Status& refusal, grpc::CallbackServerContext* context) {
   if (const auto seconds = refusal.GetPayload(kRetryAfter)) {
     context->AddTrailingMetadata(kRetryAfter, std::string(*seconds));
@@ -106,7 +108,8 @@ grpc::Status ToGrpc(const absl::Status& status) {
 }
 
 CallHead ReadCallHead(grpc::CallbackServerContext& context) {
-  CallHead head{.authorization = GetMetadata(context, "authorization"),
+  CallHead head{.credentials = {.authorization = GetMetadata(context, "authorization"),
+                                .ticket = GetMetadata(context, "x-authorization-ticket")},
                 .request_id = GetMetadata(context, "x-request-id"),
                 .idempotency_key = GetMetadata(context, "idempotency-key"),
                 .peer = GetPeer(context)};
@@ -123,20 +126,17 @@ std::string GetAcceptHeader(const grpc::CallbackServerContext& context) {
 }
 
 void SubmitAndFinish(engine::Engine& engine, cluster::Event event, Done done) {
-  engine.Submit(std::move(event),
-                [done = std::move(done)](const absl::StatusOr<engine::Applied>& applied) mutable {
-                  done(applied.status());
-                });
+  SubmitAndContinue(
+      engine, std::move(event),
+      [](const engine::Applied&, Done finish) { finish(absl::OkStatus()); }, std::move(done));
 }
 
-void CheckMethods(const std::string& service) {
-  const auto* descriptor =
-      google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(service);
-  DET_CHECK(descriptor != nullptr) << service;
-  for (int i = 0; i < descriptor->method_count(); ++i) {
-    DET_CHECK(auth::HasAccessOption(*descriptor->method(i)))
-        << descriptor->method(i)->full_name() << " has no option det.access";
-  }
+void SubmitAndContinue(engine::Engine& engine, cluster::Event event, AfterCommit next, Done done) {
+  engine.Submit(std::move(event), [next = std::move(next), done = std::move(done)](
+                                      const absl::StatusOr<engine::Applied>& applied) mutable {
+    if (!applied.ok()) return done(applied.status());
+    next(*applied, std::move(done));
+  });
 }
 
 // gRPC's side of a call. Deletes itself.
@@ -155,15 +155,15 @@ class Call::Reactor final : public grpc::ServerUnaryReactor {
 };
 
 Call::Call(CallPipeline& pipeline, const google::protobuf::Message& request,
-           google::protobuf::Message* response, std::string method, CallHead head)
+           google::protobuf::Message* response, const auth::Requirement& method, CallHead head)
     : pipeline_(pipeline),
       request_(request),
       response_(response),
-      method_(std::move(method)),
+      method_(method),
       head_(std::move(head)) {}
 
 void Call::RecordPart(const std::string& target, const absl::Status& status) const {
-  pipeline_.RecordChange(*this, *principal_, target, status);
+  pipeline_.RecordChange(*this, target, status);
 }
 
 void Call::OnCancel(absl::AnyInvocable<void()> callback) {
@@ -188,9 +188,9 @@ void Call::NotifyCanceled() {
 grpc::ServerUnaryReactor* CallPipeline::RunUnary(grpc::CallbackServerContext* context,
                                                  const google::protobuf::Message& request,
                                                  google::protobuf::Message* response,
-                                                 std::string method, Work work) {
+                                                 const auth::Requirement& method, Work work) {
   const std::shared_ptr<Call> call(
-      new Call(*this, request, response, std::move(method), ReadCallHead(*context)));
+      new Call(*this, request, response, method, ReadCallHead(*context)));
   auto* reactor = new Call::Reactor(call, context);
   parts_.pool->Post([this, call, reactor, work = std::move(work)]() mutable {
     Start(call, std::move(work), reactor);
@@ -199,18 +199,19 @@ grpc::ServerUnaryReactor* CallPipeline::RunUnary(grpc::CallbackServerContext* co
 }
 
 void CallPipeline::Start(const std::shared_ptr<Call>& call, Work work, Call::Reactor* reactor) {
-  call->principal_ =
-      parts_.authorizer->Admit(call->method_, call->head_.authorization, call->request_);
-  if (!call->principal_.ok()) {
-    SetRetryAfter(call->principal_.status(), reactor->context());
-    return Finish(*call, call->principal_.status(), reactor);
+  Authorization decision =
+      parts_.authorizer->Authorize(call->method_, call->head_.credentials, call->request_);
+  call->principal_ = std::move(decision.caller);
+  if (!decision.status.ok()) {
+    SetRetryAfter(decision.status, reactor->context());
+    return Finish(*call, decision.status, reactor);
   }
   const absl::Status valid = CheckListing(call->request_);
   if (!valid.ok()) return Finish(*call, valid, reactor);
   if (!BeginIdempotent(*call, reactor)) return;
   work(*call, [this, call, reactor](const absl::Status& status) {
     if (!call->idempotent_) return Finish(*call, status, reactor);
-    // The store must not be asked on the engine's loop, from which this may be called.
+    // This may run on the engine's loop, which must not wait for the store.
     parts_.pool->Post([this, call, reactor, status] {
       parts_.idempotency->End(*call->idempotent_, status, *call->response_);
       Finish(*call, status, reactor);
@@ -219,16 +220,17 @@ void CallPipeline::Start(const std::shared_ptr<Call>& call, Work work, Call::Rea
 }
 
 bool CallPipeline::BeginIdempotent(Call& call, Call::Reactor* reactor) {
-  if (call.head_.idempotency_key.empty() || !auth::GetRequirement(call.method_).creates) return true;
-  DET_CHECK(call.response_ != nullptr) << call.method_ << " passes no response";
-  if (call.principal_->kind != auth::PrincipalKind::kUser) {
+  if (call.head_.idempotency_key.empty() || !call.method_.creates) return true;
+  const std::string& method = call.method_.method;
+  DET_CHECK(call.response_ != nullptr) << method << " passes no response";
+  if (call.principal_.kind != auth::PrincipalKind::kUser) {
     Finish(call,
            absl::InvalidArgumentError(absl::StrCat(
-               call.method_, " accepts an Idempotency-Key only from users; send it without one")),
+               method, " accepts an Idempotency-Key only from users; send it without one")),
            reactor);
     return false;
   }
-  IdempotencyStore::Request request{call.principal_->user, call.head_.idempotency_key, call.method_,
+  IdempotencyStore::Request request{call.principal_.user, call.head_.idempotency_key, method,
                                     IdempotencyStore::HashOf(call.request_)};
   const auto stored = parts_.idempotency->Begin(request, call.response_);
   if (stored.ok() && !stored->has_value()) {
@@ -256,53 +258,47 @@ grpc::ServerUnaryReactor* CallPipeline::RunInline(grpc::CallbackServerContext* c
 }
 
 void CallPipeline::RunStream(grpc::CallbackServerContext* context,
-                             const google::protobuf::Message& request, std::string method,
-                             std::shared_ptr<MessageStream> stream, StreamWork open) {
+                             const google::protobuf::Message& request,
+                             const auth::Requirement& method, std::shared_ptr<MessageStream> stream,
+                             StreamWork open) {
   // The call may have ended, and gRPC's objects with it, before the pool runs this.
   std::shared_ptr<google::protobuf::Message> copy(request.New());
   copy->CopyFrom(request);
-  parts_.pool->Post([this, context, stream = std::move(stream), method = std::move(method),
-                     copy = std::move(copy), head = ReadCallHead(*context),
-                     open = std::move(open)]() mutable {
+  parts_.pool->Post([this, context, stream = std::move(stream), &method, copy = std::move(copy),
+                     head = ReadCallHead(*context), open = std::move(open)]() mutable {
     const auto refuse = [&](const absl::Status& why) {
       stream->Close(why, [&] { SetRetryAfter(why, context); });
     };
-    const absl::StatusOr<auth::Principal> principal =
-        parts_.authorizer->Admit(method, head.authorization, *copy);
-    if (!principal.ok()) return refuse(principal.status());
+    const Authorization decision = parts_.authorizer->Authorize(method, head.credentials, *copy);
+    if (!decision.status.ok()) return refuse(decision.status);
     const absl::Status valid = CheckListing(*copy);
     if (!valid.ok()) return refuse(valid);
-    absl::StatusOr<std::shared_ptr<void>> place = parts_.authorizer->TakeStream(*principal);
-    if (!place.ok()) return refuse(place.status());
-    stream->Hold(*std::move(place));
-    open(*principal);
+    absl::StatusOr<std::shared_ptr<void>> opened = parts_.authorizer->OpenStream(decision.caller);
+    if (!opened.ok()) return refuse(opened.status());
+    stream->Hold(*std::move(opened));
+    open(decision.caller);
   });
 }
 
 void CallPipeline::RecordEnd(const Call& call, const absl::Status& status) {
   if (parts_.on_call) parts_.on_call(status.code());
   if (absl::IsInternal(status)) {
-    DET_LOG(ERROR) << "call failed" << base::Field("method", call.method_)
+    DET_LOG(ERROR) << "call failed" << base::Field("method", call.method_.method)
                    << base::Field("request_id", call.head_.request_id)
                    << base::Field("error", status.message());
   }
-  const auth::Requirement needs = auth::GetRequirement(call.method_);
   // Calls over the rate limit are too many to be worth a record each.
-  if (!needs.is_audited() || IsDryRun(call.request_) || absl::IsResourceExhausted(status)) {
+  if (!call.method_.is_audited() || IsDryRun(call.request_) || absl::IsResourceExhausted(status)) {
     return;
   }
-  // The principal of a refused call is recorded if the token identifies it.
-  const auth::Principal caller = call.principal_.ok()
-                                     ? *call.principal_
-                                     : parts_.authenticator->Authenticate(call.head_.authorization)
-                                           .value_or(auth::Principal{});
-  RecordChange(call, caller,
-               DescribeTarget(needs, call.request_, status.ok() ? call.response_ : nullptr),
+  RecordChange(call,
+               DescribeTarget(call.method_, call.request_, status.ok() ? call.response_ : nullptr),
                status);
 }
 
-void CallPipeline::RecordChange(const Call& call, const auth::Principal& caller,
-                                const std::string& target, const absl::Status& status) {
+void CallPipeline::RecordChange(const Call& call, const std::string& target,
+                                const absl::Status& status) {
+  const auth::Principal& caller = call.principal_;
   const std::string code = absl::StatusCodeToString(status.code());
   // Callers without a valid token leave no audit record: they could fill the database.
   if (parts_.audit != nullptr && caller.kind != auth::PrincipalKind::kNobody) {
@@ -312,13 +308,13 @@ void CallPipeline::RecordChange(const Call& call, const auth::Principal& caller,
     record.caller = GetName(caller);
     record.access_token = caller.access_token;
     record.peer = call.head_.peer;
-    record.method = call.method_;
+    record.method = call.method_.method;
     record.target = target;
     record.request_id = call.head_.request_id;
     record.code = code;
     parts_.audit->Note(std::move(record));
   }
-  DET_LOG(INFO) << "change" << base::Field("method", call.method_)
+  DET_LOG(INFO) << "change" << base::Field("method", call.method_.method)
                 << base::Field("caller", GetName(caller))
                 << base::Field("access_token", caller.access_token)
                 << base::Field("peer", call.head_.peer) << base::Field("target", target)

@@ -1,5 +1,6 @@
-// What every call passes through: authorization, a check of list parameters, idempotency, then the
-// method's own work on a thread that may block, and at the end counters, log and audit record.
+// The pipeline that every call passes through: authorization, a check of list parameters,
+// idempotency, then the method's own work on a thread that may block, and at the end counters, log
+// and audit record.
 //
 // CallPipeline is used by api_service.h, which each service extends. All methods may be called on
 // any thread.
@@ -22,7 +23,6 @@
 #include "master/api/audit/audit_trail.h"
 #include "master/api/authz/authorizer.h"
 #include "master/api/idempotency/idempotency_store.h"
-#include "master/auth/authenticator.h"
 #include "master/auth/permissions.h"
 #include "master/core/cluster/event.h"
 #include "master/engine/engine.h"
@@ -42,7 +42,7 @@ grpc::Status ToGrpc(const absl::Status& status);
 
 // The metadata of a call.
 struct CallHead {
-  std::string authorization;    // the header, empty without one
+  Credentials credentials;
   std::string request_id;       // the caller's, or a new one
   std::string idempotency_key;  // the caller's, if any
   std::string peer;             // the address, if the gateway or gRPC knows it
@@ -64,16 +64,16 @@ class CallPipeline;
 class Call {
  public:
   // Who makes the call.
-  const auth::Principal& principal() const { return *principal_; }
+  const auth::Principal& principal() const { return principal_; }
 
-  // Says who makes the call if its token does not: a login. The audit record names this principal.
+  // Sets the caller of a call without a token: a login. The audit record names this principal.
   void SetPrincipal(const auth::Principal& principal) { principal_ = principal; }
 
-  // Logs and audits the result of one part of the call ("run 7"). To be called before Done.
+  // Logs and audits the result of one part of the call ("run 7"). Must be called before Done.
   void RecordPart(const std::string& target, const absl::Status& status) const;
 
   // Runs `callback` when the caller cancels the call or disconnects, at once if that has happened.
-  // To be called at most once; for methods that wait for something.
+  // Must be called at most once. For methods that wait for something.
   void OnCancel(absl::AnyInvocable<void()> callback);
 
  private:
@@ -81,15 +81,15 @@ class Call {
   class Reactor;
 
   Call(CallPipeline& pipeline, const google::protobuf::Message& request,
-       google::protobuf::Message* response, std::string method, CallHead head);
+       google::protobuf::Message* response, const auth::Requirement& method, CallHead head);
   void NotifyCanceled();
 
   CallPipeline& pipeline_;
   const google::protobuf::Message& request_;
   google::protobuf::Message* const response_;
-  const std::string method_;
+  const auth::Requirement& method_;
   const CallHead head_;
-  absl::StatusOr<auth::Principal> principal_ = auth::Principal();
+  auth::Principal principal_;  // also of a refused call if its token identifies the caller
   std::optional<IdempotencyStore::Request> idempotent_;
 
   std::mutex mutex_;
@@ -97,14 +97,21 @@ class Call {
   absl::AnyInvocable<void()> on_cancel_;
 };
 
-// Submits `event` to the engine and ends the call with its result.
+// Calls change the cluster in one of two ways; `done` is called after the commit in both.
+
+// Submits `event` and ends the call with its result.
 void SubmitAndFinish(engine::Engine& engine, cluster::Event event, Done done);
+
+// Submits `event` for a call that has more to do after the commit. An error of the event ends the
+// call; otherwise `next` runs on the engine's loop, where it must not block, and ends the call by
+// its Done.
+using AfterCommit = absl::AnyInvocable<void(const engine::Applied& applied, Done done)>;
+void SubmitAndContinue(engine::Engine& engine, cluster::Event event, AfterCommit next, Done done);
 
 class CallPipeline {
  public:
   // All must outlive the pipeline.
   struct Parts {
-    auth::Authenticator* authenticator = nullptr;
     Authorizer* authorizer = nullptr;
     IdempotencyStore* idempotency = nullptr;
     AuditTrail* audit = nullptr;       // may be null
@@ -118,12 +125,12 @@ class CallPipeline {
   using Work = absl::AnyInvocable<void(Call& call, Done done)>;
   using StreamWork = absl::AnyInvocable<void(const auth::Principal& principal)>;
 
-  // Authorizes the caller of `method` ("det.api.v1.TrialService.GetTrial") and runs `work` on the
-  // pool. Request and response live until the call has ended.
+  // Authorizes the caller and runs `work` on the pool. `method` must outlive the pipeline; request
+  // and response live until the call has ended.
   grpc::ServerUnaryReactor* RunUnary(grpc::CallbackServerContext* context,
                                      const google::protobuf::Message& request,
-                                     google::protobuf::Message* response, std::string method,
-                                     Work work);
+                                     google::protobuf::Message* response,
+                                     const auth::Requirement& method, Work work);
 
   // Runs `work` at once on gRPC's thread, without authorization: for health checks, which must be
   // answered while all threads of the pool wait. `work` must not block.
@@ -132,7 +139,8 @@ class CallPipeline {
 
   // Authorizes the caller of a streaming method and runs `open` on the pool, or closes the stream.
   void RunStream(grpc::CallbackServerContext* context, const google::protobuf::Message& request,
-                 std::string method, std::shared_ptr<MessageStream> stream, StreamWork open);
+                 const auth::Requirement& method, std::shared_ptr<MessageStream> stream,
+                 StreamWork open);
 
   base::ThreadPool& pool() const { return *parts_.pool; }
 
@@ -144,8 +152,7 @@ class CallPipeline {
   bool BeginIdempotent(Call& call, Call::Reactor* reactor);
   void Finish(Call& call, const absl::Status& status, Call::Reactor* reactor);
   void RecordEnd(const Call& call, const absl::Status& status);
-  void RecordChange(const Call& call, const auth::Principal& caller, const std::string& target,
-                    const absl::Status& status);
+  void RecordChange(const Call& call, const std::string& target, const absl::Status& status);
 
   const Parts parts_;
 };

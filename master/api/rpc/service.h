@@ -1,4 +1,5 @@
-// A gRPC service of the API, as the program that creates it sees it: api_service.h implements it.
+// The interface of a gRPC service of the API for the program that registers it; api_service.h
+// implements it.
 #ifndef MASTER_API_RPC_SERVICE_H_
 #define MASTER_API_RPC_SERVICE_H_
 

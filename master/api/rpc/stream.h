@@ -1,4 +1,4 @@
-// A server stream of one type of message: message_stream.h says what it does and who may call it.
+// A server stream of one type of message; message_stream.h describes its behaviour and threads.
 //
 // Created by ApiService::ServerStream().
 #ifndef MASTER_API_RPC_STREAM_H_
@@ -45,7 +45,7 @@ class Stream final : public MessageStream {
   // Returns false if the client has disconnected or the stream is closed.
   bool Send(Response message) { return Send(std::make_shared<Response>(std::move(message))); }
   // For a message that several streams send. It must be the same object: its bytes are then the
-  // same in all of them, and the gateway converts it once (gateway/recent_json.h).
+  // same in all of them, and the gateway converts it once (gateway/json_cache.h).
   bool Send(std::shared_ptr<const Response> message) { return SendAny(std::move(message)); }
 
   // What a method returns to gRPC.

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
 #include "base/status_macros.h"
 #include "master/api/common/convert.h"
 #include "master/webhooks/trigger_watch.h"
@@ -14,14 +13,14 @@ namespace {
 
 namespace trial = det::trial::v1;
 
-// The name is part of an index, whose entries are bounded.
-constexpr size_t kGroupLimit = 200;
+// The name is part of an index, whose entries have a maximum size.
+constexpr size_t kMaxGroupLength = 200;
 
 absl::Status CheckReport(const std::string& group, int64_t steps_completed) {
-  if (group.empty() || group.size() > kGroupLimit || group.find('.') != std::string::npos) {
+  if (group.empty() || group.size() > kMaxGroupLength || group.find('.') != std::string::npos) {
     return absl::InvalidArgumentError(absl::StrCat("metric group \"", group,
                                                    "\" must be a name without a dot, of at most ",
-                                                   kGroupLimit, " bytes"));
+                                                   kMaxGroupLength, " bytes"));
   }
   if (steps_completed < 0) {
     return absl::InvalidArgumentError("steps_completed must not be negative");
@@ -49,35 +48,36 @@ absl::StatusOr<model::MetricReport> ToModel(const trial::ReportMetricsRequest& r
   return out;
 }
 
-// Webhooks may want to hear of what was stored, before the sender is answered.
-Done LookAfterwards(webhooks::TriggerWatch& triggers, base::ThreadPool& pool,
-                    std::vector<model::MetricReport> reports, Done done) {
+// Returns a Done that checks the triggers of webhooks after the reports were stored and before the
+// sender gets its response.
+Done CheckTriggersAfter(webhooks::TriggerWatch& triggers, base::ThreadPool& pool,
+                        std::vector<model::MetricReport> reports, Done done) {
   return [&triggers, &pool, reports = std::move(reports),
           done = std::move(done)](absl::Status stored) mutable {
     if (!stored.ok()) return done(std::move(stored));
-    // The engine's answers come on its loop, which must not wait.
+    // The engine replies on its loop, which must not block.
     pool.Post([&triggers, reports = std::move(reports), done = std::move(done)]() mutable {
       done(triggers.Check(reports));
     });
   };
 }
 
+// One event for all validations: a report costs one commit, however many it contains.
 void SubmitValidations(engine::Engine& engine, live::ExperimentWatch& watch,
-                       model::ExperimentId experiment, const model::AllocationId& id,
-                       std::vector<model::MetricReport> reports, size_t next,
-                       std::function<void(bool)> best_so_far, Done done) {
-  if (next == reports.size()) return done(absl::OkStatus());
-  cluster::ValidationReported event{.allocation = id, .report = reports[next]};
-  engine.Submit(std::move(event),
-                [&engine, &watch, experiment, id, reports = std::move(reports), next,
-                 best_so_far = std::move(best_so_far),
-                 done = std::move(done)](const absl::StatusOr<engine::Applied>& applied) mutable {
-                  if (!applied.ok()) return done(applied.status());
-                  watch.MetricsArrived(experiment, absl::MakeConstSpan(&reports[next], 1));
-                  if (applied->best_so_far && best_so_far) best_so_far(true);
-                  SubmitValidations(engine, watch, experiment, id, std::move(reports), next + 1,
-                                    std::move(best_so_far), std::move(done));
-                });
+                       model::ExperimentId experiment, const model::AllocationId& allocation,
+                       std::vector<model::MetricReport> reports, absl::AnyInvocable<void()> on_best,
+                       Done done) {
+  if (reports.empty()) return done(absl::OkStatus());
+  cluster::ValidationsReported event{.allocation = allocation, .reports = reports};
+  SubmitAndContinue(
+      engine, std::move(event),
+      [&watch, experiment, reports = std::move(reports), on_best = std::move(on_best)](
+          const engine::Applied& applied, Done finish) mutable {
+        watch.MetricsArrived(experiment, reports);
+        if (applied.best_so_far && on_best) on_best();
+        finish(absl::OkStatus());
+      },
+      std::move(done));
 }
 
 }  // namespace
@@ -95,10 +95,10 @@ absl::StatusOr<std::vector<model::MetricReport>> ToReports(
 void AddMetrics(engine::Engine& engine, store::Store& store, live::ExperimentWatch& watch,
                 webhooks::TriggerWatch* triggers, base::ThreadPool& pool,
                 model::ExperimentId experiment, const model::AllocationId& allocation,
-                std::vector<model::MetricReport> reports, std::function<void(bool)> best_so_far,
+                std::vector<model::MetricReport> reports, absl::AnyInvocable<void()> on_best,
                 Done done) {
   if (triggers != nullptr && triggers->HasMetricTriggers()) {
-    done = LookAfterwards(*triggers, pool, reports, std::move(done));
+    done = CheckTriggersAfter(*triggers, pool, reports, std::move(done));
   }
   std::vector<model::MetricReport> bulk;
   std::vector<model::MetricReport> validations;
@@ -110,8 +110,8 @@ void AddMetrics(engine::Engine& engine, store::Store& store, live::ExperimentWat
     if (!stored.ok()) return done(stored);
     watch.MetricsArrived(experiment, bulk);
   }
-  SubmitValidations(engine, watch, experiment, allocation, std::move(validations), 0,
-                    std::move(best_so_far), std::move(done));
+  SubmitValidations(engine, watch, experiment, allocation, std::move(validations),
+                    std::move(on_best), std::move(done));
 }
 
 }  // namespace det::api

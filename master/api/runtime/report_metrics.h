@@ -1,12 +1,12 @@
-// Metrics that a running trial reports, on their way into the cluster and the store.
+// Converts and stores the metrics that a running trial reports.
 //
-// Called on the pool; blocks.
+// Used by the runtime services. Called on the pool; blocks.
 #ifndef MASTER_API_RUNTIME_REPORT_METRICS_H_
 #define MASTER_API_RUNTIME_REPORT_METRICS_H_
 
-#include <functional>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/thread_pool.h"
@@ -23,19 +23,19 @@ class TriggerWatch;
 
 namespace det::api {
 
-// `now` where a report does not say when. INVALID_ARGUMENT for a group or a number of steps that
-// cannot be.
+// Converts all reports of a request; a report without a time gets `now`. INVALID_ARGUMENT if a
+// group or a number of steps of any of them is invalid: then nothing is stored.
 absl::StatusOr<std::vector<model::MetricReport>> ToReports(
     const det::trial::v1::ReportMetricsRequest& request, absl::Time now);
 
-// Validations go through the cluster, because the searcher reads them; the rest straight to the
-// store. `done` when all are durable; before, `best_so_far` says whether one of the validations is
-// the best that the experiment has seen. May be null.
-// Who watches `experiment`, the trial's, hears of it.
+// Stores the reports and notifies the watches of `experiment`, the experiment of the trial. The
+// validations are submitted to the engine as one event, because the searcher reads them; the other
+// reports are written to the store directly. `done` is called when all are durable. Before it,
+// `on_best`, which may be null, is called if one of the validations is the best of the experiment.
 void AddMetrics(engine::Engine& engine, store::Store& store, live::ExperimentWatch& watch,
                 webhooks::TriggerWatch* triggers, base::ThreadPool& pool,
                 model::ExperimentId experiment, const model::AllocationId& allocation,
-                std::vector<model::MetricReport> reports, std::function<void(bool)> best_so_far,
+                std::vector<model::MetricReport> reports, absl::AnyInvocable<void()> on_best,
                 Done done);
 
 }  // namespace det::api

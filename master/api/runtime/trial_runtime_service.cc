@@ -87,7 +87,7 @@ class TrialRuntimeService final : public ApiService<trial::TrialRuntime> {
           if (!reports.ok()) return done(reports.status());
           AddMetrics(
               engine_, store_, watch_, triggers_, pool_, standing.experiment, Id(*request),
-              *std::move(reports), [response](bool best) { response->set_best_so_far(best); },
+              *std::move(reports), [response] { response->set_best_so_far(true); },
               std::move(done));
         });
   }

@@ -26,36 +26,39 @@ namespace {
 // Events that are copied on the cluster's loop at a time.
 constexpr size_t kSearchPortion = 1000;
 
-// As the experiment would be read where it says that it goes; a place that is not there yet has no
-// policy of its own.
-absl::StatusOr<ReadyConfig> ReadUnderPolicy(store::Store& store, const ExperimentDefaults& defaults,
-                                            GivenConfig given) {
-  DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadConfig(store, defaults, given));
-  const auto found = FindSpace(store, ready.config.workspace, ready.config.project);
+// Reads a configuration as if the experiment were created in the project that it names. A project
+// that does not exist yet has only the cluster's policies.
+absl::StatusOr<ValidConfig> ReadConfigWithPolicies(store::Store& store,
+                                                   const ExperimentDefaults& defaults,
+                                                   const ConfigSubmission& submission) {
+  DET_ASSIGN_OR_RETURN(const ParsedConfig parsed, ParseConfig(store, submission));
+  DET_ASSIGN_OR_RETURN(ValidConfig valid, ValidateConfig(defaults, parsed, {}));
+  const auto found = FindSpace(store, valid.config.workspace, valid.config.project);
   DET_ASSIGN_OR_RETURN(
       ConfigPolicy policy,
-      FindConfigPolicy(store, found.ok() ? found->workspace.id : 0, ready.config.workspace));
-  given.policies = policy.layers;
+      FindConfigPolicy(store, found.ok() ? found->workspace.id : 0, valid.config.workspace));
   if (!policy.layers.empty()) {
-    DET_ASSIGN_OR_RETURN(ready, ReadConfig(store, defaults, given));
+    ConfigScope scope;
+    scope.policies = policy.layers;
+    DET_ASSIGN_OR_RETURN(valid, ValidateConfig(defaults, parsed, scope));
   }
-  DET_RETURN_IF_ERROR(ApplyLimits(policy, ready.config));
-  return ready;
+  DET_RETURN_IF_ERROR(ApplyLimits(policy, valid.config));
+  return valid;
 }
 
 absl::Status Preview(store::Store& store, const ExperimentDefaults& defaults,
                      const v1::PreviewHPSearchRequest& request, v1::SearchSummary* out) {
-  GivenConfig given{.yaml = request.yaml(), .path = request.config_path()};
-  given.overrides.assign(request.config_overrides().begin(), request.config_overrides().end());
-  given.template_name = request.template_();
-  given.seed = request.seed();
-  if (given.yaml.empty()) {
-    given.yaml = FromStruct(request.config(), Numbers::kIntegersIfWhole).ToJson();
+  ConfigSubmission submission{.yaml = request.yaml(), .path = request.config_path()};
+  submission.overrides.assign(request.config_overrides().begin(), request.config_overrides().end());
+  submission.template_name = request.template_();
+  submission.seed = request.seed();
+  if (submission.yaml.empty()) {
+    submission.yaml = FromStruct(request.config(), Numbers::kIntegersIfWhole).ToJson();
   }
-  DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadUnderPolicy(store, defaults, std::move(given)));
-  if (request.has_seed()) ready.config.experiment_seed = request.seed();
-  DET_ASSIGN_OR_RETURN(const searcher::Searcher searcher, searcher::Searcher::Make(ready.config));
-  *out = ToSummary(ready.config, searcher.Preview());
+  DET_ASSIGN_OR_RETURN(ValidConfig valid, ReadConfigWithPolicies(store, defaults, submission));
+  if (request.has_seed()) valid.config.experiment_seed = request.seed();
+  DET_ASSIGN_OR_RETURN(const searcher::Searcher searcher, searcher::Searcher::Make(valid.config));
+  *out = ToSummary(valid.config, searcher.Preview());
   return absl::OkStatus();
 }
 
@@ -64,12 +67,12 @@ constexpr absl::Duration kSimulationLimit = absl::Seconds(60);
 absl::Status Simulate(store::Store& store, const ExperimentDefaults& defaults,
                       const base::Clock& clock, const v1::SimulateSearchRequest& request,
                       v1::SimulateSearchResponse* out) {
-  GivenConfig given{.yaml = request.yaml(), .path = request.config_path()};
-  given.overrides.assign(request.config_overrides().begin(), request.config_overrides().end());
-  given.template_name = request.template_();
-  given.seed = request.seed();
-  DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadUnderPolicy(store, defaults, std::move(given)));
-  if (request.has_seed()) ready.config.experiment_seed = request.seed();
+  ConfigSubmission submission{.yaml = request.yaml(), .path = request.config_path()};
+  submission.overrides.assign(request.config_overrides().begin(), request.config_overrides().end());
+  submission.template_name = request.template_();
+  submission.seed = request.seed();
+  DET_ASSIGN_OR_RETURN(ValidConfig valid, ReadConfigWithPolicies(store, defaults, submission));
+  if (request.has_seed()) valid.config.experiment_seed = request.seed();
   // It computes on a thread that others wait for.
   static std::mutex one_at_a_time;
   const std::unique_lock lock(one_at_a_time, std::try_to_lock);
@@ -77,7 +80,7 @@ absl::Status Simulate(store::Store& store, const ExperimentDefaults& defaults,
     return absl::ResourceExhaustedError("another simulation runs; try again when it has ended");
   }
   const absl::Time end = clock.Now() + kSimulationLimit;
-  DET_ASSIGN_OR_RETURN(*out, SimulateAgainst(ready.config, request.curves(), request.curves_path(),
+  DET_ASSIGN_OR_RETURN(*out, SimulateAgainst(valid.config, request.curves(), request.curves_path(),
                                              [&] { return clock.Now() < end; }));
   return absl::OkStatus();
 }

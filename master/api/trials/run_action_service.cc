@@ -125,7 +125,7 @@ class RunActionService final : public ApiService<v1::RunActionService> {
       }
     }
     if (!request.filter().empty()) return Find(request.filter(), ProjectOf(request), caller);
-    return EachOnce(request.run_ids(), "run");
+    return GetUniqueIds(request.run_ids(), "run");
   }
 
   absl::StatusOr<std::vector<int32_t>> Find(const std::string& filter, int32_t project,
@@ -135,9 +135,9 @@ class RunActionService final : public ApiService<v1::RunActionService> {
     }
     store::RunQuery query{.project = project, .visible = caller.Visible()};
     DET_ASSIGN_OR_RETURN(query.search, store::ParseSearch(Table::kRuns, filter, ""));
-    query.window.limit = kMostInBatch;
+    query.window.limit = kMaxBatchSize;
     DET_ASSIGN_OR_RETURN(const store::RunPage page, store_.runs().SearchRuns(query));
-    if (page.total > kMostInBatch) return TooMany(page.total, "run");
+    if (page.total > kMaxBatchSize) return TooManyError(page.total, "run");
     std::vector<int32_t> runs;
     for (const store::RunRecord& run : page.runs) runs.push_back(run.trial.id.value());
     return runs;
@@ -148,8 +148,8 @@ class RunActionService final : public ApiService<v1::RunActionService> {
                                           const auth::Principal& caller, int32_t project,
                                           model::TrialId id) {
     const std::string text = absl::StrCat(id.value());
-    DET_RETURN_IF_ERROR(authorizer_.Judge(FullName(method), caller, model::Role::kEditor,
-                                          auth::Scope::kTrial, text));
+    DET_RETURN_IF_ERROR(authorizer_.AuthorizeResource(
+        FullName(method), caller, model::Role::kEditor, auth::Scope::kTrial, text));
     DET_ASSIGN_OR_RETURN(store::TrialRecord run, store_.GetBareTrial(id));
     const model::ExperimentId parent = run.trial.experiment;
     DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store_.GetExperiment(parent));

@@ -139,8 +139,8 @@ class TemplateService final : public ApiService<v1::TemplateService> {
   // Where it is by now: it may have moved since the call was authorized.
   absl::Status CheckEditorOf(const char* method, const auth::Principal& principal,
                              const store::TemplateRecord& there) {
-    return auth::AuthorizeIn(FullName(method), principal, model::Role::kEditor, there.workspace,
-                             auth::Scope::kTemplate, there.name);
+    return auth::AuthorizeInWorkspace(FullName(method), principal, model::Role::kEditor,
+                                      there.workspace, auth::Scope::kTemplate, there.name);
   }
   absl::StatusOr<store::TemplateRecord> ReadToWrite(const char* method,
                                                     const auth::Principal& principal,
@@ -163,8 +163,8 @@ class TemplateService final : public ApiService<v1::TemplateService> {
   // What no field of the request names: the workspace that stands in where none is given.
   absl::Status CheckEditor(const char* method, const auth::Principal& principal,
                            int32_t workspace) {
-    return auth::AuthorizeIn(FullName(method), principal, model::Role::kEditor, workspace,
-                             auth::Scope::kWorkspace, absl::StrCat(workspace));
+    return auth::AuthorizeInWorkspace(FullName(method), principal, model::Role::kEditor, workspace,
+                                      auth::Scope::kWorkspace, absl::StrCat(workspace));
   }
 
   absl::Status Add(const v1::PostTemplateRequest& request, const auth::Principal& principal,

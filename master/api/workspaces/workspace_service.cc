@@ -68,9 +68,9 @@ absl::StatusOr<std::string> ReadStorage(const ExperimentDefaults& experiment_def
   std::string text = FromStruct(given, Numbers::kIntegersIfWhole).ToJson();
   model::ConfigDefaults defaults;
   defaults.checkpoint_host_path = experiment_defaults.checkpoint_locations.own;
-  AddStorage("the master's checkpoint_storage", experiment_defaults.checkpoint_storage,
-             defaults.below);
-  AddStorage("checkpoint_storage_config", text, defaults.below);
+  AddStorageLayer("the master's checkpoint_storage", experiment_defaults.checkpoint_storage,
+                  defaults.below);
+  AddStorageLayer("checkpoint_storage_config", text, defaults.below);
   DET_ASSIGN_OR_RETURN(
       const model::ExperimentConfig config,
       model::ParseExperimentConfig(

@@ -30,7 +30,7 @@ using AllEvents = EventKinds<
     RetainCheckpoints, UpdateQueue, EnableAgent, DisableAgent, EnableSlot, DisableSlot,
     SetMaintenance, PutResourcePool, DeleteResourcePool, PutQuota, DeleteQuota, HardwareSuspected,
     LogPolicyMatched, CalendarTick, AgentRegistered, AgentDisconnected, AgentLost, LocalTaskStarted,
-    LocalTaskExited, ValidationReported, CheckpointReported, CheckpointDamaged, ProgressReported,
+    LocalTaskExited, ValidationsReported, CheckpointReported, CheckpointDamaged, ProgressReported,
     PreemptionAcked, EarlyExitReported, ScheduleTick, AllocationDeadline>;
 
 // One event. Immutable; copies share the value. (Not a std::variant: moving one of forty

@@ -57,7 +57,7 @@ bool HasRow(const model::Agent& agent);
 model::Agent ToRow(model::Agent agent);
 
 // ---- reports.cc ----
-absl::StatusOr<Outcome> Apply(Step& step, const ValidationReported& event);
+absl::StatusOr<Outcome> Apply(Step& step, const ValidationsReported& event);
 absl::StatusOr<Outcome> Apply(Step& step, const CheckpointReported& event);
 absl::StatusOr<Outcome> Apply(Step& step, const CheckpointDamaged& event);
 absl::StatusOr<Outcome> Apply(Step& step, const ProgressReported& event);

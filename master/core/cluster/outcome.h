@@ -16,7 +16,7 @@ struct Outcome {
   std::vector<Effect> effects;
   // Set only by CreateExperiment.
   std::optional<model::ExperimentId> created;
-  // Set only by ValidationReported: whether the validation is the best of the experiment.
+  // Set only by ValidationsReported: whether one of the validations is the best of the experiment.
   bool best_so_far = false;
 };
 

@@ -114,23 +114,32 @@ std::vector<double> ReadObjectives(Step& step, Entry& entry, const Trial& trial,
   return complete ? metrics : std::vector<double>();
 }
 
-}  // namespace
-
-absl::StatusOr<Outcome> Apply(Step& step, const ValidationReported& event) {
-  const Allocation* allocation = FindCurrent(step, event.allocation);
-  if (allocation == nullptr || allocation->trial != event.report.trial) return step.Finish();
+// Applies one validation. What the searcher did after the previous one is visible to the next.
+void ApplyValidation(Step& step, const model::AllocationId& sender,
+                     const model::MetricReport& report) {
+  const Allocation* allocation = FindCurrent(step, sender);
+  if (allocation == nullptr || allocation->trial != report.trial) return;
   Trial& trial = step.s.trials.at(allocation->trial);
   Entry& entry = step.GetEntry(trial);
-  const model::MetricReport& report = event.report;
   step.Change(AddMetrics{report});
   step.Touch(trial);
   std::vector<double> metrics = ReadObjectives(step, entry, trial, report);
-  if (metrics.empty()) return step.Finish();
-  step.out.best_so_far = RecordMetric(step, entry, trial, report.steps_completed, metrics.front());
+  if (metrics.empty()) return;
+  if (RecordMetric(step, entry, trial, report.steps_completed, metrics.front())) {
+    step.out.best_so_far = true;
+  }
   const double length = ReadLength(step, entry, trial, report);
   NotifySearcher(step, entry,
                  searcher::ValidationReported{trial.request, report.steps_completed, length,
                                               std::move(metrics)});
+}
+
+}  // namespace
+
+absl::StatusOr<Outcome> Apply(Step& step, const ValidationsReported& event) {
+  for (const model::MetricReport& report : event.reports) {
+    ApplyValidation(step, event.allocation, report);
+  }
   return step.Finish();
 }
 

@@ -1,6 +1,9 @@
 // Reports of running trials.
 #include <cmath>
+#include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -11,6 +14,7 @@ namespace det::cluster {
 namespace {
 
 using model::ExperimentId;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -29,7 +33,7 @@ TEST_F(ReportsTest, MovesResumePositionOnlyForward) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
-  Apply(ValidationReported{model::AllocationId("1.1.0"), Validation(1, 300, 0.5)});
+  Apply(ValidationsReported{model::AllocationId("1.1.0"), {Validation(1, 300, 0.5)}});
   EXPECT_EQ(trial(1).steps_completed, 0);
   Apply(Checkpoint("1.1.0", 1, "c1", 100));
   Apply(Checkpoint("1.1.0", 1, "c2", 200));
@@ -100,15 +104,64 @@ TEST_F(ReportsTest, PassesValidationsToSearcher) {
   Create(MakeConfig());
   Start("1.1.0");
   const model::AllocationId id("1.1.0");
-  EXPECT_TRUE(Apply(ValidationReported{id, Validation(1, 10, 0.5)}).best_so_far);
-  EXPECT_FALSE(Apply(ValidationReported{id, Validation(1, 20, 0.7)}).best_so_far);
-  EXPECT_FALSE(Apply(ValidationReported{id, Validation(1, 30, std::nan(""))}).best_so_far);
-  EXPECT_FALSE(Apply(ValidationReported{id, Validation(1, 35, "NaN")}).best_so_far);
-  EXPECT_TRUE(Apply(ValidationReported{id, Validation(1, 40, 0.1)}).best_so_far);
-  EXPECT_TRUE(Apply(ValidationReported{id, Validation(1, 40, 0.1)}).best_so_far) << "repeated";
+  EXPECT_TRUE(Apply(ValidationsReported{id, {Validation(1, 10, 0.5)}}).best_so_far);
+  EXPECT_FALSE(Apply(ValidationsReported{id, {Validation(1, 20, 0.7)}}).best_so_far);
+  EXPECT_FALSE(Apply(ValidationsReported{id, {Validation(1, 30, std::nan(""))}}).best_so_far);
+  EXPECT_FALSE(Apply(ValidationsReported{id, {Validation(1, 35, "NaN")}}).best_so_far);
+  EXPECT_TRUE(Apply(ValidationsReported{id, {Validation(1, 40, 0.1)}}).best_so_far);
+  EXPECT_TRUE(Apply(ValidationsReported{id, {Validation(1, 40, 0.1)}}).best_so_far) << "repeated";
   EXPECT_EQ(experiment(1).best_metric, 0.1);
   EXPECT_EQ(experiment(1).best_trial, model::TrialId(1));
   EXPECT_EQ(trial(1).latest_metric, 0.1);
+}
+
+TEST_F(ReportsTest, AppliesAllValidationsOfReportInOrder) {
+  AddAgent("a", 1);
+  Create(MakeConfig());
+  Start("1.1.0");
+  const model::AllocationId id("1.1.0");
+  const std::vector<model::MetricReport> reports = {
+      Validation(1, 10, 0.5), Validation(1, 20, 0.1), Validation(1, 30, "NaN"),
+      Validation(2, 35, 0.01), Validation(1, 40, 0.7)};
+  const Outcome together = Apply(ValidationsReported{id, reports});
+  EXPECT_TRUE(together.best_so_far) << "the second is the best";
+  EXPECT_EQ(experiment(1).best_metric, 0.1);
+  EXPECT_EQ(trial(1).best_steps, 20);
+  EXPECT_EQ(trial(1).latest_metric, 0.7);
+  std::vector<int64_t> stored;
+  for (const Change& change : together.changes) {
+    if (const auto* added = std::get_if<AddMetrics>(&change)) {
+      stored.push_back(added->report.steps_completed);
+    }
+  }
+  EXPECT_THAT(stored, ElementsAre(10, 20, 30, 40)) << "without the one of another trial";
+  EXPECT_TRUE(Apply(ValidationsReported{id, {Validation(1, 20, 0.1)}}).best_so_far) << "repeated";
+  EXPECT_FALSE(
+      Apply(ValidationsReported{id, {Validation(1, 50, 0.6), Validation(1, 60, 0.5)}}).best_so_far);
+}
+
+TEST_F(ReportsTest, AppliesValidationsTogetherAsOneByOne) {
+  const model::AllocationId id("1.1.0");
+  std::vector<model::MetricReport> reports;
+  for (int i = 1; i <= 5; ++i) reports.push_back(Validation(1, i * 10, std::abs(i - 3) + 0.5));
+  std::vector<Image> images;
+  for (const bool together : {true, false}) {
+    cluster_ = Cluster{Settings{.cluster_id = "test"}};
+    rows_ = {};
+    now_ = absl::FromUnixSeconds(1'000'000);
+    AddAgent("a", 1);
+    Create(MakeConfig());
+    Start("1.1.0");
+    if (together) {
+      Apply(ValidationsReported{id, reports});
+    } else {
+      for (const model::MetricReport& report : reports) Apply(ValidationsReported{id, {report}});
+    }
+    images.push_back(cluster_.Dump());
+  }
+  EXPECT_EQ(images[0].experiments, images[1].experiments);
+  EXPECT_EQ(images[0].trials, images[1].trials);
+  EXPECT_EQ(images[0].allocations, images[1].allocations);
 }
 
 TEST_F(ReportsTest, LogsMissingSearcherMetric) {
@@ -116,7 +169,7 @@ TEST_F(ReportsTest, LogsMissingSearcherMetric) {
   Create(MakeConfig());
   model::MetricReport report = Validation(1, 10, 0.5);
   report.metrics = model::Value::Object{{"accuracy", 0.5}, {"losses", 2}};
-  Apply(ValidationReported{model::AllocationId("1.1.0"), report});
+  Apply(ValidationsReported{model::AllocationId("1.1.0"), {report}});
   ASSERT_FALSE(rows_.lines.empty());
   EXPECT_THAT(rows_.lines.back().text, HasSubstr("has no metric loss"));
   EXPECT_THAT(rows_.lines.back().text, HasSubstr("; it has accuracy, losses"));
@@ -127,9 +180,9 @@ TEST_F(ReportsTest, LogsNaNMetricOnce) {
   Create(MakeConfig());
   Start("1.1.0");
   const model::AllocationId id("1.1.0");
-  Apply(ValidationReported{id, Validation(1, 10, 0.5)});
+  Apply(ValidationsReported{id, {Validation(1, 10, 0.5)}});
   const size_t before = rows_.lines.size();
-  for (const int steps : {20, 30}) Apply(ValidationReported{id, Validation(1, steps, "NaN")});
+  for (const int steps : {20, 30}) Apply(ValidationsReported{id, {Validation(1, steps, "NaN")}});
   ASSERT_EQ(rows_.lines.size(), before + 1);
   EXPECT_EQ(rows_.lines.back().text,
             "the validation after 20 batches has loss NaN, which is never the best; the trial "
@@ -146,7 +199,7 @@ TEST_F(ReportsTest, IgnoresStaleAndRepeatedFacts) {
   Tick();
   EXPECT_THAT(Exit("1.1.0", 1).changes, IsEmpty());
   EXPECT_THAT(
-      Apply(ValidationReported{model::AllocationId("1.1.0"), Validation(1, 10, 0.5)}).changes,
+      Apply(ValidationsReported{model::AllocationId("1.1.0"), {Validation(1, 10, 0.5)}}).changes,
       IsEmpty());
   EXPECT_THAT(Apply(Checkpoint("1.1.0", 1, "late", 10)).changes, IsEmpty());
   EXPECT_THAT(Apply(AgentLost{model::AgentId("zz")}).changes, IsEmpty());

@@ -57,13 +57,12 @@ class SearchTest : public Fixture {
     Apply(event);
   }
   Outcome Report(int trial, int64_t steps, model::Value metrics) {
-    ValidationReported event;
-    event.allocation = *this->trial(trial).allocation;
-    event.report.trial = TrialId(trial);
-    event.report.group = "validation";
-    event.report.steps_completed = steps;
-    event.report.metrics = std::move(metrics);
-    return Apply(event);
+    model::MetricReport report;
+    report.trial = TrialId(trial);
+    report.group = "validation";
+    report.steps_completed = steps;
+    report.metrics = std::move(metrics);
+    return Apply(ValidationsReported{*this->trial(trial).allocation, {std::move(report)}});
   }
   int LinesWith(const std::string& text) const {
     int count = 0;

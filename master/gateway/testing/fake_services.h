@@ -42,6 +42,7 @@ class FakeExperiments final : public api::ExperimentService::CallbackService {
                  : std::string(it->second.data(), it->second.size());
     };
     response->mutable_experiment()->set_name(heard("authorization"));
+    response->mutable_experiment()->set_original_config(heard("x-authorization-ticket"));
     response->mutable_experiment()->set_description(heard("x-request-id") + " " + heard("x-peer") +
                                                     " " + heard("idempotency-key"));
     reactor->Finish(grpc::Status::OK);

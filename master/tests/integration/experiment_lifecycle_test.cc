@@ -82,8 +82,8 @@ TEST_F(RoadTest, APoolThatIsNotThereYetIsSaid) {
   api::CreateExperimentResponse response;
   ASSERT_TRUE(Create(request, &response).ok());
   EXPECT_THAT(response.config_warnings(),
-              ElementsAre("const.yaml:7: there is no pool gpus yet; there is default. Trials wait "
-                          "until an agent brings it"));
+              ElementsAre("const.yaml:7: resource pool gpus does not exist yet; existing pools: "
+                          "default. Trials wait until an agent of the pool connects"));
   *request.mutable_config() = std::string(kConfig) + "resources:\n  resource_pool: default\n";
   ASSERT_TRUE(Create(request, &response).ok());
   EXPECT_THAT(response.config_warnings(), ElementsAre());

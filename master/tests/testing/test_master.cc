@@ -80,8 +80,7 @@ World::~World() {
 
 void World::StartServer() {
   calls_ = std::make_unique<api::CallPipeline>(
-      api::CallPipeline::Parts{.authenticator = &authenticator_,
-                               .authorizer = &authorizer_,
+      api::CallPipeline::Parts{.authorizer = &authorizer_,
                                .idempotency = &answers_,
                                .audit = &audit_,
                                .pool = pool_.get(),

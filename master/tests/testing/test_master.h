@@ -41,6 +41,7 @@ class World {
   std::shared_ptr<grpc::Channel> channel() { return channel_; }
   grpc::Server* server() { return server_.get(); }
   store::FakeStore& store() { return store_; }
+  api::Authorizer& authorizer() { return authorizer_; }
   agents::AgentHub& hub() { return *hub_; }
   api::AuditTrail& audit() { return audit_; }
   api::ServiceParts& parts() { return parts_; }

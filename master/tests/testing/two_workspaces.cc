@@ -113,8 +113,18 @@ void TwoWorkspaces::Open() {
   for (const std::string& name : world_.services()) {
     services.push_back(google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(name));
   }
+  // As in the master: the gateway decides by the header, and the service only about resources.
+  gateway::HttpHooks hooks;
+  hooks.authorize = [this](const std::string& method, const std::string& authorization,
+                           auto reply) {
+    const auto decision =
+        world_.authorizer().AuthorizeHeader(auth::GetRequirement(method), authorization);
+    if (!decision.status.ok()) return reply(decision.status);
+    const bool identified = decision.caller.kind != auth::PrincipalKind::kNobody;
+    reply(gateway::AuthorizedCaller{.identified = identified, .ticket = decision.ticket});
+  };
   auto started =
-      gateway::HttpServer::Start({.port = 0, .threads = 1}, {}, world_.server(), services);
+      gateway::HttpServer::Start({.port = 0, .threads = 1}, hooks, world_.server(), services);
   ASSERT_TRUE(started.ok()) << started.status();
   gateway_ = *std::move(started);
 }

@@ -108,12 +108,12 @@ class Play {
   }
 
   void Report(const model::AllocationId& id, model::TrialId trial, int64_t batches) {
-    ValidationReported event{.allocation = id, .report = {}};
-    event.report.trial = trial;
-    event.report.group = "validation";
-    event.report.steps_completed = batches;
-    event.report.metrics = model::Value::Object{{"loss", rng_.Uniform01()}};
-    Decide(event);
+    model::MetricReport report;
+    report.trial = trial;
+    report.group = "validation";
+    report.steps_completed = batches;
+    report.metrics = model::Value::Object{{"loss", rng_.Uniform01()}};
+    Decide(ValidationsReported{id, {std::move(report)}});
   }
 
   void Decide(const Event& event) {
