@@ -31,7 +31,7 @@ class Watcher final : public std::enable_shared_from_this<Watcher> {
 
   // Before the first look, once it hears of reports.
   void Begin() {
-    if (wants_points_) place_ = watch_.feed().Open(id_, after_);
+    if (wants_points_) position_ = watch_.feed().Open(id_, after_);
   }
   void End() {
     if (wants_points_) watch_.CloseFeed(id_);
@@ -86,8 +86,8 @@ class Watcher final : public std::enable_shared_from_this<Watcher> {
       out.Send(look.message);
     } else {
       Response first = *look.message;
-      first.set_position(place_.text);
-      first.set_missed(place_.missed);
+      first.set_position(position_.text);
+      first.set_missed(position_.missed);
       out.Send(std::move(first));
     }
     began_ = true;
@@ -121,16 +121,16 @@ class Watcher final : public std::enable_shared_from_this<Watcher> {
   }
 
   void SendPoints(Out& out) {
-    live::MetricFeed::News news = watch_.feed().After(id_, place_.number);
-    if (news.place.missed) {
+    live::MetricFeed::Updates news = watch_.feed().ReadAfter(id_, position_.number);
+    if (updates.position.missed) {
       Response response;
       response.set_missed(true);
-      response.set_position(news.place.text);
+      response.set_position(updates.position.text);
       out.Send(std::move(response));
     } else {
       for (live::MetricFeed::Message& message : news.messages) out.Send(std::move(message));
     }
-    place_ = std::move(news.place);
+    position_ = std::move(updates.position);
   }
 
   live::ExperimentWatch& watch_;
@@ -153,7 +153,7 @@ class Watcher final : public std::enable_shared_from_this<Watcher> {
 
   std::mutex telling_;  // of what follows
   int64_t told_ = 0;    // of reports_
-  live::MetricFeed::Place place_;
+  live::MetricFeed::Position position_;
 };
 
 }  // namespace
