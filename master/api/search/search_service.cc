@@ -197,9 +197,9 @@ class SearchService final : public ApiService<v1::SearchService> {
       v1::GetExperimentValidationHistoryResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&) -> absl::Status {
-                   DET_ASSIGN_OR_RETURN(
-                       const auto history,
-                       ReadHistory(store_, model::ExperimentId(request->experiment_id())));
+                   DET_ASSIGN_OR_RETURN(const auto history,
+                                        ReadValidationHistory(
+                                            store_, model::ExperimentId(request->experiment_id())));
                    for (const Validation& each : history) {
                      v1::ValidationHistoryEntry& entry = *response->add_validation_history();
                      entry.set_trial_id(each.trial.value());
