@@ -230,7 +230,7 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
     };
     engine_.Query(
         [id, response](const cluster::Cluster& cluster) {
-          if (auto place = PlaceOf(cluster, id)) {
+          if (auto place = GetJobSummary(cluster, id)) {
             *response->mutable_job_summary() = *std::move(place);
           }
         },

@@ -335,9 +335,10 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
       }
       if (!patch.has_resources()) continue;
       const auto& left = patch.resources().resources();
-      DET_RETURN_IF_ERROR(RemoveAllBut({left.begin(), left.end()}, entry.checkpoint, &removed));
+      DET_RETURN_IF_ERROR(
+          PlanRemovalExcept({left.begin(), left.end()}, entry.checkpoint, &removed));
     }
-    if (run) DET_RETURN_IF_ERROR(KeepHeld(store_, {run->experiment}, &removed).status());
+    if (run) DET_RETURN_IF_ERROR(ExcludeHeld(store_, {run->experiment}, &removed).status());
     return removed;
   }
 

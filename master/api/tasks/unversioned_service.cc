@@ -230,7 +230,7 @@ class RawService final : public ApiService<v1::RawService> {
   absl::StatusOr<std::shared_ptr<CheckpointArchive>> Archive(const model::CheckpointId& id,
                                                              Format format) const {
     DET_ASSIGN_OR_RETURN(const auto entry, store_.GetCheckpoint(id));
-    DET_RETURN_IF_ERROR(CheckFilesStay(entry.checkpoint));
+    DET_RETURN_IF_ERROR(CheckFilesNotDeleted(entry.checkpoint));
     DET_ASSIGN_OR_RETURN(const auto experiment, store_.GetExperiment(entry.experiment));
     CheckpointArchive::Open open =
         [this, id, config = experiment.experiment.config](const std::string& path) {
