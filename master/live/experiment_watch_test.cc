@@ -31,19 +31,19 @@ TEST(ExperimentWatchTest, NotifiesOfFewChangesAtOnceAndCombinesMany) {
   base::FakeEventLoop loop;
   ExperimentWatch watch;
   watch.SetLoop(&loop);
-  const model::ExperimentId mine(1), other(2);
+  const model::ExperimentId watched(1), other(2);
   int notified = 0;
-  watch.experiments().Subscribe(mine, [&] { ++notified; });
-  for (int i = 0; i < 8; ++i) watch.Changed(mine);
+  watch.experiments().Subscribe(watched, [&] { ++notified; });
+  for (int i = 0; i < 8; ++i) watch.Changed(watched);
   watch.Changed(other);
   EXPECT_EQ(notified, 8);
-  for (int i = 0; i < 10; ++i) watch.Changed(mine);
+  for (int i = 0; i < 10; ++i) watch.Changed(watched);
   EXPECT_EQ(notified, 8);
   loop.Advance(absl::Milliseconds(500));
   EXPECT_EQ(notified, 9) << "the last change is not lost";
   for (int second = 0; second < 10; ++second) {
     for (int i = 0; i < 10; ++i) {
-      watch.Changed(mine);
+      watch.Changed(watched);
       loop.Advance(absl::Milliseconds(100));
     }
   }
@@ -54,7 +54,7 @@ TEST(ExperimentWatchTest, NotifiesOfFewChangesAtOnceAndCombinesMany) {
   EXPECT_LE(notified, before + 1);
   EXPECT_EQ(loop.NextTimer(), absl::InfiniteFuture()) << "no timer without changes";
   const int after_pause = notified;
-  for (int i = 0; i < 8; ++i) watch.Changed(mine);
+  for (int i = 0; i < 8; ++i) watch.Changed(watched);
   EXPECT_EQ(notified, after_pause + 8);
 }
 
@@ -62,12 +62,12 @@ TEST(ExperimentWatchTest, CombinesBurstOfMetricsIntoOneNotification) {
   base::FakeEventLoop loop;
   ExperimentWatch watch;
   watch.SetLoop(&loop);
-  const model::ExperimentId mine(1), other(2);
-  watch.MetricsArrived(mine, {});
+  const model::ExperimentId watched(1), other(2);
+  watch.MetricsArrived(watched, {});
   loop.Advance(absl::Hours(1));
   int notified = 0;
-  watch.metrics().Subscribe(mine, [&] { ++notified; });
-  for (int i = 0; i < 10; ++i) watch.MetricsArrived(mine, {});
+  watch.metrics().Subscribe(watched, [&] { ++notified; });
+  for (int i = 0; i < 10; ++i) watch.MetricsArrived(watched, {});
   watch.MetricsArrived(other, {});
   loop.RunUntilIdle();
   EXPECT_EQ(notified, 0);
@@ -75,7 +75,7 @@ TEST(ExperimentWatchTest, CombinesBurstOfMetricsIntoOneNotification) {
   EXPECT_EQ(notified, 1);
   loop.Advance(absl::Hours(1));
   EXPECT_EQ(notified, 1) << "no change, no notification";
-  watch.MetricsArrived(mine, {});
+  watch.MetricsArrived(watched, {});
   loop.Advance(absl::Milliseconds(300));
   EXPECT_EQ(notified, 2);
 }

@@ -85,8 +85,8 @@ class LogFieldsService final : public ApiService<v1::LogFieldsService> {
     ServePages<Response>(store_, watch_, std::move(stream), std::move(options),
                          [seen = std::make_shared<SeenFields>()](
                              const std::vector<store::LogRecord>& lines, Stream<Response>& out) {
-                           Response fresh = ExtractNewFields<Response>(lines, seen.get());
-                           if (fresh.ByteSizeLong() > 0) out.Send(std::move(fresh));
+                           Response response = ExtractNewFields<Response>(lines, seen.get());
+                           if (response.ByteSizeLong() > 0) out.Send(std::move(response));
                          });
   }
 

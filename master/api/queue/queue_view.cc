@@ -197,11 +197,11 @@ std::optional<QueuedJob> FindQueuedJob(const cluster::Cluster& cluster, const Ex
 
 std::optional<v1::JobSummary> GetJobSummary(const cluster::Cluster& cluster,
                                             model::ExperimentId id) {
-  const Experiment* mine = cluster.FindExperiment(id);
+  const Experiment* experiment = cluster.FindExperiment(id);
   const std::vector<const Allocation*> live =
-      mine == nullptr ? std::vector<const Allocation*>() : cluster.live_allocations(id);
+      experiment == nullptr ? std::vector<const Allocation*>() : cluster.live_allocations(id);
   if (live.empty()) return std::nullopt;
-  const SchedulingPolicy policy = GetPolicy(cluster, mine->queue.resource_pool);
+  const SchedulingPolicy policy = GetPolicy(cluster, experiment->queue.resource_pool);
   const auto key = [policy](const Experiment& e) {
     const int priority = policy == SchedulingPolicy::kPriority ? e.queue.priority : 0;
     return std::tuple(priority, e.queue.position, e.id);
@@ -215,8 +215,8 @@ std::optional<v1::JobSummary> GetJobSummary(const cluster::Cluster& cluster,
   out.set_state(GetState(waits, backfilled));
   int ahead = 0;
   for (const Experiment* other : cluster.live_experiments()) {
-    if (other->queue.resource_pool != mine->queue.resource_pool) continue;
-    if (key(*other) < key(*mine) && cluster.HasAllocations(other->id)) ++ahead;
+    if (other->queue.resource_pool != experiment->queue.resource_pool) continue;
+    if (key(*other) < key(*experiment) && cluster.HasAllocations(other->id)) ++ahead;
   }
   out.set_jobs_ahead(policy == SchedulingPolicy::kFairShare ? -1 : ahead);
   return out;
