@@ -74,8 +74,9 @@ absl::StatusOr<LogCursor::Page> LogCursor::Next() {
     std::erase_if(page.lines, [this](const store::LogRecord& line) {
       return !re2::RE2::PartialMatch(line.line.text, *pattern_);
     });
-    if (bounded && page.lines.size() > static_cast<size_t>(remaining_))
+    if (bounded && page.lines.size() > static_cast<size_t>(remaining_)) {
       page.lines.resize(remaining_);
+    }
   }
   remaining_ -= static_cast<int>(page.lines.size());
   const bool limit_reached = bounded && remaining_ <= 0;

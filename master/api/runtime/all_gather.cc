@@ -69,8 +69,9 @@ int64_t AllGather::Join(const model::AllocationId& allocation, const std::string
       }
     }
   }
-  if (replaced)
+  if (replaced) {
     replaced(absl::AbortedError(absl::StrCat("replaced by a later call of rank ", rank)));
+  }
   for (Reply& send : replies) send(result);
   return ticket;
 }

@@ -175,27 +175,27 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
   Reactor* RunPrepareForReporting(Context* context,
                                   const v1::RunPrepareForReportingRequest* request,
                                   v1::RunPrepareForReportingResponse*) override {
-    return ForOwnTrial(context, __func__, request, request->run_id(),
-                       [](const Caller&, Done done) { done(absl::OkStatus()); });
+    return ServeOwnTrial(context, __func__, request, request->run_id(),
+                         [](const Caller&, Done done) { done(absl::OkStatus()); });
   }
 
   Reactor* PostTrialRunnerMetadata(Context* context,
                                    const v1::PostTrialRunnerMetadataRequest* request,
                                    v1::PostTrialRunnerMetadataResponse*) override {
-    return ForOwnTrial(context, __func__, request, request->trial_id(),
-                       [this, request](const Caller& caller, Done done) {
-                         ReportProgress(caller, caller.status.progress, request->state(),
-                                        std::move(done));
-                       });
+    return ServeOwnTrial(context, __func__, request, request->trial_id(),
+                         [this, request](const Caller& caller, Done done) {
+                           ReportProgress(caller, caller.status.progress, request->state(),
+                                          std::move(done));
+                         });
   }
 
   Reactor* ReportTrialProgress(Context* context, const v1::ReportTrialProgressRequest* request,
                                v1::ReportTrialProgressResponse*) override {
-    return ForOwnTrial(context, __func__, request, request->trial_id(),
-                       [this, request](const Caller& caller, Done done) {
-                         ReportProgress(caller, request->progress(), caller.status.runner_state,
-                                        std::move(done));
-                       });
+    return ServeOwnTrial(context, __func__, request, request->trial_id(),
+                         [this, request](const Caller& caller, Done done) {
+                           ReportProgress(caller, request->progress(), caller.status.runner_state,
+                                          std::move(done));
+                         });
   }
 
   Reactor* ReportTrialMetrics(Context* context, const v1::ReportTrialMetricsRequest* request,
@@ -239,8 +239,9 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
                  [this, request](const auth::Principal& principal, Done done) {
                    auto removed = ToDeleteCheckpoints(principal, *request);
                    if (!removed.ok()) return done(removed.status());
-                   if (removed->ids.empty() && removed->trims.empty())
+                   if (removed->ids.empty() && removed->trims.empty()) {
                      return done(absl::OkStatus());
+                   }
                    WithCaller(
                        principal,
                        [this, removed = *std::move(removed)](const Caller&, Done done) mutable {
@@ -254,7 +255,7 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
       Context* context, const v1::ReportTrialSearcherEarlyExitRequest* request,
       v1::ReportTrialSearcherEarlyExitResponse*) override {
     using Request = v1::ReportTrialSearcherEarlyExitRequest;
-    return ForOwnTrial(
+    return ServeOwnTrial(
         context, __func__, request, request->trial_id(),
         [this, request](const Caller& caller, Done done) {
           if (request->reason() == Request::EXITED_REASON_UNSPECIFIED) {
@@ -275,7 +276,7 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
   // `metrics` is a field of `request`.
   Reactor* Report(Context* context, const char* method, const google::protobuf::Message* request,
                   const v1::TrialMetrics& metrics, const std::string& group) {
-    return ForOwnTrial(
+    return ServeOwnTrial(
         context, method, request, metrics.trial_id(),
         [this, &metrics, group](const Caller& caller, Done done) {
           auto reports = ToReports(ToReport(metrics, group, caller.status.run_id), clock_.Now());
@@ -299,8 +300,8 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
   // Serves a call that names a trial: it must be the caller's trial, and the caller's allocation
   // must not have ended.
   template <class Request>
-  Reactor* ForOwnTrial(Context* context, const char* method, const Request* request, int32_t id,
-                       Work work) {
+  Reactor* ServeOwnTrial(Context* context, const char* method, const Request* request, int32_t id,
+                         Work work) {
     return Unary(
         method, context, request, nullptr,
         [this, id, work = std::move(work)](const auth::Principal& principal, Done done) mutable {

@@ -81,7 +81,7 @@ class TrialRuntimeService final : public ApiService<trial::TrialRuntime> {
   grpc::ServerUnaryReactor* ReportMetrics(grpc::CallbackServerContext* context,
                                           const trial::ReportMetricsRequest* request,
                                           trial::ReportMetricsResponse* response) override {
-    return ForOwnTrial(
+    return ServeOwnTrial(
         context, __func__, request,
         [this, request, response](const AllocationStatus& status, Done done) {
           const absl::Time now = clock_.Now();
@@ -97,7 +97,7 @@ class TrialRuntimeService final : public ApiService<trial::TrialRuntime> {
   grpc::ServerUnaryReactor* ReportProgress(grpc::CallbackServerContext* context,
                                            const trial::ReportProgressRequest* request,
                                            trial::ReportProgressResponse*) override {
-    return ForOwnTrial(
+    return ServeOwnTrial(
         context, __func__, request, [this, request](const AllocationStatus&, Done done) {
           SubmitAndFinish(engine_,
                           cluster::ProgressReported{.allocation = GetAllocationId(*request),
@@ -111,7 +111,7 @@ class TrialRuntimeService final : public ApiService<trial::TrialRuntime> {
   grpc::ServerUnaryReactor* ReportCheckpoint(grpc::CallbackServerContext* context,
                                              const trial::ReportCheckpointRequest* request,
                                              trial::ReportCheckpointResponse*) override {
-    return ForOwnAllocation(context, __func__, request, [this, request](Done done) {
+    return ServeOwnAllocation(context, __func__, request, [this, request](Done done) {
       // A damaged checkpoint may belong to another trial: the one from which this trial started.
       if (request->damage().empty()) {
         const absl::Status own = CheckUuidIsOwn(store_, request->uuid(), GetAllocationId(*request));
@@ -131,7 +131,7 @@ class TrialRuntimeService final : public ApiService<trial::TrialRuntime> {
   grpc::ServerUnaryReactor* AckPreemption(grpc::CallbackServerContext* context,
                                           const trial::AckPreemptionRequest* request,
                                           trial::AckPreemptionResponse*) override {
-    return ForOwnAllocation(context, __func__, request, [this, request](Done done) {
+    return ServeOwnAllocation(context, __func__, request, [this, request](Done done) {
       SubmitAndFinish(engine_, cluster::PreemptionAcked{Id(*request)}, std::move(done));
     });
   }
@@ -139,7 +139,7 @@ class TrialRuntimeService final : public ApiService<trial::TrialRuntime> {
   grpc::ServerUnaryReactor* ReportEarlyExit(grpc::CallbackServerContext* context,
                                             const trial::ReportEarlyExitRequest* request,
                                             trial::ReportEarlyExitResponse*) override {
-    return ForOwnAllocation(context, __func__, request, [this, request](Done done) {
+    return ServeOwnAllocation(context, __func__, request, [this, request](Done done) {
       const std::optional<model::ExitReason> reason = ToExitReason(request->reason());
       if (!reason) {
         return done(
@@ -161,9 +161,9 @@ class TrialRuntimeService final : public ApiService<trial::TrialRuntime> {
 
   // Serves a call about the caller's own allocation.
   template <class Request>
-  grpc::ServerUnaryReactor* ForOwnAllocation(grpc::CallbackServerContext* context,
-                                             const char* method, const Request* request,
-                                             absl::AnyInvocable<void(Done)> work) {
+  grpc::ServerUnaryReactor* ServeOwnAllocation(grpc::CallbackServerContext* context,
+                                               const char* method, const Request* request,
+                                               absl::AnyInvocable<void(Done)> work) {
     return Unary(
         method, context, request, nullptr,
         [request, work = std::move(work)](const auth::Principal& principal, Done done) mutable {
@@ -176,13 +176,13 @@ class TrialRuntimeService final : public ApiService<trial::TrialRuntime> {
   // Serves a call that also names a trial: it must be the allocation's trial, and the allocation
   // must not have ended.
   template <class Request>
-  grpc::ServerUnaryReactor* ForOwnTrial(
+  grpc::ServerUnaryReactor* ServeOwnTrial(
       grpc::CallbackServerContext* context, const char* method, const Request* request,
       absl::AnyInvocable<void(const AllocationStatus&, Done)> work) {
-    return ForOwnAllocation(context, method, request,
-                            [this, request, work = std::move(work)](Done done) mutable {
-                              WithOwnTrial(request, std::move(work), std::move(done));
-                            });
+    return ServeOwnAllocation(context, method, request,
+                              [this, request, work = std::move(work)](Done done) mutable {
+                                WithOwnTrial(request, std::move(work), std::move(done));
+                              });
   }
 
   template <class Request>
@@ -220,8 +220,9 @@ class TrialRuntimeService final : public ApiService<trial::TrialRuntime> {
     GetAllocationStatus(engine_, pool_, id,
                         [stream](const absl::StatusOr<AllocationStatus>& allocation) {
                           if (!allocation.ok()) return stream->Close(allocation.status());
-                          for (const AllocationUpdate& update : allocation->updates)
+                          for (const AllocationUpdate& update : allocation->updates) {
                             stream->Send(update);
+                          }
                         });
   }
 

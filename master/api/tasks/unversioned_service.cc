@@ -51,8 +51,9 @@ model::Value ToRawSummary(const v1::AllocationSummary& summary) {
 
 Struct ToRawTasks(const v1::GetTasksResponse& tasks) {
   model::Value::Object all;
-  for (const auto& [id, summary] : tasks.allocation_id_to_summary())
+  for (const auto& [id, summary] : tasks.allocation_id_to_summary()) {
     all[id] = ToRawSummary(summary);
+  }
   return ToStruct(std::move(all));
 }
 

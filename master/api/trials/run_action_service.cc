@@ -124,8 +124,9 @@ class RunActionService final : public ApiService<v1::RunActionService> {
         return absl::InvalidArgumentError("destination_project_id is required");
       }
     }
-    if (!request.filter().empty())
+    if (!request.filter().empty()) {
       return FindMatching(request.filter(), GetProjectId(request), caller);
+    }
     return EachOnce(request.run_ids(), "run");
   }
 
