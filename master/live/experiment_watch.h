@@ -31,9 +31,9 @@ class ExperimentWatch final : public engine::ExperimentSink {
   // object is destroyed. Without a loop no notification is delayed or combined.
   void SetLoop(base::EventLoop* loop) { loop_ = loop; }
 
-  // Notifies at once of the first kMaxBurst changes of an experiment, as its state changes come.
-  // Combines further changes, such as new best metrics of a running experiment, into one
-  // notification per kChangeInterval.
+  // Notifies at once of up to kMaxBurst changes of an experiment, so that changes of its state are
+  // shown immediately. Combines further changes, such as new best metrics of a running experiment,
+  // into one notification per kChangeInterval.
   void Changed(model::ExperimentId id) override {
     if (loop_ == nullptr) return experiments_.Notify(id);
     if (!experiments_.HasSubscribers(id)) return;

@@ -132,7 +132,7 @@ class TrialRuntimeService final : public ApiService<trial::TrialRuntime> {
                                           const trial::AckPreemptionRequest* request,
                                           trial::AckPreemptionResponse*) override {
     return ServeOwnAllocation(context, __func__, request, [this, request](Done done) {
-      SubmitAndFinish(engine_, cluster::PreemptionAcked{Id(*request)}, std::move(done));
+      SubmitAndFinish(engine_, cluster::PreemptionAcked{GetAllocationId(*request)}, std::move(done));
     });
   }
 
