@@ -1,7 +1,8 @@
-// The streams of WatchAllocation: what the master tells a running trial.
+// Notifies subscribers of the rendezvous, the preemption and the end of an allocation. The
+// subscribers are the calls of running trials: the stream WatchAllocation and the long polls.
 //
-// The engine announces on its loop; streams come and go on any thread. Knows no more than who
-// listens: what is already known of an allocation is given by whoever subscribes.
+// The engine announces on its loop; callers subscribe and unsubscribe on any thread. The watch
+// stores no announcements: a subscriber must read the current status of the allocation itself.
 #ifndef MASTER_LIVE_ALLOCATION_WATCH_H_
 #define MASTER_LIVE_ALLOCATION_WATCH_H_
 
@@ -18,43 +19,45 @@
 
 namespace det::live {
 
-// What a watcher gets: updates, then the end.
+// Callbacks of one subscriber. They run under the lock of the watch and must not call it.
 struct AllocationListener {
   std::function<void(const det::trial::v1::AllocationUpdate&)> update;
+  // The allocation has ended; no update follows.
   std::function<void()> closed;
-  std::function<void()>
-      stopping;  // the master stops; for those whose calls would wait. May be null
+  // The master is shutting down; a long poll must return now. May be null.
+  std::function<void()> stopping;
 };
 
 class AllocationWatch final : public engine::TrialSink {
  public:
-  // `on_close` also hears of every allocation that ends (AllGather, tokens).
+  // `on_close` is called for every allocation that ends, with or without subscribers. It closes
+  // all-gathers and revokes tokens.
   explicit AllocationWatch(std::function<void(const model::AllocationId&)> on_close);
 
-  void Announce(const cluster::AnnounceRendezvous& news) override;
-  void Announce(const cluster::AnnouncePreemption& news) override;
-  void Close(const cluster::CloseAllocation& news) override;
+  void Announce(const cluster::AnnounceRendezvous& rendezvous) override;
+  void Announce(const cluster::AnnouncePreemption& preemption) override;
+  void Close(const cluster::CloseAllocation& closed) override;
 
-  // The listener must not call back into this object.
+  // Returns the subscription's id for Unsubscribe().
   int64_t Subscribe(const model::AllocationId& allocation, AllocationListener listener);
   void Unsubscribe(const model::AllocationId& allocation, int64_t id);
 
-  // Tells all, and those who come later, that the master stops.
+  // Calls `stopping` of all subscribers, and of each later subscriber when it subscribes.
   void Stop();
 
  private:
-  void Tell(const model::AllocationId& allocation, const det::trial::v1::AllocationUpdate& update);
+  void Notify(const model::AllocationId& allocation,
+              const det::trial::v1::AllocationUpdate& update);
 
   const std::function<void(const model::AllocationId&)> on_close_;
   std::mutex mutex_;
-  int64_t last_ = 0;
+  int64_t last_id_ = 0;
   bool stopped_ = false;
   std::map<model::AllocationId, std::map<int64_t, AllocationListener>> listeners_;
 };
 
-// The two kinds of news as messages.
-det::trial::v1::AllocationUpdate ToUpdate(const cluster::AnnounceRendezvous& news);
-det::trial::v1::AllocationUpdate ToUpdate(const cluster::AnnouncePreemption& news);
+det::trial::v1::AllocationUpdate ToUpdate(const cluster::AnnounceRendezvous& rendezvous);
+det::trial::v1::AllocationUpdate ToUpdate(const cluster::AnnouncePreemption& preemption);
 
 }  // namespace det::live
 

@@ -1,8 +1,8 @@
-// Those who watch experiments, their metrics, the queue, and logs.
+// ExperimentWatch: notifies subscribers of changed experiments, metrics, the queue, and logs.
 //
-// The engine reports changes on its loop, the queue's at most once a second; the agent hub reports
-// lines, and services metrics, on their threads; streams subscribe on any thread. Never reads
-// anything: a subscriber looks for itself.
+// The engine reports changes of experiments and of the queue on its loop. The agent hub reports log
+// lines, and services report metrics, on their own threads. Streams subscribe on any thread. The
+// watch reads nothing from the store: a notified subscriber reads the new state itself.
 #ifndef MASTER_LIVE_EXPERIMENT_WATCH_H_
 #define MASTER_LIVE_EXPERIMENT_WATCH_H_
 
@@ -27,102 +27,105 @@ namespace det::live {
 
 class ExperimentWatch final : public engine::ExperimentSink {
  public:
-  // The engine's loop, before its first news; it stops before this dies. Without it every news of
-  // the queue is passed on.
+  // Sets the engine's loop. Call it before the engine notifies; the loop must stop before this
+  // object is destroyed. Without a loop no notification is delayed or combined.
   void SetLoop(base::EventLoop* loop) { loop_ = loop; }
 
-  // The first kAtOnce changes of an experiment are passed on as they come, as its states are; one
-  // that goes on changing, as the best metric of a running one does, every kChangePause.
+  // Notifies at once of up to kMaxBurst changes of an experiment, so that changes of its state are
+  // shown immediately. Combines further changes, such as new best metrics of a running experiment,
+  // into one notification per kChangeInterval.
   void Changed(model::ExperimentId id) override {
     if (loop_ == nullptr) return experiments_.Notify(id);
-    if (!experiments_.IsHeard(id)) return;
-    const auto [pace, fresh] = paces_.try_emplace(id);
-    if (fresh) Tick(id);
-    if (pace->second.at_once == 0) {
-      pace->second.due = true;
+    if (!experiments_.HasSubscribers(id)) return;
+    const auto [bucket, inserted] = buckets_.try_emplace(id);
+    if (inserted) ScheduleRefill(id);
+    if (bucket->second.tokens == 0) {
+      bucket->second.pending = true;
       return;
     }
-    --pace->second.at_once;
+    --bucket->second.tokens;
     experiments_.Notify(id);
   }
 
+  // Notifies at most once per kQueueInterval, and always after the last change.
   void QueueChanged() override {
     if (loop_ == nullptr) return queue_.Notify({});
-    if (next_) return;
+    if (queue_timer_) return;
     const absl::Time now = loop_->Now();
-    next_ = loop_->PostAt(std::max(now, last_ + kPause), [this] {
-      next_.reset();
-      last_ = loop_->Now();
+    queue_timer_ = loop_->PostAt(std::max(now, queue_notified_ + kQueueInterval), [this] {
+      queue_timer_.reset();
+      queue_notified_ = loop_->Now();
       queue_.Notify({});
     });
   }
 
-  // These metrics of the experiment's trials were stored. Passed on within kMetricsPause, all that
-  // come until then as one.
+  // Call it after `reports` of the experiment's trials were stored. Notifies after kMetricsDelay,
+  // once for all reports that arrive until then.
   void MetricsArrived(model::ExperimentId id, absl::Span<const model::MetricReport> reports) {
     feed_.Add(id, reports);
-    if (!metrics_.IsHeard(id)) return;
-    if (loop_ == nullptr) return TellOfMetrics(id);
+    if (!metrics_.HasSubscribers(id)) return;
+    if (loop_ == nullptr) return PublishMetrics(id);
     {
       std::lock_guard lock(mutex_);
-      if (!due_.insert(id).second) return;
+      if (!metrics_pending_.insert(id).second) return;
     }
     loop_->Post([this, id] {
-      loop_->PostAt(loop_->Now() + kMetricsPause, [this, id] {
+      loop_->PostAt(loop_->Now() + kMetricsDelay, [this, id] {
         {
           std::lock_guard lock(mutex_);
-          due_.erase(id);
+          metrics_pending_.erase(id);
         }
-        TellOfMetrics(id);
+        PublishMetrics(id);
       });
     });
   }
 
-  // What is told of an experiment's metrics is kept from the first who opens it (after he has
-  // subscribed) until kKept after the last has closed it.
+  // The feed keeps the metrics of an experiment from the first Open(), which a stream calls after
+  // it has subscribed, until kFeedRetention after the last CloseFeed().
   MetricFeed& feed() { return feed_; }
   void CloseFeed(model::ExperimentId id) {
     feed_.Close(id);
     if (loop_ == nullptr) return feed_.Drop(id);
-    loop_->Post([this, id] { loop_->PostAfter(kKept, [this, id] { feed_.Drop(id); }); });
+    loop_->Post([this, id] { loop_->PostAfter(kFeedRetention, [this, id] { feed_.Drop(id); }); });
   }
 
-  // Lines of this task were stored.
+  // Call it after log lines of this task were stored.
   void LogsArrived(const model::TaskId& task) { logs_.Notify(task); }
 
   Topic<model::ExperimentId>& experiments() { return experiments_; }
   Topic<model::ExperimentId>& metrics() { return metrics_; }
-  // Who waits, or why: of interest to those who show somebody that waits.
+  // Changes of the queue and of wait reasons, for views that show waiting experiments.
   Topic<std::monostate>& queue() { return queue_; }
   Topic<model::TaskId>& logs() { return logs_; }
 
  private:
-  static constexpr int kAtOnce = 8;
-  static constexpr absl::Duration kChangePause = absl::Milliseconds(500);
-  static constexpr absl::Duration kPause = absl::Seconds(1);
-  static constexpr absl::Duration kMetricsPause = absl::Milliseconds(300);
-  static constexpr absl::Duration kKept = absl::Minutes(1);
+  static constexpr int kMaxBurst = 8;
+  static constexpr absl::Duration kChangeInterval = absl::Milliseconds(500);
+  static constexpr absl::Duration kQueueInterval = absl::Seconds(1);
+  static constexpr absl::Duration kMetricsDelay = absl::Milliseconds(300);
+  static constexpr absl::Duration kFeedRetention = absl::Minutes(1);
 
-  void TellOfMetrics(model::ExperimentId id) {
+  void PublishMetrics(model::ExperimentId id) {
     feed_.Seal(id);
     metrics_.Notify(id);
   }
 
-  // How often an experiment has changed of late; each pause without a change is one more at once.
-  struct Pace {
-    int at_once = kAtOnce;
-    bool due = false;  // a change waits
+  // A token bucket for the changes of one experiment: each notification takes a token; each
+  // interval without a pending change returns one. A full bucket is removed.
+  struct TokenBucket {
+    int tokens = kMaxBurst;
+    bool pending = false;  // a change without a token; notified at the end of the interval
   };
-  void Tick(model::ExperimentId id) {
-    loop_->PostAfter(kChangePause, [this, id] {
-      const auto it = paces_.find(id);
-      const bool due = std::exchange(it->second.due, false);
-      if (!due && ++it->second.at_once >= kAtOnce) {
-        paces_.erase(it);
+  void ScheduleRefill(model::ExperimentId id) {
+    loop_->PostAfter(kChangeInterval, [this, id] {
+      const auto it = buckets_.find(id);
+      const bool pending = std::exchange(it->second.pending, false);
+      if (!pending && ++it->second.tokens >= kMaxBurst) {
+        buckets_.erase(it);
         return;
       }
-      Tick(id);
-      if (due) experiments_.Notify(id);
+      ScheduleRefill(id);
+      if (pending) experiments_.Notify(id);
     });
   }
 
@@ -133,13 +136,13 @@ class ExperimentWatch final : public engine::ExperimentSink {
   Topic<model::TaskId> logs_;
 
   std::mutex mutex_;
-  std::set<model::ExperimentId> due_;  // metrics whose news are on their way
+  std::set<model::ExperimentId> metrics_pending_;  // a notification is scheduled
 
-  // Touched on the loop alone.
+  // Used on the loop only.
   base::EventLoop* loop_ = nullptr;
-  std::optional<base::TimerId> next_;
-  absl::Time last_ = absl::InfinitePast();
-  std::map<model::ExperimentId, Pace> paces_;  // of those that have changed of late
+  std::optional<base::TimerId> queue_timer_;
+  absl::Time queue_notified_ = absl::InfinitePast();
+  std::map<model::ExperimentId, TokenBucket> buckets_;  // of experiments that changed recently
 };
 
 }  // namespace det::live

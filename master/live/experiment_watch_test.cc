@@ -6,78 +6,78 @@
 namespace det::live {
 namespace {
 
-TEST(ExperimentWatchTest, NewsOfTheQueueComeAtMostOnceASecondAndTheLastIsNotLost) {
+TEST(ExperimentWatchTest, NotifiesOfQueueAtMostOncePerSecondAndAfterLastChange) {
   base::FakeEventLoop loop;
   ExperimentWatch watch;
   watch.SetLoop(&loop);
-  int heard = 0;
-  watch.queue().Subscribe({}, [&] { ++heard; });
+  int notified = 0;
+  watch.queue().Subscribe({}, [&] { ++notified; });
   for (int i = 0; i < 10; ++i) watch.QueueChanged();
   loop.RunUntilIdle();
-  EXPECT_EQ(heard, 1);
+  EXPECT_EQ(notified, 1);
   for (int i = 0; i < 10; ++i) watch.QueueChanged();
   loop.Advance(absl::Milliseconds(999));
-  EXPECT_EQ(heard, 1);
+  EXPECT_EQ(notified, 1);
   loop.Advance(absl::Milliseconds(1));
-  EXPECT_EQ(heard, 2);
+  EXPECT_EQ(notified, 2);
   loop.Advance(absl::Hours(1));
-  EXPECT_EQ(heard, 2) << "without news there are none";
+  EXPECT_EQ(notified, 2) << "no change, no notification";
   watch.QueueChanged();
   loop.RunUntilIdle();
-  EXPECT_EQ(heard, 3);
+  EXPECT_EQ(notified, 3);
 }
 
-TEST(ExperimentWatchTest, AFewChangesComeAtOnceAndManyNowAndThen) {
+TEST(ExperimentWatchTest, NotifiesOfFewChangesAtOnceAndCombinesMany) {
   base::FakeEventLoop loop;
   ExperimentWatch watch;
   watch.SetLoop(&loop);
-  const model::ExperimentId mine(1), other(2);
-  int heard = 0;
-  watch.experiments().Subscribe(mine, [&] { ++heard; });
-  for (int i = 0; i < 8; ++i) watch.Changed(mine);
+  const model::ExperimentId watched(1), other(2);
+  int notified = 0;
+  watch.experiments().Subscribe(watched, [&] { ++notified; });
+  for (int i = 0; i < 8; ++i) watch.Changed(watched);
   watch.Changed(other);
-  EXPECT_EQ(heard, 8);
-  for (int i = 0; i < 10; ++i) watch.Changed(mine);
-  EXPECT_EQ(heard, 8);
+  EXPECT_EQ(notified, 8);
+  for (int i = 0; i < 10; ++i) watch.Changed(watched);
+  EXPECT_EQ(notified, 8);
   loop.Advance(absl::Milliseconds(500));
-  EXPECT_EQ(heard, 9) << "the last is not lost";
+  EXPECT_EQ(notified, 9) << "the last change is not lost";
   for (int second = 0; second < 10; ++second) {
     for (int i = 0; i < 10; ++i) {
-      watch.Changed(mine);
+      watch.Changed(watched);
       loop.Advance(absl::Milliseconds(100));
     }
   }
-  EXPECT_GE(heard, 28);
-  EXPECT_LE(heard, 30);
-  const int before = heard;
+  EXPECT_GE(notified, 28);
+  EXPECT_LE(notified, 30);
+  const int before = notified;
   loop.Advance(absl::Hours(1));
-  EXPECT_LE(heard, before + 1);
-  EXPECT_EQ(loop.NextTimer(), absl::InfiniteFuture()) << "nothing ticks at rest";
-  const int rested = heard;
-  for (int i = 0; i < 8; ++i) watch.Changed(mine);
-  EXPECT_EQ(heard, rested + 8);
+  EXPECT_LE(notified, before + 1);
+  EXPECT_EQ(loop.NextTimer(), absl::InfiniteFuture()) << "no timer without changes";
+  const int after_pause = notified;
+  for (int i = 0; i < 8; ++i) watch.Changed(watched);
+  EXPECT_EQ(notified, after_pause + 8);
 }
 
-TEST(ExperimentWatchTest, ABurstOfMetricsIsOnePieceOfNews) {
+TEST(ExperimentWatchTest, CombinesBurstOfMetricsIntoOneNotification) {
   base::FakeEventLoop loop;
   ExperimentWatch watch;
   watch.SetLoop(&loop);
-  const model::ExperimentId mine(1), other(2);
-  watch.MetricsArrived(mine, {});
+  const model::ExperimentId watched(1), other(2);
+  watch.MetricsArrived(watched, {});
   loop.Advance(absl::Hours(1));
-  int heard = 0;
-  watch.metrics().Subscribe(mine, [&] { ++heard; });
-  for (int i = 0; i < 10; ++i) watch.MetricsArrived(mine, {});
+  int notified = 0;
+  watch.metrics().Subscribe(watched, [&] { ++notified; });
+  for (int i = 0; i < 10; ++i) watch.MetricsArrived(watched, {});
   watch.MetricsArrived(other, {});
   loop.RunUntilIdle();
-  EXPECT_EQ(heard, 0);
+  EXPECT_EQ(notified, 0);
   loop.Advance(absl::Milliseconds(300));
-  EXPECT_EQ(heard, 1);
+  EXPECT_EQ(notified, 1);
   loop.Advance(absl::Hours(1));
-  EXPECT_EQ(heard, 1) << "without news there are none";
-  watch.MetricsArrived(mine, {});
+  EXPECT_EQ(notified, 1) << "no change, no notification";
+  watch.MetricsArrived(watched, {});
   loop.Advance(absl::Milliseconds(300));
-  EXPECT_EQ(heard, 2);
+  EXPECT_EQ(notified, 2);
 }
 
 }  // namespace

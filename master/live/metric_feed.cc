@@ -11,7 +11,7 @@
 namespace det::live {
 namespace {
 
-// Returns how many values it has.
+// Returns the number of the report's values.
 int AddPoint(const model::MetricReport& report, api::v1::WatchExperimentResponse& to) {
   const model::Value::Object* metrics = report.metrics.AsObject();
   if (metrics == nullptr || metrics->empty()) return 0;
@@ -33,38 +33,38 @@ int AddPoint(const model::MetricReport& report, api::v1::WatchExperimentResponse
 
 MetricFeed::MetricFeed() : epoch_(base::NewUuid()) {}
 
-MetricFeed::Place MetricFeed::PlaceAt(int64_t number) const {
+MetricFeed::Position MetricFeed::MakePosition(int64_t number) const {
   return {.number = number, .text = absl::StrCat(epoch_, ".", number)};
 }
 
-MetricFeed::Place MetricFeed::Open(model::ExperimentId id, const std::string& after) {
+MetricFeed::Position MetricFeed::Open(model::ExperimentId id, const std::string& after) {
   std::lock_guard lock(mutex_);
-  const auto [it, fresh] = feeds_.try_emplace(id);
+  const auto [it, inserted] = feeds_.try_emplace(id);
   Feed& feed = it->second;
-  if (fresh) feed.from = feed.last = ++last_;
-  ++feed.followers;
+  if (inserted) feed.kept_after = feed.last = ++last_number_;
+  ++feed.subscribers;
   Seal(feed);
   absl::string_view text = after;
   int64_t number = 0;
   if (absl::ConsumePrefix(&text, epoch_) && absl::ConsumePrefix(&text, ".") &&
-      absl::SimpleAtoi(text, &number) && number >= feed.from && number <= feed.last) {
-    return PlaceAt(number);
+      absl::SimpleAtoi(text, &number) && number >= feed.kept_after && number <= feed.last) {
+    return MakePosition(number);
   }
-  Place place = PlaceAt(feed.last);
-  place.missed = true;
-  return place;
+  Position position = MakePosition(feed.last);
+  position.missed = true;
+  return position;
 }
 
 void MetricFeed::Close(model::ExperimentId id) {
   std::lock_guard lock(mutex_);
   const auto it = feeds_.find(id);
-  if (it != feeds_.end()) --it->second.followers;
+  if (it != feeds_.end()) --it->second.subscribers;
 }
 
 void MetricFeed::Drop(model::ExperimentId id) {
   std::lock_guard lock(mutex_);
   const auto it = feeds_.find(id);
-  if (it != feeds_.end() && it->second.followers == 0) feeds_.erase(it);
+  if (it != feeds_.end() && it->second.subscribers == 0) feeds_.erase(it);
 }
 
 void MetricFeed::Add(model::ExperimentId id, absl::Span<const model::MetricReport> reports) {
@@ -72,14 +72,14 @@ void MetricFeed::Add(model::ExperimentId id, absl::Span<const model::MetricRepor
   const auto it = feeds_.find(id);
   if (it == feeds_.end()) return;
   Feed& feed = it->second;
-  if (!feed.gathered) feed.gathered = std::make_shared<api::v1::WatchExperimentResponse>();
+  if (!feed.pending) feed.pending = std::make_shared<api::v1::WatchExperimentResponse>();
   for (const model::MetricReport& report : reports) {
-    if (feed.gathered->missed()) return;
-    feed.values += AddPoint(report, *feed.gathered);
-    if (feed.values <= kMostValues) continue;
-    feed.gathered->clear_points();
-    feed.gathered->set_missed(true);
-    feed.values = 0;
+    if (feed.pending->missed()) return;
+    feed.pending_values += AddPoint(report, *feed.pending);
+    if (feed.pending_values <= kMaxMessageValues) continue;
+    feed.pending->clear_points();
+    feed.pending->set_missed(true);
+    feed.pending_values = 0;
   }
 }
 
@@ -90,31 +90,32 @@ void MetricFeed::Seal(model::ExperimentId id) {
 }
 
 void MetricFeed::Seal(Feed& feed) {
-  if (!feed.gathered) return;
-  feed.last = ++last_;
-  feed.gathered->set_position(PlaceAt(feed.last).text);
-  feed.kept += feed.values;
-  feed.sealed.push_back({feed.last, std::exchange(feed.values, 0), std::move(feed.gathered)});
-  feed.gathered = nullptr;
-  while (feed.kept > kMostKept || feed.sealed.size() > kMostMessages) {
-    feed.from = feed.sealed.front().number;
-    feed.kept -= feed.sealed.front().values;
+  if (!feed.pending) return;
+  feed.last = ++last_number_;
+  feed.pending->set_position(MakePosition(feed.last).text);
+  feed.kept_values += feed.pending_values;
+  feed.sealed.push_back(
+      {feed.last, std::exchange(feed.pending_values, 0), std::move(feed.pending)});
+  feed.pending = nullptr;
+  while (feed.kept_values > kMaxKeptValues || feed.sealed.size() > kMaxKeptMessages) {
+    feed.kept_after = feed.sealed.front().number;
+    feed.kept_values -= feed.sealed.front().values;
     feed.sealed.pop_front();
   }
 }
 
-MetricFeed::News MetricFeed::After(model::ExperimentId id, int64_t number) {
+MetricFeed::Updates MetricFeed::ReadAfter(model::ExperimentId id, int64_t number) {
   std::lock_guard lock(mutex_);
-  News news;
+  Updates updates;
   const auto it = feeds_.find(id);
-  if (it == feeds_.end()) return news;
+  if (it == feeds_.end()) return updates;
   const Feed& feed = it->second;
-  news.place = PlaceAt(feed.last);
-  news.place.missed = number < feed.from;
+  updates.position = MakePosition(feed.last);
+  updates.position.missed = number < feed.kept_after;
   for (const Sealed& sealed : feed.sealed) {
-    if (sealed.number > number) news.messages.push_back(sealed.message);
+    if (sealed.number > number) updates.messages.push_back(sealed.message);
   }
-  return news;
+  return updates;
 }
 
 }  // namespace det::live

@@ -1,7 +1,9 @@
-// What trials of watched experiments report, as streams tell it: gathered for a moment, made a
-// message once for all who follow, and kept for those whose connection was lost.
+// MetricFeed: the new metrics of watched experiments, as messages of the stream WatchExperiment.
+// Reports are collected until ExperimentWatch calls Seal(), which makes one message that all
+// subscribers share. Sealed messages are kept for a while, so that a client that reconnects can
+// resume at its position.
 //
-// Any thread. Part of ExperimentWatch, which says when a moment is over.
+// Any thread. Part of ExperimentWatch.
 #ifndef MASTER_LIVE_METRIC_FEED_H_
 #define MASTER_LIVE_METRIC_FEED_H_
 
@@ -23,37 +25,42 @@ namespace det::live {
 class MetricFeed {
  public:
   using Message = std::shared_ptr<const det::api::v1::WatchExperimentResponse>;
-  // A message holds no more values than this: it then says `missed` instead.
-  static constexpr int kMostValues = 20'000;
-  // And so many values, and messages, are kept of an experiment.
-  static constexpr int kMostKept = 100'000, kMostMessages = 300;
+  // A message with more values than this contains no points and has `missed` set instead.
+  static constexpr int kMaxMessageValues = 20'000;
+  // Limits of the sealed messages that are kept for one experiment.
+  static constexpr int kMaxKeptValues = 100'000;
+  static constexpr int kMaxKeptMessages = 300;
 
   MetricFeed();
 
-  // Where one who follows from now on stands.
-  struct Place {
+  // A subscriber's position: the number of the last message that it has received.
+  struct Position {
     int64_t number = 0;
-    std::string text;     // as WatchExperimentResponse.position has it
-    bool missed = false;  // it is not the place that was asked for
+    std::string text;     // WatchExperimentResponse.position
+    bool missed = false;  // messages are lost; the subscriber must read all metrics again
   };
-  // From now on what is added of the experiment is kept. `after`: the text of a place where one
-  // stood before, or empty.
-  Place Open(model::ExperimentId id, const std::string& after);
-  // Once by each who has opened it. What is kept stays, and goes on, until Drop().
+  // Adds a subscriber and keeps the experiment's reports from now on. Returns the position whose text
+  // is `after`. If `after` is empty or no longer kept, returns the current position with `missed`
+  // set.
+  Position Open(model::ExperimentId id, const std::string& after);
+  // Removes a subscriber; call it once for each Open(). Reports are still added and kept until
+  // Drop().
   void Close(model::ExperimentId id);
-  // Forgets an experiment that nobody follows.
+  // Removes the experiment's feed if it has no subscribers.
   void Drop(model::ExperimentId id);
 
-  // What was stored, after it was.
+  // Adds reports to the next message. Call it after they were stored.
   void Add(model::ExperimentId id, absl::Span<const model::MetricReport> reports);
-  // What was added becomes a message.
+  // Completes the message with the reports that were added since the last call.
   void Seal(model::ExperimentId id);
 
-  struct News {
+  struct Updates {
     std::vector<Message> messages;  // in order
-    Place place;                    // behind them; missed: some that came before them are gone
+    // The position after them. `missed` is set if messages between `number` and them were removed.
+    Position position;
   };
-  News After(model::ExperimentId id, int64_t number);
+  // Returns the sealed messages after position `number`.
+  Updates ReadAfter(model::ExperimentId id, int64_t number);
 
  private:
   struct Sealed {
@@ -62,21 +69,23 @@ class MetricFeed {
     Message message;
   };
   struct Feed {
-    int followers = 0;
-    int64_t from = 0;  // all behind this place is in `sealed`
-    int64_t last = 0;
-    int kept = 0;  // values in `sealed`
+    int subscribers = 0;
+    int64_t kept_after = 0;  // `sealed` contains all messages after this number
+    int64_t last = 0;        // the number of the last message
+    int kept_values = 0;     // in `sealed`
     std::deque<Sealed> sealed;
-    std::shared_ptr<det::api::v1::WatchExperimentResponse> gathered;  // null: nothing
-    int values = 0;                                                   // in `gathered`
+    std::shared_ptr<det::api::v1::WatchExperimentResponse> pending;  // null if it has no reports
+    int pending_values = 0;
   };
-  // These REQUIRE the lock.
+  // Requires the lock.
   void Seal(Feed& feed);
-  Place PlaceAt(int64_t number) const;
+  Position MakePosition(int64_t number) const;
 
-  const std::string epoch_;  // of this process: numbers of another mean nothing here
+  // Identifies this process in the text of positions: those of another process are not valid here.
+  const std::string epoch_;
   std::mutex mutex_;
-  int64_t last_ = 0;  // of all experiments, so that no number comes twice
+  // One sequence for all experiments, so that a number is not used again after Drop().
+  int64_t last_number_ = 0;
   std::map<model::ExperimentId, Feed> feeds_;
 };
 

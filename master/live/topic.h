@@ -1,7 +1,8 @@
-// Who wants to hear of what: callbacks by key.
+// Topic: callbacks by key.
 //
-// Any thread. A callback runs under the topic's lock on the notifier's thread: it only passes the
-// word on, and calls no method of the topic. Once Unsubscribe has returned, it runs no more.
+// Any thread. A callback runs on the notifier's thread under the topic's lock: it must only wake
+// its subscriber, and must not call a method of the topic. It does not run after Unsubscribe()
+// returns.
 #ifndef MASTER_LIVE_TOPIC_H_
 #define MASTER_LIVE_TOPIC_H_
 
@@ -18,8 +19,8 @@ class Topic {
  public:
   int64_t Subscribe(const Key& key, std::function<void()> callback) {
     std::lock_guard lock(mutex_);
-    callbacks_[key].emplace(++last_, std::move(callback));
-    return last_;
+    callbacks_[key].emplace(++last_id_, std::move(callback));
+    return last_id_;
   }
 
   void Unsubscribe(const Key& key, int64_t id) {
@@ -30,8 +31,7 @@ class Topic {
     if (it->second.empty()) callbacks_.erase(it);
   }
 
-  // Whether anybody would hear of it.
-  bool IsHeard(const Key& key) {
+  bool HasSubscribers(const Key& key) {
     std::lock_guard lock(mutex_);
     return callbacks_.contains(key);
   }
@@ -45,7 +45,7 @@ class Topic {
 
  private:
   std::mutex mutex_;
-  int64_t last_ = 0;
+  int64_t last_id_ = 0;
   std::map<Key, std::map<int64_t, std::function<void()>>> callbacks_;
 };
 

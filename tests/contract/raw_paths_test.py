@@ -112,7 +112,7 @@ class RawPathsTest(harness.ClusterTestCase):
         os.rename(f"{storage}/{NEWER}", f"{storage}/away")
         status, _, content = self.download("/checkpoints/" + NEWER)
         self.assertEqual(400, status)
-        self.assertIn("cannot reach", json.loads(content)["error"]["error"])
+        self.assertIn("cannot read", json.loads(content)["error"]["error"])
         os.rename(f"{storage}/away", f"{storage}/{NEWER}")
 
     def check_context(self, experiment):

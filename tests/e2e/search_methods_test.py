@@ -148,7 +148,7 @@ class SearchMethodsTest(harness.ClusterTestCase):
         self.assertIn("BEST", self.home.det("search", "simulate", config, "--objective",
                                             curves).stdout)
         bad = self.home.write("bad.csv", "x,length,accuracy\n1,1,1\n")
-        self.assertIn("bad.csv:1: no metric loss", self.home.det(
+        self.assertIn("bad.csv:1: the curves do not contain the searcher metric loss", self.home.det(
             "search", "simulate", config, "--objective", bad, code=1).stderr)
 
     def test_program_drives_a_custom_search(self):

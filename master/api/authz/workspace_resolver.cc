@@ -56,7 +56,7 @@ class StoreWorkspaceResolver final : public WorkspaceResolver {
   }
 
  private:
-  // Tasks and allocations are has_parts after their experiment: "7.12", "7.12.0"; jobs too:
+  // Tasks and allocations are named after their experiment: "7.12", "7.12.0"; jobs too:
   // "exp-7".
   static std::optional<int> ParseNumber(Scope scope, const std::string& id) {
     if (scope == Scope::kJob) {

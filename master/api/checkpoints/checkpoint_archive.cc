@@ -12,7 +12,7 @@
 namespace det::api {
 namespace {
 
-constexpr size_t kPortion = size_t{1} << 20;
+constexpr size_t kChunkSize = size_t{1} << 20;
 
 la_ssize_t AppendTo(archive*, void* out, const void* bytes, size_t size) {
   static_cast<std::string*>(out)->append(static_cast<const char*>(bytes), size);
@@ -21,7 +21,7 @@ la_ssize_t AppendTo(archive*, void* out, const void* bytes, size_t size) {
 
 archive* StartArchive(CheckpointArchive::Format format, std::string* out) {
   archive* const writer = archive_write_new();
-  // Weights hardly shrink: the fastest level saves what there is to save.
+  // Weights hardly compress, so the fastest level is sufficient.
   if (format == CheckpointArchive::Format::kTgz) {
     archive_write_add_filter_gzip(writer);
     archive_write_set_filter_option(writer, "gzip", "compression-level", "1");
@@ -35,9 +35,9 @@ archive* StartArchive(CheckpointArchive::Format format, std::string* out) {
   return writer;
 }
 
-absl::Status NotAsListed(const std::string& path) {
-  return absl::DataLossError(
-      absl::StrCat(path, " is not as long as its checkpoint lists; it was changed there"));
+absl::Status MakeSizeError(const std::string& path) {
+  return absl::DataLossError(absl::StrCat(
+      path, ": the size differs from the size in the checkpoint; the file was changed"));
 }
 
 }  // namespace
@@ -50,45 +50,45 @@ CheckpointArchive::CheckpointArchive(Format format, Files files, absl::Time time
       writer_(StartArchive(format, &out_), archive_write_free) {}
 
 CheckpointArchive::~CheckpointArchive() {
-  // What is not whole is not to be finished: freeing would write the rest.
+  // Without this call, freeing the writer would complete a partial archive.
   archive_write_fail(writer_.get());
 }
 
-absl::Status CheckpointArchive::Check(int code) const {
+absl::Status CheckpointArchive::CheckResult(int code) const {
   if (code >= ARCHIVE_WARN) return absl::OkStatus();
-  const char* const why = archive_error_string(writer_.get());
+  const char* const reason = archive_error_string(writer_.get());
   return absl::InternalError(
-      absl::StrCat("cannot write the archive: ", why == nullptr ? "no reason given" : why));
+      absl::StrCat("cannot write the archive: ", reason == nullptr ? "unknown error" : reason));
 }
 
 absl::StatusOr<std::string> CheckpointArchive::Next() {
-  while (!over_ && out_.size() < kPortion) DET_RETURN_IF_ERROR(Step());
+  while (!finished_ && out_.size() < kChunkSize) DET_RETURN_IF_ERROR(ReadStep());
   return std::exchange(out_, std::string());
 }
 
-absl::Status CheckpointArchive::Step() {
-  if (!pieces_ && next_ != files_.end()) return BeginFile();
-  if (!pieces_) {
-    over_ = true;
-    return Check(archive_write_close(writer_.get()));
+absl::Status CheckpointArchive::ReadStep() {
+  if (!reader_ && next_ != files_.end()) return BeginFile();
+  if (!reader_) {
+    finished_ = true;
+    return CheckResult(archive_write_close(writer_.get()));
   }
-  DET_ASSIGN_OR_RETURN(const std::string piece, pieces_());
-  const auto size = static_cast<int64_t>(piece.size());
-  if (size > left_ || (size == 0 && left_ > 0)) return NotAsListed(path_);
+  DET_ASSIGN_OR_RETURN(const std::string chunk, reader_());
+  const auto size = static_cast<int64_t>(chunk.size());
+  if (size > left_ || (size == 0 && left_ > 0)) return MakeSizeError(path_);
   left_ -= size;
   if (size == 0) {
-    pieces_ = nullptr;
-    return Check(archive_write_finish_entry(writer_.get()));
+    reader_ = nullptr;
+    return CheckResult(archive_write_finish_entry(writer_.get()));
   }
-  const la_ssize_t written = archive_write_data(writer_.get(), piece.data(), piece.size());
-  return Check(written == size ? ARCHIVE_OK : ARCHIVE_FATAL);
+  const la_ssize_t written = archive_write_data(writer_.get(), chunk.data(), chunk.size());
+  return CheckResult(written == size ? ARCHIVE_OK : ARCHIVE_FATAL);
 }
 
 absl::Status CheckpointArchive::BeginFile() {
   std::tie(path_, left_) = *next_++;
   const bool folder = path_.ends_with('/');
   if (!folder) {
-    DET_ASSIGN_OR_RETURN(pieces_, open_(path_));
+    DET_ASSIGN_OR_RETURN(reader_, open_(path_));
   }
   const std::unique_ptr<archive_entry, void (*)(archive_entry*)> entry(archive_entry_new(),
                                                                        archive_entry_free);
@@ -97,7 +97,7 @@ absl::Status CheckpointArchive::BeginFile() {
   archive_entry_set_perm(entry.get(), folder ? 0755 : 0644);
   archive_entry_set_size(entry.get(), folder ? 0 : left_);
   archive_entry_set_mtime(entry.get(), absl::ToUnixSeconds(time_), 0);
-  return Check(archive_write_header(writer_.get(), entry.get()));
+  return CheckResult(archive_write_header(writer_.get(), entry.get()));
 }
 
 }  // namespace det::api

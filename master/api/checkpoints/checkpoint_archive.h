@@ -1,7 +1,7 @@
-// All files of a checkpoint as one archive, made while it is read: no more than a piece of a file
-// and a portion of the archive is in memory.
+// CheckpointArchive: packs all files of a checkpoint into one archive while it is read. Only a
+// chunk of a file and a chunk of the archive are in memory.
 //
-// Called by one thread at a time, which may block.
+// Called by one thread at a time; blocks.
 #ifndef MASTER_API_CHECKPOINTS_CHECKPOINT_ARCHIVE_H_
 #define MASTER_API_CHECKPOINTS_CHECKPOINT_ARCHIVE_H_
 
@@ -22,33 +22,34 @@ namespace det::api {
 class CheckpointArchive {
  public:
   enum class Format { kTgz, kZip };
-  // Path -> bytes, as the checkpoint lists them; a folder ends with '/'.
+  // The checkpoint's paths and their sizes in bytes; the path of a directory ends with '/'.
   using Files = std::map<std::string, int64_t>;
-  using Open = std::function<absl::StatusOr<Pieces>(const std::string& path)>;
+  using Open = std::function<absl::StatusOr<ChunkReader>(const std::string& path)>;
 
-  // `time`: of all that is in it.
+  // All entries get the modification time `time`.
   CheckpointArchive(Format format, Files files, absl::Time time, Open open);
   ~CheckpointArchive();
 
-  // What comes next of it; nothing at its end. Errors are those of `open` and of its pieces, and
-  // DATA_LOSS for a file that is not as long as listed. None after an error.
+  // Returns the next chunk of the archive, or an empty string at its end. Returns the errors of
+  // `open` and of its readers, and DATA_LOSS if the size of a file differs from its size in
+  // `files`. Must not be called after an error.
   absl::StatusOr<std::string> Next();
 
  private:
-  absl::Status Step();
+  absl::Status ReadStep();
   absl::Status BeginFile();
-  absl::Status Check(int code) const;
+  absl::Status CheckResult(int code) const;
 
   const Files files_;
   const absl::Time time_;
   const Open open_;
   Files::const_iterator next_;
-  std::string path_;  // of the file that is being read
-  Pieces pieces_;
-  int64_t left_ = 0;
+  std::string path_;  // the file that is being read
+  ChunkReader reader_;
+  int64_t left_ = 0;  // bytes of the file that were not read yet
   std::string out_;
-  bool over_ = false;
-  // Writes to out_.
+  bool finished_ = false;
+  // Appends to out_.
   std::unique_ptr<archive, int (*)(archive*)> writer_;
 };
 

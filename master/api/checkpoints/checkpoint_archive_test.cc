@@ -17,31 +17,31 @@ using Format = CheckpointArchive::Format;
 
 class CheckpointArchiveTest : public testing::TestWithParam<Format> {
  protected:
-  // A file of this content, in pieces of ten bytes.
+  // Adds a file that is read in chunks of ten bytes.
   void Add(const std::string& path, const std::string& content) {
     listed_[path] = static_cast<int64_t>(content.size());
     content_[path] = content;
   }
   CheckpointArchive Make() {
     return {GetParam(), listed_, absl::FromUnixSeconds(1'700'000'000),
-            [this](const std::string& path) -> absl::StatusOr<Pieces> {
-              if (!content_.contains(path)) return absl::FailedPreconditionError("not there");
+            [this](const std::string& path) -> absl::StatusOr<ChunkReader> {
+              if (!content_.contains(path)) return absl::FailedPreconditionError("missing");
               return [rest = content_[path]]() mutable -> absl::StatusOr<std::string> {
-                std::string piece = rest.substr(0, 10);
-                rest.erase(0, piece.size());
-                return piece;
+                std::string chunk = rest.substr(0, 10);
+                rest.erase(0, chunk.size());
+                return chunk;
               };
             }};
   }
-  absl::StatusOr<std::string> ReadAll(std::vector<size_t>* portions = nullptr) {
+  absl::StatusOr<std::string> ReadAll(std::vector<size_t>* chunk_sizes = nullptr) {
     CheckpointArchive archive = Make();
     std::string all;
     while (true) {
-      const absl::StatusOr<std::string> portion = archive.Next();
-      if (!portion.ok()) return portion.status();
-      if (portion->empty()) return all;
-      if (portions != nullptr) portions->push_back(portion->size());
-      all += *portion;
+      const absl::StatusOr<std::string> chunk = archive.Next();
+      if (!chunk.ok()) return chunk.status();
+      if (chunk->empty()) return all;
+      if (chunk_sizes != nullptr) chunk_sizes->push_back(chunk->size());
+      all += *chunk;
     }
   }
   static std::map<std::string, std::string> Unpack(const std::string& bytes) {
@@ -67,7 +67,7 @@ class CheckpointArchiveTest : public testing::TestWithParam<Format> {
   std::map<std::string, std::string> content_;
 };
 
-TEST_P(CheckpointArchiveTest, HoldsAllFilesAndFolders) {
+TEST_P(CheckpointArchiveTest, PacksAllFilesAndDirectories) {
   Add("model/state.pt", std::string(25, 'w'));
   Add("empty", "");
   Add("größe.txt", "ten");
@@ -82,17 +82,17 @@ TEST_P(CheckpointArchiveTest, HoldsAllFilesAndFolders) {
   EXPECT_EQ(bytes->starts_with("PK"), GetParam() == Format::kZip);
 }
 
-TEST_P(CheckpointArchiveTest, ComesInPortions) {
+TEST_P(CheckpointArchiveTest, ReturnsArchiveInChunks) {
   std::string noise(6 << 20, '\0');
   uint32_t state = 1;
   for (char& byte : noise) byte = static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
   Add("weights", noise);
-  std::vector<size_t> portions;
-  const absl::StatusOr<std::string> bytes = ReadAll(&portions);
+  std::vector<size_t> chunk_sizes;
+  const absl::StatusOr<std::string> bytes = ReadAll(&chunk_sizes);
   ASSERT_TRUE(bytes.ok()) << bytes.status();
   EXPECT_EQ(Unpack(*bytes).at("weights"), noise);
-  EXPECT_GT(portions.size(), 3u);
-  EXPECT_LT(*std::max_element(portions.begin(), portions.end()), size_t{2} << 20);
+  EXPECT_GT(chunk_sizes.size(), 3u);
+  EXPECT_LT(*std::max_element(chunk_sizes.begin(), chunk_sizes.end()), size_t{2} << 20);
 }
 
 TEST_P(CheckpointArchiveTest, IsEmptyWithoutFiles) {
@@ -101,13 +101,13 @@ TEST_P(CheckpointArchiveTest, IsEmptyWithoutFiles) {
   EXPECT_TRUE(Unpack(*bytes).empty());
 }
 
-TEST_P(CheckpointArchiveTest, FailsWithWhatCannotBeRead) {
-  Add("there", "ten");
-  listed_["gone"] = 3;
-  EXPECT_EQ(ReadAll().status().message(), "not there");
+TEST_P(CheckpointArchiveTest, ReturnsErrorOfUnreadableFile) {
+  Add("existing", "ten");
+  listed_["missing"] = 3;
+  EXPECT_EQ(ReadAll().status().message(), "missing");
 }
 
-TEST_P(CheckpointArchiveTest, FailsWhereAFileIsNotAsListed) {
+TEST_P(CheckpointArchiveTest, ReturnsDataLoss_WhenSizeOfFileDiffers) {
   for (const int64_t listed : {2, 12, 30}) {
     Add("state.pt", std::string(listed == 2 ? 3 : 20, 'w'));
     listed_["state.pt"] = listed;

@@ -19,10 +19,10 @@
 namespace det::api {
 namespace {
 
-constexpr size_t kOfFile = size_t{1} << 20;
-constexpr int64_t kOfBucket = int64_t{8} << 20;
+constexpr size_t kFileChunkSize = size_t{1} << 20;
+constexpr int64_t kObjectChunkSize = int64_t{8} << 20;
 
-// Never waits: a task may have left a pipe where a file should be.
+// Opens a regular file without blocking: a task may have created a pipe at this path.
 absl::StatusOr<base::Fd> OpenRegular(const std::string& real) {
   base::Fd fd(::open(real.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat info = {};
@@ -36,55 +36,57 @@ absl::StatusOr<base::Fd> OpenRegular(const std::string& real) {
   return fd;
 }
 
-Pieces PiecesOfFile(base::Fd fd) {
+ChunkReader MakeFileReader(base::Fd fd) {
   return [fd = std::make_shared<base::Fd>(std::move(fd))]() -> absl::StatusOr<std::string> {
-    std::string piece(kOfFile, '\0');
-    const ssize_t got = ::read(fd->get(), piece.data(), piece.size());
-    if (got < 0) return absl::ErrnoToStatus(errno, "cannot read the checkpoint's file");
-    piece.resize(static_cast<size_t>(got));
-    return piece;
+    std::string chunk(kFileChunkSize, '\0');
+    const ssize_t got = ::read(fd->get(), chunk.data(), chunk.size());
+    if (got < 0) return absl::ErrnoToStatus(errno, "cannot read the checkpoint file");
+    chunk.resize(static_cast<size_t>(got));
+    return chunk;
   };
 }
 
-Pieces PiecesOfObject(std::unique_ptr<objects::Bucket> bucket, std::string key) {
-  struct Reading {
+ChunkReader MakeObjectReader(std::unique_ptr<objects::Bucket> bucket, std::string key) {
+  struct State {
     std::unique_ptr<objects::Bucket> bucket;
     std::string key;
-    int64_t at = 0;
+    int64_t offset = 0;
   };
-  const auto reading = std::make_shared<Reading>(std::move(bucket), std::move(key));
-  return [reading]() -> absl::StatusOr<std::string> {
-    DET_ASSIGN_OR_RETURN(std::string piece,
-                         reading->bucket->Read(reading->key, reading->at, kOfBucket));
-    reading->at += static_cast<int64_t>(piece.size());
-    return piece;
+  const auto state = std::make_shared<State>(std::move(bucket), std::move(key));
+  return [state]() -> absl::StatusOr<std::string> {
+    DET_ASSIGN_OR_RETURN(std::string chunk,
+                         state->bucket->Read(state->key, state->offset, kObjectChunkSize));
+    state->offset += static_cast<int64_t>(chunk.size());
+    return chunk;
   };
 }
 
-// Inside the checkpoint's folder.
+// Opens a file inside the checkpoint's directory.
 absl::StatusOr<base::Fd> OpenInFolder(const std::string& id, const std::string& folder,
                                       const std::string& path) {
   std::error_code error;
-  // A task writes here too: the checkpoint's own folder may be a link that leads anywhere.
-  const std::filesystem::path place(folder);
+  // Tasks can write to this directory, so the checkpoint's own directory may be a symbolic link to
+  // any path. Only its parent is resolved.
+  const std::filesystem::path directory(folder);
   const std::string base =
-      (std::filesystem::canonical(place.parent_path(), error) / place.filename()).string();
+      (std::filesystem::canonical(directory.parent_path(), error) / directory.filename()).string();
   const std::string real =
       error ? "" : std::filesystem::canonical(std::filesystem::path(folder) / path, error).string();
   if (error) {
-    return absl::FailedPreconditionError(absl::StrCat("the master cannot reach ", folder, "/", path,
-                                                      ": ", error.message(),
-                                                      "; copy it where the checkpoint lies"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("the master cannot read ", folder, "/", path, ": ", error.message(),
+                     "; read the file on a machine that has access to the checkpoint storage"));
   }
   if (!absl::StartsWith(real, base + "/")) {
-    return absl::NotFoundError(absl::StrCat("checkpoint ", id, ": ", path, " leads out of it"));
+    return absl::NotFoundError(
+        absl::StrCat("checkpoint ", id, ": ", path, " leaves the checkpoint's directory"));
   }
   return OpenRegular(real);
 }
 
 }  // namespace
 
-absl::Status CheckFilesStay(const model::CheckpointRecord& checkpoint) {
+absl::Status CheckFilesNotDeleted(const model::CheckpointRecord& checkpoint) {
   if (checkpoint.state != model::CheckpointState::kDeleting &&
       checkpoint.state != model::CheckpointState::kDeleted) {
     return absl::OkStatus();
@@ -93,18 +95,19 @@ absl::Status CheckFilesStay(const model::CheckpointRecord& checkpoint) {
       absl::StrCat("checkpoint ", checkpoint.id.value(), " was deleted"));
 }
 
-absl::StatusOr<Pieces> OpenCheckpointFile(const checkpoint_storage::Rules& rules,
-                                          const model::CheckpointStorageConfig& storage,
-                                          const model::CheckpointId& id, const std::string& path) {
+absl::StatusOr<ChunkReader> OpenCheckpointFile(const checkpoint_storage::Rules& rules,
+                                               const model::CheckpointStorageConfig& storage,
+                                               const model::CheckpointId& id,
+                                               const std::string& path) {
   if (checkpoint_storage::IsBucket(storage)) {
     DET_ASSIGN_OR_RETURN(std::string key, checkpoint_storage::MakeKey(storage, id, path));
     DET_ASSIGN_OR_RETURN(auto bucket, checkpoint_storage::Open(rules, storage));
-    return PiecesOfObject(std::move(bucket), std::move(key));
+    return MakeObjectReader(std::move(bucket), std::move(key));
   }
   DET_ASSIGN_OR_RETURN(
       base::Fd fd,
       OpenInFolder(id.value(), checkpoint_storage::GetCheckpointFolder(storage, id), path));
-  return PiecesOfFile(std::move(fd));
+  return MakeFileReader(std::move(fd));
 }
 
 }  // namespace det::api

@@ -1,7 +1,7 @@
-// The files of checkpoints, read where they lie: in a folder that the master reaches, or in a
+// Reads the files of checkpoints from their storage: a directory that the master can access, or a
 // bucket.
 //
-// Called by services, on threads that may block.
+// Called by services on the pool; blocks.
 #ifndef MASTER_API_CHECKPOINTS_CHECKPOINT_FILES_H_
 #define MASTER_API_CHECKPOINTS_CHECKPOINT_FILES_H_
 
@@ -16,17 +16,19 @@
 
 namespace det::api {
 
-// The content of a file, piece by piece, each of at most 8 MiB; an empty one at its end. Blocks.
-using Pieces = std::function<absl::StatusOr<std::string>()>;
+// Returns the next chunk of a file, at most 8 MiB, or an empty string at its end. Blocks.
+using ChunkReader = std::function<absl::StatusOr<std::string>()>;
 
-// FAILED_PRECONDITION of one whose files are gone, or going.
-absl::Status CheckFilesStay(const model::CheckpointRecord& checkpoint);
+// Returns FAILED_PRECONDITION if the checkpoint's files are deleted or being deleted.
+absl::Status CheckFilesNotDeleted(const model::CheckpointRecord& checkpoint);
 
-// `path`: one that the checkpoint lists; never leads out of the checkpoint, whatever a task has put
-// there. FAILED_PRECONDITION when the master cannot reach it, NOT_FOUND when it leads elsewhere.
-absl::StatusOr<Pieces> OpenCheckpointFile(const checkpoint_storage::Rules& rules,
-                                          const model::CheckpointStorageConfig& storage,
-                                          const model::CheckpointId& id, const std::string& path);
+// Opens a file of the checkpoint. Does not follow links out of the checkpoint's directory, which a
+// task may have created. Returns FAILED_PRECONDITION if the master cannot access the file,
+// NOT_FOUND if it is outside the directory.
+absl::StatusOr<ChunkReader> OpenCheckpointFile(const checkpoint_storage::Rules& rules,
+                                               const model::CheckpointStorageConfig& storage,
+                                               const model::CheckpointId& id,
+                                               const std::string& path);
 
 }  // namespace det::api
 

@@ -9,17 +9,17 @@
 
 namespace det::api {
 
-absl::StatusOr<std::vector<store::HeldCheckpoint>> KeepHeld(
+absl::StatusOr<std::vector<store::HeldCheckpoint>> ExcludeHeld(
     store::Store& store, const std::set<model::ExperimentId>& experiments,
     cluster::DeleteCheckpoints* event) {
   std::vector<store::HeldCheckpoint> kept;
   for (const model::ExperimentId& experiment : experiments) {
     DET_ASSIGN_OR_RETURN(const auto held,
                          store.garbage_collection().ListHeldCheckpoints(experiment));
-    for (const store::HeldCheckpoint& each : held) {
+    for (const store::HeldCheckpoint& checkpoint : held) {
       const auto trims =
-          std::erase_if(event->trims, [&](const auto& trim) { return trim.id == each.id; });
-      if (std::erase(event->ids, each.id) + trims > 0) kept.push_back(each);
+          std::erase_if(event->trims, [&](const auto& trim) { return trim.id == checkpoint.id; });
+      if (std::erase(event->ids, checkpoint.id) + trims > 0) kept.push_back(checkpoint);
     }
   }
   return kept;
@@ -39,31 +39,33 @@ absl::StatusOr<CheckpointRemoval> PlanRemoval(store::Store& store,
     experiments.insert(entry.experiment);
     if (all) {
       removal.event.ids.push_back(checkpoint.id);
-    } else if (CheckFilesStay(checkpoint).ok() && model::TakesFiles(checkpoint.resources, globs)) {
+    } else if (CheckFilesNotDeleted(checkpoint).ok() &&
+               model::TakesFiles(checkpoint.resources, globs)) {
       removal.event.trims.push_back({checkpoint.id, globs});
     } else {
       removal.unmatched.push_back(checkpoint.id);
     }
   }
-  DET_ASSIGN_OR_RETURN(removal.kept, KeepHeld(store, experiments, &removal.event));
+  DET_ASSIGN_OR_RETURN(removal.kept, ExcludeHeld(store, experiments, &removal.event));
   return removal;
 }
 
-absl::Status RemoveAllBut(const model::Resources& left, const model::CheckpointRecord& checkpoint,
-                          cluster::DeleteCheckpoints* event) {
-  for (const auto& [path, bytes] : left) {
+absl::Status PlanRemovalExcept(const model::Resources& remaining,
+                               const model::CheckpointRecord& checkpoint,
+                               cluster::DeleteCheckpoints* event) {
+  for (const auto& [path, bytes] : remaining) {
     if (checkpoint.resources.contains(path)) continue;
     return absl::InvalidArgumentError(absl::StrCat("checkpoint ", checkpoint.id.value(),
                                                    " has no file ", path,
-                                                   "; name those of its files that are left"));
+                                                   "; list only files of the checkpoint"));
   }
-  if (!model::HasFiles(left)) {
+  if (!model::HasFiles(remaining)) {
     event->ids.push_back(checkpoint.id);
     return absl::OkStatus();
   }
   cluster::TrimCheckpoint trim{checkpoint.id, {}};
   for (const auto& [path, bytes] : checkpoint.resources) {
-    if (!left.contains(path) && !absl::EndsWith(path, "/")) {
+    if (!remaining.contains(path) && !absl::EndsWith(path, "/")) {
       trim.globs.push_back(model::ToGlob(path));
     }
   }

@@ -1,7 +1,7 @@
-// What goes of checkpoints by what somebody asked: all of their files, or some. What others hold
-// stays.
+// Selects the checkpoint files that a request removes: all files, or some. Checkpoints that others
+// use are kept.
 //
-// Called by services, on threads that may block.
+// Called by services on the pool; blocks.
 #ifndef MASTER_API_CHECKPOINTS_CHECKPOINT_REMOVAL_H_
 #define MASTER_API_CHECKPOINTS_CHECKPOINT_REMOVAL_H_
 
@@ -17,27 +17,30 @@
 
 namespace det::api {
 
-// Takes what is held out of the event; the checkpoints are of these experiments.
-absl::StatusOr<std::vector<store::HeldCheckpoint>> KeepHeld(
+// Removes checkpoints that are in use from the event, and returns them. `experiments` are those to
+// which the checkpoints of the event belong.
+absl::StatusOr<std::vector<store::HeldCheckpoint>> ExcludeHeld(
     store::Store& store, const std::set<model::ExperimentId>& experiments,
     cluster::DeleteCheckpoints* event);
 
 struct CheckpointRemoval {
   cluster::DeleteCheckpoints event;
   std::vector<store::HeldCheckpoint> kept;
-  std::vector<model::CheckpointId> unmatched;  // have no file that is named
+  std::vector<model::CheckpointId> unmatched;  // no file of them matches
   bool empty() const { return event.ids.empty() && event.trims.empty(); }
 };
-// The files that `globs` name, or all where there are none. NOT_FOUND where one of the checkpoints
-// is not known, INVALID_ARGUMENT for a pattern that can name nothing.
+// Plans the removal of the files that match `globs`, or of all files if `globs` is empty. Returns
+// NOT_FOUND if a checkpoint does not exist, INVALID_ARGUMENT for an invalid pattern.
 absl::StatusOr<CheckpointRemoval> PlanRemoval(store::Store& store,
                                               const std::vector<std::string>& uuids,
                                               const model::Globs& globs);
 
-// Adds what is to go so that `left` stays, as a task tells that has removed the rest itself.
-// INVALID_ARGUMENT where that lists what the checkpoint does not.
-absl::Status RemoveAllBut(const model::Resources& left, const model::CheckpointRecord& checkpoint,
-                          cluster::DeleteCheckpoints* event);
+// Adds the removal of all files except `remaining` to the event. A task reports this after it has
+// deleted the other files itself. Returns INVALID_ARGUMENT if `remaining` has a file that is not in
+// the checkpoint.
+absl::Status PlanRemovalExcept(const model::Resources& remaining,
+                               const model::CheckpointRecord& checkpoint,
+                               cluster::DeleteCheckpoints* event);
 
 }  // namespace det::api
 

@@ -16,8 +16,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Experiment 1 has ended with checkpoints a, b and c of model.pt and "state/rank 0"; experiment 2
-// starts from c.
+// Experiment 1 has ended with checkpoints a, b and c, which contain model.pt and "state/rank 0".
+// Experiment 2 starts from c.
 class CheckpointRemovalTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -42,7 +42,7 @@ class CheckpointRemovalTest : public ::testing::Test {
   int64_t sequence_ = 0;
 };
 
-TEST_F(CheckpointRemovalTest, AllFilesGoWithoutPatternsAndWithOneThatNamesAll) {
+TEST_F(CheckpointRemovalTest, RemovesAllFiles_WithoutPatternsOrWithPatternForAll) {
   for (const model::Globs& globs : {model::Globs{}, model::Globs{"x", "**"}}) {
     const auto removal = PlanRemoval(store_, {"a", "c"}, globs);
     ASSERT_TRUE(removal.ok()) << removal.status();
@@ -54,7 +54,7 @@ TEST_F(CheckpointRemovalTest, AllFilesGoWithoutPatternsAndWithOneThatNamesAll) {
   }
 }
 
-TEST_F(CheckpointRemovalTest, PatternsAreHandedOnAsTheyAreToThoseThatHaveSuchFiles) {
+TEST_F(CheckpointRemovalTest, PassesPatternsToCheckpointsWithMatchingFiles) {
   Commit({cluster::DropCheckpoints{{CheckpointId("b")}}});
   const auto removal = PlanRemoval(store_, {"a", "b", "c"}, {"state/*", "none"});
   ASSERT_TRUE(removal.ok()) << removal.status();
@@ -62,31 +62,31 @@ TEST_F(CheckpointRemovalTest, PatternsAreHandedOnAsTheyAreToThoseThatHaveSuchFil
   EXPECT_THAT(removal->event.trims,
               ElementsAre(cluster::TrimCheckpoint{CheckpointId("a"), {"state/*", "none"}}));
   EXPECT_THAT(removal->kept, ElementsAre(store::HeldCheckpoint{CheckpointId("c"), "experiment 2"}));
-  EXPECT_THAT(removal->unmatched, ElementsAre(CheckpointId("b"))) << "its files are going";
+  EXPECT_THAT(removal->unmatched, ElementsAre(CheckpointId("b"))) << "its files are being deleted";
   const auto none = PlanRemoval(store_, {"a"}, {"none"});
   EXPECT_TRUE(none->empty());
   EXPECT_THAT(none->unmatched, ElementsAre(CheckpointId("a")));
 }
 
-TEST_F(CheckpointRemovalTest, WhatIsNotKnownAndWhatNamesNothingIsRefused) {
+TEST_F(CheckpointRemovalTest, RejectsUnknownCheckpointsAndInvalidPatterns) {
   EXPECT_TRUE(absl::IsNotFound(PlanRemoval(store_, {"a", "x"}, {}).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(PlanRemoval(store_, {"a"}, {"../x"}).status()));
 }
 
-TEST_F(CheckpointRemovalTest, ATaskTellsWhichFilesAreLeft) {
+TEST_F(CheckpointRemovalTest, PlansRemovalOfAllButRemainingFiles) {
   const model::CheckpointRecord a = store_.GetCheckpoint(CheckpointId("a"))->checkpoint;
   cluster::DeleteCheckpoints event;
-  ASSERT_TRUE(RemoveAllBut({{"model.pt", 1000}}, a, &event).ok());
+  ASSERT_TRUE(PlanRemovalExcept({{"model.pt", 1000}}, a, &event).ok());
   EXPECT_THAT(event.ids, IsEmpty());
   ASSERT_EQ(event.trims.size(), 1u);
   EXPECT_EQ(model::GetRemaining(a.resources, event.trims[0].globs),
             (model::Resources{{"model.pt", 1000}}));
   event = {};
-  ASSERT_TRUE(RemoveAllBut(a.resources, a, &event).ok());
-  EXPECT_TRUE(event.ids.empty() && event.trims.empty()) << "all are left";
-  ASSERT_TRUE(RemoveAllBut({}, a, &event).ok());
+  ASSERT_TRUE(PlanRemovalExcept(a.resources, a, &event).ok());
+  EXPECT_TRUE(event.ids.empty() && event.trims.empty()) << "all files remain";
+  ASSERT_TRUE(PlanRemovalExcept({}, a, &event).ok());
   EXPECT_THAT(event.ids, ElementsAre(CheckpointId("a")));
-  const absl::Status refused = RemoveAllBut({{"other.pt", 1}}, a, &event);
+  const absl::Status refused = PlanRemovalExcept({{"other.pt", 1}}, a, &event);
   EXPECT_TRUE(absl::IsInvalidArgument(refused));
   EXPECT_THAT(std::string(refused.message()), HasSubstr("has no file other.pt"));
 }

@@ -15,7 +15,7 @@
 namespace det::api {
 namespace {
 
-constexpr size_t kChunk = size_t{1} << 20;
+constexpr size_t kMessageSize = size_t{1} << 20;
 
 store::CheckpointQuery::Sort CheckpointSortFromProto(v1::Checkpoint::SortBy sort) {
   using Sort = store::CheckpointQuery::Sort;
@@ -35,7 +35,7 @@ store::CheckpointQuery::Sort CheckpointSortFromProto(v1::Checkpoint::SortBy sort
   }
 }
 
-// The window, order and range that both lists share.
+// Converts the fields that both list requests share: window, order and states.
 template <class Request>
 absl::StatusOr<store::CheckpointQuery> ToCheckpointQuery(const Request& request) {
   store::CheckpointQuery query;
@@ -43,8 +43,7 @@ absl::StatusOr<store::CheckpointQuery> ToCheckpointQuery(const Request& request)
   if (!request.sort_by_metric().empty()) {
     if (request.sort_by_attr() != v1::Checkpoint::SORT_BY_UNSPECIFIED) {
       return absl::InvalidArgumentError(
-          "sort_by_attr and sort_by_metric: checkpoints are sorted by one of them; leave out the "
-          "other");
+          "sort_by_attr and sort_by_metric are mutually exclusive; set only one of them");
     }
     query.sort = store::CheckpointQuery::Sort::kMetric;
     query.metric = request.sort_by_metric();
@@ -145,9 +144,9 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
         __func__, context, request,
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<v1::ReadCheckpointFileResponse>> stream) {
-          absl::StatusOr<Pieces> opened = Open(request);
+          absl::StatusOr<ChunkReader> opened = Open(request);
           if (!opened.ok()) return stream->Close(opened.status());
-          stream->Start([pieces = *std::move(opened)](auto& out) { SendPiece(pieces, out); },
+          stream->Start([reader = *std::move(opened)](auto& out) { SendChunk(reader, out); },
                         nullptr);
         });
   }
@@ -187,17 +186,19 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
 
   template <class Response>
   void Remove(CheckpointRemoval removal, Response* response, Done done) {
-    for (const store::HeldCheckpoint& each : removal.kept) *response->add_kept() = ToProto(each);
+    for (const store::HeldCheckpoint& checkpoint : removal.kept) {
+      *response->add_kept() = ToProto(checkpoint);
+    }
     if (removal.empty()) return done(absl::OkStatus());
     SubmitAndFinish(engine_, std::move(removal.event), std::move(done));
   }
 
-  // It must be a file that the checkpoint lists.
-  absl::StatusOr<Pieces> Open(const v1::ReadCheckpointFileRequest& request) {
+  // Opens a file; it must be listed in the checkpoint.
+  absl::StatusOr<ChunkReader> Open(const v1::ReadCheckpointFileRequest& request) {
     const model::CheckpointId id(request.checkpoint_uuid());
     DET_ASSIGN_OR_RETURN(const auto entry, store_.GetCheckpoint(id));
     DET_ASSIGN_OR_RETURN(const auto experiment, store_.GetExperiment(entry.experiment));
-    DET_RETURN_IF_ERROR(CheckFilesStay(entry.checkpoint));
+    DET_RETURN_IF_ERROR(CheckFilesNotDeleted(entry.checkpoint));
     const std::string& path = request.path();
     if (!entry.checkpoint.resources.contains(path) || path.empty() || path.back() == '/') {
       return absl::NotFoundError(absl::StrCat("checkpoint ", id.value(), " has no file ", path));
@@ -206,13 +207,13 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
                               experiment.experiment.config->checkpoint_storage, id, path);
   }
 
-  static void SendPiece(const Pieces& pieces, Stream<v1::ReadCheckpointFileResponse>& out) {
-    absl::StatusOr<std::string> piece = pieces();
-    if (!piece.ok()) return out.Close(piece.status());
-    if (piece->empty()) return out.Close(absl::OkStatus());
-    for (size_t at = 0; at < piece->size(); at += kChunk) {
+  static void SendChunk(const ChunkReader& reader, Stream<v1::ReadCheckpointFileResponse>& out) {
+    absl::StatusOr<std::string> chunk = reader();
+    if (!chunk.ok()) return out.Close(chunk.status());
+    if (chunk->empty()) return out.Close(absl::OkStatus());
+    for (size_t at = 0; at < chunk->size(); at += kMessageSize) {
       v1::ReadCheckpointFileResponse response;
-      response.set_chunk(piece->substr(at, kChunk));
+      response.set_chunk(chunk->substr(at, kMessageSize));
       out.Send(std::move(response));
     }
     out.Wake();

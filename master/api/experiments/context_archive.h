@@ -1,7 +1,7 @@
-// A context directory as one archive: the same files always give the same bytes, so that its hash
-// says what it holds.
+// Packs a context directory into an archive. The same files always give the same bytes, so that the
+// hash identifies the content.
 //
-// Any thread. Works in memory; never touches the file system.
+// Any thread. Works in memory and does not access the file system.
 #ifndef MASTER_API_EXPERIMENTS_CONTEXT_ARCHIVE_H_
 #define MASTER_API_EXPERIMENTS_CONTEXT_ARCHIVE_H_
 
@@ -17,24 +17,24 @@
 namespace det::api {
 
 constexpr int64_t kContextLimit = int64_t{95} << 20;
-// Of one path: bytes, as Linux has it, and folders on the way with the file itself, which readers
-// of nested messages keep up with.
+// Limits of one path: its bytes (PATH_MAX of Linux), and its components including the file name.
+// Readers of nested messages accept this depth.
 constexpr size_t kContextPathLimit = 4096;
 constexpr size_t kContextDepth = 64;
 
 struct ContextArchive {
   std::string hash;             // SHA-256 of tgz, hex
-  std::string tgz;              // empty for no files at all; then the hash is empty, too
+  std::string tgz;              // empty if there are no files; then the hash is empty, too
   std::set<std::string> files;  // paths of regular files and links
 };
 
-// INVALID_ARGUMENT naming the path that leaves the directory (by itself or as a link), that stands
-// there twice, or the largest file of a directory over the limit.
+// Returns INVALID_ARGUMENT with the path that leaves the directory (by itself or as a symbolic
+// link), with the duplicate path, or with the largest file if the directory exceeds kContextLimit.
 absl::StatusOr<ContextArchive> PackContext(
     const google::protobuf::RepeatedPtrField<v1::File>& files);
 
-// "a//./b" -> "a/b". INVALID_ARGUMENT for an absolute path, one that leads out, and one over the
-// limits.
+// Converts "a//./b" to "a/b". Returns INVALID_ARGUMENT for a path that is absolute, leaves the
+// directory, or exceeds the limits.
 absl::StatusOr<std::string> NormalizeContextPath(std::string_view path);
 
 }  // namespace det::api

@@ -40,7 +40,7 @@ std::map<std::string, std::string> Unpack(const std::string& tgz) {
   return out;
 }
 
-TEST(ContextArchiveTest, HoldsTheFilesAndSaysWhichByItsHash) {
+TEST(ContextArchiveTest, PacksFilesAndHashesTheirContent) {
   Files files;
   Add(&files, "b.txt", "bee");
   Add(&files, "./dir//a.txt", std::string("\0x", 2));
@@ -73,25 +73,25 @@ TEST(ContextArchiveTest, KeepsNamesThatAreNotAscii) {
   EXPECT_EQ(unpacked.at("lünk"), "-> données/é.txt");
 }
 
-TEST(ContextArchiveTest, NoFilesAreNoContext) {
+TEST(ContextArchiveTest, ReturnsEmptyArchiveWithoutFiles) {
   const auto context = PackContext({});
   ASSERT_TRUE(context.ok());
   EXPECT_EQ(context->hash, "");
 }
 
-TEST(ContextArchiveTest, PathsHaveALimit) {
+TEST(ContextArchiveTest, LimitsPaths) {
   std::string deep;
   for (size_t i = 1; i < kContextDepth; ++i) deep += "a/";
   EXPECT_TRUE(NormalizeContextPath(deep + "b").ok());
   EXPECT_EQ(NormalizeContextPath(deep + "b/c").status().message(),
-            "context: path " + deep + "b/c: it has 65 parts, the limit is 64");
+            "context: path " + deep + "b/c: 65 path components; the limit is 64");
   EXPECT_TRUE(NormalizeContextPath(std::string(kContextPathLimit, 'x')).ok());
   const auto longer = NormalizeContextPath(std::string(kContextPathLimit + 1, 'x'));
-  EXPECT_TRUE(absl::EndsWith(longer.status().message(), "xx...: 4097 bytes, the limit is 4096"))
+  EXPECT_TRUE(absl::EndsWith(longer.status().message(), "xx...: 4097 bytes; the limit is 4096"))
       << longer.status();
 }
 
-TEST(ContextArchiveTest, RefusesWhatLeavesTheDirectoryAndNamesIt) {
+TEST(ContextArchiveTest, RejectsPathsThatLeaveTheDirectory) {
   const struct {
     std::string path, content;
     int type;
@@ -115,8 +115,8 @@ TEST(ContextArchiveTest, RefusesWhatLeavesTheDirectoryAndNamesIt) {
   }
 }
 
-// a -> b -> outside, and the chain whose links lead inside each by itself.
-TEST(ContextArchiveTest, RefusesLinksThatLeaveTogether) {
+// A link to a link that leaves the directory, and two links that leave it only together.
+TEST(ContextArchiveTest, RejectsLinksThatLeaveTogether) {
   Files chain;
   Add(&chain, "a", "b", 50);
   Add(&chain, "b", "../outside", 50);
@@ -127,7 +127,7 @@ TEST(ContextArchiveTest, RefusesLinksThatLeaveTogether) {
   EXPECT_NE(PackContext(round).status().message().find("link a -> sub/deep/b"), std::string::npos);
 }
 
-TEST(ContextArchiveTest, RefusesAPathTwiceAndAPathThroughALink) {
+TEST(ContextArchiveTest, RejectsDuplicatePathsAndPathsThroughLinks) {
   Files twice;
   Add(&twice, "a", "1");
   Add(&twice, "./a", "2");
@@ -139,7 +139,7 @@ TEST(ContextArchiveTest, RefusesAPathTwiceAndAPathThroughALink) {
   EXPECT_FALSE(PackContext(through).ok());
 }
 
-TEST(ContextArchiveTest, NamesTheLargestFileWhenThereIsTooMuch) {
+TEST(ContextArchiveTest, ReportsLargestFile_WhenDirectoryIsTooLarge) {
   Files files;
   Add(&files, "small.bin", std::string(1 << 20, 'x'));
   Add(&files, "large.bin", std::string(kContextLimit, 'x'));

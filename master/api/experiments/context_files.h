@@ -1,6 +1,6 @@
-// The files of a stored context, read out of its archive one by one.
+// Reads the files of a stored context directory from its archive.
 //
-// Any thread. Works in memory, holds one file of it at a time; never touches the file system.
+// Any thread. Works in memory, with one file at a time, and does not access the file system.
 #ifndef MASTER_API_EXPERIMENTS_CONTEXT_FILES_H_
 #define MASTER_API_EXPERIMENTS_CONTEXT_FILES_H_
 
@@ -17,17 +17,18 @@ struct ContextFile {
   enum class Kind { kFile, kFolder, kLink };
   std::string path;  // "src/model.py", relative, without "." and ".."
   Kind kind = Kind::kFile;
-  int64_t size = 0;    // bytes; of files
-  bool text = false;   // of files: UTF-8 without NUL
-  std::string target;  // of links
+  int64_t size = 0;    // in bytes; files only
+  bool text = false;   // valid UTF-8 without NUL; files only
+  std::string target;  // links only
 };
 
-// Folders before what is in them, and by name. INTERNAL for an archive that is none, that holds
-// more than kContextLimit bytes, or whose paths leave the directory.
+// Lists all entries by name, a directory before its entries. Returns INTERNAL if `tgz` is not a
+// valid archive, contains more than kContextLimit bytes, or has paths that leave the directory.
 absl::StatusOr<std::vector<ContextFile>> ListContext(std::string_view tgz);
 
-// What the file holds; links are followed. INVALID_ARGUMENT for a path that leaves the directory,
-// by itself or by links, and for one of a folder; NOT_FOUND where nothing has it.
+// Returns the content of a file; follows symbolic links. Returns INVALID_ARGUMENT if the path
+// leaves the directory, by itself or through links, or is a directory; NOT_FOUND if it does not
+// exist.
 absl::StatusOr<std::string> ReadContextFile(std::string_view tgz, std::string_view path);
 
 }  // namespace det::api

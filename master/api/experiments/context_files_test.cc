@@ -28,7 +28,7 @@ class ContextFilesTest : public testing::Test {
   google::protobuf::RepeatedPtrField<File> files_;
 };
 
-TEST_F(ContextFilesTest, ListsFoldersBeforeWhatIsInThem) {
+TEST_F(ContextFilesTest, ListsDirectoriesBeforeTheirEntries) {
   Add("a.txt", "text");
   Add("a", "", '5');
   Add("a/b.bin", std::string("\0\1", 2));
@@ -49,7 +49,7 @@ TEST_F(ContextFilesTest, ListsFoldersBeforeWhatIsInThem) {
   EXPECT_TRUE((*files)[3].text);
 }
 
-TEST_F(ContextFilesTest, ReadsAFileAlsoThroughLinks) {
+TEST_F(ContextFilesTest, ReadsFileThroughLinks) {
   Add("src/model.py", "code");
   Add("shortcut", "src", '2');
   Add("src/again", "model.py", '2');
@@ -61,7 +61,7 @@ TEST_F(ContextFilesTest, ReadsAFileAlsoThroughLinks) {
   }
 }
 
-TEST_F(ContextFilesTest, RefusesWhatLeavesTheDirectoryAndWhatIsNoFile) {
+TEST_F(ContextFilesTest, RejectsPathsThatLeaveTheDirectoryOrAreNotFiles) {
   Add("src/model.py", "code");
   Add("one", "two", '2');
   Add("two", "one", '2');
@@ -73,12 +73,12 @@ TEST_F(ContextFilesTest, RefusesWhatLeavesTheDirectoryAndWhatIsNoFile) {
   const absl::Status missing = ReadContextFile(tgz, "src/other.py").status();
   EXPECT_TRUE(absl::IsNotFound(missing));
   EXPECT_THAT(missing.message(), HasSubstr("src/other.py"));
-  EXPECT_TRUE(absl::IsNotFound(ReadContextFile("", "a").status())) << "there is no context";
+  EXPECT_TRUE(absl::IsNotFound(ReadContextFile("", "a").status())) << "empty context directory";
 }
 
-TEST_F(ContextFilesTest, AnArchiveThatIsNoneIsNamed) {
+TEST_F(ContextFilesTest, RejectsInvalidArchive) {
   EXPECT_THAT(*ListContext(""), IsEmpty());
-  EXPECT_TRUE(absl::IsInternal(ListContext("no archive").status()));
+  EXPECT_TRUE(absl::IsInternal(ListContext("not an archive").status()));
 }
 
 }  // namespace

@@ -35,10 +35,10 @@ absl::StatusOr<store::ExperimentQuery> ToBulkQuery(const v1::BulkExperimentFilte
   if (filters.has_archived()) query.archived = filters.archived();
   for (const int state : filters.states()) {
     const auto known = FromProto(static_cast<v1::Experiment::State>(state));
-    // Left out it would choose all the others, too.
+    // Reject it: a query without it would select experiments in all states.
     if (!known) {
       return absl::InvalidArgumentError(
-          absl::StrCat("filters.states: expected states of experiments, found ", state));
+          absl::StrCat("filters.states: ", state, " is not a state of an experiment"));
     }
     query.states.push_back(*known);
   }
@@ -54,125 +54,134 @@ class ExperimentActionService final : public ApiService<v1::ExperimentActionServ
 
   Reactor* PauseExperiments(Context* context, const v1::PauseExperimentsRequest* request,
                             v1::PauseExperimentsResponse* response) override {
-    return ToEach(context, __func__, request, response, [this](model::ExperimentId id, Done done) {
-      Pause(engine_, store_, pool_, id, std::move(done));
-    });
+    return ApplyToEach(context, __func__, request, response,
+                       [this](model::ExperimentId id, Done done) {
+                         Pause(engine_, store_, pool_, id, std::move(done));
+                       });
   }
   Reactor* ActivateExperiments(Context* context, const v1::ActivateExperimentsRequest* request,
                                v1::ActivateExperimentsResponse* response) override {
-    return ToEach(context, __func__, request, response, [this](model::ExperimentId id, Done done) {
-      Activate(engine_, store_, pool_, id, std::move(done));
-    });
+    return ApplyToEach(context, __func__, request, response,
+                       [this](model::ExperimentId id, Done done) {
+                         Activate(engine_, store_, pool_, id, std::move(done));
+                       });
   }
   Reactor* CancelExperiments(Context* context, const v1::CancelExperimentsRequest* request,
                              v1::CancelExperimentsResponse* response) override {
-    return ToEach(context, __func__, request, response, [this](model::ExperimentId id, Done done) {
-      Cancel(engine_, store_, pool_, id, std::move(done));
-    });
+    return ApplyToEach(context, __func__, request, response,
+                       [this](model::ExperimentId id, Done done) {
+                         Cancel(engine_, store_, pool_, id, std::move(done));
+                       });
   }
   Reactor* KillExperiments(Context* context, const v1::KillExperimentsRequest* request,
                            v1::KillExperimentsResponse* response) override {
-    return ToEach(context, __func__, request, response, [this](model::ExperimentId id, Done done) {
-      Kill(engine_, store_, pool_, id, std::move(done));
-    });
+    return ApplyToEach(context, __func__, request, response,
+                       [this](model::ExperimentId id, Done done) {
+                         Kill(engine_, store_, pool_, id, std::move(done));
+                       });
   }
   Reactor* ArchiveExperiments(Context* context, const v1::ArchiveExperimentsRequest* request,
                               v1::ArchiveExperimentsResponse* response) override {
-    return ToEach(context, __func__, request, response, [this](model::ExperimentId id, Done done) {
-      Archive(engine_, store_, id, true, std::move(done));
-    });
+    return ApplyToEach(context, __func__, request, response,
+                       [this](model::ExperimentId id, Done done) {
+                         Archive(engine_, store_, id, true, std::move(done));
+                       });
   }
   Reactor* UnarchiveExperiments(Context* context, const v1::UnarchiveExperimentsRequest* request,
                                 v1::UnarchiveExperimentsResponse* response) override {
-    return ToEach(context, __func__, request, response, [this](model::ExperimentId id, Done done) {
-      Archive(engine_, store_, id, false, std::move(done));
-    });
+    return ApplyToEach(context, __func__, request, response,
+                       [this](model::ExperimentId id, Done done) {
+                         Archive(engine_, store_, id, false, std::move(done));
+                       });
   }
   Reactor* DeleteExperiments(Context* context, const v1::DeleteExperimentsRequest* request,
                              v1::DeleteExperimentsResponse* response) override {
-    return ToEach(context, __func__, request, response, [this](model::ExperimentId id, Done done) {
-      v1::DeleteExperimentRequest one;
-      one.set_experiment_id(id.value());
-      const auto kept = std::make_shared<v1::DeleteExperimentResponse>();
-      Delete(
-          engine_, store_, pool_, one, kept.get(),
-          [kept, done = std::move(done)](absl::Status status) mutable { done(std::move(status)); });
-    });
+    return ApplyToEach(context, __func__, request, response,
+                       [this](model::ExperimentId id, Done done) {
+                         v1::DeleteExperimentRequest deletion;
+                         deletion.set_experiment_id(id.value());
+                         const auto unused = std::make_shared<v1::DeleteExperimentResponse>();
+                         Delete(engine_, store_, pool_, deletion, unused.get(),
+                                [unused, done = std::move(done)](absl::Status status) mutable {
+                                  done(std::move(status));
+                                });
+                       });
   }
   Reactor* MoveExperiments(Context* context, const v1::MoveExperimentsRequest* request,
                            v1::MoveExperimentsResponse* response) override {
-    return ToEach(
+    return ApplyToEach(
         context, __func__, request, response, [this, request](model::ExperimentId id, Done done) {
           if (request->destination_project_id() == 0) {
-            return done(absl::InvalidArgumentError("say where to: destination_project_id"));
+            return done(absl::InvalidArgumentError("destination_project_id is required"));
           }
-          v1::MoveExperimentRequest one;
-          one.set_experiment_id(id.value());
-          one.set_destination_project_id(request->destination_project_id());
-          Move(engine_, store_, one, std::move(done));
+          v1::MoveExperimentRequest move;
+          move.set_experiment_id(id.value());
+          move.set_destination_project_id(request->destination_project_id());
+          Move(engine_, store_, move, std::move(done));
         });
   }
   Reactor* PutExperimentsRetainLogs(Context* context,
                                     const v1::PutExperimentsRetainLogsRequest* request,
                                     v1::PutExperimentsRetainLogsResponse* response) override {
-    return ToEach(context, __func__, request, response,
-                  [this, days = request->num_days()](model::ExperimentId id, Done done) {
-                    done(KeepLogs(store_, id, days));
-                  });
+    return ApplyToEach(context, __func__, request, response,
+                       [this, days = request->num_days()](model::ExperimentId id, Done done) {
+                         done(KeepLogs(store_, id, days));
+                       });
   }
 
  private:
-  template <class Request, class Response, class Act>
-  Reactor* ToEach(Context* context, const char* method, const Request* request, Response* response,
-                  Act act) {
+  // Calls `action` with each selected experiment that the caller may change.
+  template <class Request, class Response, class Action>
+  Reactor* ApplyToEach(Context* context, const char* method, const Request* request,
+                       Response* response, Action action) {
     return Unary(method, context, request, response,
                  ForEach(
                      pool_, "experiment", response,
-                     [this, request](const auth::Principal&) { return Choose(*request); },
-                     [this, method, project = request->project_id(), act = std::move(act)](
+                     [this, request](const auth::Principal&) { return SelectIds(*request); },
+                     [this, method, project = request->project_id(), action = std::move(action)](
                          const auth::Principal& caller, int32_t id, Done done) mutable {
-                       const absl::Status may =
-                           Check(method, caller, project, model::ExperimentId(id));
-                       if (!may.ok()) return done(may);
-                       act(model::ExperimentId(id), std::move(done));
+                       const absl::Status allowed =
+                           CheckExperiment(method, caller, project, model::ExperimentId(id));
+                       if (!allowed.ok()) return done(allowed);
+                       action(model::ExperimentId(id), std::move(done));
                      }));
   }
 
-  // Those that the request names, or that its filters find.
+  // Returns the experiments that the request lists, or that match its filters.
   template <class Request>
-  absl::StatusOr<std::vector<int32_t>> Choose(const Request& request) {
+  absl::StatusOr<std::vector<int32_t>> SelectIds(const Request& request) {
     if (request.project_id() == 0) {
-      return absl::InvalidArgumentError("say whose experiments: project_id");
+      return absl::InvalidArgumentError("project_id is required");
     }
-    if (request.has_filters()) return Find(request.filters(), request.project_id());
+    if (request.has_filters()) return FindMatching(request.filters(), request.project_id());
     return GetUniqueIds(request.experiment_ids(), "experiment");
   }
 
-  absl::StatusOr<std::vector<int32_t>> Find(const v1::BulkExperimentFilters& filters,
-                                            int32_t project) {
+  absl::StatusOr<std::vector<int32_t>> FindMatching(const v1::BulkExperimentFilters& filters,
+                                                    int32_t project) {
     if (filters.project_id() != 0 && filters.project_id() != project) {
-      return absl::InvalidArgumentError(absl::StrCat("filters.project_id: expected ", project,
-                                                     ", whose experiments these are, found ",
-                                                     filters.project_id()));
+      return absl::InvalidArgumentError(absl::StrCat("filters.project_id: ", filters.project_id(),
+                                                     " differs from project_id ", project));
     }
     DET_ASSIGN_OR_RETURN(const std::vector<int32_t> excluded,
                          GetUniqueIds(filters.excluded_experiment_ids(), "excluded experiment"));
     DET_ASSIGN_OR_RETURN(store::ExperimentQuery query, ToBulkQuery(filters, project));
     query.window.limit = kMaxBatchSize + static_cast<int>(excluded.size()) + 1;
     DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, store_.ListExperiments(query));
-    std::vector<int32_t> found;
+    std::vector<int32_t> matching;
     for (const store::ExperimentRecord& record : page.experiments) {
       const int32_t id = record.experiment.id.value();
-      if (std::count(excluded.begin(), excluded.end(), id) == 0) found.push_back(id);
+      if (std::count(excluded.begin(), excluded.end(), id) == 0) matching.push_back(id);
     }
-    const int left_out = static_cast<int>(page.experiments.size() - found.size());
-    if (found.size() > kMaxBatchSize) return TooManyError(page.total - left_out, "experiment");
-    return found;
+    const int num_excluded = static_cast<int>(page.experiments.size() - matching.size());
+    if (matching.size() > kMaxBatchSize) return TooManyError(page.total - num_excluded, "experiment");
+    return matching;
   }
 
-  // Whether the caller may do it to this one, and it is the project's.
-  absl::Status Check(const char* method, const auth::Principal& caller, int32_t project,
-                     model::ExperimentId id) {
+  // Checks that the caller may call `method` for the experiment, and that the experiment is in the
+  // project.
+  absl::Status CheckExperiment(const char* method, const auth::Principal& caller, int32_t project,
+                               model::ExperimentId id) {
     const std::string text = absl::StrCat(id.value());
     DET_RETURN_IF_ERROR(authorizer_.AuthorizeResource(
         FullName(method), caller, model::Role::kEditor, auth::Scope::kExperiment, text));

@@ -12,15 +12,16 @@ namespace det::api {
 
 namespace {
 
-// What a version of a model holds would stay without the experiment that explains it.
-absl::Status CheckUnheld(store::Store& store, model::ExperimentId id) {
+// Rejects the deletion while a model version uses a checkpoint of the experiment: the checkpoint
+// would remain without the experiment that describes it.
+absl::Status CheckNotHeld(store::Store& store, model::ExperimentId id) {
   DET_ASSIGN_OR_RETURN(const std::vector<std::string> holders, store.models().ListHolders(id));
   if (holders.empty()) return absl::OkStatus();
   const size_t more = holders.size() - 1;
   return absl::FailedPreconditionError(absl::StrCat(
-      "experiment ", id.value(), " cannot be deleted: ", holders.front(),
-      more > 0 ? absl::StrCat(" and ", more, more == 1 ? " other hold" : " others hold") : " holds",
-      " checkpoints of it; delete ", more > 0 ? "these versions" : "this version",
+      "cannot delete experiment ", id.value(), ": its checkpoints are used by ", holders.front(),
+      more > 0 ? absl::StrCat(" and ", more, more == 1 ? " other version" : " other versions") : "",
+      "; delete ", more > 0 ? "these versions" : "this version",
       " first (det model delete-version)"));
 }
 
@@ -39,8 +40,8 @@ void Delete(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
   const model::ExperimentId id(request.experiment_id());
   const auto record = store.GetExperiment(id);
   if (!record.ok()) return done(record.status());
-  absl::Status unheld = CheckUnheld(store, id);
-  if (!unheld.ok()) return done(std::move(unheld));
+  absl::Status not_held = CheckNotHeld(store, id);
+  if (!not_held.ok()) return done(std::move(not_held));
   SubmitAndFinish(
       engine, cluster::DeleteExperiment{id},
       [&store, &pool, id, response, done = std::move(done)](absl::Status applied) mutable {
@@ -48,7 +49,7 @@ void Delete(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
         pool.Post([&store, id, response, done = std::move(done)]() mutable {
           const auto held = store.garbage_collection().ListHeldCheckpoints(id);
           if (!held.ok()) return done(held.status());
-          for (const auto& each : *held) *response->add_kept() = ToProto(each);
+          for (const auto& checkpoint : *held) *response->add_kept() = ToProto(checkpoint);
           done(absl::OkStatus());
         });
       });

@@ -1,5 +1,6 @@
-// What people do with experiments that have ended: hide them, delete them. Called by
-// experiment_service.cc on the pool; blocks.
+// Archives and deletes experiments that have ended.
+//
+// Called by the experiment services on the pool; blocks.
 #ifndef MASTER_API_EXPERIMENTS_EXPERIMENT_DELETION_H_
 #define MASTER_API_EXPERIMENTS_EXPERIMENT_DELETION_H_
 
@@ -11,8 +12,10 @@
 
 namespace det::api {
 
-// Each ends the call; NOT_FOUND for an experiment that is not there. Delete: FAILED_PRECONDITION
-// names the versions of models that hold checkpoints of it.
+// Each function finishes the call with `done`: with NOT_FOUND if the experiment does not exist.
+// Delete() finishes with FAILED_PRECONDITION if model versions use checkpoints of the experiment,
+// and sets `kept` of the response to the checkpoints that remain because other experiments use
+// them.
 void Archive(engine::Engine& engine, store::Store& store, model::ExperimentId id, bool archived,
              Done done);
 void Delete(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,

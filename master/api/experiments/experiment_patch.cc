@@ -25,7 +25,7 @@ namespace {
 constexpr size_t kExperimentNameLimit = 1024;
 constexpr size_t kExperimentTextLimit = 1 << 20;
 
-// The experiment's policy with what the message names put over it.
+// Returns the experiment's retention policy with the fields that are set in the message.
 template <class Message>
 absl::StatusOr<experiment::RetentionPolicy> ReadPolicy(const experiment::Experiment& experiment,
                                                        const Message& message) {
@@ -36,7 +36,7 @@ absl::StatusOr<experiment::RetentionPolicy> ReadPolicy(const experiment::Experim
   if (message.has_save_trial_latest()) policy.trial_latest = message.save_trial_latest();
   if (policy.experiment_best < 0 || policy.trial_best < 0 || policy.trial_latest < 0) {
     return absl::InvalidArgumentError(
-        "save_experiment_best, save_trial_best and save_trial_latest: must not be negative");
+        "save_experiment_best, save_trial_best and save_trial_latest must not be negative");
   }
   return policy;
 }
@@ -47,10 +47,10 @@ absl::Status CheckNotDeleted(const experiment::Experiment& experiment) {
                                                     std::string(ToString(experiment.state))));
 }
 
-absl::Status CheckLength(const char* what, const std::string& text, size_t limit) {
+absl::Status CheckLength(const char* field, const std::string& text, size_t limit) {
   if (text.size() <= limit) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(what, ": ", text.size(), " bytes; at most ", limit, " are allowed"));
+      absl::StrCat(field, ": ", text.size(), " bytes; the limit is ", limit));
 }
 
 absl::Status CheckLabel(const std::string& label) {
@@ -62,11 +62,11 @@ absl::StatusOr<std::vector<std::string>> ReadLabels(const google::protobuf::List
   std::vector<std::string> labels;
   for (const google::protobuf::Value& value : given.values()) {
     if (value.kind_case() != google::protobuf::Value::kStringValue) {
-      return absl::InvalidArgumentError("labels: expected a list of texts");
+      return absl::InvalidArgumentError("labels: expected a list of strings");
     }
     DET_RETURN_IF_ERROR(CheckLabel(value.string_value()));
-    const bool again = std::count(labels.begin(), labels.end(), value.string_value()) > 0;
-    if (!again) labels.push_back(value.string_value());
+    const bool duplicate = std::count(labels.begin(), labels.end(), value.string_value()) > 0;
+    if (!duplicate) labels.push_back(value.string_value());
   }
   return labels;
 }
@@ -101,7 +101,8 @@ cluster::UpdateQueue ReadResources(const experiment::Experiment& e,
   return {.updates = {std::move(update)}};
 }
 
-// The events that a request comes to; that which may be refused comes first.
+// Converts the request to events. The one that the cluster may reject comes first, so that nothing
+// is changed then.
 absl::StatusOr<std::deque<cluster::Event>> ReadEvents(const experiment::Experiment& e,
                                                       const v1::PatchExperiment& given) {
   std::deque<cluster::Event> events;
@@ -117,7 +118,7 @@ absl::StatusOr<std::deque<cluster::Event>> ReadEvents(const experiment::Experime
   return events;
 }
 
-// One after the other, until one is refused.
+// Submits the events one after the other until one is rejected.
 void SubmitAll(engine::Engine& engine, std::shared_ptr<std::deque<cluster::Event>> events,
                Done done) {
   if (events->empty()) return done(absl::OkStatus());
@@ -153,7 +154,7 @@ void Patch(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
             [&engine, &store, &pool, &clock, id, response,
              done = std::move(done)](absl::Status applied) mutable {
               if (!applied.ok()) return done(std::move(applied));
-              ReadFull(
+              ReadExperiment(
                   engine, store, pool, clock, id,
                   [response, done = std::move(done)](absl::StatusOr<v1::Experiment> read) mutable {
                     if (read.ok()) *response->mutable_experiment() = *std::move(read);
@@ -170,27 +171,27 @@ void Move(engine::Engine& engine, store::Store& store, const v1::MoveExperimentR
   if (absl::Status deleted = CheckNotDeleted(record->experiment); !deleted.ok()) {
     return done(std::move(deleted));
   }
-  const auto found = FindSpace(store, request.destination_project_id());
-  if (!found.ok()) return done(found.status());
-  SubmitAndFinish(engine, cluster::MoveExperiment{id, found->space}, std::move(done));
+  const auto project = FindSpace(store, request.destination_project_id());
+  if (!project.ok()) return done(project.status());
+  SubmitAndFinish(engine, cluster::MoveExperiment{id, project->space}, std::move(done));
 }
 
-void Label(engine::Engine& engine, store::Store& store, model::ExperimentId id,
-           const std::string& label, bool add, Labels* labels, Done done) {
-  if (absl::Status bad = CheckLabel(label); !bad.ok()) return done(std::move(bad));
+void SetLabel(engine::Engine& engine, store::Store& store, model::ExperimentId id,
+              const std::string& label, bool add, Labels* labels, Done done) {
+  if (absl::Status valid = CheckLabel(label); !valid.ok()) return done(std::move(valid));
   const auto record = store.GetExperiment(id);
   if (!record.ok()) return done(record.status());
   if (absl::Status deleted = CheckNotDeleted(record->experiment); !deleted.ok()) {
     return done(std::move(deleted));
   }
-  std::vector<std::string> now = record->experiment.config->labels;
-  const bool has = std::count(now.begin(), now.end(), label) > 0;
-  if (add && !has) now.push_back(label);
-  if (!add) std::erase(now, label);
-  labels->Assign(now.begin(), now.end());
+  std::vector<std::string> result = record->experiment.config->labels;
+  const bool has = std::count(result.begin(), result.end(), label) > 0;
+  if (add && !has) result.push_back(label);
+  if (!add) std::erase(result, label);
+  labels->Assign(result.begin(), result.end());
   if (add == has) return done(absl::OkStatus());
   cluster::Texts texts;
-  texts.labels = std::move(now);
+  texts.labels = std::move(result);
   SubmitAndFinish(engine, cluster::DescribeExperiment{id, std::move(texts)}, std::move(done));
 }
 
@@ -203,21 +204,19 @@ absl::Status Preview(store::Store& store, const v1::PreviewRetentionRequest& req
   DET_ASSIGN_OR_RETURN(const experiment::RetentionPolicy policy,
                        ReadPolicy(record.experiment, request));
   DET_ASSIGN_OR_RETURN(const auto all, store::ListRetentionCandidates(store, id));
-  std::set<model::CheckpointId> drop;
-  for (const model::CheckpointId& each :
-       experiment::SelectForRemoval(policy, config.searcher.smaller_is_better, all)) {
-    drop.insert(each);
-  }
+  const std::vector<model::CheckpointId> selected =
+      experiment::SelectForRemoval(policy, config.searcher.smaller_is_better, all);
+  const std::set<model::CheckpointId> removed(selected.begin(), selected.end());
   store::CheckpointQuery query;
   query.experiment = id;
   DET_ASSIGN_OR_RETURN(const store::CheckpointPage page, store.ListCheckpoints(query));
   for (const store::CheckpointEntry& entry : page.checkpoints) {
     const model::CheckpointId& checkpoint = entry.checkpoint.id;
-    if (!drop.contains(checkpoint)) continue;
+    if (!removed.contains(checkpoint)) continue;
     *response->add_checkpoints() =
         ToProto(entry, checkpoint_storage::GetCheckpointFolder(config.checkpoint_storage, checkpoint));
   }
-  response->set_kept(static_cast<int32_t>(all.size() - drop.size()));
+  response->set_kept(static_cast<int32_t>(all.size() - removed.size()));
   return absl::OkStatus();
 }
 

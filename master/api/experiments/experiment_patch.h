@@ -1,5 +1,7 @@
-// What people change of an experiment, whether it runs or has ended: its name and words, where it
-// lies, how many of its checkpoints are kept. Called by experiment_service.cc on the pool; blocks.
+// Changes the properties of an experiment, while it runs or after it has ended: name, description,
+// labels, notes, resources, project, and checkpoint retention.
+//
+// Called by the experiment services on the pool; blocks.
 #ifndef MASTER_API_EXPERIMENTS_EXPERIMENT_PATCH_H_
 #define MASTER_API_EXPERIMENTS_EXPERIMENT_PATCH_H_
 
@@ -16,17 +18,19 @@ namespace det::api {
 
 using Labels = google::protobuf::RepeatedPtrField<std::string>;
 
-// Each ends the call. NOT_FOUND for an experiment that is not there, FAILED_PRECONDITION for one
-// that is being deleted.
+// Each function finishes the call with `done`: with NOT_FOUND if the experiment does not exist,
+// with FAILED_PRECONDITION if it is being deleted.
 void Patch(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
            const base::Clock& clock, const v1::PatchExperimentRequest& request,
            v1::PatchExperimentResponse* response, Done done);
 void Move(engine::Engine& engine, store::Store& store, const v1::MoveExperimentRequest& request,
           Done done);
-// Adds one, or takes it away; OK when that is so already. `labels`: those it has then.
-void Label(engine::Engine& engine, store::Store& store, model::ExperimentId id,
-           const std::string& label, bool add, Labels* labels, Done done);
+// Adds or removes a label; OK if the experiment has it, or does not have it, already. Sets `labels`
+// to the resulting labels.
+void SetLabel(engine::Engine& engine, store::Store& store, model::ExperimentId id,
+              const std::string& label, bool add, Labels* labels, Done done);
 
+// Sets the response to the checkpoints that the requested retention policy would remove.
 absl::Status Preview(store::Store& store, const v1::PreviewRetentionRequest& request,
                      v1::PreviewRetentionResponse* response);
 

@@ -34,7 +34,7 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
         clock_(clock),
         facts_(facts),
         defaults_(defaults),
-        board_(std::make_shared<ExperimentBoard>(engine_, store_, pool_, clock_)) {}
+        reader_(std::make_shared<SharedExperimentReader>(engine_, store_, pool_, clock_)) {}
 
   grpc::ServerUnaryReactor* CreateExperiment(grpc::CallbackServerContext* context,
                                              const v1::CreateExperimentRequest* request,
@@ -75,7 +75,7 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
         __func__, context, request,
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<v1::WatchExperimentResponse>> stream) {
-          api::WatchExperiment(watch_, board_, request, std::move(stream));
+          api::WatchExperiment(watch_, reader_, request, std::move(stream));
         });
   }
 
@@ -166,8 +166,8 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
                                                v1::PutExperimentLabelResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&, Done done) {
-                   Label(engine_, store_, model::ExperimentId(request->experiment_id()),
-                         request->label(), true, response->mutable_labels(), std::move(done));
+                   SetLabel(engine_, store_, model::ExperimentId(request->experiment_id()),
+                            request->label(), true, response->mutable_labels(), std::move(done));
                  });
   }
   grpc::ServerUnaryReactor* DeleteExperimentLabel(
@@ -175,8 +175,8 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
       v1::DeleteExperimentLabelResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&, Done done) {
-                   Label(engine_, store_, model::ExperimentId(request->experiment_id()),
-                         request->label(), false, response->mutable_labels(), std::move(done));
+                   SetLabel(engine_, store_, model::ExperimentId(request->experiment_id()),
+                            request->label(), false, response->mutable_labels(), std::move(done));
                  });
   }
   grpc::ServerUnaryReactor* PreviewRetention(grpc::CallbackServerContext* context,
@@ -219,18 +219,19 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
 
   void Get(model::ExperimentId id, v1::GetExperimentResponse* response, Done done) {
     const auto read = [this, id, response](Done done) {
-      ReadFull(engine_, store_, pool_, clock_, id,
-               [response, done = std::move(done)](absl::StatusOr<v1::Experiment> read) mutable {
-                 if (read.ok()) {
-                   *response->mutable_config() = read->config();
-                   *response->mutable_experiment() = *std::move(read);
-                 }
-                 done(read.status());
-               });
+      ReadExperiment(
+          engine_, store_, pool_, clock_, id,
+          [response, done = std::move(done)](absl::StatusOr<v1::Experiment> read) mutable {
+            if (read.ok()) {
+              *response->mutable_config() = read->config();
+              *response->mutable_experiment() = *std::move(read);
+            }
+            done(read.status());
+          });
     };
     engine_.Query(
         [id, response](const cluster::Cluster& cluster) {
-          if (auto place = PlaceOf(cluster, id)) {
+          if (auto place = GetJobSummary(cluster, id)) {
             *response->mutable_job_summary() = *std::move(place);
           }
         },
@@ -303,7 +304,7 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
         engine_, *std::move(event),
         [this, id = model::ExperimentId(request.id()), response](const engine::Applied&,
                                                                  Done finish) {
-          ReadFull(
+          ReadExperiment(
               engine_, store_, pool_, clock_, id,
               [response, finish = std::move(finish)](absl::StatusOr<v1::Experiment> read) mutable {
                 if (read.ok()) *response->mutable_experiment() = *std::move(read);
@@ -314,7 +315,7 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
   }
 
   void ReadCreated(model::ExperimentId id, v1::CreateExperimentResponse* response, Done done) {
-    ReadFull(engine_, store_, pool_, clock_, id,
+    ReadExperiment(engine_, store_, pool_, clock_, id,
              [response, done = std::move(done)](absl::StatusOr<v1::Experiment> experiment) mutable {
                if (experiment.ok()) {
                  *response->mutable_config() = experiment->config();
@@ -345,7 +346,7 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
   const base::Clock& clock_;
   const MasterFacts& facts_;
   const ExperimentDefaults& defaults_;
-  const std::shared_ptr<ExperimentBoard> board_;
+  const std::shared_ptr<SharedExperimentReader> reader_;
 };
 
 }  // namespace

@@ -10,8 +10,8 @@
 namespace det::api {
 namespace {
 
-absl::StatusOr<v1::Experiment> ReadAt(store::Store& store, const base::Clock& clock,
-                                      model::ExperimentId id, const LiveTrials& live) {
+absl::StatusOr<v1::Experiment> ReadWith(store::Store& store, const base::Clock& clock,
+                                        model::ExperimentId id, const LiveTrials& live) {
   DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store.GetExperiment(id));
   v1::Experiment out = ToProto(record, live, clock.Now(), /*detail=*/true);
   DET_ASSIGN_OR_RETURN(const store::TrialPage trials, store.ListTrials(store::MakeBareTrialQuery(id)));
@@ -21,22 +21,22 @@ absl::StatusOr<v1::Experiment> ReadAt(store::Store& store, const base::Clock& cl
   return out;
 }
 
-absl::StatusOr<v1::Trial> ReadTrialWith(store::Store& store, const base::Clock& clock,
-                                        model::TrialId id, const LiveTrials& live) {
+absl::StatusOr<v1::Trial> ReadWith(store::Store& store, const base::Clock& clock, model::TrialId id,
+                                   const LiveTrials& live) {
   DET_ASSIGN_OR_RETURN(const store::TrialRecord record, store.GetTrial(id));
-  DET_ASSIGN_OR_RETURN(const auto runs, store.ListAllocations(record.trial.task));
-  return ToProto(record, live, runs, clock.Now());
+  DET_ASSIGN_OR_RETURN(const auto allocations, store.ListAllocations(record.trial.task));
+  return ToProto(record, live, allocations, clock.Now());
 }
 
 }  // namespace
 
-void ReadFull(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
-              const base::Clock& clock, model::ExperimentId id,
-              absl::AnyInvocable<void(absl::StatusOr<v1::Experiment>)> then) {
+void ReadExperiment(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
+                    const base::Clock& clock, model::ExperimentId id,
+                    absl::AnyInvocable<void(absl::StatusOr<v1::Experiment>)> then) {
   ReadLive(
       engine, pool, id,
       [&store, &clock, id, then = std::move(then)](const absl::StatusOr<LiveTrials>& live) mutable {
-        then(live.ok() ? ReadAt(store, clock, id, *live)
+        then(live.ok() ? ReadWith(store, clock, id, *live)
                        : absl::StatusOr<v1::Experiment>(live.status()));
       });
 }
@@ -47,23 +47,23 @@ void ReadTrial(engine::Engine& engine, store::Store& store, base::ThreadPool& po
   ReadLive(
       engine, pool, std::nullopt,
       [&store, &clock, id, then = std::move(then)](const absl::StatusOr<LiveTrials>& live) mutable {
-        then(live.ok() ? ReadTrialWith(store, clock, id, *live)
+        then(live.ok() ? ReadWith(store, clock, id, *live)
                        : absl::StatusOr<v1::Trial>(live.status()));
       });
 }
 
-// By what bounds and lists say of the experiment's number, all of which hold.
+// Adds the bounds and lists of the filter to the query. An experiment must match all of them.
 void AddIdFilter(const v1::Int32FieldFilter& filter, store::ExperimentQuery* query) {
-  const auto least = [&](int64_t id) {
+  const auto set_min = [&](int64_t id) {
     query->min_id = std::max(query->min_id.value_or(id), id);
   };
-  const auto greatest = [&](int64_t id) {
+  const auto set_max = [&](int64_t id) {
     query->max_id = std::min(query->max_id.value_or(id), id);
   };
-  if (filter.has_gt()) least(int64_t{filter.gt()} + 1);
-  if (filter.has_gte()) least(filter.gte());
-  if (filter.has_lt()) greatest(int64_t{filter.lt()} - 1);
-  if (filter.has_lte()) greatest(filter.lte());
+  if (filter.has_gt()) set_min(int64_t{filter.gt()} + 1);
+  if (filter.has_gte()) set_min(filter.gte());
+  if (filter.has_lt()) set_max(int64_t{filter.lt()} - 1);
+  if (filter.has_lte()) set_max(filter.lte());
   for (const int32_t id : filter.incl()) query->ids.emplace_back(id);
   for (const int32_t id : filter.not_in()) query->not_ids.emplace_back(id);
 }

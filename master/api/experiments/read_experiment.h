@@ -1,5 +1,6 @@
-// An experiment, or a trial, as people see it.
-// Called by the services of experiments on the pool, which waits for the database.
+// Reads experiments and trials as the API returns them: their rows and their live state.
+//
+// Called by services on the pool; blocks.
 #ifndef MASTER_API_EXPERIMENTS_READ_EXPERIMENT_H_
 #define MASTER_API_EXPERIMENTS_READ_EXPERIMENT_H_
 
@@ -15,15 +16,14 @@
 
 namespace det::api {
 
-// What the list of experiments is to have.
 store::ExperimentQuery ToQuery(const v1::GetExperimentsRequest& request);
 
-// Reads it with the live part; `then` runs on the pool.
-void ReadFull(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
-              const base::Clock& clock, model::ExperimentId id,
-              absl::AnyInvocable<void(absl::StatusOr<v1::Experiment>)> then);
+// Reads an experiment with its live state and the ids of its trials; `then` runs on the pool.
+void ReadExperiment(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
+                    const base::Clock& clock, model::ExperimentId id,
+                    absl::AnyInvocable<void(absl::StatusOr<v1::Experiment>)> then);
 
-// As ReadFull.
+// Reads a trial with its live state and its allocations; `then` runs on the pool.
 void ReadTrial(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
                const base::Clock& clock, model::TrialId id,
                absl::AnyInvocable<void(absl::StatusOr<v1::Trial>)> then);

@@ -1,5 +1,7 @@
-// What searcher.source_trial_id and searcher.source_checkpoint_uuid mean, looked up once: when the
-// experiment is created. Called by create_experiment.cc on the pool; blocks.
+// Resolves searcher.source_trial_id and searcher.source_checkpoint_uuid when an experiment is
+// created.
+//
+// Called by create_experiment.cc on the pool; blocks.
 #ifndef MASTER_API_EXPERIMENTS_WARM_START_H_
 #define MASTER_API_EXPERIMENTS_WARM_START_H_
 
@@ -13,12 +15,12 @@ namespace det::api {
 
 struct WarmStart {
   model::CheckpointId checkpoint;
-  model::ExperimentId experiment;  // whose it is
+  model::ExperimentId experiment;  // the owner of the checkpoint
 };
 
-// The checkpoint, or the newest one of the trial whose files are there; none where the
-// configuration names neither. NOT_FOUND, or FAILED_PRECONDITION for one that was deleted or is
-// damaged, with the field.
+// Returns the source checkpoint, or the newest COMPLETED checkpoint of the source trial; nullopt if
+// neither field is set. Returns NOT_FOUND if there is none, FAILED_PRECONDITION if the checkpoint
+// is deleted or damaged; the message begins with the field.
 absl::StatusOr<std::optional<WarmStart>> FindWarmStart(store::Store& store,
                                                        const model::SearcherConfig& config);
 

@@ -9,7 +9,7 @@
 namespace det::api {
 namespace {
 
-TEST(WarmStartTest, IsTheCheckpointOrTheTrialsNewest) {
+TEST(WarmStartTest, FindsSourceCheckpointOrNewestOfSourceTrial) {
   store::FakeStore store;
   experiment::Trial trial = store::MakeTrial(1, 1);
   trial.latest_checkpoint = model::CheckpointId("newest");
@@ -34,9 +34,8 @@ TEST(WarmStartTest, IsTheCheckpointOrTheTrialsNewest) {
   config.source_trial_id = 1;
   EXPECT_EQ(found(config), "newest");
   config.source_trial_id = 2;
-  EXPECT_EQ(
-      FindWarmStart(store, config).status(),
-      absl::NotFoundError("searcher.source_trial_id: trial 2 has no checkpoint to start from"));
+  EXPECT_EQ(FindWarmStart(store, config).status(),
+            absl::NotFoundError("searcher.source_trial_id: trial 2 has no COMPLETED checkpoint"));
   config.source_trial_id = 3;
   EXPECT_EQ(FindWarmStart(store, config).status(),
             absl::NotFoundError("searcher.source_trial_id: trial 3 does not exist"));
@@ -46,7 +45,7 @@ TEST(WarmStartTest, IsTheCheckpointOrTheTrialsNewest) {
   config.source_checkpoint_uuid = "lost";
   EXPECT_EQ(FindWarmStart(store, config).status(),
             absl::NotFoundError("searcher.source_checkpoint_uuid: checkpoint lost does not exist"));
-  // Once the newest is gone, the newest that is not.
+  // After the latest checkpoint is deleted, the newest remaining checkpoint is used.
   ASSERT_TRUE(store
                   .Commit(2, {cluster::DropCheckpoints{
                                  {model::CheckpointId("newest"), model::CheckpointId("stray")}}})
@@ -54,7 +53,8 @@ TEST(WarmStartTest, IsTheCheckpointOrTheTrialsNewest) {
   config.source_checkpoint_uuid = "newest";
   EXPECT_EQ(FindWarmStart(store, config).status(),
             absl::FailedPreconditionError("searcher.source_checkpoint_uuid: checkpoint newest is "
-                                          "DELETING; only COMPLETED ones can be started from"));
+                                          "DELETING; a trial can start only from a COMPLETED "
+                                          "checkpoint"));
   config.source_checkpoint_uuid.clear();
   config.source_trial_id = 1;
   EXPECT_EQ(found(config), "older");

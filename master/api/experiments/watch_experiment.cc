@@ -11,173 +11,175 @@ namespace {
 using Response = v1::WatchExperimentResponse;
 using Out = Stream<Response>;
 
-bool IsOver(v1::Experiment::State state) {
+bool HasEnded(v1::Experiment::State state) {
   return state == v1::Experiment::STATE_COMPLETED || state == v1::Experiment::STATE_CANCELED ||
          state == v1::Experiment::STATE_ERROR || state == v1::Experiment::STATE_DELETING ||
          state == v1::Experiment::STATE_DELETE_FAILED || state == v1::Experiment::STATE_DELETED;
 }
 
-// One who watches, and what he was sent last.
+// One stream and what it has sent.
 class Watcher final : public std::enable_shared_from_this<Watcher> {
  public:
-  Watcher(live::ExperimentWatch& watch, std::shared_ptr<ExperimentBoard> board,
+  Watcher(live::ExperimentWatch& watch, std::shared_ptr<SharedExperimentReader> reader,
           const v1::WatchExperimentRequest& request)
       : watch_(watch),
-        board_(std::move(board)),
+        reader_(std::move(reader)),
         id_(request.experiment_id()),
         trial_(request.trial_id()),
         wants_points_(request.points()),
         after_(request.after()) {}
 
-  // Before the first look, once it hears of reports.
+  // Call it before the first read, after the subscription to reports.
   void Begin() {
-    if (wants_points_) place_ = watch_.feed().Open(id_, after_);
+    if (wants_points_) position_ = watch_.feed().Open(id_, after_);
   }
   void End() {
     if (wants_points_) watch_.CloseFeed(id_);
   }
 
-  void Changed() { changed_ = true; }
-  void Reported() { ++reports_; }
-  bool waits() const { return waits_; }
+  void OnChange() { changed_ = true; }
+  void OnReport() { ++reports_; }
+  bool queued() const { return queued_; }
 
-  // One run at a time.
+  // Called by one thread at a time.
   void Produce(Out& out) {
     SendReports(out);
-    if (changed_.exchange(false) && BeginLook()) Look(out.shared_from_this());
+    if (changed_.exchange(false) && BeginRead()) Read(out.shared_from_this());
   }
 
  private:
-  // One look at a time, so that no older one comes second.
-  bool BeginLook() {
+  // Only one read is running at a time, so that an older state is not sent after a newer one.
+  // Returns false if another read is running; it is repeated then.
+  bool BeginRead() {
     std::lock_guard lock(mutex_);
-    again_ = looking_;
-    return !std::exchange(looking_, true);
+    repeat_ = reading_;
+    return !std::exchange(reading_, true);
   }
-  void EndLook(Out& out) {
+  void EndRead(Out& out) {
     {
       std::lock_guard lock(mutex_);
-      looking_ = false;
-      if (std::exchange(again_, false)) changed_ = true;
+      reading_ = false;
+      if (std::exchange(repeat_, false)) changed_ = true;
     }
     out.Wake();
   }
 
-  void Look(std::shared_ptr<Out> out) {
-    board_->Show(id_, [self = shared_from_this(), out](absl::StatusOr<ExperimentBoard::Seen> seen) {
-      if (!seen.ok()) return out->Close(seen.status());
-      self->SendExperiment(**seen, *out);
-      const bool over = IsOver((*seen)->message->experiment().state());
-      if (self->trial_ == model::TrialId()) return self->Finish(over, *out);
-      self->board_->Show(self->id_, self->trial_,
-                         [self, out, over](absl::StatusOr<ExperimentBoard::Seen> trial) {
-                           if (!trial.ok()) return out->Close(trial.status());
-                           self->SendTrial(**trial, *out);
-                           self->Finish(over, *out);
-                         });
+  void Read(std::shared_ptr<Out> out) {
+    reader_->Read(id_, [self = shared_from_this(), out](absl::StatusOr<ExperimentViewPtr> view) {
+      if (!view.ok()) return out->Close(view.status());
+      self->SendExperiment(**view, *out);
+      const bool ended = HasEnded((*view)->message->experiment().state());
+      if (self->trial_ == model::TrialId()) return self->Finish(ended, *out);
+      self->reader_->Read(self->id_, self->trial_,
+                          [self, out, ended](absl::StatusOr<ExperimentViewPtr> trial) {
+                            if (!trial.ok()) return out->Close(trial.status());
+                            self->SendTrial(**trial, *out);
+                            self->Finish(ended, *out);
+                          });
     });
   }
 
-  void SendExperiment(const ExperimentBoard::Look& look, Out& out) {
-    waits_ = look.message->experiment().state() == v1::Experiment::STATE_QUEUED;
-    if (look.news == experiment_) return;
-    experiment_ = look.news;
+  void SendExperiment(const ExperimentView& view, Out& out) {
+    queued_ = view.message->experiment().state() == v1::Experiment::STATE_QUEUED;
+    if (view.fingerprint == sent_experiment_) return;
+    sent_experiment_ = view.fingerprint;
     if (began_ || !wants_points_) {
-      out.Send(look.message);
+      out.Send(view.message);
     } else {
-      Response first = *look.message;
-      first.set_position(place_.text);
-      first.set_missed(place_.missed);
+      Response first = *view.message;
+      first.set_position(position_.text);
+      first.set_missed(position_.missed);
       out.Send(std::move(first));
     }
     began_ = true;
   }
 
-  void SendTrial(const ExperimentBoard::Look& look, Out& out) {
-    if (look.news == trial_news_) return;
-    trial_news_ = look.news;
-    out.Send(look.message);
+  void SendTrial(const ExperimentView& view, Out& out) {
+    if (view.fingerprint == sent_trial_) return;
+    sent_trial_ = view.fingerprint;
+    out.Send(view.message);
   }
 
-  void Finish(bool over, Out& out) {
-    if (over) {
-      // What was reported before the end, and waits for the moment to be told.
+  void Finish(bool ended, Out& out) {
+    if (ended) {
+      // Send the reports from before the end whose notification is still delayed.
       if (wants_points_) watch_.feed().Seal(id_);
       SendReports(out);
       out.Close(absl::OkStatus());
     }
-    EndLook(out);
+    EndRead(out);
   }
 
   void SendReports(Out& out) {
     if (!began_) return;
-    std::lock_guard lock(telling_);
+    std::lock_guard lock(send_mutex_);
     if (wants_points_) return SendPoints(out);
     const int64_t reports = reports_;
-    if (std::exchange(told_, reports) >= reports) return;
+    if (std::exchange(sent_reports_, reports) >= reports) return;
     Response response;
     response.set_reports(reports);
     out.Send(std::move(response));
   }
 
   void SendPoints(Out& out) {
-    live::MetricFeed::News news = watch_.feed().After(id_, place_.number);
-    if (news.place.missed) {
+    live::MetricFeed::Updates updates = watch_.feed().ReadAfter(id_, position_.number);
+    if (updates.position.missed) {
       Response response;
       response.set_missed(true);
-      response.set_position(news.place.text);
+      response.set_position(updates.position.text);
       out.Send(std::move(response));
     } else {
-      for (live::MetricFeed::Message& message : news.messages) out.Send(std::move(message));
+      for (live::MetricFeed::Message& message : updates.messages) out.Send(std::move(message));
     }
-    place_ = std::move(news.place);
+    position_ = std::move(updates.position);
   }
 
   live::ExperimentWatch& watch_;
-  const std::shared_ptr<ExperimentBoard> board_;
+  const std::shared_ptr<SharedExperimentReader> reader_;
   const model::ExperimentId id_;
   const model::TrialId trial_;
   const bool wants_points_;
   const std::string after_;
 
-  std::atomic<bool> waits_ = false;   // as of the last look: the queue's news are its own
-  std::atomic<bool> changed_ = true;  // so that another look is due
-  std::atomic<bool> began_ = false;   // the first message is out
-  std::atomic<int64_t> reports_ = 0;  // heard of
+  std::atomic<bool> queued_ = false;  // in the last read state; then changes of the queue matter
+  std::atomic<bool> changed_ = true;  // the state must be read again
+  std::atomic<bool> began_ = false;   // the first message was sent
+  std::atomic<int64_t> reports_ = 0;  // notifications of reports
 
-  std::mutex mutex_;  // of looking_ and again_
-  bool looking_ = false;
-  bool again_ = false;
-  // Touched by looks alone.
-  std::string experiment_, trial_news_;
+  std::mutex mutex_;  // guards reading_ and repeat_
+  bool reading_ = false;
+  bool repeat_ = false;  // a change was notified during the read
+  // The fingerprints that were sent last. Used by the running read only.
+  std::string sent_experiment_;
+  std::string sent_trial_;
 
-  std::mutex telling_;  // of what follows
-  int64_t told_ = 0;    // of reports_
-  live::MetricFeed::Place place_;
+  std::mutex send_mutex_;  // guards the members below
+  int64_t sent_reports_ = 0;
+  live::MetricFeed::Position position_;
 };
 
 }  // namespace
 
-void WatchExperiment(live::ExperimentWatch& watch, std::shared_ptr<ExperimentBoard> board,
+void WatchExperiment(live::ExperimentWatch& watch, std::shared_ptr<SharedExperimentReader> reader,
                      const v1::WatchExperimentRequest& request, std::shared_ptr<Out> stream) {
   const model::ExperimentId id(request.experiment_id());
   const std::weak_ptr<Out> weak = stream;
   const auto wake = [weak] {
     if (const auto held = weak.lock()) held->Wake();
   };
-  auto watcher = std::make_shared<Watcher>(watch, std::move(board), request);
-  // Before the first look, so that nothing falls between the two.
+  auto watcher = std::make_shared<Watcher>(watch, std::move(reader), request);
+  // Subscribe before the first read, so that no change between the two is lost.
   const int64_t changes = watch.experiments().Subscribe(id, [watcher, wake] {
-    watcher->Changed();
+    watcher->OnChange();
     wake();
   });
   const int64_t queue = watch.queue().Subscribe({}, [watcher, wake] {
-    if (!watcher->waits()) return;
-    watcher->Changed();
+    if (!watcher->queued()) return;
+    watcher->OnChange();
     wake();
   });
   const int64_t metrics = watch.metrics().Subscribe(id, [watcher, wake] {
-    watcher->Reported();
+    watcher->OnReport();
     wake();
   });
   watcher->Begin();

@@ -10,7 +10,7 @@
 namespace det::api {
 namespace {
 
-// The log has four levels; those beyond them are the nearest.
+// The master's log has four levels. TRACE and CRITICAL are mapped to the nearest of them.
 std::optional<base::LogLevel> LevelFromProto(v1::LogLevel level) {
   switch (level) {
     case v1::LOG_LEVEL_TRACE:
@@ -28,8 +28,8 @@ std::optional<base::LogLevel> LevelFromProto(v1::LogLevel level) {
   }
 }
 
-// As in the configuration file.
-const char* Name(base::LogLevel level) {
+// Returns the name of the level in the configuration file.
+const char* GetName(base::LogLevel level) {
   switch (level) {
     case base::LogLevel::kDebug:
       return "debug";
@@ -43,40 +43,40 @@ const char* Name(base::LogLevel level) {
   return "";
 }
 
-struct AskedLevel {
+struct RequestedChanges {
   bool level = false;
   bool color = false;
 };
 
-absl::StatusOr<AskedLevel> ReadMask(const v1::PatchMasterConfigRequest& request) {
+absl::StatusOr<RequestedChanges> ReadMask(const v1::PatchMasterConfigRequest& request) {
   const v1::LogConfig& log = request.config().log();
-  AskedLevel asked;
+  RequestedChanges requested;
   for (const std::string& path : request.field_mask().paths()) {
     if (path != "log" && path != "log.level" && path != "log.color") {
       return absl::InvalidArgumentError(
-          absl::StrCat("field_mask: \"", path, "\" cannot be changed while the master runs; ",
-                       "log.level can, all else stands in its configuration file"));
+          absl::StrCat("field_mask: cannot change \"", path, "\" while the master is running; ",
+                       "only log.level can change; set other fields in the configuration file"));
     }
-    asked.level |= path == "log.level" || (path == "log" && log.level() != 0);
-    asked.color |= path != "log.level";
+    requested.level |= path == "log.level" || (path == "log" && log.level() != 0);
+    requested.color |= path != "log.level";
   }
   if (request.field_mask().paths().empty()) {
-    asked = {.level = log.level() != v1::LOG_LEVEL_UNSPECIFIED, .color = log.color()};
+    requested = {.level = log.level() != v1::LOG_LEVEL_UNSPECIFIED, .color = log.color()};
   }
-  return asked;
+  return requested;
 }
 
 }  // namespace
 
 absl::Status PatchLog(const v1::PatchMasterConfigRequest& request) {
   const v1::LogConfig& log = request.config().log();
-  DET_ASSIGN_OR_RETURN(const AskedLevel asked, ReadMask(request));
-  if (asked.color && log.color()) {
+  DET_ASSIGN_OR_RETURN(const RequestedChanges requested, ReadMask(request));
+  if (requested.color && log.color()) {
     return absl::FailedPreconditionError(
-        "log.color: this master writes no colours; its log is plain text, or JSON by log.json of "
-        "its configuration file");
+        "log.color: colored logs are not supported; the log is plain text, or JSON if log.json is "
+        "set in the configuration file");
   }
-  if (!asked.level) return absl::OkStatus();
+  if (!requested.level) return absl::OkStatus();
   const std::optional<base::LogLevel> level = LevelFromProto(log.level());
   if (!level) {
     return absl::InvalidArgumentError(
@@ -89,7 +89,7 @@ absl::Status PatchLog(const v1::PatchMasterConfigRequest& request) {
 void ShowLogLevel(google::protobuf::Struct* config) {
   auto& log = (*config->mutable_fields())["log"];
   (*log.mutable_struct_value()->mutable_fields())["level"].set_string_value(
-      Name(base::GetLogLevel()));
+      GetName(base::GetLogLevel()));
 }
 
 }  // namespace det::api

@@ -1,4 +1,4 @@
-// What of the master's configuration can change while it runs: how much it logs.
+// The part of the master's configuration that can change while it is running: the log level.
 //
 // Called by the master service on the pool.
 #ifndef MASTER_API_LOGS_LOG_CONFIG_H_
@@ -10,11 +10,11 @@
 
 namespace det::api {
 
-// INVALID_ARGUMENT, and nothing has changed, for what names no part of it, or no level;
-// FAILED_PRECONDITION for what takes a new start.
+// Applies the requested log level. Returns INVALID_ARGUMENT for an unknown field or level, and
+// FAILED_PRECONDITION for colored logs, which are not supported; changes nothing then.
 absl::Status PatchLog(const v1::PatchMasterConfigRequest& request);
 
-// Writes the level that holds now over the one that the master was started with.
+// Sets log.level of `config`, which has the level at start, to the current level.
 void ShowLogLevel(google::protobuf::Struct* config);
 
 }  // namespace det::api

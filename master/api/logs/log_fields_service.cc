@@ -12,9 +12,12 @@
 namespace det::api {
 namespace {
 
-// What was named so far; the ids of containers are those of allocations.
-struct Named {
-  std::set<std::string> allocations, agents, stdtypes, sources;
+// The values that were sent before. The id of a container is the id of its allocation.
+struct SeenFields {
+  std::set<std::string> allocations;
+  std::set<std::string> agents;
+  std::set<std::string> stdtypes;
+  std::set<std::string> sources;
   std::set<int> ranks;
 };
 
@@ -24,21 +27,21 @@ void AddNew(const std::string& value, std::set<std::string>* known, Repeated* ou
 }
 
 template <class Response>
-Response NewIn(const std::vector<store::LogRecord>& lines, Named* named) {
+Response ExtractNewFields(const std::vector<store::LogRecord>& lines, SeenFields* seen) {
   Response response;
   for (const store::LogRecord& record : lines) {
     const model::LogLine& line = record.line;
     const std::string& allocation = line.allocation.value();
-    if (!allocation.empty() && named->allocations.insert(allocation).second) {
+    if (!allocation.empty() && seen->allocations.insert(allocation).second) {
       if constexpr (requires { response.add_allocation_ids(); }) {
         response.add_allocation_ids(allocation);
       }
       response.add_container_ids(allocation);
     }
-    AddNew(line.agent, &named->agents, response.mutable_agent_ids());
-    AddNew(line.stdtype, &named->stdtypes, response.mutable_stdtypes());
-    AddNew(line.source, &named->sources, response.mutable_sources());
-    if (line.rank && named->ranks.insert(*line.rank).second) response.add_rank_ids(*line.rank);
+    AddNew(line.agent, &seen->agents, response.mutable_agent_ids());
+    AddNew(line.stdtype, &seen->stdtypes, response.mutable_stdtypes());
+    AddNew(line.source, &seen->sources, response.mutable_sources());
+    if (line.rank && seen->ranks.insert(*line.rank).second) response.add_rank_ids(*line.rank);
   }
   return response;
 }
@@ -55,8 +58,8 @@ class LogFieldsService final : public ApiService<v1::LogFieldsService> {
         __func__, context, request,
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<Response>> stream) {
-          Tell(store_.GetBareTrial(model::TrialId(request.trial_id())), request.follow(),
-               std::move(stream));
+          ServeFields(store_.GetBareTrial(model::TrialId(request.trial_id())), request.follow(),
+                      std::move(stream));
         });
   }
 
@@ -67,24 +70,24 @@ class LogFieldsService final : public ApiService<v1::LogFieldsService> {
         __func__, context, request,
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<Response>> stream) {
-          Tell(TrialOf(store_, request.task_id()), request.follow(), std::move(stream));
+          ServeFields(TrialOf(store_, request.task_id()), request.follow(), std::move(stream));
         });
   }
 
  private:
   template <class Response>
-  void Tell(const absl::StatusOr<store::TrialRecord>& record, bool follow,
-            std::shared_ptr<Stream<Response>> stream) {
+  void ServeFields(const absl::StatusOr<store::TrialRecord>& record, bool follow,
+                   std::shared_ptr<Stream<Response>> stream) {
     if (!record.ok()) return stream->Close(record.status());
-    LogQuestion question{
+    LogStreamOptions options{
         .trial = record->trial.id, .experiment = record->trial.experiment, .follow = follow};
-    question.query.task = record->trial.task;
-    ServePortions<Response>(store_, watch_, std::move(stream), std::move(question),
-                            [named = std::make_shared<Named>()](
-                                const std::vector<store::LogRecord>& lines, Stream<Response>& out) {
-                              Response fresh = NewIn<Response>(lines, named.get());
-                              if (fresh.ByteSizeLong() > 0) out.Send(std::move(fresh));
-                            });
+    options.query.task = record->trial.task;
+    ServePages<Response>(store_, watch_, std::move(stream), std::move(options),
+                         [seen = std::make_shared<SeenFields>()](
+                             const std::vector<store::LogRecord>& lines, Stream<Response>& out) {
+                           Response response = ExtractNewFields<Response>(lines, seen.get());
+                           if (response.ByteSizeLong() > 0) out.Send(std::move(response));
+                         });
   }
 
   store::Store& store_;

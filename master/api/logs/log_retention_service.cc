@@ -39,8 +39,9 @@ class LogRetentionService final : public ApiService<v1::LogRetentionService> {
                  [this, request, response](const auth::Principal&) -> absl::Status {
                    const model::TrialId id(request->id());
                    DET_ASSIGN_OR_RETURN(const store::TrialRecord record, store_.GetBareTrial(id));
-                   DET_ASSIGN_OR_RETURN(const auto said, store_.garbage_collection().GetTrialLogDays(id));
-                   const auto left = DaysLeft(said.value_or(facts_.log_days), record.trial.ended_at,
+                   DET_ASSIGN_OR_RETURN(const auto days,
+                                        store_.garbage_collection().GetTrialLogDays(id));
+                   const auto left = DaysLeft(days.value_or(facts_.log_days), record.trial.ended_at,
                                               clock_.Now());
                    if (left) response->set_remaining_days(*left);
                    return absl::OkStatus();

@@ -12,12 +12,12 @@
 namespace det::api {
 namespace {
 
-// Lines that are read, and held in memory, at a time.
-constexpr int kLogPortion = 1000;
+// The maximum number of lines that are read, and in memory, at a time.
+constexpr int kLogPageSize = 1000;
 
-// Texts that a line has which fits the pattern, as store::LogQuery::parts wants them: the store
-// leaves the other lines out. Empty for a pattern of which none can be said, or that is none.
-std::vector<std::string> PartsOfPattern(const std::string& pattern) {
+// Returns texts that each line matching the pattern contains, for store::LogQuery::parts: the store
+// does not return lines without them. Returns none if the pattern has none or is invalid.
+std::vector<std::string> FindRequiredTexts(const std::string& pattern) {
   re2::FilteredRE2 filter;
   int id = 0;
   if (filter.Add(pattern, re2::RE2::Quiet, &id) != re2::RE2::NoError) return {};
@@ -29,58 +29,61 @@ std::vector<std::string> PartsOfPattern(const std::string& pattern) {
     for (size_t j = 0; j < texts.size(); ++j) {
       if (j != i) others.push_back(static_cast<int>(j));
     }
-    std::vector<int> fitting;
-    filter.AllPotentials(others, &fitting);
-    // Letters beyond ASCII may be small in ways of their own.
+    std::vector<int> potentials;
+    filter.AllPotentials(others, &potentials);
+    // The store and RE2 may convert letters that are not ASCII to lower case in different ways.
     const bool ascii = std::all_of(texts[i].begin(), texts[i].end(), absl::ascii_isascii);
-    if (fitting.empty() && ascii) parts.push_back(texts[i]);
+    if (potentials.empty() && ascii) parts.push_back(texts[i]);
   }
   return parts;
 }
 
 }  // namespace
 
-LogCursor::LogCursor(store::Store& store, LogQuestion question)
-    : store_(store), question_(std::move(question)), left_(question_.limit) {
-  if (!question_.pattern.empty()) {
-    pattern_ = std::make_shared<re2::RE2>(question_.pattern, re2::RE2::Quiet);
-    question_.query.parts = PartsOfPattern(question_.pattern);
+LogCursor::LogCursor(store::Store& store, LogStreamOptions options)
+    : store_(store), options_(std::move(options)), remaining_(options_.limit) {
+  if (!options_.pattern.empty()) {
+    pattern_ = std::make_shared<re2::RE2>(options_.pattern, re2::RE2::Quiet);
+    options_.query.parts = FindRequiredTexts(options_.pattern);
   }
 }
 
-absl::StatusOr<LogCursor::Portion> LogCursor::Next() {
+absl::StatusOr<LogCursor::Page> LogCursor::Next() {
   if (pattern_ != nullptr && !pattern_->ok()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "search_text \"", question_.pattern, "\" is no regular expression: ", pattern_->error()));
+    return absl::InvalidArgumentError(absl::StrCat("search_text: invalid regular expression \"",
+                                                   options_.pattern, "\": ", pattern_->error()));
   }
-  Portion portion;
-  // Newest first has no end that could be awaited, and nothing new comes before a line. Else looked
-  // at before the lines: what is stored by the time a trial is over is all there will be.
-  bool over = !question_.follow || question_.query.descending || question_.query.before_id > 0;
-  if (!over) {
-    DET_ASSIGN_OR_RETURN(const store::TrialRecord record, store_.GetBareTrial(question_.trial));
-    over = model::IsTerminal(record.trial.state);
+  Page page;
+  // No new lines can follow if the order is descending or the query has an upper bound. Otherwise
+  // the state of the trial is read before the lines, so that the lines are complete if it has
+  // ended.
+  bool ended = !options_.follow || options_.query.descending || options_.query.before_id > 0;
+  if (!ended) {
+    DET_ASSIGN_OR_RETURN(const store::TrialRecord record, store_.GetBareTrial(options_.trial));
+    ended = model::IsTerminal(record.trial.state);
   }
-  store::LogQuery& query = question_.query;
-  const bool bounded = question_.limit > 0;
-  query.limit = bounded && pattern_ == nullptr ? std::min(left_, kLogPortion) : kLogPortion;
-  DET_ASSIGN_OR_RETURN(portion.lines, store_.ListLogs(query));
-  const int count = static_cast<int>(portion.lines.size());
+  store::LogQuery& query = options_.query;
+  const bool bounded = options_.limit > 0;
+  query.limit = bounded && pattern_ == nullptr ? std::min(remaining_, kLogPageSize) : kLogPageSize;
+  DET_ASSIGN_OR_RETURN(page.lines, store_.ListLogs(query));
+  const int count = static_cast<int>(page.lines.size());
   if (count > 0) {
-    (query.descending ? query.before_id : query.after_id) = portion.lines.back().id;
+    (query.descending ? query.before_id : query.after_id) = page.lines.back().id;
   }
   if (pattern_ != nullptr) {
-    std::erase_if(portion.lines, [this](const store::LogRecord& line) {
+    std::erase_if(page.lines, [this](const store::LogRecord& line) {
       return !re2::RE2::PartialMatch(line.line.text, *pattern_);
     });
-    if (bounded && portion.lines.size() > static_cast<size_t>(left_)) portion.lines.resize(left_);
+    if (bounded && page.lines.size() > static_cast<size_t>(remaining_)) {
+      page.lines.resize(remaining_);
+    }
   }
-  left_ -= static_cast<int>(portion.lines.size());
-  const bool limit_reached = bounded && left_ <= 0;
-  // A follower looks once more after any line: others may have come meanwhile.
-  portion.more = count > 0;
-  portion.last = limit_reached || (over && count < query.limit);
-  return portion;
+  remaining_ -= static_cast<int>(page.lines.size());
+  const bool limit_reached = bounded && remaining_ <= 0;
+  // After any line, read again: more lines may have arrived during the read.
+  page.more = count > 0;
+  page.last = limit_reached || (ended && count < query.limit);
+  return page;
 }
 
 }  // namespace det::api

@@ -1,7 +1,8 @@
-// Logs of a task as a stream: what is stored, and with `follow` what comes until the trial is over.
+// Streams the log of a task: the stored lines, and with `follow` new lines until the trial has
+// ended.
 //
-// Opened by the trial and the task service on the pool. Woken by new lines and by changes of the
-// experiment; never polls.
+// Used by services on the pool. New lines and changes of the experiment wake the stream; it does
+// not poll.
 #ifndef MASTER_API_LOGS_LOG_STREAM_H_
 #define MASTER_API_LOGS_LOG_STREAM_H_
 
@@ -24,81 +25,80 @@ class RE2;
 
 namespace det::api {
 
-struct LogQuestion {
+struct LogStreamOptions {
   store::LogQuery query;
   model::TrialId trial;
   model::ExperimentId experiment;
-  int limit = 0;  // 0: all
+  int limit = 0;  // the maximum number of lines; 0: no limit
   bool follow = false;
-  std::string pattern;  // a regular expression that lines are to match; empty: none
+  std::string pattern;  // the regular expression that lines must match; empty: none
 };
 
-// What has been sent, and the next portion of it, of bounded length in either order.
+// Reads the lines page by page, in ascending or descending order.
 class LogCursor {
  public:
-  LogCursor(store::Store& store, LogQuestion question);
+  LogCursor(store::Store& store, LogStreamOptions options);
 
-  struct Portion {
+  struct Page {
     std::vector<store::LogRecord> lines;
-    bool more = false;  // some that are stored were not looked at yet
-    bool last = false;  // nothing will follow
+    bool more = false;  // the store may have more lines now
+    bool last = false;  // no more lines will follow
   };
-  // INVALID_ARGUMENT for a pattern that is no regular expression.
-  absl::StatusOr<Portion> Next();
+  // Returns INVALID_ARGUMENT if the pattern is not a valid regular expression.
+  absl::StatusOr<Page> Next();
 
-  const LogQuestion& question() const { return question_; }
+  const LogStreamOptions& options() const { return options_; }
 
  private:
   store::Store& store_;
-  LogQuestion question_;
-  int left_;
-  std::shared_ptr<const re2::RE2> pattern_;  // null: none
+  LogStreamOptions options_;
+  int remaining_;
+  std::shared_ptr<const re2::RE2> pattern_;  // may be null
 };
 
-// `send` gets each portion of lines, and the stream to say of them what it likes.
+// Calls `send` with each page of lines; it sends messages to the stream.
 template <class Response>
-void ServePortions(
-    store::Store& store, live::ExperimentWatch& watch, std::shared_ptr<Stream<Response>> stream,
-    LogQuestion question,
-    std::function<void(const std::vector<store::LogRecord>&, Stream<Response>&)> send) {
-  auto cursor = std::make_shared<LogCursor>(store, std::move(question));
-  const auto task = cursor->question().query.task;
-  const auto experiment = cursor->question().experiment;
-  std::function<void()> on_over;
-  if (cursor->question().follow) {
+void ServePages(store::Store& store, live::ExperimentWatch& watch,
+                std::shared_ptr<Stream<Response>> stream, LogStreamOptions options,
+                std::function<void(const std::vector<store::LogRecord>&, Stream<Response>&)> send) {
+  auto cursor = std::make_shared<LogCursor>(store, std::move(options));
+  const auto task = cursor->options().query.task;
+  const auto experiment = cursor->options().experiment;
+  std::function<void()> on_close;
+  if (cursor->options().follow) {
     const std::weak_ptr<Stream<Response>> weak = stream;
     const auto wake = [weak] {
       if (const auto held = weak.lock()) held->Wake();
     };
-    // Before the first look, so that nothing falls between the two.
+    // Subscribe before the first read, so that no line between the two is lost.
     const int64_t lines = watch.logs().Subscribe(task, wake);
     const int64_t changes = watch.experiments().Subscribe(experiment, wake);
-    on_over = [&watch, task, experiment, lines, changes] {
+    on_close = [&watch, task, experiment, lines, changes] {
       watch.logs().Unsubscribe(task, lines);
       watch.experiments().Unsubscribe(experiment, changes);
     };
   }
   stream->Start(
       [cursor, send = std::move(send)](Stream<Response>& out) {
-        absl::StatusOr<LogCursor::Portion> portion = cursor->Next();
-        if (!portion.ok()) return out.Close(portion.status());
-        send(portion->lines, out);
-        if (portion->last) return out.Close(absl::OkStatus());
-        if (portion->more) out.Wake();
+        absl::StatusOr<LogCursor::Page> page = cursor->Next();
+        if (!page.ok()) return out.Close(page.status());
+        send(page->lines, out);
+        if (page->last) return out.Close(absl::OkStatus());
+        if (page->more) out.Wake();
       },
-      std::move(on_over));
+      std::move(on_close));
 }
 
-// A message for each line.
+// Sends one message for each line.
 template <class Response>
 void ServeLogs(store::Store& store, live::ExperimentWatch& watch,
-               std::shared_ptr<Stream<Response>> stream, LogQuestion question,
+               std::shared_ptr<Stream<Response>> stream, LogStreamOptions options,
                std::function<Response(const store::LogRecord&)> convert) {
-  ServePortions<Response>(store, watch, std::move(stream), std::move(question),
-                          [convert = std::move(convert)](const std::vector<store::LogRecord>& lines,
-                                                         Stream<Response>& out) {
-                            for (const store::LogRecord& line : lines) out.Send(convert(line));
-                          });
+  ServePages<Response>(store, watch, std::move(stream), std::move(options),
+                       [convert = std::move(convert)](const std::vector<store::LogRecord>& lines,
+                                                      Stream<Response>& out) {
+                         for (const store::LogRecord& line : lines) out.Send(convert(line));
+                       });
 }
 
 }  // namespace det::api

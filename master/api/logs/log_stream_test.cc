@@ -19,27 +19,27 @@ class LogCursorTest : public testing::Test {
     std::vector<model::LogLine> lines;
     for (int i = 1; i <= kLines; ++i) {
       lines.push_back(store::MakeLine("1.1", i, absl::StrCat(i)));
-      lines.push_back(store::MakeLine("2.2", i, "another's"));
+      lines.push_back(store::MakeLine("2.2", i, "line of another task"));
     }
     EXPECT_TRUE(store_.AddLogLines(lines).ok());
   }
 
-  // All lines, of which no portion has more than fits into memory.
+  // Reads all lines and checks the size of each page.
   std::vector<std::string> ReadAll(bool descending, int limit, const std::string& pattern = "") {
-    LogQuestion question;
-    question.query.task = model::TaskId("1.1");
-    question.query.descending = descending;
-    question.limit = limit;
-    question.pattern = pattern;
-    LogCursor cursor(store_, question);
+    LogStreamOptions options;
+    options.query.task = model::TaskId("1.1");
+    options.query.descending = descending;
+    options.limit = limit;
+    options.pattern = pattern;
+    LogCursor cursor(store_, options);
     std::vector<std::string> texts;
     for (bool last = false; !last;) {
-      const absl::StatusOr<LogCursor::Portion> portion = cursor.Next();
-      EXPECT_TRUE(portion.ok()) << portion.status();
-      if (!portion.ok()) break;
-      EXPECT_LE(portion->lines.size(), 1000u);
-      for (const store::LogRecord& line : portion->lines) texts.push_back(line.line.text);
-      last = portion->last;
+      const absl::StatusOr<LogCursor::Page> page = cursor.Next();
+      EXPECT_TRUE(page.ok()) << page.status();
+      if (!page.ok()) break;
+      EXPECT_LE(page->lines.size(), 1000u);
+      for (const store::LogRecord& line : page->lines) texts.push_back(line.line.text);
+      last = page->last;
     }
     return texts;
   }
@@ -47,7 +47,7 @@ class LogCursorTest : public testing::Test {
   store::FakeStore store_;
 };
 
-TEST_F(LogCursorTest, ReadsInPortionsInEitherOrder) {
+TEST_F(LogCursorTest, ReadsPagesInBothOrders) {
   for (const int limit : {0, 1, 999, 1000, 1001, 2000, kLines, 2'000'000'000}) {
     const int count = limit == 0 ? kLines : std::min(limit, kLines);
     const std::vector<std::string> up = ReadAll(/*descending=*/false, limit);
@@ -61,41 +61,41 @@ TEST_F(LogCursorTest, ReadsInPortionsInEitherOrder) {
   }
 }
 
-TEST_F(LogCursorTest, GoesOnAfterALine) {
-  LogQuestion question;
-  question.query.task = model::TaskId("1.1");
-  question.query.after_id = LogCursor(store_, question).Next()->lines[9].id;
+TEST_F(LogCursorTest, ContinuesAfterLine) {
+  LogStreamOptions options;
+  options.query.task = model::TaskId("1.1");
+  options.query.after_id = LogCursor(store_, options).Next()->lines[9].id;
   for (const bool descending : {false, true}) {
-    question.query.descending = descending;
+    options.query.descending = descending;
     size_t count = 0;
-    LogCursor cursor(store_, question);
+    LogCursor cursor(store_, options);
     for (bool last = false; !last;) {
-      const absl::StatusOr<LogCursor::Portion> portion = cursor.Next();
-      ASSERT_TRUE(portion.ok()) << portion.status();
-      count += portion->lines.size();
-      last = portion->last;
+      const absl::StatusOr<LogCursor::Page> page = cursor.Next();
+      ASSERT_TRUE(page.ok()) << page.status();
+      count += page->lines.size();
+      last = page->last;
     }
     EXPECT_EQ(count, static_cast<size_t>(kLines - 10)) << descending;
   }
 }
 
-TEST_F(LogCursorTest, GoesBackFromALine) {
-  LogQuestion question;
-  question.query.task = model::TaskId("1.1");
-  question.query.before_id = LogCursor(store_, question).Next()->lines[9].id;
-  question.query.descending = true;
-  question.limit = 3;
-  LogCursor cursor(store_, question);
-  const absl::StatusOr<LogCursor::Portion> portion = cursor.Next();
-  ASSERT_TRUE(portion.ok()) << portion.status();
-  ASSERT_EQ(portion->lines.size(), 3u);
-  EXPECT_EQ(portion->lines[0].line.text, "9");
-  EXPECT_TRUE(portion->last);
+TEST_F(LogCursorTest, ReadsBackwardsFromLine) {
+  LogStreamOptions options;
+  options.query.task = model::TaskId("1.1");
+  options.query.before_id = LogCursor(store_, options).Next()->lines[9].id;
+  options.query.descending = true;
+  options.limit = 3;
+  LogCursor cursor(store_, options);
+  const absl::StatusOr<LogCursor::Page> page = cursor.Next();
+  ASSERT_TRUE(page.ok()) << page.status();
+  ASSERT_EQ(page->lines.size(), 3u);
+  EXPECT_EQ(page->lines[0].line.text, "9");
+  EXPECT_TRUE(page->last);
 }
 
-TEST_F(LogCursorTest, FindsLinesByAPattern) {
+TEST_F(LogCursorTest, FindsLinesByPattern) {
   for (const bool descending : {false, true}) {
-    // 100, 200, ... 2,500: more than one portion has to be read for the last.
+    // 100, 200, ... 2,500: the last match is not on the first page.
     EXPECT_EQ(ReadAll(descending, 0, "^[0-9]+00$").size(), 25u);
     const std::vector<std::string> some = ReadAll(descending, 12, "00$");
     ASSERT_EQ(some.size(), 12u);
@@ -105,7 +105,7 @@ TEST_F(LogCursorTest, FindsLinesByAPattern) {
   }
 }
 
-TEST_F(LogCursorTest, APatternLeavesNoLineOutThatFits) {
+TEST_F(LogCursorTest, FindsAllLinesThatMatchPattern) {
   ASSERT_TRUE(store_
                   .AddLogLines({store::MakeLine("1.1", kLines + 1, "Loss: 0.5 after 10 batches"),
                                 store::MakeLine("1.1", kLines + 2, "loss: nan"),
@@ -124,11 +124,11 @@ TEST_F(LogCursorTest, APatternLeavesNoLineOutThatFits) {
   EXPECT_EQ(found("(loss: )(.*)(0.5 )?"), 1u);
 }
 
-TEST_F(LogCursorTest, RefusesWhatIsNoPattern) {
-  LogQuestion question;
-  question.query.task = model::TaskId("1.1");
-  question.pattern = "(";
-  const absl::Status status = LogCursor(store_, question).Next().status();
+TEST_F(LogCursorTest, RejectsInvalidPattern) {
+  LogStreamOptions options;
+  options.query.task = model::TaskId("1.1");
+  options.pattern = "(";
+  const absl::Status status = LogCursor(store_, options).Next().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_NE(status.message().find("missing )"), std::string::npos) << status;
 }

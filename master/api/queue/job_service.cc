@@ -37,11 +37,11 @@ absl::Status ListJobs(const cluster::Cluster& cluster, const v1::GetJobsRequest&
   const std::string& pool =
       request.resource_pool().empty() ? cluster.default_compute() : request.resource_pool();
   if (!HasPool(cluster, pool)) return NoSuchPool(cluster, pool);
-  for (QueuedJob& each : QueueOf(cluster, pool)) {
+  for (QueuedJob& queued : GetQueue(cluster, pool)) {
     const auto& states = request.states();
-    const bool wanted =
-        states.empty() || std::count(states.begin(), states.end(), each.job.summary().state()) > 0;
-    if (wanted && caller.Sees(each.job.workspace_id())) jobs->push_back(std::move(each.job));
+    const bool matches = states.empty() ||
+                         std::count(states.begin(), states.end(), queued.job.summary().state()) > 0;
+    if (matches && caller.Sees(queued.job.workspace_id())) jobs->push_back(std::move(queued.job));
   }
   if (request.order_by() == v1::GetJobsRequest::ORDER_BY_DESC) {
     std::reverse(jobs->begin(), jobs->end());
@@ -55,38 +55,38 @@ absl::Status ListJobs(const cluster::Cluster& cluster, const v1::GetJobsRequest&
   return absl::OkStatus();
 }
 
-void Stats(const cluster::Cluster& cluster, const v1::GetJobQueueStatsRequest& request,
-           v1::GetJobQueueStatsResponse* response) {
-  const std::set<std::string> wanted(request.resource_pools().begin(),
-                                     request.resource_pools().end());
+void FillStats(const cluster::Cluster& cluster, const v1::GetJobQueueStatsRequest& request,
+               v1::GetJobQueueStatsResponse* response) {
+  const std::set<std::string> requested(request.resource_pools().begin(),
+                                        request.resource_pools().end());
   for (v1::ResourcePool& pool : ListPools(cluster)) {
-    if (!wanted.empty() && !wanted.contains(pool.name())) continue;
+    if (!requested.empty() && !requested.contains(pool.name())) continue;
     v1::RPQueueStat* out = response->add_results();
     out->set_resource_pool(pool.name());
     *out->mutable_stats() = std::move(*pool.mutable_stats());
   }
 }
 
-// What the loop tells of a job that is to be explained.
-struct AskedEstimate {
+// The data for an explanation, copied on the engine's loop.
+struct ExplainInput {
   std::optional<QueuedJob> job;
   scheduler::Snapshot snapshot;
 };
 
-void KeepPool(const std::string& pool, scheduler::Snapshot* snapshot) {
-  std::erase_if(snapshot->pools, [&](const auto& each) { return each.name != pool; });
-  std::erase_if(snapshot->nodes, [&](const auto& each) { return each.resource_pool != pool; });
-  // Those that run elsewhere count against quotas and max_slots.
-  std::erase_if(snapshot->gangs, [&](const scheduler::Gang& each) {
-    return each.resource_pool != pool && each.running_on.empty();
+void KeepOnlyPool(const std::string& pool, scheduler::Snapshot* snapshot) {
+  std::erase_if(snapshot->pools, [&](const auto& other) { return other.name != pool; });
+  std::erase_if(snapshot->nodes, [&](const auto& node) { return node.resource_pool != pool; });
+  // Keep gangs that run in other pools: they count against quotas and max_slots.
+  std::erase_if(snapshot->gangs, [&](const scheduler::Gang& gang) {
+    return gang.resource_pool != pool && gang.running_on.empty();
   });
 }
 
-void FillEstimates(const AskedEstimate& asked,
+void FillEstimates(const ExplainInput& input,
                    const std::map<model::AllocationId, scheduler::Estimate>& estimates,
                    v1::ExplainJobResponse* response) {
-  *response->mutable_job() = asked.job->job;
-  for (const WaitingGang& gang : asked.job->waiting) {
+  *response->mutable_job() = input.job->job;
+  for (const WaitingGang& gang : input.job->waiting) {
     v1::ExplainJobResponse::Waiting* out = response->add_waiting();
     out->set_allocation_id(gang.allocation.value());
     out->set_trial_id(gang.trial.value());
@@ -112,21 +112,21 @@ class JobService final : public ApiService<v1::JobService> {
   grpc::ServerUnaryReactor* GetJobs(grpc::CallbackServerContext* context,
                                     const v1::GetJobsRequest* request,
                                     v1::GetJobsResponse* response) override {
-    return Listed(context, __func__, *request, response->mutable_pagination(),
-                  [response](std::vector<v1::Job> jobs) {
-                    for (v1::Job& job : jobs) *response->add_jobs() = std::move(job);
-                  });
+    return ServeJobs(context, __func__, *request, response->mutable_pagination(),
+                     [response](std::vector<v1::Job> jobs) {
+                       for (v1::Job& job : jobs) *response->add_jobs() = std::move(job);
+                     });
   }
 
   grpc::ServerUnaryReactor* GetJobsV2(grpc::CallbackServerContext* context,
                                       const v1::GetJobsRequest* request,
                                       v1::GetJobsV2Response* response) override {
-    return Listed(context, __func__, *request, response->mutable_pagination(),
-                  [response](std::vector<v1::Job> jobs) {
-                    for (v1::Job& job : jobs) {
-                      *response->add_jobs()->mutable_full() = std::move(job);
-                    }
-                  });
+    return ServeJobs(context, __func__, *request, response->mutable_pagination(),
+                     [response](std::vector<v1::Job> jobs) {
+                       for (v1::Job& job : jobs) {
+                         *response->add_jobs()->mutable_full() = std::move(job);
+                       }
+                     });
   }
 
   grpc::ServerUnaryReactor* GetJobQueueStats(grpc::CallbackServerContext* context,
@@ -136,7 +136,7 @@ class JobService final : public ApiService<v1::JobService> {
                  [this, request, response](const auth::Principal&, Done done) {
                    engine_.Query(
                        [request, response](const cluster::Cluster& cluster) {
-                         Stats(cluster, *request, response);
+                         FillStats(cluster, *request, response);
                        },
                        std::move(done));
                  });
@@ -169,81 +169,84 @@ class JobService final : public ApiService<v1::JobService> {
   }
 
  private:
-  grpc::ServerUnaryReactor* Listed(grpc::CallbackServerContext* context, const char* method,
-                                   const v1::GetJobsRequest& request, v1::Pagination* pagination,
-                                   std::function<void(std::vector<v1::Job>)> fill) {
+  grpc::ServerUnaryReactor* ServeJobs(grpc::CallbackServerContext* context, const char* method,
+                                      const v1::GetJobsRequest& request, v1::Pagination* pagination,
+                                      std::function<void(std::vector<v1::Job>)> fill) {
     return Unary(
         method, context, &request, nullptr,
         [this, &request, pagination, fill = std::move(fill)](const auth::Principal& caller,
                                                              Done done) {
-          auto judged = std::make_shared<absl::Status>();
+          auto result = std::make_shared<absl::Status>();
           engine_.Query(
-              [&request, caller, pagination, fill, judged](const cluster::Cluster& cluster) {
+              [&request, caller, pagination, fill, result](const cluster::Cluster& cluster) {
                 std::vector<v1::Job> jobs;
-                *judged = ListJobs(cluster, request, caller, &jobs, pagination);
+                *result = ListJobs(cluster, request, caller, &jobs, pagination);
                 fill(std::move(jobs));
               },
-              [judged, done = std::move(done)](absl::Status status) mutable {
-                done(status.ok() ? *judged : std::move(status));
+              [result, done = std::move(done)](absl::Status status) mutable {
+                done(status.ok() ? *result : std::move(status));
               });
         });
   }
 
   void Update(const v1::UpdateJobQueueRequest& request, Done done) {
     auto event = std::make_shared<absl::StatusOr<cluster::UpdateQueue>>();
-    engine_.Query([&request, event](
-                      const cluster::Cluster& cluster) { *event = ToUpdates(cluster, request); },
-                  [this, event, done = std::move(done)](const absl::Status& status) mutable {
-                    if (!status.ok()) return done(status);
-                    if (!event->ok()) return done(event->status());
-                    pool_.Post([this, event, done = std::move(done)]() mutable {
-                      absl::Status allowed = CheckQueueUpdate(store_, **event);
-                      if (!allowed.ok()) return done(std::move(allowed));
-                      SubmitAndFinish(engine_, **std::move(event), std::move(done));
-                    });
-                  });
-  }
-
-  void Explain(const std::string& job, v1::ExplainJobResponse* response, Done done) {
-    auto asked = std::make_shared<AskedEstimate>();
     engine_.Query(
-        [job, asked, now = clock_.Now()](const cluster::Cluster& cluster) {
-          const experiment::Experiment* e = FindJob(cluster, job);
-          if (e == nullptr) return;
-          asked->job = QueuedJobOf(cluster, *e);
-          if (!asked->job || asked->job->waiting.empty()) return;
-          asked->snapshot = cluster.scheduler().Dump(now);
+        [&request, event](const cluster::Cluster& cluster) {
+          *event = ToUpdateQueue(cluster, request);
         },
-        [this, job, asked, response, done = std::move(done)](const absl::Status& status) mutable {
+        [this, event, done = std::move(done)](const absl::Status& status) mutable {
           if (!status.ok()) return done(status);
-          pool_.Post([this, job, asked, response, done = std::move(done)]() mutable {
-            done(asked->job ? Answer(*asked, response) : Absent(job));
+          if (!event->ok()) return done(event->status());
+          pool_.Post([this, event, done = std::move(done)]() mutable {
+            absl::Status allowed = CheckQueueUpdate(store_, **event);
+            if (!allowed.ok()) return done(std::move(allowed));
+            SubmitAndFinish(engine_, **std::move(event), std::move(done));
           });
         });
   }
 
-  absl::Status Answer(AskedEstimate& asked, v1::ExplainJobResponse* response) {
+  void Explain(const std::string& job, v1::ExplainJobResponse* response, Done done) {
+    auto input = std::make_shared<ExplainInput>();
+    engine_.Query(
+        [job, input, now = clock_.Now()](const cluster::Cluster& cluster) {
+          const experiment::Experiment* e = FindJob(cluster, job);
+          if (e == nullptr) return;
+          input->job = FindQueuedJob(cluster, *e);
+          if (!input->job || input->job->waiting.empty()) return;
+          input->snapshot = cluster.scheduler().Dump(now);
+        },
+        [this, job, input, response, done = std::move(done)](const absl::Status& status) mutable {
+          if (!status.ok()) return done(status);
+          pool_.Post([this, job, input, response, done = std::move(done)]() mutable {
+            done(input->job ? FillExplanation(*input, response) : MakeAbsentError(job));
+          });
+        });
+  }
+
+  absl::Status FillExplanation(ExplainInput& input, v1::ExplainJobResponse* response) {
     std::vector<model::AllocationId> gangs;
-    for (const WaitingGang& gang : asked.job->waiting) gangs.push_back(gang.allocation);
+    for (const WaitingGang& gang : input.job->waiting) gangs.push_back(gang.allocation);
     if (gangs.empty()) {
-      FillEstimates(asked, {}, response);
+      FillEstimates(input, {}, response);
       return absl::OkStatus();
     }
-    // It reads and computes on a thread that others wait for.
+    // An explanation occupies a thread of the pool: only one may run at a time.
     static std::mutex one_at_a_time;
     const std::unique_lock lock(one_at_a_time, std::try_to_lock);
     if (!lock.owns_lock()) {
-      return absl::ResourceExhaustedError("another job is being explained; try again in a moment");
+      return absl::ResourceExhaustedError(
+          "another ExplainJob call is running; retry in a few seconds");
     }
-    KeepPool(asked.job->job.resource_pool(), &asked.snapshot);
-    DET_ASSIGN_OR_RETURN(const scheduler::RuntimeStats experience,
-                         ReadExperience(store_, asked.snapshot));
-    FillEstimates(asked, scheduler::EstimateStarts(asked.snapshot, experience, gangs), response);
+    KeepOnlyPool(input.job->job.resource_pool(), &input.snapshot);
+    DET_ASSIGN_OR_RETURN(const scheduler::RuntimeStats stats,
+                         ReadRuntimeStats(store_, input.snapshot));
+    FillEstimates(input, scheduler::EstimateStarts(input.snapshot, stats, gangs), response);
     return absl::OkStatus();
   }
 
-  // Why a job cannot be explained: it has ended, is paused, or never was.
-  absl::Status Absent(const std::string& job) {
+  // Returns why the job is not in the queue: it has ended, is paused, or does not exist.
+  absl::Status MakeAbsentError(const std::string& job) {
     int32_t number = 0;
     const std::optional<model::ExperimentId> id = absl::SimpleAtoi(job, &number)
                                                       ? std::optional(model::ExperimentId(number))
@@ -255,7 +258,7 @@ class JobService final : public ApiService<v1::JobService> {
         return absl::FailedPreconditionError(
             absl::StrCat("experiment ", id->value(), " is ",
                          std::string(model::ToString(record->experiment.state)),
-                         ": no trial of it holds slots or waits for them"));
+                         ": none of its trials holds slots or waits for them"));
       }
     }
     return absl::NotFoundError(absl::StrCat("job \"", job, "\" does not exist"));
@@ -275,10 +278,12 @@ class JobService final : public ApiService<v1::JobService> {
           if (!s.ok()) return done(s);
           pool_.Post([pool, snapshot, response, done = std::move(done)]() mutable {
             if (!snapshot->ok()) return done(snapshot->status());
-            if (!pool.empty()) KeepPool(pool, &**snapshot);
+            if (!pool.empty()) KeepOnlyPool(pool, &**snapshot);
             const auto parsed = google::protobuf::util::JsonStringToMessage(
                 scheduler::ToJson(**snapshot), response->mutable_snapshot());
-            done(parsed.ok() ? absl::OkStatus() : absl::InternalError("the snapshot is no JSON"));
+            done(parsed.ok()
+                     ? absl::OkStatus()
+                     : absl::InternalError("cannot convert the scheduler snapshot to JSON"));
           });
         });
   }

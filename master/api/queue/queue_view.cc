@@ -13,15 +13,15 @@
 namespace det::api {
 namespace {
 
-// All in one step of the cluster's loop.
-constexpr int kMostUpdates = 500;
+// The engine's loop applies all updates of a request in one step.
+constexpr int kMaxUpdates = 500;
 
 using experiment::Allocation;
 using experiment::Experiment;
 using model::SchedulingPolicy;
 
-// A job on its way into the view.
-struct Draft {
+// The live allocations of one experiment.
+struct JobDraft {
   const Experiment* experiment = nullptr;
   int requested = 0;
   int allocated = 0;
@@ -29,12 +29,12 @@ struct Draft {
   std::vector<const Allocation*> waiting;
 };
 
-v1::JobSummary::State StateOf(bool waits, bool backfilled) {
+v1::JobSummary::State GetState(bool waits, bool backfilled) {
   if (waits) return v1::JobSummary::STATE_QUEUED;
   return backfilled ? v1::JobSummary::STATE_SCHEDULED_BACKFILLED : v1::JobSummary::STATE_SCHEDULED;
 }
 
-void AddAllocation(const cluster::Cluster& cluster, const Allocation& allocation, Draft* draft) {
+void AddAllocation(const cluster::Cluster& cluster, const Allocation& allocation, JobDraft* job) {
   int held = 0;
   bool placed = false;
   for (const experiment::LocalTask& local_task : allocation.local_tasks) {
@@ -42,69 +42,71 @@ void AddAllocation(const cluster::Cluster& cluster, const Allocation& allocation
     placed = true;
     held += static_cast<int>(local_task.placement.slots.size());
   }
-  draft->requested += std::max(allocation.slots, held);
-  draft->allocated += held;
-  draft->backfilled = draft->backfilled || cluster.IsBackfilled(allocation.id);
+  job->requested += std::max(allocation.slots, held);
+  job->allocated += held;
+  job->backfilled = job->backfilled || cluster.IsBackfilled(allocation.id);
   if (!placed && allocation.state == model::AllocationState::kQueued) {
-    draft->waiting.push_back(&allocation);
+    job->waiting.push_back(&allocation);
   }
 }
 
-std::map<model::ExperimentId, Draft> Gather(const cluster::Cluster& cluster,
-                                            const std::string& pool) {
-  std::map<model::ExperimentId, Draft> drafts;
-  // Those of one experiment mostly follow each other: there may be a hundred thousand.
-  const Allocation* before = nullptr;
-  Draft* draft = nullptr;
+std::map<model::ExperimentId, JobDraft> CollectJobs(const cluster::Cluster& cluster,
+                                                    const std::string& pool) {
+  std::map<model::ExperimentId, JobDraft> jobs;
+  // There may be a hundred thousand allocations. Those of one experiment mostly follow each other,
+  // so the job is looked up only when it changes.
+  const Allocation* previous = nullptr;
+  JobDraft* job = nullptr;
   for (const Allocation* allocation : cluster.live_allocations()) {
-    if (before == nullptr || before->job != allocation->job) {
+    if (previous == nullptr || previous->job != allocation->job) {
       const experiment::Trial* trial = cluster.FindTrial(allocation->trial);
       const Experiment* e = trial == nullptr ? nullptr : cluster.FindExperiment(trial->experiment);
-      const bool here = e != nullptr && e->queue.resource_pool == pool;
-      draft = here ? &drafts[e->id] : nullptr;
-      if (here) draft->experiment = e;
+      const bool in_pool = e != nullptr && e->queue.resource_pool == pool;
+      job = in_pool ? &jobs[e->id] : nullptr;
+      if (in_pool) job->experiment = e;
     }
-    before = allocation;
-    if (draft != nullptr) AddAllocation(cluster, *allocation, draft);
+    previous = allocation;
+    if (job != nullptr) AddAllocation(cluster, *allocation, job);
   }
-  return drafts;
+  return jobs;
 }
 
-SchedulingPolicy PolicyOf(const cluster::Cluster& cluster, const std::string& pool) {
+SchedulingPolicy GetPolicy(const cluster::Cluster& cluster, const std::string& pool) {
   for (const cluster::KnownPool& view : cluster.pools()) {
     if (view.pool.name == pool) return view.pool.policy;
   }
   return SchedulingPolicy::kPriority;
 }
 
-// Under fair share those that run only stand behind those that wait: there is no other order.
-std::vector<const Draft*> InOrder(const std::map<model::ExperimentId, Draft>& drafts,
-                                  SchedulingPolicy policy,
-                                  const std::map<model::AllocationId, size_t>& served) {
-  const auto first_wait = [&](const Draft& draft) {
+// With fair share, jobs that only run come after jobs that wait: they have no order among each
+// other.
+std::vector<const JobDraft*> SortJobs(const std::map<model::ExperimentId, JobDraft>& jobs,
+                                      SchedulingPolicy policy,
+                                      const std::map<model::AllocationId, size_t>& served) {
+  const auto first_wait = [&](const JobDraft& job) {
     size_t first = served.size();
-    for (const Allocation* allocation : draft.waiting) {
+    for (const Allocation* allocation : job.waiting) {
       const auto it = served.find(allocation->id);
       if (it != served.end()) first = std::min(first, it->second);
     }
     return first;
   };
-  std::map<std::tuple<double, double, model::ExperimentId>, const Draft*> order;
-  for (const auto& [id, draft] : drafts) {
-    const experiment::QueuePlace& place = draft.experiment->queue;
+  std::map<std::tuple<double, double, model::ExperimentId>, const JobDraft*> order;
+  for (const auto& [id, job] : jobs) {
+    const experiment::QueuePlace& place = job.experiment->queue;
     const double major = policy == SchedulingPolicy::kPriority    ? place.priority
-                         : policy == SchedulingPolicy::kFairShare ? double(first_wait(draft))
+                         : policy == SchedulingPolicy::kFairShare ? double(first_wait(job))
                                                                   : 0;
     const double minor = policy == SchedulingPolicy::kFairShare ? 0 : place.position;
-    order.emplace(std::tuple(major, minor, id), &draft);
+    order.emplace(std::tuple(major, minor, id), &job);
   }
-  std::vector<const Draft*> sorted;
-  for (const auto& [unused, draft] : order) sorted.push_back(draft);
+  std::vector<const JobDraft*> sorted;
+  for (const auto& [unused, job] : order) sorted.push_back(job);
   return sorted;
 }
 
-v1::Job ToJob(const Draft& draft) {
-  const Experiment& e = *draft.experiment;
+v1::Job ToJob(const JobDraft& job) {
+  const Experiment& e = *job.experiment;
   v1::Job out;
   out.set_job_id(e.job.value());
   out.set_type(v1::Job::TYPE_EXPERIMENT);
@@ -117,13 +119,13 @@ v1::Job ToJob(const Draft& draft) {
   out.set_weight(e.queue.weight);
   out.set_entity_id(absl::StrCat(e.id.value()));
   out.set_name(e.config->name);
-  out.set_requested_slots(draft.requested);
-  out.set_allocated_slots(draft.allocated);
+  out.set_requested_slots(job.requested);
+  out.set_allocated_slots(job.allocated);
   out.set_progress(static_cast<float>(e.progress));
   out.set_workspace(e.config->workspace);
   out.set_workspace_id(e.workspace);
-  const bool waits = draft.waiting.size() > 0 && draft.allocated == 0;
-  out.mutable_summary()->set_state(StateOf(waits, draft.backfilled));
+  const bool waits = job.waiting.size() > 0 && job.allocated == 0;
+  out.mutable_summary()->set_state(GetState(waits, job.backfilled));
   return out;
 }
 
@@ -133,10 +135,10 @@ std::optional<model::JobId> ResolveJob(const cluster::Cluster& cluster, const st
   return e->job;
 }
 
-QueuedJob ToQueued(const cluster::Cluster& cluster, const Draft& draft, int jobs_ahead) {
-  QueuedJob out{.job = ToJob(draft), .waiting = {}};
+QueuedJob ToQueued(const cluster::Cluster& cluster, const JobDraft& job, int jobs_ahead) {
+  QueuedJob out{.job = ToJob(job), .waiting = {}};
   out.job.mutable_summary()->set_jobs_ahead(jobs_ahead);
-  for (const Allocation* allocation : draft.waiting) {
+  for (const Allocation* allocation : job.waiting) {
     out.waiting.push_back(
         {allocation->id, allocation->trial, cluster.FindWaitReason(allocation->id)});
   }
@@ -145,11 +147,12 @@ QueuedJob ToQueued(const cluster::Cluster& cluster, const Draft& draft, int jobs
   return out;
 }
 
-// All of the pool's, or `only` that.
-std::vector<QueuedJob> View(const cluster::Cluster& cluster, const std::string& pool,
-                            const Experiment* only) {
-  const SchedulingPolicy policy = PolicyOf(cluster, pool);
-  // Where a share decides, the scheduler alone knows the order; elsewhere it is in the rows.
+// Builds the queue of the pool; with `only`, just the entry of that experiment.
+std::vector<QueuedJob> BuildQueue(const cluster::Cluster& cluster, const std::string& pool,
+                                  const Experiment* only) {
+  const SchedulingPolicy policy = GetPolicy(cluster, pool);
+  // With fair share, only the scheduler knows the order; with other policies, it follows from
+  // priorities and positions.
   const bool ordered = policy != SchedulingPolicy::kFairShare;
   std::map<model::AllocationId, size_t> served;
   if (!ordered) {
@@ -157,47 +160,48 @@ std::vector<QueuedJob> View(const cluster::Cluster& cluster, const std::string& 
       served.emplace(id, served.size());
     }
   }
-  std::map<model::ExperimentId, Draft> drafts = Gather(cluster, pool);
+  std::map<model::ExperimentId, JobDraft> jobs = CollectJobs(cluster, pool);
   std::vector<QueuedJob> queue;
   int ahead = 0;
-  for (const Draft* draft : InOrder(drafts, policy, served)) {
+  for (const JobDraft* job : SortJobs(jobs, policy, served)) {
     const int place = ordered ? ahead++ : -1;
-    if (only != nullptr && draft->experiment != only) continue;
+    if (only != nullptr && job->experiment != only) continue;
     const auto rank = [&](const Allocation* a) {
       const auto it = served.find(a->id);
       return std::pair(it == served.end() ? served.size() : it->second, a->submitted);
     };
-    std::vector<const Allocation*>& waiting = drafts.at(draft->experiment->id).waiting;
+    std::vector<const Allocation*>& waiting = jobs.at(job->experiment->id).waiting;
     std::sort(waiting.begin(), waiting.end(),
               [&](const Allocation* a, const Allocation* b) { return rank(a) < rank(b); });
-    queue.push_back(ToQueued(cluster, *draft, place));
+    queue.push_back(ToQueued(cluster, *job, place));
   }
   return queue;
 }
 
-absl::Status NotInQueue(const std::string& job) {
+absl::Status MakeNotInQueueError(const std::string& job) {
   return absl::NotFoundError(
-      absl::StrCat("job \"", job, "\" is not in the queue; `det job list` shows those that are"));
+      absl::StrCat("job \"", job, "\" is not in the queue; list the queue with `det job list`"));
 }
 
 }  // namespace
 
-std::vector<QueuedJob> QueueOf(const cluster::Cluster& cluster, const std::string& pool) {
-  return View(cluster, pool, nullptr);
+std::vector<QueuedJob> GetQueue(const cluster::Cluster& cluster, const std::string& pool) {
+  return BuildQueue(cluster, pool, nullptr);
 }
 
-std::optional<QueuedJob> QueuedJobOf(const cluster::Cluster& cluster, const Experiment& job) {
-  std::vector<QueuedJob> found = View(cluster, job.queue.resource_pool, &job);
+std::optional<QueuedJob> FindQueuedJob(const cluster::Cluster& cluster, const Experiment& job) {
+  std::vector<QueuedJob> found = BuildQueue(cluster, job.queue.resource_pool, &job);
   if (found.empty()) return std::nullopt;
   return std::move(found[0]);
 }
 
-std::optional<v1::JobSummary> PlaceOf(const cluster::Cluster& cluster, model::ExperimentId id) {
-  const Experiment* mine = cluster.FindExperiment(id);
+std::optional<v1::JobSummary> GetJobSummary(const cluster::Cluster& cluster,
+                                            model::ExperimentId id) {
+  const Experiment* experiment = cluster.FindExperiment(id);
   const std::vector<const Allocation*> live =
-      mine == nullptr ? std::vector<const Allocation*>() : cluster.live_allocations(id);
+      experiment == nullptr ? std::vector<const Allocation*>() : cluster.live_allocations(id);
   if (live.empty()) return std::nullopt;
-  const SchedulingPolicy policy = PolicyOf(cluster, mine->queue.resource_pool);
+  const SchedulingPolicy policy = GetPolicy(cluster, experiment->queue.resource_pool);
   const auto key = [policy](const Experiment& e) {
     const int priority = policy == SchedulingPolicy::kPriority ? e.queue.priority : 0;
     return std::tuple(priority, e.queue.position, e.id);
@@ -208,11 +212,11 @@ std::optional<v1::JobSummary> PlaceOf(const cluster::Cluster& cluster, model::Ex
   v1::JobSummary out;
   const bool backfilled = std::any_of(
       live.begin(), live.end(), [&](const Allocation* a) { return cluster.IsBackfilled(a->id); });
-  out.set_state(StateOf(waits, backfilled));
+  out.set_state(GetState(waits, backfilled));
   int ahead = 0;
   for (const Experiment* other : cluster.live_experiments()) {
-    if (other->queue.resource_pool != mine->queue.resource_pool) continue;
-    if (key(*other) < key(*mine) && cluster.HasAllocations(other->id)) ++ahead;
+    if (other->queue.resource_pool != experiment->queue.resource_pool) continue;
+    if (key(*other) < key(*experiment) && cluster.HasAllocations(other->id)) ++ahead;
   }
   out.set_jobs_ahead(policy == SchedulingPolicy::kFairShare ? -1 : ahead);
   return out;
@@ -221,21 +225,21 @@ std::optional<v1::JobSummary> PlaceOf(const cluster::Cluster& cluster, model::Ex
 const Experiment* FindJob(const cluster::Cluster& cluster, const std::string& text) {
   int32_t id = 0;
   if (absl::SimpleAtoi(text, &id)) return cluster.FindExperiment(model::ExperimentId(id));
-  const std::optional<model::ExperimentId> of_job = model::ParseJobId(model::JobId(text));
-  return of_job ? cluster.FindExperiment(*of_job) : nullptr;
+  const std::optional<model::ExperimentId> parsed = model::ParseJobId(model::JobId(text));
+  return parsed ? cluster.FindExperiment(*parsed) : nullptr;
 }
 
-absl::StatusOr<cluster::UpdateQueue> ToUpdates(const cluster::Cluster& cluster,
-                                               const v1::UpdateJobQueueRequest& request) {
+absl::StatusOr<cluster::UpdateQueue> ToUpdateQueue(const cluster::Cluster& cluster,
+                                                   const v1::UpdateJobQueueRequest& request) {
   using Action = v1::QueueControl::ActionCase;
-  if (request.updates_size() > kMostUpdates) {
+  if (request.updates_size() > kMaxUpdates) {
     return absl::InvalidArgumentError(absl::StrCat("updates: ", request.updates_size(),
-                                                   " at once; ", kMostUpdates, " are the most"));
+                                                   " in one request; the limit is ", kMaxUpdates));
   }
   cluster::UpdateQueue event;
   for (const v1::QueueControl& control : request.updates()) {
     const std::optional<model::JobId> job = ResolveJob(cluster, control.job_id());
-    if (!job) return NotInQueue(control.job_id());
+    if (!job) return MakeNotInQueueError(control.job_id());
     cluster::UpdateQueue::Update& update = event.updates.emplace_back();
     update.job = *job;
     switch (control.action_case()) {
@@ -243,7 +247,7 @@ absl::StatusOr<cluster::UpdateQueue> ToUpdates(const cluster::Cluster& cluster,
         update.priority = control.priority();
         break;
       case Action::kWeight:
-        // As it was written, 0.1 and not 0.100000001.
+        // Converts the float through text, so that 0.1 stays 0.1 and does not become 0.100000001.
         if (double weight = 0; absl::SimpleAtod(absl::StrCat(control.weight()), &weight)) {
           update.weight = weight;
         }
@@ -256,16 +260,16 @@ absl::StatusOr<cluster::UpdateQueue> ToUpdates(const cluster::Cluster& cluster,
         break;
       case Action::kAheadOf:
         update.ahead_of = ResolveJob(cluster, control.ahead_of());
-        if (!update.ahead_of) return NotInQueue(control.ahead_of());
+        if (!update.ahead_of) return MakeNotInQueueError(control.ahead_of());
         break;
       case Action::kBehindOf:
         update.behind_of = ResolveJob(cluster, control.behind_of());
-        if (!update.behind_of) return NotInQueue(control.behind_of());
+        if (!update.behind_of) return MakeNotInQueueError(control.behind_of());
         break;
       case Action::ACTION_NOT_SET:
         return absl::InvalidArgumentError(absl::StrCat(
             "job ", control.job_id(),
-            ": nothing to change; give one of priority, weight, max_slots, resource_pool, "
+            ": the update changes nothing; set one of priority, weight, max_slots, resource_pool, "
             "ahead_of, behind_of"));
     }
   }

@@ -1,6 +1,6 @@
-// The queue of a pool as it is shown: jobs in the order in which they are served.
+// The queue of a resource pool: jobs in the order in which the scheduler serves them.
 //
-// Gathered on the engine's loop, inside a Query; the rest on any thread. Does no I/O.
+// Functions with a Cluster run on the engine's loop, inside a Query. Does no I/O.
 #ifndef MASTER_API_QUEUE_QUEUE_VIEW_H_
 #define MASTER_API_QUEUE_QUEUE_VIEW_H_
 
@@ -20,32 +20,33 @@ namespace det::api {
 struct WaitingGang {
   model::AllocationId allocation;
   model::TrialId trial;
-  std::optional<scheduler::WaitReason> reason;  // absent: the scheduler has not looked at it yet
+  std::optional<scheduler::WaitReason> reason;  // absent until the next scheduling pass
 };
 
-// A live experiment with trials that hold or want slots.
+// A live experiment with trials that hold slots or wait for them.
 struct QueuedJob {
   v1::Job job;
   std::vector<WaitingGang> waiting;  // in the order in which they are served
 };
 
-// Of one pool.
-std::vector<QueuedJob> QueueOf(const cluster::Cluster& cluster, const std::string& pool);
-// One job of it; nullopt: it holds nothing and waits for nothing.
-std::optional<QueuedJob> QueuedJobOf(const cluster::Cluster& cluster,
-                                     const experiment::Experiment& job);
+// Returns the queue of one pool.
+std::vector<QueuedJob> GetQueue(const cluster::Cluster& cluster, const std::string& pool);
+// Returns one job of the queue; nullopt if it neither holds slots nor waits for them.
+std::optional<QueuedJob> FindQueuedJob(const cluster::Cluster& cluster,
+                                       const experiment::Experiment& job);
 
-// Where an experiment stands in the queue of its pool; nullopt: it holds nothing and waits for
-// nothing.
-std::optional<v1::JobSummary> PlaceOf(const cluster::Cluster& cluster, model::ExperimentId id);
+// Returns the state of an experiment's job and the number of jobs ahead of it in the queue of its
+// pool; nullopt if it neither holds slots nor waits for them.
+std::optional<v1::JobSummary> GetJobSummary(const cluster::Cluster& cluster,
+                                            model::ExperimentId id);
 
-// The experiment that a job's id, or the number of an experiment, names; null: none that lives.
+// Returns the live experiment with this job id or experiment id, or null.
 const experiment::Experiment* FindJob(const cluster::Cluster& cluster, const std::string& text);
 
-// What a request asks for. INVALID_ARGUMENT for one that changes nothing; NOT_FOUND for a job that
-// is not in the queue.
-absl::StatusOr<cluster::UpdateQueue> ToUpdates(const cluster::Cluster& cluster,
-                                               const v1::UpdateJobQueueRequest& request);
+// Converts a request to an event. Returns INVALID_ARGUMENT if an update changes nothing, NOT_FOUND
+// if a job is not in the queue.
+absl::StatusOr<cluster::UpdateQueue> ToUpdateQueue(const cluster::Cluster& cluster,
+                                                   const v1::UpdateJobQueueRequest& request);
 
 }  // namespace det::api
 

@@ -1,6 +1,7 @@
-// How long trials of a job took: what estimates stand on where there is no max_run_time.
+// Durations of completed trials, from which start times are estimated for jobs without
+// max_run_time.
 //
-// Reads the store, hence blocks; on the pool.
+// Reads the store; call it on the pool.
 #ifndef MASTER_API_QUEUE_RUNTIME_STATS_H_
 #define MASTER_API_QUEUE_RUNTIME_STATS_H_
 
@@ -11,10 +12,10 @@
 
 namespace det::api {
 
-// The mean time on slots of the newest completed trials of each job that has gangs in the snapshot;
-// of at most some dozens of jobs, those that run first.
-absl::StatusOr<scheduler::RuntimeStats> ReadExperience(store::Store& store,
-                                                       const scheduler::Snapshot& snapshot);
+// Returns the mean time on slots of the newest completed trials of each job that has gangs in the
+// snapshot. Limited to some dozens of jobs; running jobs have precedence.
+absl::StatusOr<scheduler::RuntimeStats> ReadRuntimeStats(store::Store& store,
+                                                         const scheduler::Snapshot& snapshot);
 
 }  // namespace det::api
 

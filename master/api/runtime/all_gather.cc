@@ -1,5 +1,6 @@
 #include "master/api/runtime/all_gather.h"
 
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -8,12 +9,13 @@
 namespace det::api {
 namespace {
 
-constexpr size_t kKeptComplete = 16;
+constexpr size_t kMaxCompleted = 16;
 
 absl::Status Validate(const std::string& key, int rank, int num_peers) {
   if (num_peers < 1 || rank < 0 || rank >= num_peers) {
-    return absl::InvalidArgumentError(absl::StrCat("all-gather \"", key, "\": rank ", rank,
-                                                   " is not one of ", num_peers, " peers"));
+    return absl::InvalidArgumentError(absl::StrCat("all-gather \"", key, "\": invalid rank ", rank,
+                                                   " with num_peers ", num_peers,
+                                                   "; expected 0 <= rank < num_peers"));
   }
   return absl::OkStatus();
 }
@@ -22,9 +24,9 @@ absl::Status Validate(const std::string& key, int rank, int num_peers) {
 
 int64_t AllGather::Join(const model::AllocationId& allocation, const std::string& key, int rank,
                         int num_peers, std::string data, Reply reply) {
-  // What to answer once the lock is released.
+  // The replies to send after the lock is released, all with `result`.
   absl::StatusOr<std::vector<std::string>> result = std::vector<std::string>();
-  std::vector<Reply> answered;
+  std::vector<Reply> replies;
   Reply replaced;
   int64_t ticket = 0;
   if (const absl::Status valid = Validate(key, rank, num_peers); !valid.ok()) {
@@ -35,40 +37,42 @@ int64_t AllGather::Join(const model::AllocationId& allocation, const std::string
     std::lock_guard lock(mutex_);
     ticket = ++last_ticket_;
     Session& session = sessions_[allocation];
-    for (const auto& [name, everything] : session.complete) {
-      if (name == key && everything.size() == static_cast<size_t>(num_peers)) {
-        result = everything;
-        answered.push_back(std::move(reply));
+    for (const auto& [name, gathered] : session.complete) {
+      if (name == key && gathered.size() == static_cast<size_t>(num_peers)) {
+        result = gathered;
+        replies.push_back(std::move(reply));
       }
     }
-    if (answered.empty()) {
+    if (replies.empty()) {
       Group& group = session.open[key];
       if (group.members.empty()) group.num_peers = num_peers;
       if (group.num_peers != num_peers) {
-        result = absl::InvalidArgumentError(absl::StrCat("all-gather \"", key, "\": rank ", rank,
-                                                         " expects ", num_peers,
-                                                         " peers, the others ", group.num_peers));
-        answered.push_back(std::move(reply));
+        result = absl::InvalidArgumentError(
+            absl::StrCat("all-gather \"", key, "\": num_peers of rank ", rank, " is ", num_peers,
+                         ", of other ranks ", group.num_peers));
+        replies.push_back(std::move(reply));
       } else {
         Member& member = group.members[rank];
         replaced = std::move(member.reply);
         member = {ticket, std::move(data), std::move(reply)};
         if (group.members.size() == static_cast<size_t>(num_peers)) {
-          std::vector<std::string> everything;
+          std::vector<std::string> gathered;
           for (auto& [unused, other] : group.members) {
-            everything.push_back(std::move(other.data));
-            answered.push_back(std::move(other.reply));
+            gathered.push_back(std::move(other.data));
+            replies.push_back(std::move(other.reply));
           }
           session.open.erase(key);
-          session.complete.emplace_back(key, everything);
-          if (session.complete.size() > kKeptComplete) session.complete.pop_front();
-          result = std::move(everything);
+          session.complete.emplace_back(key, gathered);
+          if (session.complete.size() > kMaxCompleted) session.complete.pop_front();
+          result = std::move(gathered);
         }
       }
     }
   }
-  if (replaced) replaced(absl::AbortedError(absl::StrCat("rank ", rank, " has called again")));
-  for (Reply& one : answered) one(result);
+  if (replaced) {
+    replaced(absl::AbortedError(absl::StrCat("replaced by a later call of rank ", rank)));
+  }
+  for (Reply& send : replies) send(result);
   return ticket;
 }
 
@@ -90,7 +94,7 @@ void AllGather::Abandon(const model::AllocationId& allocation, int64_t ticket) {
       if (reply) break;
     }
   }
-  if (reply) reply(absl::CancelledError("the caller has gone"));
+  if (reply) reply(absl::CancelledError("the client has disconnected"));
 }
 
 void AllGather::Close(const model::AllocationId& allocation) {
@@ -108,6 +112,42 @@ void AllGather::Close(const model::AllocationId& allocation) {
           absl::AbortedError(absl::StrCat("allocation ", allocation.value(), " has ended")));
     }
   }
+}
+
+void JoinAllGather(AllGather& all_gather, Call& call,
+                   const det::trial::v1::AllGatherRequest& request,
+                   det::trial::v1::AllGatherResponse* response, Done done) {
+  // The client may disconnect before Join() has returned the ticket.
+  struct Membership {
+    std::mutex mutex;
+    std::optional<int64_t> ticket;
+    bool canceled = false;
+  };
+  const auto membership = std::make_shared<Membership>();
+  const model::AllocationId allocation(request.allocation_id());
+  call.OnCancel([&all_gather, allocation, membership] {
+    std::unique_lock lock(membership->mutex);
+    membership->canceled = true;
+    const std::optional<int64_t> ticket = membership->ticket;
+    lock.unlock();
+    if (ticket) all_gather.Abandon(allocation, *ticket);
+  });
+  // The call may finish before Join() returns: `call`, `request` and `response` must not be used
+  // afterwards.
+  auto shared_done = std::make_shared<Done>(std::move(done));
+  const int64_t ticket = all_gather.Join(
+      allocation, request.key(), request.rank(), request.num_peers(), request.data(),
+      [response, shared_done](const absl::StatusOr<std::vector<std::string>>& gathered) {
+        if (gathered.ok()) {
+          for (const std::string& data : *gathered) response->add_data(data);
+        }
+        (*shared_done)(gathered.status());
+      });
+  std::unique_lock lock(membership->mutex);
+  membership->ticket = ticket;
+  const bool canceled = membership->canceled;
+  lock.unlock();
+  if (canceled) all_gather.Abandon(allocation, ticket);
 }
 
 }  // namespace det::api

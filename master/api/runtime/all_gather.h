@@ -1,5 +1,5 @@
-// AllGather: the ranks of an allocation hand in their data under a key and all receive everybody's.
-// In memory: after a restart of the master the ranks call again.
+// AllGather: each rank of an allocation submits data under a key, and all ranks receive the data of
+// all ranks. The data is in memory only: after a restart of the master the ranks call again.
 //
 // Any thread. Replies run on the thread of the call that completed the group, outside the lock.
 #ifndef MASTER_API_RUNTIME_ALL_GATHER_H_
@@ -11,10 +11,13 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
+#include "det/trial/v1/trial.pb.h"
+#include "master/api/rpc/call.h"
 #include "master/core/model/ids.h"
 
 namespace det::api {
@@ -23,17 +26,17 @@ class AllGather {
  public:
   using Reply = absl::AnyInvocable<void(absl::StatusOr<std::vector<std::string>>)>;
 
-  // Replies once `num_peers` ranks have come; a rank that comes again takes the place of its first
-  // call, which ends with ABORTED. A call for a group that is complete is answered at once.
-  // INVALID_ARGUMENT for a rank outside [0, num_peers) or another num_peers than the others'.
+  // Replies once `num_peers` ranks have joined. If a rank joins again, its earlier call ends with
+  // ABORTED. A call for a group that is complete gets its reply at once. Replies INVALID_ARGUMENT
+  // for a rank outside [0, num_peers) or if `num_peers` differs from that of the other ranks.
   // Returns the ticket for Abandon().
   int64_t Join(const model::AllocationId& allocation, const std::string& key, int rank,
                int num_peers, std::string data, Reply reply);
 
-  // The caller has gone: its place is free again. Unknown tickets are ignored.
+  // Removes the rank of a caller that has disconnected; it may join again. Ignores unknown tickets.
   void Abandon(const model::AllocationId& allocation, int64_t ticket);
 
-  // The allocation has ended: everybody who waits gets ABORTED.
+  // The allocation has ended: all waiting calls end with ABORTED.
   void Close(const model::AllocationId& allocation);
 
  private:
@@ -48,7 +51,7 @@ class AllGather {
   };
   struct Session {
     std::map<std::string, Group> open;
-    // For ranks whose answer got lost; only the last few.
+    // The last kMaxCompleted groups, for ranks that did not receive their reply.
     std::deque<std::pair<std::string, std::vector<std::string>>> complete;
   };
 
@@ -56,6 +59,12 @@ class AllGather {
   int64_t last_ticket_ = 0;
   std::map<model::AllocationId, Session> sessions_;
 };
+
+// Joins on behalf of a call and finishes it with `done` once all ranks have joined. If the client
+// disconnects, its rank leaves. All arguments must stay valid until the call has finished.
+void JoinAllGather(AllGather& all_gather, Call& call,
+                   const det::trial::v1::AllGatherRequest& request,
+                   det::trial::v1::AllGatherResponse* response, Done done);
 
 }  // namespace det::api
 

@@ -17,13 +17,13 @@ class AllGatherTest : public testing::Test {
   int64_t Join(int rank, int peers, const std::string& data, Result* result,
                const std::string& key = "k", const std::string& allocation = "1.1.0") {
     return gather_.Join(model::AllocationId(allocation), key, rank, peers, data,
-                        [result](auto everything) { *result = std::move(everything); });
+                        [result](auto gathered) { *result = std::move(gathered); });
   }
   const model::AllocationId id_{"1.1.0"};
   AllGather gather_;
 };
 
-TEST_F(AllGatherTest, AnswersAllInOrderOfRankOnceTheLastHasCome) {
+TEST_F(AllGatherTest, SendsDataInRankOrderAfterLastRankJoined) {
   Result a, b, c;
   Join(2, 3, "two", &c);
   Join(0, 3, "zero", &a);
@@ -35,7 +35,7 @@ TEST_F(AllGatherTest, AnswersAllInOrderOfRankOnceTheLastHasCome) {
   }
 }
 
-TEST_F(AllGatherTest, KeysAndAllocationsDoNotMix) {
+TEST_F(AllGatherTest, SeparatesKeysAndAllocations) {
   Result a, b, c;
   Join(0, 2, "a", &a, "k");
   Join(1, 2, "b", &b, "other");
@@ -43,7 +43,7 @@ TEST_F(AllGatherTest, KeysAndAllocationsDoNotMix) {
   EXPECT_FALSE(a || b || c);
 }
 
-TEST_F(AllGatherTest, ARankThatCallsAgainTakesItsPlace) {
+TEST_F(AllGatherTest, ReplacesEarlierCallOfSameRank) {
   Result first, again, peer;
   Join(0, 2, "old", &first);
   Join(0, 2, "new", &again);
@@ -53,7 +53,7 @@ TEST_F(AllGatherTest, ARankThatCallsAgainTakesItsPlace) {
   EXPECT_EQ(**again, (Strings{"new", "peer"}));
 }
 
-TEST_F(AllGatherTest, ARankWhoseAnswerGotLostHearsItAgain) {
+TEST_F(AllGatherTest, RepeatsReplyForCompletedGroup) {
   Result a, b, again;
   Join(0, 2, "a", &a);
   Join(1, 2, "b", &b);
@@ -62,11 +62,11 @@ TEST_F(AllGatherTest, ARankWhoseAnswerGotLostHearsItAgain) {
   EXPECT_EQ(**again, (Strings{"a", "b"}));
 }
 
-TEST_F(AllGatherTest, OneThatHasGoneIsNotCounted) {
-  Result gone, a, b;
-  const int64_t ticket = Join(0, 2, "gone", &gone);
+TEST_F(AllGatherTest, DoesNotCountDisconnectedRank) {
+  Result disconnected, a, b;
+  const int64_t ticket = Join(0, 2, "disconnected", &disconnected);
   gather_.Abandon(id_, ticket);
-  EXPECT_EQ(gone->status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(disconnected->status().code(), absl::StatusCode::kCancelled);
   Join(1, 2, "b", &b);
   EXPECT_FALSE(b);
   Join(0, 2, "a", &a);
@@ -75,7 +75,7 @@ TEST_F(AllGatherTest, OneThatHasGoneIsNotCounted) {
   gather_.Abandon(id_, 999);
 }
 
-TEST_F(AllGatherTest, RefusesWhatCannotBe) {
+TEST_F(AllGatherTest, RejectsInvalidRanksAndPeerCounts) {
   Result bad, a, b;
   for (const auto& [rank, peers] : {std::pair(2, 2), {-1, 2}, {0, 0}}) {
     Join(rank, peers, "", &bad);
@@ -87,7 +87,7 @@ TEST_F(AllGatherTest, RefusesWhatCannotBe) {
   EXPECT_FALSE(a);
 }
 
-TEST_F(AllGatherTest, TheEndOfTheAllocationEndsTheWait) {
+TEST_F(AllGatherTest, EndsWaitingCallsWhenAllocationEnds) {
   Result a;
   Join(0, 2, "a", &a);
   gather_.Close(id_);

@@ -1,7 +1,6 @@
-// What the cluster knows of an allocation whose task is calling, and the news that a task waits
-// for.
+// The status of the allocation whose task makes a call, and long polls for its updates.
 //
-// Asked on the pool; the answers come on the pool.
+// Call these functions on the pool. Callbacks run on the pool.
 #ifndef MASTER_API_RUNTIME_ALLOCATION_STATUS_H_
 #define MASTER_API_RUNTIME_ALLOCATION_STATUS_H_
 
@@ -24,33 +23,34 @@
 
 namespace det::api {
 
-struct Standing {
+struct AllocationStatus {
   bool live = false;
   model::TrialId trial;
   model::ExperimentId experiment;
   int run_id = 0;
-  // Of the trial, as it told last.
+  // The values that the trial has reported last.
   double progress = 0;
   std::string runner_state;
-  std::vector<det::trial::v1::AllocationUpdate> news;  // that it should have heard already
+  // The updates that were announced before: the rendezvous and the preemption, if any.
+  std::vector<det::trial::v1::AllocationUpdate> updates;
 };
 
-// PERMISSION_DENIED unless the caller's token is that of this allocation.
-absl::Status CheckOwn(const auth::Principal& principal, const std::string& allocation);
+// Returns PERMISSION_DENIED unless the caller's token belongs to this allocation.
+absl::Status CheckOwnAllocation(const auth::Principal& principal, const std::string& allocation);
 
-// FAILED_PRECONDITION when it has ended.
-void WithStanding(engine::Engine& engine, base::ThreadPool& pool,
-                  const model::AllocationId& allocation,
-                  absl::AnyInvocable<void(absl::StatusOr<Standing>)> then);
+// Calls `then` with the status of `allocation`, or FAILED_PRECONDITION if it has ended.
+void GetAllocationStatus(engine::Engine& engine, base::ThreadPool& pool,
+                         const model::AllocationId& allocation,
+                         absl::AnyInvocable<void(absl::StatusOr<AllocationStatus>)> then);
 
-// Answers once: with the first update of this kind, also one that should have been heard already;
-// with nullopt when there is none within `limit`; FAILED_PRECONDITION when the allocation has
-// ended; CANCELLED when the caller has gone.
-using News = std::optional<det::trial::v1::AllocationUpdate>;
-void AwaitNews(engine::Engine& engine, base::ThreadPool& pool, base::EventLoop& loop,
-               live::AllocationWatch& watch, const model::AllocationId& allocation,
-               det::trial::v1::AllocationUpdate::UpdateCase kind, absl::Duration limit, Call& call,
-               absl::AnyInvocable<void(absl::StatusOr<News>)> answer);
+// Calls `done` once: with the first update of this kind, also one that was announced before; with
+// nullopt if there is none within `timeout`; with FAILED_PRECONDITION if the allocation has ended,
+// CANCELLED if the client disconnects, UNAVAILABLE if the master shuts down.
+using OptionalUpdate = std::optional<det::trial::v1::AllocationUpdate>;
+void AwaitUpdate(engine::Engine& engine, base::ThreadPool& pool, base::EventLoop& loop,
+                 live::AllocationWatch& watch, const model::AllocationId& allocation,
+                 det::trial::v1::AllocationUpdate::UpdateCase kind, absl::Duration timeout,
+                 Call& call, absl::AnyInvocable<void(absl::StatusOr<OptionalUpdate>)> done);
 
 }  // namespace det::api
 

@@ -7,10 +7,10 @@ namespace det::api {
 namespace trial = det::trial::v1;
 
 trial::ReportMetricsRequest ToReport(const v1::TrialMetrics& given, const std::string& group,
-                                     int run) {
+                                     int attempt) {
   trial::ReportMetricsRequest out;
   out.set_trial_id(given.trial_id());
-  out.set_trial_run_id(run);
+  out.set_trial_run_id(attempt);
   trial::MetricReport* report = out.add_reports();
   report->set_group(group);
   report->set_steps_completed(given.steps_completed());

@@ -1,4 +1,5 @@
-// What programs of the existing library report, as a program of the Trial API would report it.
+// Converts reports of programs that use the predecessor's library into requests of the Trial API
+// and log lines.
 //
 // Any thread. Does no I/O.
 #ifndef MASTER_API_RUNTIME_TASK_REPORTS_H_
@@ -15,11 +16,11 @@
 
 namespace det::api {
 
-// `run`: which start of the trial reports it.
+// `attempt` is the number of the attempt of the trial that sent the report (`trial_run_id`).
 det::trial::v1::ReportMetricsRequest ToReport(const v1::TrialMetrics& given,
-                                              const std::string& group, int run);
+                                              const std::string& group, int attempt);
 det::trial::v1::ReportCheckpointRequest ToReport(const v1::Checkpoint& given, model::TrialId id);
-// `now`: the time of one that says none.
+// A line without a timestamp gets the time `now`.
 model::LogLine ToLine(const v1::TaskLog& given, const model::RunName& run,
                       const model::AllocationId& allocation, absl::Time now);
 

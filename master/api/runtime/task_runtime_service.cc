@@ -25,40 +25,40 @@ namespace trial = det::trial::v1;
 using Context = grpc::CallbackServerContext;
 using Reactor = grpc::ServerUnaryReactor;
 
-constexpr absl::Duration kLongestWait = absl::Minutes(10);
+constexpr absl::Duration kMaxWait = absl::Minutes(10);
 
-// Who calls, and what is known of it.
 struct Caller {
   model::AllocationId allocation;
-  Standing standing;
+  AllocationStatus status;
 };
 
-absl::Status NotItsOwn(const auth::Principal& principal, absl::string_view noun,
-                       absl::string_view id) {
-  return absl::PermissionDeniedError(absl::StrCat("the token of allocation ",
-                                                  principal.allocation.value(),
-                                                  " is not valid for ", noun, " ", id));
+absl::Status MakeNotOwnedError(const auth::Principal& principal, absl::string_view noun,
+                               absl::string_view id) {
+  return absl::PermissionDeniedError(absl::StrCat(
+      "the token of allocation ", principal.allocation.value(), " is not valid for ", noun, " ", id));
 }
 
 absl::Status CheckOwnTask(const auth::Principal& principal, const std::string& task) {
   const auto run = model::ParseAllocationId(principal.allocation);
   if (run && run->task.value() == task) return absl::OkStatus();
-  return NotItsOwn(principal, "task", task);
+  return MakeNotOwnedError(principal, "task", task);
 }
 
 absl::Status CheckOwnTrial(const auth::Principal& principal, int32_t id) {
   const auto run = model::ParseAllocationId(principal.allocation);
   if (run && run->trial.value() == id) return absl::OkStatus();
-  return NotItsOwn(principal, "trial", absl::StrCat(id));
+  return MakeNotOwnedError(principal, "trial", absl::StrCat(id));
 }
 
-absl::StatusOr<v1::RendezvousInfo> ToInfo(const News& news, const std::string& resources) {
-  if (!news) {
+absl::StatusOr<v1::RendezvousInfo> ToInfo(const OptionalUpdate& update,
+                                          const std::string& resources) {
+  if (!update) {
     return absl::DeadlineExceededError(
-        "not all shares of this allocation have started within ten minutes; ask again");
+        absl::StrCat("some local tasks of this allocation have not started within ",
+                     absl::FormatDuration(kMaxWait), "; retry"));
   }
   v1::RendezvousInfo info;
-  const auto& nodes = news->rendezvous().nodes();
+  const auto& nodes = update->rendezvous().nodes();
   for (const trial::Rendezvous::Node& node : nodes) {
     if (node.agent_id() == resources) info.set_rank(info.addresses_size());
     info.add_addresses(node.address());
@@ -102,27 +102,27 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
       Context* context, const v1::PostAllocationAcceleratorDataRequest* request,
       v1::PostAllocationAcceleratorDataResponse* response) override {
     return Unary(__func__, context, request, response, [request](const auth::Principal& principal) {
-      return CheckOwn(principal, request->allocation_id());
+      return CheckOwnAllocation(principal, request->allocation_id());
     });
   }
 
   Reactor* AllocationRendezvousInfo(Context* context,
                                     const v1::AllocationRendezvousInfoRequest* request,
                                     v1::AllocationRendezvousInfoResponse* response) override {
-    return Unary(__func__, context, request, response,
-                 [this, request, response](Call& call, Done done) {
-                   const absl::Status own = CheckOwn(call.principal(), request->allocation_id());
-                   if (!own.ok()) return done(own);
-                   AwaitNews(engine_, pool_, loop_, allocations_, call.principal().allocation,
-                             trial::AllocationUpdate::kRendezvous, kLongestWait, call,
-                             [request, response,
-                              done = std::move(done)](const absl::StatusOr<News>& news) mutable {
-                               if (!news.ok()) return done(news.status());
-                               auto info = ToInfo(*news, request->resources_id());
-                               if (info.ok()) *response->mutable_rendezvous_info() = *info;
-                               done(info.status());
-                             });
-                 });
+    return Unary(
+        __func__, context, request, response, [this, request, response](Call& call, Done done) {
+          const absl::Status own = CheckOwnAllocation(call.principal(), request->allocation_id());
+          if (!own.ok()) return done(own);
+          AwaitUpdate(engine_, pool_, loop_, allocations_, call.principal().allocation,
+                      trial::AllocationUpdate::kRendezvous, kMaxWait, call,
+                      [request, response, done = std::move(done)](
+                          const absl::StatusOr<OptionalUpdate>& update) mutable {
+                        if (!update.ok()) return done(update.status());
+                        auto info = ToInfo(*update, request->resources_id());
+                        if (info.ok()) *response->mutable_rendezvous_info() = *info;
+                        done(info.status());
+                      });
+        });
   }
 
   Reactor* AllocationPreemptionSignal(Context* context,
@@ -130,15 +130,16 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
                                       v1::AllocationPreemptionSignalResponse* response) override {
     return Unary(
         __func__, context, request, response, [this, request, response](Call& call, Done done) {
-          const absl::Status own = CheckOwn(call.principal(), request->allocation_id());
+          const absl::Status own = CheckOwnAllocation(call.principal(), request->allocation_id());
           if (!own.ok()) return done(own);
-          const absl::Duration asked = absl::Seconds(request->timeout_seconds());
-          AwaitNews(engine_, pool_, loop_, allocations_, call.principal().allocation,
-                    trial::AllocationUpdate::kPreemption, std::min(asked, kLongestWait), call,
-                    [response, done = std::move(done)](const absl::StatusOr<News>& news) mutable {
-                      if (news.ok()) response->set_preempt(news->has_value());
-                      done(news.status());
-                    });
+          const absl::Duration timeout = absl::Seconds(request->timeout_seconds());
+          AwaitUpdate(engine_, pool_, loop_, allocations_, call.principal().allocation,
+                      trial::AllocationUpdate::kPreemption, std::min(timeout, kMaxWait), call,
+                      [response, done = std::move(done)](
+                          const absl::StatusOr<OptionalUpdate>& update) mutable {
+                        if (update.ok()) response->set_preempt(update->has_value());
+                        done(update.status());
+                      });
         });
   }
 
@@ -147,7 +148,7 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
       v1::AckAllocationPreemptionSignalResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request](const auth::Principal& principal, Done done) {
-                   const absl::Status own = CheckOwn(principal, request->allocation_id());
+                   const absl::Status own = CheckOwnAllocation(principal, request->allocation_id());
                    if (!own.ok()) return done(own);
                    SubmitAndFinish(engine_, cluster::PreemptionAcked{principal.allocation},
                                    std::move(done));
@@ -174,26 +175,27 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
   Reactor* RunPrepareForReporting(Context* context,
                                   const v1::RunPrepareForReportingRequest* request,
                                   v1::RunPrepareForReportingResponse*) override {
-    return OfTrial(context, __func__, request, request->run_id(),
-                   [](const Caller&, Done done) { done(absl::OkStatus()); });
+    return ServeOwnTrial(context, __func__, request, request->run_id(),
+                         [](const Caller&, Done done) { done(absl::OkStatus()); });
   }
 
   Reactor* PostTrialRunnerMetadata(Context* context,
                                    const v1::PostTrialRunnerMetadataRequest* request,
                                    v1::PostTrialRunnerMetadataResponse*) override {
-    return OfTrial(context, __func__, request, request->trial_id(),
-                   [this, request](const Caller& caller, Done done) {
-                     Tell(caller, caller.standing.progress, request->state(), std::move(done));
-                   });
+    return ServeOwnTrial(context, __func__, request, request->trial_id(),
+                         [this, request](const Caller& caller, Done done) {
+                           ReportProgress(caller, caller.status.progress, request->state(),
+                                          std::move(done));
+                         });
   }
 
   Reactor* ReportTrialProgress(Context* context, const v1::ReportTrialProgressRequest* request,
                                v1::ReportTrialProgressResponse*) override {
-    return OfTrial(context, __func__, request, request->trial_id(),
-                   [this, request](const Caller& caller, Done done) {
-                     Tell(caller, request->progress(), caller.standing.runner_state,
-                          std::move(done));
-                   });
+    return ServeOwnTrial(context, __func__, request, request->trial_id(),
+                         [this, request](const Caller& caller, Done done) {
+                           ReportProgress(caller, request->progress(), caller.status.runner_state,
+                                          std::move(done));
+                         });
   }
 
   Reactor* ReportTrialMetrics(Context* context, const v1::ReportTrialMetricsRequest* request,
@@ -222,7 +224,7 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
           WithCaller(
               principal,
               [this, request](const Caller& caller, Done done) {
-                auto event = ToEvent(ToReport(request->checkpoint(), caller.standing.trial),
+                auto event = ToEvent(ToReport(request->checkpoint(), caller.status.trial),
                                      caller.allocation, clock_.Now());
                 if (!event.ok()) return done(event.status());
                 SubmitAndFinish(engine_, *std::move(event), std::move(done));
@@ -235,13 +237,15 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
                             v1::PatchCheckpointsResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request](const auth::Principal& principal, Done done) {
-                   auto gone = Gone(principal, *request);
-                   if (!gone.ok()) return done(gone.status());
-                   if (gone->ids.empty() && gone->trims.empty()) return done(absl::OkStatus());
+                   auto removed = ToDeleteCheckpoints(principal, *request);
+                   if (!removed.ok()) return done(removed.status());
+                   if (removed->ids.empty() && removed->trims.empty()) {
+                     return done(absl::OkStatus());
+                   }
                    WithCaller(
                        principal,
-                       [this, gone = *std::move(gone)](const Caller&, Done done) mutable {
-                         SubmitAndFinish(engine_, std::move(gone), std::move(done));
+                       [this, removed = *std::move(removed)](const Caller&, Done done) mutable {
+                         SubmitAndFinish(engine_, std::move(removed), std::move(done));
                        },
                        std::move(done));
                  });
@@ -251,7 +255,7 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
       Context* context, const v1::ReportTrialSearcherEarlyExitRequest* request,
       v1::ReportTrialSearcherEarlyExitResponse*) override {
     using Request = v1::ReportTrialSearcherEarlyExitRequest;
-    return OfTrial(
+    return ServeOwnTrial(
         context, __func__, request, request->trial_id(),
         [this, request](const Caller& caller, Done done) {
           if (request->reason() == Request::EXITED_REASON_UNSPECIFIED) {
@@ -263,21 +267,21 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
                           cluster::EarlyExitReported{
                               .allocation = caller.allocation,
                               .reason = model::ExitReason::kInvalidHp,
-                              .message = "its program says that its hyperparameters do not work"},
+                              .message = "the training code reported invalid hyperparameters"},
                           std::move(done));
         });
   }
 
  private:
-  // `metrics` is a part of the request.
+  // `metrics` is a field of `request`.
   Reactor* Report(Context* context, const char* method, const google::protobuf::Message* request,
                   const v1::TrialMetrics& metrics, const std::string& group) {
-    return OfTrial(
+    return ServeOwnTrial(
         context, method, request, metrics.trial_id(),
         [this, &metrics, group](const Caller& caller, Done done) {
-          auto reports = ToReports(ToReport(metrics, group, caller.standing.run_id), clock_.Now());
+          auto reports = ToReports(ToReport(metrics, group, caller.status.run_id), clock_.Now());
           if (!reports.ok()) return done(reports.status());
-          AddMetrics(engine_, store_, watch_, triggers_, pool_, caller.standing.experiment,
+          AddMetrics(engine_, store_, watch_, triggers_, pool_, caller.status.experiment,
                      caller.allocation, *std::move(reports), nullptr, std::move(done));
         });
   }
@@ -285,18 +289,19 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
   using Work = absl::AnyInvocable<void(const Caller&, Done)>;
 
   void WithCaller(const auth::Principal& principal, Work work, Done done) {
-    WithStanding(engine_, pool_, principal.allocation,
-                 [id = principal.allocation, work = std::move(work),
-                  done = std::move(done)](absl::StatusOr<Standing> standing) mutable {
-                   if (!standing.ok()) return done(standing.status());
-                   work(Caller{id, *std::move(standing)}, std::move(done));
-                 });
+    GetAllocationStatus(engine_, pool_, principal.allocation,
+                        [id = principal.allocation, work = std::move(work), done = std::move(done)](
+                            absl::StatusOr<AllocationStatus> allocation) mutable {
+                          if (!allocation.ok()) return done(allocation.status());
+                          work(Caller{id, *std::move(allocation)}, std::move(done));
+                        });
   }
 
-  // For calls that name a trial: it must be the caller's, whose allocation must live.
+  // Serves a call that names a trial: it must be the caller's trial, and the caller's allocation
+  // must not have ended.
   template <class Request>
-  Reactor* OfTrial(Context* context, const char* method, const Request* request, int32_t id,
-                   Work work) {
+  Reactor* ServeOwnTrial(Context* context, const char* method, const Request* request, int32_t id,
+                         Work work) {
     return Unary(
         method, context, request, nullptr,
         [this, id, work = std::move(work)](const auth::Principal& principal, Done done) mutable {
@@ -306,33 +311,36 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
         });
   }
 
-  // The cluster keeps both together; each of the two calls tells one of them.
-  void Tell(const Caller& caller, double progress, const std::string& runner_state, Done done) {
+  // An event reports both values, but each of the two calls has only one of them.
+  void ReportProgress(const Caller& caller, double progress, const std::string& runner_state,
+                      Done done) {
     SubmitAndFinish(engine_,
                     cluster::ProgressReported{.allocation = caller.allocation,
-                                              .trial = caller.standing.trial,
+                                              .trial = caller.status.trial,
                                               .progress = progress,
                                               .runner_state = runner_state},
                     std::move(done));
   }
 
-  // What the caller has removed of its trial's checkpoints, and nobody holds.
-  absl::StatusOr<cluster::DeleteCheckpoints> Gone(const auth::Principal& principal,
-                                                  const v1::PatchCheckpointsRequest& request) {
+  // Returns the checkpoints and files of the caller's trial that it has removed, without those that
+  // are still in use.
+  absl::StatusOr<cluster::DeleteCheckpoints> ToDeleteCheckpoints(
+      const auth::Principal& principal, const v1::PatchCheckpointsRequest& request) {
     const auto run = model::ParseAllocationId(principal.allocation);
-    cluster::DeleteCheckpoints gone;
+    cluster::DeleteCheckpoints removed;
     for (const v1::PatchCheckpoint& patch : request.checkpoints()) {
       DET_ASSIGN_OR_RETURN(const auto entry,
                            store_.GetCheckpoint(model::CheckpointId(patch.uuid())));
       if (!run || entry.checkpoint.trial != run->trial) {
-        return NotItsOwn(principal, "checkpoint", patch.uuid());
+        return MakeNotOwnedError(principal, "checkpoint", patch.uuid());
       }
       if (!patch.has_resources()) continue;
       const auto& left = patch.resources().resources();
-      DET_RETURN_IF_ERROR(RemoveAllBut({left.begin(), left.end()}, entry.checkpoint, &gone));
+      DET_RETURN_IF_ERROR(
+          PlanRemovalExcept({left.begin(), left.end()}, entry.checkpoint, &removed));
     }
-    if (run) DET_RETURN_IF_ERROR(KeepHeld(store_, {run->experiment}, &gone).status());
-    return gone;
+    if (run) DET_RETURN_IF_ERROR(ExcludeHeld(store_, {run->experiment}, &removed).status());
+    return removed;
   }
 
   engine::Engine& engine_;

@@ -14,7 +14,7 @@ namespace {
 absl::StatusOr<model::CheckpointId> ToCheckpointId(const std::string& text) {
   if (base::IsUuid(text)) return model::CheckpointId(text);
   return absl::InvalidArgumentError(
-      absl::StrCat("checkpoint \"", text, "\" is not a UUID in lower case"));
+      absl::StrCat("invalid checkpoint UUID \"", text, "\"; expected a UUID in lower case"));
 }
 
 }  // namespace
@@ -41,13 +41,13 @@ absl::StatusOr<cluster::Event> ToEvent(const det::trial::v1::ReportCheckpointReq
 
 absl::Status CheckUuidIsOwn(store::Store& store, const std::string& uuid,
                             const model::AllocationId& allocation) {
-  const auto there = store.GetCheckpoint(model::CheckpointId(uuid));
-  if (absl::IsNotFound(there.status())) return absl::OkStatus();
-  DET_RETURN_IF_ERROR(there.status());
+  const auto existing = store.GetCheckpoint(model::CheckpointId(uuid));
+  if (absl::IsNotFound(existing.status())) return absl::OkStatus();
+  DET_RETURN_IF_ERROR(existing.status());
   const auto run = model::ParseAllocationId(allocation);
-  if (run && run->trial == there->checkpoint.trial) return absl::OkStatus();
-  return absl::AlreadyExistsError(absl::StrCat(
-      "checkpoint ", uuid, " is another trial's; save this one under a UUID of its own"));
+  if (run && run->trial == existing->checkpoint.trial) return absl::OkStatus();
+  return absl::AlreadyExistsError(
+      absl::StrCat("checkpoint ", uuid, " belongs to another trial; use a new UUID"));
 }
 
 }  // namespace det::api

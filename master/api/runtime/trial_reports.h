@@ -1,4 +1,4 @@
-// What a running trial reports, as an event of the cluster, and whether it may. Any thread.
+// Converts reports of running trials into events and checks them. Any thread.
 #ifndef MASTER_API_RUNTIME_TRIAL_REPORTS_H_
 #define MASTER_API_RUNTIME_TRIAL_REPORTS_H_
 
@@ -13,13 +13,13 @@
 
 namespace det::api {
 
-// CheckpointReported or CheckpointDamaged; `now` where the report does not say when.
-// INVALID_ARGUMENT for what is no UUID.
+// Returns CheckpointDamaged if the request has `damage`, else CheckpointReported. A report without
+// a time gets the time `now`. Returns INVALID_ARGUMENT for an invalid UUID.
 absl::StatusOr<cluster::Event> ToEvent(const det::trial::v1::ReportCheckpointRequest& request,
                                        const model::AllocationId& allocation, absl::Time now);
 
-// ALREADY_EXISTS for the UUID of another trial's checkpoint, which stays as it is. Asks the store:
-// blocks.
+// Returns ALREADY_EXISTS if the UUID belongs to a checkpoint of another trial, which must not be
+// overwritten. Reads the store: blocks.
 absl::Status CheckUuidIsOwn(store::Store& store, const std::string& uuid,
                             const model::AllocationId& allocation);
 

@@ -8,7 +8,7 @@
 #include "det/trial/v1/trial.grpc.pb.h"
 #include "master/api/common/convert.h"
 #include "master/api/rpc/api_service.h"
-#include "master/api/runtime/all_gather_call.h"
+#include "master/api/runtime/all_gather.h"
 #include "master/api/runtime/allocation_status.h"
 #include "master/api/runtime/report_metrics.h"
 #include "master/api/runtime/services.h"
@@ -55,7 +55,7 @@ class TrialRuntimeService final : public ApiService<trial::TrialRuntime> {
         __func__, context, request,
         [this, id = request->allocation_id()](const auth::Principal& principal,
                                               std::shared_ptr<Stream<AllocationUpdate>> stream) {
-          const absl::Status own = CheckOwn(principal, id);
+          const absl::Status own = CheckOwnAllocation(principal, id);
           if (!own.ok()) return stream->Close(own);
           Watch(principal.allocation, std::move(stream));
         });
@@ -66,27 +66,29 @@ class TrialRuntimeService final : public ApiService<trial::TrialRuntime> {
                                       trial::AllGatherResponse* response) override {
     return Unary(
         __func__, context, request, response, [this, request, response](Call& call, Done done) {
-          const absl::Status own = CheckOwn(call.principal(), request->allocation_id());
+          const absl::Status own = CheckOwnAllocation(call.principal(), request->allocation_id());
           if (!own.ok()) return done(own);
-          WithStanding(engine_, pool_, Id(*request),
-                       [this, &call, request, response,
-                        done = std::move(done)](const absl::StatusOr<Standing>& standing) mutable {
-                         if (!standing.ok()) return done(standing.status());
-                         JoinAllGather(all_gather_, call, *request, response, std::move(done));
-                       });
+          GetAllocationStatus(
+              engine_, pool_, GetAllocationId(*request),
+              [this, &call, request, response,
+               done = std::move(done)](const absl::StatusOr<AllocationStatus>& allocation) mutable {
+                if (!allocation.ok()) return done(allocation.status());
+                JoinAllGather(all_gather_, call, *request, response, std::move(done));
+              });
         });
   }
 
   grpc::ServerUnaryReactor* ReportMetrics(grpc::CallbackServerContext* context,
                                           const trial::ReportMetricsRequest* request,
                                           trial::ReportMetricsResponse* response) override {
-    return OfOwnTrial(
-        context, __func__, request, [this, request, response](const Standing& standing, Done done) {
+    return ServeOwnTrial(
+        context, __func__, request,
+        [this, request, response](const AllocationStatus& status, Done done) {
           const absl::Time now = clock_.Now();
           absl::StatusOr<std::vector<model::MetricReport>> reports = ToReports(*request, now);
           if (!reports.ok()) return done(reports.status());
           AddMetrics(
-              engine_, store_, watch_, triggers_, pool_, standing.experiment, Id(*request),
+              engine_, store_, watch_, triggers_, pool_, status.experiment, GetAllocationId(*request),
               *std::move(reports), [response] { response->set_best_so_far(true); },
               std::move(done));
         });
@@ -95,29 +97,30 @@ class TrialRuntimeService final : public ApiService<trial::TrialRuntime> {
   grpc::ServerUnaryReactor* ReportProgress(grpc::CallbackServerContext* context,
                                            const trial::ReportProgressRequest* request,
                                            trial::ReportProgressResponse*) override {
-    return OfOwnTrial(context, __func__, request, [this, request](const Standing&, Done done) {
-      SubmitAndFinish(engine_,
-                      cluster::ProgressReported{.allocation = Id(*request),
-                                                .trial = model::TrialId(request->trial_id()),
-                                                .progress = request->progress(),
-                                                .runner_state = request->runner_state()},
-                      std::move(done));
-    });
+    return ServeOwnTrial(
+        context, __func__, request, [this, request](const AllocationStatus&, Done done) {
+          SubmitAndFinish(engine_,
+                          cluster::ProgressReported{.allocation = GetAllocationId(*request),
+                                                    .trial = model::TrialId(request->trial_id()),
+                                                    .progress = request->progress(),
+                                                    .runner_state = request->runner_state()},
+                          std::move(done));
+        });
   }
 
   grpc::ServerUnaryReactor* ReportCheckpoint(grpc::CallbackServerContext* context,
                                              const trial::ReportCheckpointRequest* request,
                                              trial::ReportCheckpointResponse*) override {
-    return OfOwn(context, __func__, request, [this, request](Done done) {
-      // What is damaged may be what it has started from.
+    return ServeOwnAllocation(context, __func__, request, [this, request](Done done) {
+      // A damaged checkpoint may belong to another trial: the one from which this trial started.
       if (request->damage().empty()) {
-        const absl::Status own = CheckUuidIsOwn(store_, request->uuid(), Id(*request));
+        const absl::Status own = CheckUuidIsOwn(store_, request->uuid(), GetAllocationId(*request));
         if (!own.ok()) return done(own);
       }
       WithOwnTrial(
           request,
-          [this, request](const Standing&, Done done) {
-            auto event = ToEvent(*request, Id(*request), clock_.Now());
+          [this, request](const AllocationStatus&, Done done) {
+            auto event = ToEvent(*request, GetAllocationId(*request), clock_.Now());
             if (!event.ok()) return done(event.status());
             SubmitAndFinish(engine_, *std::move(event), std::move(done));
           },
@@ -128,77 +131,79 @@ class TrialRuntimeService final : public ApiService<trial::TrialRuntime> {
   grpc::ServerUnaryReactor* AckPreemption(grpc::CallbackServerContext* context,
                                           const trial::AckPreemptionRequest* request,
                                           trial::AckPreemptionResponse*) override {
-    return OfOwn(context, __func__, request, [this, request](Done done) {
-      SubmitAndFinish(engine_, cluster::PreemptionAcked{Id(*request)}, std::move(done));
+    return ServeOwnAllocation(context, __func__, request, [this, request](Done done) {
+      SubmitAndFinish(engine_, cluster::PreemptionAcked{GetAllocationId(*request)}, std::move(done));
     });
   }
 
   grpc::ServerUnaryReactor* ReportEarlyExit(grpc::CallbackServerContext* context,
                                             const trial::ReportEarlyExitRequest* request,
                                             trial::ReportEarlyExitResponse*) override {
-    return OfOwn(context, __func__, request, [this, request](Done done) {
+    return ServeOwnAllocation(context, __func__, request, [this, request](Done done) {
       const std::optional<model::ExitReason> reason = ToExitReason(request->reason());
       if (!reason) {
         return done(
-            absl::InvalidArgumentError("the reason must be INVALID_HP, INVALID_CODE or FAILED"));
+            absl::InvalidArgumentError("reason: expected INVALID_HP, INVALID_CODE or FAILED"));
       }
-      SubmitAndFinish(
-          engine_,
-          cluster::EarlyExitReported{
-              .allocation = Id(*request), .reason = *reason, .message = request->message()},
-          std::move(done));
+      SubmitAndFinish(engine_,
+                      cluster::EarlyExitReported{.allocation = GetAllocationId(*request),
+                                                 .reason = *reason,
+                                                 .message = request->message()},
+                      std::move(done));
     });
   }
 
  private:
   template <class Request>
-  static model::AllocationId Id(const Request& request) {
+  static model::AllocationId GetAllocationId(const Request& request) {
     return model::AllocationId(request.allocation_id());
   }
 
-  // For calls about the caller's own allocation.
+  // Serves a call about the caller's own allocation.
   template <class Request>
-  grpc::ServerUnaryReactor* OfOwn(grpc::CallbackServerContext* context, const char* method,
-                                  const Request* request, absl::AnyInvocable<void(Done)> work) {
+  grpc::ServerUnaryReactor* ServeOwnAllocation(grpc::CallbackServerContext* context,
+                                               const char* method, const Request* request,
+                                               absl::AnyInvocable<void(Done)> work) {
     return Unary(
         method, context, request, nullptr,
         [request, work = std::move(work)](const auth::Principal& principal, Done done) mutable {
-          const absl::Status own = CheckOwn(principal, request->allocation_id());
+          const absl::Status own = CheckOwnAllocation(principal, request->allocation_id());
           if (!own.ok()) return done(own);
           work(std::move(done));
         });
   }
 
-  // For calls that name a trial, too: it must be the allocation's, and the allocation must live.
+  // Serves a call that also names a trial: it must be the allocation's trial, and the allocation
+  // must not have ended.
   template <class Request>
-  grpc::ServerUnaryReactor* OfOwnTrial(grpc::CallbackServerContext* context, const char* method,
-                                       const Request* request,
-                                       absl::AnyInvocable<void(const Standing&, Done)> work) {
-    return OfOwn(context, method, request,
-                 [this, request, work = std::move(work)](Done done) mutable {
-                   WithOwnTrial(request, std::move(work), std::move(done));
-                 });
+  grpc::ServerUnaryReactor* ServeOwnTrial(
+      grpc::CallbackServerContext* context, const char* method, const Request* request,
+      absl::AnyInvocable<void(const AllocationStatus&, Done)> work) {
+    return ServeOwnAllocation(context, method, request,
+                              [this, request, work = std::move(work)](Done done) mutable {
+                                WithOwnTrial(request, std::move(work), std::move(done));
+                              });
   }
 
   template <class Request>
-  void WithOwnTrial(const Request* request, absl::AnyInvocable<void(const Standing&, Done)> work,
-                    Done done) {
-    WithStanding(engine_, pool_, Id(*request),
-                 [request, work = std::move(work),
-                  done = std::move(done)](const absl::StatusOr<Standing>& standing) mutable {
-                   if (!standing.ok()) return done(standing.status());
-                   if (standing->trial.value() != request->trial_id()) {
-                     return done(absl::PermissionDeniedError(
-                         absl::StrCat("allocation ", request->allocation_id(), " is not of trial ",
-                                      request->trial_id())));
-                   }
-                   work(*standing, std::move(done));
-                 });
+  void WithOwnTrial(const Request* request,
+                    absl::AnyInvocable<void(const AllocationStatus&, Done)> work, Done done) {
+    GetAllocationStatus(engine_, pool_, GetAllocationId(*request),
+                        [request, work = std::move(work), done = std::move(done)](
+                            const absl::StatusOr<AllocationStatus>& allocation) mutable {
+                          if (!allocation.ok()) return done(allocation.status());
+                          if (allocation->trial.value() != request->trial_id()) {
+                            return done(absl::PermissionDeniedError(
+                                absl::StrCat("allocation ", request->allocation_id(),
+                                             " does not belong to trial ", request->trial_id())));
+                          }
+                          work(*allocation, std::move(done));
+                        });
   }
 
   void Watch(const model::AllocationId& id, std::shared_ptr<Stream<AllocationUpdate>> stream) {
-    // Before the look at what is known, so that nothing falls between the two. What comes twice is
-    // the same news.
+    // Subscribe before the status is read, so that no update between the two is lost. An update
+    // that is sent twice has the same content.
     const std::weak_ptr<Stream<AllocationUpdate>> weak = stream;
     const int64_t subscription =
         allocations_.Subscribe(id, {.update =
@@ -212,10 +217,13 @@ class TrialRuntimeService final : public ApiService<trial::TrialRuntime> {
                                         }});
     stream->Start(nullptr,
                   [this, id, subscription] { allocations_.Unsubscribe(id, subscription); });
-    WithStanding(engine_, pool_, id, [stream](const absl::StatusOr<Standing>& standing) {
-      if (!standing.ok()) return stream->Close(standing.status());
-      for (const AllocationUpdate& update : standing->news) stream->Send(update);
-    });
+    GetAllocationStatus(engine_, pool_, id,
+                        [stream](const absl::StatusOr<AllocationStatus>& allocation) {
+                          if (!allocation.ok()) return stream->Close(allocation.status());
+                          for (const AllocationUpdate& update : allocation->updates) {
+                            stream->Send(update);
+                          }
+                        });
   }
 
   engine::Engine& engine_;

@@ -18,31 +18,31 @@
 namespace det::api {
 namespace {
 
-int32_t Bounded(int64_t number) {
+int32_t ClampToInt32(int64_t number) {
   return static_cast<int32_t>(std::min<int64_t>(number, std::numeric_limits<int32_t>::max()));
 }
 
 v1::TrialSummary PlannedToProto(const searcher::PlannedTrials& row, const std::string& unit) {
   v1::TrialSummary out;
-  out.set_count(Bounded(row.trials));
+  out.set_count(ClampToInt32(row.trials));
   out.mutable_unit()->set_name(unit);
-  out.mutable_unit()->set_value(Bounded(row.length));
+  out.mutable_unit()->set_value(ClampToInt32(row.length));
   out.mutable_unit()->set_max_length(row.length == 0);
   return out;
 }
 
-// Which columns of the curves hold the objectives, in their order.
-absl::StatusOr<std::vector<size_t>> FindMetrics(const model::ExperimentConfig& config,
-                                                const searcher::RecordedCurves& curves,
-                                                const std::string& path) {
+// Returns the columns of the curves that contain the objectives, in the order of the objectives.
+absl::StatusOr<std::vector<size_t>> FindObjectiveColumns(const model::ExperimentConfig& config,
+                                                         const searcher::RecordedCurves& curves,
+                                                         const std::string& path) {
   std::vector<size_t> columns;
   for (const model::Objective& objective : model::Objectives(config.searcher)) {
     const auto& names = curves.metrics();
     const auto it = std::find(names.begin(), names.end(), objective.metric);
     if (it == names.end()) {
       return absl::InvalidArgumentError(
-          absl::StrCat(path, ":1: no metric ", objective.metric,
-                       ", which searcher.metric names; there are: ", absl::StrJoin(names, ", ")));
+          absl::StrCat(path, ":1: the curves do not contain the searcher metric ", objective.metric,
+                       "; they contain: ", absl::StrJoin(names, ", ")));
     }
     columns.push_back(static_cast<size_t>(it - names.begin()));
   }
@@ -52,20 +52,20 @@ absl::StatusOr<std::vector<size_t>> FindMetrics(const model::ExperimentConfig& c
 v1::SimulateSearchResponse SimulationToProto(const searcher::Simulation& simulation) {
   v1::SimulateSearchResponse out;
   for (const searcher::BestSoFar& best : simulation.best) {
-    v1::SimulateSearchResponse::Best* each = out.add_best();
-    each->set_units(static_cast<double>(best.units));
-    each->set_metric(best.metric);
+    v1::SimulateSearchResponse::Best* out_best = out.add_best();
+    out_best->set_units(static_cast<double>(best.units));
+    out_best->set_metric(best.metric);
   }
   for (const searcher::SimulatedTrial& trial : simulation.trials) {
-    v1::SimulateSearchResponse::Trial* each = out.add_trials();
-    each->set_request_id(trial.request.value());
-    *each->mutable_hparams() = ToStruct(trial.hparams);
-    each->set_length(static_cast<double>(trial.length));
+    v1::SimulateSearchResponse::Trial* out_trial = out.add_trials();
+    out_trial->set_request_id(trial.request.value());
+    *out_trial->mutable_hparams() = ToStruct(trial.hparams);
+    out_trial->set_length(static_cast<double>(trial.length));
     if (!trial.metrics.empty() && std::isfinite(trial.metrics[0])) {
-      each->set_metric(trial.metrics[0]);
+      out_trial->set_metric(trial.metrics[0]);
     }
     if (!simulation.best.empty() && simulation.best.back().request == trial.request) {
-      *out.mutable_best_hparams() = each->hparams();
+      *out.mutable_best_hparams() = out_trial->hparams();
     }
   }
   out.set_total_units(static_cast<double>(simulation.units));
@@ -96,9 +96,9 @@ v1::SearchSummary ToSummary(const model::ExperimentConfig& config, const searche
   for (const searcher::PlannedTrials& row : totals.rows)
     *out.add_trials() = PlannedToProto(row, unit);
   for (const std::vector<searcher::PlannedTrials>& bracket : plan) {
-    v1::BracketSummary* each = out.add_brackets();
+    v1::BracketSummary* summary = out.add_brackets();
     for (const searcher::PlannedTrials& row : bracket)
-      *each->add_trials() = PlannedToProto(row, unit);
+      *summary->add_trials() = PlannedToProto(row, unit);
   }
   out.set_total_trials(totals.trials);
   out.set_total_units(static_cast<int64_t>(std::min(totals.units, 9e18)));
@@ -113,18 +113,20 @@ std::vector<v1::Search::Bracket> ToProto(const std::vector<searcher::Bracket>& b
   for (const searcher::Bracket& bracket : brackets) {
     v1::Search::Bracket& out = all.emplace_back();
     for (const searcher::Rung& rung : bracket) {
-      v1::Search::Rung* each = out.add_rungs();
-      each->set_length(rung.length);
-      each->set_reported(rung.reported);
-      each->set_continued(rung.continued);
-      if (rung.best_loss && std::isfinite(*rung.best_loss)) each->set_best(sign * *rung.best_loss);
+      v1::Search::Rung* out_rung = out.add_rungs();
+      out_rung->set_length(rung.length);
+      out_rung->set_reported(rung.reported);
+      out_rung->set_continued(rung.continued);
+      if (rung.best_loss && std::isfinite(*rung.best_loss)) {
+        out_rung->set_best(sign * *rung.best_loss);
+      }
       for (const searcher::Arrival& arrival : rung.arrivals) {
         const auto trial = trials.find(arrival.request);
         if (trial == trials.end()) continue;
-        v1::Search::Arrival* come = each->add_arrivals();
-        come->set_trial_id(trial->second.id.value());
-        if (std::isfinite(arrival.loss)) come->set_metric(sign * arrival.loss);
-        come->set_outcome(OutcomeToProto(arrival.outcome, trial->second.failed));
+        v1::Search::Arrival* out_arrival = out_rung->add_arrivals();
+        out_arrival->set_trial_id(trial->second.id.value());
+        if (std::isfinite(arrival.loss)) out_arrival->set_metric(sign * arrival.loss);
+        out_arrival->set_outcome(OutcomeToProto(arrival.outcome, trial->second.failed));
       }
     }
   }
@@ -169,13 +171,13 @@ absl::StatusOr<searcher::OperationsPosted> FromProto(
         return absl::InvalidArgumentError(
             absl::StrCat("operations[", posted.operations.size(),
                          "]: expected one of createTrial, stopTrial, pauseTrial, resumeTrial, "
-                         "shutdown, found none of them"));
+                         "shutdown; none is set"));
     }
   }
   return posted;
 }
 
-std::vector<v1::Search::FrontPoint> FrontOf(
+std::vector<v1::Search::FrontPoint> ComputeFront(
     const model::ExperimentConfig& config, const std::vector<model::MetricReport>& validations,
     const std::map<model::TrialId, model::Hparams>& hparams) {
   const std::vector<model::Objective> objectives = model::Objectives(config.searcher);
@@ -192,7 +194,7 @@ std::vector<v1::Search::FrontPoint> FrontOf(
     }
     if (loss.size() < objectives.size()) continue;
     point.set_trial_id(report.trial.value());
-    point.set_steps_completed(Bounded(report.steps_completed));
+    point.set_steps_completed(ClampToInt32(report.steps_completed));
     const auto it = hparams.find(report.trial);
     if (it != hparams.end()) *point.mutable_hparams() = ToStruct(it->second);
     losses.push_back(std::move(loss));
@@ -203,18 +205,19 @@ std::vector<v1::Search::FrontPoint> FrontOf(
   return front;
 }
 
-absl::StatusOr<v1::SimulateSearchResponse> SimulateAgainst(const model::ExperimentConfig& config,
-                                                           const std::string& curves,
-                                                           const std::string& path,
-                                                           std::function<bool()> keep_going) {
+absl::StatusOr<v1::SimulateSearchResponse> SimulateWithCurves(const model::ExperimentConfig& config,
+                                                              const std::string& curves,
+                                                              const std::string& path,
+                                                              std::function<bool()> keep_going) {
   DET_ASSIGN_OR_RETURN(const searcher::RecordedCurves recorded,
                        searcher::RecordedCurves::Parse(curves, path.empty() ? "objective" : path));
-  DET_ASSIGN_OR_RETURN(const std::vector<size_t> columns, FindMetrics(config, recorded, path));
+  DET_ASSIGN_OR_RETURN(const std::vector<size_t> columns,
+                       FindObjectiveColumns(config, recorded, path));
   const auto curve = [&](const model::Hparams& point, int64_t length) {
     const std::vector<double>& metrics = recorded.At(point, static_cast<double>(length));
-    std::vector<double> picked;
-    for (const size_t column : columns) picked.push_back(metrics[column]);
-    return picked;
+    std::vector<double> objectives;
+    for (const size_t column : columns) objectives.push_back(metrics[column]);
+    return objectives;
   };
   DET_ASSIGN_OR_RETURN(const searcher::Simulation simulation,
                        searcher::Simulate(config, curve, {.keep_going = std::move(keep_going)}));

@@ -1,4 +1,4 @@
-// Between searches and the messages of the API.
+// Converts searches to messages of the API, and requests to searcher operations.
 //
 // Any thread. Does no I/O.
 #ifndef MASTER_API_SEARCH_CONVERT_SEARCH_H_
@@ -19,33 +19,34 @@ namespace det::api {
 
 v1::SearchSummary ToSummary(const model::ExperimentConfig& config, const searcher::Plan& plan);
 
-// What rungs say of a trial beyond what the searcher knows.
+// The facts about a trial of a search that the searcher does not know.
 struct SearchedTrial {
   model::TrialId id;
   bool failed = false;
 };
 
-// Losses become metrics again. Who is not among `trials` is left out of the arrivals.
+// Converts losses back to metrics. Leaves out the arrivals of trials that are not in `trials`.
 std::vector<v1::Search::Bracket> ToProto(const std::vector<searcher::Bracket>& brackets,
                                          bool smaller_is_better,
                                          const std::map<model::RequestId, SearchedTrial>& trials);
 
-// INVALID_ARGUMENT, naming the operation by its index, for one that says nothing.
+// Returns INVALID_ARGUMENT with the index of an operation that is not set.
 absl::StatusOr<searcher::OperationsPosted> FromProto(
     const v1::PostSearcherOperationsRequest& request);
 
-// The validations that no other one beats in every objective, each once.
-// `validations`: of trials of one experiment; `hparams`: of these trials.
-std::vector<v1::Search::FrontPoint> FrontOf(
+// Returns the Pareto front: the validations that no other validation dominates, without duplicates.
+// `validations` belong to trials of one experiment; `hparams` contains the hyperparameters of these
+// trials.
+std::vector<v1::Search::FrontPoint> ComputeFront(
     const model::ExperimentConfig& config, const std::vector<model::MetricReport>& validations,
     const std::map<model::TrialId, model::Hparams>& hparams);
 
-// The search of `config` against recorded curves; INVALID_ARGUMENT where they lack its metric,
-// RESOURCE_EXHAUSTED once `keep_going` says no.
-absl::StatusOr<v1::SimulateSearchResponse> SimulateAgainst(const model::ExperimentConfig& config,
-                                                           const std::string& curves,
-                                                           const std::string& path,
-                                                           std::function<bool()> keep_going);
+// Simulates the search of `config` with recorded curves. Returns INVALID_ARGUMENT if they do not
+// contain a searcher metric, RESOURCE_EXHAUSTED when `keep_going` returns false.
+absl::StatusOr<v1::SimulateSearchResponse> SimulateWithCurves(const model::ExperimentConfig& config,
+                                                              const std::string& curves,
+                                                              const std::string& path,
+                                                              std::function<bool()> keep_going);
 
 }  // namespace det::api
 

@@ -23,8 +23,8 @@
 namespace det::api {
 namespace {
 
-// Events that are copied on the cluster's loop at a time.
-constexpr size_t kSearchPortion = 1000;
+// The maximum number of events that are copied on the engine's loop at a time.
+constexpr size_t kEventPageSize = 1000;
 
 // Reads a configuration as if the experiment were created in the project that it names. A project
 // that does not exist yet has only the cluster's policies.
@@ -73,39 +73,39 @@ absl::Status Simulate(store::Store& store, const ExperimentDefaults& defaults,
   submission.seed = request.seed();
   DET_ASSIGN_OR_RETURN(ValidConfig valid, ReadConfigWithPolicies(store, defaults, submission));
   if (request.has_seed()) valid.config.experiment_seed = request.seed();
-  // It computes on a thread that others wait for.
+  // A simulation occupies a thread of the pool: only one may run at a time.
   static std::mutex one_at_a_time;
   const std::unique_lock lock(one_at_a_time, std::try_to_lock);
   if (!lock.owns_lock()) {
-    return absl::ResourceExhaustedError("another simulation runs; try again when it has ended");
+    return absl::ResourceExhaustedError("another simulation is running; retry in a minute");
   }
   const absl::Time end = clock.Now() + kSimulationLimit;
-  DET_ASSIGN_OR_RETURN(*out, SimulateAgainst(valid.config, request.curves(), request.curves_path(),
+  DET_ASSIGN_OR_RETURN(*out, SimulateWithCurves(valid.config, request.curves(), request.curves_path(),
                                              [&] { return clock.Now() < end; }));
   return absl::OkStatus();
 }
 
 using Brackets = std::vector<searcher::Bracket>;
 
-// Of an experiment that is over, which the cluster has forgotten.
-absl::StatusOr<Brackets> BracketsOfEnded(store::Store& store, model::ExperimentId id) {
+// Restores the brackets of an experiment that has ended and is no longer in the cluster's memory.
+absl::StatusOr<Brackets> LoadBrackets(store::Store& store, model::ExperimentId id) {
   DET_ASSIGN_OR_RETURN(cluster::Image image, store.LoadExperiment(id));
-  cluster::Cluster alone{cluster::Settings()};
-  DET_RETURN_IF_ERROR(alone.Restore(std::move(image)));
-  const searcher::Searcher* searcher = alone.FindSearcher(id);
+  cluster::Cluster cluster{cluster::Settings()};
+  DET_RETURN_IF_ERROR(cluster.Restore(std::move(image)));
+  const searcher::Searcher* searcher = cluster.FindSearcher(id);
   return searcher == nullptr ? Brackets() : searcher->Brackets();
 }
 
-absl::Status Describe(store::Store& store, const store::ExperimentRecord& record,
-                      const Brackets& brackets, v1::Search* out) {
+absl::Status FillSearch(store::Store& store, const store::ExperimentRecord& record,
+                        const Brackets& brackets, v1::Search* out) {
   const experiment::Experiment& experiment = record.experiment;
   const model::SearcherConfig& config = experiment.config->searcher;
   out->set_name(config.name);
   out->set_unit(model::LengthMetric(config));
   for (const model::Objective& objective : model::Objectives(config)) {
-    v1::Search::Objective* each = out->add_objectives();
-    each->set_metric(objective.metric);
-    each->set_smaller_is_better(objective.smaller_is_better);
+    v1::Search::Objective* out_objective = out->add_objectives();
+    out_objective->set_metric(objective.metric);
+    out_objective->set_smaller_is_better(objective.smaller_is_better);
   }
   DET_ASSIGN_OR_RETURN(const store::TrialPage page,
                        store.ListTrials(store::MakeBareTrialQuery(experiment.id)));
@@ -129,7 +129,7 @@ absl::Status Describe(store::Store& store, const store::ExperimentRecord& record
   if (config.other_objectives.empty() || trials.empty()) return absl::OkStatus();
   DET_ASSIGN_OR_RETURN(const std::vector<model::MetricReport> validations,
                        store.ListMetrics(trials, "validation"));
-  for (auto& point : FrontOf(*experiment.config, validations, hparams)) {
+  for (auto& point : ComputeFront(*experiment.config, validations, hparams)) {
     *out->add_front() = std::move(point);
   }
   return absl::OkStatus();
@@ -137,8 +137,9 @@ absl::Status Describe(store::Store& store, const store::ExperimentRecord& record
 
 using EventStream = Stream<v1::SearcherEvent>;
 
-// How far a WatchSearcherEvents has come. Of the stream's producer, which runs one at a time.
-struct Reading {
+// The position of a WatchSearcherEvents stream. Used by its producer, which one thread runs at a
+// time.
+struct EventPosition {
   int64_t after = 0;
   bool follow = false;
 };
@@ -200,14 +201,14 @@ class SearchService final : public ApiService<v1::SearchService> {
       v1::GetExperimentValidationHistoryResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&) -> absl::Status {
-                   DET_ASSIGN_OR_RETURN(
-                       const auto history,
-                       ReadHistory(store_, model::ExperimentId(request->experiment_id())));
-                   for (const Validation& each : history) {
+                   DET_ASSIGN_OR_RETURN(const auto history,
+                                        ReadValidationHistory(
+                                            store_, model::ExperimentId(request->experiment_id())));
+                   for (const Validation& validation : history) {
                      v1::ValidationHistoryEntry& entry = *response->add_validation_history();
-                     entry.set_trial_id(each.trial.value());
-                     *entry.mutable_end_time() = ToProto(each.time);
-                     entry.set_searcher_metric(each.metric);
+                     entry.set_trial_id(validation.trial.value());
+                     *entry.mutable_end_time() = ToProto(validation.time);
+                     entry.set_searcher_metric(validation.metric);
                    }
                    return absl::OkStatus();
                  });
@@ -216,12 +217,13 @@ class SearchService final : public ApiService<v1::SearchService> {
   grpc::ServerWriteReactor<v1::SearcherEvent>* WatchSearcherEvents(
       grpc::CallbackServerContext* context,
       const v1::WatchSearcherEventsRequest* request) override {
-    auto reading = std::make_shared<Reading>(Reading{request->after(), request->follow()});
+    auto position =
+        std::make_shared<EventPosition>(EventPosition{request->after(), request->follow()});
     return ServerStream<v1::SearcherEvent>(
         __func__, context, request,
-        [this, reading, id = model::ExperimentId(request->experiment_id())](
+        [this, position, id = model::ExperimentId(request->experiment_id())](
             const auth::Principal&, std::shared_ptr<EventStream> stream) {
-          Watch(id, reading, std::move(stream));
+          Watch(id, position, std::move(stream));
         });
   }
 
@@ -249,20 +251,20 @@ class SearchService final : public ApiService<v1::SearchService> {
         },
         [this, id, out, brackets, done = std::move(done)](const absl::Status& status) mutable {
           if (!status.ok()) return done(status);
-          // Rows are read after the searcher was asked: each trial that it names has one.
+          // Read the rows after the brackets, so that each trial in the brackets has a row.
           pool_.Post([this, id, out, brackets, done = std::move(done)]() mutable {
-            done(DescribeBy(id, std::move(*brackets), out));
+            done(ReadSearch(id, std::move(*brackets), out));
           });
         });
   }
 
-  // `live`: of an experiment that the cluster knows.
-  absl::Status DescribeBy(model::ExperimentId id, std::optional<Brackets> live, v1::Search* out) {
+  // `live` contains the brackets if the experiment is in the cluster's memory.
+  absl::Status ReadSearch(model::ExperimentId id, std::optional<Brackets> live, v1::Search* out) {
     DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store_.GetExperiment(id));
     if (!live) {
-      DET_ASSIGN_OR_RETURN(live, BracketsOfEnded(store_, id));
+      DET_ASSIGN_OR_RETURN(live, LoadBrackets(store_, id));
     }
-    return Describe(store_, record, *live, out);
+    return FillSearch(store_, record, *live, out);
   }
 
   absl::Status GetBest(model::ExperimentId id,
@@ -276,44 +278,45 @@ class SearchService final : public ApiService<v1::SearchService> {
     return absl::OkStatus();
   }
 
-  void Watch(model::ExperimentId id, std::shared_ptr<Reading> reading,
+  void Watch(model::ExperimentId id, std::shared_ptr<EventPosition> position,
              std::shared_ptr<EventStream> stream) {
-    const absl::Status known = store_.GetExperiment(id).status();
-    if (!known.ok()) return stream->Close(known);
+    const absl::Status exists = store_.GetExperiment(id).status();
+    if (!exists.ok()) return stream->Close(exists);
     const std::weak_ptr<EventStream> weak = stream;
-    // Before the first look, so that nothing falls between the two.
+    // Subscribe before the first read, so that no event between the two is lost.
     const int64_t subscription = watch_.experiments().Subscribe(id, [weak] {
       if (const auto held = weak.lock()) held->Wake();
     });
-    stream->Start(
-        [this, id, reading](EventStream& out) { Look(id, reading, out.shared_from_this()); },
-        [this, id, subscription] { watch_.experiments().Unsubscribe(id, subscription); });
+    stream->Start([this, id, position](
+                      EventStream& out) { SendNewEvents(id, position, out.shared_from_this()); },
+                  [this, id, subscription] { watch_.experiments().Unsubscribe(id, subscription); });
   }
 
-  // Looks may overlap: each sends what is new to it on the cluster's loop, one after the other.
-  void Look(model::ExperimentId id, std::shared_ptr<Reading> reading,
-            std::shared_ptr<EventStream> stream) {
+  // Calls may overlap. Each compares with `position` on the engine's loop, where they run one after
+  // the other, so that no event is sent twice.
+  void SendNewEvents(model::ExperimentId id, std::shared_ptr<EventPosition> position,
+                     std::shared_ptr<EventStream> stream) {
     auto events = std::make_shared<std::vector<searcher::PendingEvent>>();
-    auto over = std::make_shared<bool>(false);
+    auto ended = std::make_shared<bool>(false);
     engine_.Query(
-        [id, events, over, reading](const cluster::Cluster& cluster) {
+        [id, events, ended, position](const cluster::Cluster& cluster) {
           const searcher::Searcher* searcher = cluster.FindSearcher(id);
-          *over = searcher == nullptr;
+          *ended = searcher == nullptr;
           if (searcher != nullptr)
-            *events = searcher->PendingEvents(reading->after, kSearchPortion);
+            *events = searcher->PendingEvents(position->after, kEventPageSize);
         },
-        [events, over, reading, stream](const absl::Status& status) {
+        [events, ended, position, stream](const absl::Status& status) {
           if (!status.ok()) return stream->Close(status);
           for (const searcher::PendingEvent& event : *events) {
-            if (event.id <= reading->after) continue;
-            reading->after = event.id;
+            if (event.id <= position->after) continue;
+            position->after = event.id;
             v1::SearcherEvent out;
             out.set_id(event.id);
             *out.mutable_event() = ToStruct(event.description);
             stream->Send(std::move(out));
           }
-          if (events->size() == kSearchPortion) return stream->Wake();
-          if (*over || !reading->follow) stream->Close(absl::OkStatus());
+          if (events->size() == kEventPageSize) return stream->Wake();
+          if (*ended || !position->follow) stream->Close(absl::OkStatus());
         });
   }
 

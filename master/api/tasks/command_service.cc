@@ -10,117 +10,120 @@ namespace det::api {
 namespace {
 
 using Context = grpc::CallbackServerContext;
-using Asked = v1::GetCommandsRequest;
-using Wanted = v1::LaunchCommandRequest;
+using ListRequest = v1::GetCommandsRequest;
+using LaunchRequest = v1::LaunchCommandRequest;
 using Reactor = grpc::ServerUnaryReactor;
 
 class CommandService final : public ApiService<v1::CommandService> {
  public:
   explicit CommandService(CallPipeline& calls) : ApiService(calls) {}
 
-  Reactor* GetCommands(Context* context, const Asked* request,
+  Reactor* GetCommands(Context* context, const ListRequest* request,
                        v1::GetCommandsResponse* response) override {
     return List(context, __func__, request, response);
   }
-  Reactor* GetNotebooks(Context* context, const Asked* request,
+  Reactor* GetNotebooks(Context* context, const ListRequest* request,
                         v1::GetNotebooksResponse* response) override {
     return List(context, __func__, request, response);
   }
-  Reactor* GetShells(Context* context, const Asked* request,
+  Reactor* GetShells(Context* context, const ListRequest* request,
                      v1::GetShellsResponse* response) override {
     return List(context, __func__, request, response);
   }
-  Reactor* GetTensorboards(Context* context, const Asked* request,
+  Reactor* GetTensorboards(Context* context, const ListRequest* request,
                            v1::GetTensorboardsResponse* response) override {
     return List(context, __func__, request, response);
   }
 
-  // There are none of any kind: zeros.
+  // The default response has a count of zero for each type.
   Reactor* GetActiveTasksCount(Context* context, const v1::GetActiveTasksCountRequest* request,
                                v1::GetActiveTasksCountResponse* response) override {
     return Unary(__func__, context, request, response,
                  [](const auth::Principal&) { return absl::OkStatus(); });
   }
 
-  Reactor* LaunchCommand(Context* context, const Wanted* request,
+  Reactor* LaunchCommand(Context* context, const LaunchRequest* request,
                          v1::LaunchCommandResponse* response) override {
     return Unsupported(
         __func__, context, request, response,
-        "runs no commands; create an experiment whose entrypoint is the command line");
+        "does not run commands; create an experiment with the command line as its entrypoint");
   }
-  Reactor* LaunchNotebook(Context* context, const Wanted* request,
+  Reactor* LaunchNotebook(Context* context, const LaunchRequest* request,
                           v1::LaunchCommandResponse* response) override {
-    return Unsupported(__func__, context, request, response,
-                       "runs no notebooks; run one on your own machine and log in from there");
+    return Unsupported(
+        __func__, context, request, response,
+        "does not run notebooks; run a notebook on your own machine and log in from there");
   }
-  Reactor* LaunchShell(Context* context, const Wanted* request,
+  Reactor* LaunchShell(Context* context, const LaunchRequest* request,
                        v1::LaunchCommandResponse* response) override {
     return Unsupported(__func__, context, request, response,
-                       "runs no shells; log in on a machine of the cluster");
+                       "does not run shells; log in to a machine of the cluster");
   }
-  Reactor* LaunchTensorboard(Context* context, const Wanted* request,
+  Reactor* LaunchTensorboard(Context* context, const LaunchRequest* request,
                              v1::LaunchCommandResponse* response) override {
-    return Unsupported(__func__, context, request, response,
-                       "runs no TensorBoards; `det trial describe` shows a trial's metrics");
+    return Unsupported(
+        __func__, context, request, response,
+        "does not run TensorBoards; use `det trial describe` for the metrics of a trial");
   }
 
-  // Of those that nobody can have started.
+  // No command, notebook, shell or TensorBoard can exist.
   Reactor* GetCommand(Context* context, const v1::CommandRequest* request,
                       v1::CommandResponse* response) override {
-    return Unsupported(__func__, context, request, response, "has no commands");
+    return Unsupported(__func__, context, request, response, "does not run commands");
   }
   Reactor* KillCommand(Context* context, const v1::CommandRequest* request,
                        v1::CommandResponse* response) override {
-    return Unsupported(__func__, context, request, response, "has no commands");
+    return Unsupported(__func__, context, request, response, "does not run commands");
   }
   Reactor* SetCommandPriority(Context* context, const v1::CommandRequest* request,
                               v1::CommandResponse* response) override {
-    return Unsupported(__func__, context, request, response, "has no commands");
+    return Unsupported(__func__, context, request, response, "does not run commands");
   }
   Reactor* GetNotebook(Context* context, const v1::CommandRequest* request,
                        v1::CommandResponse* response) override {
-    return Unsupported(__func__, context, request, response, "has no notebooks");
+    return Unsupported(__func__, context, request, response, "does not run notebooks");
   }
   Reactor* KillNotebook(Context* context, const v1::CommandRequest* request,
                         v1::CommandResponse* response) override {
-    return Unsupported(__func__, context, request, response, "has no notebooks");
+    return Unsupported(__func__, context, request, response, "does not run notebooks");
   }
   Reactor* SetNotebookPriority(Context* context, const v1::CommandRequest* request,
                                v1::CommandResponse* response) override {
-    return Unsupported(__func__, context, request, response, "has no notebooks");
+    return Unsupported(__func__, context, request, response, "does not run notebooks");
   }
   Reactor* IdleNotebook(Context* context, const v1::CommandRequest* request,
                         v1::CommandResponse* response) override {
-    return Unsupported(__func__, context, request, response, "has no notebooks");
+    return Unsupported(__func__, context, request, response, "does not run notebooks");
   }
   Reactor* GetShell(Context* context, const v1::CommandRequest* request,
                     v1::CommandResponse* response) override {
-    return Unsupported(__func__, context, request, response, "has no shells");
+    return Unsupported(__func__, context, request, response, "does not run shells");
   }
   Reactor* KillShell(Context* context, const v1::CommandRequest* request,
                      v1::CommandResponse* response) override {
-    return Unsupported(__func__, context, request, response, "has no shells");
+    return Unsupported(__func__, context, request, response, "does not run shells");
   }
   Reactor* SetShellPriority(Context* context, const v1::CommandRequest* request,
                             v1::CommandResponse* response) override {
-    return Unsupported(__func__, context, request, response, "has no shells");
+    return Unsupported(__func__, context, request, response, "does not run shells");
   }
   Reactor* GetTensorboard(Context* context, const v1::CommandRequest* request,
                           v1::CommandResponse* response) override {
-    return Unsupported(__func__, context, request, response, "has no TensorBoards");
+    return Unsupported(__func__, context, request, response, "does not run TensorBoards");
   }
   Reactor* KillTensorboard(Context* context, const v1::CommandRequest* request,
                            v1::CommandResponse* response) override {
-    return Unsupported(__func__, context, request, response, "has no TensorBoards");
+    return Unsupported(__func__, context, request, response, "does not run TensorBoards");
   }
   Reactor* SetTensorboardPriority(Context* context, const v1::CommandRequest* request,
                                   v1::CommandResponse* response) override {
-    return Unsupported(__func__, context, request, response, "has no TensorBoards");
+    return Unsupported(__func__, context, request, response, "does not run TensorBoards");
   }
 
  private:
   template <class Response>
-  Reactor* List(Context* context, const char* method, const Asked* request, Response* response) {
+  Reactor* List(Context* context, const char* method, const ListRequest* request,
+                Response* response) {
     return Unary(method, context, request, response, [request, response](const auth::Principal&) {
       *response->mutable_pagination() = ToPagination(request->offset(), request->limit(), 0, 0);
       return absl::OkStatus();

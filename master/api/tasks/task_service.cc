@@ -35,11 +35,14 @@ class TaskService final : public ApiService<v1::TaskService> {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&) -> absl::Status {
                    DET_ASSIGN_OR_RETURN(const auto record, TrialOf(store_, request->task_id()));
-                   DET_ASSIGN_OR_RETURN(const auto runs, store_.ListAllocations(record.trial.task));
+                   DET_ASSIGN_OR_RETURN(const auto allocations,
+                                        store_.ListAllocations(record.trial.task));
                    v1::Task* task = response->mutable_task();
                    task->set_task_id(request->task_id());
                    task->set_task_type(v1::Task::TASK_TYPE_TRIAL);
-                   for (const auto& run : runs) *task->add_allocations() = ToProto(run, "");
+                   for (const auto& allocation : allocations) {
+                     *task->add_allocations() = ToProto(allocation, "");
+                   }
                    *task->mutable_start_time() = ToProto(record.trial.created_at);
                    if (record.trial.ended_at) {
                      *task->mutable_end_time() = ToProto(*record.trial.ended_at);

@@ -1,6 +1,6 @@
-// What holds slots or waits for them, as people may see it.
+// Summaries of the allocations that hold slots or wait for them.
 //
-// Called by services on the pool; answers on the engine's loop.
+// Called by services on the pool; `done` runs on the engine's loop.
 #ifndef MASTER_API_TASKS_TASK_SUMMARIES_H_
 #define MASTER_API_TASKS_TASK_SUMMARIES_H_
 
@@ -9,7 +9,8 @@
 
 namespace det::api {
 
-// Of the workspaces that the caller sees. `response` must live until `done` is called.
+// Adds the allocations in the workspaces that the caller may view. `response` must stay valid until
+// `done` is called.
 void ReadTaskSummaries(engine::Engine& engine, const auth::Principal& caller,
                        v1::GetTasksResponse* response, Done done);
 

@@ -19,47 +19,46 @@ class UnservedService final : public ApiService<v1::UnservedService> {
 
   Reactor* Groups(Context* context, const UnservedRequest* request,
                   UnservedResponse* response) override {
-    return Unsupported(__func__, context, request, response,
-                       "keeps no groups of users; give each user the role (det rbac assign-role)");
+    return Unsupported(
+        __func__, context, request, response,
+        "does not support user groups; assign roles to users (det rbac assign-role)");
   }
   Reactor* Kubernetes(Context* context, const UnservedRequest* request,
                       UnservedResponse* response) override {
     return Unsupported(
         __func__, context, request, response,
-        "runs on agents, not on Kubernetes; limit a workspace by its quota (det workspace edit)");
+        "does not use Kubernetes; limit a workspace with its quota (det workspace edit)");
   }
   Reactor* GenericTasks(Context* context, const UnservedRequest* request,
                         UnservedResponse* response) override {
     return Unsupported(
         __func__, context, request, response,
-        "has no tasks but those of trials; create an experiment whose entrypoint is the "
-        "command line");
+        "does not run generic tasks; create an experiment with the command line as its entrypoint");
   }
   Reactor* DetachedMode(Context* context, const UnservedPairRequest* request,
                         UnservedResponse* response) override {
     return Unsupported(__func__, context, request, response,
-                       "keeps no experiments that run elsewhere; create one that runs here");
+                       "does not support unmanaged experiments; create a managed experiment");
   }
   Reactor* Profiler(Context* context, const UnservedRequest* request,
                     UnservedResponse* response) override {
-    return Unsupported(__func__, context, request, response,
-                       "keeps what a machine does among the trial's metrics: report it there, in a "
-                       "group of its own");
+    return Unsupported(
+        __func__, context, request, response,
+        "stores profiler data as metrics of the trial; report it with its own metric "
+        "group");
   }
   Reactor* TaskSignals(Context* context, const UnservedPairRequest* request,
                        UnservedResponse* response) override {
     return Unsupported(__func__, context, request, response,
-                       "asks this of no task: a trial's processes need not call it");
+                       "does not need this call from tasks; remove it from the program");
   }
   Reactor* Cleanup(Context* context, const UnservedRequest* request,
                    UnservedResponse* response) override {
     return Unsupported(
         __func__, context, request, response,
-        "removes old logs and files by itself; see log retention (det experiment set "
-        "log-retention) and det experiment delete");
+        "removes expired logs and files automatically; see `det experiment set log-retention` and "
+        "`det experiment delete`");
   }
-
- private:
 };
 
 }  // namespace

@@ -26,18 +26,18 @@ using google::protobuf::Struct;
 using google::protobuf::util::TimeUtil;
 using Format = CheckpointArchive::Format;
 
-constexpr size_t kRawPortion = size_t{1} << 20;
+constexpr size_t kChunkSize = size_t{1} << 20;
 constexpr char kGzip[] = "application/gzip";
 constexpr char kZip[] = "application/zip";
 
-// The shapes that clients read; both take what the API says.
+// These functions convert messages of the API to the JSON that existing clients read.
 
-model::Value RawSummary(const v1::AllocationSummary& summary) {
+model::Value ToRawSummary(const v1::AllocationSummary& summary) {
   model::Value::List resources;
-  for (const v1::ResourcesSummary& each : summary.resources()) {
-    resources.push_back(model::Value::Object{{"resources_id", each.resources_id()},
-                                             {"allocation_id", each.allocation_id()},
-                                             {"container_id", each.container_id()}});
+  for (const v1::ResourcesSummary& local_task : summary.resources()) {
+    resources.push_back(model::Value::Object{{"resources_id", local_task.resources_id()},
+                                             {"allocation_id", local_task.allocation_id()},
+                                             {"container_id", local_task.container_id()}});
   }
   return model::Value::Object{{"task_id", summary.task_id()},
                               {"allocation_id", summary.allocation_id()},
@@ -49,13 +49,15 @@ model::Value RawSummary(const v1::AllocationSummary& summary) {
                               {"priority", summary.priority()}};
 }
 
-Struct RawTasks(const v1::GetTasksResponse& tasks) {
+Struct ToRawTasks(const v1::GetTasksResponse& tasks) {
   model::Value::Object all;
-  for (const auto& [id, summary] : tasks.allocation_id_to_summary()) all[id] = RawSummary(summary);
+  for (const auto& [id, summary] : tasks.allocation_id_to_summary()) {
+    all[id] = ToRawSummary(summary);
+  }
   return ToStruct(std::move(all));
 }
 
-model::Value RawCheckpoint(const v1::Checkpoint& checkpoint) {
+model::Value ToRawCheckpoint(const v1::Checkpoint& checkpoint) {
   model::Value::Object resources;
   for (const auto& [path, bytes] : checkpoint.resources()) resources[path] = bytes;
   const v1::CheckpointTrainingMetadata& training = checkpoint.training();
@@ -80,38 +82,39 @@ model::Value RawCheckpoint(const v1::Checkpoint& checkpoint) {
 
 // ---- files ----
 
-// Sends what is in memory, portion by portion.
-void SendText(std::string text, const char* type, Stream<HttpBody>& stream) {
-  struct Rest {
+// Sends `text` in chunks.
+void SendInChunks(std::string text, const char* type, Stream<HttpBody>& stream) {
+  struct State {
     const std::string text;
-    size_t at = 0;
+    size_t offset = 0;
   };
   stream.Start(
-      [rest = std::make_shared<Rest>(Rest{std::move(text)}), type](auto& out) {
+      [state = std::make_shared<State>(State{std::move(text)}), type](auto& out) {
         HttpBody body;
         body.set_content_type(type);
-        body.set_data(rest->text.substr(rest->at, kRawPortion));
-        rest->at += body.data().size();
+        body.set_data(state->text.substr(state->offset, kChunkSize));
+        state->offset += body.data().size();
         out.Send(std::move(body));
-        if (rest->at == rest->text.size()) return out.Close(absl::OkStatus());
+        if (state->offset == state->text.size()) return out.Close(absl::OkStatus());
         out.Wake();
       },
       nullptr);
 }
 
-void SendPortion(CheckpointArchive& archive, const char* type, Stream<HttpBody>& out) {
-  absl::StatusOr<std::string> portion = archive.Next();
-  if (!portion.ok() || portion->empty()) return out.Close(portion.status());
+void SendNextChunk(CheckpointArchive& archive, const char* type, Stream<HttpBody>& out) {
+  absl::StatusOr<std::string> chunk = archive.Next();
+  if (!chunk.ok() || chunk->empty()) return out.Close(chunk.status());
   HttpBody body;
   body.set_content_type(type);
-  body.set_data(*std::move(portion));
+  body.set_data(*std::move(chunk));
   out.Send(std::move(body));
   out.Wake();
 }
 
-// The one that is named first; what else somebody takes is not made here.
-absl::StatusOr<Format> FormatOf(const v1::DownloadCheckpointRequest& request,
-                                const std::string& accept) {
+// Returns the requested format, or the supported format that `accept` lists first. Returns
+// INVALID_ARGUMENT if `accept` lists no supported format.
+absl::StatusOr<Format> SelectFormat(const v1::DownloadCheckpointRequest& request,
+                                    const std::string& accept) {
   if (request.format() != v1::DownloadCheckpointRequest::FORMAT_UNSPECIFIED) {
     return request.format() == v1::DownloadCheckpointRequest::FORMAT_ZIP ? Format::kZip
                                                                          : Format::kTgz;
@@ -121,7 +124,7 @@ absl::StatusOr<Format> FormatOf(const v1::DownloadCheckpointRequest& request,
                                accept.find("application/x-gtar")});
   if (zip == accept.npos && tgz == accept.npos && !accept.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a checkpoint is sent as ", kGzip, " or ", kZip, ", not as ", accept));
+        absl::StrCat("Accept: ", accept, " is not supported; use ", kGzip, " or ", kZip));
   }
   return zip < tgz ? Format::kZip : Format::kTgz;
 }
@@ -141,13 +144,13 @@ class RawService final : public ApiService<v1::RawService> {
         __func__, context, request,
         [this, request = *request, accept = GetAcceptHeader(*context)](
             const auth::Principal&, std::shared_ptr<Stream<HttpBody>> stream) {
-          const absl::StatusOr<Format> format = FormatOf(request, accept);
+          const absl::StatusOr<Format> format = SelectFormat(request, accept);
           if (!format.ok()) return stream->Close(format.status());
-          auto archive = Archive(model::CheckpointId(request.checkpoint_uuid()), *format);
+          auto archive = OpenArchive(model::CheckpointId(request.checkpoint_uuid()), *format);
           if (!archive.ok()) return stream->Close(archive.status());
           const char* const type = *format == Format::kZip ? kZip : kGzip;
           stream->Start([archive = *std::move(archive),
-                         type](auto& out) { SendPortion(*archive, type, out); },
+                         type](auto& out) { SendNextChunk(*archive, type, out); },
                         nullptr);
         });
   }
@@ -158,9 +161,9 @@ class RawService final : public ApiService<v1::RawService> {
         __func__, context, request,
         [this, id = request->experiment_id()](const auth::Principal&,
                                               const std::shared_ptr<Stream<HttpBody>>& stream) {
-          absl::StatusOr<std::string> tgz = Context(id);
+          absl::StatusOr<std::string> tgz = ReadContext(id);
           if (!tgz.ok()) return stream->Close(tgz.status());
-          SendText(*std::move(tgz), kGzip, *stream);
+          SendInChunks(*std::move(tgz), kGzip, *stream);
         });
   }
 
@@ -171,11 +174,11 @@ class RawService final : public ApiService<v1::RawService> {
         __func__, context, request,
         [this, request = *request](const auth::Principal&,
                                    const std::shared_ptr<Stream<HttpBody>>& stream) {
-          const absl::StatusOr<std::string> tgz = Context(request.experiment_id());
+          const absl::StatusOr<std::string> tgz = ReadContext(request.experiment_id());
           if (!tgz.ok()) return stream->Close(tgz.status());
           absl::StatusOr<std::string> file = ReadContextFile(*tgz, request.path());
           if (!file.ok()) return stream->Close(file.status());
-          SendText(*std::move(file), "application/octet-stream", *stream);
+          SendInChunks(*std::move(file), "application/octet-stream", *stream);
         });
   }
 
@@ -189,8 +192,8 @@ class RawService final : public ApiService<v1::RawService> {
                    DET_ASSIGN_OR_RETURN(const auto record,
                                         store_.GetExperiment(model::ExperimentId(request->id())));
                    model::Value::List checkpoints;
-                   for (const v1::Checkpoint& each : preview.checkpoints()) {
-                     checkpoints.push_back(RawCheckpoint(each));
+                   for (const v1::Checkpoint& checkpoint : preview.checkpoints()) {
+                     checkpoints.push_back(ToRawCheckpoint(checkpoint));
                    }
                    *response = ToStruct(model::Value::Object{
                        {"metric_name", record.experiment.config->searcher.metric},
@@ -209,14 +212,14 @@ class RawService final : public ApiService<v1::RawService> {
                    ReadTaskSummaries(engine_, caller, filled,
                                      [tasks = std::move(tasks), response,
                                       done = std::move(done)](const absl::Status& status) mutable {
-                                       if (status.ok()) *response = RawTasks(*tasks);
+                                       if (status.ok()) *response = ToRawTasks(*tasks);
                                        done(status);
                                      });
                  });
   }
 
  private:
-  absl::StatusOr<std::string> Context(int id) const {
+  absl::StatusOr<std::string> ReadContext(int id) const {
     DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record,
                          store_.GetExperiment(model::ExperimentId(id)));
     const std::string& hash = record.experiment.context_hash;
@@ -226,11 +229,12 @@ class RawService final : public ApiService<v1::RawService> {
     return store_.GetContext(hash);
   }
 
-  // Its first file is opened already, so that who cannot have it hears why.
-  absl::StatusOr<std::shared_ptr<CheckpointArchive>> Archive(const model::CheckpointId& id,
-                                                             Format format) const {
+  // Reads the checkpoint and its experiment before the stream starts, so that their errors become
+  // the status of the call.
+  absl::StatusOr<std::shared_ptr<CheckpointArchive>> OpenArchive(const model::CheckpointId& id,
+                                                                 Format format) const {
     DET_ASSIGN_OR_RETURN(const auto entry, store_.GetCheckpoint(id));
-    DET_RETURN_IF_ERROR(CheckFilesStay(entry.checkpoint));
+    DET_RETURN_IF_ERROR(CheckFilesNotDeleted(entry.checkpoint));
     DET_ASSIGN_OR_RETURN(const auto experiment, store_.GetExperiment(entry.experiment));
     CheckpointArchive::Open open =
         [this, id, config = experiment.experiment.config](const std::string& path) {

@@ -12,8 +12,8 @@ namespace {
 
 using store::ColumnType;
 
-// Existing clients know the two groups that every trial may have by these names.
-std::string SummaryGroup(const std::string& group) {
+// Existing clients use these names for the two built-in metric groups.
+std::string GetSummaryGroup(const std::string& group) {
   if (group == "training") return std::string("avg_metrics");
   if (group == "validation") return std::string("validation_metrics");
   return group;
@@ -23,7 +23,7 @@ google::protobuf::Struct MetricsToProto(
     const std::map<store::MetricName, store::MetricSummary>& metrics) {
   google::protobuf::Struct out;
   for (const auto& [name, summary] : metrics) {
-    auto& group = (*out.mutable_fields())[SummaryGroup(name.first)];
+    auto& group = (*out.mutable_fields())[GetSummaryGroup(name.first)];
     auto& fields = *(*group.mutable_struct_value()->mutable_fields())[name.second]
                         .mutable_struct_value()
                         ->mutable_fields();
@@ -67,7 +67,7 @@ v1::ColumnType ColumnTypeToProto(ColumnType type) {
   return v1::COLUMN_TYPE_TEXT;
 }
 
-v1::LocationType LocationOf(const std::string& group) {
+v1::LocationType GetLocation(const std::string& group) {
   if (group == "training") return v1::LOCATION_TYPE_TRAINING;
   if (group == "validation") return v1::LOCATION_TYPE_VALIDATIONS;
   return v1::LOCATION_TYPE_CUSTOM_METRIC;
@@ -125,8 +125,8 @@ std::vector<v1::ProjectColumn> ToColumns(store::Table table,
   }
   for (const store::ValueColumn& value : values) {
     const bool metadata = absl::StartsWith(value.key, "metadata.");
-    // Experiments' own table has no room for it in existing clients; it can be asked for all the
-    // same.
+    // The experiments table of existing clients cannot show metadata columns, but filters may use
+    // them.
     if (metadata && !runs) continue;
     columns.push_back(MakeColumn(value.key,
                                  metadata ? v1::LOCATION_TYPE_RUN_METADATA
@@ -137,7 +137,7 @@ std::vector<v1::ProjectColumn> ToColumns(store::Table table,
   for (const auto& [group, metric] : metrics) {
     for (const char* statistic : {"last", "max", "mean", "min"}) {
       columns.push_back(MakeColumn(absl::StrCat(group, ".", metric, ".", statistic),
-                                   LocationOf(group), v1::COLUMN_TYPE_NUMBER));
+                                   GetLocation(group), v1::COLUMN_TYPE_NUMBER));
     }
   }
   return columns;

@@ -1,4 +1,4 @@
-// Between runs of the store and the messages of the API.
+// Converts runs of the store to messages of the API.
 //
 // Any thread. Does no I/O.
 #ifndef MASTER_API_TRIALS_CONVERT_RUN_H_
@@ -15,7 +15,7 @@ namespace det::api {
 
 v1::FlatRun ToProto(const store::RunRecord& run, const LiveTrials& live, absl::Time now);
 
-// The fixed columns, then what the project's runs have.
+// Returns the fixed columns of the table, then those of the project's values and metrics.
 std::vector<v1::ProjectColumn> ToColumns(store::Table table,
                                          const std::vector<store::ValueColumn>& values,
                                          const std::vector<store::MetricName>& metrics);

@@ -5,27 +5,27 @@
 
 namespace det::api {
 
-std::vector<size_t> Thin(const std::vector<double>& values, size_t most) {
+std::vector<size_t> Downsample(const std::vector<double>& values, size_t max_points) {
   std::vector<size_t> kept;
-  most = std::max<size_t>(most, 4);
-  if (values.size() <= most) {
+  max_points = std::max<size_t>(max_points, 4);
+  if (values.size() <= max_points) {
     for (size_t i = 0; i < values.size(); ++i) kept.push_back(i);
     return kept;
   }
   const size_t inner = values.size() - 2;
-  const size_t stretches = (most - 2) / 2;
+  const size_t buckets = (max_points - 2) / 2;
   kept.push_back(0);
-  for (size_t stretch = 0; stretch < stretches; ++stretch) {
-    const size_t begin = 1 + inner * stretch / stretches;
-    const size_t end = 1 + inner * (stretch + 1) / stretches;
-    size_t least = begin;
-    size_t greatest = begin;
+  for (size_t bucket = 0; bucket < buckets; ++bucket) {
+    const size_t begin = 1 + inner * bucket / buckets;
+    const size_t end = 1 + inner * (bucket + 1) / buckets;
+    size_t min = begin;
+    size_t max = begin;
     for (size_t i = begin; i < end; ++i) {
-      if (values[i] < values[least] || std::isnan(values[least])) least = i;
-      if (values[i] > values[greatest] || std::isnan(values[greatest])) greatest = i;
+      if (values[i] < values[min] || std::isnan(values[min])) min = i;
+      if (values[i] > values[max] || std::isnan(values[max])) max = i;
     }
-    kept.push_back(std::min(least, greatest));
-    if (least != greatest) kept.push_back(std::max(least, greatest));
+    kept.push_back(std::min(min, max));
+    if (min != max) kept.push_back(std::max(min, max));
   }
   kept.push_back(values.size() - 1);
   return kept;

@@ -1,4 +1,4 @@
-// Points of a curve, thinned out so that its first, its last, its peaks and its dips stay.
+// Reduces the points of a curve and keeps its ends, maxima and minima.
 //
 // Pure; any thread.
 #ifndef MASTER_API_TRIALS_DOWNSAMPLE_H_
@@ -9,10 +9,10 @@
 
 namespace det::api {
 
-// The indices of at most `most` (at least 4) of the points, in order: the first, the last, and of
-// each of equal stretches in between the least and the greatest. `values`: not-a-number counts as
-// neither.
-std::vector<size_t> Thin(const std::vector<double>& values, size_t most);
+// Returns the indices of at most `max_points` points (values below 4 count as 4), in order: the
+// first and the last point, and the minimum and maximum of each of the equal buckets between them.
+// NaN is neither a minimum nor a maximum.
+std::vector<size_t> Downsample(const std::vector<double>& values, size_t max_points);
 
 }  // namespace det::api
 

@@ -10,16 +10,16 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(ThinTest, FewPointsStay) {
-  EXPECT_THAT(Thin({}, 10), IsEmpty());
-  EXPECT_THAT(Thin({1, 5, 2}, 10), ElementsAre(0, 1, 2));
+TEST(DownsampleTest, KeepsAllOfFewPoints) {
+  EXPECT_THAT(Downsample({}, 10), IsEmpty());
+  EXPECT_THAT(Downsample({1, 5, 2}, 10), ElementsAre(0, 1, 2));
 }
 
-TEST(ThinTest, EndsPeaksAndDipsStay) {
+TEST(DownsampleTest, KeepsEndsAndExtremes) {
   std::vector<double> values(1000, 1.0);
   values[333] = 100;
   values[700] = -100;
-  const std::vector<size_t> kept = Thin(values, 20);
+  const std::vector<size_t> kept = Downsample(values, 20);
   EXPECT_LE(kept.size(), 20u);
   EXPECT_EQ(kept.front(), 0u);
   EXPECT_EQ(kept.back(), 999u);
@@ -28,8 +28,8 @@ TEST(ThinTest, EndsPeaksAndDipsStay) {
   EXPECT_TRUE(std::is_sorted(kept.begin(), kept.end()));
 }
 
-TEST(ThinTest, AFlatCurveNeedsFewer) {
-  EXPECT_EQ(Thin(std::vector<double>(100, 2.0), 10).size(), 6u);
+TEST(DownsampleTest, KeepsFewerPointsOfFlatCurve) {
+  EXPECT_EQ(Downsample(std::vector<double>(100, 2.0), 10).size(), 6u);
 }
 
 }  // namespace

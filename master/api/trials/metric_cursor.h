@@ -1,5 +1,7 @@
-// The reports of a trial one after the other, read in portions: memory holds one portion, however
-// long the trial was. Made by what answers about metrics, on the pool; blocks.
+// MetricCursor: reads the metric reports of a trial one after the other. Only one page of them is
+// in memory.
+//
+// Used by the services that return metrics, on the pool; blocks.
 #ifndef MASTER_API_TRIALS_METRIC_CURSOR_H_
 #define MASTER_API_TRIALS_METRIC_CURSOR_H_
 
@@ -11,25 +13,26 @@
 
 namespace det::api {
 
-// Reports that are read at a time.
-inline constexpr int kMetricPortion = 500;
+// Reports in one page.
+inline constexpr int kMetricPageSize = 500;
 
 class MetricCursor {
  public:
-  // By steps; of an empty group, by groups first. `store` must outlive it.
+  // Reads the reports of `group` in the order of their steps; all groups, in their order, if
+  // `group` is empty. `store` must outlive the cursor.
   MetricCursor(store::Store& store, model::TrialId trial, const std::string& group,
                bool descending = false);
 
-  // The next one, null behind the last. It lives until Pop().
+  // Returns the next report, or null after the last. It is valid until Pop().
   absl::StatusOr<const model::MetricReport*> Peek();
   void Pop() { ++next_; }
 
  private:
   store::Store& store_;
   store::MetricQuery query_;
-  std::vector<model::MetricReport> portion_;
+  std::vector<model::MetricReport> page_;
   size_t next_ = 0;
-  bool last_ = false;  // no portion follows
+  bool is_last_ = false;  // `page_` is the last page
 };
 
 }  // namespace det::api

@@ -24,14 +24,14 @@ using Context = grpc::CallbackServerContext;
 using Reactor = grpc::ServerUnaryReactor;
 using store::Table;
 
-// To whom something is done.
-enum class Subject { kRun, kExperiment };
+// What an action changes. An action on the experiment is allowed only if it has a single run.
+enum class Target { kRun, kExperiment };
 
 template <class Request>
-int32_t ProjectOf(const Request& request) {
+int32_t GetProjectId(const Request& request) {
   return request.project_id();
 }
-int32_t ProjectOf(const v1::MoveRunsRequest& request) { return request.source_project_id(); }
+int32_t GetProjectId(const v1::MoveRunsRequest& request) { return request.source_project_id(); }
 
 class RunActionService final : public ApiService<v1::RunActionService> {
  public:
@@ -41,97 +41,99 @@ class RunActionService final : public ApiService<v1::RunActionService> {
 
   Reactor* ArchiveRuns(Context* context, const v1::ArchiveRunsRequest* request,
                        v1::ArchiveRunsResponse* response) override {
-    return ToEach(context, __func__, Subject::kExperiment, request, response,
-                  [this](const experiment::Trial& run, Done done) {
-                    Archive(engine_, store_, run.experiment, true, std::move(done));
-                  });
+    return ApplyToEach(context, __func__, Target::kExperiment, request, response,
+                       [this](const experiment::Trial& run, Done done) {
+                         Archive(engine_, store_, run.experiment, true, std::move(done));
+                       });
   }
   Reactor* UnarchiveRuns(Context* context, const v1::UnarchiveRunsRequest* request,
                          v1::UnarchiveRunsResponse* response) override {
-    return ToEach(context, __func__, Subject::kExperiment, request, response,
-                  [this](const experiment::Trial& run, Done done) {
-                    Archive(engine_, store_, run.experiment, false, std::move(done));
-                  });
+    return ApplyToEach(context, __func__, Target::kExperiment, request, response,
+                       [this](const experiment::Trial& run, Done done) {
+                         Archive(engine_, store_, run.experiment, false, std::move(done));
+                       });
   }
   Reactor* DeleteRuns(Context* context, const v1::DeleteRunsRequest* request,
                       v1::DeleteRunsResponse* response) override {
-    return ToEach(context, __func__, Subject::kExperiment, request, response,
-                  [this](const experiment::Trial& run, Done done) {
-                    v1::DeleteExperimentRequest one;
-                    one.set_experiment_id(run.experiment.value());
-                    const auto kept = std::make_shared<v1::DeleteExperimentResponse>();
-                    Delete(engine_, store_, pool_, one, kept.get(),
-                           [kept, done = std::move(done)](absl::Status status) mutable {
-                             done(std::move(status));
-                           });
-                  });
+    return ApplyToEach(context, __func__, Target::kExperiment, request, response,
+                       [this](const experiment::Trial& run, Done done) {
+                         v1::DeleteExperimentRequest deletion;
+                         deletion.set_experiment_id(run.experiment.value());
+                         const auto unused = std::make_shared<v1::DeleteExperimentResponse>();
+                         Delete(engine_, store_, pool_, deletion, unused.get(),
+                                [unused, done = std::move(done)](absl::Status status) mutable {
+                                  done(std::move(status));
+                                });
+                       });
   }
   Reactor* KillRuns(Context* context, const v1::KillRunsRequest* request,
                     v1::KillRunsResponse* response) override {
-    return ToEach(context, __func__, Subject::kRun, request, response,
-                  [this](const experiment::Trial& run, Done done) {
-                    Kill(engine_, store_, pool_, run.id, std::move(done));
-                  });
+    return ApplyToEach(context, __func__, Target::kRun, request, response,
+                       [this](const experiment::Trial& run, Done done) {
+                         Kill(engine_, store_, pool_, run.id, std::move(done));
+                       });
   }
   Reactor* PauseRuns(Context* context, const v1::PauseRunsRequest* request,
                      v1::PauseRunsResponse* response) override {
-    return ToEach(context, __func__, Subject::kExperiment, request, response,
-                  [this](const experiment::Trial& run, Done done) {
-                    Pause(engine_, store_, pool_, run.experiment, std::move(done));
-                  });
+    return ApplyToEach(context, __func__, Target::kExperiment, request, response,
+                       [this](const experiment::Trial& run, Done done) {
+                         Pause(engine_, store_, pool_, run.experiment, std::move(done));
+                       });
   }
   Reactor* ResumeRuns(Context* context, const v1::ResumeRunsRequest* request,
                       v1::ResumeRunsResponse* response) override {
-    return ToEach(context, __func__, Subject::kExperiment, request, response,
-                  [this](const experiment::Trial& run, Done done) {
-                    Activate(engine_, store_, pool_, run.experiment, std::move(done));
-                  });
+    return ApplyToEach(context, __func__, Target::kExperiment, request, response,
+                       [this](const experiment::Trial& run, Done done) {
+                         Activate(engine_, store_, pool_, run.experiment, std::move(done));
+                       });
   }
   Reactor* MoveRuns(Context* context, const v1::MoveRunsRequest* request,
                     v1::MoveRunsResponse* response) override {
-    return ToEach(context, __func__, Subject::kExperiment, request, response,
-                  [this, request](const experiment::Trial& run, Done done) {
-                    v1::MoveExperimentRequest one;
-                    one.set_experiment_id(run.experiment.value());
-                    one.set_destination_project_id(request->destination_project_id());
-                    Move(engine_, store_, one, std::move(done));
-                  });
+    return ApplyToEach(context, __func__, Target::kExperiment, request, response,
+                       [this, request](const experiment::Trial& run, Done done) {
+                         v1::MoveExperimentRequest move;
+                         move.set_experiment_id(run.experiment.value());
+                         move.set_destination_project_id(request->destination_project_id());
+                         Move(engine_, store_, move, std::move(done));
+                       });
   }
 
  private:
-  template <class Request, class Response, class Act>
-  Reactor* ToEach(Context* context, const char* method, Subject subject, const Request* request,
-                  Response* response, Act act) {
+  template <class Request, class Response, class Action>
+  Reactor* ApplyToEach(Context* context, const char* method, Target target, const Request* request,
+                       Response* response, Action action) {
     return Unary(
         method, context, request, response,
         ForEach(
             pool_, "run", response,
-            [this, request](const auth::Principal& caller) { return Choose(*request, caller); },
-            [this, method, subject, project = ProjectOf(*request), act = std::move(act)](
+            [this, request](const auth::Principal& caller) { return SelectIds(*request, caller); },
+            [this, method, target, project = GetProjectId(*request), action = std::move(action)](
                 const auth::Principal& caller, int32_t id, Done done) mutable {
-              const auto run = Check(method, subject, caller, project, model::TrialId(id));
+              const auto run = CheckRun(method, target, caller, project, model::TrialId(id));
               if (!run.ok()) return done(run.status());
-              act(*run, std::move(done));
+              action(*run, std::move(done));
             }));
   }
 
-  // Those that the request names, or that its filter finds.
+  // Returns the runs that the request lists, or that match its filter.
   template <class Request>
-  absl::StatusOr<std::vector<int32_t>> Choose(const Request& request,
-                                              const auth::Principal& caller) {
+  absl::StatusOr<std::vector<int32_t>> SelectIds(const Request& request,
+                                                 const auth::Principal& caller) {
     if constexpr (std::is_same_v<Request, v1::MoveRunsRequest>) {
       if (request.destination_project_id() == 0) {
-        return absl::InvalidArgumentError("say where to: destination_project_id");
+        return absl::InvalidArgumentError("destination_project_id is required");
       }
     }
-    if (!request.filter().empty()) return Find(request.filter(), ProjectOf(request), caller);
+    if (!request.filter().empty()) {
+      return FindMatching(request.filter(), GetProjectId(request), caller);
+    }
     return GetUniqueIds(request.run_ids(), "run");
   }
 
-  absl::StatusOr<std::vector<int32_t>> Find(const std::string& filter, int32_t project,
-                                            const auth::Principal& caller) {
+  absl::StatusOr<std::vector<int32_t>> FindMatching(const std::string& filter, int32_t project,
+                                                    const auth::Principal& caller) {
     if (project == 0) {
-      return absl::InvalidArgumentError("a filter needs the project whose runs it is to find");
+      return absl::InvalidArgumentError("project_id is required with filter");
     }
     store::RunQuery query{.project = project, .visible = caller.Visible()};
     DET_ASSIGN_OR_RETURN(query.search, store::ParseSearch(Table::kRuns, filter, ""));
@@ -143,10 +145,11 @@ class RunActionService final : public ApiService<v1::RunActionService> {
     return runs;
   }
 
-  // The run, if the caller may do it to this one by itself. `project` 0: wherever it lies.
-  absl::StatusOr<experiment::Trial> Check(const char* method, Subject subject,
-                                          const auth::Principal& caller, int32_t project,
-                                          model::TrialId id) {
+  // Returns the run if the caller may call `method` for it, and if the run, or its experiment with
+  // this single run, is the target. `project` 0 means any project.
+  absl::StatusOr<experiment::Trial> CheckRun(const char* method, Target target,
+                                             const auth::Principal& caller, int32_t project,
+                                             model::TrialId id) {
     const std::string text = absl::StrCat(id.value());
     DET_RETURN_IF_ERROR(authorizer_.AuthorizeResource(
         FullName(method), caller, model::Role::kEditor, auth::Scope::kTrial, text));
@@ -156,12 +159,12 @@ class RunActionService final : public ApiService<v1::RunActionService> {
     if (project != 0 && record.experiment.project != project) {
       return absl::NotFoundError(absl::StrCat("project ", project, " has no run ", text));
     }
-    const bool alone =
+    const bool is_single =
         record.experiment.config->searcher.name == "single" && record.num_trials == 1;
-    if (subject == Subject::kExperiment && !alone) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("run ", text, " is one of the search of experiment ", parent.value(),
-                       ", which this would be done to as a whole; ask it of the experiment"));
+    if (target == Target::kExperiment && !is_single) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "run ", text, " belongs to the search of experiment ", parent.value(),
+          "; this action changes the whole experiment, so apply it to the experiment"));
     }
     return std::move(run.trial);
   }

@@ -17,24 +17,24 @@ namespace {
 using Reports = std::vector<model::MetricReport>;
 using Names = std::vector<std::string>;
 
-constexpr int kPoints = 1000;
-constexpr int kTrials = 25;
-constexpr int kMostTrials = 500;
+constexpr int kDefaultPoints = 1000;
+constexpr int kDefaultTrials = 25;
+constexpr int kMaxTrials = 500;
 
-absl::StatusOr<std::string> GroupOf(const std::string& group, v1::MetricType type) {
+absl::StatusOr<std::string> ResolveGroup(const std::string& group, v1::MetricType type) {
   if (!group.empty()) return group;
   if (type == v1::METRIC_TYPE_TRAINING) return std::string("training");
   if (type == v1::METRIC_TYPE_VALIDATION) return std::string("validation");
   return absl::InvalidArgumentError(
-      "say of which group the metrics are: group, or metric_type TRAINING or VALIDATION");
+      "group or metric_type (METRIC_TYPE_TRAINING, METRIC_TYPE_VALIDATION) is required");
 }
 
 template <class Request>
-absl::StatusOr<std::string> GroupOf(const Request& request) {
+absl::StatusOr<std::string> ResolveGroup(const Request& request) {
   if (request.metric_name().empty()) {
-    return absl::InvalidArgumentError("say of which metric: metric_name");
+    return absl::InvalidArgumentError("metric_name is required");
   }
-  return GroupOf(request.group(), request.metric_type());
+  return ResolveGroup(request.group(), request.metric_type());
 }
 
 bool IsWithin(int64_t steps, int begin, int end) {
@@ -50,28 +50,29 @@ v1::DataPoint ToPoint(const model::MetricReport& report, const Names& names) {
     if (name == "epoch" || name == "epochs") {
       if (const auto epoch = value.AsNumber()) point.set_epoch(*epoch);
     }
-    const bool asked = names.empty() || std::count(names.begin(), names.end(), name) > 0;
-    if (asked) values[name] = ToProtoValue(value);
+    const bool requested = names.empty() || std::count(names.begin(), names.end(), name) > 0;
+    if (requested) values[name] = ToProtoValue(value);
   }
   return point;
 }
 
-size_t MostOf(int max_datapoints) {
-  return static_cast<size_t>(max_datapoints > 0 ? max_datapoints : kPoints);
+size_t GetMaxPoints(int max_datapoints) {
+  return static_cast<size_t>(max_datapoints > 0 ? max_datapoints : kDefaultPoints);
 }
 
-void AddColumns(const store::NumberCurve& curve, int most, v1::CurveColumns* out) {
-  for (const size_t i : Thin(curve.values, MostOf(most))) {
+void AddColumns(const store::NumberCurve& curve, int max_datapoints, v1::CurveColumns* out) {
+  for (const size_t i : Downsample(curve.values, GetMaxPoints(max_datapoints))) {
     out->add_batches(static_cast<int32_t>(curve.steps[i]));
     out->add_values(curve.values[i]);
   }
 }
 
-// What has one of the metrics (empty: any), thinned out by the first of them.
-std::vector<const model::MetricReport*> Choose(const Reports& reports, const Names& names,
-                                               int begin, int end, int most) {
-  std::vector<const model::MetricReport*> asked;
-  std::vector<double> heights;
+// Returns the reports that have one of the metrics (any metric if `names` is empty), downsampled by
+// the values of the first metric.
+std::vector<const model::MetricReport*> SelectReports(const Reports& reports, const Names& names,
+                                                      int begin, int end, int max_datapoints) {
+  std::vector<const model::MetricReport*> matching;
+  std::vector<double> values;
   for (const model::MetricReport& report : reports) {
     const model::Value::Object* metrics = report.metrics.AsObject();
     if (metrics == nullptr || metrics->empty()) continue;
@@ -81,75 +82,78 @@ std::vector<const model::MetricReport*> Choose(const Reports& reports, const Nam
                        return metrics->contains(n);
                      });
     if (!has) continue;
-    asked.push_back(&report);
-    heights.push_back(store::GetMetricNumber(report.metrics, first).value_or(0));
+    matching.push_back(&report);
+    values.push_back(store::GetMetricNumber(report.metrics, first).value_or(0));
   }
   std::vector<const model::MetricReport*> curve;
-  for (const size_t i : Thin(heights, MostOf(most))) {
-    curve.push_back(asked[i]);
+  for (const size_t i : Downsample(values, GetMaxPoints(max_datapoints))) {
+    curve.push_back(matching[i]);
   }
   return curve;
 }
 
-// Of the points no more than will be shown, where there are very many.
+// The query limits the number of reports to the points that are returned.
 template <class Request>
-store::CurveQuery QueryOf(const store::TrialPage& page, const std::string& group,
-                          const Names& names, const Request& request) {
+store::CurveQuery MakeCurveQuery(const store::TrialPage& page, const std::string& group,
+                                 const Names& names, const Request& request) {
   store::CurveQuery query{.group = group};
   for (const store::TrialRecord& record : page.trials) query.trials.push_back(record.trial.id);
   if (!names.empty()) query.metric = names.front();
   query.first_steps = request.start_batches();
   if (request.end_batches() > 0) query.last_steps = request.end_batches();
-  query.max_reports = request.max_datapoints() > 0 ? request.max_datapoints() : kPoints;
+  query.max_reports = request.max_datapoints() > 0 ? request.max_datapoints() : kDefaultPoints;
   return query;
 }
 
-absl::StatusOr<store::TrialPage> TrialsOf(store::Store& store, int experiment) {
+absl::StatusOr<store::TrialPage> ListTrialsOfExperiment(store::Store& store, int experiment) {
   const model::ExperimentId id(experiment);
   return store.ListTrials(store::MakeBareTrialQuery(id));
 }
 
-v1::MetricType TypeOf(const std::string& group) {
+v1::MetricType GetMetricType(const std::string& group) {
   if (group == "training") return v1::METRIC_TYPE_TRAINING;
   if (group == "validation") return v1::METRIC_TYPE_VALIDATION;
   return v1::METRIC_TYPE_UNSPECIFIED;
 }
 
-absl::StatusOr<std::map<std::string, Names>> MetricsAsked(const v1::CompareTrialsRequest& request) {
-  std::map<std::string, Names> asked;
+absl::StatusOr<std::map<std::string, Names>> ParseMetrics(const v1::CompareTrialsRequest& request) {
+  std::map<std::string, Names> metrics;
   for (const std::string& id : request.metric_ids()) {
     const size_t dot = id.find('.');
     if (dot == std::string::npos || dot == 0 || dot + 1 == id.size()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("metric id \"", id, "\" is not as \"validation.loss\""));
+          absl::StrCat("metric_ids: invalid metric \"", id,
+                       "\"; expected group and name, as in \"validation.loss\""));
     }
-    asked[id.substr(0, dot)].push_back(id.substr(dot + 1));
+    metrics[id.substr(0, dot)].push_back(id.substr(dot + 1));
   }
-  if (!asked.empty()) return asked;
-  DET_ASSIGN_OR_RETURN(const std::string group, GroupOf(request.group(), request.metric_type()));
-  asked[group].assign(request.metric_names().begin(), request.metric_names().end());
-  return asked;
+  if (!metrics.empty()) return metrics;
+  DET_ASSIGN_OR_RETURN(const std::string group,
+                       ResolveGroup(request.group(), request.metric_type()));
+  metrics[group].assign(request.metric_names().begin(), request.metric_names().end());
+  return metrics;
 }
 
 }  // namespace
 
 absl::StatusOr<v1::MetricBatchesResponse> ListBatches(store::Store& store,
                                                       const v1::MetricBatchesRequest& request) {
-  DET_ASSIGN_OR_RETURN(const std::string group, GroupOf(request));
+  DET_ASSIGN_OR_RETURN(const std::string group, ResolveGroup(request));
   DET_ASSIGN_OR_RETURN(
       const std::vector<int64_t> batches,
       store.runs().ListSteps({.experiment = model::ExperimentId(request.experiment_id()),
                               .group = group,
                               .metric = request.metric_name()}));
   v1::MetricBatchesResponse response;
-  for (const int64_t each : batches) response.add_batches(static_cast<int32_t>(each));
+  for (const int64_t steps : batches) response.add_batches(static_cast<int32_t>(steps));
   return response;
 }
 
 absl::StatusOr<v1::TrialsSnapshotResponse> ReadSnapshot(store::Store& store,
                                                         const v1::TrialsSnapshotRequest& request) {
-  DET_ASSIGN_OR_RETURN(const std::string group, GroupOf(request));
-  DET_ASSIGN_OR_RETURN(const store::TrialPage page, TrialsOf(store, request.experiment_id()));
+  DET_ASSIGN_OR_RETURN(const std::string group, ResolveGroup(request));
+  DET_ASSIGN_OR_RETURN(const store::TrialPage page,
+                       ListTrialsOfExperiment(store, request.experiment_id()));
   DET_ASSIGN_OR_RETURN(
       const std::vector<store::SeriesPoint> points,
       store.runs().ReadLast(
@@ -175,19 +179,19 @@ absl::StatusOr<v1::TrialsSnapshotResponse> ReadSnapshot(store::Store& store,
 
 absl::StatusOr<v1::TrialsSampleResponse> ReadSample(store::Store& store,
                                                     const v1::TrialsSampleRequest& request) {
-  DET_ASSIGN_OR_RETURN(const std::string group, GroupOf(request));
+  DET_ASSIGN_OR_RETURN(const std::string group, ResolveGroup(request));
   const model::ExperimentId id(request.experiment_id());
-  DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store.GetExperiment(id));
+  DET_ASSIGN_OR_RETURN(const store::ExperimentRecord experiment, store.GetExperiment(id));
   store::TrialQuery query;
   query.experiment = id;
   query.sort = store::TrialQuery::Sort::kBestMetric;
-  query.descending = !record.experiment.config->searcher.smaller_is_better;
+  query.descending = !experiment.experiment.config->searcher.smaller_is_better;
   query.bare = true;
   query.window.limit =
-      std::min(request.max_trials() > 0 ? request.max_trials() : kTrials, kMostTrials);
+      std::min(request.max_trials() > 0 ? request.max_trials() : kDefaultTrials, kMaxTrials);
   DET_ASSIGN_OR_RETURN(const store::TrialPage page, store.ListTrials(query));
   const Names names = {request.metric_name()};
-  const store::CurveQuery curve_query = QueryOf(page, group, names, request);
+  const store::CurveQuery curve_query = MakeCurveQuery(page, group, names, request);
   store::Curves curves;
   store::NumberCurves columns;
   if (request.as_columns()) {
@@ -196,47 +200,47 @@ absl::StatusOr<v1::TrialsSampleResponse> ReadSample(store::Store& store,
     DET_ASSIGN_OR_RETURN(curves, store.runs().ReadCurves(curve_query));
   }
   v1::TrialsSampleResponse response;
-  for (const store::TrialRecord& each : page.trials) {
+  for (const store::TrialRecord& record : page.trials) {
     auto& trial = *response.add_trials();
-    trial.set_trial_id(each.trial.id.value());
-    *trial.mutable_hparams() = ToStruct(each.trial.hparams);
-    if (const auto curve = columns.find(each.trial.id); curve != columns.end()) {
+    trial.set_trial_id(record.trial.id.value());
+    *trial.mutable_hparams() = ToStruct(record.trial.hparams);
+    if (const auto curve = columns.find(record.trial.id); curve != columns.end()) {
       AddColumns(curve->second, request.max_datapoints(), trial.mutable_columns());
     }
     for (const model::MetricReport* report :
-         Choose(curves[each.trial.id], names, request.start_batches(), request.end_batches(),
-                request.max_datapoints())) {
+         SelectReports(curves[record.trial.id], names, request.start_batches(),
+                       request.end_batches(), request.max_datapoints())) {
       *trial.add_data() = ToPoint(*report, names);
     }
-    response.add_promoted_trials(each.trial.id.value());
+    response.add_promoted_trials(record.trial.id.value());
   }
   return response;
 }
 
 absl::Status Compare(store::Store& store, const v1::CompareTrialsRequest& request, absl::Time now,
                      v1::CompareTrialsResponse* response) {
-  if (request.trial_ids_size() > kMostTrials) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "at most ", kMostTrials, " trials can be compared, not ", request.trial_ids_size()));
+  if (request.trial_ids_size() > kMaxTrials) {
+    return absl::InvalidArgumentError(absl::StrCat("trial_ids: ", request.trial_ids_size(),
+                                                   " trials; the limit is ", kMaxTrials));
   }
   if (request.trial_ids().empty()) return absl::OkStatus();
-  DET_ASSIGN_OR_RETURN(const auto asked, MetricsAsked(request));
+  DET_ASSIGN_OR_RETURN(const auto requested, ParseMetrics(request));
   store::TrialQuery query;
   for (const int32_t id : request.trial_ids()) query.ids.emplace_back(id);
   DET_ASSIGN_OR_RETURN(const store::TrialPage page, store.ListTrials(query));
   for (const store::TrialRecord& record : page.trials) {
     *response->add_trials()->mutable_trial() = ToProto(record, LiveTrials(), {}, now);
   }
-  for (const auto& [group, names] : asked) {
+  for (const auto& [group, names] : requested) {
     DET_ASSIGN_OR_RETURN(store::Curves curves,
-                         store.runs().ReadCurves(QueryOf(page, group, names, request)));
+                         store.runs().ReadCurves(MakeCurveQuery(page, group, names, request)));
     for (int i = 0; i < response->trials_size(); ++i) {
       v1::DownsampledMetrics& metrics = *response->mutable_trials(i)->add_metrics();
       metrics.set_group(group);
-      metrics.set_type(TypeOf(group));
-      for (const model::MetricReport* report :
-           Choose(curves[page.trials[static_cast<size_t>(i)].trial.id], names,
-                  request.start_batches(), request.end_batches(), request.max_datapoints())) {
+      metrics.set_type(GetMetricType(group));
+      for (const model::MetricReport* report : SelectReports(
+               curves[page.trials[static_cast<size_t>(i)].trial.id], names, request.start_batches(),
+               request.end_batches(), request.max_datapoints())) {
         *metrics.add_data() = ToPoint(*report, names);
       }
     }

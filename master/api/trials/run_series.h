@@ -1,4 +1,4 @@
-// Metrics of several trials side by side, thinned out to what can be drawn.
+// Metrics of several trials for charts, downsampled to the points that a chart can show.
 //
 // Called by the run service on the pool; blocks.
 #ifndef MASTER_API_TRIALS_RUN_SERIES_H_
@@ -15,7 +15,8 @@
 
 namespace det::api {
 
-// INVALID_ARGUMENT for a request that names neither a metric nor a group.
+// Each function returns INVALID_ARGUMENT if the request has no metric name, or neither `group` nor
+// `metric_type`.
 absl::StatusOr<v1::MetricBatchesResponse> ListBatches(store::Store& store,
                                                       const v1::MetricBatchesRequest& request);
 absl::StatusOr<v1::TrialsSnapshotResponse> ReadSnapshot(store::Store& store,

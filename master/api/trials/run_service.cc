@@ -23,11 +23,12 @@ namespace {
 
 using store::Table;
 
-// Of metadata, as JSON; and how deep it may lie.
-constexpr size_t kMetadataBytes = 64 * 1024;
-constexpr int kMetadataDepth = 10;
-constexpr int kMetadataLeaves = 1000;
-constexpr int kManyRuns = 1000;
+// Limits of a run's metadata: its size as JSON, its nesting and its number of values.
+constexpr size_t kMaxMetadataBytes = 64 * 1024;
+constexpr int kMaxMetadataDepth = 10;
+constexpr int kMaxMetadataValues = 1000;
+// The metric ranges of a project with more runs are cached.
+constexpr int kMaxUncachedRuns = 1000;
 
 template <class Request>
 absl::StatusOr<store::RunQuery> ToRunQuery(const Request& request, Table table,
@@ -48,36 +49,36 @@ int CountLeaves(const model::Value& value) {
   return count;
 }
 
-int DepthOf(const model::Value& value) {
-  int deepest = 0;
+int ComputeDepth(const model::Value& value) {
+  int max_depth = 0;
   if (const model::Value::Object* object = value.AsObject()) {
-    for (const auto& [key, member] : *object) deepest = std::max(deepest, DepthOf(member));
-    return deepest + 1;
+    for (const auto& [key, member] : *object) max_depth = std::max(max_depth, ComputeDepth(member));
+    return max_depth + 1;
   }
   if (const model::Value::List* list = value.AsList()) {
-    for (const model::Value& item : *list) deepest = std::max(deepest, DepthOf(item));
-    return deepest + 1;
+    for (const model::Value& item : *list) max_depth = std::max(max_depth, ComputeDepth(item));
+    return max_depth + 1;
   }
   return 0;
 }
 
 absl::Status CheckMetadata(const model::Value& metadata) {
-  const auto refuse = [](const char* what, size_t most, size_t is) {
+  const auto make_error = [](const char* unit, size_t limit, size_t actual) {
     return absl::InvalidArgumentError(
-        absl::StrCat("metadata of a run: at most ", most, " ", what, ", not ", is));
+        absl::StrCat("metadata: ", actual, " ", unit, "; the limit is ", limit));
   };
-  const int depth = DepthOf(metadata);
-  if (depth > kMetadataDepth) return refuse("levels", kMetadataDepth, depth);
-  const int leaves = CountLeaves(metadata);
-  if (leaves > kMetadataLeaves) return refuse("values", kMetadataLeaves, leaves);
+  const int depth = ComputeDepth(metadata);
+  if (depth > kMaxMetadataDepth) return make_error("levels", kMaxMetadataDepth, depth);
+  const int values = CountLeaves(metadata);
+  if (values > kMaxMetadataValues) return make_error("values", kMaxMetadataValues, values);
   const size_t bytes = metadata.ToJson().size();
-  if (bytes > kMetadataBytes) return refuse("bytes", kMetadataBytes, bytes);
+  if (bytes > kMaxMetadataBytes) return make_error("bytes", kMaxMetadataBytes, bytes);
   return absl::OkStatus();
 }
 
-// The one answer of a stream.
+// Sends the only message of a stream.
 template <class Response>
-void Answer(Stream<Response>& stream, absl::StatusOr<Response> response) {
+void SendAndClose(Stream<Response>& stream, absl::StatusOr<Response> response) {
   const absl::Status status = response.status();
   if (response.ok()) stream.Send(*std::move(response));
   stream.Close(status);
@@ -170,7 +171,7 @@ class RunService final : public ApiService<v1::RunService> {
         __func__, context, request,
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<v1::ExpMetricNamesResponse>> stream) {
-          Answer(*stream, ListNames(request));
+          SendAndClose(*stream, ListNames(request));
         });
   }
   grpc::ServerWriteReactor<v1::MetricBatchesResponse>* MetricBatches(
@@ -179,7 +180,7 @@ class RunService final : public ApiService<v1::RunService> {
         __func__, context, request,
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<v1::MetricBatchesResponse>> stream) {
-          Answer(*stream, ListBatches(store_, request));
+          SendAndClose(*stream, ListBatches(store_, request));
         });
   }
   grpc::ServerWriteReactor<v1::TrialsSnapshotResponse>* TrialsSnapshot(
@@ -188,7 +189,7 @@ class RunService final : public ApiService<v1::RunService> {
         __func__, context, request,
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<v1::TrialsSnapshotResponse>> stream) {
-          Answer(*stream, ReadSnapshot(store_, request));
+          SendAndClose(*stream, ReadSnapshot(store_, request));
         });
   }
   grpc::ServerWriteReactor<v1::TrialsSampleResponse>* TrialsSample(
@@ -197,7 +198,7 @@ class RunService final : public ApiService<v1::RunService> {
         __func__, context, request,
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<v1::TrialsSampleResponse>> stream) {
-          Answer(*stream, ReadSample(store_, request));
+          SendAndClose(*stream, ReadSample(store_, request));
         });
   }
   grpc::ServerUnaryReactor* CompareTrials(grpc::CallbackServerContext* context,
@@ -212,15 +213,16 @@ class RunService final : public ApiService<v1::RunService> {
  private:
   store::Runs& runs() { return store_.runs(); }
 
-  // Of a project with many runs good for a minute: people set filters by them.
+  // Reads the ranges of all numeric metrics, from which clients build filters. The ranges of a
+  // project with many runs are cached for a minute.
   absl::Status ReadRanges(int32_t project, v1::GetProjectNumericMetricsRangeResponse* response) {
     const absl::Time now = clock_.Now();
     {
       std::lock_guard lock(mutex_);
-      std::erase_if(ranges_, [now](const auto& item) { return item.second.until <= now; });
-      const auto kept = ranges_.find(project);
-      if (kept != ranges_.end()) {
-        *response = kept->second.response;
+      std::erase_if(ranges_, [now](const auto& item) { return item.second.expires_at <= now; });
+      const auto cached = ranges_.find(project);
+      if (cached != ranges_.end()) {
+        *response = cached->second.response;
         return absl::OkStatus();
       }
     }
@@ -232,7 +234,7 @@ class RunService final : public ApiService<v1::RunService> {
       out.set_min(range.min);
       out.set_max(range.max);
     }
-    if (record.num_runs <= kManyRuns) return absl::OkStatus();
+    if (record.num_runs <= kMaxUncachedRuns) return absl::OkStatus();
     std::lock_guard lock(mutex_);
     ranges_[project] = {now + absl::Minutes(1), *response};
     return absl::OkStatus();
@@ -270,10 +272,10 @@ class RunService final : public ApiService<v1::RunService> {
     *response->mutable_pagination() = ToPagination(query.window.offset, query.window.limit,
                                                    static_cast<int>(found.ids.size()), found.total);
     if (found.ids.empty()) return absl::OkStatus();
-    store::ExperimentQuery these;
-    these.ids = found.ids;
-    DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, store_.ListExperiments(these));
-    DET_ASSIGN_OR_RETURN(const store::TrialPage trials, BestTrials(page));
+    store::ExperimentQuery by_id;
+    by_id.ids = found.ids;
+    DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, store_.ListExperiments(by_id));
+    DET_ASSIGN_OR_RETURN(const store::TrialPage trials, ReadBestTrials(page));
     for (const model::ExperimentId id : found.ids) {
       for (const store::ExperimentRecord& record : page.experiments) {
         if (record.experiment.id != id) continue;
@@ -288,7 +290,7 @@ class RunService final : public ApiService<v1::RunService> {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<store::TrialPage> BestTrials(const store::ExperimentPage& page) {
+  absl::StatusOr<store::TrialPage> ReadBestTrials(const store::ExperimentPage& page) {
     store::TrialQuery query;
     for (const store::ExperimentRecord& record : page.experiments) {
       if (record.experiment.best_trial) query.ids.push_back(*record.experiment.best_trial);
@@ -303,9 +305,9 @@ class RunService final : public ApiService<v1::RunService> {
     v1::ExpMetricNamesResponse response;
     if (ids.empty()) return response;
     DET_ASSIGN_OR_RETURN(const auto names, runs().ListMetricNames(ids));
-    store::ExperimentQuery these;
-    these.ids = ids;
-    DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, store_.ListExperiments(these));
+    store::ExperimentQuery by_id;
+    by_id.ids = ids;
+    DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, store_.ListExperiments(by_id));
     std::set<std::string> searchers;
     for (const store::ExperimentRecord& record : page.experiments) {
       searchers.insert(record.experiment.config->searcher.metric);
@@ -321,8 +323,8 @@ class RunService final : public ApiService<v1::RunService> {
     return response;
   }
 
-  struct Ranges {
-    absl::Time until;
+  struct CachedRanges {
+    absl::Time expires_at;
     v1::GetProjectNumericMetricsRangeResponse response;
   };
 
@@ -331,7 +333,7 @@ class RunService final : public ApiService<v1::RunService> {
   base::ThreadPool& pool_;
   const base::Clock& clock_;
   std::mutex mutex_;
-  std::map<int32_t, Ranges> ranges_;  // by project
+  std::map<int32_t, CachedRanges> ranges_;  // by project
 };
 
 }  // namespace

@@ -56,9 +56,9 @@ store::TrialQuery ToTrialQuery(const v1::GetExperimentTrialsRequest& request) {
   return query;
 }
 
-// How far a GetMetrics has come.
-struct MetricPlace {
-  size_t trial = 0;  // of those that are asked for
+// The position of a GetMetrics stream.
+struct MetricPosition {
+  size_t trial = 0;  // index into the requested trials
   std::optional<store::MetricQuery::Position> after;
 };
 
@@ -158,16 +158,16 @@ class TrialService final : public ApiService<v1::TrialService> {
   grpc::ServerWriteReactor<v1::GetMetricsResponse>* StreamMetrics(
       grpc::CallbackServerContext* context, const char* method, const Request* request,
       std::string group) {
-    store::MetricQuery query{.group = std::move(group), .limit = kMetricPortion};
+    store::MetricQuery query{.group = std::move(group), .limit = kMetricPageSize};
     for (const int32_t id : request->trial_ids()) query.trials.emplace_back(id);
     return ServerStream<v1::GetMetricsResponse>(
         method, context, request,
         [this, query = std::move(query)](const auth::Principal&,
                                          std::shared_ptr<Stream<v1::GetMetricsResponse>> stream) {
-          auto place = std::make_shared<MetricPlace>();
+          auto position = std::make_shared<MetricPosition>();
           stream->Start(
-              [this, query, place](Stream<v1::GetMetricsResponse>& out) {
-                SendMetrics(query, *place, out);
+              [this, query, position](Stream<v1::GetMetricsResponse>& out) {
+                SendMetrics(query, *position, out);
               },
               nullptr);
         });
@@ -186,22 +186,22 @@ class TrialService final : public ApiService<v1::TrialService> {
     return absl::OkStatus();
   }
 
-  // One portion, which is one message, so that memory holds no more of it.
-  void SendMetrics(const store::MetricQuery& asked, MetricPlace& place,
+  // Sends one page as one message, so that only one page is in memory.
+  void SendMetrics(const store::MetricQuery& query, MetricPosition& position,
                    Stream<v1::GetMetricsResponse>& out) {
-    if (place.trial == asked.trials.size()) return out.Close(absl::OkStatus());
-    const auto reports = store_.ReadMetrics({.trials = {asked.trials[place.trial]},
-                                             .group = asked.group,
-                                             .after = place.after,
-                                             .limit = asked.limit});
+    if (position.trial == query.trials.size()) return out.Close(absl::OkStatus());
+    const auto reports = store_.ReadMetrics({.trials = {query.trials[position.trial]},
+                                             .group = query.group,
+                                             .after = position.after,
+                                             .limit = query.limit});
     if (!reports.ok()) return out.Close(reports.status());
     v1::GetMetricsResponse response;
     for (const model::MetricReport& report : *reports) *response.add_metrics() = ToProto(report);
-    if (reports->size() < static_cast<size_t>(asked.limit)) {
-      ++place.trial;
-      place.after.reset();
+    if (reports->size() < static_cast<size_t>(query.limit)) {
+      ++position.trial;
+      position.after.reset();
     } else {
-      place.after = store::GetPosition(reports->back());
+      position.after = store::GetPosition(reports->back());
     }
     if (response.metrics_size() > 0) out.Send(std::move(response));
     out.Wake();

@@ -17,8 +17,8 @@ namespace {
 using Context = grpc::CallbackServerContext;
 using Reactor = grpc::ServerUnaryReactor;
 
-// In one message; more would have to be held at once.
-constexpr int kMostReports = 100'000;
+// The response is one message, which must fit into memory.
+constexpr int kMaxReports = 100'000;
 
 class TrialSourceService final : public ApiService<v1::TrialSourceService> {
  public:
@@ -49,7 +49,8 @@ class TrialSourceService final : public ApiService<v1::TrialSourceService> {
   }
 
  private:
-  // Of the trials that the caller sees: they may lie in another workspace than the checkpoint.
+  // Returns the metrics of the trials that started from the checkpoint and that the caller may
+  // view; they may be in another workspace than the checkpoint.
   template <class Request, class Response>
   absl::Status Read(const model::CheckpointId& id, const Request& request,
                     const auth::Principal& caller, Response* response) {
@@ -62,11 +63,11 @@ class TrialSourceService final : public ApiService<v1::TrialSourceService> {
     query.bare = true;
     DET_ASSIGN_OR_RETURN(const store::TrialPage page, store_.ListTrials(query));
     for (const store::TrialRecord& record : page.trials) {
-      const absl::Status seen = authorizer_.AuthorizeResource(
-          "det.api.v1.TrialService.GetMetrics", caller, model::Role::kViewer, auth::Scope::kTrial,
-          absl::StrCat(record.trial.id.value()));
-      if (absl::IsNotFound(seen)) continue;
-      DET_RETURN_IF_ERROR(seen);
+      const absl::Status visible =
+          authorizer_.AuthorizeResource("det.api.v1.TrialService.GetMetrics", caller, model::Role::kViewer,
+                            auth::Scope::kTrial, absl::StrCat(record.trial.id.value()));
+      if (absl::IsNotFound(visible)) continue;
+      DET_RETURN_IF_ERROR(visible);
       DET_RETURN_IF_ERROR(AddReports(record.trial.id, request.metric_group(), response));
     }
     return absl::OkStatus();
@@ -78,11 +79,11 @@ class TrialSourceService final : public ApiService<v1::TrialSourceService> {
     for (;; reports.Pop()) {
       DET_ASSIGN_OR_RETURN(const model::MetricReport* report, reports.Peek());
       if (report == nullptr) return absl::OkStatus();
-      if (response->metrics_size() == kMostReports) {
+      if (response->metrics_size() == kMaxReports) {
         return absl::ResourceExhaustedError(
-            absl::StrCat("there are more than ", kMostReports,
-                         " reports of trials that start from it; name a metric_group of few, or "
-                         "ask for each trial's metrics, which come in portions"));
+            absl::StrCat("the trials have more than ", kMaxReports,
+                         " metric reports; set metric_group to a group with fewer reports, or "
+                         "stream the metrics of each trial with GetMetrics"));
       }
       *response->add_metrics() = ToProto(*report);
     }

@@ -34,8 +34,8 @@ bool WantsWorkload(Request::FilterOption filter, const std::string& group) {
   }
 }
 
-// Of whose reports; empty: of both.
-std::string GroupOf(const Request& request) {
+// Returns the metric group whose reports are requested; empty for both.
+std::string GetGroup(const Request& request) {
   if (!request.group().empty()) return request.group();
   if (request.metric_type() == v1::METRIC_TYPE_TRAINING) return "training";
   return request.metric_type() == v1::METRIC_TYPE_VALIDATION ? "validation" : "";
@@ -51,20 +51,22 @@ void AddBatches(const model::MetricReport& report, v1::MetricsWorkload* out) {
 
 bool IsDescending(const Request& request) { return request.order_by() == v1::ORDER_BY_DESC; }
 
-// One kind of workloads, by steps or backwards; the portions of it are read as they come.
-class Source {
+// Workloads of one kind in ascending or descending order of their steps, read page by page.
+class WorkloadSource {
  public:
-  virtual ~Source() = default;
+  virtual ~WorkloadSource() = default;
   virtual absl::StatusOr<int64_t> Count() = 0;
-  // Of the next one; none behind the last.
-  virtual absl::StatusOr<std::optional<int64_t>> Steps() = 0;
+  // Returns the steps of the next workload; nullopt after the last.
+  virtual absl::StatusOr<std::optional<int64_t>> PeekSteps() = 0;
   virtual void Pop() = 0;
-  // Of the next one, if it has that metric.
-  virtual absl::StatusOr<std::optional<double>> Metric(const std::string&) { return std::nullopt; }
-  virtual absl::Status Show(v1::WorkloadContainer* out) = 0;
+  // Returns the value of this metric in the next workload, if it has one.
+  virtual absl::StatusOr<std::optional<double>> PeekMetric(const std::string&) {
+    return std::nullopt;
+  }
+  virtual absl::Status WriteNext(v1::WorkloadContainer* out) = 0;
 };
 
-class ReportSource final : public Source {
+class ReportSource final : public WorkloadSource {
  public:
   ReportSource(store::Store& store, const Request& request, const std::string& group)
       : store_(store),
@@ -75,22 +77,22 @@ class ReportSource final : public Source {
   absl::StatusOr<int64_t> Count() override {
     return store_.CountMetrics(model::TrialId(request_.trial_id()), group_);
   }
-  absl::StatusOr<std::optional<int64_t>> Steps() override {
+  absl::StatusOr<std::optional<int64_t>> PeekSteps() override {
     DET_ASSIGN_OR_RETURN(const model::MetricReport* report, cursor_.Peek());
     if (report == nullptr) return std::nullopt;
     return std::optional(report->steps_completed);
   }
   void Pop() override { cursor_.Pop(); }
-  absl::StatusOr<std::optional<double>> Metric(const std::string& name) override {
+  absl::StatusOr<std::optional<double>> PeekMetric(const std::string& name) override {
     DET_ASSIGN_OR_RETURN(const model::MetricReport* report, cursor_.Peek());
     return store::GetMetricNumber(report->metrics, name);
   }
-  absl::Status Show(v1::WorkloadContainer* out) override {
+  absl::Status WriteNext(v1::WorkloadContainer* out) override {
     DET_ASSIGN_OR_RETURN(const model::MetricReport* report, cursor_.Peek());
-    v1::MetricsWorkload* shown =
+    v1::MetricsWorkload* workload =
         group_ == "training" ? out->mutable_training() : out->mutable_validation();
-    *shown = ToWorkload(*report);
-    if (request_.include_batch_metrics()) AddBatches(*report, shown);
+    *workload = ToWorkload(*report);
+    if (request_.include_batch_metrics()) AddBatches(*report, workload);
     return absl::OkStatus();
   }
 
@@ -101,7 +103,7 @@ class ReportSource final : public Source {
   MetricCursor cursor_;
 };
 
-class CheckpointSource final : public Source {
+class CheckpointSource final : public WorkloadSource {
  public:
   CheckpointSource(std::vector<store::CheckpointEntry> entries, bool descending)
       : entries_(std::move(entries)) {
@@ -111,12 +113,12 @@ class CheckpointSource final : public Source {
     if (descending) std::reverse(entries_.begin(), entries_.end());
   }
   absl::StatusOr<int64_t> Count() override { return static_cast<int64_t>(entries_.size()); }
-  absl::StatusOr<std::optional<int64_t>> Steps() override {
+  absl::StatusOr<std::optional<int64_t>> PeekSteps() override {
     if (next_ == entries_.size()) return std::nullopt;
     return std::optional(entries_[next_].checkpoint.steps_completed);
   }
   void Pop() override { ++next_; }
-  absl::Status Show(v1::WorkloadContainer* out) override {
+  absl::Status WriteNext(v1::WorkloadContainer* out) override {
     *out->mutable_checkpoint() = ToWorkload(entries_[next_].checkpoint);
     return absl::OkStatus();
   }
@@ -126,10 +128,11 @@ class CheckpointSource final : public Source {
   size_t next_ = 0;
 };
 
-using Sources = std::vector<std::unique_ptr<Source>>;
+using WorkloadSources = std::vector<std::unique_ptr<WorkloadSource>>;
 using Workloads = google::protobuf::RepeatedPtrField<v1::WorkloadContainer>;
 
-absl::StatusOr<std::unique_ptr<Source>> Checkpoints(store::Store& store, const Request& request) {
+absl::StatusOr<std::unique_ptr<WorkloadSource>> OpenCheckpoints(store::Store& store,
+                                                                const Request& request) {
   store::CheckpointQuery query;
   query.trial = model::TrialId(request.trial_id());
   if (request.remove_deleted_checkpoints()) {
@@ -140,96 +143,101 @@ absl::StatusOr<std::unique_ptr<Source>> Checkpoints(store::Store& store, const R
   return std::make_unique<CheckpointSource>(std::move(page.checkpoints), IsDescending(request));
 }
 
-// In the order of those of one length: trained, validated, saved; or backwards.
-absl::StatusOr<Sources> OpenSources(store::Store& store, const Request& request) {
-  Sources sources;
+// Opens the requested sources in the order of workloads with the same steps: training, validation,
+// checkpoint; or the reverse.
+absl::StatusOr<WorkloadSources> OpenSources(store::Store& store, const Request& request) {
+  WorkloadSources sources;
   for (const char* group : {"training", "validation"}) {
     if (!WantsWorkload(request.filter(), group)) continue;
-    if (const std::string only = GroupOf(request); !only.empty() && only != group) continue;
+    if (const std::string only = GetGroup(request); !only.empty() && only != group) continue;
     sources.push_back(std::make_unique<ReportSource>(store, request, group));
   }
   if (WantsWorkload(request.filter(), "checkpoint")) {
-    DET_ASSIGN_OR_RETURN(sources.emplace_back(), Checkpoints(store, request));
+    DET_ASSIGN_OR_RETURN(sources.emplace_back(), OpenCheckpoints(store, request));
   }
   if (IsDescending(request)) std::reverse(sources.begin(), sources.end());
   return sources;
 }
 
-// The source whose next workload is the next of all; null behind the last.
-absl::StatusOr<Source*> First(const Sources& sources, bool descending) {
-  Source* first = nullptr;
-  int64_t found = 0;
+// Returns the source of the next workload of all sources; null after the last.
+absl::StatusOr<WorkloadSource*> FindNextSource(const WorkloadSources& sources, bool descending) {
+  WorkloadSource* next = nullptr;
+  int64_t next_steps = 0;
   for (const auto& source : sources) {
-    DET_ASSIGN_OR_RETURN(const std::optional<int64_t> steps, source->Steps());
+    DET_ASSIGN_OR_RETURN(const std::optional<int64_t> steps, source->PeekSteps());
     if (!steps) continue;
-    if (first != nullptr && (descending ? *steps <= found : *steps >= found)) continue;
-    first = source.get();
-    found = *steps;
+    if (next != nullptr && (descending ? *steps <= next_steps : *steps >= next_steps)) continue;
+    next = source.get();
+    next_steps = *steps;
   }
-  return first;
+  return next;
 }
 
-absl::StatusOr<int> CountAll(const Sources& sources) {
+absl::StatusOr<int> CountAll(const WorkloadSources& sources) {
   int64_t count = 0;
   for (const auto& source : sources) {
-    DET_ASSIGN_OR_RETURN(const int64_t more, source->Count());
-    count += more;
+    DET_ASSIGN_OR_RETURN(const int64_t source_count, source->Count());
+    count += source_count;
   }
   return static_cast<int>(count);
 }
 
 absl::StatusOr<int> ListBySteps(store::Store& store, const Request& request, Workloads* out) {
-  DET_ASSIGN_OR_RETURN(const Sources sources, OpenSources(store, request));
+  DET_ASSIGN_OR_RETURN(const WorkloadSources sources, OpenSources(store, request));
   DET_ASSIGN_OR_RETURN(const int total, CountAll(sources));
   const store::Range range = store::Resolve(ToWindow(request.offset(), request.limit()), total);
   for (int i = 0; i < range.end; ++i) {
-    DET_ASSIGN_OR_RETURN(Source * next, First(sources, IsDescending(request)));
+    DET_ASSIGN_OR_RETURN(WorkloadSource * next, FindNextSource(sources, IsDescending(request)));
     if (next == nullptr) break;
-    if (i >= range.begin) DET_RETURN_IF_ERROR(next->Show(out->Add()));
+    if (i >= range.begin) DET_RETURN_IF_ERROR(next->WriteNext(out->Add()));
     next->Pop();
   }
   return total;
 }
 
-// Places in the order of steps, in the order of the metric: those without it last.
-absl::StatusOr<std::vector<int>> RankByMetric(const Sources& sources, const Request& request) {
+// Returns the indices of the workloads in the order of steps, sorted by the metric. Workloads
+// without the metric come last.
+absl::StatusOr<std::vector<int>> RankByMetric(const WorkloadSources& sources,
+                                              const Request& request) {
   std::vector<std::pair<double, int>> ranked;
   std::vector<int> others;
-  for (int place = 0;; ++place) {
-    DET_ASSIGN_OR_RETURN(Source * next, First(sources, /*descending=*/false));
+  for (int index = 0;; ++index) {
+    DET_ASSIGN_OR_RETURN(WorkloadSource * next, FindNextSource(sources, /*descending=*/false));
     if (next == nullptr) break;
-    DET_ASSIGN_OR_RETURN(const std::optional<double> metric, next->Metric(request.sort_key()));
+    DET_ASSIGN_OR_RETURN(const std::optional<double> metric, next->PeekMetric(request.sort_key()));
     if (metric && !std::isnan(*metric)) {
-      ranked.emplace_back(IsDescending(request) ? -*metric : *metric, place);
+      ranked.emplace_back(IsDescending(request) ? -*metric : *metric, index);
     } else {
-      others.push_back(place);
+      others.push_back(index);
     }
     next->Pop();
   }
   std::sort(ranked.begin(), ranked.end());
-  std::vector<int> places;
-  for (const auto& [metric, place] : ranked) places.push_back(place);
-  places.insert(places.end(), others.begin(), others.end());
-  return places;
+  std::vector<int> indices;
+  for (const auto& [metric, index] : ranked) indices.push_back(index);
+  indices.insert(indices.end(), others.begin(), others.end());
+  return indices;
 }
 
-// Reads all of them for their order, and again for what is shown.
+// Reads all workloads to sort them, and again to write those of the requested window.
 absl::StatusOr<int> ListByMetric(store::Store& store, const Request& request, Workloads* out) {
   Request by_steps = request;
   by_steps.clear_order_by();
-  DET_ASSIGN_OR_RETURN(Sources sources, OpenSources(store, by_steps));
-  DET_ASSIGN_OR_RETURN(const std::vector<int> places, RankByMetric(sources, request));
-  const int total = static_cast<int>(places.size());
+  DET_ASSIGN_OR_RETURN(WorkloadSources sources, OpenSources(store, by_steps));
+  DET_ASSIGN_OR_RETURN(const std::vector<int> ranking, RankByMetric(sources, request));
+  const int total = static_cast<int>(ranking.size());
   const store::Range range = store::Resolve(ToWindow(request.offset(), request.limit()), total);
-  std::map<int, v1::WorkloadContainer*> shown;
-  for (int i = range.begin; i < range.end; ++i) shown[places[static_cast<size_t>(i)]] = out->Add();
+  std::map<int, v1::WorkloadContainer*> selected;
+  for (int i = range.begin; i < range.end; ++i) {
+    selected[ranking[static_cast<size_t>(i)]] = out->Add();
+  }
   DET_ASSIGN_OR_RETURN(sources, OpenSources(store, by_steps));
-  int place = 0;
-  for (const auto& [at, workload] : shown) {
-    for (; place <= at; ++place) {
-      DET_ASSIGN_OR_RETURN(Source * next, First(sources, /*descending=*/false));
+  int index = 0;
+  for (const auto& [selected_index, workload] : selected) {
+    for (; index <= selected_index; ++index) {
+      DET_ASSIGN_OR_RETURN(WorkloadSource * next, FindNextSource(sources, /*descending=*/false));
       if (next == nullptr) return total;
-      if (place == at) DET_RETURN_IF_ERROR(next->Show(workload));
+      if (index == selected_index) DET_RETURN_IF_ERROR(next->WriteNext(workload));
       next->Pop();
     }
   }
@@ -245,8 +253,7 @@ absl::Status ListWorkloads(store::Store& store, const Request& request,
       request.group() != "validation") {
     return absl::InvalidArgumentError(
         absl::StrCat("group: expected training or validation, found ", request.group(),
-                     "; GET /api/v1/trials/metrics/trial_metrics has the reports of other "
-                     "groups"));
+                     "; use GET /api/v1/trials/metrics/trial_metrics for other groups"));
   }
   const bool by_steps = request.sort_key().empty() || request.sort_key() == "batches";
   DET_ASSIGN_OR_RETURN(const int total, (by_steps ? ListBySteps : ListByMetric)(

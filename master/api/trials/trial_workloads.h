@@ -1,4 +1,4 @@
-// What a trial has trained, validated and saved, as one list.
+// The workloads of a trial: its training reports, validations and checkpoints as one list.
 #ifndef MASTER_API_TRIALS_TRIAL_WORKLOADS_H_
 #define MASTER_API_TRIALS_TRIAL_WORKLOADS_H_
 
@@ -8,7 +8,7 @@
 
 namespace det::api {
 
-// Reads the store; on a thread that may block. NOT_FOUND for an unknown trial.
+// Reads the store; blocks. Returns NOT_FOUND if the trial does not exist.
 absl::Status ListWorkloads(store::Store& store, const v1::GetTrialWorkloadsRequest& request,
                            v1::GetTrialWorkloadsResponse* response);
 

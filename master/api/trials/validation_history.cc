@@ -10,22 +10,24 @@
 
 namespace det::api {
 
-std::vector<Validation> Improvements(std::vector<Validation> validations, bool smaller_is_better) {
+std::vector<Validation> SelectImprovements(std::vector<Validation> validations,
+                                           bool smaller_is_better) {
   std::stable_sort(validations.begin(), validations.end(),
                    [](const Validation& a, const Validation& b) {
                      return std::tie(a.time, a.trial) < std::tie(b.time, b.trial);
                    });
   std::vector<Validation> best;
-  for (const Validation& each : validations) {
+  for (const Validation& next : validations) {
     if (best.empty() ||
-        (smaller_is_better ? each.metric < best.back().metric : each.metric > best.back().metric)) {
-      best.push_back(each);
+        (smaller_is_better ? next.metric < best.back().metric : next.metric > best.back().metric)) {
+      best.push_back(next);
     }
   }
   return best;
 }
 
-absl::StatusOr<std::vector<Validation>> ReadHistory(store::Store& store, model::ExperimentId id) {
+absl::StatusOr<std::vector<Validation>> ReadValidationHistory(store::Store& store,
+                                                              model::ExperimentId id) {
   DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store.GetExperiment(id));
   const model::SearcherConfig& searcher = record.experiment.config->searcher;
   DET_ASSIGN_OR_RETURN(const store::TrialPage page, store.ListTrials(store::MakeBareTrialQuery(id)));
@@ -40,7 +42,7 @@ absl::StatusOr<std::vector<Validation>> ReadHistory(store::Store& store, model::
       validations.push_back({report->time, report->trial, *metric});
     }
   }
-  return Improvements(std::move(validations), searcher.smaller_is_better);
+  return SelectImprovements(std::move(validations), searcher.smaller_is_better);
 }
 
 }  // namespace det::api

@@ -1,6 +1,6 @@
-// How the best value of an experiment's metric came to be.
+// The best validation of an experiment over time.
 //
-// Called by the search service on the pool; ReadHistory blocks.
+// Called by the search service on the pool; ReadValidationHistory blocks.
 #ifndef MASTER_API_TRIALS_VALIDATION_HISTORY_H_
 #define MASTER_API_TRIALS_VALIDATION_HISTORY_H_
 
@@ -19,11 +19,14 @@ struct Validation {
   friend bool operator==(const Validation&, const Validation&) = default;
 };
 
-// Those that were better than all before them, by time; of one moment, by trial.
-std::vector<Validation> Improvements(std::vector<Validation> validations, bool smaller_is_better);
+// Returns the validations that are better than all earlier ones, sorted by time, then by trial.
+std::vector<Validation> SelectImprovements(std::vector<Validation> validations,
+                                           bool smaller_is_better);
 
-// Of all trials of the experiment. NOT_FOUND.
-absl::StatusOr<std::vector<Validation>> ReadHistory(store::Store& store, model::ExperimentId id);
+// Reads the validations of all trials of the experiment and returns the improvements. Returns
+// NOT_FOUND if the experiment does not exist.
+absl::StatusOr<std::vector<Validation>> ReadValidationHistory(store::Store& store,
+                                                              model::ExperimentId id);
 
 }  // namespace det::api
 

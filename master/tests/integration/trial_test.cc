@@ -268,9 +268,8 @@ TEST_F(RoadTest, TheCheckpointOfAnotherTrialIsNotTakenOver) {
   ASSERT_TRUE(report(theirs, first, "model.pt").ok());
   const grpc::Status refused = report(mine, second, "other.pt");
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::ALREADY_EXISTS);
-  EXPECT_EQ(refused.error_message(), "checkpoint " + uuid +
-                                         " is another trial's; save this one under a UUID of its "
-                                         "own");
+  EXPECT_EQ(refused.error_message(),
+            "checkpoint " + uuid + " belongs to another trial; use a new UUID");
   const auto kept = world_.store().GetCheckpoint(model::CheckpointId(uuid))->checkpoint;
   EXPECT_EQ(kept.trial.value(), Get(first).trial_ids(0));
   EXPECT_TRUE(kept.resources.contains("model.pt"));

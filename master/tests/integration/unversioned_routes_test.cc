@@ -202,7 +202,7 @@ TEST_F(RawRoadTest, ACheckpointThatCannotBeReadIsRefused) {
   std::filesystem::remove_all(folder_.path() + "/" + kNewer);
   const grpc::Status away = Archive(kNewer);
   EXPECT_EQ(away.error_code(), StatusCode::FAILED_PRECONDITION);
-  EXPECT_THAT(away.error_message(), HasSubstr("the master cannot reach"));
+  EXPECT_THAT(away.error_message(), HasSubstr("the master cannot read"));
   ASSERT_TRUE(base::MakeDirs(folder_.path() + "/" + kNewer).ok());
   ASSERT_TRUE(
       base::WriteFileAtomically(folder_.path() + "/" + kNewer + "/model.pt", "short", 0644).ok());
