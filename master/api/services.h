@@ -13,7 +13,7 @@
 #include "base/event_loop.h"
 #include "base/thread_pool.h"
 #include "master/api/authz/authorizer.h"
-#include "master/api/common/master_facts.h"
+#include "master/api/common/master_info.h"
 #include "master/api/experiments/experiment_config.h"
 #include "master/api/rpc/call.h"
 #include "master/api/rpc/service.h"
@@ -48,7 +48,7 @@ struct ServiceParts {
   AllGather* all_gather = nullptr;
   webhooks::TriggerWatch* triggers = nullptr;  // may be null
   webhooks::Deliverer* deliverer = nullptr;
-  MasterFacts facts;
+  MasterInfo info;
   ExperimentDefaults defaults;
   bool allow_blank_passwords = false;
 };

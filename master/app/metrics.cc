@@ -16,10 +16,10 @@ std::string Label(absl::string_view name, const Value& value) {
   return absl::StrCat("{", name, "=\"", value, "\"}");
 }
 
-// The standard's own string_view is another type than absl's here.
+// std::string_view and absl::string_view are different types here.
 absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
-// What the cluster holds at one moment.
+// Counts of the cluster's state at one moment.
 struct Counts {
   int agents = 0;
   int slots = 0;
@@ -72,7 +72,7 @@ void Append(absl::string_view name, absl::string_view help, const engine::Histog
   absl::StrAppend(out, "det_", name, "_count ", count, "\n");
 }
 
-// All but what Metrics counts itself.
+// Appends the metrics that are read from the engine.
 void AppendEngine(const engine::Engine& engine, const Counts& counts, bool answers,
                   std::string* out) {
   const engine::CommitStats stats = engine.stats();

@@ -38,7 +38,7 @@ class Master:
         return self
 
     def leads(self):
-        return self.await_word("master answers")
+        return self.await_word("master is ready")
 
     def token(self):
         with open(os.path.join(self.data, "admin.token"), encoding="utf-8") as f:

@@ -109,15 +109,16 @@ absl::Status CheckTemplate(store::Store& store, const std::string& name,
 
 // Where the experiment goes: the project that the request gives by its number, then the one that
 // the configuration names, then its parent's.
-absl::StatusOr<FoundSpace> FindSpaceOf(store::Store& store,
-                                       const v1::CreateExperimentRequest& request,
-                                       const model::ExperimentConfig& config,
-                                       const std::optional<experiment::Experiment>& parent) {
-  if (request.project_id() > store::kUncategorized) return FindSpace(store, request.project_id());
+absl::StatusOr<ResolvedProject> FindSpaceOf(store::Store& store,
+                                            const v1::CreateExperimentRequest& request,
+                                            const model::ExperimentConfig& config,
+                                            const std::optional<experiment::Experiment>& parent) {
+  if (request.project_id() > store::kUncategorized)
+    return ResolveProject(store, request.project_id());
   // Its names may be others by now than those that its text has.
   const bool named = !request.config().empty() && !config.workspace.empty();
-  if (parent && !named) return FindSpace(store, parent->project);
-  absl::StatusOr<FoundSpace> found = FindSpace(store, config.workspace, config.project);
+  if (parent && !named) return ResolveProject(store, parent->project);
+  absl::StatusOr<ResolvedProject> found = ResolveProject(store, config.workspace, config.project);
   if (found.ok() || config.workspace.empty()) return found;
   return absl::Status(
       found.status().code(),
@@ -152,7 +153,7 @@ absl::StatusOr<ReadyConfig> ReadPlaced(store::Store& store, const ExperimentDefa
                                        const std::optional<experiment::Experiment>& parent,
                                        cluster::Space* space) {
   DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadConfig(store, defaults, given));
-  DET_ASSIGN_OR_RETURN(FoundSpace found, FindSpaceOf(store, request, ready.config, parent));
+  DET_ASSIGN_OR_RETURN(ResolvedProject found, FindSpaceOf(store, request, ready.config, parent));
   const store::WorkspaceRecord& workspace = found.workspace;
   DET_ASSIGN_OR_RETURN(ConfigPolicy policy, FindConfigPolicy(store, workspace.id, workspace.name));
   if (!workspace.checkpoint_storage.empty() || !policy.layers.empty()) {

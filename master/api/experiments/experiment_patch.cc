@@ -170,7 +170,7 @@ void Move(engine::Engine& engine, store::Store& store, const v1::MoveExperimentR
   if (absl::Status deleted = CheckNotDeleted(record->experiment); !deleted.ok()) {
     return done(std::move(deleted));
   }
-  const auto found = FindSpace(store, request.destination_project_id());
+  const auto found = ResolveProject(store, request.destination_project_id());
   if (!found.ok()) return done(found.status());
   SubmitAndFinish(engine, cluster::MoveExperiment{id, found->space}, std::move(done));
 }

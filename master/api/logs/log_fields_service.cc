@@ -67,7 +67,7 @@ class LogFieldsService final : public ApiService<v1::LogFieldsService> {
         __func__, context, request,
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<Response>> stream) {
-          Tell(TrialOf(store_, request.task_id()), request.follow(), std::move(stream));
+          Tell(GetTrialOfTask(store_, request.task_id()), request.follow(), std::move(stream));
         });
   }
 

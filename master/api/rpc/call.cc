@@ -205,7 +205,7 @@ void CallPipeline::Start(const std::shared_ptr<Call>& call, Work work, Call::Rea
     SetRetryAfter(call->principal_.status(), reactor->context());
     return Finish(*call, call->principal_.status(), reactor);
   }
-  const absl::Status valid = CheckListing(call->request_);
+  const absl::Status valid = CheckListRequest(call->request_);
   if (!valid.ok()) return Finish(*call, valid, reactor);
   if (!BeginIdempotent(*call, reactor)) return;
   work(*call, [this, call, reactor](const absl::Status& status) {
@@ -229,7 +229,7 @@ bool CallPipeline::BeginIdempotent(Call& call, Call::Reactor* reactor) {
     return false;
   }
   IdempotencyStore::Request request{call.principal_->user, call.head_.idempotency_key, call.method_,
-                                    IdempotencyStore::HashOf(call.request_)};
+                                    IdempotencyStore::HashRequest(call.request_)};
   const auto stored = parts_.idempotency->Begin(request, call.response_);
   if (stored.ok() && !stored->has_value()) {
     call.idempotent_ = std::move(request);
@@ -270,7 +270,7 @@ void CallPipeline::RunStream(grpc::CallbackServerContext* context,
     const absl::StatusOr<auth::Principal> principal =
         parts_.authorizer->Admit(method, head.authorization, *copy);
     if (!principal.ok()) return refuse(principal.status());
-    const absl::Status valid = CheckListing(*copy);
+    const absl::Status valid = CheckListRequest(*copy);
     if (!valid.ok()) return refuse(valid);
     absl::StatusOr<std::shared_ptr<void>> place = parts_.authorizer->TakeStream(*principal);
     if (!place.ok()) return refuse(place.status());
@@ -316,7 +316,7 @@ void CallPipeline::RecordChange(const Call& call, const auth::Principal& caller,
     record.target = target;
     record.request_id = call.head_.request_id;
     record.code = code;
-    parts_.audit->Note(std::move(record));
+    parts_.audit->Append(std::move(record));
   }
   DET_LOG(INFO) << "change" << base::Field("method", call.method_)
                 << base::Field("caller", GetName(caller))

@@ -31,7 +31,7 @@ constexpr size_t kSearchPortion = 1000;
 absl::StatusOr<ReadyConfig> ReadUnderPolicy(store::Store& store, const ExperimentDefaults& defaults,
                                             GivenConfig given) {
   DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadConfig(store, defaults, given));
-  const auto found = FindSpace(store, ready.config.workspace, ready.config.project);
+  const auto found = ResolveProject(store, ready.config.workspace, ready.config.project);
   DET_ASSIGN_OR_RETURN(
       ConfigPolicy policy,
       FindConfigPolicy(store, found.ok() ? found->workspace.id : 0, ready.config.workspace));
