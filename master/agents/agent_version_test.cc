@@ -15,7 +15,7 @@ TEST(AgentVersionTest, AcceptsSameAndPreviousMinorVersion) {
   struct Case {
     const char* master;
     const char* agent;
-    const char* words;  // of the refusal; empty: taken
+    const char* words;  // part of the error; empty: accepted
   };
   const Case kCases[] = {
       {"1.4.0", "1.4.0", ""},

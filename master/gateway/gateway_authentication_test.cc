@@ -1,4 +1,4 @@
-// What the gateway takes of whom: bodies, odd clients, crowds.
+// Limits of the gateway: body sizes, malformed clients, connections.
 #include <sys/socket.h>
 
 #include <string>
@@ -43,13 +43,13 @@ TEST_F(GatewayTest, HandlesExpectContinue) {
 }
 
 TEST_F(GatewayTest, SurvivesMalformedClients) {
-  tcp::socket silent = Connect();  // says nothing
-  tcp::socket slow = Connect();    // one byte of what might be either
+  tcp::socket silent = Connect();  // sends nothing
+  tcp::socket slow = Connect();    // one byte, which fits both protocols
   Send(slow, "P");
   tcp::socket half = Connect();  // half a request
   Send(half, "GET /api/v1/exper");
   tcp::socket noise = Connect();
-  Send(noise, "\x16\x03\x01\x02 this is no HTTP\r\n\r\n");
+  Send(noise, "\x16\x03\x01\x02 this is not HTTP\r\n\r\n");
   EXPECT_EQ(Receive(noise).status, 400);
   const HttpResponse control =
       SendRequest("GET /api/v1/experiments/1 HTTP/1.1\r\nAuthorization: Bearer \xff\xfe\r\n");
@@ -99,7 +99,7 @@ TEST_F(GatewayTest, DeliversResponseToClientThatIsStillSending) {
   EXPECT_EQ(Receive(socket).status, 404);
 }
 
-// Admits whoever is "good", to anything; and anybody to CreateExperiment.
+// Allows callers with the token "good" to call all methods, and anyone to call CreateExperiment.
 HttpHooks AuthenticationHooks() {
   HttpHooks hooks;
   hooks.authorize = [](const std::string& method, const std::string& authorization, auto reply) {
@@ -117,7 +117,7 @@ class GatewayAuthenticationTest : public GatewayTest {
 
 TEST_F(GatewayAuthenticationTest, RejectsBeforeReadingBody) {
   tcp::socket socket = Connect();
-  // No byte of the body follows, and none is asked for.
+  // The client sends no byte of the body, and the gateway requests none.
   Send(socket,
        "POST /api/v1/experiments/3/kill HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer bad\r\n"
        "Expect: 100-continue\r\nContent-Length: 1000\r\n\r\n");
@@ -155,7 +155,7 @@ class CrowdedTest : public GatewayTest {
  protected:
   CrowdedTest() : GatewayTest({.connection_limit = 2}) {}
 
-  // Opens an HTTP/2 connection, once there is room, and waits for gRPC's first frame.
+  // Opens an HTTP/2 connection when the limit allows it, and waits for gRPC's first frame.
   tcp::socket ConnectHttp2() {
     const std::string hello =
         "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + std::string("\0\0\0\4\0\0\0\0\0", 9);
@@ -169,7 +169,7 @@ class CrowdedTest : public GatewayTest {
       return socket;
     }
   }
-  // Whether a new connection is served; one too many is closed at once.
+  // Whether a new connection is served. A connection over the limit is closed at once.
   bool IsServed() {
     tcp::socket socket = Connect();
     boost::system::error_code error;
@@ -193,7 +193,7 @@ TEST_F(CrowdedTest, CountsHttpAndGrpcConnections) {
   EXPECT_FALSE(IsServed());
   grpc.close();
   while (!IsServed()) std::this_thread::yield();
-  // One that breaks off, too.
+  // A broken connection also frees its slot.
   other.set_option(asio::socket_base::linger(true, 0));
   other.close();
   tcp::socket last = ConnectHttp2();

@@ -136,8 +136,8 @@ asio::awaitable<error_code> HttpExchange::ReadBody(uint64_t limit) {
   parser_.body_limit(limit);
   stream_->expires_after(kTransfer);
   if (absl::EqualsIgnoreCase(View(request()[http::field::expect]), "100-continue")) {
-    static constexpr char kGoOn[] = "HTTP/1.1 100 Continue\r\n\r\n";
-    const auto bytes = asio::buffer(kGoOn, sizeof(kGoOn) - 1);
+    static constexpr char kContinue[] = "HTTP/1.1 100 Continue\r\n\r\n";
+    const auto bytes = asio::buffer(kContinue, sizeof(kContinue) - 1);
     co_await asio::async_write(*stream_, bytes, Catch(error));
   }
   if (!error) co_await http::async_read(*stream_, buffer_, parser_, Catch(error));

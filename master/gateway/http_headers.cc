@@ -13,7 +13,7 @@ namespace {
 
 namespace http = boost::beast::http;
 
-constexpr size_t kLongestId = 128;
+constexpr size_t kMaxRequestIdBytes = 128;
 
 bool IsPrintable(std::string_view text, bool blanks) {
   return std::all_of(text.begin(), text.end(), [blanks](char c) {
@@ -37,7 +37,7 @@ std::optional<std::string> GetAuthorization(const Headers& request) {
 
 std::string GetOrMakeRequestId(const Headers& request) {
   std::string id = Value(request, "X-Request-Id");
-  const bool good = !id.empty() && id.size() <= kLongestId && IsPrintable(id, false);
+  const bool good = !id.empty() && id.size() <= kMaxRequestIdBytes && IsPrintable(id, false);
   return good ? id : base::NewUuid();
 }
 

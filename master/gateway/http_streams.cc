@@ -1,5 +1,5 @@
-// Several streams over one connection: GET /api/v1/streams?of=<address>&of=<address>. A browser has
-// six connections to a host, and each of its windows follows several things.
+// Several streams over one connection: GET /api/v1/streams?of=<address>&of=<address>. A browser
+// opens at most six connections to a host, and each of its windows follows several streams.
 #include <chrono>
 #include <string>
 #include <utility>
@@ -40,7 +40,7 @@ class HttpExchange::JoinedStreams {
     calls_.push_back(std::move(call));
   }
   // `what`: the rest of an event of this stream.
-  void Say(size_t stream, absl::string_view what) {
+  void AddEvent(size_t stream, absl::string_view what) {
     if (gone_) return;
     absl::StrAppend(&text_, "data: {\"stream\":", stream, ",", what, "}\n\n");
     ready_.cancel();
@@ -121,11 +121,11 @@ asio::awaitable<void> HttpExchange::FollowStream(size_t index, std::string addre
                                                  std::shared_ptr<JoinedStreams> joined) {
   const absl::Status over = co_await Pump(index, address, *joined);
   if (over.ok()) {
-    joined->Say(index, "\"end\":true");
+    joined->AddEvent(index, "\"end\":true");
   } else {
     const std::string error = ErrorJson(over);  // {"error": ...}
-    joined->Say(index, absl::StrCat("\"status\":", ToHttpStatus(over.code()), ",",
-                                    absl::string_view(error).substr(1, error.size() - 2)));
+    joined->AddEvent(index, absl::StrCat("\"status\":", ToHttpStatus(over.code()), ",",
+                                         absl::string_view(error).substr(1, error.size() - 2)));
   }
   joined->End();
 }

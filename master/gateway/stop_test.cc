@@ -1,4 +1,4 @@
-// The end of the gateway, while clients come and go.
+// Stopping the gateway while clients connect and disconnect.
 #include <atomic>
 #include <memory>
 #include <string>
@@ -40,7 +40,7 @@ class Served {
   ~Served() { gateway_->Stop(); }
 
   int port() const { return gateway_->port(); }
-  // As the master does it, but for the gateway's end.
+  // Stops as the master does, except for the gateway itself.
   void Shutdown() {
     gateway_->StopAccepting();
     server_->Shutdown(std::chrono::system_clock::now());
@@ -72,7 +72,7 @@ TEST(GatewayStopTest, ClosesGrpcConnectionsAfterStop) {
   EXPECT_EQ(heard, "");
 }
 
-// Under a sanitizer also: nothing is used after its end, and nothing is left.
+// Sanitizers also find uses after free and leaks here.
 TEST(GatewayStopTest, StopsRepeatedlyWhileAgentsConnect) {
   for (int i = 0; i < 20; ++i) {
     Served served;

@@ -1,4 +1,4 @@
-// The thread: woken by what is committed, and stopped at any moment.
+// The thread: woken by commits, and stopped at any time.
 #include "master/gc/gc_thread.h"
 
 #include <filesystem>
@@ -46,13 +46,13 @@ TEST(GcThreadTest, CompletesDeletionWithoutFurtherRequests) {
       cluster::DeleteExperiment{ExperimentId(1)},
       [&](const absl::StatusOr<engine::Applied>& applied) { asked.set_value(applied.status()); });
   EXPECT_TRUE(asked.get_future().get().ok());
-  // Only looking can tell: it ends, or the test's time is over.
+  // Polls until the experiment is deleted.
   while (!absl::IsNotFound(store.GetExperiment(ExperimentId(1)).status())) {
     std::this_thread::yield();
   }
   EXPECT_FALSE(fs::exists(dir.path() + "/a"));
   gc_thread.Stop();
-  gc_thread.Wake();  // too late, and harmless
+  gc_thread.Wake();  // no effect after Stop
   engine.Stop();
   loop->Stop();
 }
