@@ -197,10 +197,10 @@ TEST_F(WebhooksTest, DeliversLogMetricAndCustomEvents) {
                           HasSubstr(R"("group":"validation","name":"loss","steps_completed":5)"),
                           R"({"custom_trigger":{"description":"here","level":"WARNING",)"
                           R"("title":"look","trial_id":1}})"));
-  api::GetWebhookDeliveriesRequest request;
-  request.set_id(webhook);
+  api::GetWebhookDeliveriesRequest deliveries_request;
+  deliveries_request.set_id(webhook);
   api::GetWebhookDeliveriesResponse shown;
-  EXPECT_TRUE(Call(&Stub::GetWebhookDeliveries, request, &shown).ok());
+  EXPECT_TRUE(Call(&Stub::GetWebhookDeliveries, deliveries_request, &shown).ok());
   EXPECT_EQ(shown.deliveries_size(), 3) << "each once";
 }
 

@@ -1,10 +1,10 @@
 // The cluster's page: reorder the queue by keys and by dragging, and export usage as CSV.
 import assert from "node:assert/strict";
 import { inBrowser, inspect, signIn, url } from "./browser.mjs";
-import { helpersFor } from "./helpers.mjs";
+import { makeHelpers } from "./helpers.mjs";
 
 await inBrowser(async (page) => {
-  const { button, csv } = helpersFor(page);
+  const { button, csv } = makeHelpers(page);
   const queue = page.getByRole("group", { name: "Queue" });
   const row = (name) => queue.getByRole("row").filter({ hasText: name });
   const handle = (name) => queue.getByRole("button", { name: new RegExp(`^Move \\d+ ${name}:`) });
