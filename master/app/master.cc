@@ -32,7 +32,6 @@
 #include "master/auth/authenticator.h"
 #include "master/auth/bootstrap.h"
 #include "master/auth/password_queue.h"
-#include "master/auth/session.h"
 #include "master/auth/tokens.h"
 #include "master/engine/engine.h"
 #include "master/gateway/http_server.h"

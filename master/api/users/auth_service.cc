@@ -8,7 +8,6 @@
 #include "master/api/users/services.h"
 #include "master/auth/password_queue.h"
 #include "master/auth/passwords.h"
-#include "master/auth/session.h"
 #include "master/auth/tokens.h"
 #include "master/core/model/id_text.h"
 

@@ -293,13 +293,13 @@ TEST_F(QueueTest, KeepsConcurrentBindings) {
   put.set_name("night");
   api::ResourcePool pool;
   ASSERT_TRUE(Put(put, &pool).ok());
-  std::vector<std::thread> people;
-  for (int person = 0; person < 4; ++person) {
-    people.emplace_back([this, person] {
+  std::vector<std::thread> clients;
+  for (int client = 0; client < 4; ++client) {
+    clients.emplace_back([this, client] {
       for (int i = 0; i < 5; ++i) {
         api::BindRPToWorkspaceRequest bind;
         bind.set_resource_pool_name("night");
-        bind.add_workspace_names(absl::StrCat(person, ".", i));
+        bind.add_workspace_names(absl::StrCat(client, ".", i));
         api::BindRPToWorkspaceResponse bound;
         const grpc::Status status =
             Call(*pools_, &api::ResourcePoolService::Stub::BindRPToWorkspace, bind, &bound);
@@ -307,7 +307,7 @@ TEST_F(QueueTest, KeepsConcurrentBindings) {
       }
     });
   }
-  for (std::thread& person : people) person.join();
+  for (std::thread& client : clients) client.join();
   EXPECT_EQ(Pools()["night"].workspaces_size(), 20);
 }
 

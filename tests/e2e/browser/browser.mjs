@@ -88,7 +88,7 @@ export async function inspect(page, name) {
   await page.emulateMedia({ colorScheme: null });
 }
 
-/** Signs in on the sign-in page. Waits for its button first: the previous page may also have a field "Username". */
+/** Signs in on the sign-in page; the previous page may also have a field "Username". */
 export async function signIn(page, username, password) {
   await page.getByRole("button", { name: "Sign in" }).waitFor();
   await page.getByLabel("Username").fill(username);
