@@ -63,20 +63,20 @@ class Folder {
 
 // Runs a program in `folder`; its output, kept in a file there, is the error message.
 absl::Status RunIn(const Folder& folder, std::vector<std::string> argv,
-                   const std::string& out = "words") {
+                   const std::string& out = "output") {
   const std::string program = argv[0];
   base::SpawnOptions options;
   options.argv = std::move(argv);
   options.cwd = folder.path();
   options.env = {"PATH=/usr/bin:/bin", "LC_ALL=C", "TZ=UTC"};
   options.out = base::Redirect::File(folder / out);
-  options.err = base::Redirect::File(folder / "words");
+  options.err = base::Redirect::File(folder / "output");
   DET_ASSIGN_OR_RETURN(const base::ChildProcess child, base::Spawn(options));
   DET_ASSIGN_OR_RETURN(const base::ProcessExit exit, base::WaitForExit(child.pid));
   if (exit.ok()) return absl::OkStatus();
-  std::string words = base::ReadFile(folder / "words").value_or("");
-  absl::StripAsciiWhitespace(&words);
-  return absl::InternalError(absl::StrCat(program, " failed: ", words));
+  std::string output = base::ReadFile(folder / "output").value_or("");
+  absl::StripAsciiWhitespace(&output);
+  return absl::InternalError(absl::StrCat(program, " failed: ", output));
 }
 
 absl::StatusOr<std::string> FindProgram(const std::string& cluster, const char* name) {

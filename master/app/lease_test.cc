@@ -23,14 +23,14 @@ store::LeaseRecord At(int64_t epoch, std::optional<int64_t> renewals) {
 }
 
 TEST(LeaseWatchTest, DecidesFromObservations) {
-  struct Look {
+  struct Observation {
     double at;
     std::optional<store::LeaseRecord> lease;  // nullopt: the database did not answer
     Verdict verdict;
   };
   struct Case {
     const char* name;
-    std::vector<Look> looks;
+    std::vector<Observation> observations;
   };
   const auto alive = Verdict::kAlive, over = Verdict::kOver;
   const Case kCases[] = {
@@ -91,12 +91,13 @@ TEST(LeaseWatchTest, DecidesFromObservations) {
   };
   for (const Case& each : kCases) {
     LeaseWatch watch(kLength);
-    for (const Look& look : each.looks) {
-      if (!look.lease) {
+    for (const Observation& observation : each.observations) {
+      if (!observation.lease) {
         watch.Missed();
       } else {
-        EXPECT_EQ(watch.Observe(*look.lease, absl::Seconds(look.at)), look.verdict)
-            << each.name << " at " << look.at;
+        EXPECT_EQ(watch.Observe(*observation.lease, absl::Seconds(observation.at)),
+                  observation.verdict)
+            << each.name << " at " << observation.at;
       }
     }
   }
@@ -130,8 +131,8 @@ TEST(AwaitLeadTest, StopsWhileWaiting) {
   const auto database = store::MakeFakeDatabase();
   store::FakeStore leader(database), standby(database);
   ASSERT_TRUE(leader.Load().ok());
-  int looks = 0;
-  WaitForStop third = [&](absl::Duration) { return ++looks == 3; };
+  int observations = 0;
+  WaitForStop third = [&](absl::Duration) { return ++observations == 3; };
   EXPECT_TRUE(absl::IsCancelled(AwaitLead(standby, LeaseTimes(), third)));
   EXPECT_EQ(standby.ReadLease()->epoch, 1);
 }

@@ -173,8 +173,8 @@ class CrowdedTest : public GatewayTest {
   bool IsServed() {
     tcp::socket socket = Connect();
     boost::system::error_code error;
-    const std::string ask = "GET / HTTP/1.0\r\n\r\n";
-    asio::write(socket, asio::buffer(ask), error);
+    const std::string request = "GET / HTTP/1.0\r\n\r\n";
+    asio::write(socket, asio::buffer(request), error);
     char byte;
     return asio::read(socket, asio::buffer(&byte, 1), error) == 1;
   }

@@ -98,9 +98,9 @@ TEST_F(GatewayTest, SetsRequestId) {
       << named.body;
   for (const char* path : {"/", "/api/v1/nothing", "/api/v1/experiments/404", "/metrics",
                            "/api/v1/experiments/2/watch", "/api/v1/experiments/404/watch"}) {
-    const std::string ask = std::string("GET ") + path + " HTTP/1.1\r\n";
-    EXPECT_EQ(SendRequest(ask + mine).headers.at("X-Request-Id"), "mine-7") << path;
-    EXPECT_EQ(SendRequest(ask).headers.at("X-Request-Id").size(), 36u) << path;
+    const std::string request = std::string("GET ") + path + " HTTP/1.1\r\n";
+    EXPECT_EQ(SendRequest(request + mine).headers.at("X-Request-Id"), "mine-7") << path;
+    EXPECT_EQ(SendRequest(request).headers.at("X-Request-Id").size(), 36u) << path;
   }
   const HttpResponse made = SendRequest("GET /api/v1/experiments/1 HTTP/1.1\r\n");
   EXPECT_NE(made.body.find(made.headers.at("X-Request-Id")), std::string::npos) << made.body;

@@ -36,12 +36,12 @@ class HttpExchange::JoinedStreams {
   }
 
   void Add(std::shared_ptr<StreamCall> call) {
-    if (gone_) call->Cancel();
+    if (disconnected_) call->Cancel();
     calls_.push_back(std::move(call));
   }
   // `what`: the rest of an event of this stream.
   void AddEvent(size_t stream, absl::string_view what) {
-    if (gone_) return;
+    if (disconnected_) return;
     absl::StrAppend(&text_, "data: {\"stream\":", stream, ",", what, "}\n\n");
     ready_.cancel();
   }
@@ -52,14 +52,14 @@ class HttpExchange::JoinedStreams {
   }
   // The client has disconnected.
   void Leave() {
-    gone_ = true;
+    disconnected_ = true;
     text_.clear();
     for (const auto& call : calls_) call->Cancel();
     ready_.cancel();
     room_.cancel();
   }
 
-  bool gone() const { return gone_; }
+  bool disconnected() const { return disconnected_; }
   bool open() const { return open_ > 0; }
   // Waits for output and returns it; empty once all streams have ended.
   asio::awaitable<std::string> Next() {
@@ -70,12 +70,12 @@ class HttpExchange::JoinedStreams {
   }
   asio::awaitable<void> WaitForRoom() {
     error_code error;
-    while (text_.size() > kMaxQueued && !gone_) co_await room_.async_wait(Catch(error));
+    while (text_.size() > kMaxQueued && !disconnected_) co_await room_.async_wait(Catch(error));
   }
 
  private:
   int open_ = 0;
-  bool gone_ = false;
+  bool disconnected_ = false;
   std::string text_;
   std::vector<std::shared_ptr<StreamCall>> calls_;
   asio::steady_timer ready_, room_;
@@ -113,7 +113,7 @@ asio::awaitable<bool> HttpExchange::ServeJoined() {
     const bool written = co_await WriteChunk(text, chunked);
     if (!written) joined->Leave();
   }
-  if (!joined->gone() && chunked) co_await WriteLastChunk();
+  if (!joined->disconnected() && chunked) co_await WriteLastChunk();
   co_return false;
 }
 

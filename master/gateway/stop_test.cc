@@ -65,11 +65,11 @@ TEST(GatewayStopTest, ClosesGrpcConnectionsAfterStop) {
   ASSERT_FALSE(error) << error.message();
   served.Shutdown();
   asio::write(socket, asio::buffer(kPreface, sizeof(kPreface) - 1), error);
-  std::string heard;
-  asio::read(socket, asio::dynamic_buffer(heard), error);
+  std::string received;
+  asio::read(socket, asio::dynamic_buffer(received), error);
   EXPECT_TRUE(error == asio::error::eof || error == asio::error::connection_reset)
       << error.message();
-  EXPECT_EQ(heard, "");
+  EXPECT_EQ(received, "");
 }
 
 // Sanitizers also find uses after free and leaks here.

@@ -250,13 +250,14 @@ TEST_F(TlsTest, RoutesToAgentServerOnlyWithCertificate) {
   EXPECT_EQ(CallServerAsAgent(Signed("agent", CertificateUse::kClient)), "agents");
   EXPECT_EQ(CallServerAsAgent(Signed("agent", CertificateUse::kClient, -absl::Minutes(1))), "all");
   EXPECT_EQ(CallServerAsAgent(Signed("master", CertificateUse::kServer)), "all");
-  const CertificateAndKey stranger = Authority();
+  const CertificateAndKey other_authority = Authority();
   const absl::Time now = absl::Now();
-  EXPECT_EQ(CallServerAsAgent(*base::SignCertificate(stranger, {.name = "agent",
-                                                                .use = CertificateUse::kClient,
-                                                                .from = now - absl::Hours(1),
-                                                                .until = now + absl::Hours(1)})),
-            "all");
+  EXPECT_EQ(
+      CallServerAsAgent(*base::SignCertificate(other_authority, {.name = "agent",
+                                                                 .use = CertificateUse::kClient,
+                                                                 .from = now - absl::Hours(1),
+                                                                 .until = now + absl::Hours(1)})),
+      "all");
   // HTTP requests always go to the server for all clients.
   const auto stream = Handshake("", Signed("agent", CertificateUse::kClient));
   const auto [status, body] = SendRequest(*stream, "GET /api/v1/experiments/1 HTTP/1.1\r\n");
@@ -312,8 +313,8 @@ TEST_F(TlsTest, EndsCall_WhenTlsClientDisconnects) {
     asio::write(
         *stream,
         asio::buffer(std::string("GET /api/v1/experiments/1/watch HTTP/1.1\r\nHost: x\r\n\r\n")));
-    std::string heard(1, ' ');
-    asio::read(*stream, asio::buffer(heard));
+    std::string received(1, ' ');
+    asio::read(*stream, asio::buffer(received));
   }
   // Close before the destructor ends the remaining connections.
   EXPECT_EQ(all_.watch_ended_.get_future().wait_for(std::chrono::seconds(30)),
@@ -360,8 +361,8 @@ class OneClientTest : public TlsTest {
 };
 
 TEST_F(OneClientTest, FreesSlotOfClosedConnection) {
-  for (const std::string said : {"", "GET / HTTP/1.1\r\n", "PRI * HTTP/2.0\r\n\r\n"}) {
-    asio::write(*HandshakeWhenSlotIsFree(), asio::buffer(said));
+  for (const std::string bytes : {"", "GET / HTTP/1.1\r\n", "PRI * HTTP/2.0\r\n\r\n"}) {
+    asio::write(*HandshakeWhenSlotIsFree(), asio::buffer(bytes));
   }
 }
 
@@ -369,9 +370,9 @@ TEST_F(OneClientTest, DropsSilentClient) {
   tcp::socket silent = Connect();
   // Three bytes of an incomplete record.
   asio::write(silent, asio::buffer("\x16\x03\x01", 3));
-  std::string heard(1, ' ');
+  std::string received(1, ' ');
   error_code error;
-  asio::read(silent, asio::buffer(heard), error);
+  asio::read(silent, asio::buffer(received), error);
   EXPECT_TRUE(error);
   // Another connection is accepted.
   EXPECT_EQ(SendRequest(*HandshakeWhenSlotIsFree(), "GET / HTTP/1.1\r\n").first, 200);

@@ -41,11 +41,12 @@ TEST(GcThreadTest, CompletesDeletionWithoutFurtherRequests) {
                         [](const absl::Status& status) { FAIL() << status; });
   ASSERT_TRUE(engine.Start().ok());
   gc_thread.Start(&store, &engine);
-  std::promise<absl::Status> asked;
-  engine.Submit(
-      cluster::DeleteExperiment{ExperimentId(1)},
-      [&](const absl::StatusOr<engine::Applied>& applied) { asked.set_value(applied.status()); });
-  EXPECT_TRUE(asked.get_future().get().ok());
+  std::promise<absl::Status> deletion;
+  engine.Submit(cluster::DeleteExperiment{ExperimentId(1)},
+                [&](const absl::StatusOr<engine::Applied>& applied) {
+                  deletion.set_value(applied.status());
+                });
+  EXPECT_TRUE(deletion.get_future().get().ok());
   // Polls until the experiment is deleted.
   while (!absl::IsNotFound(store.GetExperiment(ExperimentId(1)).status())) {
     std::this_thread::yield();

@@ -89,7 +89,7 @@ absl::StatusOr<std::optional<absl::Status>> IdempotencyStore::Begin(const Reques
 
 void IdempotencyStore::End(const Request& request, const absl::Status& status,
                            const Message& response) {
-  const bool doubt = store::IsUnknownCommit(status);  // asked again it might be done twice
+  const bool doubt = store::IsUnknownCommit(status);  // a retry might execute it twice
   if (doubt || IsPermanent(status.code())) {
     store::StoredResponse stored;
     stored.user = request.user;

@@ -308,9 +308,9 @@ class ResourcePoolService final : public ApiService<v1::ResourcePoolService> {
   }
 
   void Put(const v1::Quota& quota, v1::Quota* out, Done done) {
-    const absl::StatusOr<model::Quota> wanted = FromProto(quota);
-    if (!wanted.ok()) return done(wanted.status());
-    SubmitAndFinish(engine_, cluster::PutQuota{*wanted},
+    const absl::StatusOr<model::Quota> parsed = FromProto(quota);
+    if (!parsed.ok()) return done(parsed.status());
+    SubmitAndFinish(engine_, cluster::PutQuota{*parsed},
                     [this, &quota, out, done = std::move(done)](absl::Status status) mutable {
                       if (!status.ok()) return done(std::move(status));
                       engine_.Query(

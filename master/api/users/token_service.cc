@@ -34,8 +34,8 @@ absl::StatusOr<std::optional<absl::Time>> ParseExpiry(const std::string& lifespa
 
 // The maximum role of the new token.
 absl::StatusOr<model::Role> ParseMaxRole(const std::string& role) {
-  const std::optional<model::Role> asked = model::ParseRole(role);
-  if (asked) return *asked;
+  const std::optional<model::Role> parsed = model::ParseRole(role);
+  if (parsed) return *parsed;
   return absl::InvalidArgumentError(absl::StrCat(
       "role: expected Viewer, Editor, WorkspaceAdmin, ClusterAdmin or nothing, found \"", role,
       "\""));
