@@ -151,7 +151,7 @@ asio::awaitable<absl::Status> HttpExchange::Pump(size_t index, const std::string
   while (message.ok()) {
     const absl::StatusOr<JsonCache::Text> json = context_.json_cache.Write(*call->output, *message);
     if (json.ok()) {
-      joined.Say(index, absl::StrCat("\"result\":", **json));
+      joined.AddEvent(index, absl::StrCat("\"result\":", **json));
     } else {
       rpc->Cancel();
     }

@@ -122,8 +122,8 @@ class ModelService final : public ApiService<v1::ModelService> {
                                         ResolveWorkspace(*request, principal, "PostModel"));
                    record.owner = principal.user;
                    record.created_at = clock_.Now();
-                   DET_ASSIGN_OR_RETURN(const auto made, models().AddModel(record));
-                   *response->mutable_model() = ToProto(made);
+                   DET_ASSIGN_OR_RETURN(const auto created, models().AddModel(record));
+                   *response->mutable_model() = ToProto(created);
                    return absl::OkStatus();
                  });
   }
@@ -306,13 +306,13 @@ class ModelService final : public ApiService<v1::ModelService> {
           "checkpoint_uuid: required; expected the UUID of a checkpoint");
     }
     DET_ASSIGN_OR_RETURN(store::ModelVersionRecord record, FromProto(request));
-    DET_ASSIGN_OR_RETURN(const auto of, models().GetModel(request.model_name()));
-    record.model = of.id;
+    DET_ASSIGN_OR_RETURN(const auto model, models().GetModel(request.model_name()));
+    record.model = model.id;
     record.owner = owner;
     record.created_at = clock_.Now();
-    DET_ASSIGN_OR_RETURN(const auto made, models().AddVersion(record));
-    DET_ASSIGN_OR_RETURN(const auto model, models().GetModel(absl::StrCat(of.id)));
-    return ShowOne(model, made, out);
+    DET_ASSIGN_OR_RETURN(const auto created, models().AddVersion(record));
+    DET_ASSIGN_OR_RETURN(const auto updated, models().GetModel(absl::StrCat(model.id)));
+    return ShowOne(updated, created, out);
   }
 
   absl::Status ChangeVersion(const v1::PatchModelVersionRequest& request, v1::ModelVersion* out) {

@@ -293,12 +293,12 @@ class ResourcePoolService final : public ApiService<v1::ResourcePoolService> {
 
   // Reads a pool, changes it and writes it. Retries if another request wrote the pool in between.
   void Change(MakePut make, Done done) {
-    auto made = std::make_shared<absl::StatusOr<cluster::PutResourcePool>>();
-    engine_.Query([make, made](const cluster::Cluster& cluster) { *made = make(cluster); },
-                  [this, make, made, done = std::move(done)](const absl::Status& status) mutable {
+    auto event = std::make_shared<absl::StatusOr<cluster::PutResourcePool>>();
+    engine_.Query([make, event](const cluster::Cluster& cluster) { *event = make(cluster); },
+                  [this, make, event, done = std::move(done)](const absl::Status& status) mutable {
                     if (!status.ok()) return done(status);
-                    if (!made->ok()) return done(made->status());
-                    SubmitAndFinish(engine_, **std::move(made),
+                    if (!event->ok()) return done(event->status());
+                    SubmitAndFinish(engine_, **std::move(event),
                                     [this, make, done = std::move(done)](absl::Status put) mutable {
                                       if (absl::IsAborted(put))
                                         return Change(make, std::move(done));

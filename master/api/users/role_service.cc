@@ -116,9 +116,9 @@ class RoleService final : public ApiService<v1::RoleService> {
           "ClusterAdmin is a role of the whole cluster; assign it without a workspace");
     }
     const model::Role held = caller.RoleIn(workspace);
-    const model::Role least =
+    const model::Role min_role =
         workspace == 0 ? model::Role::kClusterAdmin : model::Role::kWorkspaceAdmin;
-    if (held >= least && held >= role) return absl::OkStatus();
+    if (held >= min_role && held >= role) return absl::OkStatus();
     return absl::PermissionDeniedError(
         workspace == 0
             ? std::string("only cluster administrators can assign roles for the cluster; ask one, "

@@ -192,9 +192,9 @@ class WebhookService final : public ApiService<v1::WebhookService> {
           DET_RETURN_IF_ERROR(CheckCanChange(principal, request->webhook().workspace_id()));
           DET_ASSIGN_OR_RETURN(const auto record, WebhookFromProto(request->webhook()));
           DET_RETURN_IF_ERROR(CheckPatterns(record));
-          DET_ASSIGN_OR_RETURN(const auto made, hooks().AddWebhook(record));
+          DET_ASSIGN_OR_RETURN(const auto created, hooks().AddWebhook(record));
           triggers_->Changed();
-          *response->mutable_webhook() = WebhookToProto(made);
+          *response->mutable_webhook() = WebhookToProto(created);
           return absl::OkStatus();
         });
   }

@@ -249,12 +249,12 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
         },
         [this, record = *std::move(record), out, done = std::move(done)](absl::Status ok) mutable {
           if (!ok.ok()) return done(std::move(ok));
-          const auto made = workspaces().AddWorkspace(record);
-          if (made.ok()) {
-            *out = ToProto(*made);
+          const auto created = workspaces().AddWorkspace(record);
+          if (created.ok()) {
+            *out = ToProto(*created);
             authenticator_.InvalidateUser(record.owner);  // the owner becomes its administrator
           }
-          done(made.status());
+          done(created.status());
         });
   }
 
