@@ -64,7 +64,7 @@ TEST_F(MiscellaneousCallsTest, RenamesATemplate) {
 
 TEST_F(MiscellaneousCallsTest, ReportsRemainingLogRetentionDays) {
   using Service = api::LogRetentionService;
-  master_.parts().facts.log_days = 30;
+  master_.parts().info.log_days = 30;
   const int trial = Get(Create()).trial_ids(0);
   api::GetTrialRemainingLogRetentionDaysRequest request;
   request.set_id(trial);
