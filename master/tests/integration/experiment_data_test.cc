@@ -25,7 +25,7 @@ using testing::IsEmpty;
 constexpr char kCheckpoint[] = "0b2f6c1e-7a54-4d0b-9c3e-5f2a1d8e7b60";
 constexpr int kReports = 1200;  // more than two batches
 
-class ReadsTest : public MasterIntegrationTest {
+class ExperimentDataTest : public MasterIntegrationTest {
  protected:
   template <class Service, class Req, class Res>
   grpc::Status Call(grpc::Status (Service::Stub::*method)(grpc::ClientContext*, const Req&, Res*),
@@ -54,7 +54,7 @@ class ReadsTest : public MasterIntegrationTest {
   int total_ = 0;
 };
 
-TEST_F(ReadsTest, ListsAndReadsContextFiles) {
+TEST_F(ExperimentDataTest, ListsAndReadsContextFiles) {
   api::CreateExperimentRequest create = Request();
   for (const char* path : {"src/model.py", "a.txt"}) {
     auto* file = create.add_model_definition();
@@ -92,7 +92,7 @@ TEST_F(ReadsTest, ListsAndReadsContextFiles) {
             StatusCode::NOT_FOUND);
 }
 
-TEST_F(ReadsTest, StreamsMetricsInBatches) {
+TEST_F(ExperimentDataTest, StreamsMetricsInBatches) {
   const int trial = Get(Create()).trial_ids(0);
   Report(trial, "training", kReports);
   Report(trial, "validation", 3);
@@ -126,7 +126,7 @@ TEST_F(ReadsTest, StreamsMetricsInBatches) {
   EXPECT_EQ(batches.batches(kReports - 1), kReports);
 }
 
-TEST_F(ReadsTest, ReturnsCurvesAsPointsOrColumns) {
+TEST_F(ExperimentDataTest, ReturnsCurvesAsPointsOrColumns) {
   const int trial = Get(Create()).trial_ids(0);
   Report(trial, "validation", 3);
   model::MetricReport nothing = store::MakeReport(trial, "validation", 4, 1);
@@ -154,7 +154,7 @@ TEST_F(ReadsTest, ReturnsCurvesAsPointsOrColumns) {
   }
 }
 
-TEST_F(ReadsTest, ListsAWindowOfWorkloadsInEitherOrder) {
+TEST_F(ExperimentDataTest, ListsAWindowOfWorkloadsInEitherOrder) {
   const int trial = Get(Create()).trial_ids(0);
   Report(trial, "training", kReports);
   Report(trial, "validation", 2);
@@ -171,7 +171,7 @@ TEST_F(ReadsTest, ListsAWindowOfWorkloadsInEitherOrder) {
   EXPECT_THAT(Steps(request), ElementsAre(kReports, kReports - 1, kReports - 2, kReports - 3));
 }
 
-TEST_F(ReadsTest, SortsWorkloadsByAMetric) {
+TEST_F(ExperimentDataTest, SortsWorkloadsByAMetric) {
   const int trial = Get(Create()).trial_ids(0);
   int64_t steps = 0;
   for (const double value : {0.3, 0.1, 0.2}) {
@@ -198,7 +198,7 @@ TEST_F(ReadsTest, SortsWorkloadsByAMetric) {
   EXPECT_THAT(Steps(request), ElementsAre(-3, -2));
 }
 
-TEST_F(ReadsTest, FiltersWorkloadsByGroup) {
+TEST_F(ExperimentDataTest, FiltersWorkloadsByGroup) {
   const int trial = Get(Create()).trial_ids(0);
   Report(trial, "training", 2);
   Report(trial, "validation", 2);
@@ -215,7 +215,7 @@ TEST_F(ReadsTest, FiltersWorkloadsByGroup) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_F(ReadsTest, ListsTheFilterValuesOfALog) {
+TEST_F(ExperimentDataTest, ListsTheFilterValuesOfALog) {
   const int trial = Get(Create()).trial_ids(0);
   const std::string task = GetTrial(trial).task_id();
   std::vector<model::LogLine> lines(3);
@@ -269,7 +269,7 @@ TEST_F(ReadsTest, ListsTheFilterValuesOfALog) {
   EXPECT_EQ(stub->TrialLogsFields(&again, missing)->Finish().error_code(), StatusCode::NOT_FOUND);
 }
 
-TEST_F(ReadsTest, ListsMetricsOfTrialsThatStartedFromACheckpoint) {
+TEST_F(ExperimentDataTest, ListsMetricsOfTrialsThatStartedFromACheckpoint) {
   const int parent = Get(Create()).trial_ids(0);
   model::CheckpointRecord saved = store::MakeCheckpoint(kCheckpoint, parent, 1);
   experiment::Trial child = store::MakeTrial(50, 1);
@@ -314,7 +314,7 @@ TEST_F(ReadsTest, ListsMetricsOfTrialsThatStartedFromACheckpoint) {
   EXPECT_EQ(by_version.metrics_size(), 3);
 }
 
-TEST_F(ReadsTest, DryRunDoesNotStoreATemplate) {
+TEST_F(ExperimentDataTest, DryRunDoesNotStoreATemplate) {
   using Service = api::TemplateService;
   api::PutTemplateRequest put;
   put.mutable_template_()->set_name("small");
@@ -334,7 +334,7 @@ TEST_F(ReadsTest, DryRunDoesNotStoreATemplate) {
             StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_F(ReadsTest, ListsNoTasksOtherThanTrials) {
+TEST_F(ExperimentDataTest, ListsNoTasksOtherThanTrials) {
   Create();
   using Service = api::CommandService;
   api::GetActiveTasksCountResponse count;

@@ -64,9 +64,9 @@ bool SortsByExpression(const MethodDescriptor& method) {
   return method.input_type()->FindFieldByName("sort") != nullptr;
 }
 
-class EveryListTest : public testing::Test {
+class ListContractTest : public testing::Test {
  protected:
-  EveryListTest() {
+  ListContractTest() {
     agents_.push_back(std::make_unique<FakeAgent>(master_, "a1", 2));
     agents_.push_back(std::make_unique<FakeAgent>(master_, "a0", 1));
     for (const auto& agent : agents_) EXPECT_TRUE(agent->Next().has_registered());
@@ -295,7 +295,7 @@ class EveryListTest : public testing::Test {
   std::vector<std::unique_ptr<FakeAgent>> agents_;
 };
 
-TEST_F(EveryListTest, SupportsWindowsAndOrders) {
+TEST_F(ListContractTest, SupportsWindowsAndOrders) {
   int lists = 0;
   for (const std::string& name : master_.services()) {
     const auto* service =

@@ -29,7 +29,7 @@ using ::testing::IsEmpty;
 // A field that no message has: a different request with the same meaning.
 constexpr char kUnknownField[] = "\xC0\x3E\x01";
 
-class EveryMethodTest : public MasterIntegrationTest {
+class MethodContractTest : public MasterIntegrationTest {
  protected:
   void ForEach(const std::function<void(const MethodDescriptor&, const auth::Requirement&)>& see) {
     const auto* pool = google::protobuf::DescriptorPool::generated_pool();
@@ -93,7 +93,7 @@ bool HasCreateVerb(const std::string& name) {
                      [&](const std::string& word) { return absl::StartsWith(name, word); });
 }
 
-TEST_F(EveryMethodTest, CreateMethodsAcceptAnIdempotencyKey) {
+TEST_F(MethodContractTest, CreateMethodsAcceptAnIdempotencyKey) {
   int making = 0;
   ForEach([&](const MethodDescriptor& method, const auth::Requirement& needs) {
     if (!needs.creates) {
@@ -110,7 +110,7 @@ TEST_F(EveryMethodTest, CreateMethodsAcceptAnIdempotencyKey) {
   EXPECT_GE(making, 16);
 }
 
-TEST_F(EveryMethodTest, ChangingMethodsWriteOneAuditRecord) {
+TEST_F(MethodContractTest, ChangingMethodsWriteOneAuditRecord) {
   int changing = 0;
   ForEach([&](const MethodDescriptor& method, const auth::Requirement& needs) {
     if (needs.kind != auth::PrincipalKind::kUser) return;
@@ -123,7 +123,7 @@ TEST_F(EveryMethodTest, ChangingMethodsWriteOneAuditRecord) {
   EXPECT_GT(changing, 80);
 }
 
-TEST_F(EveryMethodTest, AuditRecordNamesTheCreatedResource) {
+TEST_F(MethodContractTest, AuditRecordNamesTheCreatedResource) {
   const int experiment = Create();
   EXPECT_EQ(Records().front().target, absl::StrCat("made experiment ", experiment));
   api::CreateExperimentRequest request = Request();
@@ -138,7 +138,7 @@ TEST_F(EveryMethodTest, AuditRecordNamesTheCreatedResource) {
   EXPECT_EQ(Records().front().target, "project 1");
 }
 
-TEST_F(EveryMethodTest, RecordsLoginsAndLogouts) {
+TEST_F(MethodContractTest, RecordsLoginsAndLogouts) {
   EXPECT_FALSE(LogIn("nobody", "pw").ok());
   EXPECT_THAT(Records(), IsEmpty()) << "unknown users must not fill the database";
   EXPECT_FALSE(LogIn("admin", "wrong").ok());
@@ -159,7 +159,7 @@ TEST_F(EveryMethodTest, RecordsLoginsAndLogouts) {
   EXPECT_EQ(records[1].target, "username admin");
 }
 
-TEST_F(EveryMethodTest, AuditRecordNamesTheAccessToken) {
+TEST_F(MethodContractTest, AuditRecordNamesTheAccessToken) {
   const auto tokens = api::TokenService::NewStub(master_.channel());
   CallContext first("user");
   api::PostAccessTokenRequest post;
