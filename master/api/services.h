@@ -1,5 +1,5 @@
-// Creates the gRPC services of the API and of running trials. This is the one place that knows what
-// all of them need; each states its own needs in its constructor.
+// Creates the gRPC services of the API and of running trials. Each service states its dependencies
+// in its constructor; only this file knows all of them.
 //
 // Called by app/master.cc, which registers them with the server.
 #ifndef MASTER_API_SERVICES_H_
@@ -32,7 +32,7 @@ class TriggerWatch;
 
 namespace det::api {
 
-// What the services are made from. Must outlive them, and so must what it points to.
+// Dependencies of the services. The struct and everything that it points to must outlive them.
 struct ServiceParts {
   CallPipeline* calls = nullptr;
   engine::Engine* engine = nullptr;
@@ -53,10 +53,10 @@ struct ServiceParts {
   bool allow_blank_passwords = false;
 };
 
-// All services; gRPC and HTTP serve exactly these.
+// Creates all services that gRPC and HTTP serve.
 std::vector<std::unique_ptr<Service>> MakeServices(const ServiceParts& from);
 
-// The unary methods that wait for something to happen.
+// The unary methods that wait for an event.
 inline constexpr std::array kLongPolls = {
     "det.api.v1.TaskRuntimeService.AllocationRendezvousInfo",
     "det.api.v1.TaskRuntimeService.AllocationPreemptionSignal",
