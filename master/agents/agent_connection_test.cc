@@ -1,4 +1,4 @@
-// A stream that ends at times that do not suit the master.
+// A stream that ends at unexpected times.
 #include "master/agents/agent_connection.h"
 
 #include <future>
@@ -14,18 +14,18 @@ namespace {
 
 namespace wire = det::agent::v1;
 
-// Keeps what it is asked, for the test to answer.
+// Stores authorization requests, to which the test responds.
 class Owner final : public AgentConnectionOwner {
  public:
   void Authorize(std::string, absl::AnyInvocable<void(absl::Status)> done) override {
-    asked.set_value(std::move(done));
+    authorization.set_value(std::move(done));
   }
   void Register(const std::shared_ptr<AgentConnection>&, const wire::Register&) override {}
   void Submit(cluster::Event, absl::AnyInvocable<void(absl::StatusOr<engine::Applied>)>) override {}
-  void OnDisconnected(const AgentConnection*) override { gone.set_value(); }
+  void OnDisconnected(const AgentConnection*) override { disconnected.set_value(); }
 
-  std::promise<absl::AnyInvocable<void(absl::Status)>> asked;
-  std::promise<void> gone;
+  std::promise<absl::AnyInvocable<void(absl::Status)>> authorization;
+  std::promise<void> disconnected;
 };
 
 class Hub final : public wire::AgentHub::CallbackService {
@@ -51,12 +51,12 @@ TEST(AgentConnectionTest, EndsBeforeAuthorization) {
   const auto stub = wire::AgentHub::NewStub(server->InProcessChannel({}));
   grpc::ClientContext context;
   const auto stream = stub->Connect(&context);
-  absl::AnyInvocable<void(absl::Status)> admit = owner->asked.get_future().get();
+  absl::AnyInvocable<void(absl::Status)> authorize = owner->authorization.get_future().get();
   context.TryCancel();
-  owner->gone.get_future().wait();
+  owner->disconnected.get_future().wait();
   EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
   server->Shutdown();
-  admit(absl::OkStatus());  // and nothing comes of it
+  authorize(absl::OkStatus());  // has no effect
 }
 
 }  // namespace

@@ -313,8 +313,8 @@ void AgentHub::Impl::TakeLogs(const wire::PostLogsRequest& request, LogWatch::Do
     deps_.on_logs_stored(GetTaskId(model::AllocationId(request.allocation_id())));
   }
   if (deps_.check_logs) {
-    if (absl::Status looked = deps_.check_logs(*lines); !looked.ok()) {
-      return done(std::move(looked));
+    if (absl::Status checked = deps_.check_logs(*lines); !checked.ok()) {
+      return done(std::move(checked));
     }
   }
   log_watch_->Check(*std::move(lines), std::move(done));

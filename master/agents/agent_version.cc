@@ -31,17 +31,16 @@ std::optional<Version> Parse(std::string_view text) {
 absl::Status CheckAgentVersion(std::string_view master, std::string_view agent) {
   const std::string install =
       absl::StrCat("install resolute-agent ", std::string(master), " on this machine");
-  const std::optional<Version> mine = Parse(master);
+  const std::optional<Version> own = Parse(master);
   const std::optional<Version> its = Parse(agent);
-  if (!mine || !its) {
+  if (!own || !its) {
     return absl::InvalidArgumentError(
         absl::StrCat("\"", std::string(agent), "\" is not a valid agent version; ", install));
   }
-  const bool same = its->major == mine->major && its->minor == mine->minor;
-  const bool before = its->major == mine->major && its->minor == mine->minor - 1;
+  const bool same = its->major == own->major && its->minor == own->minor;
+  const bool before = its->major == own->major && its->minor == own->minor - 1;
   if (same || before) return absl::OkStatus();
-  const bool newer =
-      its->major != mine->major ? its->major > mine->major : its->minor > mine->minor;
+  const bool newer = its->major != own->major ? its->major > own->major : its->minor > own->minor;
   return absl::FailedPreconditionError(
       absl::StrCat("agent version ", std::string(agent), " is too ", newer ? "new" : "old",
                    " for this master, which is ", std::string(master), "; ", install,

@@ -15,7 +15,7 @@ TEST(AgentVersionTest, AcceptsSameAndPreviousMinorVersion) {
   struct Case {
     const char* master;
     const char* agent;
-    const char* words;  // of the refusal; empty: taken
+    const char* expected_text;  // part of the error; empty: accepted
   };
   const Case kCases[] = {
       {"1.4.0", "1.4.0", ""},
@@ -39,8 +39,8 @@ TEST(AgentVersionTest, AcceptsSameAndPreviousMinorVersion) {
   };
   for (const Case& each : kCases) {
     const absl::Status status = CheckAgentVersion(each.master, each.agent);
-    EXPECT_EQ(status.ok(), std::string(each.words).empty()) << each.agent << ": " << status;
-    EXPECT_THAT(std::string(status.message()), HasSubstr(each.words)) << each.agent;
+    EXPECT_EQ(status.ok(), std::string(each.expected_text).empty()) << each.agent << ": " << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(each.expected_text)) << each.agent;
   }
   EXPECT_TRUE(CheckAgentVersion(base::kVersion, base::kVersion).ok());
 }

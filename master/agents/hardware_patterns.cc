@@ -14,8 +14,8 @@ constexpr const char* kPatterns[] = {
     R"(GPU .{0,40}has fallen off the bus)",
     R"(\bGPU is lost\b)",  // nvmlErrorString(NVML_ERROR_GPU_IS_LOST)
     // cudaGetErrorString(cudaErrorECCUncorrectable), as PyTorch, libtorch and NCCL print it, and
-    // the
-    // names of the error in the runtime's and the driver's interface (CUDA Runtime API, cudaError).
+    // the names of the error in the runtime's and the driver's interface (CUDA Runtime API,
+    // cudaError).
     R"((?i)uncorrectable ECC error encountered)",
     R"(\bcudaErrorECCUncorrectable\b|\bCUDA_ERROR_ECC_UNCORRECTABLE\b)",
     // The same for cudaErrorNvlinkUncorrectable.

@@ -46,7 +46,7 @@ TEST(LogPatternsTest, IgnoresInvalidExpression) {
 
 TEST(LogPatternsTest, MatchesManyPatterns) {
   std::vector<std::pair<std::string, std::string>> many;
-  // Together beyond what RE2 spends on one program; each alone is not.
+  // All patterns together exceed RE2's memory limit for one program; each alone does not.
   for (int i = 0; i < 20; ++i) {
     many.emplace_back("p" + std::to_string(i), "^(abcdefghij){1000}" + std::to_string(i) + "!");
   }

@@ -60,12 +60,12 @@ absl::Status ReadMachine(const wire::Register& message, model::Agent& agent) {
 }  // namespace
 
 absl::Status CheckId(const char* what, const std::string& id) {
-  constexpr size_t kLongest = 255;
-  if (id.size() <= kLongest && std::all_of(id.begin(), id.end(), absl::ascii_isprint)) {
+  constexpr size_t kMaxIdBytes = 255;
+  if (id.size() <= kMaxIdBytes && std::all_of(id.begin(), id.end(), absl::ascii_isprint)) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat(what, " of ", id.size(), " bytes: it must be ",
-                                                 kLongest, " or fewer, all printable ASCII"));
+                                                 kMaxIdBytes, " or fewer, all printable ASCII"));
 }
 
 absl::StatusOr<cluster::AgentRegistered> ToEvent(const wire::Register& message, absl::Time now) {

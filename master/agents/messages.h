@@ -1,6 +1,5 @@
-// Conversion between messages of the agent protocol and the model.
-//
-// Called by agent_hub.cc and connection.cc, on any thread. Does no I/O.
+// Conversion between messages of the agent protocol and the model. Called by agent_hub.cc and
+// agent_connection.cc, on any thread. Does no I/O.
 #ifndef MASTER_AGENTS_MESSAGES_H_
 #define MASTER_AGENTS_MESSAGES_H_
 

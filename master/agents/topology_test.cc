@@ -25,7 +25,7 @@ TEST(TopologyTest, OverridesReportedTopology) {
   model::Agent a = Machine("a");
   ApplyTopology(topology, a);
   EXPECT_EQ(a.network_switch, "leaf-1");
-  EXPECT_THAT(Islands(a), ElementsAre(1, 0, 2, 0, 3)) << "2 and 4 are alone";
+  EXPECT_THAT(Islands(a), ElementsAre(1, 0, 2, 0, 3)) << "2 and 4 form their own islands";
   model::Agent b = Machine("b");
   ApplyTopology(topology, b);
   EXPECT_EQ(b.network_switch, "leaf-2");

@@ -21,7 +21,7 @@ namespace det::api {
 std::vector<std::unique_ptr<Service>> MakeServices(const ServiceParts& from) {
   std::vector<std::unique_ptr<Service>> services;
   services.push_back(MakeMasterService(*from.calls, *from.engine, *from.store, *from.pool,
-                                       *from.loop, *from.clock, from.facts));
+                                       *from.loop, *from.clock, from.info));
   services.push_back(MakeAuthService(*from.calls, *from.store, *from.authenticator, *from.passwords,
                                      *from.clock, from.allow_blank_passwords));
   services.push_back(MakeUserService(*from.calls, *from.store, *from.authenticator, *from.passwords,
@@ -30,10 +30,10 @@ std::vector<std::unique_ptr<Service>> MakeServices(const ServiceParts& from) {
   services.push_back(MakeUsageService(*from.calls, *from.store, *from.clock));
   services.push_back(MakeTokenService(*from.calls, *from.store, *from.authenticator, *from.clock));
   services.push_back(MakeExperimentService(*from.calls, *from.engine, *from.store, *from.watch,
-                                           *from.pool, *from.clock, from.facts, from.defaults));
+                                           *from.pool, *from.clock, from.info, from.defaults));
   services.push_back(MakeTrialService(*from.calls, *from.engine, *from.store, *from.pool,
                                       *from.clock, *from.watch));
-  services.push_back(MakeLogRetentionService(*from.calls, *from.store, *from.clock, from.facts));
+  services.push_back(MakeLogRetentionService(*from.calls, *from.store, *from.clock, from.info));
   services.push_back(MakeCheckpointService(*from.calls, *from.engine, *from.store,
                                            from.defaults.checkpoint_locations));
   services.push_back(

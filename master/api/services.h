@@ -1,5 +1,5 @@
-// Creates the gRPC services of the API and of running trials. This is the one place that knows what
-// all of them need; each states its own needs in its constructor.
+// Creates the gRPC services of the API and of running trials. Each service states its dependencies
+// in its constructor; only this file knows all of them.
 //
 // Called by app/master.cc, which registers them with the server.
 #ifndef MASTER_API_SERVICES_H_
@@ -13,7 +13,7 @@
 #include "base/event_loop.h"
 #include "base/thread_pool.h"
 #include "master/api/authz/authorizer.h"
-#include "master/api/common/master_facts.h"
+#include "master/api/common/master_info.h"
 #include "master/api/experiments/experiment_config.h"
 #include "master/api/rpc/call.h"
 #include "master/api/rpc/service.h"
@@ -32,7 +32,7 @@ class TriggerWatch;
 
 namespace det::api {
 
-// What the services are made from. Must outlive them, and so must what it points to.
+// Dependencies of the services. The struct and everything that it points to must outlive them.
 struct ServiceParts {
   CallPipeline* calls = nullptr;
   engine::Engine* engine = nullptr;
@@ -48,15 +48,15 @@ struct ServiceParts {
   AllGather* all_gather = nullptr;
   webhooks::TriggerWatch* triggers = nullptr;  // may be null
   webhooks::Deliverer* deliverer = nullptr;
-  MasterFacts facts;
+  MasterInfo info;
   ExperimentDefaults defaults;
   bool allow_blank_passwords = false;
 };
 
-// All services; gRPC and HTTP serve exactly these.
+// Creates all services that gRPC and HTTP serve.
 std::vector<std::unique_ptr<Service>> MakeServices(const ServiceParts& from);
 
-// The unary methods that wait for something to happen.
+// The unary methods that wait for an event.
 inline constexpr std::array kLongPolls = {
     "det.api.v1.TaskRuntimeService.AllocationRendezvousInfo",
     "det.api.v1.TaskRuntimeService.AllocationPreemptionSignal",

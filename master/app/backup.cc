@@ -63,20 +63,20 @@ class Folder {
 
 // Runs a program in `folder`; its output, kept in a file there, is the error message.
 absl::Status RunIn(const Folder& folder, std::vector<std::string> argv,
-                   const std::string& out = "words") {
+                   const std::string& out = "output") {
   const std::string program = argv[0];
   base::SpawnOptions options;
   options.argv = std::move(argv);
   options.cwd = folder.path();
   options.env = {"PATH=/usr/bin:/bin", "LC_ALL=C", "TZ=UTC"};
   options.out = base::Redirect::File(folder / out);
-  options.err = base::Redirect::File(folder / "words");
+  options.err = base::Redirect::File(folder / "output");
   DET_ASSIGN_OR_RETURN(const base::ChildProcess child, base::Spawn(options));
   DET_ASSIGN_OR_RETURN(const base::ProcessExit exit, base::WaitForExit(child.pid));
   if (exit.ok()) return absl::OkStatus();
-  std::string words = base::ReadFile(folder / "words").value_or("");
-  absl::StripAsciiWhitespace(&words);
-  return absl::InternalError(absl::StrCat(program, " failed: ", words));
+  std::string output = base::ReadFile(folder / "output").value_or("");
+  absl::StripAsciiWhitespace(&output);
+  return absl::InternalError(absl::StrCat(program, " failed: ", output));
 }
 
 absl::StatusOr<std::string> FindProgram(const std::string& cluster, const char* name) {
@@ -101,7 +101,7 @@ struct Manifest {
   int64_t experiments = 0, trials = 0, checkpoints = 0;
 };
 
-absl::StatusOr<Manifest> Describe(const std::string& connection_string) {
+absl::StatusOr<Manifest> MakeManifest(const std::string& connection_string) {
   DET_ASSIGN_OR_RETURN(const auto connection, store::Connection::Open(connection_string));
   const absl::StatusOr<store::Result> row = connection->Exec(
       "SELECT coalesce((SELECT value FROM properties WHERE key = 'cluster_id'), ''), "
@@ -156,7 +156,7 @@ absl::StatusOr<Manifest> ReadManifest(const std::string& path) {
   return manifest;
 }
 
-std::string Words(const Manifest& manifest) {
+std::string FormatManifest(const Manifest& manifest) {
   return absl::StrCat("cluster ", manifest.cluster_id, " as it was ",
                       absl::FormatTime("%Y-%m-%d %H:%M:%S UTC", manifest.time, absl::UTCTimeZone()),
                       ": ", manifest.experiments, " experiments, ", manifest.trials, " trials, ",
@@ -255,7 +255,7 @@ absl::Status FillDatabase(const Folder& folder, const std::string& home, const M
   DET_RETURN_IF_ERROR(
       RunIn(folder, {pg_restore, "--no-owner", "--exit-on-error", "--single-transaction",
                      absl::StrCat("--dbname=", server->connection_string()), kDump}));
-  DET_ASSIGN_OR_RETURN(const Manifest is, Describe(server->connection_string()));
+  DET_ASSIGN_OR_RETURN(const Manifest is, MakeManifest(server->connection_string()));
   if (is.cluster_id != manifest.cluster_id || is.migration != manifest.migration) {
     return absl::DataLossError("the restored database does not match its manifest");
   }
@@ -300,12 +300,12 @@ absl::Status Backup(const std::string& given_dir, const std::string& given_file,
   }
   DET_ASSIGN_OR_RETURN(const Folder folder, MakeFolderBeside(file));
   DET_ASSIGN_OR_RETURN(const Opened opened, OpenDatabase(data_dir));
-  DET_ASSIGN_OR_RETURN(const Manifest manifest, Describe(opened.connection_string));
+  DET_ASSIGN_OR_RETURN(const Manifest manifest, MakeManifest(opened.connection_string));
   DET_RETURN_IF_ERROR(FillFolder(data_dir, folder, opened, manifest));
   DET_RETURN_IF_ERROR(RunIn(folder, {"tar", "--create", "--file=archive", kManifest, kSums,
                                      kTokens[0], kTokens[1], kDump}));
   DET_RETURN_IF_ERROR(Publish(folder / "archive", file));
-  print(absl::StrCat("wrote ", file, ": ", Words(manifest)));
+  print(absl::StrCat("wrote ", file, ": ", FormatManifest(manifest)));
   return absl::OkStatus();
 }
 
@@ -322,7 +322,7 @@ absl::Status Restore(const std::string& given_dir, const std::string& given_file
   const Folder files(folder / "files");
   DET_RETURN_IF_ERROR(base::MakeDirs(files.path(), 0700));
   DET_ASSIGN_OR_RETURN(const Manifest manifest, Unpack(file, files));
-  print(absl::StrCat(file, " holds ", Words(manifest)));
+  print(absl::StrCat(file, " holds ", FormatManifest(manifest)));
   DET_RETURN_IF_ERROR(CheckRestore(data_dir, manifest, replace));
   const std::string home = folder / "data";
   DET_RETURN_IF_ERROR(FillDatabase(files, home, manifest));

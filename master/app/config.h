@@ -10,12 +10,17 @@
 
 #include "absl/time/time.h"
 #include "master/agents/topology.h"
-#include "master/app/lease_times.h"
 #include "master/core/model/resource_pool.h"
 #include "master/core/model/storage_config.h"
 #include "master/core/model/task_defaults.h"
 
 namespace det::app {
+
+// Durations of the leader's lease (lease.h).
+struct LeaseTimes {
+  absl::Duration renew_every = absl::Seconds(2);
+  absl::Duration length = absl::Seconds(6);
+};
 
 struct Config {
   std::string data_dir;
@@ -33,8 +38,8 @@ struct Config {
       checkpoint_roots;  // where users may store checkpoints; empty: see --help
   std::string cluster_name;
   std::string admin_password;       // to set; empty: unchanged
-  std::string user_password;        // of user determined; likewise
-  bool generate_passwords = false;  // for users who have none yet: auth/bootstrap.h
+  std::string user_password;        // of user determined; empty: unchanged
+  bool generate_passwords = false;  // for users without a password (auth/bootstrap.h)
   bool allow_blank_passwords = false;
   absl::Duration agent_reconnect_timeout = absl::Hours(1);
   bool standby = false;  // wait until the leader's lease expires

@@ -8,8 +8,8 @@
 
 namespace det::app {
 
-constexpr model::Field Removed(const char* path, const char* words) {
-  return {.path = path, .description = words, .role = model::Field::Role::kRemoved};
+constexpr model::Field Removed(const char* path, const char* text) {
+  return {.path = path, .description = text, .role = model::Field::Role::kRemoved};
 }
 constexpr model::Field WithoutEffect(const char* path, const char* why) {
   return {.path = path,

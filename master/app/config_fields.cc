@@ -111,7 +111,7 @@ constexpr Field kFields[] = {
      .secret = true},
     DET_DATABASE(name, "Database on the server."),
     {.path = "db.ssl_mode",
-     .description = "As libpq's sslmode.",
+     .description = "TLS mode of the connection: libpq's sslmode.",
      .target = DET_AT(db.ssl_mode),
      .default_json = "\"\"",
      .choices = "disable|allow|prefer|require|verify-ca|verify-full"},
@@ -287,7 +287,7 @@ constexpr Field kFields[] = {
     WithoutEffect("checkpoint_storage.tensorboard_path", "it has no effect"),
 };
 
-// Fields behind those of resources.
+// Fields that the page lists after those of resources.
 constexpr Field kMoreFields[] = {
     Removed("additional_resource_managers", "only agents of this cluster are supported; remove it"),
     {.path = "task_container_defaults",

@@ -113,7 +113,7 @@ class Rules {
   // In libpq's syntax.
   std::string ConnectionString() const {
     const FileConfig::Database& db = file_.db;
-    std::vector<std::string> words = {absl::StrCat("port=", db.port)};
+    std::vector<std::string> parameters = {absl::StrCat("port=", db.port)};
     for (const auto& [key, value] :
          std::vector<std::pair<const char*, std::string>>{{"host", db.host},
                                                           {"user", db.user},
@@ -123,9 +123,9 @@ class Rules {
                                                           {"sslrootcert", db.ssl_root_cert}}) {
       if (value.empty()) continue;
       const std::string escaped = absl::StrReplaceAll(value, {{"\\", "\\\\"}, {"'", "\\'"}});
-      words.push_back(absl::StrCat(key, "='", escaped, "'"));
+      parameters.push_back(absl::StrCat(key, "='", escaped, "'"));
     }
-    return absl::StrJoin(words, " ");
+    return absl::StrJoin(parameters, " ");
   }
 
   void CheckPassword() {

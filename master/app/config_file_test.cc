@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// The words of the refusal; "OK" for none.
+// The error message; "OK" if there is none.
 std::string Error(const std::string& yaml) {
   Config config;
   const absl::Status status = ReadConfigText(yaml, "master.yaml", &config);
@@ -373,7 +373,7 @@ TEST(ConfigFieldsTest, MatchesDocumentation) {
   ASSERT_TRUE(page.ok()) << page.status();
   EXPECT_EQ(*page, MasterConfigPage())
       << "run: bazel run //tools:master_config_doc > docs/reference/master-config.md";
-  // Its example is one.
+  // The example of the page is valid.
   const size_t begin = page->find("```yaml\n") + 8;
   EXPECT_EQ(Error(page->substr(begin, page->find("```", begin) - begin)), "OK");
 }

@@ -11,22 +11,22 @@
 namespace det::app {
 namespace {
 
-std::variant<Config, BackupOrder, Exit> Parse(std::vector<std::string> words) {
-  words.insert(words.begin(), "resolute-master");
+std::variant<Config, BackupOrder, Exit> Parse(std::vector<std::string> flags) {
+  flags.insert(flags.begin(), "resolute-master");
   std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
+  for (std::string& word : flags) argv.push_back(word.data());
   return ParseFlags(static_cast<int>(argv.size()), argv.data());
 }
 
-Config Good(const std::vector<std::string>& words) {
-  const auto parsed = Parse(words);
+Config Good(const std::vector<std::string>& flags) {
+  const auto parsed = Parse(flags);
   EXPECT_TRUE(std::holds_alternative<Config>(parsed));
   const auto* config = std::get_if<Config>(&parsed);
   return config == nullptr ? Config() : *config;
 }
 
-bool IsRefused(const std::vector<std::string>& words) {
-  const auto parsed = Parse(words);
+bool IsRefused(const std::vector<std::string>& flags) {
+  const auto parsed = Parse(flags);
   const auto* exit = std::get_if<Exit>(&parsed);
   return exit != nullptr && exit->code == 2;
 }
@@ -107,10 +107,10 @@ TEST(ConfigTest, RejectsBlankPasswordsByDefault) {
 }
 
 TEST(ConfigTest, ReadsAndClearsPasswordFromEnvironment) {
-  for (const std::vector<std::string>& words :
+  for (const std::vector<std::string>& flags :
        std::vector<std::vector<std::string>>{{}, {"--admin-password", "flag"}}) {
     ASSERT_EQ(::setenv("DET_ADMIN_PASSWORD", "secret", 1), 0);
-    EXPECT_EQ(Good(words).admin_password, words.empty() ? "secret" : "flag");
+    EXPECT_EQ(Good(flags).admin_password, flags.empty() ? "secret" : "flag");
     EXPECT_EQ(::getenv("DET_ADMIN_PASSWORD"), nullptr);
   }
 }

@@ -11,7 +11,7 @@
 namespace det::app {
 namespace {
 
-unsigned ModeOf(const std::string& path) {
+unsigned GetMode(const std::string& path) {
   struct stat info = {};
   EXPECT_EQ(::stat(path.c_str(), &info), 0) << path;
   return info.st_mode & 07777;
@@ -21,10 +21,10 @@ TEST(DataDirTest, HidesContentsFromOtherUsers) {
   const base::TempDir dir = *base::TempDir::Create();
   absl::StatusOr<DataDir> data = DataDir::Open(dir.path() + "/new/data");
   ASSERT_TRUE(data.ok()) << data.status();
-  EXPECT_EQ(ModeOf(data->path()), 0711u);
-  EXPECT_EQ(ModeOf(data->path() + "/master.lock"), 0600u);
+  EXPECT_EQ(GetMode(data->path()), 0711u);
+  EXPECT_EQ(GetMode(data->path() + "/master.lock"), 0600u);
   ASSERT_TRUE(data->Announce(1, "http://x").ok());
-  EXPECT_EQ(ModeOf(data->path() + "/master.json"), 0644u);
+  EXPECT_EQ(GetMode(data->path() + "/master.json"), 0644u);
 }
 
 TEST(DataDirTest, LocksDirectory) {

@@ -77,13 +77,13 @@ void LeaseKeeper::Renew() {
 }
 
 void LeaseKeeper::Guard() {
-  bool told = true;
+  bool notified = true;
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     const absl::Duration now = GetSteadyTime();
     const bool leads = !hold_.IsOver(now);
-    if (leads != told) {
-      told = leads;
+    if (leads != notified) {
+      notified = leads;
       lock.unlock();
       if (leads) {
         DET_LOG(INFO) << "lease renewed; this master leads again";

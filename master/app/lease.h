@@ -17,7 +17,7 @@
 #include <thread>
 
 #include "absl/time/time.h"
-#include "master/app/lease_times.h"
+#include "master/app/config.h"
 #include "master/store/interfaces/store.h"
 
 namespace det::app {

@@ -23,19 +23,19 @@ store::LeaseRecord At(int64_t epoch, std::optional<int64_t> renewals) {
 }
 
 TEST(LeaseWatchTest, DecidesFromObservations) {
-  struct Look {
+  struct Observation {
     double at;
-    std::optional<store::LeaseRecord> lease;  // without: the database did not answer
+    std::optional<store::LeaseRecord> lease;  // nullopt: the database did not answer
     Verdict verdict;
   };
   struct Case {
     const char* name;
-    std::vector<Look> looks;
+    std::vector<Observation> observations;
   };
   const auto alive = Verdict::kAlive, over = Verdict::kOver;
   const Case kCases[] = {
-      {"nobody has led", {{0, At(0, std::nullopt), Verdict::kNobody}}},
-      {"a leader that counts",
+      {"no master has led", {{0, At(0, std::nullopt), Verdict::kNobody}}},
+      {"a leader that renews",
        {{0, At(3, 1), alive},
         {2, At(3, 2), alive},
         {4, At(3, 3), alive},
@@ -67,14 +67,14 @@ TEST(LeaseWatchTest, DecidesFromObservations) {
         {8, At(4, 7), alive},
         {11, At(4, 7), alive},
         {11.5, At(4, 7), over}}},
-      {"the database was away, for the leader too",
+      {"the database was unavailable, also for the leader",
        {{0, At(3, 7), alive},
         {3, std::nullopt, alive},
         {6, At(3, 7), alive},
         {9, At(3, 7), alive},
         {11.9, At(3, 7), alive},
         {12, At(3, 7), over}}},
-      {"the standby was stopped",
+      {"the standby was suspended",
        {{0, At(3, 7), alive},
         {3, At(3, 7), alive},
         {60, At(3, 7), alive},
@@ -83,7 +83,7 @@ TEST(LeaseWatchTest, DecidesFromObservations) {
         {66, At(3, 7), over}}},
       {"a leader without a lease",
        {{0, At(3, std::nullopt), Verdict::kNoLease}, {60, At(3, std::nullopt), Verdict::kNoLease}}},
-      {"a leader that has one from now on",
+      {"a leader that begins to keep a lease",
        {{0, At(3, std::nullopt), Verdict::kNoLease},
         {2, At(4, 1), alive},
         {5, At(4, 1), alive},
@@ -91,12 +91,13 @@ TEST(LeaseWatchTest, DecidesFromObservations) {
   };
   for (const Case& each : kCases) {
     LeaseWatch watch(kLength);
-    for (const Look& look : each.looks) {
-      if (!look.lease) {
+    for (const Observation& observation : each.observations) {
+      if (!observation.lease) {
         watch.Missed();
       } else {
-        EXPECT_EQ(watch.Observe(*look.lease, absl::Seconds(look.at)), look.verdict)
-            << each.name << " at " << look.at;
+        EXPECT_EQ(watch.Observe(*observation.lease, absl::Seconds(observation.at)),
+                  observation.verdict)
+            << each.name << " at " << observation.at;
       }
     }
   }
@@ -110,7 +111,7 @@ TEST(LeaseHoldTest, ExpiresBeforeStandbyTakesOver) {
   EXPECT_FALSE(hold.IsOver(absl::Seconds(20.9)));
   EXPECT_TRUE(hold.IsOver(absl::Seconds(21)));
 
-  // A sign that is sent at 15 is seen by a standby at 15 or later.
+  // A standby observes a renewal that is sent at 15 at 15 or later.
   LeaseWatch watch(kLength);
   EXPECT_EQ(watch.Observe(At(1, 1), absl::Seconds(15)), Verdict::kAlive);
   EXPECT_EQ(watch.Observe(At(1, 1), absl::Seconds(18)), Verdict::kAlive);
@@ -118,7 +119,7 @@ TEST(LeaseHoldTest, ExpiresBeforeStandbyTakesOver) {
   EXPECT_EQ(watch.Observe(At(1, 1), absl::Seconds(21)), Verdict::kOver);
 }
 
-// A standby on a clock of its own, whose pauses the test counts.
+// A standby with its own clock; the test counts its waits.
 TEST(AwaitLeadTest, ClaimsEmptyDatabaseImmediately) {
   store::FakeStore store;
   WaitForStop never = [](absl::Duration) { return true; };
@@ -130,8 +131,8 @@ TEST(AwaitLeadTest, StopsWhileWaiting) {
   const auto database = store::MakeFakeDatabase();
   store::FakeStore leader(database), standby(database);
   ASSERT_TRUE(leader.Load().ok());
-  int looks = 0;
-  WaitForStop third = [&](absl::Duration) { return ++looks == 3; };
+  int observations = 0;
+  WaitForStop third = [&](absl::Duration) { return ++observations == 3; };
   EXPECT_TRUE(absl::IsCancelled(AwaitLead(standby, LeaseTimes(), third)));
   EXPECT_EQ(standby.ReadLease()->epoch, 1);
 }
@@ -141,7 +142,7 @@ TEST(AwaitLeadTest, ClaimsExpiredLease) {
   store::FakeStore leader(database), standby(database);
   ASSERT_TRUE(*leader.ClaimLease(std::nullopt));
   ASSERT_TRUE(leader.Load().ok());
-  // A lease of no length is over when it is first seen.
+  // A lease with length zero has expired when it is first observed.
   WaitForStop stop = [](absl::Duration) { return true; };
   const LeaseTimes times = {.renew_every = absl::Seconds(1), .length = absl::ZeroDuration()};
   EXPECT_TRUE(AwaitLead(standby, times, stop).ok());
@@ -149,24 +150,24 @@ TEST(AwaitLeadTest, ClaimsExpiredLease) {
   EXPECT_EQ(standby.ReadLease()->epoch, 3);
 }
 
-// What the keeper said, in order; waits for a number of words.
-class Heard {
+// Records the keeper's notifications in order.
+class LeadershipLog {
  public:
-  void Say(bool leads) {
+  void Record(bool leads) {
     std::lock_guard lock(mutex_);
-    words_.push_back(leads);
+    entries_.push_back(leads);
     changed_.notify_all();
   }
   std::vector<bool> Await(size_t count) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return words_.size() >= count; });
-    return words_;
+    changed_.wait(lock, [&] { return entries_.size() >= count; });
+    return entries_;
   }
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<bool> words_;
+  std::vector<bool> entries_;
 };
 
 TEST(LeaseKeeperTest, ExpiresUnrenewedLease) {
@@ -174,11 +175,11 @@ TEST(LeaseKeeperTest, ExpiresUnrenewedLease) {
   store::FakeStore leader(database), other(database);
   ASSERT_TRUE(leader.Load().ok());
   ASSERT_TRUE(other.Load().ok());  // the leader's renewals are refused from now on
-  Heard heard;
+  LeadershipLog log;
   const LeaseKeeper keeper(&leader,
                            {.renew_every = absl::Milliseconds(5), .length = absl::Milliseconds(20)},
-                           [&](bool leads) { heard.Say(leads); });
-  EXPECT_THAT(heard.Await(1), ElementsAre(false));
+                           [&](bool leads) { log.Record(leads); });
+  EXPECT_THAT(log.Await(1), ElementsAre(false));
 }
 
 TEST(LeaseKeeperTest, PublishesLeaderUrl) {
@@ -186,7 +187,7 @@ TEST(LeaseKeeperTest, PublishesLeaderUrl) {
   store::FakeStore leader(database), standby(database);
   ASSERT_TRUE(leader.Load().ok());
   LeaseKeeper keeper(&leader, {.renew_every = absl::Milliseconds(1), .length = absl::Hours(1)},
-                     [](bool) { FAIL() << "nothing has changed"; });
+                     [](bool) { FAIL() << "the leadership did not change"; });
   keeper.Announce("http://a:1");
   while (standby.ReadLease()->leader != "http://a:1") std::this_thread::yield();
   const int64_t before = *standby.ReadLease()->renewals;

@@ -85,9 +85,9 @@ int Run(const det::app::Config& config) {
     std::cerr << "resolute-master: " << master.status().message() << "\n";
     return 1;
   }
-  DET_LOG(INFO) << "master answers" << det::base::Field("url", (*master)->url());
+  DET_LOG(INFO) << "master is ready" << det::base::Field("url", (*master)->url());
   WaitForWake();
-  DET_LOG(INFO) << "master stops";
+  DET_LOG(INFO) << "master is stopping";
   ::alarm(kStopSeconds);
   master->reset();
   return g_failed ? 1 : 0;

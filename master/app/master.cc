@@ -32,7 +32,6 @@
 #include "master/auth/authenticator.h"
 #include "master/auth/bootstrap.h"
 #include "master/auth/password_queue.h"
-#include "master/auth/session.h"
 #include "master/auth/tokens.h"
 #include "master/engine/engine.h"
 #include "master/gateway/http_server.h"
@@ -147,8 +146,8 @@ absl::Status Master::Impl::Start(const Config& config, absl::AnyInvocable<void(a
 absl::Status Master::Impl::StandBy(const Config& config, WaitForStop& wait_for_stop) {
   if (config.checkpoint_storage.type == "shared_fs" &&
       config.checkpoint_storage.host_path.empty()) {
-    DET_LOG(WARNING) << "checkpoints without a place of their own go below this master's data "
-                        "directory, where no other master finds them; give all masters the same "
+    DET_LOG(WARNING) << "checkpoints without configured storage are stored in this master's data "
+                        "directory, which other masters cannot access; give all masters the same "
                         "--checkpoint-dir";
   }
   const std::unique_ptr<store::Store> store = store::OpenPostgresAsStandby(config.db_url);
@@ -164,8 +163,8 @@ absl::Status Master::Impl::OpenStore(const Config& config) {
   }
   absl::StatusOr<std::unique_ptr<store::Store>> opened = store::OpenPostgresStore(connection);
   if (absl::IsUnavailable(opened.status()) && !config.db_url.empty()) {
-    return absl::UnavailableError(absl::StrCat(
-        opened.status().message(), "; start that server, or name the right one with --db-url"));
+    return absl::UnavailableError(
+        absl::StrCat(opened.status().message(), "; start that server, or correct --db-url"));
   }
   DET_ASSIGN_OR_RETURN(store_, std::move(opened));
   store_->OnFenced([this](const absl::Status& status) { Fail(status); });
@@ -197,7 +196,7 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
   triggers_ = std::make_unique<webhooks::TriggerWatch>(store_.get(), &clock_,
                                                        [this] { deliverer_.Wake(); });
   hub_ = std::make_unique<agents::AgentHub>(
-      agents::HubOptions{.cluster_id = parts_.facts.cluster_id,
+      agents::HubOptions{.cluster_id = parts_.info.cluster_id,
                          .version = base::kVersion,
                          .reconnect_timeout = config.agent_reconnect_timeout,
                          .topology = config.topology},
@@ -211,7 +210,7 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
           .check_logs = [this](const auto& lines) { return triggers_->Check(lines); }});
   experiment_watch_.SetLoop(loop_.get());
   engine_ = std::make_unique<engine::Engine>(
-      cluster::Settings{.cluster_id = parts_.facts.cluster_id,
+      cluster::Settings{.cluster_id = parts_.info.cluster_id,
                         .pools = config.resource_pools,
                         .quotas = config.quotas,
                         .default_compute_pool = config.default_compute_pool,
@@ -245,7 +244,7 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
   if (!shared) return absl::OkStatus();
   lease_ = std::make_unique<LeaseKeeper>(store_.get(), config.lease,
                                          [this](bool leads) { hub_->SetLeading(leads); });
-  engine_->AnswerOnlyWhileLeading([lease = lease_.get()] { return lease->Leads(); });
+  engine_->SetLeadershipCheck([lease = lease_.get()] { return lease->Leads(); });
   return absl::OkStatus();
 }
 
@@ -351,7 +350,7 @@ void Master::Impl::RecordRefusal(const auth::Requirement& method,
   record.access_token = caller.access_token;
   record.method = method.method;
   record.code = absl::StatusCodeToString(refusal.status.code());
-  audit_->Note(std::move(record));
+  audit_->Append(std::move(record));
 }
 
 void Master::Impl::Fail(const absl::Status& status) {
@@ -361,7 +360,7 @@ void Master::Impl::Fail(const absl::Status& status) {
   const bool known = lease.ok() && !lease->leader.empty();
   fatal_(absl::AbortedError(absl::StrCat("another master has taken over this database",
                                          known ? " and leads at " : "", known ? lease->leader : "",
-                                         "; this one ends")));
+                                         "; this master exits")));
 }
 
 void Master::Impl::Stop() {

@@ -11,15 +11,15 @@ namespace det::app {
 
 absl::Status FillMasterInfo(const Config& config, store::Store& store, const std::string& data_dir,
                        absl::Time now, api::ServiceParts* parts) {
-  api::MasterFacts& facts = parts->facts;
-  DET_ASSIGN_OR_RETURN(facts.cluster_id, store.GetOrSetProperty("cluster_id", base::NewUuid()));
-  facts.version = base::kVersion;
-  facts.master_id = base::NewUuid();
-  facts.cluster_name = config.cluster_name;
-  facts.database = config.db_url.empty() ? "embedded" : "external";
-  facts.started_at = now;
-  facts.config = ToDisplayedConfig(config);
-  facts.log_days = config.log_days;
+  api::MasterInfo& info = parts->info;
+  DET_ASSIGN_OR_RETURN(info.cluster_id, store.GetOrSetProperty("cluster_id", base::NewUuid()));
+  info.version = base::kVersion;
+  info.master_id = base::NewUuid();
+  info.cluster_name = config.cluster_name;
+  info.database = config.db_url.empty() ? "embedded" : "external";
+  info.started_at = now;
+  info.config = ToDisplayedConfig(config);
+  info.log_days = config.log_days;
   parts->defaults.task_defaults = config.task_defaults;
   checkpoint_storage::CheckpointLocations& locations = parts->defaults.checkpoint_locations;
   model::ExperimentConfig defaults;

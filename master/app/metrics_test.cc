@@ -53,7 +53,7 @@ TEST(Metrics, RendersGaugesAndCounters) {
   EXPECT_THAT(text, HasSubstr("\ndet_allocations{state=\"QUEUED\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("\ndet_http_responses_total{code=\"200\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("\ndet_calls_total{code=\"NOT_FOUND\"} 2\n"));
-  // No time passes on this loop.
+  // Time does not advance on this loop.
   EXPECT_THAT(text, HasSubstr("\ndet_engine_commit_latency_seconds_bucket{le=\"0.001\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("\ndet_engine_commit_latency_seconds_bucket{le=\"+Inf\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("\ndet_engine_commit_latency_seconds_count 1\n"));

@@ -12,9 +12,9 @@ namespace {
 using Verdict = LeaseWatch::Verdict;
 
 // Logs a line when the state changes.
-class Notes {
+class StateLog {
  public:
-  void Say(const std::string& text) {
+  void Log(const std::string& text) {
     if (text == last_) return;
     last_ = text;
     DET_LOG(INFO) << text;
@@ -38,14 +38,14 @@ std::string FormatWaiting(const store::LeaseRecord& lease, bool has_lease) {
 
 absl::Status AwaitLead(store::Store& store, const LeaseTimes& times, WaitForStop& wait_for_stop) {
   LeaseWatch watch(times.length);
-  Notes notes;
+  StateLog state_log;
   // Polls often compared with the length of the lease.
   const absl::Duration pause = std::min(times.renew_every / 2, times.length / 6);
   do {
     const absl::StatusOr<store::LeaseRecord> lease = store.ReadLease();
     if (!lease.ok()) {
       watch.Missed();
-      notes.Say(absl::StrCat("standing by; ", lease.status().message()));
+      state_log.Log(absl::StrCat("standing by; ", lease.status().message()));
       continue;
     }
     const Verdict verdict = watch.Observe(*lease, GetSteadyTime());
@@ -58,7 +58,7 @@ absl::Status AwaitLead(store::Store& store, const LeaseTimes& times, WaitForStop
       if (claimed.ok() && *claimed) return absl::OkStatus();
       watch.Missed();
     } else {
-      notes.Say(FormatWaiting(*lease, verdict == Verdict::kAlive));
+      state_log.Log(FormatWaiting(*lease, verdict == Verdict::kAlive));
     }
   } while (!wait_for_stop(pause));
   return absl::CancelledError("stopped while standing by");

@@ -27,7 +27,8 @@
 namespace det::auth {
 namespace {
 
-// What a method requires is read from the generated pool, which has only what is linked.
+// Requirements of methods are read from the generated descriptor pool, which has only linked
+// messages.
 bool LinkMessages() {
   return det::api::v1::Device::descriptor() != nullptr &&
          det::api::v1::LoginRequest::descriptor() != nullptr &&
@@ -124,7 +125,7 @@ TEST(PermissionsTest, AllowsOnlyAdministratorsToChangeAgentsPoolsAndQuotas) {
       {"det.api.v1.ResourcePoolService.PutQuota", true},
       {"det.api.v1.JobService.UpdateJobQueue", false},
       {"det.api.v1.UserService.GetUsers", false},
-      {"det.api.v1.UserService.PatchUser", false},  // their own
+      {"det.api.v1.UserService.PatchUser", false},  // users may change themselves
       {"det.api.v1.UserService.PostUser", true},
       {"det.api.v1.UserService.PatchUsers", true},
   };
@@ -181,7 +182,7 @@ TEST(PasswordsTest, MatchesBlankPasswordOnlyIfAllowed) {
   EXPECT_TRUE(PasswordMatches("", hash, /*allow_blank=*/true));
 }
 
-// What existing clients send: sha512sum of the salt and the password.
+// The hash that existing clients send: sha512sum of the salt and the password.
 TEST(PasswordsTest, ComputesClientHash) {
   EXPECT_EQ(ClientHash("Abcdef12345"),
             "e6b428709dc8ef554ad401e612cdc57b29e94028c87767033b4f55234939e57c"
@@ -214,7 +215,7 @@ class AuthenticatorTest : public testing::Test {
     session.token_hash = HashToken(token);
     ASSERT_TRUE(store_.access().PutSession(session).ok());
   }
-  bool IsGood(const std::string& token) {
+  bool IsValid(const std::string& token) {
     return authenticator_.Authenticate("Bearer " + token).ok();
   }
 
@@ -249,25 +250,26 @@ TEST_F(AuthenticatorTest, RejectsUnknownTokens) {
 
 TEST_F(AuthenticatorTest, EndsSessionByExpiryAndLogout) {
   AddSession("t", {.user = admin_, .expires_at = clock_.Now() + absl::Seconds(10)});
-  ASSERT_TRUE(IsGood("t"));
+  ASSERT_TRUE(IsValid("t"));
   clock_.Advance(absl::Seconds(11));
-  EXPECT_FALSE(IsGood("t"));
+  EXPECT_FALSE(IsValid("t"));
 
   AddSession("l", {.user = admin_});
   const auto principal = authenticator_.Authenticate("Bearer l");
   ASSERT_TRUE(principal.ok());
   ASSERT_TRUE(authenticator_.EndSession(principal->token_hash).ok());
-  EXPECT_FALSE(IsGood("l"));
+  EXPECT_FALSE(IsValid("l"));
 }
 
 TEST_F(AuthenticatorTest, RejectsInactiveUserImmediately) {
   ASSERT_TRUE(store_.users().AddUser({.username = "other", .admin = true}).ok());
   AddSession("u", {.user = admin_});
-  ASSERT_TRUE(IsGood("u"));
+  ASSERT_TRUE(IsValid("u"));
   ASSERT_TRUE(store_.users().ChangeUser(admin_, {.active = false}, clock_.Now()).ok());
-  EXPECT_TRUE(IsGood("u")) << "remembered for a moment, as if another master had done it";
+  EXPECT_TRUE(IsValid("u"))
+      << "the session is still cached, as if another master had deactivated the user";
   authenticator_.InvalidateUser(admin_);
-  EXPECT_FALSE(IsGood("u"));
+  EXPECT_FALSE(IsValid("u"));
 }
 
 TEST_F(AuthenticatorTest, LimitsAccessTokenUntilRevoked) {
@@ -285,15 +287,15 @@ TEST_F(AuthenticatorTest, LimitsAccessTokenUntilRevoked) {
 
   ASSERT_TRUE(store_.access().ChangeToken(less->access_token, std::nullopt, true).ok());
   authenticator_.InvalidateUser(admin_);
-  EXPECT_FALSE(IsGood("less"));
-  EXPECT_TRUE(IsGood("full"));
+  EXPECT_FALSE(IsValid("less"));
+  EXPECT_TRUE(IsValid("full"));
 }
 
 TEST_F(AuthenticatorTest, RecordsLastUseOncePerMinute) {
   AddSession("t", {.kind = store::SessionRecord::Kind::kAccess, .user = admin_});
   const auto last_use = [&] {
     authenticator_.InvalidateUser(admin_);
-    EXPECT_TRUE(IsGood("t"));
+    EXPECT_TRUE(IsValid("t"));
     return store_.access().ListTokens({})->tokens.at(0).last_used_at;
   };
   const absl::Time first = clock_.Now();
@@ -342,7 +344,7 @@ TEST_F(BootstrapTest, CreatesUsersAndTokensOnce) {
   EXPECT_TRUE(admin->password_hash.empty());
   EXPECT_EQ(Read("passwords.new"), "");
 
-  // Again, on another database: the files stay, their tokens become good there.
+  // A start with another database keeps the files and makes their tokens valid there.
   store::FakeStore other;
   ASSERT_TRUE(Start(other, {.admin = "Secret123", .user = "Other1234"}).ok());
   EXPECT_EQ(Read("admin.token"), token);
@@ -364,7 +366,7 @@ TEST_F(BootstrapTest, GeneratesPasswordsOnce) {
   ASSERT_EQ(::stat((dir_.path() + "/passwords.new").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
 
-  // A start that did not live to set what it had written down.
+  // A start that crashed after it wrote the passwords and before it set them.
   store::FakeStore again;
   ASSERT_TRUE(Start(again, {.make = true}).ok());
   EXPECT_TRUE(CanLogIn(again, "admin", password));
@@ -373,7 +375,7 @@ TEST_F(BootstrapTest, GeneratesPasswordsOnce) {
 
   ASSERT_EQ(::unlink((dir_.path() + "/passwords.new").c_str()), 0);
   ASSERT_TRUE(Start(store_, {.make = true}).ok());
-  EXPECT_EQ(Read("passwords.new"), "") << "they all have one";
+  EXPECT_EQ(Read("passwords.new"), "") << "all users have a password";
 }
 
 TEST_F(BootstrapTest, RejectsWeakPasswords) {
@@ -383,7 +385,7 @@ TEST_F(BootstrapTest, RejectsWeakPasswords) {
   const std::string hash = *HashPassword(ClientHash("easy"));
   const auto admin = store_.users().GetUserByName("admin");
   ASSERT_TRUE(store_.users().ChangeUser(admin->id, {.password_hash = hash}, absl::Now()).ok());
-  EXPECT_TRUE(Start(store_, {.admin = "easy"}).ok()) << "it is so already";
+  EXPECT_TRUE(Start(store_, {.admin = "easy"}).ok()) << "the password is not changed";
 }
 
 TEST_F(BootstrapTest, SetsBlankPasswords_WhenAllowed) {

@@ -12,8 +12,8 @@ namespace det::auth {
 namespace {
 
 // How long a cached session stays valid after it was ended elsewhere.
-constexpr absl::Duration kRemember = absl::Seconds(30);
-constexpr size_t kMaxRemembered = 10000;
+constexpr absl::Duration kCacheLifetime = absl::Seconds(30);
+constexpr size_t kMaxCachedSessions = 10000;
 // Resolution of the time of an access token's last use.
 constexpr absl::Duration kUseStep = absl::Minutes(1);
 
@@ -39,8 +39,8 @@ absl::StatusOr<Principal> Authenticator::Authenticate(std::string_view header) {
   const absl::Time now = clock_->Now();
   {
     std::lock_guard lock(mutex_);
-    const auto it = known_.find(hash);
-    if (it != known_.end() && now < it->second.until) return it->second.principal;
+    const auto it = cache_.find(hash);
+    if (it != cache_.end() && now < it->second.until) return it->second.principal;
   }
   return FindPrincipal(hash, now);
 }
@@ -60,9 +60,9 @@ absl::StatusOr<Principal> Authenticator::FindPrincipal(const std::string& hash, 
   RecordUse(*session, now);
   std::lock_guard lock(mutex_);
   if (forgotten != invalidations_) return principal;
-  if (known_.size() >= kMaxRemembered) known_.clear();
-  known_[hash] = {principal,
-                  std::min(now + kRemember, session->expires_at.value_or(absl::InfiniteFuture()))};
+  if (cache_.size() >= kMaxCachedSessions) cache_.clear();
+  cache_[hash] = {principal, std::min(now + kCacheLifetime,
+                                      session->expires_at.value_or(absl::InfiniteFuture()))};
   return principal;
 }
 
@@ -77,7 +77,7 @@ absl::StatusOr<Principal> Authenticator::MakePrincipal(const store::SessionRecor
   const absl::StatusOr<store::UserRecord> user = store_->users().GetUser(session.user);
   if (!user.ok() && !absl::IsNotFound(user.status())) return user.status();
   if (!user.ok() || !user->active) {
-    return absl::UnauthenticatedError("the token's user is not active; ask an administrator");
+    return absl::UnauthenticatedError("the token's user is deactivated; ask an administrator");
   }
   principal.kind = PrincipalKind::kUser;
   const bool access = session.kind == store::SessionRecord::Kind::kAccess;
@@ -113,14 +113,14 @@ absl::Status Authenticator::EndSession(const std::string& token_hash) {
   DET_RETURN_IF_ERROR(store_->access().DeleteSession(token_hash));
   std::lock_guard lock(mutex_);
   ++invalidations_;
-  known_.erase(token_hash);
+  cache_.erase(token_hash);
   return absl::OkStatus();
 }
 
 void Authenticator::InvalidateUser(model::UserId user) {
   std::lock_guard lock(mutex_);
   ++invalidations_;
-  std::erase_if(known_, [&](const auto& item) {
+  std::erase_if(cache_, [&](const auto& item) {
     return item.second.principal.kind == PrincipalKind::kUser && item.second.principal.user == user;
   });
 }

@@ -42,7 +42,7 @@ class Authenticator {
   const AllocationTokens& allocation_tokens() const { return allocation_tokens_; }
 
  private:
-  struct Known {
+  struct CachedSession {
     Principal principal;
     absl::Time until;
   };
@@ -55,7 +55,7 @@ class Authenticator {
   const base::Clock* const clock_;
   const AllocationTokens allocation_tokens_;
   std::mutex mutex_;
-  std::map<std::string, Known, std::less<>> known_;  // by token hash
+  std::map<std::string, CachedSession, std::less<>> cache_;  // by token hash
   int64_t invalidations_ =
       0;  // sessions that were read before it was incremented may be stale and are not cached
 };

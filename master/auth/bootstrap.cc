@@ -35,9 +35,9 @@ absl::Status SetPassword(store::Store& store, const store::UserRecord& user,
 }
 
 // Whether to set a password: a requested one, or the first one.
-bool HasNoPassword(const store::UserRecord& user, const std::string& asked) {
-  if (asked.empty()) return user.password_hash.empty() && !user.remote;
-  return !PasswordMatches(ClientHash(asked), user.password_hash, /*allow_blank=*/false);
+bool HasNoPassword(const store::UserRecord& user, const std::string& password) {
+  if (password.empty()) return user.password_hash.empty() && !user.remote;
+  return !PasswordMatches(ClientHash(password), user.password_hash, /*allow_blank=*/false);
 }
 
 // Returns the password of `user` in passwords.new, and adds a line if there is none. So a password
@@ -53,12 +53,12 @@ std::string MakePassword(const std::string& username, std::string& text) {
 }
 
 absl::Status EnsurePassword(store::Store& store, const std::string& data_dir,
-                            const store::UserRecord& user, const std::string& asked,
+                            const store::UserRecord& user, const std::string& password,
                             const InitialPasswords& passwords, absl::Time now) {
-  if (!HasNoPassword(user, asked)) return absl::OkStatus();
-  if (!asked.empty()) {
-    const absl::Status good = CheckNewPassword(asked, /*hashed=*/false, /*allow_blank=*/false);
-    if (good.ok()) return SetPassword(store, user, ClientHash(asked), now);
+  if (!HasNoPassword(user, password)) return absl::OkStatus();
+  if (!password.empty()) {
+    const absl::Status good = CheckNewPassword(password, /*hashed=*/false, /*allow_blank=*/false);
+    if (good.ok()) return SetPassword(store, user, ClientHash(password), now);
     return absl::InvalidArgumentError(
         absl::StrCat("first password of user ", user.username, ": ", good.message()));
   }

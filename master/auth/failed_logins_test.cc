@@ -31,7 +31,7 @@ TEST(FailedLoginsTest, ResetsAfterSuccessOrTime) {
   EXPECT_EQ(logins.GetDelay("ann", later + absl::Seconds(1)), absl::ZeroDuration());
   logins.Failed("ann", later + absl::Seconds(1));
   EXPECT_EQ(logins.GetDelay("ann", later + absl::Seconds(1)), absl::ZeroDuration())
-      << "they begin anew";
+      << "counting starts again";
   for (int i = 0; i < 10; ++i) logins.Failed("ben", kNow);
   logins.Succeeded("BEN");
   EXPECT_EQ(logins.GetDelay("ben", kNow), absl::ZeroDuration());

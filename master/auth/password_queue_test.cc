@@ -11,7 +11,7 @@
 namespace det::auth {
 namespace {
 
-// A door that work waits at until it is opened.
+// Blocks work until it is opened.
 class Gate {
  public:
   void Open() {
@@ -88,7 +88,7 @@ TEST(PasswordQueueTest, DelaysLoginAfterFailures) {
   }
   log_in("ann", absl::OkStatus());
   log_in("ben", absl::OkStatus());
-  EXPECT_EQ(results.Await(++count).size(), count) << "ben's alone";
+  EXPECT_EQ(results.Await(++count).size(), count) << "only ben's login is done";
   loop.AdvanceTo(loop.Now() + FailedLogins::kInitialDelay);
   EXPECT_EQ(results.Await(++count).back(), absl::StatusCode::kOk);
   log_in("ann", absl::OkStatus());

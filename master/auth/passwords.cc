@@ -12,7 +12,7 @@ namespace det::auth {
 namespace {
 
 constexpr char kSalt[] = "GubPEmmotfiK9TMD6Zdw";
-constexpr size_t kShortest = 8;
+constexpr size_t kMinLength = 8;
 
 void InitSodium() {
   static const int ready = sodium_init();
@@ -30,7 +30,7 @@ std::string ClientHash(const std::string& password) {
                      salted.size());
   std::string hex(hash.size() * 2 + 1, '\0');
   sodium_bin2hex(hex.data(), hex.size(), hash.data(), hash.size());
-  hex.pop_back();  // its closing zero
+  hex.pop_back();
   return hex;
 }
 
@@ -50,7 +50,7 @@ absl::Status CheckNewPassword(const std::string& password, bool hashed, bool all
     return std::any_of(password.begin(), password.end(),
                        [&](char c) { return is(static_cast<unsigned char>(c)); });
   };
-  if (password.size() >= kShortest && has(absl::ascii_isupper) && has(absl::ascii_islower) &&
+  if (password.size() >= kMinLength && has(absl::ascii_isupper) && has(absl::ascii_islower) &&
       has(absl::ascii_isdigit)) {
     return absl::OkStatus();
   }

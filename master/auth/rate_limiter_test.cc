@@ -19,7 +19,7 @@ TEST(RateLimiterTest, AllowsBurstThenRate) {
   now += *wait;
   EXPECT_FALSE(limits.Take("a", now).has_value());
   EXPECT_TRUE(limits.Take("a", now).has_value());
-  // However long it rests, no more than the burst is saved.
+  // An idle token saves no more than the burst.
   now += absl::Hours(1);
   for (int i = 0; i < 20; ++i) EXPECT_FALSE(limits.Take("a", now).has_value()) << i;
   EXPECT_TRUE(limits.Take("a", now).has_value());

@@ -11,9 +11,13 @@
 #include <string>
 #include <string_view>
 
+#include "absl/time/time.h"
 #include "master/core/model/ids.h"
 
 namespace det::auth {
+
+// Lifetime of a login session and of its browser cookie.
+inline constexpr absl::Duration kSessionLifetime = absl::Hours(24 * 7);
 
 // Generates 256 random bits as text that is safe in a header, a file and a shell.
 std::string NewToken();

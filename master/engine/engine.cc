@@ -44,7 +44,7 @@ class Engine::Impl {
   absl::Status Start();
   void Stop();
   void ApplyFact(const cluster::Event& event, absl::Time submitted, Reply reply) {
-    if (stopped_) return;  // the next master gets it again
+    if (stopped_) return;  // the next master receives it again
     Apply(event, submitted, std::move(reply));
   }
   // Refuses requests, which can be repeated, while none are accepted.
@@ -54,7 +54,7 @@ class Engine::Impl {
              absl::AnyInvocable<void(absl::Status)> done);
 
   base::EventLoop& loop() { return loop_; }
-  void AnswerOnlyWhileLeading(std::function<bool()> leads) {
+  void SetLeadershipCheck(std::function<bool()> leads) {
     loop_.Post([this, leads = std::move(leads)]() mutable { leads_ = std::move(leads); });
   }
   const Committer& committer() const { return committer_; }
@@ -193,8 +193,8 @@ Engine::Engine(cluster::Settings settings, store::Store* store, base::EventLoop*
 
 Engine::~Engine() = default;
 
-void Engine::AnswerOnlyWhileLeading(std::function<bool()> leads) {
-  impl_->AnswerOnlyWhileLeading(std::move(leads));
+void Engine::SetLeadershipCheck(std::function<bool()> leads) {
+  impl_->SetLeadershipCheck(std::move(leads));
 }
 
 absl::Status Engine::Start() { return impl_->Start(); }

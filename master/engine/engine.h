@@ -57,7 +57,7 @@ class Engine {
   // From now on, refuses requests and queries with UNAVAILABLE while `leads` returns false, since
   // another master may lead. `leads` is called on the engine's loop. Facts are still accepted, and
   // fail with their commit.
-  void AnswerOnlyWhileLeading(std::function<bool()> leads);
+  void SetLeadershipCheck(std::function<bool()> leads);
 
   // Applies `event`; calls `reply` after its commit. An error also waits for the commit of the
   // state that it is based on. UNAVAILABLE if the database has been unavailable for longer than

@@ -33,7 +33,8 @@ TEST_F(EngineTest, CommitsGatheredEventsInOrder) {
   Settle();
   EXPECT_THAT(recorder_.log, ElementsAre("a OK", "b OK", "c OK", "d OK"));
   EXPECT_EQ(fake_.ListExperiments({})->total, 4);
-  // The four together, then the round of scheduling that they asked for, if it changed anything.
+  // One commit with all four events, then the scheduling pass that they requested, if it changed
+  // anything.
   EXPECT_LE(store_.commits().size(), 2u);
   EXPECT_EQ(engine_->stats().commits, static_cast<int64_t>(store_.commits().size()));
 }
@@ -45,7 +46,7 @@ TEST_F(EngineTest, ErrorWaitsForStateItDependsOn) {
   EXPECT_THAT(recorder_.log, IsEmpty());
   Settle();
   EXPECT_THAT(recorder_.log, ElementsAre("create OK", "pause 9 NOT_FOUND"));
-  // With nothing open it does not wait.
+  // Without an open batch, the error does not wait.
   recorder_.log.clear();
   Submit(cluster::PauseExperiment{model::ExperimentId(9)}, "pause 9");
   loop_.RunUntilIdle();
@@ -77,7 +78,7 @@ TEST_F(EngineTest, StartsTasksAfterCommit) {
   Submit(Create("a"), "create");
   loop_.RunUntilIdle();
   commits_.RunUntilIdle();
-  loop_.RunUntilIdle();  // the reply, then the round of scheduling
+  loop_.RunUntilIdle();  // the reply, then the scheduling pass
   EXPECT_THAT(recorder_.log, ElementsAre("register OK", "create OK"));
   Settle();
   EXPECT_THAT(recorder_.log, ElementsAre("register OK", "create OK", "start 1.1.0"));
@@ -89,7 +90,7 @@ TEST_F(EngineTest, FiresDeadlines) {
   RunThenPause();
   Advance(store::MakeConfig("")->preemption_timeout_seconds * absl::Seconds(1) - absl::Seconds(1));
   EXPECT_THAT(recorder_.log, IsEmpty());
-  // Still not gone when its time is over.
+  // The allocation has not exited by its deadline.
   Advance(absl::Seconds(1));
   EXPECT_THAT(recorder_.log, ElementsAre("stop 1.1.0 grace 15"));
   EXPECT_EQ(loop_.NextTimer(), absl::InfiniteFuture());
@@ -122,7 +123,7 @@ TEST_F(EngineTest, FiresDeadlines_WhenClockIsSetBack) {
     loop->SetClock(loop->Now() - absl::Minutes(1));
   }
   Advance(timeout);
-  EXPECT_THAT(recorder_.log, IsEmpty()) << "by the clock it is too early";
+  EXPECT_THAT(recorder_.log, IsEmpty()) << "the clock shows an earlier time";
   Advance(absl::Minutes(1));
   EXPECT_THAT(recorder_.log, ElementsAre("stop 1.1.0 grace 15"));
 }
@@ -139,12 +140,12 @@ TEST_F(EngineTest, ResumesAfterRestart) {
   Submit(Create("a"), "create");
   Settle();
   Restart();
-  // The allocation that waited still does, and starts when slots come.
+  // The allocation is still waiting, and starts when there are slots.
   Submit(Register("agent-0", 1), "register");
   Settle();
   EXPECT_THAT(recorder_.log, ElementsAre("register OK", "start 1.1.0"));
   Restart();
-  // What was assigned but never confirmed is ordered again.
+  // An assigned allocation that was not confirmed is started again.
   Submit(Register("agent-0", 1), "register");
   Settle();
   EXPECT_THAT(recorder_.log, ::testing::Contains("start 1.1.0"));

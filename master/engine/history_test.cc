@@ -1,4 +1,4 @@
-// Random histories, and the real loops with their threads.
+// Random histories, and an engine with real loops and threads.
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -17,7 +17,7 @@ namespace {
 using store::FaultyStore;
 using ::testing::IsEmpty;
 
-// Random histories with faults; whatever is durable gives the same cluster again.
+// Random histories with faults: the durable state always restores the same cluster.
 class EngineHistoryTest : public EngineTest, public ::testing::WithParamInterface<int> {
  protected:
   cluster::Event AnyEvent(base::Rng& rng) {
@@ -73,7 +73,7 @@ TEST_P(EngineHistoryTest, RestoresLiveState) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, EngineHistoryTest, ::testing::Range(1, 21));
 
-// The real loops: nothing is lost on the way out.
+// With real loops, stopping loses no events.
 TEST(EngineThreadsTest, FinishesSubmittedEventsOnStop) {
   store::FakeStore store;
   const std::unique_ptr<base::EventLoop> loop = base::MakeAsioEventLoop("cluster");

@@ -1,4 +1,4 @@
-// A database that is away, hangs, refuses, or belongs to another master.
+// A database that is unavailable, hangs, rejects commits, or belongs to another master.
 #include <memory>
 #include <string>
 #include <utility>
@@ -37,7 +37,7 @@ TEST_F(EngineTest, RetriesSameBatch_WhileDatabaseIsUnavailable) {
     EXPECT_EQ(calls[i].changes, calls[0].changes);
   }
   EXPECT_EQ(engine_->stats().retries, 2);
-  // The first waited for both pauses.
+  // The first event waited for both retry delays.
   EXPECT_GE(engine_->commit_latency().sum,
             absl::ToDoubleSeconds(3 * Committer::kInitialRetryDelay));
   EXPECT_THAT(fatal_, IsEmpty());
@@ -45,9 +45,9 @@ TEST_F(EngineTest, RetriesSameBatch_WhileDatabaseIsUnavailable) {
 
 TEST_F(EngineTest, RefusesRequestsWithoutLease) {
   bool leads = false;
-  engine_->AnswerOnlyWhileLeading([&] { return leads; });
+  engine_->SetLeadershipCheck([&] { return leads; });
   Submit(Create("a"), "create");
-  // Of an allocation that nobody knows: nothing would be committed, and so nothing be fenced off.
+  // An unknown allocation: the event changes nothing, so no commit would detect the lost lease.
   Submit(cluster::PreemptionAcked{model::AllocationId("9.9.9")}, "acknowledge");
   Query("look");
   Settle();
@@ -97,7 +97,7 @@ TEST_F(EngineTest, RefusesNewWorkInLongOutage) {
 }
 
 TEST_F(EngineTest, SurvivesHangingDatabase) {
-  // What happens while the store has the commit and does not come back.
+  // Runs while the store does not return from the commit.
   store_.DuringCommit([this] {
     loop_.Advance(Committer::kCommitDeadline);
     EXPECT_TRUE(engine_->health().ok()) << engine_->health();

@@ -20,9 +20,9 @@ class AgentSink {
 class TrialSink {
  public:
   virtual ~TrialSink() = default;
-  virtual void Announce(const cluster::AnnounceRendezvous& news) = 0;
-  virtual void Announce(const cluster::AnnouncePreemption& news) = 0;
-  virtual void Close(const cluster::CloseAllocation& news) = 0;
+  virtual void Announce(const cluster::AnnounceRendezvous& event) = 0;
+  virtual void Announce(const cluster::AnnouncePreemption& event) = 0;
+  virtual void Close(const cluster::CloseAllocation& event) = 0;
 };
 
 // Notifications for watchers of experiments. Implemented by live::ExperimentWatch.

@@ -1,4 +1,4 @@
-// The pages for browsers and their session, over a loopback socket.
+// The dashboard and browser sessions, over a loopback socket.
 #include <map>
 #include <memory>
 #include <string>
@@ -22,7 +22,7 @@ namespace asio = boost::asio;
 namespace http = boost::beast::http;
 using asio::ip::tcp;
 
-// Knows ann, whose session has one token; says back as whom it was called.
+// Has the user ann, whose session has one token. Returns the Authorization header of the call.
 class FakeAuth final : public api::AuthService::CallbackService {
  public:
   grpc::ServerUnaryReactor* Login(grpc::CallbackServerContext* context, const api::LoginRequest*,
@@ -77,7 +77,7 @@ class DashboardTest : public testing::Test {
     server_ = builder.BuildAndStart();
     HttpOptions options;
     options.port = 0;
-    options.about = "what this is\n";
+    options.about = "about this server\n";
     options.pages = std::make_shared<const StaticFiles>(*StaticFiles::Read(folder_.path()));
     options.session = {"det.api.v1.AuthService.Login", "det.api.v1.AuthService.Logout",
                        absl::Hours(1)};
@@ -143,11 +143,11 @@ TEST_F(DashboardTest, ServesDashboardAtUnknownPaths) {
 }
 
 TEST_F(DashboardTest, ServesAboutToOtherClients) {
-  EXPECT_EQ(SendRequest("GET /").body, "what this is\n");
+  EXPECT_EQ(SendRequest("GET /").body, "about this server\n");
   EXPECT_EQ(SendRequest("GET /nothing").status, 404);
   EXPECT_EQ(SendRequest("GET /api/v1/nothing", kPage).status, 404);
   EXPECT_EQ(SendRequest("POST /experiments/7", kPage).status, 404);
-  // A part of an older page, which a newer master has no more.
+  // A file of an older dashboard, which a newer master does not have.
   EXPECT_EQ(SendRequest("GET /assets/old.js").status, 404);
 }
 
@@ -214,7 +214,7 @@ TEST_F(DashboardTest, ClearsCookieOnLogout) {
             "det_session=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict");
 }
 
-// It may be that of another master on this host.
+// The cookie may belong to another master on this host.
 TEST_F(DashboardTest, IgnoresExpiredCookie) {
   const std::string over = "Cookie: det_session=old\r\n";
   const HttpResponse refused = SendRequest("GET /api/v1/me", kOwn + over);

@@ -20,8 +20,8 @@ namespace asio = boost::asio;
 namespace http = boost::beast::http;
 using google::api::HttpBody;
 
-// Checkpoint "none" is not there, "broken" breaks off; of others two parts come, the second one
-// says what the caller takes.
+// Checkpoint "none" does not exist, and "broken" ends with an error. Others have two parts; the
+// second one is the Accept header of the caller.
 class FakeRaw final : public api::RawService::CallbackService {
  public:
   grpc::ServerWriteReactor<HttpBody>* DownloadCheckpoint(

@@ -90,7 +90,7 @@ class Filter final : public nlohmann::json_sax<nlohmann::json> {
   bool number_integer(number_integer_t value) override { return Put(absl::StrCat(value)); }
   bool number_unsigned(number_unsigned_t value) override { return Put(absl::StrCat(value)); }
   bool number_float(number_float_t, const string_t& text) override { return Put(text); }
-  bool string(string_t& value) override { return Put(Quoted(value)); }
+  bool string(string_t& value) override { return Put(ToJsonString(value)); }
   bool binary(binary_t&) override { return false; }
   bool start_object(std::size_t) override { return Open('{'); }
   bool end_object() override { return Close('}'); }
@@ -101,7 +101,7 @@ class Filter final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool key(string_t& name) override {
-    if (unwanted_ > 0) return true;
+    if (skipped_depth_ > 0) return true;
     Level& level = levels_.back();
     level.next = &level.node;
     if (!IsWhole(level.node)) {
@@ -110,7 +110,7 @@ class Filter final : public nlohmann::json_sax<nlohmann::json> {
     }
     if (level.next == nullptr) return true;
     if (!std::exchange(level.first, false)) out_ += ',';
-    absl::StrAppend(&out_, Quoted(name), ":");
+    absl::StrAppend(&out_, ToJsonString(name), ":");
     return true;
   }
 
@@ -122,7 +122,7 @@ class Filter final : public nlohmann::json_sax<nlohmann::json> {
     bool first = true;
   };
 
-  static std::string Quoted(const std::string& text) {
+  static std::string ToJsonString(const std::string& text) {
     return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
   // The mask of the next value; null: not requested.
@@ -133,13 +133,13 @@ class Filter final : public nlohmann::json_sax<nlohmann::json> {
     return level.next;
   }
   bool Put(absl::string_view text) {
-    if (unwanted_ == 0 && Begin() != nullptr) out_.append(text.data(), text.size());
+    if (skipped_depth_ == 0 && Begin() != nullptr) out_.append(text.data(), text.size());
     return true;
   }
   bool Open(char bracket) {
-    const Node* node = unwanted_ > 0 ? nullptr : Begin();
+    const Node* node = skipped_depth_ > 0 ? nullptr : Begin();
     if (node == nullptr) {
-      ++unwanted_;
+      ++skipped_depth_;
       return true;
     }
     out_ += bracket;
@@ -148,8 +148,8 @@ class Filter final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool Close(char bracket) {
-    if (unwanted_ > 0) {
-      --unwanted_;
+    if (skipped_depth_ > 0) {
+      --skipped_depth_;
       return true;
     }
     out_ += bracket;
@@ -160,7 +160,7 @@ class Filter final : public nlohmann::json_sax<nlohmann::json> {
   const Node& root_;
   std::string out_;
   std::vector<Level> levels_;
-  int unwanted_ = 0;  // depth of nesting, from the first value that is not requested
+  int skipped_depth_ = 0;  // depth of nesting, from the first value that is not requested
 };
 
 }  // namespace

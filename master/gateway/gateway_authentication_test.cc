@@ -119,7 +119,7 @@ class GatewayAuthenticationTest : public GatewayTest {
 
 TEST_F(GatewayAuthenticationTest, RejectsBeforeReadingBody) {
   tcp::socket socket = Connect();
-  // No byte of the body follows, and none is asked for.
+  // The client sends no byte of the body, and the gateway requests none.
   Send(socket,
        "POST /api/v1/experiments/3/kill HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer bad\r\n"
        "Expect: 100-continue\r\nContent-Length: 1000\r\n\r\n");
@@ -166,7 +166,7 @@ class CrowdedTest : public GatewayTest {
  protected:
   CrowdedTest() : GatewayTest({.connection_limit = 2}) {}
 
-  // Opens an HTTP/2 connection, once there is room, and waits for gRPC's first frame.
+  // Opens an HTTP/2 connection when the limit allows it, and waits for gRPC's first frame.
   tcp::socket ConnectHttp2() {
     const std::string hello =
         "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + std::string("\0\0\0\4\0\0\0\0\0", 9);
@@ -180,12 +180,12 @@ class CrowdedTest : public GatewayTest {
       return socket;
     }
   }
-  // Whether a new connection is served; one too many is closed at once.
+  // Whether a new connection is served. A connection over the limit is closed at once.
   bool IsServed() {
     tcp::socket socket = Connect();
     boost::system::error_code error;
-    const std::string ask = "GET / HTTP/1.0\r\n\r\n";
-    asio::write(socket, asio::buffer(ask), error);
+    const std::string request = "GET / HTTP/1.0\r\n\r\n";
+    asio::write(socket, asio::buffer(request), error);
     char byte;
     return asio::read(socket, asio::buffer(&byte, 1), error) == 1;
   }
@@ -204,7 +204,7 @@ TEST_F(CrowdedTest, CountsHttpAndGrpcConnections) {
   EXPECT_FALSE(IsServed());
   grpc.close();
   while (!IsServed()) std::this_thread::yield();
-  // One that breaks off, too.
+  // A broken connection also frees its slot.
   other.set_option(asio::socket_base::linger(true, 0));
   other.close();
   tcp::socket last = ConnectHttp2();

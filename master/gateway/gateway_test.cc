@@ -1,4 +1,4 @@
-// Requests and answers of the gateway.
+// Requests to the gateway and its responses.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -32,12 +32,12 @@ TEST_F(GatewayTest, ReturnsRequestedFields) {
                         "HTTP/1.1\r\n")
                 .body,
             response.body);
-  // Before the method is called: this one would not find what is asked for.
+  // The mask is checked before the call, which would return NOT_FOUND.
   const HttpResponse refused =
       SendRequest("GET /api/v1/experiments/404?fields=experiment.nam HTTP/1.1\r\n");
   EXPECT_EQ(refused.status, 400);
   EXPECT_NE(refused.body.find("the nearest is \\\"name\\\""), std::string::npos) << refused.body;
-  // An error has no mask.
+  // The mask does not apply to errors.
   EXPECT_NE(SendRequest("GET /api/v1/experiments/404?fields=experiment.id HTTP/1.1\r\n")
                 .body.find("does not exist"),
             std::string::npos);
@@ -69,7 +69,7 @@ TEST_F(GatewayTest, ReturnsErrorsAsJson) {
   response = SendRequest("PUT /api/v1/experiments HTTP/1.1\r\n");
   EXPECT_EQ(response.status, 405);
   EXPECT_NE(response.body.find("GET, POST"), std::string::npos) << response.body;
-  // Not served by anybody behind the gateway.
+  // No service behind the gateway implements the method.
   EXPECT_EQ(SendRequest("POST /api/v1/experiments/3/kill HTTP/1.1\r\n").status, 501);
 }
 
@@ -82,7 +82,7 @@ TEST_F(GatewayTest, KeepsConnectionAlive) {
 }
 
 TEST_F(GatewayTest, ServesAboutAndMetrics) {
-  EXPECT_EQ(SendRequest("GET / HTTP/1.1\r\n").body, "what this is\n");
+  EXPECT_EQ(SendRequest("GET / HTTP/1.1\r\n").body, "about this server\n");
   EXPECT_EQ(SendRequest("GET /metrics HTTP/1.1\r\n").body, "up 1\n");
   const HttpResponse head = SendRequest("HEAD / HTTP/1.1\r\n");
   EXPECT_EQ(head.status, 200);
@@ -98,9 +98,9 @@ TEST_F(GatewayTest, SetsRequestId) {
       << named.body;
   for (const char* path : {"/", "/api/v1/nothing", "/api/v1/experiments/404", "/metrics",
                            "/api/v1/experiments/2/watch", "/api/v1/experiments/404/watch"}) {
-    const std::string ask = std::string("GET ") + path + " HTTP/1.1\r\n";
-    EXPECT_EQ(SendRequest(ask + mine).headers.at("X-Request-Id"), "mine-7") << path;
-    EXPECT_EQ(SendRequest(ask).headers.at("X-Request-Id").size(), 36u) << path;
+    const std::string request = std::string("GET ") + path + " HTTP/1.1\r\n";
+    EXPECT_EQ(SendRequest(request + mine).headers.at("X-Request-Id"), "mine-7") << path;
+    EXPECT_EQ(SendRequest(request).headers.at("X-Request-Id").size(), 36u) << path;
   }
   const HttpResponse made = SendRequest("GET /api/v1/experiments/1 HTTP/1.1\r\n");
   EXPECT_NE(made.body.find(made.headers.at("X-Request-Id")), std::string::npos) << made.body;

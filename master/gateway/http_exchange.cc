@@ -135,8 +135,8 @@ asio::awaitable<error_code> HttpExchange::ReadBody(uint64_t limit) {
   parser_.body_limit(limit);
   stream_->expires_after(kTransfer);
   if (absl::EqualsIgnoreCase(View(request()[http::field::expect]), "100-continue")) {
-    static constexpr char kGoOn[] = "HTTP/1.1 100 Continue\r\n\r\n";
-    const auto bytes = asio::buffer(kGoOn, sizeof(kGoOn) - 1);
+    static constexpr char kContinue[] = "HTTP/1.1 100 Continue\r\n\r\n";
+    const auto bytes = asio::buffer(kContinue, sizeof(kContinue) - 1);
     co_await asio::async_write(*stream_, bytes, Catch(error));
   }
   if (!error) co_await http::async_read(*stream_, buffer_, parser_, Catch(error));
@@ -165,17 +165,19 @@ asio::awaitable<absl::StatusOr<AuthorizedCaller>> HttpExchange::Authorize(
         "characters");
   }
   if (!context_.hooks.authorize) co_return AuthorizedCaller{.identified = !authorization->empty()};
-  auto ask = [&](auto done) { context_.hooks.authorize(method, *authorization, std::move(done)); };
+  auto start = [&](auto done) {
+    context_.hooks.authorize(method, *authorization, std::move(done));
+  };
   // The store may take longer than the remaining timeout of the request.
   stream_->expires_never();
-  co_return co_await Await<absl::StatusOr<AuthorizedCaller>>(ask, context_.rpc.io());
+  co_return co_await Await<absl::StatusOr<AuthorizedCaller>>(start, context_.rpc.io());
 }
 
 // ---- out ----
 
 asio::awaitable<bool> HttpExchange::ServeMetrics() {
-  auto ask = [this](auto done) { context_.hooks.metrics(std::move(done)); };
-  std::string text = co_await Await<std::string>(ask, context_.rpc.io());
+  auto start = [this](auto done) { context_.hooks.metrics(std::move(done)); };
+  std::string text = co_await Await<std::string>(start, context_.rpc.io());
   Response response =
       MakeResponse(200, "text/plain; version=0.0.4; charset=utf-8", std::move(text));
   co_return co_await Write(response);
@@ -203,13 +205,13 @@ asio::awaitable<bool> HttpExchange::ServeUnary(const std::string& method,
 }
 
 asio::awaitable<void> WatchClient(std::shared_ptr<beast::tcp_stream> stream,
-                                  std::function<void()> gone) {
+                                  std::function<void()> on_disconnect) {
   error_code error;
   co_await stream->socket().async_wait(asio::socket_base::wait_read, Catch(error));
   if (error) co_return;
   char byte;
   const ssize_t got = ::recv(stream->socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  if (got == 0 || (got < 0 && errno != EAGAIN)) gone();
+  if (got == 0 || (got < 0 && errno != EAGAIN)) on_disconnect();
 }
 
 asio::awaitable<bool> HttpExchange::WriteChunk(const std::string& text, bool chunked) {

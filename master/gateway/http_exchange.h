@@ -112,10 +112,10 @@ class HttpExchange {
   std::string request_id_;
 };
 
-// Runs `gone` when the client disconnects, since a stream may have nothing to write for hours. Ends
-// as soon as the client sends something.
+// Runs `on_disconnect` when the client disconnects, since a stream may have nothing to write for
+// hours. Ends as soon as the client sends something.
 boost::asio::awaitable<void> WatchClient(std::shared_ptr<boost::beast::tcp_stream> stream,
-                                         std::function<void()> gone);
+                                         std::function<void()> on_disconnect);
 
 }  // namespace det::gateway
 

@@ -13,7 +13,7 @@ namespace {
 
 namespace http = boost::beast::http;
 
-constexpr size_t kLongestId = 128;
+constexpr size_t kMaxRequestIdBytes = 128;
 
 bool IsPrintable(std::string_view text, bool blanks) {
   return std::all_of(text.begin(), text.end(), [blanks](char c) {
@@ -37,7 +37,7 @@ std::optional<std::string> GetAuthorization(const Headers& request) {
 
 std::string GetOrMakeRequestId(const Headers& request) {
   std::string id = Value(request, "X-Request-Id");
-  const bool good = !id.empty() && id.size() <= kLongestId && IsPrintable(id, false);
+  const bool good = !id.empty() && id.size() <= kMaxRequestIdBytes && IsPrintable(id, false);
   return good ? id : base::NewUuid();
 }
 
@@ -58,12 +58,12 @@ bool AcceptsHtml(const Headers& request) {
 bool AcceptsEncoding(const Headers& request, std::string_view encoding) {
   const std::string accepted = Value(request, "Accept-Encoding");
   for (const absl::string_view part : absl::StrSplit(accepted, ',')) {
-    const std::vector<absl::string_view> words = absl::StrSplit(part, ';');
-    if (!absl::EqualsIgnoreCase(absl::StripAsciiWhitespace(words[0]),
+    const std::vector<absl::string_view> parts = absl::StrSplit(part, ';');
+    if (!absl::EqualsIgnoreCase(absl::StripAsciiWhitespace(parts[0]),
                                 absl::string_view(encoding.data(), encoding.size())))
       continue;
-    if (words.size() < 2) return true;
-    const absl::string_view weight = absl::StripAsciiWhitespace(words[1]);
+    if (parts.size() < 2) return true;
+    const absl::string_view weight = absl::StripAsciiWhitespace(parts[1]);
     return weight != "q=0" && weight != "q=0.0" && weight != "q=0.00" && weight != "q=0.000";
   }
   return false;

@@ -18,7 +18,7 @@ namespace http = boost::beast::http;
 using boost::system::error_code;
 
 constexpr auto kTransfer = std::chrono::seconds(300);  // of a response
-constexpr size_t kWorthCompressing = 1024;
+constexpr size_t kMinCompressedBytes = 1024;
 
 // The page runs only its own script, and connects only to this master.
 constexpr char kPagePolicy[] =
@@ -32,7 +32,7 @@ constexpr char kDashboardPolicy[] =
     "frame-ancestors 'none'";
 
 // The error of a request that cannot be read; OK if its client has disconnected.
-absl::Status Judge(const error_code& error, uint64_t limit) {
+absl::Status GetReadError(const error_code& error, uint64_t limit) {
   const auto& kind = make_error_code(http::error::end_of_stream).category();
   if (error.category() != kind || error == http::error::end_of_stream ||
       error == http::error::partial_message) {
@@ -51,7 +51,7 @@ absl::Status Judge(const error_code& error, uint64_t limit) {
 }  // namespace
 
 asio::awaitable<bool> HttpExchange::RespondUnreadable(const error_code& error, uint64_t limit) {
-  const absl::Status problem = Judge(error, limit);
+  const absl::Status problem = GetReadError(error, limit);
   if (problem.ok()) co_return false;
   const int status = error == http::error::body_limit ? 413 : 400;
   Response response{static_cast<http::status>(status), 11};
@@ -141,7 +141,7 @@ void HttpExchange::AddCommonHeaders(Response& response) const {
   response.set("X-Request-Id", request_id_);
   AllowOrigin(context_.options.allow_origins, request(), &response);
   const bool as_it_is = response.count(http::field::etag) != 0;  // a precompressed file
-  if (response.body().size() > kWorthCompressing && !as_it_is) {
+  if (response.body().size() > kMinCompressedBytes && !as_it_is) {
     response.insert(http::field::vary, "Accept-Encoding");
     if (AcceptsEncoding(request(), "gzip")) {
       response.body() = Gzip(response.body());

@@ -18,9 +18,9 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "base/fd.h"
 #include "master/gateway/openapi.h"
-#include "master/gateway/session_methods.h"
 #include "master/gateway/static_files.h"
 #include "master/gateway/tls_keys.h"
 
@@ -32,6 +32,13 @@ class Server;
 }  // namespace grpc
 
 namespace det::gateway {
+
+// The methods that begin and end a browser session (session_cookie.h).
+struct SessionMethods {
+  std::string begin;  // "det.api.v1.AuthService.Login"; its response has a `token`
+  std::string end;
+  absl::Duration lifetime;
+};
 
 struct HttpOptions {
   std::string bind = "127.0.0.1";

@@ -36,18 +36,18 @@ constexpr auto kPause = std::chrono::seconds(5);
 constexpr auto kRest = std::chrono::seconds(60);
 
 // Detects the protocol by the first bytes, which are only peeked.
-enum class Speech { kHttp1, kHttp2, kNone };
+enum class Protocol { kHttp1, kHttp2, kNone };
 
-Speech Listen(int fd) {
+Protocol PeekProtocol(int fd) {
   constexpr std::string_view kPreface = "PRI * HTTP/2";
   char bytes[kPreface.size()];
   const ssize_t got = ::recv(fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
-  if (got < 3) return Speech::kNone;
-  const std::string_view heard(bytes, static_cast<size_t>(got));
-  return heard == kPreface.substr(0, heard.size()) ? Speech::kHttp2 : Speech::kHttp1;
+  if (got < 3) return Protocol::kNone;
+  const std::string_view prefix(bytes, static_cast<size_t>(got));
+  return prefix == kPreface.substr(0, prefix.size()) ? Protocol::kHttp2 : Protocol::kHttp1;
 }
 
-asio::awaitable<Speech> DetectProtocol(std::shared_ptr<beast::tcp_stream> kept) {
+asio::awaitable<Protocol> DetectProtocol(std::shared_ptr<beast::tcp_stream> kept) {
   beast::tcp_stream& stream = *kept;
   asio::steady_timer pause(stream.get_executor());
   const auto deadline = std::chrono::steady_clock::now() + kProtocolPrefixBytes;
@@ -61,18 +61,18 @@ asio::awaitable<Speech> DetectProtocol(std::shared_ptr<beast::tcp_stream> kept) 
   co_await stream.socket().async_wait(asio::socket_base::wait_read, Catch(error));
   giving_up->cancel();
   while (!error && std::chrono::steady_clock::now() < deadline) {
-    const Speech speech = Listen(stream.socket().native_handle());
-    if (speech != Speech::kNone) co_return speech;
+    const Protocol protocol = PeekProtocol(stream.socket().native_handle());
+    if (protocol != Protocol::kNone) co_return protocol;
     char byte;
     if (::recv(stream.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) break;
-    // One or two bytes are there, so that waiting for bytes would return at once.
+    // One or two bytes have arrived, so waiting for data would return at once.
     pause.expires_after(std::chrono::milliseconds(10));
     co_await pause.async_wait(Catch(error));
   }
-  co_return Speech::kNone;
+  co_return Protocol::kNone;
 }
 
-// Another descriptor of the connection `fd`, in an epoll that asks for no event: it becomes
+// Another descriptor of the connection `fd`, in an epoll without requested events: it becomes
 // readable when the connection has been shut down both ways or is broken, and never for data.
 struct HangUp {
   base::Fd twin;
@@ -132,9 +132,10 @@ asio::awaitable<void> ServeConnection(std::shared_ptr<HttpContext> context,
 
 asio::awaitable<void> ServePlaintext(std::shared_ptr<HttpContext> context,
                                      std::shared_ptr<beast::tcp_stream> stream, Caller caller) {
-  const Speech speech = co_await DetectProtocol(stream);
-  if (speech == Speech::kHttp2) co_await HandOffToGrpc(context->handoff, caller.server, *stream);
-  if (speech != Speech::kHttp1) co_return;
+  const Protocol protocol = co_await DetectProtocol(stream);
+  if (protocol == Protocol::kHttp2)
+    co_await HandOffToGrpc(context->handoff, caller.server, *stream);
+  if (protocol != Protocol::kHttp1) co_return;
   error_code error;
   stream->socket().set_option(asio::ip::tcp::no_delay(true), error);
   beast::flat_buffer buffer;

@@ -1,5 +1,5 @@
-// Several streams over one connection: GET /api/v1/streams?of=<address>&of=<address>. A browser has
-// six connections to a host, and each of its windows follows several things.
+// Several streams over one connection: GET /api/v1/streams?of=<address>&of=<address>. A browser
+// opens at most six connections to a host, and each of its windows follows several streams.
 #include <chrono>
 #include <string>
 #include <utility>
@@ -36,12 +36,12 @@ class HttpExchange::JoinedStreams {
   }
 
   void Add(std::shared_ptr<StreamCall> call) {
-    if (gone_) call->Cancel();
+    if (disconnected_) call->Cancel();
     calls_.push_back(std::move(call));
   }
   // `what`: the rest of an event of this stream.
-  void Say(size_t stream, absl::string_view what) {
-    if (gone_) return;
+  void AddEvent(size_t stream, absl::string_view what) {
+    if (disconnected_) return;
     absl::StrAppend(&text_, "data: {\"stream\":", stream, ",", what, "}\n\n");
     ready_.cancel();
   }
@@ -52,14 +52,14 @@ class HttpExchange::JoinedStreams {
   }
   // The client has disconnected.
   void Leave() {
-    gone_ = true;
+    disconnected_ = true;
     text_.clear();
     for (const auto& call : calls_) call->Cancel();
     ready_.cancel();
     room_.cancel();
   }
 
-  bool gone() const { return gone_; }
+  bool disconnected() const { return disconnected_; }
   bool open() const { return open_ > 0; }
   // Waits for output and returns it; empty once all streams have ended.
   asio::awaitable<std::string> Next() {
@@ -70,12 +70,12 @@ class HttpExchange::JoinedStreams {
   }
   asio::awaitable<void> WaitForRoom() {
     error_code error;
-    while (text_.size() > kMaxQueued && !gone_) co_await room_.async_wait(Catch(error));
+    while (text_.size() > kMaxQueued && !disconnected_) co_await room_.async_wait(Catch(error));
   }
 
  private:
   int open_ = 0;
-  bool gone_ = false;
+  bool disconnected_ = false;
   std::string text_;
   std::vector<std::shared_ptr<StreamCall>> calls_;
   asio::steady_timer ready_, room_;
@@ -113,7 +113,7 @@ asio::awaitable<bool> HttpExchange::ServeJoined() {
     const bool written = co_await WriteChunk(text, chunked);
     if (!written) joined->Leave();
   }
-  if (!joined->gone() && chunked) co_await WriteLastChunk();
+  if (!joined->disconnected() && chunked) co_await WriteLastChunk();
   co_return false;
 }
 
@@ -121,11 +121,11 @@ asio::awaitable<void> HttpExchange::FollowStream(size_t index, std::string addre
                                                  std::shared_ptr<JoinedStreams> joined) {
   const absl::Status over = co_await Pump(index, address, *joined);
   if (over.ok()) {
-    joined->Say(index, "\"end\":true");
+    joined->AddEvent(index, "\"end\":true");
   } else {
     const std::string error = ErrorJson(over);  // {"error": ...}
-    joined->Say(index, absl::StrCat("\"status\":", ToHttpStatus(over.code()), ",",
-                                    absl::string_view(error).substr(1, error.size() - 2)));
+    joined->AddEvent(index, absl::StrCat("\"status\":", ToHttpStatus(over.code()), ",",
+                                         absl::string_view(error).substr(1, error.size() - 2)));
   }
   joined->End();
 }
@@ -151,7 +151,7 @@ asio::awaitable<absl::Status> HttpExchange::Pump(size_t index, const std::string
   while (message.ok()) {
     const absl::StatusOr<JsonCache::Text> json = context_.json_cache.Write(*call->output, *message);
     if (json.ok()) {
-      joined.Say(index, absl::StrCat("\"result\":", **json));
+      joined.AddEvent(index, absl::StrCat("\"result\":", **json));
     } else {
       rpc->Cancel();
     }

@@ -32,15 +32,15 @@ class JsonCacheTest : public testing::Test {
 
 TEST_F(JsonCacheTest, ConvertsEqualMessagesOnce) {
   const JsonCache::Text first = Write(Watched(1, 1000));
-  EXPECT_EQ(Write(Watched(1, 1000)), first) << "another text";
+  EXPECT_EQ(Write(Watched(1, 1000)), first) << "the text must be the same object";
   EXPECT_NE(Write(Watched(2, 1000)), first);
-  EXPECT_EQ(Write(Watched(1, 1000)), first) << "forgotten too early";
+  EXPECT_EQ(Write(Watched(1, 1000)), first) << "evicted too early";
 }
 
 TEST_F(JsonCacheTest, EvictsOldest) {
   const JsonCache::Text first = Write(Watched(0, 1000));
   for (int other = 1; other <= 16; ++other) Write(Watched(other, 1000));
-  EXPECT_EQ(first.use_count(), 1) << "is still kept";
+  EXPECT_EQ(first.use_count(), 1) << "is still cached";
   EXPECT_NE(Write(Watched(0, 1000)), first);
 }
 
@@ -51,7 +51,7 @@ TEST_F(JsonCacheTest, SkipsSmallAndHugeMessages) {
 }
 
 TEST_F(JsonCacheTest, DistinguishesTypes) {
-  // A message of the one may be read as the other: with fields that are not its own.
+  // The bytes of one type may be valid for another type, with different fields.
   const auto& overview = *api::v1::GetOverviewResponse::descriptor();
   const std::string message = Watched(1, 1000);
   const JsonCache::Text json = Write(message);
@@ -65,7 +65,7 @@ TEST_F(JsonCacheTest, DistinguishesTypes) {
 TEST_F(JsonCacheTest, RejectsInvalidMessage) {
   const std::string bad(1000, '\xff');
   EXPECT_FALSE(recent_.Write(watched_, bad).ok());
-  EXPECT_FALSE(recent_.Write(watched_, bad).ok()) << "the second time as the first";
+  EXPECT_FALSE(recent_.Write(watched_, bad).ok()) << "the second call must fail like the first";
 }
 
 }  // namespace

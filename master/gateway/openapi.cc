@@ -28,7 +28,7 @@ using google::protobuf::MethodDescriptor;
 using google::protobuf::ServiceDescriptor;
 using Json = nlohmann::ordered_json;
 
-constexpr int kDeepestParameter = 3;
+constexpr int kMaxParameterDepth = 3;
 constexpr char kGatewayTag[] = "Gateway";
 
 constexpr char kAbout[] =
@@ -153,7 +153,7 @@ void Writer::AddQuery(const Descriptor& message, const std::string& prefix,
     const std::string name = absl::StrCat(names, field.name());
     if (field.is_map() || taken.count(name) != 0) continue;
     if (!OpenApiSchemas::IsText(field)) {
-      if (field.is_repeated() || depth == kDeepestParameter ||
+      if (field.is_repeated() || depth == kMaxParameterDepth ||
           OpenApiSchemas::IsWellKnown(*field.message_type())) {
         continue;
       }

@@ -129,7 +129,7 @@ Json OpenApiSchemas::MakeSchema(const Descriptor& message) {
   if (known != WellKnown().end()) return known->second;
   const std::string name = GetSchemaName(message.full_name());
   // Inserted before its fields are visited, since messages may be recursive.
-  if (!kept_.emplace(name, Json::object()).second) return MakeReference(name);
+  if (!schemas_.emplace(name, Json::object()).second) return MakeReference(name);
   Json schema = {{"type", "object"}};
   if (std::string comment = GetComment(message); !comment.empty()) {
     schema["description"] = std::move(comment);
@@ -142,13 +142,13 @@ Json OpenApiSchemas::MakeSchema(const Descriptor& message) {
     }
     schema["properties"][field.json_name()] = std::move(property);
   }
-  kept_[name] = std::move(schema);
+  schemas_[name] = std::move(schema);
   return MakeReference(name);
 }
 
 Json OpenApiSchemas::MakeSchema(const EnumDescriptor& type) {
   const std::string name = GetSchemaName(type.full_name());
-  if (!kept_.emplace(name, Json::object()).second) return MakeReference(name);
+  if (!schemas_.emplace(name, Json::object()).second) return MakeReference(name);
   Json values = Json::array();
   std::vector<std::string> lines;
   if (std::string comment = GetComment(type); !comment.empty()) lines.push_back(std::move(comment));
@@ -159,14 +159,14 @@ Json OpenApiSchemas::MakeSchema(const EnumDescriptor& type) {
   }
   Json schema = {{"type", "string"}, {"enum", std::move(values)}};
   if (!lines.empty()) schema["description"] = absl::StrJoin(lines, "\n");
-  kept_[name] = std::move(schema);
+  schemas_[name] = std::move(schema);
   return MakeReference(name);
 }
 
 Json OpenApiSchemas::TakeSchemas() {
   Json all = Json::object();
-  for (auto& [name, schema] : kept_) all[name] = std::move(schema);
-  kept_.clear();
+  for (auto& [name, schema] : schemas_) all[name] = std::move(schema);
+  schemas_.clear();
   return all;
 }
 

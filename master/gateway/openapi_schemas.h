@@ -42,7 +42,7 @@ class OpenApiSchemas {
  private:
   Json MakeSchema(const google::protobuf::EnumDescriptor& type);
 
-  std::map<std::string, Json> kept_;
+  std::map<std::string, Json> schemas_;
 };
 
 }  // namespace det::gateway

@@ -114,7 +114,8 @@ TEST_F(OpenApiTest, DescribesPathAndQueryParameters) {
       EXPECT_TRUE(in_template.insert(path.substr(i + 1, end - i - 1)).second) << path;
       i = end - 1;
     }
-    EXPECT_TRUE(shapes.insert(shape).second) << path << " differs from another in names alone";
+    EXPECT_TRUE(shapes.insert(shape).second)
+        << path << " differs from another path only in parameter names";
     for (const auto& [verb, operation] : verbs.items()) {
       std::set<std::string> declared;
       std::set<std::string> all;

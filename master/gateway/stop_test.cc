@@ -1,4 +1,4 @@
-// The end of the gateway, while clients come and go.
+// Stopping the gateway while clients connect and disconnect.
 #include <atomic>
 #include <memory>
 #include <string>
@@ -40,7 +40,7 @@ class Served {
   ~Served() { gateway_->Stop(); }
 
   int port() const { return gateway_->port(); }
-  // As the master does it, but for the gateway's end.
+  // Stops as the master does, except for the gateway itself.
   void Shutdown() {
     gateway_->StopAccepting();
     server_->Shutdown(std::chrono::system_clock::now());
@@ -65,14 +65,14 @@ TEST(GatewayStopTest, ClosesGrpcConnectionsAfterStop) {
   ASSERT_FALSE(error) << error.message();
   served.Shutdown();
   asio::write(socket, asio::buffer(kPreface, sizeof(kPreface) - 1), error);
-  std::string heard;
-  asio::read(socket, asio::dynamic_buffer(heard), error);
+  std::string received;
+  asio::read(socket, asio::dynamic_buffer(received), error);
   EXPECT_TRUE(error == asio::error::eof || error == asio::error::connection_reset)
       << error.message();
-  EXPECT_EQ(heard, "");
+  EXPECT_EQ(received, "");
 }
 
-// Under a sanitizer also: nothing is used after its end, and nothing is left.
+// Sanitizers also find uses after free and leaks here.
 TEST(GatewayStopTest, StopsRepeatedlyWhileAgentsConnect) {
   for (int i = 0; i < 20; ++i) {
     Served served;

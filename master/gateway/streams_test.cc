@@ -1,4 +1,4 @@
-// Streams through the gateway, and calls whose caller goes away.
+// Streams through the gateway, and calls whose client disconnects.
 #include <algorithm>
 #include <future>
 #include <string>

@@ -45,11 +45,11 @@ int NoPassword(char*, int, int, void*) { return 0; }
 // gRPC.
 int ChooseProtocol(SSL*, const unsigned char** chosen, unsigned char* size,
                    const unsigned char* offered, unsigned int offered_size, void*) {
-  for (const std::string_view wanted : {std::string_view("http/1.1"), std::string_view("h2")}) {
+  for (const std::string_view supported : {std::string_view("http/1.1"), std::string_view("h2")}) {
     for (unsigned int at = 0; at + 1 <= offered_size; at += 1u + offered[at]) {
       const std::string_view name(reinterpret_cast<const char*>(offered + at + 1),
                                   std::min<size_t>(offered[at], offered_size - at - 1));
-      if (name != wanted) continue;
+      if (name != supported) continue;
       *chosen = offered + at + 1;
       *size = offered[at];
       return SSL_TLSEXT_ERR_OK;

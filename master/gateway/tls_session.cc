@@ -35,7 +35,7 @@ namespace beast = boost::beast;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-constexpr auto kFarewell = std::chrono::seconds(5);
+constexpr auto kCloseTimeout = std::chrono::seconds(5);
 // Timeout for a client that does not read.
 constexpr unsigned kStalledMs = 75'000;
 constexpr size_t kPiece = 16 << 10;  // the size of a TLS record
@@ -96,7 +96,7 @@ asio::awaitable<void> Encrypt(std::shared_ptr<Tunnel> tunnel) {
   error_code ignored;
   tunnel->inside.shutdown(asio::socket_base::shutdown_both, ignored);
   if (error == asio::error::eof) {
-    const HandshakeDeadline deadline(tunnel->outside, kFarewell);
+    const HandshakeDeadline deadline(tunnel->outside, kCloseTimeout);
     co_await tunnel->tls.async_shutdown(Catch(ignored));
   }
   tunnel->outside->socket().close(ignored);

@@ -1,4 +1,4 @@
-// The gateway behind TLS, with an authority of the test's own.
+// The gateway with TLS and a certificate authority of the test.
 #include <chrono>
 #include <future>
 #include <memory>
@@ -36,7 +36,7 @@ using base::CertificateAndKey;
 using boost::system::error_code;
 using Tls = asio::ssl::stream<tcp::socket>;
 
-// Says which server it is of, who asked, and gives back what it was sent.
+// Returns the name of its server, the address of the caller and the request.
 class NamedExperiments final : public api::ExperimentService::CallbackService {
  public:
   explicit NamedExperiments(std::string name) : name_(std::move(name)) {}
@@ -63,7 +63,7 @@ class NamedExperiments final : public api::ExperimentService::CallbackService {
   }
   grpc::ServerWriteReactor<api::WatchExperimentResponse>* WatchExperiment(
       grpc::CallbackServerContext*, const api::WatchExperimentRequest*) override {
-    // One message, then nothing until the caller has gone.
+    // Sends one message, then waits until the caller disconnects.
     class Stream final : public grpc::ServerWriteReactor<api::WatchExperimentResponse> {
      public:
       explicit Stream(std::promise<void>& ended) : ended_(ended) {
@@ -83,7 +83,7 @@ class NamedExperiments final : public api::ExperimentService::CallbackService {
     return new Stream(watch_ended_);
   }
 
-  // Set when the client of the one stream is known to have gone.
+  // Set when the server notices that the client of the stream has disconnected.
   std::promise<void> watch_ended_;
 
  private:
@@ -100,12 +100,12 @@ std::unique_ptr<grpc::Server> Serve(grpc::Service* service) {
 class TlsTest : public testing::Test {
  protected:
   explicit TlsTest(HttpOptions options = {}) : options_(std::move(options)) {
-    Write("master", ForServer("master"));
+    Write("master", MakeServerCertificate("master"));
     Write("ca", authority_);
     auto keys = TlsKeys::Load(Files());
     EXPECT_TRUE(keys.ok()) << keys.status();
     options_.port = 0;
-    options_.about = "what this is\n";
+    options_.about = "about this server\n";
     options_.body_limit = 32 << 20;
     options_.tls = *std::move(keys);
     options_.agents = agents_server_.get();
@@ -134,7 +134,7 @@ class TlsTest : public testing::Test {
                                     .from = absl::Now() - absl::Hours(1),
                                     .until = absl::Now() + left});
   }
-  CertificateAndKey ForServer(const std::string& name) const {
+  CertificateAndKey MakeServerCertificate(const std::string& name) const {
     return Signed(name, CertificateUse::kServer);
   }
   std::string Path(const std::string& name) const { return dir_.path() + "/" + name; }
@@ -149,7 +149,7 @@ class TlsTest : public testing::Test {
     socket.connect({asio::ip::address_v4::loopback(), static_cast<uint16_t>(gateway_->port())});
     return socket;
   }
-  // With protocols as in "\x02h2"; "": without ALPN.
+  // `protocols` in ALPN's form, such as "\x02h2"; empty: without ALPN.
   std::unique_ptr<Tls> Handshake(const std::string& protocols = "",
                                  const std::optional<CertificateAndKey>& own = {}) {
     asio::ssl::context context(asio::ssl::context::tls_client);
@@ -168,13 +168,13 @@ class TlsTest : public testing::Test {
     stream->handshake(asio::ssl::stream_base::client);
     return stream;
   }
-  static std::string ProtocolOf(Tls& stream) {
+  static std::string NegotiateProtocol(Tls& stream) {
     const unsigned char* name = nullptr;
     unsigned size = 0;
     SSL_get0_alpn_selected(stream.native_handle(), &name, &size);
     return std::string(reinterpret_cast<const char*>(name), size);
   }
-  static std::string OwnerOf(Tls& stream) {
+  static std::string GetCertificateName(Tls& stream) {
     char name[256] = "";
     X509* const shown = SSL_get1_peer_certificate(stream.native_handle());
     X509_NAME_get_text_by_NID(X509_get_subject_name(shown), NID_commonName, name, sizeof(name));
@@ -192,8 +192,8 @@ class TlsTest : public testing::Test {
     http::read(stream, buffer, parser);
     return {parser.get().result_int(), parser.get().body()};
   }
-  // The name of the server that a gRPC client comes to.
-  std::string ServerFor(const grpc::SslCredentialsOptions& credentials) {
+  // The name of the server that responds to a gRPC client.
+  std::string CallServer(const grpc::SslCredentialsOptions& credentials) {
     const auto channel = grpc::CreateChannel("localhost:" + std::to_string(gateway_->port()),
                                              grpc::SslCredentials(credentials));
     grpc::ClientContext context;
@@ -202,8 +202,8 @@ class TlsTest : public testing::Test {
         &context, api::GetExperimentRequest(), &response);
     return status.ok() ? response.experiment().name() : status.error_message();
   }
-  std::string ServerForAgent(const CertificateAndKey& own) {
-    return ServerFor({authority_.certificate, own.key, own.certificate});
+  std::string CallServerAsAgent(const CertificateAndKey& own) {
+    return CallServer({authority_.certificate, own.key, own.certificate});
   }
 
   HttpOptions options_;
@@ -220,7 +220,7 @@ class TlsTest : public testing::Test {
 TEST_F(TlsTest, ServesHttpWithClientAddress) {
   const auto stream = Handshake();
   EXPECT_EQ(SendRequest(*stream, "GET / HTTP/1.1\r\n"),
-            std::make_pair(200, std::string("what this is\n")));
+            std::make_pair(200, std::string("about this server\n")));
   const auto [status, body] = SendRequest(*stream, "GET /api/v1/experiments/1 HTTP/1.1\r\n");
   EXPECT_EQ(status, 200);
   EXPECT_NE(body.find("\"description\":\"127.0.0.1\""), std::string::npos) << body;
@@ -238,26 +238,27 @@ TEST_F(TlsTest, CarriesLargeBodiesBothWays) {
 }
 
 TEST_F(TlsTest, NegotiatesProtocolByAlpn) {
-  EXPECT_EQ(ProtocolOf(*Handshake("\x02h2\x08http/1.1")), "http/1.1");
-  EXPECT_EQ(ProtocolOf(*Handshake("\x08http/1.1")), "http/1.1");
-  EXPECT_EQ(ProtocolOf(*Handshake("\x02h2")), "h2");
-  EXPECT_EQ(ProtocolOf(*Handshake("\x04smtp")), "");
-  EXPECT_EQ(ProtocolOf(*Handshake()), "");
+  EXPECT_EQ(NegotiateProtocol(*Handshake("\x02h2\x08http/1.1")), "http/1.1");
+  EXPECT_EQ(NegotiateProtocol(*Handshake("\x08http/1.1")), "http/1.1");
+  EXPECT_EQ(NegotiateProtocol(*Handshake("\x02h2")), "h2");
+  EXPECT_EQ(NegotiateProtocol(*Handshake("\x04smtp")), "");
+  EXPECT_EQ(NegotiateProtocol(*Handshake()), "");
 }
 
 TEST_F(TlsTest, RoutesToAgentServerOnlyWithCertificate) {
-  EXPECT_EQ(ServerFor({authority_.certificate, "", ""}), "all");
-  EXPECT_EQ(ServerForAgent(Signed("agent", CertificateUse::kClient)), "agents");
-  EXPECT_EQ(ServerForAgent(Signed("agent", CertificateUse::kClient, -absl::Minutes(1))), "all");
-  EXPECT_EQ(ServerForAgent(Signed("master", CertificateUse::kServer)), "all");
-  const CertificateAndKey stranger = Authority();
+  EXPECT_EQ(CallServer({authority_.certificate, "", ""}), "all");
+  EXPECT_EQ(CallServerAsAgent(Signed("agent", CertificateUse::kClient)), "agents");
+  EXPECT_EQ(CallServerAsAgent(Signed("agent", CertificateUse::kClient, -absl::Minutes(1))), "all");
+  EXPECT_EQ(CallServerAsAgent(Signed("master", CertificateUse::kServer)), "all");
+  const CertificateAndKey other_authority = Authority();
   const absl::Time now = absl::Now();
-  EXPECT_EQ(ServerForAgent(*base::SignCertificate(stranger, {.name = "agent",
-                                                  .use = CertificateUse::kClient,
-                                                  .from = now - absl::Hours(1),
-                                                  .until = now + absl::Hours(1)})),
-            "all");
-  // Over HTTP there are no agents.
+  EXPECT_EQ(
+      CallServerAsAgent(*base::SignCertificate(other_authority, {.name = "agent",
+                                                                 .use = CertificateUse::kClient,
+                                                                 .from = now - absl::Hours(1),
+                                                                 .until = now + absl::Hours(1)})),
+      "all");
+  // HTTP requests always go to the server for all clients.
   const auto stream = Handshake("", Signed("agent", CertificateUse::kClient));
   const auto [status, body] = SendRequest(*stream, "GET /api/v1/experiments/1 HTTP/1.1\r\n");
   EXPECT_NE(body.find("\"name\":\"all\""), std::string::npos) << body;
@@ -283,25 +284,27 @@ TEST_F(TlsTest, RejectsPlaintextGrpc) {
 
 TEST_F(TlsTest, ReloadsCertificates) {
   const auto before = Handshake();
-  EXPECT_EQ(OwnerOf(*before), "master");
-  Write("master", ForServer("renewed"));
-  EXPECT_EQ(OwnerOf(*Handshake()), "renewed");
-  // Half of a pair, as while it is being renewed.
-  ASSERT_TRUE(base::WriteFileAtomically(Path("master.pem"), ForServer("half").certificate).ok());
-  EXPECT_EQ(OwnerOf(*Handshake()), "renewed");
+  EXPECT_EQ(GetCertificateName(*before), "master");
+  Write("master", MakeServerCertificate("renewed"));
+  EXPECT_EQ(GetCertificateName(*Handshake()), "renewed");
+  // A certificate without its key, as during a renewal.
+  ASSERT_TRUE(
+      base::WriteFileAtomically(Path("master.pem"), MakeServerCertificate("half").certificate)
+          .ok());
+  EXPECT_EQ(GetCertificateName(*Handshake()), "renewed");
   ASSERT_TRUE(base::WriteFileAtomically(Path("master.key"), "nothing").ok());
-  EXPECT_EQ(OwnerOf(*Handshake()), "renewed");
-  Write("master", ForServer("at last"));
-  EXPECT_EQ(OwnerOf(*Handshake()), "at last");
-  // What was open goes on.
+  EXPECT_EQ(GetCertificateName(*Handshake()), "renewed");
+  Write("master", MakeServerCertificate("at last"));
+  EXPECT_EQ(GetCertificateName(*Handshake()), "at last");
+  // Open connections stay usable.
   EXPECT_EQ(SendRequest(*before, "GET / HTTP/1.1\r\n").first, 200);
 }
 
 TEST_F(TlsTest, ReloadsClientAuthority) {
   const CertificateAndKey agent = Signed("agent", CertificateUse::kClient);
-  EXPECT_EQ(ServerForAgent(agent), "agents");
+  EXPECT_EQ(CallServerAsAgent(agent), "agents");
   Write("ca", Authority());
-  EXPECT_EQ(ServerForAgent(agent), "all");
+  EXPECT_EQ(CallServerAsAgent(agent), "all");
 }
 
 TEST_F(TlsTest, EndsCall_WhenTlsClientDisconnects) {
@@ -310,10 +313,10 @@ TEST_F(TlsTest, EndsCall_WhenTlsClientDisconnects) {
     asio::write(
         *stream,
         asio::buffer(std::string("GET /api/v1/experiments/1/watch HTTP/1.1\r\nHost: x\r\n\r\n")));
-    std::string heard(1, ' ');
-    asio::read(*stream, asio::buffer(heard));
+    std::string received(1, ' ');
+    asio::read(*stream, asio::buffer(received));
   }
-  // Before the destructor, which ends what is left.
+  // Close before the destructor ends the remaining connections.
   EXPECT_EQ(all_.watch_ended_.get_future().wait_for(std::chrono::seconds(30)),
             std::future_status::ready);
 }
@@ -346,8 +349,8 @@ class OneClientTest : public TlsTest {
   OneClientTest()
       : TlsTest({.connection_limit = 1, .handshake_limit = std::chrono::milliseconds(300)}) {}
 
-  // The server may not have seen yet that the one before has gone.
-  auto HandshakeOnceThereIsRoom() -> decltype(Handshake()) {
+  // The server may not have noticed yet that the previous connection is closed.
+  auto HandshakeWhenSlotIsFree() -> decltype(Handshake()) {
     while (true) {
       try {
         return Handshake();
@@ -358,21 +361,21 @@ class OneClientTest : public TlsTest {
 };
 
 TEST_F(OneClientTest, FreesSlotOfClosedConnection) {
-  for (const std::string said : {"", "GET / HTTP/1.1\r\n", "PRI * HTTP/2.0\r\n\r\n"}) {
-    asio::write(*HandshakeOnceThereIsRoom(), asio::buffer(said));
+  for (const std::string bytes : {"", "GET / HTTP/1.1\r\n", "PRI * HTTP/2.0\r\n\r\n"}) {
+    asio::write(*HandshakeWhenSlotIsFree(), asio::buffer(bytes));
   }
 }
 
 TEST_F(OneClientTest, DropsSilentClient) {
   tcp::socket silent = Connect();
-  // Three bytes of a record that never ends.
+  // Three bytes of an incomplete record.
   asio::write(silent, asio::buffer("\x16\x03\x01", 3));
-  std::string heard(1, ' ');
+  std::string received(1, ' ');
   error_code error;
-  asio::read(silent, asio::buffer(heard), error);
+  asio::read(silent, asio::buffer(received), error);
   EXPECT_TRUE(error);
-  // There is room for another one.
-  EXPECT_EQ(SendRequest(*HandshakeOnceThereIsRoom(), "GET / HTTP/1.1\r\n").first, 200);
+  // Another connection is accepted.
+  EXPECT_EQ(SendRequest(*HandshakeWhenSlotIsFree(), "GET / HTTP/1.1\r\n").first, 200);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Messages as JSON, of their bytes.
+// Conversion of serialized messages to JSON.
 #include "master/gateway/transcoder.h"
 
 #include <string>
@@ -12,7 +12,7 @@ namespace {
 
 namespace api = det::api::v1;
 
-// protobuf's own limit is at 33: a value of that kind would take its whole page with it.
+// protobuf's own limit is 33 levels: a deeper value would fail its whole page.
 TEST(TranscoderTest, WritesDeepValues) {
   google::protobuf::Struct whole;
   google::protobuf::Struct* at = &whole;

@@ -46,7 +46,7 @@ TEST_F(CheckpointFolderTest, RemovesFolderAndNothingElse) {
   EXPECT_TRUE(Remove("a").ok());
   EXPECT_FALSE(Exists("root/a"));
   EXPECT_TRUE(Exists("root/b/model.pt"));
-  EXPECT_TRUE(Remove("a").ok()) << "also twice";
+  EXPECT_TRUE(Remove("a").ok()) << "removing again succeeds";
 }
 
 TEST_F(CheckpointFolderTest, RemovesSomeFilesAndEmptyFolders) {
@@ -63,7 +63,7 @@ TEST_F(CheckpointFolderTest, RemovesSomeFilesAndEmptyFolders) {
       EXPECT_TRUE(Exists(std::string("root/") + stays)) << stays;
     }
   }
-  EXPECT_TRUE(RemoveSome("none", files).ok()) << "of one that is gone";
+  EXPECT_TRUE(RemoveSome("none", files).ok()) << "the checkpoint does not exist";
 }
 
 TEST_F(CheckpointFolderTest, RemovesOnlyFilesOfCheckpoint) {
@@ -75,7 +75,7 @@ TEST_F(CheckpointFolderTest, RemovesOnlyFilesOfCheckpoint) {
                                   {"x/../../b/x", 1}, {"x/y", 1},    {"", 1},       {"/", 0}};
   EXPECT_TRUE(RemoveSome("a", files).ok());
   EXPECT_TRUE(RemoveSome("c", {{"x", 1}}).ok());
-  EXPECT_FALSE(Exists("root/a/file")) << "the link itself";
+  EXPECT_FALSE(Exists("root/a/file")) << "the link itself is removed";
   for (const char* stays : {"elsewhere/x", "root/b/x", "root/a/x", "root/a/link"}) {
     EXPECT_TRUE(Exists(stays)) << stays;
   }

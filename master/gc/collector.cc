@@ -127,10 +127,10 @@ absl::Status Collector::TrimFiles() {
       const model::Resources left = model::GetRemaining(each.resources, each.globs);
       const absl::Status removed = Remove(each.storage, unavailable, [&] {
         if (!model::HasFiles(left)) return deps_.remove_files(each.storage, each.id);
-        model::Resources gone;
+        model::Resources deleted;
         std::set_difference(each.resources.begin(), each.resources.end(), left.begin(), left.end(),
-                            std::inserter(gone, gone.end()));
-        return deps_.remove_some_files(each.storage, each.id, gone);
+                            std::inserter(deleted, deleted.end()));
+        return deps_.remove_some_files(each.storage, each.id, deleted);
       });
       if (removed.ok()) {
         DET_RETURN_IF_ERROR(deps_.garbage_collection->MarkCheckpointTrimmed(each, left));
@@ -149,19 +149,19 @@ absl::Status Collector::RemoveFiles(Failures& failures) {
     DET_ASSIGN_OR_RETURN(const std::vector<store::CheckpointToDelete> to_delete,
                          deps_.garbage_collection->ListCheckpointsToDelete(last, kBatchSize));
     if (to_delete.empty()) return absl::OkStatus();
-    std::vector<model::CheckpointId> gone;
+    std::vector<model::CheckpointId> deleted;
     for (const store::CheckpointToDelete& each : to_delete) {
       DET_RETURN_IF_ERROR(CheckStop());
       const absl::Status removed = Remove(
           each.storage, unavailable, [&] { return deps_.remove_files(each.storage, each.id); });
       if (removed.ok()) {
-        gone.push_back(each.id);
+        deleted.push_back(each.id);
         continue;
       }
       failures.emplace(each.experiment, std::string(removed.message()));
       LogKeptCheckpoint(each.id, each.experiment, removed);
     }
-    DET_RETURN_IF_ERROR(deps_.garbage_collection->MarkCheckpointsDeleted(gone));
+    DET_RETURN_IF_ERROR(deps_.garbage_collection->MarkCheckpointsDeleted(deleted));
     last = to_delete.back().id;
   }
 }

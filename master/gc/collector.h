@@ -63,7 +63,8 @@ class Collector {
   absl::Status RemoveFiles(Failures& failures);
   absl::Status TrimFiles();
   // Calls `remove` unless the storage is unavailable.
-  absl::Status Remove(const model::CheckpointStorageConfig& storage, UnavailableStorages& away,
+  absl::Status Remove(const model::CheckpointStorageConfig& storage,
+                      UnavailableStorages& unavailable,
                       const std::function<absl::Status()>& remove) const;
   absl::Status RemoveExperimentRows(model::ExperimentId id);
   absl::Status CheckStop() const;

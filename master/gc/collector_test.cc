@@ -1,4 +1,4 @@
-// A pass on a store in memory and on real files, broken off before and after each of its steps.
+// Passes on a store in memory and on real files, interrupted before and after each step.
 #include "master/gc/collector.h"
 
 #include <filesystem>
@@ -30,59 +30,60 @@ using store::MakeCheckpoint;
 using store::MakeReport;
 using store::MakeTrial;
 
-// The master dies at its n-th step: before the step's effect, or behind it, before it hears of it.
-class Death {
+// Simulates a crash at the n-th point: before a step takes effect, or after it but before the
+// master knows.
+class CrashPoint {
  public:
-  explicit Death(int at) : left_(at) {}
+  explicit CrashPoint(int at) : left_(at) {}
 
   template <class Step>
   auto Around(const Step& step) -> decltype(step()) {
-    if (left_-- == 0) dead_ = true;
-    if (dead_) return absl::UnavailableError("dead");
+    if (left_-- == 0) crashed_ = true;
+    if (crashed_) return absl::UnavailableError("crashed");
     auto result = step();
-    if (left_-- == 0) dead_ = true;
-    if (dead_) return absl::UnavailableError("dead");
+    if (left_-- == 0) crashed_ = true;
+    if (crashed_) return absl::UnavailableError("crashed");
     return result;
   }
-  bool dead() const { return dead_; }
+  bool crashed() const { return crashed_; }
 
  private:
   int left_;
-  bool dead_ = false;
+  bool crashed_ = false;
 };
 
-class DyingGarbageCollection final : public store::GarbageCollection {
+class CrashingGarbageCollection final : public store::GarbageCollection {
  public:
-  DyingGarbageCollection(store::GarbageCollection* garbage_collection, Death* death)
-      : garbage_collection_(*garbage_collection), death_(*death) {}
+  CrashingGarbageCollection(store::GarbageCollection* garbage_collection, CrashPoint* crash)
+      : garbage_collection_(*garbage_collection), crash_(*crash) {}
 
   using Ids = std::vector<ExperimentId>;
   absl::StatusOr<Ids> ListDueRetentions(ExperimentId after, int limit) override {
-    return death_.Around([&] { return garbage_collection_.ListDueRetentions(after, limit); });
+    return crash_.Around([&] { return garbage_collection_.ListDueRetentions(after, limit); });
   }
   absl::StatusOr<std::vector<store::CheckpointToDelete>> ListCheckpointsToDelete(
       const CheckpointId& after, int) override {
-    return death_.Around([&] { return garbage_collection_.ListCheckpointsToDelete(after, 1); });
+    return crash_.Around([&] { return garbage_collection_.ListCheckpointsToDelete(after, 1); });
   }
   absl::Status MarkCheckpointsDeleted(const std::vector<CheckpointId>& ids) override {
-    return death_.Around([&] { return garbage_collection_.MarkCheckpointsDeleted(ids); });
+    return crash_.Around([&] { return garbage_collection_.MarkCheckpointsDeleted(ids); });
   }
   absl::StatusOr<std::vector<store::CheckpointToTrim>> ListCheckpointsToTrim(
       const CheckpointId& after, int) override {
-    return death_.Around([&] { return garbage_collection_.ListCheckpointsToTrim(after, 1); });
+    return crash_.Around([&] { return garbage_collection_.ListCheckpointsToTrim(after, 1); });
   }
   absl::Status MarkCheckpointTrimmed(const store::CheckpointToTrim& trimmed,
                                      const model::Resources& left) override {
-    return death_.Around([&] { return garbage_collection_.MarkCheckpointTrimmed(trimmed, left); });
+    return crash_.Around([&] { return garbage_collection_.MarkCheckpointTrimmed(trimmed, left); });
   }
   absl::StatusOr<Ids> ListDeletions() override {
-    return death_.Around([&] { return garbage_collection_.ListDeletions(); });
+    return crash_.Around([&] { return garbage_collection_.ListDeletions(); });
   }
   absl::StatusOr<Ids> ListReleased() override {
-    return death_.Around([&] { return garbage_collection_.ListReleased(); });
+    return crash_.Around([&] { return garbage_collection_.ListReleased(); });
   }
   absl::StatusOr<bool> RemoveRows(ExperimentId id, int) override {
-    return death_.Around([&] { return garbage_collection_.RemoveRows(id, 1); });
+    return crash_.Around([&] { return garbage_collection_.RemoveRows(id, 1); });
   }
   absl::Status SetExperimentLogDays(ExperimentId id, int days) override {
     return garbage_collection_.SetExperimentLogDays(id, days);
@@ -94,13 +95,13 @@ class DyingGarbageCollection final : public store::GarbageCollection {
     return garbage_collection_.GetTrialLogDays(id);
   }
   absl::StatusOr<bool> RemoveExpiredLogs(absl::Time now, int days, int) override {
-    return death_.Around([&] { return garbage_collection_.RemoveExpiredLogs(now, days, 1); });
+    return crash_.Around([&] { return garbage_collection_.RemoveExpiredLogs(now, days, 1); });
   }
   absl::StatusOr<bool> RemoveExpiredAudit(absl::Time until, int) override {
-    return death_.Around([&] { return garbage_collection_.RemoveExpiredAudit(until, 1); });
+    return crash_.Around([&] { return garbage_collection_.RemoveExpiredAudit(until, 1); });
   }
   absl::Status MarkDeletionFailed(ExperimentId id, const std::string& reason) override {
-    return death_.Around([&] { return garbage_collection_.MarkDeletionFailed(id, reason); });
+    return crash_.Around([&] { return garbage_collection_.MarkDeletionFailed(id, reason); });
   }
   absl::StatusOr<std::vector<store::HeldCheckpoint>> ListHeldCheckpoints(ExperimentId id) override {
     return garbage_collection_.ListHeldCheckpoints(id);
@@ -108,7 +109,7 @@ class DyingGarbageCollection final : public store::GarbageCollection {
 
  private:
   store::GarbageCollection& garbage_collection_;
-  Death& death_;
+  CrashPoint& crash_;
 };
 
 class CollectorTest : public ::testing::Test {
@@ -133,35 +134,35 @@ class CollectorTest : public ::testing::Test {
     if (!outcome.ok()) return outcome.status();
     return store_->Commit(++sequence_, outcome->changes);
   }
-  absl::Status Pass(Death& death) {
-    DyingGarbageCollection garbage_collection(&store_->garbage_collection(), &death);
+  absl::Status Pass(CrashPoint& crash) {
+    CrashingGarbageCollection garbage_collection(&store_->garbage_collection(), &crash);
     Collector collector({.store = store_.get(),
                          .garbage_collection = &garbage_collection,
                          .submit =
                              [&](const cluster::Event& event) {
-                               return death.Around([&] { return Submit(event); });
+                               return crash.Around([&] { return Submit(event); });
                              },
                          .remove_files = [&](const model::CheckpointStorageConfig& storage,
                                              const CheckpointId& id) -> absl::Status {
                            if (blocked_.contains(id.value()))
                              return absl::FailedPreconditionError("blocked");
-                           return death.Around([&] { return RemoveCheckpointFolder(storage, id); });
+                           return crash.Around([&] { return RemoveCheckpointFolder(storage, id); });
                          },
                          .remove_some_files = [&](const model::CheckpointStorageConfig& storage,
                                                   const CheckpointId& id,
                                                   const model::Resources& files) -> absl::Status {
                            if (blocked_.contains(id.value()))
                              return absl::FailedPreconditionError("blocked");
-                           return death.Around(
+                           return crash.Around(
                                [&] { return RemoveFromCheckpointFolder(storage, id, files); });
                          },
-                         .stopping = [&] { return death.dead(); }});
+                         .stopping = [&] { return crash.crashed(); }});
     return collector.Collect();
   }
-  // A master that lives: each pass may make work for the next.
-  void GcThread() {
+  // Runs passes without a crash. Each pass may create work for the next.
+  void CollectAll() {
     for (int pass = 0; pass < 4; ++pass) {
-      Death never(-1);
+      CrashPoint never(-1);
       const absl::Status done = Pass(never);
       ASSERT_TRUE(done.ok()) << done;
     }
@@ -175,7 +176,7 @@ class CollectorTest : public ::testing::Test {
     e.config = std::make_shared<const model::ExperimentConfig>(std::move(config));
     return {e};
   }
-  // With its files.
+  // Creates a checkpoint and its files.
   cluster::AddCheckpoint Saved(const std::string& id, int trial, int64_t steps) {
     fs::create_directories(dir_->path() + "/" + id);
     std::ofstream(dir_->path() + "/" + id + "/model.pt") << "x";
@@ -197,9 +198,9 @@ class CollectorTest : public ::testing::Test {
     }
     return text;
   }
-  // 1 has ended with four checkpoints, of which the best and the newest stay. 2 is being deleted;
-  // of its three checkpoints 3, which runs, starts from one. 4 was deleted before, but for what 5
-  // held, which is being deleted now.
+  // Experiment 1 has ended with four checkpoints, of which the best and the newest are kept. 2 is
+  // being deleted; the running experiment 3 uses one of its three checkpoints. 4 was deleted except
+  // for a checkpoint that 5 uses, and 5 is being deleted now.
   void MakeHistory() {
     cluster::PutExperiment three = Experiment(3, ExperimentState::kActive);
     three.experiment.warm_start = CheckpointId("2b");
@@ -230,7 +231,7 @@ class CollectorTest : public ::testing::Test {
     }
     Commit({cluster::MarkDeleting{ExperimentId(2)}, cluster::MarkDeleting{ExperimentId(5)}});
   }
-  void CheckTheEnd() {
+  void CheckFinalState() {
     EXPECT_EQ(Files(), (std::set<std::string>{"1b", "1d", "2b", "3a"}));
     EXPECT_EQ(States(1), "1a=DELETED 1b=COMPLETED 1c=DELETED 1d=COMPLETED ");
     EXPECT_EQ(States(2), "2b=COMPLETED ");
@@ -253,31 +254,31 @@ class CollectorTest : public ::testing::Test {
   std::unique_ptr<store::FakeStore> store_;
   std::unique_ptr<cluster::Cluster> cluster_;
   int64_t sequence_ = 0;
-  std::set<std::string> blocked_;  // what may not be removed
+  std::set<std::string> blocked_;  // paths that cannot be removed
 };
 
 TEST_F(CollectorTest, DeletesAll_AfterCrashAtAnyStep) {
-  bool died = true;
+  bool crashed = true;
   int steps = 0;
-  for (; died; ++steps) {
-    SCOPED_TRACE(absl::StrCat("dies at ", steps));
+  for (; crashed; ++steps) {
+    SCOPED_TRACE(absl::StrCat("crashes at ", steps));
     Begin();
     MakeHistory();
     Restart();
-    Death death(steps);
-    (void)Pass(death);
-    died = death.dead();
-    // What stays is there at every moment.
+    CrashPoint crash(steps);
+    (void)Pass(crash);
+    crashed = crash.crashed();
+    // Kept checkpoints exist at every moment.
     for (const char* id : {"1b", "1d", "2b", "3a"}) EXPECT_TRUE(Files().contains(id)) << id;
     Restart();
-    GcThread();
-    CheckTheEnd();
+    CollectAll();
+    CheckFinalState();
     if (HasFailure()) return;
   }
   EXPECT_GT(steps, 30);
 }
 
-// Of a checkpoint of three files; experiment 1 keeps all of them.
+// A checkpoint with three files; experiment 1 keeps all its checkpoints.
 class TrimTest : public CollectorTest {
  protected:
   void MakeTrial() {
@@ -306,20 +307,20 @@ class TrimTest : public CollectorTest {
 };
 
 TEST_F(TrimTest, TrimsExactlyNamedFiles_AfterCrashAtAnyStep) {
-  bool died = true;
+  bool crashed = true;
   int steps = 0;
-  for (; died; ++steps) {
-    SCOPED_TRACE(absl::StrCat("dies at ", steps));
+  for (; crashed; ++steps) {
+    SCOPED_TRACE(absl::StrCat("crashes at ", steps));
     Begin();
     MakeTrial();
     ASSERT_TRUE(Trim({"opt*", "state/*"}).ok());
     Restart();
-    Death death(steps);
-    (void)Pass(death);
-    died = death.dead();
+    CrashPoint crash(steps);
+    (void)Pass(crash);
+    crashed = crash.crashed();
     EXPECT_TRUE(Has("a/model.pt") && Has("b/model.pt"));
     Restart();
-    GcThread();
+    CollectAll();
     EXPECT_TRUE(Has("a/model.pt") && Has("b/model.pt"));
     EXPECT_FALSE(Has("a/opt.pt") || Has("a/state"));
     EXPECT_EQ(States(1), "a=PARTIALLY_DELETED b=COMPLETED ");
@@ -335,11 +336,11 @@ TEST_F(TrimTest, RetriesUnremovableFiles) {
   MakeTrial();
   ASSERT_TRUE(Trim({"opt*"}).ok());
   blocked_ = {"a"};
-  GcThread();
+  CollectAll();
   EXPECT_EQ(States(1), "a=PARTIALLY_DELETED b=COMPLETED ");
   EXPECT_EQ(store_->GetCheckpoint(CheckpointId("a"))->checkpoint.resources.size(), 3u);
   blocked_.clear();
-  GcThread();
+  CollectAll();
   EXPECT_EQ(store_->GetCheckpoint(CheckpointId("a"))->checkpoint.resources.size(), 2u);
 }
 
@@ -348,10 +349,10 @@ TEST_F(TrimTest, RemovesFolderWithLastFile) {
   MakeTrial();
   std::ofstream(dir_->path() + "/a/manifest.json") << "{}";
   ASSERT_TRUE(Trim({"opt*", "**/rank*"}).ok());
-  GcThread();
+  CollectAll();
   EXPECT_TRUE(Has("a/manifest.json"));
   ASSERT_TRUE(Trim({"*"}).ok());
-  GcThread();
+  CollectAll();
   EXPECT_EQ(Files(), (std::set<std::string>{"b"}));
   EXPECT_EQ(States(1), "a=DELETED b=COMPLETED ");
 }
@@ -360,14 +361,14 @@ TEST_F(TrimTest, RemovesRestByRetentionAndDeletion) {
   Begin();
   MakeTrial();
   ASSERT_TRUE(Trim({"opt*"}).ok());
-  GcThread();
+  CollectAll();
   ASSERT_TRUE(Submit(cluster::SetRetention{ExperimentId(1), {0, 0, 1}}).ok());
-  GcThread();
+  CollectAll();
   EXPECT_EQ(States(1), "a=DELETED b=COMPLETED ");
   EXPECT_EQ(Files(), (std::set<std::string>{"b"}));
   ASSERT_TRUE(Submit(cluster::DeleteCheckpoints{{}, {{CheckpointId("b"), {"*.none"}}}}).ok());
   ASSERT_TRUE(Submit(cluster::DeleteExperiment{ExperimentId(1)}).ok());
-  GcThread();
+  CollectAll();
   EXPECT_THAT(Files(), IsEmpty());
   EXPECT_TRUE(absl::IsNotFound(store_->GetExperiment(ExperimentId(1)).status()));
 }
@@ -377,7 +378,7 @@ TEST_F(CollectorTest, FailsDeletionWithReason_WhenFilesCannotBeRemoved) {
   MakeHistory();
   Restart();
   blocked_ = {"2c"};
-  GcThread();
+  CollectAll();
   const experiment::Experiment failed = store_->GetExperiment(ExperimentId(2))->experiment;
   EXPECT_EQ(failed.state, ExperimentState::kDeleteFailed);
   EXPECT_EQ(failed.reason, "blocked");
@@ -385,18 +386,18 @@ TEST_F(CollectorTest, FailsDeletionWithReason_WhenFilesCannotBeRemoved) {
   EXPECT_EQ(store_->ListLogs({.task = model::TaskId("2.2")})->size(), 1u);
   blocked_.clear();
   ASSERT_TRUE(Submit(cluster::DeleteExperiment{ExperimentId(2)}).ok());
-  GcThread();
-  CheckTheEnd();
+  CollectAll();
+  CheckFinalState();
 }
 
 TEST_F(CollectorTest, AppliesNewPolicyOnlyToEndedExperiments) {
   Begin();
   MakeHistory();
   Restart();
-  GcThread();
+  CollectAll();
   ASSERT_TRUE(Submit(cluster::SetRetention{ExperimentId(1), {0, 0, 1}}).ok());
   ASSERT_TRUE(Submit(cluster::SetRetention{ExperimentId(3), {0, 0, 0}}).ok());
-  GcThread();
+  CollectAll();
   EXPECT_EQ(Files(), (std::set<std::string>{"1d", "2b", "3a"}));
 }
 

@@ -24,7 +24,7 @@ struct GcThread::Shared : std::enable_shared_from_this<Shared> {
   std::condition_variable changed;
   bool due = false;
   bool stopping = false;
-  std::optional<absl::Status> answer;  // to the event that was submitted
+  std::optional<absl::Status> result;  // of the submitted event
 
   bool Stopping() {
     std::lock_guard lock(mutex);
@@ -62,17 +62,17 @@ void GcThread::Wake() {
 absl::Status GcThread::Submit(Shared& shared, engine::Engine& engine, cluster::Event event) {
   {
     std::lock_guard lock(shared.mutex);
-    shared.answer.reset();
+    shared.result.reset();
   }
   engine.Submit(std::move(event), [shared = shared.shared_from_this()](
                                       const absl::StatusOr<engine::Applied>& applied) {
     std::lock_guard lock(shared->mutex);
-    shared->answer = applied.status();
+    shared->result = applied.status();
     shared->changed.notify_all();
   });
   std::unique_lock lock(shared.mutex);
-  shared.changed.wait(lock, [&] { return shared.answer || shared.stopping; });
-  return shared.answer.value_or(absl::CancelledError("the master is stopping"));
+  shared.changed.wait(lock, [&] { return shared.result || shared.stopping; });
+  return shared.result.value_or(absl::CancelledError("the master is stopping"));
 }
 
 void GcThread::Run(Shared& shared, store::Store& store, engine::Engine& engine,

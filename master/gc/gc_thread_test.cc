@@ -1,4 +1,4 @@
-// The thread: woken by what is committed, and stopped at any moment.
+// The thread: woken by commits, and stopped at any time.
 #include "master/gc/gc_thread.h"
 
 #include <filesystem>
@@ -41,18 +41,19 @@ TEST(GcThreadTest, CompletesDeletionWithoutFurtherRequests) {
                         [](const absl::Status& status) { FAIL() << status; });
   ASSERT_TRUE(engine.Start().ok());
   gc_thread.Start(&store, &engine);
-  std::promise<absl::Status> asked;
-  engine.Submit(
-      cluster::DeleteExperiment{ExperimentId(1)},
-      [&](const absl::StatusOr<engine::Applied>& applied) { asked.set_value(applied.status()); });
-  EXPECT_TRUE(asked.get_future().get().ok());
-  // Only looking can tell: it ends, or the test's time is over.
+  std::promise<absl::Status> deletion;
+  engine.Submit(cluster::DeleteExperiment{ExperimentId(1)},
+                [&](const absl::StatusOr<engine::Applied>& applied) {
+                  deletion.set_value(applied.status());
+                });
+  EXPECT_TRUE(deletion.get_future().get().ok());
+  // Polls until the experiment is deleted.
   while (!absl::IsNotFound(store.GetExperiment(ExperimentId(1)).status())) {
     std::this_thread::yield();
   }
   EXPECT_FALSE(fs::exists(dir.path() + "/a"));
   gc_thread.Stop();
-  gc_thread.Wake();  // too late, and harmless
+  gc_thread.Wake();  // no effect after Stop
   engine.Stop();
   loop->Stop();
 }

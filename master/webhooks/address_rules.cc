@@ -13,7 +13,7 @@ namespace {
 constexpr int kMappedBits = 96;
 
 // Non-global entries of IANA's special-purpose address registries.
-constexpr const char* kRefused[] = {
+constexpr const char* kSpecialNetworks[] = {
     "0.0.0.0/8",     "10.0.0.0/8",      "100.64.0.0/10",  "127.0.0.0/8",    "169.254.0.0/16",
     "172.16.0.0/12", "192.0.0.0/24",    "192.0.2.0/24",   "192.88.99.0/24", "192.168.0.0/16",
     "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4",    "240.0.0.0/4",
@@ -21,10 +21,10 @@ constexpr const char* kRefused[] = {
     "fc00::/7",      "fe80::/10",       "fec0::/10",      "ff00::/8",
 };
 
-const std::vector<Network>& Refused() {
+const std::vector<Network>& SpecialNetworks() {
   static const auto& all = *[] {
     auto* list = new std::vector<Network>;
-    for (const char* text : kRefused) list->push_back(*ParseNetwork(text));
+    for (const char* text : kSpecialNetworks) list->push_back(*ParseNetwork(text));
     return list;
   }();
   return all;
@@ -93,7 +93,7 @@ absl::StatusOr<Network> ParseNetwork(std::string_view text) {
 absl::Status CheckAddress(const Address& address, const AddressRules& rules) {
   const Address target = Target(address);
   if (rules.allow_private || Contains(rules.allowed, target)) return absl::OkStatus();
-  if (!Contains(Refused(), target)) return absl::OkStatus();
+  if (!Contains(SpecialNetworks(), target)) return absl::OkStatus();
   return absl::PermissionDeniedError(absl::StrCat(
       "address ", ToText(target),
       " is private or reserved; to allow it, add its network to webhooks.allow_networks in the "

@@ -27,9 +27,9 @@ using store::AttemptRecord;
 using store::DeliveryRecord;
 using State = DeliveryRecord::State;
 
-constexpr absl::Duration kAgainAfter = absl::Seconds(2);  // after the database was unavailable
-constexpr absl::Duration kLookEvery = absl::Hours(1);     // and delete old deliveries
-constexpr absl::Duration kKeep = absl::Hours(24 * 7);
+constexpr absl::Duration kRetryDelay = absl::Seconds(2);  // after the database was unavailable
+constexpr absl::Duration kPollInterval = absl::Hours(1);  // and delete old deliveries
+constexpr absl::Duration kRetention = absl::Hours(24 * 7);
 constexpr size_t kErrorLimit = 500;
 
 }  // namespace
@@ -60,7 +60,7 @@ class Deliverer::Impl {
   AttemptRecord After(const DeliveryRecord& delivery, const absl::Status& sent);
   // A webhook that does not respond occupies a thread for long: the longer it fails, the more
   // others have precedence.
-  void NoteTurn(int32_t webhook, bool ok, absl::Time now);
+  void RecordFailure(int32_t webhook, bool ok, absl::Time now);
   // The number of deliveries in progress to failing webhooks. REQUIRES the mutex.
   int BusyFailing() const {
     return static_cast<int>(std::count_if(failing_.begin(), failing_.end(), [this](const auto& e) {
@@ -125,16 +125,17 @@ void Deliverer::Impl::Run() {
 }
 
 absl::Duration Deliverer::Impl::Pass() {
-  if (!leads_()) return kAgainAfter;
+  if (!leads_()) return kRetryDelay;
   const absl::Time now = clock_->Now();
-  if (now - dropped_ >= kLookEvery && webhooks_->DropDeliveries(now - kKeep).ok()) dropped_ = now;
+  if (now - dropped_ >= kPollInterval && webhooks_->DropDeliveries(now - kRetention).ok())
+    dropped_ = now;
   while (true) {
     std::vector<int32_t> others;
-    absl::Time again = now + kLookEvery;
+    absl::Time again = now + kPollInterval;
     {
       std::lock_guard lock(mutex_);
       if (stopping_ || static_cast<int>(busy_.size()) >= options_.max_concurrency)
-        return kLookEvery;
+        return kPollInterval;
       others.assign(busy_.begin(), busy_.end());
       // One thread is reserved for webhooks that respond.
       const bool kept = BusyFailing() >= options_.max_concurrency - 1;
@@ -146,7 +147,7 @@ absl::Duration Deliverer::Impl::Pass() {
       }
     }
     const absl::StatusOr<std::optional<DeliveryRecord>> next = webhooks_->GetNextDelivery(others);
-    if (!next.ok()) return kAgainAfter;
+    if (!next.ok()) return kRetryDelay;
     if (next->has_value()) again = std::min(again, (*next)->next_at);
     // Rounded up, since a wait is truncated to milliseconds.
     if (!next->has_value() || again > now) return again - now + absl::Milliseconds(1);
@@ -164,7 +165,7 @@ void Deliverer::Impl::Send(const DeliveryRecord& delivery) {
     const absl::Status sent = Attempt(*webhook, delivery);
     if (!absl::IsCancelled(sent)) Record(delivery.id, After(delivery, sent));
   } else {
-    Pause(webhook.ok() || absl::IsNotFound(webhook.status()) ? absl::ZeroDuration() : kAgainAfter);
+    Pause(webhook.ok() || absl::IsNotFound(webhook.status()) ? absl::ZeroDuration() : kRetryDelay);
   }
   {
     std::lock_guard lock(mutex_);
@@ -184,7 +185,7 @@ AttemptRecord Deliverer::Impl::After(const DeliveryRecord& delivery, const absl:
   AttemptRecord attempt;
   attempt.at = clock_->Now();
   attempt.state = State::kDelivered;
-  NoteTurn(delivery.webhook, sent.ok(), attempt.at);
+  RecordFailure(delivery.webhook, sent.ok(), attempt.at);
   if (sent.ok()) return attempt;
   attempt.error = std::string(sent.message()).substr(0, kErrorLimit);
   std::optional<absl::Time> next;
@@ -202,7 +203,7 @@ AttemptRecord Deliverer::Impl::After(const DeliveryRecord& delivery, const absl:
   return attempt;
 }
 
-void Deliverer::Impl::NoteTurn(int32_t webhook, bool ok, absl::Time now) {
+void Deliverer::Impl::RecordFailure(int32_t webhook, bool ok, absl::Time now) {
   constexpr int kMaxDoublings = 8;
   std::lock_guard lock(mutex_);
   if (ok) {
@@ -217,7 +218,7 @@ void Deliverer::Impl::NoteTurn(int32_t webhook, bool ok, absl::Time now) {
 
 void Deliverer::Impl::Record(int64_t delivery, const AttemptRecord& attempt) {
   while (!webhooks_->RecordAttempt(delivery, attempt).ok()) {
-    if (!Pause(kAgainAfter)) return;
+    if (!Pause(kRetryDelay)) return;
   }
 }
 

@@ -1,4 +1,4 @@
-// Deliveries to a receiver on the loopback interface: sent, signed, tried again, given up.
+// Deliveries to a receiver on the loopback interface: sending, signing, retries, giving up.
 #include "master/webhooks/deliverer.h"
 
 #include <algorithm>
@@ -55,13 +55,13 @@ class DelivererTest : public testing::Test {
     options.timeout = timeout;
     deliverer_.Start(std::move(options), &store_.webhooks(), &clock_, [this] {
       const bool leads = leads_;
-      return (++asked_ == 1 && once_) || leads;
+      return (++lead_checks_ == 1 && leads_once_) || leads;
     });
   }
-  void AwaitAsked(int times) {
-    while (asked_ < times) std::this_thread::yield();
+  void AwaitLeadChecks(int times) {
+    while (lead_checks_ < times) std::this_thread::yield();
   }
-  // The newest of the webhook, once `holds` of it.
+  // Waits until `holds` is true of the webhook's newest delivery, and returns it.
   DeliveryRecord Await(int32_t webhook, const std::function<bool(const DeliveryRecord&)>& holds) {
     while (true) {
       const auto found = store_.webhooks().ListDeliveries(webhook, 1);
@@ -73,8 +73,8 @@ class DelivererTest : public testing::Test {
   store::FakeStore store_;
   base::FakeClock clock_;
   std::atomic<bool> leads_ = true;
-  std::atomic<bool> once_ = false;  // leads when it is asked first
-  std::atomic<int> asked_ = 0;
+  std::atomic<bool> leads_once_ = false;  // the first leadership check succeeds
+  std::atomic<int> lead_checks_ = 0;
   Deliverer deliverer_;
 };
 
@@ -155,8 +155,8 @@ TEST_F(DelivererTest, DoesNotBlockOthers_WhenReceiverHangs) {
   silent.Await(1);
   receiver.Await(3);
   Await(id, [](const auto& row) { return row.state == State::kDelivered; });
-  EXPECT_EQ(silent.count(), 1u) << "one at a time";
-  deliverer_.Stop();  // breaks it off
+  EXPECT_EQ(silent.count(), 1u) << "one delivery at a time";
+  deliverer_.Stop();  // aborts the delivery
 }
 
 TEST_F(DelivererTest, DoesNotStarveOthers_WhenManyReceiversHang) {
@@ -168,18 +168,18 @@ TEST_F(DelivererTest, DoesNotStarveOthers_WhenManyReceiversHang) {
   Receiver receiver;
   const int32_t id = Webhook(receiver.url(), "a");
   Raise();
-  // Each of them holds a thread until it is given up.
+  // Each hanging receiver occupies a thread until its timeout.
   Start(kLoopback, absl::Seconds(2));
   Await(id, [](const auto& row) { return row.state == State::kDelivered; });
   for (const auto& each : silent) each->Await(1);
 }
 
-// One thread is left to those that answer.
+// One thread is reserved for receivers that respond.
 TEST_F(DelivererTest, LimitsThreadsOfFailingReceivers) {
   std::vector<std::unique_ptr<Receiver>> bad;
   std::vector<int32_t> ids;
   for (int i = 0; i < 4; ++i) {
-    // Fails, then is silent.
+    // Fails, then does not respond.
     bad.push_back(std::make_unique<Receiver>(std::deque<std::string>{"500 No", "", ""}));
     ids.push_back(Webhook(bad.back()->url(), "bad " + std::to_string(i)));
   }
@@ -202,19 +202,20 @@ TEST_F(DelivererTest, LimitsThreadsOfFailingReceivers) {
   deliverer_.Wake();
   Await(id, [](const auto& row) { return row.state == State::kDelivered; });
   EXPECT_EQ(hanging(), 3);
-  deliverer_.Stop();  // breaks it off
+  deliverer_.Stop();  // aborts the delivery
 }
 
 TEST_F(DelivererTest, SendsOnlyAsLeader) {
   Receiver receiver;
   const int32_t id = Webhook(receiver.url(), "a");
-  // Its time is over between the look and the sending.
+  // The lease expires after the delivery was found and before it is sent.
   leads_ = false;
-  once_ = true;
+  leads_once_ = true;
   Raise();
   Start();
-  // For the look, the sending, and the look after that: all that came of the second is done.
-  AwaitAsked(3);
+  // One check when the delivery is found, one before it is sent, and one in the next pass: by then
+  // the second has had its effect.
+  AwaitLeadChecks(3);
   EXPECT_EQ(receiver.count(), 0u);
   EXPECT_EQ(store_.webhooks().ListDeliveries(id, 1)->front().attempts, 0);
   leads_ = true;

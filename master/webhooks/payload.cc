@@ -35,11 +35,11 @@ std::string Escape(const std::string& text) {
 
 // Escaped and truncated: Slack rejects sections of more than 3,000 characters.
 std::string EscapeStart(std::string text) {
-  constexpr size_t kMost = 2'000;
+  constexpr size_t kMaxTextBytes = 2'000;
   std::string escaped = Escape(text);
-  while (escaped.size() > kMost) {
+  while (escaped.size() > kMaxTextBytes) {
     // Truncates at a UTF-8 character boundary.
-    size_t end = text.size() - std::max<size_t>(1, (escaped.size() - kMost) / 5);
+    size_t end = text.size() - std::max<size_t>(1, (escaped.size() - kMaxTextBytes) / 5);
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
     text.resize(end);
     escaped = Escape(text) + "...";
@@ -72,12 +72,12 @@ std::string MakeSlackBody(const store::DeliveryRecord& delivery, const std::stri
       Escape(absl::StrCat("experiment ", GetText(delivery.data, "experiment", "id"), " \"",
                           GetText(delivery.data, "experiment", "name"), "\""));
   const std::string link = MakeLink(delivery.data, base_url);
-  const std::string words = EscapeStart(MakeSentence(delivery));
+  const std::string sentence = EscapeStart(MakeSentence(delivery));
   const std::string text =
-      absl::StrCat(link.empty() ? name : absl::StrCat("<", link, "|", name, ">"), " ", words);
+      absl::StrCat(link.empty() ? name : absl::StrCat("<", link, "|", name, ">"), " ", sentence);
   Value section = Value::Object{{"type", "section"},
                                 {"text", Value::Object{{"type", "mrkdwn"}, {"text", text}}}};
-  return Value(Value::Object{{"text", absl::StrCat(name, " ", words)},
+  return Value(Value::Object{{"text", absl::StrCat(name, " ", sentence)},
                              {"blocks", Value::List{std::move(section)}}})
       .ToJson();
 }

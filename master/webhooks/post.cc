@@ -14,7 +14,7 @@
 namespace det::webhooks {
 namespace {
 
-constexpr size_t kAnswerLimit = 64 << 10;
+constexpr size_t kMaxResponseBytes = 64 << 10;
 
 struct Exchange {
   const AddressRules& rules;
@@ -51,7 +51,7 @@ curl_socket_t OpenSocket(void* user, curlsocktype, curl_sockaddr* peer) {
 size_t DiscardBody(char*, size_t size, size_t count, void* user) {
   auto& exchange = *static_cast<Exchange*>(user);
   exchange.read += size * count;
-  return exchange.read > kAnswerLimit ? 0 : size * count;  // 0 ends it
+  return exchange.read > kMaxResponseBytes ? 0 : size * count;  // 0 ends it
 }
 
 int Progress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {

@@ -1,4 +1,4 @@
-// Where deliveries go, when they are tried again, what they say.
+// Allowed addresses, retry times and payloads of deliveries.
 #include <arpa/inet.h>
 
 #include <algorithm>
@@ -108,7 +108,8 @@ TEST(Backoff, DelaysGrowAndEnd) {
   EXPECT_GT(attempts, 24);
   EXPECT_LT(attempts, 100);
   EXPECT_LE(now, begin + kGiveUpAfter);
-  EXPECT_TRUE(NextAttempt(1'000'000, now, now, rng).has_value()) << "no number is too large";
+  EXPECT_TRUE(NextAttempt(1'000'000, now, now, rng).has_value())
+      << "any number of attempts is valid";
 }
 
 store::DeliveryRecord Delivery() {

@@ -21,9 +21,9 @@ constexpr absl::Duration kUnsubscribedLifetime = absl::Seconds(30);
 constexpr size_t kShownBytes = 2000;  // of a line
 
 // Errors that a repeated report would not fix must not fail the report.
-absl::Status Soften(absl::Status looked) {
-  if (looked.ok() || absl::IsUnavailable(looked)) return looked;
-  DET_LOG(WARNING) << "failed to raise webhook events" << base::Field("reason", looked.message());
+absl::Status IgnorePermanentError(absl::Status status) {
+  if (status.ok() || absl::IsUnavailable(status)) return status;
+  DET_LOG(WARNING) << "failed to raise webhook events" << base::Field("reason", status.message());
   return absl::OkStatus();
 }
 
@@ -96,10 +96,10 @@ bool TriggerWatch::WasNotified(model::TrialId trial, int32_t trigger) {
 }
 
 absl::Status TriggerWatch::Check(const std::vector<model::MetricReport>& reports) {
-  return Soften(CheckAll(reports));
+  return IgnorePermanentError(CheckAll(reports));
 }
 absl::Status TriggerWatch::Check(const std::vector<model::LogLine>& lines) {
-  return Soften(CheckAll(lines));
+  return IgnorePermanentError(CheckAll(lines));
 }
 
 absl::Status TriggerWatch::CheckAll(const std::vector<model::MetricReport>& reports) {
@@ -117,9 +117,9 @@ absl::Status TriggerWatch::CheckAll(const std::vector<model::MetricReport>& repo
                              {"value", *value},
                              {"steps_completed", report.steps_completed}};
       // A failure does not affect the others.
-      DET_RETURN_IF_ERROR(
-          Soften(Fire(WebhookTrigger::kMetricThresholdExceeded, metric.trigger,
-                      trial->trial.experiment, report.trial, {{"metric", std::move(facts)}})));
+      DET_RETURN_IF_ERROR(IgnorePermanentError(Fire(WebhookTrigger::kMetricThresholdExceeded,
+                                                    metric.trigger, trial->trial.experiment,
+                                                    report.trial, {{"metric", std::move(facts)}})));
     }
   }
   return absl::OkStatus();
@@ -156,7 +156,7 @@ absl::Status TriggerWatch::CheckAll(const std::vector<model::LogLine>& lines) {
       const auto patterns = watched->logs.find(scope);
       if (patterns == watched->logs.end()) continue;
       for (const int32_t trigger : patterns->second.Match(line.text)) {
-        DET_RETURN_IF_ERROR(Soften(FireFor(line, *run, trigger)));
+        DET_RETURN_IF_ERROR(IgnorePermanentError(FireFor(line, *run, trigger)));
       }
     }
   }

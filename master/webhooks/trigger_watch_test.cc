@@ -1,4 +1,4 @@
-// What trials report, held against triggers.
+// Matching of metrics and log lines against triggers.
 #include "master/webhooks/trigger_watch.h"
 
 #include "base/clock.h"
@@ -72,7 +72,7 @@ TEST_F(TriggerWatchTest, FiresOncePerTrialOnMetrics) {
   EXPECT_EQ(row.data.Find("experiment")->Find("name")->ToJson(), "\"experiment 1\"");
 }
 
-// Nobody's line is held against what others look for.
+// A line is matched only against the patterns of its own workspace.
 TEST_F(TriggerWatchTest, MatchesOnlyPatternsOfWorkspace) {
   store::WorkspaceRecord other;
   other.name = "other";
@@ -107,7 +107,7 @@ TEST(PatternSetTest, FindsAllThatMatch) {
   EXPECT_THAT(set.Match("nothing"), ::testing::IsEmpty());
 }
 
-// More than the memory of the set: each for itself finds what it looks for.
+// The patterns exceed the memory of the set, so each is matched alone.
 TEST(PatternSetTest, MatchesOneByOne_WhenSetIsTooLarge) {
   PatternSet set;
   for (int i = 0; i < 60; ++i) {
@@ -126,7 +126,7 @@ TEST_F(TriggerWatchTest, FiresOncePerTrialOnLogLines) {
   EXPECT_EQ(raised_, 1);
   EXPECT_EQ(Deliveries().front().data.Find("task_log")->ToJson(),
             R"({"node_name":"agent-0","task_id":"1.3","trial_id":3,"triggering_log":"an oops"})");
-  EXPECT_TRUE(watch_.Check({store::MakeLine("9.9", 1, "oops of what is not there")}).ok());
+  EXPECT_TRUE(watch_.Check({store::MakeLine("9.9", 1, "oops of a missing trial")}).ok());
   EXPECT_EQ(raised_, 1);
 }
 

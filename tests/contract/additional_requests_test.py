@@ -22,7 +22,7 @@ class AdditionalRequestsTest(harness.ClusterTestCase):
             token = f.read().strip()
         self.admin = replay.Client(self.home.port, {"Authorization": "Bearer " + token})
 
-    def ask(self, verb, path, body=None, has=None):
+    def fetch(self, verb, path, body=None, has=None):
         answer = self.admin.send(verb, "/api/v1/" + path, body)
         self.assertEqual(200, answer.status, f"{verb} {path}: {answer.text}")
         self.assertEqual([], fields.problems(answer.json(), has or {}, {}), path)
@@ -32,7 +32,7 @@ class AdditionalRequestsTest(harness.ClusterTestCase):
         """Performs the action; returns the error of each run, by ID."""
         if "sourceProjectId" not in body:
             body = {"projectId": 1, **body}
-        results = self.ask("POST", "runs/" + action, {"filter": None, **body}, RESULTS)["results"]
+        results = self.fetch("POST", "runs/" + action, {"filter": None, **body}, RESULTS)["results"]
         return {each["id"]: each["error"] for each in results}
 
     def test_reads_files_and_logs_and_acts_on_runs(self):
@@ -40,16 +40,16 @@ class AdditionalRequestsTest(harness.ClusterTestCase):
         experiment = self.home.create(config, self.home.context({"src/model.py": "code"}))
         run = self.home.first_trial(experiment)["id"]
 
-        tree = self.ask("GET", f"experiments/{experiment}/file_tree", None, NODES)["files"]
+        tree = self.fetch("GET", f"experiments/{experiment}/file_tree", None, NODES)["files"]
         self.assertEqual(["src"], [each["path"] for each in tree])
         self.assertEqual(["src/model.py"], [each["path"] for each in tree[0]["files"]])
-        file = self.ask("POST", f"experiments/{experiment}/file",
+        file = self.fetch("POST", f"experiments/{experiment}/file",
                         {"experimentId": experiment, "path": "src/model.py"}, {"file": "str"})
         self.assertEqual(b"code", base64.b64decode(file["file"]))
         outside = self.admin.send("POST", f"/api/v1/experiments/{experiment}/file",
                                   {"path": "../../etc/passwd"})
         self.assertEqual(400, outside.status, outside.text)
-        self.ask("GET", "tasks/count", None, COUNTS)
+        self.fetch("GET", "tasks/count", None, COUNTS)
 
         def sources():
             answer = self.admin.send("GET", f"/api/v1/trials/{run}/logs/fields?follow=false")
@@ -62,7 +62,7 @@ class AdditionalRequestsTest(harness.ClusterTestCase):
         self.assertIn("does not exist", self.act("kill", runIds=[run + 1000])[run + 1000])
         self.assertEqual({run: ""}, self.act("kill", runIds=[run], projectId=None))
         self.home.finish(experiment)
-        project = self.ask("POST", "workspaces/1/projects", {"name": "other"})["project"]["id"]
+        project = self.fetch("POST", "workspaces/1/projects", {"name": "other"})["project"]["id"]
         self.assertEqual({run: ""}, self.act(
             "move", runIds=[run], sourceProjectId=1, destinationProjectId=project,
             skipMultitrial=True))
@@ -84,7 +84,7 @@ class AdditionalRequestsTest(harness.ClusterTestCase):
         trial = self.home.first_trial(experiment)["id"]
 
         def act(action, verb="POST", project=1, **body):
-            results = self.ask(verb, f"projects/{project}/experiments/{action}",
+            results = self.fetch(verb, f"projects/{project}/experiments/{action}",
                                {"experimentIds": [experiment], "projectId": project,
                                 "filters": None, **body}, RESULTS)["results"]
             return {each["id"]: each["error"] for each in results}
@@ -92,15 +92,15 @@ class AdditionalRequestsTest(harness.ClusterTestCase):
         self.assertEqual({experiment: ""}, act("pause"))
         self.assertEqual({experiment: ""}, act("activate"))
         self.assertEqual({experiment: ""}, act("retain_logs", "PUT", numDays=9))
-        days = self.ask("GET", f"trials/{trial}/remaining_log_retention_days")
+        days = self.fetch("GET", f"trials/{trial}/remaining_log_retention_days")
         self.assertEqual(9, days["remainingDays"])
         filters = {"projectId": 1, "states": ["STATE_COMPLETED"], "labels": None}
         self.assertNotIn(experiment, act("kill", filters=filters))
         self.assertEqual({experiment: ""}, act("kill"))
         self.home.finish(experiment)
-        history = self.ask("GET", f"experiments/{experiment}/validation-history")
+        history = self.fetch("GET", f"experiments/{experiment}/validation-history")
         self.assertEqual([], history["validationHistory"])
-        project = self.ask("POST", "workspaces/1/projects", {"name": "moved"})["project"]["id"]
+        project = self.fetch("POST", "workspaces/1/projects", {"name": "moved"})["project"]["id"]
         self.assertEqual({experiment: ""}, act("move", destinationProjectId=project))
         self.assertIn("has no experiment", act("archive")[experiment])
         for action in ("archive", "unarchive"):
@@ -109,15 +109,15 @@ class AdditionalRequestsTest(harness.ClusterTestCase):
 
     def test_renames_template_and_changes_log_level(self):
         template = {"name": "old", "config": {"max_restarts": 1}}
-        self.ask("POST", "templates/old", template)
-        renamed = self.ask("PATCH", "template/rename", {"oldName": "old", "newName": "new"},
+        self.fetch("POST", "templates/old", template)
+        renamed = self.fetch("PATCH", "template/rename", {"oldName": "old", "newName": "new"},
                            {"template.name": "str", "template.config": "map"})
         self.assertEqual("new", renamed["template"]["name"])
         mask = {"paths": ["log.level", "log.color"]}
         for level in ("LOG_LEVEL_DEBUG", "LOG_LEVEL_INFO"):
             log = {"log": {"level": level, "color": False}}
-            self.ask("PATCH", "master/app/config", {"config": log, "fieldMask": mask})
-            shown = self.ask("GET", "master/app/config")["config"]["log"]["level"]
+            self.fetch("PATCH", "master/app/config", {"config": log, "fieldMask": mask})
+            shown = self.fetch("GET", "master/app/config")["config"]["log"]["level"]
             self.assertEqual(level.rpartition("_")[2].lower(), shown)
         for path in ("commands/x", "notebooks/x", "shells/x", "tensorboards/x"):
             self.assertEqual(501, self.admin.send("GET", "/api/v1/" + path).status, path)

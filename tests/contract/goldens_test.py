@@ -56,13 +56,13 @@ class GoldensTest(harness.ClusterTestCase):
             token = f.read().strip()
         self.admin = replay.Client(self.home.port, {"Authorization": "Bearer " + token})
 
-    def ask(self, verb, path, body=None):
+    def fetch(self, verb, path, body=None):
         answer = self.admin.send(verb, path, body)
         self.assertEqual(200, answer.status, f"{verb} {path}: {answer.text}")
         return answer
 
     def post(self, path, **body):
-        return self.ask("POST", "/api/v1/" + path, body).json()
+        return self.fetch("POST", "/api/v1/" + path, body).json()
 
     def make_experiments(self):
         """Creates an ended experiment in the default project, and two others, one of which waits."""
@@ -88,9 +88,9 @@ class GoldensTest(harness.ClusterTestCase):
         workspace = self.post("workspaces", name="vision")["workspace"]["id"]
         project = self.post(f"workspaces/{workspace}/projects", name="nets",
                             description="What sees")["project"]["id"]
-        self.ask("PUT", f"/api/v1/projects/{project}/notes",
+        self.fetch("PUT", f"/api/v1/projects/{project}/notes",
                  {"notes": [{"name": "Plan", "contents": "# Try"}]})
-        self.ask("PUT", "/api/v1/quotas", {"quota": {
+        self.fetch("PUT", "/api/v1/quotas", {"quota": {
             "scope": "workspace", "name": "vision", "maxSlots": 8, "slotHours": 100}})
         return {"workspace": workspace, "project": project}
 
@@ -112,7 +112,7 @@ class GoldensTest(harness.ClusterTestCase):
                          workspaceId=names["workspace"], triggers=[trigger])["webhook"]["id"]
         self.post("models", name="classifier", description="Says what is seen", labels=["good"],
                   notes="# Why", metadata={"owner": "bob"}, workspaceId=names["workspace"])
-        found = self.ask("GET", f"/api/v1/trials/{names['trial']}/checkpoints").json()
+        found = self.fetch("GET", f"/api/v1/trials/{names['trial']}/checkpoints").json()
         self.post("models/classifier/versions", comment="the first",
                   checkpointUuid=found["checkpoints"][0]["uuid"])
         return {"hook": hook}
@@ -122,7 +122,7 @@ class GoldensTest(harness.ClusterTestCase):
         message."""
         verb, path = re.sub(
             r"\{(\w+)\}", lambda part: str(names[part[1]]), golden["request"]).split(" ", 1)
-        answer = self.ask(verb, path, golden.get("body"))
+        answer = self.fetch(verb, path, golden.get("body"))
         if "stream" not in golden:
             return answer.json()
         return json.loads(answer.text.partition("\n")[0])["result"]
@@ -132,7 +132,7 @@ class GoldensTest(harness.ClusterTestCase):
         names |= self.make_experiments()
         names |= self.make_users(names["workspace"])
         names |= self.make_rest(names)
-        api = self.ask("GET", "/api/v1/openapi.json").json()
+        api = self.fetch("GET", "/api/v1/openapi.json").json()
         failures = []
         for name, golden in read_goldens().items():
             answer = self.read(golden, names)

@@ -13,7 +13,7 @@ import replay  # noqa: E402
 import unserved  # noqa: E402
 
 with open("tests/contract/exchanges.json", encoding="utf-8") as recorded:
-    FACTS = json.load(recorded)
+    EXCHANGES = json.load(recorded)
 
 PASSWORD = "Interop-Passw0rd"
 # The client hash of the password, which existing clients send.
@@ -169,10 +169,10 @@ class CommandLineTest(Replay):
         self.environment(1)
         names = {NO_CHECKPOINT: "00000001-0000-4000-8000-000000000000"}
         prepare, last = self.prepare(), None
-        report = replay.Report(FACTS)
+        report = replay.Report(EXCHANGES)
         report.check({"verb": "POST", "path": "/api/v1/auth/login", "status": 200,
                       "operation": "Login"}, self.login, "det user login")
-        for step in FACTS["client"]:
+        for step in EXCHANGES["client"]:
             request = f"{step['verb']} {step['path']}"
             try:
                 if step["command"] != last:
@@ -209,8 +209,8 @@ class CommandLineTest(Replay):
 
 class TaskTest(Replay):
     def test_replays_all_exchanges(self):
-        report = replay.Report(FACTS)
-        runs = dict.fromkeys(step["run"] for step in FACTS["task"])
+        report = replay.Report(EXCHANGES)
+        runs = dict.fromkeys(step["run"] for step in EXCHANGES["task"])
         trials = [self.replay_task(run, report) for run in runs]
         self.assertFalse(report.failures, report.summary())
         self.check_reports(trials[0])
@@ -251,7 +251,7 @@ class TaskTest(Replay):
         env = self.environment(trial)
         token = {"Grpc-Metadata-x-allocation-token": "Bearer " + env["DET_SESSION_TOKEN"]}
         task = replay.Client(self.home.port, token)
-        steps = [step for step in FACTS["task"] if step["run"] == run]
+        steps = [step for step in EXCHANGES["task"] if step["run"] == run]
         last_checkpoint = None
         for count, step in enumerate(steps):
             if "timeout_seconds=60" in step["path"]:  # The recorded task was preempted here.
@@ -298,17 +298,17 @@ class TaskTest(Replay):
 
 class ExchangesTest(unittest.TestCase):
     def test_exchanges_are_complete(self):
-        for step in FACTS["client"] + FACTS["task"]:
+        for step in EXCHANGES["client"] + EXCHANGES["task"]:
             self.assertIn(step["verb"], ("GET", "POST", "PUT", "PATCH", "DELETE"), step)
             self.assertTrue(step["path"].startswith("/"), step)
             self.assertTrue(step.get("command") or step.get("run"), step)
-            known = step.get("operation") in FACTS["needs"]
+            known = step.get("operation") in EXCHANGES["needs"]
             self.assertTrue(known or unserved.expectation(step), step)
 
     def test_unserved_operations_are_recorded(self):
-        recorded_names = {step.get("operation") for step in FACTS["client"] + FACTS["task"]}
+        recorded_names = {step.get("operation") for step in EXCHANGES["client"] + EXCHANGES["task"]}
         for name in unserved.UNSERVED:
-            self.assertIn(name, recorded_names, "no exchange uses it; remove it from the list")
+            self.assertIn(name, recorded_names, "no exchange uses this operation; remove it from the list")
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ class RawPathsTest(harness.ClusterTestCase):
             token = f.read().strip()
         self.admin = replay.Client(self.home.port, {"Authorization": "Bearer " + token})
 
-    def ask(self, path, has, client=None):
+    def fetch(self, path, has, client=None):
         answer = (client or self.admin).send("GET", path)
         self.assertEqual(200, answer.status, f"{path}: {answer.text}")
         kinds = {"Product": ["PRODUCT_UNSPECIFIED", "PRODUCT_COMMUNITY"]}
@@ -75,8 +75,8 @@ class RawPathsTest(harness.ClusterTestCase):
             connection.close()
 
     def test_describes_the_cluster(self):
-        self.ask("/info", INFO, replay.Client(self.home.port, {}))
-        self.ask("/api/v1/master", MASTER)
+        self.fetch("/info", INFO, replay.Client(self.home.port, {}))
+        self.fetch("/api/v1/master", MASTER)
 
     def test_serves_files_and_tasks(self):
         storage = os.path.join(self.home.folder, "kept")
@@ -91,7 +91,7 @@ class RawPathsTest(harness.ClusterTestCase):
         self.check_checkpoints(storage)
         self.check_context(experiment)
         self.check_preview(experiment)
-        task = self.ask("/tasks", {})[env["DET_ALLOCATION_ID"]]
+        task = self.fetch("/tasks", {})[env["DET_ALLOCATION_ID"]]
         self.assertEqual([1, env["DET_TASK_ID"]], [task["slots_needed"], task["task_id"]])
         self.assertEqual(401, replay.Client(self.home.port, {}).send("GET", "/tasks").status)
         self.check_logs(env)
@@ -126,7 +126,7 @@ class RawPathsTest(harness.ClusterTestCase):
 
     def check_preview(self, experiment):
         path = f"/experiments/{experiment}/preview_gc?save_experiment_best=0&save_trial_best=0"
-        deleted = self.ask(path + "&save_trial_latest=1", DELETED)["checkpoints"]
+        deleted = self.fetch(path + "&save_trial_latest=1", DELETED)["checkpoints"]
         self.assertEqual([OLDER], [each["uuid"] for each in deleted])
 
     def check_logs(self, env):

@@ -42,19 +42,19 @@ class AgentRestartTest(harness.ClusterTestCase):
             had = len(self.lines(trial))
             pid = self.lines(trial)[-1][1]
             self.home.kill("agent-0")
-            self.assertTrue(os.path.exists(f"/proc/{pid}"), "the task runs on")
+            self.assertTrue(os.path.exists(f"/proc/{pid}"), "the task is still running")
             self.home.up()
-            self.assertTrue(os.path.exists(f"/proc/{pid}"), "the new agent leaves it alone")
+            self.assertTrue(os.path.exists(f"/proc/{pid}"), "the new agent does not kill the task")
         eventually(lambda: len(self.lines(trial)) > had, "lines of the last agent")
         self.home.write(stop, "")
         self.assert_complete(experiment, trial)
 
     def test_next_agent_reports_an_exit_without_agent(self):
         experiment, stop, trial = self.start("stop-alone")
-        pid = eventually(lambda: self.lines(trial), "its first lines")[-1][1]
+        pid = eventually(lambda: self.lines(trial), "the first lines")[-1][1]
         self.home.kill("agent-0")
         self.home.write(stop, "")
-        eventually(lambda: not os.path.exists(f"/proc/{pid}"), "the task's end")
+        eventually(lambda: not os.path.exists(f"/proc/{pid}"), "the end of the task")
         self.home.up()
         self.assert_complete(experiment, trial)
 

@@ -15,7 +15,7 @@ class BackupTest(unittest.TestCase):
         self.addCleanup(lambda: self.assertEqual([], self.home.close()))
         self.file = os.path.join(self.home.folder, "cluster.backup")
 
-    def filled(self):
+    def start_with_experiment(self):
         """Starts a cluster with an experiment; returns the IDs of both."""
         self.home.up()
         experiment = self.home.create(harness.TRUE_JOB)
@@ -37,7 +37,7 @@ class BackupTest(unittest.TestCase):
         self.assertEqual("STATE_COMPLETED", self.home.experiment(experiment)["state"])
 
     def test_restores_a_deleted_cluster(self):
-        experiment, cluster = self.filled()
+        experiment, cluster = self.start_with_experiment()
         with open(os.path.join(self.home.data, "admin.token"), encoding="utf-8") as f:
             token = f.read()
         output = self.backup().stdout  # while the cluster is running
@@ -55,7 +55,7 @@ class BackupTest(unittest.TestCase):
             self.assertEqual(token, f.read())
 
     def test_replaces_a_cluster_only_with_replace(self):
-        experiment, cluster = self.filled()
+        experiment, cluster = self.start_with_experiment()
         self.down()
         self.backup()  # while the cluster is stopped
         self.home.up()
@@ -89,7 +89,7 @@ class BackupTest(unittest.TestCase):
         self.restore("--replace")
         self.home.up()
         for process in processes:
-            harness.eventually(lambda pid=process: harness.ended(pid), "the end of what it was")
+            harness.eventually(lambda pid=process: harness.ended(pid), "the end of the old process")
         listed = self.home.json("experiment", "list")["experiments"]
         self.assertEqual([before], [e["id"] for e in listed])
         # Another process continues the trial. New IDs differ from all IDs before the restore.
@@ -104,13 +104,13 @@ class BackupTest(unittest.TestCase):
         """The PID in the newest line of the log."""
         trial = self.home.first_trial(experiment)["id"]
 
-        def look():
+        def poll():
             output = re.findall(r"process (\d+) of run", self.home.trial_log(trial))
             return output and int(output[-1])
-        return harness.eventually(look, "the word of a process")
+        return harness.eventually(poll, "a line with a PID")
 
     def test_restore_of_a_damaged_file_changes_nothing(self):
-        experiment, cluster = self.filled()
+        experiment, cluster = self.start_with_experiment()
         self.backup()
         self.down()
         with open(self.file, "rb") as f:
@@ -120,7 +120,7 @@ class BackupTest(unittest.TestCase):
             self.assertEqual({"manifest.json", "SHA256SUMS", "admin.token", "agent.token",
                               "database.dump"}, set(archive.getnames()))
         middle = dump.offset_data + dump.size // 2
-        for damaged in (b"", whole[:middle], b"no backup at all",
+        for damaged in (b"", whole[:middle], b"not a backup",
                         whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1:]):
             with open(self.file, "wb") as f:
                 f.write(damaged)
@@ -131,7 +131,7 @@ class BackupTest(unittest.TestCase):
     def test_failed_backup_leaves_no_file(self):
         self.assertIn("there is no cluster", self.backup(code=1).stderr)
         self.assertFalse(os.path.exists(self.file))
-        experiment, _ = self.filled()
+        experiment, _ = self.start_with_experiment()
         self.file = os.path.join(self.home.folder, "none/cluster.backup")
         self.assertIn("cannot write to the folder", self.backup(code=1).stderr)
         os.remove(os.path.join(self.home.data, "agent.token"))

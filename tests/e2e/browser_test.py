@@ -12,8 +12,8 @@ import harness
 
 PASSWORD = "Secret123"
 
-# Reports a loss that gets better, a step each 0.2 s, until it is ended.
-LEARNS = r"""
+# Reports a decreasing loss every 0.2 s until it is stopped.
+TRAINING_SCRIPT = r"""
 import json, os, time, urllib.request
 
 with open(os.environ["DET_RUN_DIR"] + "/info/trial.json") as f:
@@ -32,7 +32,7 @@ for step in range(1, 10_000):
 """
 
 # Saves one checkpoint.
-SAVES = r"""
+CHECKPOINT_SCRIPT = r"""
 import json, os, pathlib, urllib.request, uuid
 
 info = json.loads(pathlib.Path(os.environ["DET_RUN_DIR"], "info/trial.json").read_text())
@@ -49,8 +49,8 @@ urllib.request.urlopen(urllib.request.Request(
 """
 
 
-# Says a little of each rank and level, and ends.
-SAYS = r"""
+# Prints lines of each rank and level, and exits.
+LOG_SCRIPT = r"""
 for rank in range(2):
     for line in ("INFO: calm", "WARNING: warm", "ERROR: broken"):
         print(f"[rank={rank}] {line} of {rank}", flush=True)
@@ -92,7 +92,7 @@ class BrowserTest(DashboardTestCase):
                 self.home.det("experiment", "kill", experiment, code=None)
 
     def test_experiments(self):
-        context = self.home.context({"learns.py": LEARNS})
+        context = self.home.context({"learns.py": TRAINING_SCRIPT})
         learns = harness.job(name="learns", entrypoint=["python3", "learns.py"],
                              hyperparameters={"x": 0.5}, preemption_timeout=1)
         made = self.home.create(learns, context)
@@ -106,7 +106,7 @@ class BrowserTest(DashboardTestCase):
     def test_actions(self):
         learns = harness.job(name="is-steered", entrypoint=["python3", "learns.py"],
                              hyperparameters={"x": 0.5}, preemption_timeout=1)
-        made = self.home.create(learns, self.home.context({"learns.py": LEARNS}))
+        made = self.home.create(learns, self.home.context({"learns.py": TRAINING_SCRIPT}))
         try:
             self.home.first_trial(made)
             self.run_script("windows.mjs", EXPERIMENT=str(made))
@@ -115,7 +115,7 @@ class BrowserTest(DashboardTestCase):
             self.home.det("experiment", "kill", made, code=None)
 
     def test_charts(self):
-        counts = LEARNS.replace('"loss": 1 + 1 / step', '"loss": 1 + 1 / step, "epoch": step / 10')
+        counts = TRAINING_SCRIPT.replace('"loss": 1 + 1 / step', '"loss": 1 + 1 / step, "epoch": step / 10')
         searcher = {"name": "random", "metric": "loss", "max_trials": 2,
                     "max_concurrent_trials": 2, "max_length": {"batches": 5000}}
         learns = harness.job(name="draws", entrypoint=["python3", "learns.py"], searcher=searcher,
@@ -129,7 +129,7 @@ class BrowserTest(DashboardTestCase):
             self.home.det("experiment", "kill", made, code=None)
 
     def test_table(self):
-        ends = LEARNS.replace("10_000", "4").replace("time.sleep(0.2)", "")
+        ends = TRAINING_SCRIPT.replace("10_000", "4").replace("time.sleep(0.2)", "")
         searcher = {"name": "random", "metric": "loss", "max_trials": 4,
                     "max_length": {"batches": 5000}}
         made = self.home.create(
@@ -142,7 +142,7 @@ class BrowserTest(DashboardTestCase):
 
     def test_logs(self):
         made = self.home.create(harness.job(name="says", entrypoint=["python3", "says.py"]),
-                                self.home.context({"says.py": SAYS}))
+                                self.home.context({"says.py": LOG_SCRIPT}))
         self.home.finish(made)
         self.run_script("logs.mjs", TRIAL=str(self.home.first_trial(made)["id"]))
 
@@ -151,14 +151,14 @@ class BrowserTest(DashboardTestCase):
 
     def test_workspaces(self):
         saves = harness.job(name="saves", entrypoint=["python3", "saves.py"])
-        made = self.home.create(saves, self.home.context({"saves.py": SAVES}))
+        made = self.home.create(saves, self.home.context({"saves.py": CHECKPOINT_SCRIPT}))
         self.home.finish(made)
         [checkpoint] = self.home.json("checkpoint", "list", made)["checkpoints"]
         self.run_script("workspaces.mjs", CHECKPOINT=checkpoint["uuid"])
 
 
-class ManyTest(DashboardTestCase):
-    """With a cluster of its own: the others count what there is."""
+class BulkAndQueueTest(DashboardTestCase):
+    """Uses its own cluster, because the other tests count experiments."""
 
     def test_bulk(self):
         project = self.home.json("project", "create", "Uncategorized", "attic")["project"]["id"]
@@ -166,7 +166,7 @@ class ManyTest(DashboardTestCase):
         made = [self.home.create(short) for _ in range(3)]
         for experiment in made:
             self.home.finish(experiment)
-        running = self.home.create(harness.job(name="goes-on", entrypoint="sleep 600"))
+        running = self.home.create(harness.job(name="still-running", entrypoint="sleep 600"))
         try:
             self.home.first_trial(running)
             self.run_script("bulk.mjs", EXPERIMENTS=json.dumps([*made, running]),
@@ -183,20 +183,20 @@ class ManyTest(DashboardTestCase):
                 self.home.first_trial(made[0])
             self.run_script("cluster.mjs")
         finally:
-            # From the last, so that none of them is started yet.
+            # Kill the last one first, so that no waiting experiment starts.
             for experiment in reversed(made):
                 self.home.det("experiment", "kill", experiment, code=None)
 
 
-class NarrowTest(DashboardTestCase):
-    """With a cluster of its own: it fills one with long names."""
+class LayoutTest(DashboardTestCase):
+    """Uses its own cluster, which it fills with long names."""
 
     def test_page_layout(self):
         saves = harness.job(name="saves", entrypoint=["python3", "saves.py"])
-        saved = self.home.create(saves, self.home.context({"saves.py": SAVES}))
+        saved = self.home.create(saves, self.home.context({"saves.py": CHECKPOINT_SCRIPT}))
         self.home.finish(saved)
         [checkpoint] = self.home.json("checkpoint", "list", saved)["checkpoints"]
-        context = self.home.context({"learns.py": LEARNS})
+        context = self.home.context({"learns.py": TRAINING_SCRIPT})
         searcher = {"name": "adaptive_asha", "metric": "loss", "max_trials": 4,
                     "max_length": {"batches": 5000}}
         learns = harness.job(name="learns-" + "long-" * 12, entrypoint=["python3", "learns.py"],

@@ -107,7 +107,7 @@ checkpoint_storage:
         uuids = [each["uuid"] for each in self.checkpoints(experiment)]
         self.home.det("experiment", "delete", experiment, "--yes")
         harness.eventually(lambda: not any(uuid in key for _, key in self.objects for uuid in uuids),
-                           "the checkpoints' end")
+                           "the deletion of the checkpoints")
 
     def test_script_resumes_from_a_bucket(self):
         context = self.home.context()
@@ -123,7 +123,7 @@ checkpoint_storage:
         self.assertIn(("bucket", f"team/checkpoints/{saved['uuid']}/state"), self.objects)
         self.home.det("experiment", "delete", experiment, "--yes")
         harness.eventually(lambda: not any(saved["uuid"] in key for _, key in self.objects),
-                           "the checkpoint's end")
+                           "the deletion of the checkpoint")
 
     def assert_secret_is_kept(self, experiment):
         secret = object_server.SECRET_KEY

@@ -164,7 +164,7 @@ class LocalClusterTest(unittest.TestCase):
     def test_interrupt_during_up_leaves_no_process(self):
         with self.home.popen("deploy", "local", "up", "--port", self.home.port) as up:
             harness.eventually(lambda: harness.processes_below(self.home.data) or
-                               up.poll() is not None, "the master's start")
+                               up.poll() is not None, "the start of the master")
             up.send_signal(signal.SIGINT)
             up.communicate(timeout=harness.TIMEOUT)
         self.assertEqual(3, up.returncode)
@@ -238,7 +238,7 @@ class LocalClusterTest(unittest.TestCase):
         experiment = self.home.create(harness.job(entrypoint=fled))
         trial = self.home.first_trial(experiment)["id"]
         log = harness.eventually(lambda: re.search("fled=([0-9]+)", self.home.trial_log(trial)),
-                                 "the task's start")
+                                 "the start of the task")
         # Its working directory and arguments do not identify the process; only its environment does.
         neighbour = subprocess.Popen(["sleep", "600"], env={
             "DET_RUN_DIR": self.home.data + "2/agents/agent-0/tasks/1.1.0/run"})
@@ -292,7 +292,7 @@ class LocalClusterTest(unittest.TestCase):
             self.assertEqual(503, code)
             self.assertIn("the database has not answered", body)
             signal_all(signal.SIGCONT)
-            harness.eventually(lambda: self.health()[0] == 200, "the database's return")
+            harness.eventually(lambda: self.health()[0] == 200, "a response of the database")
             out, err = create.communicate(timeout=harness.TIMEOUT)
         self.assertEqual(0, create.returncode, out + err)
         self.assertEqual("STATE_COMPLETED", self.home.finish(1)["state"])

@@ -19,7 +19,7 @@ esac
 PROMPT = "ready> "
 
 
-class Typist:
+class Terminal:
     """A shell on a pseudo-terminal with simulated key presses."""
 
     def __init__(self, argv, env, folder):
@@ -72,17 +72,17 @@ class CompletionTest(harness.ClusterTestCase):
                 ("det e describe ", f"e describe {self.experiment}")]
 
     def check_typed(self, argv, setup):
-        typist = Typist(argv, self.env, self.empty)
-        self.addCleanup(typist.close)
+        terminal = Terminal(argv, self.env, self.empty)
+        self.addCleanup(terminal.close)
         for line in setup:
-            typist.type(line + "\n")
-        typist.read_until("setup\r\n")  # Ends with \r\n, so it does not match the echo of the command.
+            terminal.type(line + "\n")
+        terminal.read_until("setup\r\n")  # Ends with \r\n, so it does not match the echo of the command.
         for typed, becomes in self.cases():
             def completed():
-                typist.read_until(PROMPT)
-                typist.type(typed + "\t\n")
-                typist.read_until("<")
-                return typist.read_until(">").strip() == becomes
+                terminal.read_until(PROMPT)
+                terminal.type(typed + "\t\n")
+                terminal.read_until("<")
+                return terminal.read_until(">").strip() == becomes
             # Completion has a short timeout; on a busy machine the keys are pressed again.
             harness.eventually(completed, f"{typed!r} becomes {becomes!r} in {argv[0]}")
 

@@ -21,10 +21,10 @@ class DeployPartsTest(harness.unittest.TestCase):
 
     def wait_for_agents(self, *names):
         """Waits until exactly these agents are connected."""
-        def look():
+        def poll():
             lines = self.home.det("agent", "list", "--csv").stdout.splitlines()[1:]
             return {line.split(",")[0] for line in lines if ",connected," in line} == set(names)
-        harness.eventually(look, f"agents {names}")
+        harness.eventually(poll, f"agents {names}")
 
     def test_starts_and_stops_parts_of_a_cluster(self):
         self.assertIn("0 agents", self.master_up().stdout)

@@ -26,7 +26,7 @@ with core.init() as context:
         if step == 2 and "wait" in sys.argv:
             print("waits", flush=True)
         if context.should_preempt(120 if step == 2 and first == 0 and "wait" in sys.argv else 0):
-            print("goes", flush=True)
+            print("stops", flush=True)
             sys.exit(0)
     assert abs(context.best() - 1 / 3) < 1e-6, context.best()
     hparams = context.info.trial["hparams"]
@@ -75,7 +75,7 @@ with det.core.init() as context:
 """
 
 
-@unittest.skipUnless(os.geteuid() == 0, "mounts of a task's own need root")
+@unittest.skipUnless(os.geteuid() == 0, "a private mount for each task needs root")
 class DeterminedLibraryTest(harness.ClusterTestCase):
     agents, slots = 2, 1
 
@@ -112,7 +112,7 @@ class DeterminedLibraryTest(harness.ClusterTestCase):
         trial = self.home.first_trial(experiment)["id"]
         harness.eventually(lambda: "waits" in self.home.trial_log(trial), "the second step")
         self.home.det("experiment", "pause", experiment)
-        harness.eventually(lambda: "goes" in self.home.trial_log(trial), "its going")
+        harness.eventually(lambda: "stops" in self.home.trial_log(trial), "its exit after the preemption")
         self.home.det("experiment", "activate", experiment)
         self.assert_state(self.home.finish(experiment), "COMPLETED")
         self.assertIn("begins at 2 with state 2", self.home.trial_log(trial))

@@ -21,7 +21,7 @@ class ExamplesTest(harness.ClusterTestCase):
         options = [f"resources.slots_per_trial={slots}", *options]
         made = self.home.json("experiment", "create", os.path.join(context, "const.yaml"), context,
                               *[x for o in options for x in ("--config", o)])
-        self.assertEqual([], made.get("warnings", []), "an example is written as it should be")
+        self.assertEqual([], made.get("warnings", []), "an example must have no warnings")
         return self.home.last_validation(made["experiment"]["id"])
 
     def test_question_answering_gives_equal_results_on_1_2_and_4_slots(self):

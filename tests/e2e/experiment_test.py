@@ -70,7 +70,7 @@ class CommandJobTest(harness.ClusterTestCase):
 
     def test_killed_job_ends_immediately(self):
         experiment = self.home.create(job(entrypoint="echo begun; sleep 600"))
-        self.begun(experiment)
+        self.await_log(experiment)
         self.home.det("experiment", "kill", experiment)
         self.home.det("experiment", "wait", experiment, code=1)
         self.assert_state(self.home.experiment(experiment), "CANCELED")
@@ -78,7 +78,7 @@ class CommandJobTest(harness.ClusterTestCase):
                               if "sleep 600" in p[1]])
         self.home.det("experiment", "kill", experiment, code=None)
 
-    def begun(self, experiment, word="begun"):
+    def await_log(self, experiment, word="begun"):
         trial = self.home.first_trial(experiment)["id"]
         harness.eventually(lambda: word in self.home.trial_log(trial), f"{word} in the log")
         return trial
@@ -109,10 +109,10 @@ class CommandJobTest(harness.ClusterTestCase):
             # The script ignores the preemption, so it may run this long.
             job(entrypoint="sh once.sh", preemption_timeout=1,
                 environment={"environment_variables": ["FLAG=" + flag]}), context)
-        self.begun(experiment)
+        self.await_log(experiment)
         self.home.det("experiment", "pause", experiment)
         harness.eventually(lambda: not [p for p in harness.processes_below(self.home.data)
-                                        if "sleep 600" in p[1]], "the job's end")
+                                        if "sleep 600" in p[1]], "the end of the job")
         self.assert_state(self.home.experiment(experiment), "PAUSED")
         self.home.write("flag", "")
         self.home.det("experiment", "activate", experiment)
@@ -121,7 +121,7 @@ class CommandJobTest(harness.ClusterTestCase):
     def test_slot_list_shows_tasks(self):
         experiment = self.home.create(job(entrypoint="echo begun; sleep 600",
                                           resources={"slots_per_trial": 2}))
-        self.begun(experiment)
+        self.await_log(experiment)
         text = self.home.det("slot", "list").stdout
         self.assertEqual(2, text.count("● used"))
         self.home.det("experiment", "kill", experiment)
@@ -153,7 +153,7 @@ class RecoveryTest(harness.ClusterTestCase):
         experiment = self.home.create(job(
             entrypoint=f"echo begun; test -e {flag} || sleep 600", max_restarts=1))
         trial = self.home.first_trial(experiment)["id"]
-        harness.eventually(lambda: "begun" in self.home.trial_log(trial), "the job's start")
+        harness.eventually(lambda: "begun" in self.home.trial_log(trial), "the start of the job")
         self.home.det("deploy", "local", "down")
         self.home.write("flag", "")
         self.home.up(self.agents, self.slots)

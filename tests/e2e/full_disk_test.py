@@ -74,7 +74,7 @@ class FullDiskTest(unittest.TestCase):
 
         def lines():
             return [int(n) for n in re.findall("line=([0-9]+)", self.home.trial_log(trial))]
-        eventually(lines, "its first lines")
+        eventually(lines, "the first lines")
         filler = self.fill()
         refused = self.create("refused")
         self.assertNotEqual(0, refused.returncode)
@@ -84,7 +84,7 @@ class FullDiskTest(unittest.TestCase):
         self.assertNotEqual(0, self.create("refused-too").returncode)
         had = len(lines())
         os.unlink(filler)
-        eventually(lambda: self.create("later").returncode == 0, "the acceptance of new work")
+        eventually(lambda: self.create("later").returncode == 0, "a successful submission")
         eventually(lambda: len(lines()) > had, "new log lines")
         self.home.write(stop, "")
         self.assertEqual("STATE_COMPLETED", self.home.finish(running)["state"])

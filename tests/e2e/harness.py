@@ -197,10 +197,10 @@ class Home:
         return self.json("experiment", "describe", experiment)["experiment"]
 
     def first_trial(self, experiment):
-        def look():
+        def poll():
             ids = self.experiment(experiment).get("trialIds")
             return ids and ids[0]
-        return self.json("trial", "describe", eventually(look, "a first trial"))["trial"]
+        return self.json("trial", "describe", eventually(poll, "a first trial"))["trial"]
 
     def finish(self, experiment):
         """Waits for the end of the experiment; returns its description."""

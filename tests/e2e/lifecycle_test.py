@@ -59,7 +59,7 @@ class LifecycleTest(harness.ClusterTestCase):
     def settle(self, experiment, steps):
         eventually(lambda: self.steps(experiment) == steps, f"only checkpoints {steps} are left")
 
-    def gone(self, experiment):
+    def is_deleted(self, experiment):
         return "does not exist" in self.home.det("experiment", "describe", experiment,
                                                  code=None).stderr
 
@@ -96,7 +96,7 @@ class LifecycleTest(harness.ClusterTestCase):
         eventually(lambda: left() == {"model.pt": "1000"}, "the deletion of the matching files")
         self.assertEqual(["model.pt"], os.listdir(second["storagePath"]))
         self.assertIn("PARTIALLY_DELETED", self.home.det(*describe).stdout)
-        self.assertEqual(2, len(os.listdir(first["storagePath"])), "of the other nothing went")
+        self.assertEqual(2, len(os.listdir(first["storagePath"])), "the other checkpoint is unchanged")
         self.assertEqual(str(2500), self.home.experiment(experiment)["checkpointSize"])
         # The remaining files can be downloaded, but no trial can start from them.
         target = os.path.join(self.home.folder, "left")
@@ -161,17 +161,17 @@ class LifecycleTest(harness.ClusterTestCase):
         prompt = self.home.det("experiment", "delete", experiment, code=1).stderr
         self.assertIn(f"Delete experiment {experiment}", prompt)
         self.assertIn("--yes", prompt)
-        self.assertFalse(self.gone(experiment))
+        self.assertFalse(self.is_deleted(experiment))
         self.home.det("experiment", "delete", experiment, "--yes")
         self.home.det("experiment", "delete", experiment, "--yes", code=None)
-        eventually(lambda: self.gone(experiment), "the deletion's end")
+        eventually(lambda: self.is_deleted(experiment), "the end of the deletion")
         self.assertFalse(any(os.path.exists(f) for f in folders))
         self.home.det("trial", "logs", trial, code=1)
         self.home.det("experiment", "continue", experiment, code=1)
         listed = self.home.json("experiment", "list", "--all").get("experiments", [])
         self.assertNotIn(experiment, [e["id"] for e in listed])
         self.restart_master()
-        self.assertGreater(self.home.create(job()), experiment, "ids are not given again")
+        self.assertGreater(self.home.create(job()), experiment, "IDs are not reused")
 
     def test_keeps_checkpoints_that_another_experiment_needs(self):
         parent = self.saver([0.5])
@@ -189,7 +189,7 @@ class LifecycleTest(harness.ClusterTestCase):
         refused = self.home.det("experiment", "fork", parent, code=1).stderr
         self.assertIn("DELETED", refused)
         self.home.det("experiment", "delete", child, "--yes")
-        eventually(lambda: self.gone(child) and self.gone(parent), "the deletion of both")
+        eventually(lambda: self.is_deleted(child) and self.is_deleted(parent), "the deletion of both")
         self.assertFalse(os.path.exists(held["storagePath"]))
 
     def test_reports_and_retries_failed_deletion(self):
@@ -203,7 +203,7 @@ class LifecycleTest(harness.ClusterTestCase):
         self.assertIn("mount it there", self.home.experiment(experiment)["stateReason"])
         os.rename(away + ".away", away)
         self.home.det("experiment", "delete", experiment, "--yes")
-        eventually(lambda: self.gone(experiment), "the deletion's end")
+        eventually(lambda: self.is_deleted(experiment), "the end of the deletion")
         self.assertEqual([], os.listdir(away))
 
     def test_hides_archived_experiments(self):
@@ -232,7 +232,7 @@ class LifecycleTest(harness.ClusterTestCase):
         for each in (experiment, noisy):
             self.home.det("experiment", "delete", each, "--yes")
         self.restart_master()
-        eventually(lambda: self.gone(experiment) and self.gone(noisy), "the deletions' end")
+        eventually(lambda: self.is_deleted(experiment) and self.is_deleted(noisy), "the end of the deletions")
         self.assertFalse(any(os.path.exists(f) for f in folders))
 
     def test_random_requests_end_as_documented(self):
@@ -256,7 +256,7 @@ class LifecycleTest(harness.ClusterTestCase):
                         promised[experiment][what] = True
         for experiment, done in promised.items():
             if "delete" in done:
-                eventually(lambda e=experiment: self.gone(e), f"{experiment} is gone; seed {seed}")
+                eventually(lambda e=experiment: self.is_deleted(e), f"{experiment} is deleted; seed {seed}")
                 continue
             self.home.det("experiment", "activate", experiment, code=None)
             ended = self.home.finish(experiment)

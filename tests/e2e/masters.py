@@ -30,15 +30,15 @@ class Master:
             return f.read()
 
     def await_word(self, word):
-        def look():
+        def poll():
             if self.process.poll() is not None and word not in self.read_log():
                 raise AssertionError(f"{self.name} ended: {self.read_log()}")
             return word in self.read_log()
-        harness.eventually(look, f"{word} in the log of {self.name}")
+        harness.eventually(poll, f"{word} in the log of {self.name}")
         return self
 
     def leads(self):
-        return self.await_word("master answers")
+        return self.await_word("master is ready")
 
     def token(self):
         with open(os.path.join(self.data, "admin.token"), encoding="utf-8") as f:

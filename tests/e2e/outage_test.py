@@ -5,7 +5,7 @@ import signal
 import harness
 from masters import MastersTestCase
 
-HOLDS = "the database is unavailable; changes wait until it is back"
+OUTAGE_MESSAGE = "the database is unavailable; changes wait until it is back"
 
 
 class OutageTest(MastersTestCase):
@@ -18,18 +18,18 @@ class OutageTest(MastersTestCase):
     def states(self):
         return {e["name"]: e["state"] for e in self.home.json("experiment", "list")["experiments"]}
 
-    def held(self):
+    def stop_database(self):
         """Stops the database while experiment `waiting` is running and `det` waits for a response."""
         made = self.home.create(harness.job(name="waiting"))
         self.db.stop("immediate")
         pending = self.home.popen("experiment", "kill", made)
         self.addCleanup(pending.kill)
-        self.master.await_word(HOLDS)
+        self.master.await_word(OUTAGE_MESSAGE)
         self.assertIsNone(pending.poll(), "nothing is acknowledged before its commit")
         return pending
 
     def test_pending_requests_complete_after_a_database_outage(self):
-        pending = self.held()
+        pending = self.stop_database()
         refused = self.home.det("experiment", "create", self.home.write("more.yaml", harness.job()),
                                 self.home.context(), code=1)
         self.assertIn("database", refused.stderr)
@@ -38,10 +38,10 @@ class OutageTest(MastersTestCase):
             output = pending.communicate(timeout=harness.TIMEOUT)
         self.assertEqual(0, pending.returncode, output)
         self.assertEqual({"waiting": "STATE_CANCELED"}, self.states())
-        self.assertIsNone(self.master.process.poll(), "without a restart of its own")
+        self.assertIsNone(self.master.process.poll(), "the master must not restart")
 
     def test_master_stops_cleanly_during_a_database_outage(self):
-        pending = self.held()
+        pending = self.stop_database()
         self.assertEqual(0, self.master.kill(signal.SIGTERM).end(), self.master.read_log())
         with pending:
             output = pending.communicate(timeout=harness.TIMEOUT)

@@ -9,7 +9,7 @@ from scheduling import SchedulingTestCase
 class AgentTest(SchedulingTestCase):
     def test_draining_agent_finishes_work_and_starts_none(self):
         running = self.saver("drained-may-end")
-        self.begun(running)
+        self.await_log(running)
         agent = self.agents_of(running)[0]
         output = self.home.det("agent", "disable", agent, "--drain").stdout
         self.assertIn("can finish", output)
@@ -24,24 +24,24 @@ class AgentTest(SchedulingTestCase):
 
     def test_disabling_an_agent_requeues_its_trials(self):
         running = self.create()
-        self.begun(running)
+        self.await_log(running)
         agent = self.agents_of(running)[0]
         self.home.det("agent", "disable", agent)
-        eventually(lambda: self.agents_of(running) not in ([], [agent]), "a run elsewhere")
+        eventually(lambda: self.agents_of(running) not in ([], [agent]), "a run on another agent")
         trial = self.home.first_trial(running)
         self.assertEqual(0, trial["restarts"])
         self.home.det("agent", "disable", "--all")
         later = self.create()
-        self.waits(later)
+        self.await_reason(later)
         self.home.det("agent", "enable", "--all")
-        self.begun(later)
+        self.await_log(later)
 
     def test_disabled_slot_gets_no_work(self):
         self.home.det("slot", "disable", "agent-0", 0)
         self.assertIn("disabled", self.home.det("slot", "list").stdout)
         three = self.create(3)
-        self.begun(three)
-        self.waits(self.create(1))
+        self.await_log(three)
+        self.await_reason(self.create(1))
         self.home.det("slot", "enable", "agent-0", 0)
         self.home.det("slot", "disable", "agent-0", 7, code=1)
 
@@ -51,10 +51,10 @@ class AgentTest(SchedulingTestCase):
         self.addCleanup(self.home.det, "agent", "maintenance", "agent-0", "--clear")
         self.assertIn("disks", self.home.det("agent", "list").stdout)
         long = self.create(1, resources={"max_run_time": 7200})
-        self.begun(long)
+        self.await_log(long)
         self.assertEqual(["agent-1"], self.agents_of(long))
         short = self.create(3, resources={"max_run_time": 600})
-        self.begun(short)
+        self.await_log(short)
         self.assertIn("agent-0", self.agents_of(short))
 
 
@@ -77,13 +77,13 @@ class BrokenHardwareTest(SchedulingTestCase):
         self.assertIn("quarantined", csv)
         agent = self.home.json("agent", "list")["agents"][0]
         self.assertTrue(agent["slots"]["0"]["quarantined"])
-        self.waits(experiment)
+        self.await_reason(experiment)
         trial = self.home.first_trial(experiment)
-        self.assertEqual(2, trial["restarts"], "neither before the second failure, nor later")
+        self.assertEqual(2, trial["restarts"], "the slot is quarantined after the second failure")
         self.assertIn("det slot enable agent-0 0", self.log(experiment))
         # No other trial gets the slot, also after a restart.
         other = self.create(1, "echo begun")
-        self.waits(other)
+        self.await_reason(other)
         self.home.kill("master")
         self.home.up(self.agents, self.slots)
         self.assertTrue(self.slot()["quarantined"])
@@ -120,9 +120,9 @@ class PoolTest(SchedulingTestCase):
 
     def test_pool_rejects_workspaces_without_binding(self):
         holder = self.saver("bound-may-end", 4)
-        self.begun(holder)
+        self.await_log(holder)
         waiting = self.create(4)
-        self.waits(waiting)
+        self.await_reason(waiting)
         self.home.det("resource-pool", "bindings", "replace", "default", "elsewhere")
         self.addCleanup(self.home.det, "resource-pool", "bindings", "remove", "default",
                         "elsewhere")
@@ -134,7 +134,7 @@ class PoolTest(SchedulingTestCase):
         self.home.write("bound-may-end", "")
         self.assert_state(self.home.finish(holder), "COMPLETED")
         self.home.det("resource-pool", "bindings", "remove", "default", "elsewhere")
-        self.begun(waiting)
+        self.await_log(waiting)
 
 
 class RestartTest(SchedulingTestCase):
@@ -145,10 +145,10 @@ class RestartTest(SchedulingTestCase):
         self.home.det("workspace", "create", "lab")
         self.home.det("quota", "set", "workspace", "lab", "--slot-hours", 10)
         holder = self.create()
-        self.begun(holder)
+        self.await_log(holder)
         first, second, third = self.create(), self.create(), self.create()
         for each in (first, second, third):
-            self.waits(each)
+            self.await_reason(each)
         self.home.det("job", "update", third, "--ahead-of", first)
         self.home.det("job", "update", second, "-p", 7)
         before = self.order()
@@ -158,11 +158,11 @@ class RestartTest(SchedulingTestCase):
         self.assertTrue(agents["agent-1"]["draining"])
         self.assertFalse(agents["agent-0"]["slots"]["1"]["enabled"])
         self.assertEqual(before, self.order())
-        self.assertEqual(7, self.place(second)["priority"])
+        self.assertEqual(7, self.queue_entry(second)["priority"])
         self.assertIn("lab", self.home.det("quota", "list").stdout)
         self.assertEqual("runtime", self.home.json("resource-pool", "describe", "night")["source"])
         self.home.det("slot", "enable", "agent-0", 1)
-        self.begun(second)
+        self.await_log(second)
 
 
 class PoolsOfAFileTest(harness.ClusterTestCase):

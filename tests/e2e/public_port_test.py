@@ -14,7 +14,7 @@ class PublicPortTest(harness.ClusterTestCase):
         with open(self.home.data + "/admin.token", encoding="utf-8") as f:
             return f.read().strip()
 
-    def ask(self, path, headers=None, body=None, token=None):
+    def fetch(self, path, headers=None, body=None, token=None):
         """(status, headers, body) of the response, including errors."""
         headers = dict(headers or {})
         if token:
@@ -56,18 +56,18 @@ class PublicPortTest(harness.ClusterTestCase):
         self.assertIn("x-request-id: ", head.lower())
 
     def test_http_response_has_the_request_id(self):
-        _, headers, _ = self.ask("/api/v1/me", {"X-Request-Id": "mine-1"}, token=self.token())
+        _, headers, _ = self.fetch("/api/v1/me", {"X-Request-Id": "mine-1"}, token=self.token())
         self.assertEqual("mine-1", headers["X-Request-Id"])
-        status, headers, _ = self.ask("/api/v1/me")
+        status, headers, _ = self.fetch("/api/v1/me")
         self.assertEqual(401, status)
         self.assertTrue(headers["X-Request-Id"])
 
     def test_logs_changes_with_the_request_id(self):
-        status, _, _ = self.ask("/api/v1/experiments/9999/kill", {"X-Request-Id": "kill-7"}, b"{}",
+        status, _, _ = self.fetch("/api/v1/experiments/9999/kill", {"X-Request-Id": "kill-7"}, b"{}",
                                 self.token())
         self.assertEqual(404, status)
         line = harness.eventually(
-            lambda: next((x for x in self.master_log() if "kill-7" in x), None), "its line")
+            lambda: next((x for x in self.master_log() if "kill-7" in x), None), "the log line of the request")
         for word in ("KillExperiment", "caller=admin", "peer=127.0.0.1", "experiment 9999",
                      "NOT_FOUND"):
             self.assertIn(word, line)
@@ -77,19 +77,19 @@ class PublicPortTest(harness.ClusterTestCase):
             return f.readlines()
 
     def test_openapi_document_lists_the_methods_of_det(self):
-        status, headers, body = self.ask("/api/v1/openapi.json", {"Accept-Encoding": "gzip"})
+        status, headers, body = self.fetch("/api/v1/openapi.json", {"Accept-Encoding": "gzip"})
         self.assertEqual((200, "gzip"), (status, headers["Content-Encoding"]))
         document = json.loads(gzip.decompress(body))
         self.assertEqual("3.1.0", document["openapi"])
         self.assertIn("post", document["paths"]["/api/v1/experiments"])
         self.assertEqual([], document["paths"]["/info"]["get"]["security"])
-        status, headers, body = self.ask("/api")
+        status, headers, body = self.fetch("/api")
         self.assertEqual(200, status)
         self.assertIn("text/html", headers["Content-Type"])
         self.assertIn(b"/api/v1/openapi.json", body)
 
     def test_rejects_requests_of_other_origins(self):
-        _, headers, _ = self.ask("/info", {"Origin": "https://elsewhere.example"})
+        _, headers, _ = self.fetch("/info", {"Origin": "https://elsewhere.example"})
         self.assertIsNone(headers["Access-Control-Allow-Origin"])
 
 

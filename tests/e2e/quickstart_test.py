@@ -114,7 +114,7 @@ class QuickstartTest(unittest.TestCase):
     def test_interrupt_during_start_stops_the_cluster(self):
         with self.start() as script:
             harness.eventually(lambda: harness.processes_below(self.home.data) or
-                               script.poll() is not None, "the master's start")
+                               script.poll() is not None, "the start of the master")
             os.killpg(script.pid, signal.SIGINT)
             _, output = script.communicate(timeout=harness.TIMEOUT)
         self.assertEqual(3, script.returncode, output)

@@ -12,10 +12,10 @@ from scheduling import SchedulingTestCase
 
 AGENT = os.path.join(harness.ROOT, "agent/resolute-agent")
 # Runs until a file exists, and ignores preemption.
-DEAF = "echo begun as $DET_ALLOCATION_ID pid=$$; while [ ! -e {stop} ]; do sleep 0.05; done; {end}"
+IGNORES_PREEMPTION = "echo begun as $DET_ALLOCATION_ID pid=$$; while [ ! -e {stop} ]; do sleep 0.05; done; {end}"
 
 
-class Daemons(SchedulingTestCase):
+class RestartTestCase(SchedulingTestCase):
     """A cluster with two agents of two slots. Tests can start further agents, each in its own pool."""
 
     @classmethod
@@ -28,8 +28,8 @@ class Daemons(SchedulingTestCase):
         for name in list(self.owned):
             self.end_agent(name, signal.SIGINT)
 
-    def deaf(self, flag, end="true", **changes):
-        return self.create(entrypoint=DEAF.format(stop=self.path(flag), end=end), **changes)
+    def create_stubborn(self, flag, end="true", **changes):
+        return self.create(entrypoint=IGNORES_PREEMPTION.format(stop=self.path(flag), end=end), **changes)
 
     def pid(self, experiment):
         return int(re.findall(r"pid=([0-9]+)", self.log(experiment))[-1])
@@ -65,11 +65,11 @@ class Daemons(SchedulingTestCase):
         found = [a for a in self.home.json("agent", "list")["agents"] if a["id"] == name]
         return found[0] if found else None
 
-    def here(self, name, slots):
-        def look():
+    def await_agent(self, name, slots):
+        def poll():
             agent = self.agent(name)
             return agent and agent.get("connected", True) and len(agent.get("slots", {})) == slots
-        eventually(look, f"{name} with {slots} slots")
+        eventually(poll, f"{name} with {slots} slots")
 
     def pool(self, name):
         self.home.det("resource-pool", "create", name, code=None)
@@ -82,23 +82,23 @@ class Daemons(SchedulingTestCase):
         self.home.write(flag, "")
         self.assert_state(self.home.finish(experiment), state)
 
-    def gone(self, pid):
+    def await_exit(self, pid):
         eventually(lambda: not os.path.exists(f"/proc/{pid}"), f"the end of process {pid}")
 
 
-class MasterRestartTest(Daemons):
+class MasterRestartTest(RestartTestCase):
     def test_keeps_running_and_waiting_trials(self):
-        running = self.deaf("as-they-were", resources={"slots_per_trial": 4})
-        eventually(lambda: self.log(running).count("begun as") == 2, "its start on both agents")
+        running = self.create_stubborn("as-they-were", resources={"slots_per_trial": 4})
+        eventually(lambda: self.log(running).count("begun as") == 2, "the start on both agents")
         first, second = (self.create(4, "true") for _ in range(2))
         for each in (first, second):
-            self.waits(each)
-        before = [(self.place(e)["submissionTime"], self.place(e)["name"])
+            self.await_reason(each)
+        before = [(self.queue_entry(e)["submissionTime"], self.queue_entry(e)["name"])
                   for e in (running, first, second)]
         order, pid = self.order(), self.pid(running)
         self.restart_master()
         self.assertEqual(order, self.order())
-        self.assertEqual(before, [(self.place(e)["submissionTime"], self.place(e)["name"])
+        self.assertEqual(before, [(self.queue_entry(e)["submissionTime"], self.queue_entry(e)["name"])
                                   for e in (running, first, second)])
         self.assertTrue(os.path.exists(f"/proc/{pid}"))
         self.end(running, "as-they-were")
@@ -108,14 +108,14 @@ class MasterRestartTest(Daemons):
         self.assertEqual(0, self.restarts(running))
 
     def test_records_tasks_that_ended_meanwhile(self):
-        fails, ends = self.deaf("ends-away", "exit 3"), self.deaf("ends-away")
+        fails, ends = self.create_stubborn("ends-away", "exit 3"), self.create_stubborn("ends-away")
         for each in (fails, ends):
-            self.begun(each)
+            self.await_log(each)
         pids = [self.pid(each) for each in (fails, ends)]
         self.home.kill("master")
         self.home.write("ends-away", "")
         for pid in pids:
-            self.gone(pid)
+            self.await_exit(pid)
         self.up()
         self.assert_state(self.home.finish(ends), "COMPLETED")
         failed = self.home.finish(fails)
@@ -123,12 +123,12 @@ class MasterRestartTest(Daemons):
         self.assertIn("3", failed["stateReason"])
 
     def test_continued_experiment_is_still_running(self):
-        experiment = self.deaf("continued-1", "exit 1")
-        self.begun(experiment)
+        experiment = self.create_stubborn("continued-1", "exit 1")
+        self.await_log(experiment)
         self.end(experiment, "continued-1", "ERROR")
         os.unlink(self.path("continued-1"))
         self.home.det("experiment", "continue", experiment,
-                      "--config", "entrypoint=" + DEAF.format(stop=self.path("continued-2"),
+                      "--config", "entrypoint=" + IGNORES_PREEMPTION.format(stop=self.path("continued-2"),
                                                               end="true"))
         eventually(lambda: self.log(experiment).count("begun as") == 2, "the second run")
         pid = self.pid(experiment)
@@ -141,13 +141,13 @@ class MasterRestartTest(Daemons):
         ways = {"pause": "PAUSED", "cancel": "CANCELED"}
         for way in ways:
             with self.subTest(way):
-                experiment = self.create(entrypoint=DEAF.format(stop=self.path("never"), end=""),
+                experiment = self.create(entrypoint=IGNORES_PREEMPTION.format(stop=self.path("never"), end=""),
                                          preemption_timeout=3)
-                self.begun(experiment)
+                self.await_log(experiment)
                 pid = self.pid(experiment)
                 self.home.det("experiment", way, experiment)
                 self.restart_master()
-                self.gone(pid)
+                self.await_exit(pid)
                 eventually(lambda e=experiment, w=way: self.home.experiment(e)["state"]
                            == "STATE_" + ways[w], f"the state after {way}")
                 self.assertEqual(0, self.restarts(experiment))
@@ -155,13 +155,13 @@ class MasterRestartTest(Daemons):
     def test_stopping_task_that_ended_meanwhile_is_stopped(self):
         for way, state in {"pause": "PAUSED", "cancel": "CANCELED", "kill": "CANCELED"}.items():
             with self.subTest(way):
-                experiment = self.deaf("leaves-" + way, preemption_timeout=600)
-                self.begun(experiment)
+                experiment = self.create_stubborn("leaves-" + way, preemption_timeout=600)
+                self.await_log(experiment)
                 pid = self.pid(experiment)
                 self.home.det("experiment", way, experiment)
                 self.home.kill("master")
                 self.home.write("leaves-" + way, "")
-                self.gone(pid)
+                self.await_exit(pid)
                 self.up()
                 # The trial may have completed: it may have exited with code 0 without acknowledging
                 # the preemption.
@@ -173,14 +173,14 @@ class MasterRestartTest(Daemons):
 
     def test_kills_after_a_restart(self):
         experiment = self.create()
-        self.begun(experiment)
+        self.await_log(experiment)
         self.restart_master()
         self.home.det("experiment", "kill", experiment)
         self.assert_state(self.home.finish(experiment), "CANCELED")
 
     def test_restarts_a_task_that_disappeared(self):
-        experiment = self.deaf("gone-again", max_restarts=1)
-        self.begun(experiment)
+        experiment = self.create_stubborn("gone-again", max_restarts=1)
+        self.await_log(experiment)
         self.home.kill("master")
         keeper = [pid for pid, words in harness.processes_below(self.home.data)
                   if "resolute-keeper" in words and f"/{experiment}." in words]
@@ -188,7 +188,7 @@ class MasterRestartTest(Daemons):
         pid = int(open(f"/proc/{keeper[0]}/task/{keeper[0]}/children",
                        encoding="utf-8").read().split()[0])
         os.kill(keeper[0], signal.SIGKILL)
-        self.gone(pid)
+        self.await_exit(pid)
         self.up()
         eventually(lambda: self.log(experiment).count("begun as") == 2, "the second run")
         self.assertEqual(1, self.restarts(experiment))
@@ -197,10 +197,10 @@ class MasterRestartTest(Daemons):
     def test_agent_reconnects_with_other_devices(self):
         pool = self.pool("devices")
         self.start_agent("changing", "devices", slots=2)
-        self.here("changing", 2)
-        experiment = self.create(2, DEAF.format(stop=self.path("devices"), end="true"),
+        self.await_agent("changing", 2)
+        experiment = self.create(2, IGNORES_PREEMPTION.format(stop=self.path("devices"), end="true"),
                                  resources=pool)
-        self.begun(experiment)
+        self.await_log(experiment)
         pid = self.pid(experiment)
         self.home.kill("master")
         self.end_agent("changing", signal.SIGKILL)
@@ -212,7 +212,7 @@ class MasterRestartTest(Daemons):
         self.assertTrue(os.path.exists(f"/proc/{pid}"))
         self.end_agent("changing", signal.SIGTERM)
         self.start_agent("changing", "devices", slots=3)
-        self.here("changing", 3)
+        self.await_agent("changing", 3)
         self.end(experiment, "devices")
         self.assertEqual(1, self.log(experiment).count("begun as"))
         wide = self.create(3, "true", resources=pool)
@@ -221,37 +221,37 @@ class MasterRestartTest(Daemons):
     def test_agent_reconnects_to_the_same_or_another_pool(self):
         pools = [self.pool("old"), self.pool("new")]
         self.start_agent("moving", "old")
-        self.here("moving", 1)
+        self.await_agent("moving", 1)
         for step, now in enumerate(("old", "new")):
             with self.subTest(now):
-                experiment = self.deaf(f"moves-{step}", resources=pools[0])
-                self.begun(experiment)
+                experiment = self.create_stubborn(f"moves-{step}", resources=pools[0])
+                self.await_log(experiment)
                 pid = self.pid(experiment)
                 self.home.kill("master")
                 self.end_agent("moving", signal.SIGKILL)
                 self.start_agent("moving", now)
                 self.up()
-                self.here("moving", 1)
+                self.await_agent("moving", 1)
                 self.assertTrue(os.path.exists(f"/proc/{pid}"))
                 self.end(experiment, f"moves-{step}")
                 self.assertEqual(0, self.restarts(experiment))
         there = self.create(1, "true", resources=pools[1])
         self.assert_state(self.home.finish(there), "COMPLETED")
-        self.waits(self.create(1, "true", resources=pools[0]))
+        self.await_reason(self.create(1, "true", resources=pools[0]))
 
 
-class AgentRestartTest(Daemons):
+class AgentRestartTest(RestartTestCase):
     def test_restarts_a_task_that_failed_without_agent(self):
         self.pool("unseen")
         self.start_agent("blind", "unseen")
-        self.here("blind", 1)
-        experiment = self.deaf("fails-unseen", f"test -e {self.path('second')}", max_restarts=1,
+        self.await_agent("blind", 1)
+        experiment = self.create_stubborn("fails-unseen", f"test -e {self.path('second')}", max_restarts=1,
                                resources={"resource_pool": "unseen"})
-        self.begun(experiment)
+        self.await_log(experiment)
         pid = self.pid(experiment)
         self.end_agent("blind", signal.SIGKILL)
         self.home.write("fails-unseen", "")
-        self.gone(pid)
+        self.await_exit(pid)
         self.home.write("second", "")
         self.start_agent("blind", "unseen")
         self.assert_state(self.home.finish(experiment), "COMPLETED")
@@ -260,11 +260,11 @@ class AgentRestartTest(Daemons):
     def test_reconnected_agent_gets_waiting_trials(self):
         self.pool("waited")
         self.start_agent("late", "waited")
-        self.here("late", 1)
+        self.await_agent("late", 1)
         self.end_agent("late", signal.SIGKILL)
         experiment = self.create(1, "echo begun as $DET_ALLOCATION_ID",
                                  resources={"resource_pool": "waited"})
-        self.waits(experiment)
+        self.await_reason(experiment)
         self.restart_master()
         self.start_agent("late", "waited")
         self.assert_state(self.home.finish(experiment), "COMPLETED")
@@ -278,12 +278,12 @@ class AgentRestartTest(Daemons):
     def test_agent_keeps_its_task_after_a_network_failure(self):
         self.pool("cut")
         self.start_agent("asleep", "cut")
-        self.here("asleep", 1)
+        self.await_agent("asleep", 1)
         pool = {"resource_pool": "cut"}
-        experiment = self.deaf("kept", resources=pool)
-        self.begun(experiment)
+        experiment = self.create_stubborn("kept", resources=pool)
+        self.await_log(experiment)
         waiting = self.create(1, "true", resources=pool)
-        self.waits(waiting)
+        self.await_reason(waiting)
         self.owned["asleep"].send_signal(signal.SIGSTOP)
         self.restart_master()
         self.owned["asleep"].send_signal(signal.SIGCONT)
@@ -292,30 +292,30 @@ class AgentRestartTest(Daemons):
         self.assert_state(self.home.finish(waiting), "COMPLETED")
 
 
-class AgentDisableTest(Daemons):
+class AgentDisableTest(RestartTestCase):
     def test_disabling_a_draining_agent_ends_its_trials(self):
         running = self.create()
-        self.begun(running)
+        self.await_log(running)
         agent = self.agents_of(running)[0]
         self.home.det("agent", "disable", agent, "--drain")
         self.assertEqual([agent], self.agents_of(running))
         self.home.det("agent", "disable", agent)
-        eventually(lambda: self.agents_of(running) not in ([], [agent]), "a run elsewhere")
+        eventually(lambda: self.agents_of(running) not in ([], [agent]), "a run on another agent")
         self.assertEqual(0, self.restarts(running))
 
     def test_enabling_a_draining_agent_gives_it_work(self):
         self.home.det("agent", "disable", "--all", "--drain")
         waiting = self.create(1, "true")
-        self.waits(waiting)
+        self.await_reason(waiting)
         self.restart_master()
-        self.waits(waiting)
+        self.await_reason(waiting)
         self.home.det("agent", "enable", "--all")
         self.assert_state(self.home.finish(waiting), "COMPLETED")
 
     def test_disables_and_enables_an_agent_without_slots(self):
         self.pool("slotless")
         self.start_agent("slotless", "slotless", slots=0)
-        self.here("slotless", 0)
+        self.await_agent("slotless", 0)
         self.home.det("agent", "disable", "slotless")
         self.assertFalse(self.agent("slotless")["enabled"])
         self.home.det("agent", "enable", "slotless")

@@ -14,17 +14,17 @@ def call(method, body):
         os.environ["DET_MASTER"] + "/det.trial.v1.TrialRuntime/" + method,
         data=json.dumps({"allocationId": info["allocation_id"], **body}).encode(),
         headers={"Authorization": "Bearer " + os.environ["DET_SESSION_TOKEN"]}))
-told = threading.Event()
+preempted = threading.Event()
 def watch():
     for line in call("WatchAllocation", {}):
         if b"preemption" in line:
-            return told.set()
+            return preempted.set()
 threading.Thread(target=watch, daemon=True).start()
 steps = info["steps_completed"]
 print("begun from", steps, "after", info["latest_checkpoint"], flush=True)
 while not os.path.exists(sys.argv[1]):
     steps += 1
-    if told.wait(0.05):
+    if preempted.wait(0.05):
         call("ReportCheckpoint", {"trialId": info["trial_id"], "uuid": str(uuid.uuid4()),
                                   "stepsCompleted": steps, "resources": {}})
         call("AckPreemption", {})
@@ -65,7 +65,7 @@ class SchedulingTestCase(harness.ClusterTestCase):
     def log(self, experiment):
         return self.home.trial_log(self.home.first_trial(experiment)["id"])
 
-    def begun(self, experiment, words="begun"):
+    def await_log(self, experiment, words="begun"):
         eventually(lambda: words in self.log(experiment), f"{words!r} in the log of {experiment}")
 
     def agents_of(self, experiment):
@@ -74,18 +74,18 @@ class SchedulingTestCase(harness.ClusterTestCase):
     def jobs(self, *args):
         return self.home.json("job", "list", *args)["jobs"]
 
-    def place(self, experiment):
+    def queue_entry(self, experiment):
         """The entry of the job in the queue; None if there is none."""
         found = [j for j in self.jobs() if j["entityId"] == str(experiment)]
         return found[0] if found else None
 
-    def waits(self, experiment, *words):
+    def await_reason(self, experiment, *words):
         """Waits until the wait reason of the job contains these words, and returns it."""
-        def look():
-            entry = self.place(experiment)
+        def poll():
+            entry = self.queue_entry(experiment)
             reason = entry and entry["summary"]["state"] == "STATE_QUEUED" and entry["reason"]
             return reason if reason and all(word in reason for word in words) else None
-        return eventually(look, f"a wait reason of experiment {experiment} with {words}")
+        return eventually(poll, f"a wait reason of experiment {experiment} with {words}")
 
     def order(self):
         return [int(j["entityId"]) for j in self.jobs()]

@@ -12,7 +12,7 @@ from scheduling import SchedulingTestCase
 class QueueTest(SchedulingTestCase):
     def test_gang_runs_on_two_agents(self):
         experiment = self.create(4)
-        self.begun(experiment)
+        self.await_log(experiment)
         self.assertEqual(2, len(set(self.agents_of(experiment))))
         self.assertEqual(4, self.home.det("slot", "list").stdout.count("● used"))
 
@@ -29,23 +29,23 @@ class QueueTest(SchedulingTestCase):
 
     def test_queue_update_changes_the_order(self):
         holder = self.saver("holder-may-end", 4)
-        self.begun(holder)
+        self.await_log(holder)
         first, second, third = (self.create(4, "echo begun") for _ in range(3))
         for each in (first, second, third):
-            self.waits(each)
+            self.await_reason(each)
         self.assertEqual([holder, first, second, third], self.order())
         self.home.det("job", "update", third, "--ahead-of", first)
         self.assertEqual([holder, third, first, second], self.order())
         self.home.det("job", "update-batch", f"{second}.priority=10", f"{first}.behind-of={third}")
         self.assertEqual(second, self.order()[0])
-        self.assertEqual(10, self.place(second)["priority"])
+        self.assertEqual(10, self.queue_entry(second)["priority"])
         text = self.home.det("experiment", "describe", second).stdout
         self.assertIn("0 jobs ahead in pool default", text)
         # All changes or none.
         output = self.home.det("job", "update-batch", f"{first}.priority=5", "999.priority=5",
                              code=1).stderr
         self.assertIn("999", output)
-        self.assertEqual(42, self.place(first)["priority"])
+        self.assertEqual(42, self.queue_entry(first)["priority"])
         self.home.det("job", "update", first, "-p", 100, code=1)
         self.home.write("holder-may-end", "")
         started = []
@@ -56,9 +56,9 @@ class QueueTest(SchedulingTestCase):
 
     def test_explain_reports_blocking_jobs_and_start_time(self):
         holder = self.create(4, resources={"max_run_time": 3600})
-        self.begun(holder)
+        self.await_log(holder)
         experiment = self.create(3)
-        self.waits(experiment)
+        self.await_reason(experiment)
         allocation = self.home.json("slot", "list")["agents"][0]["slots"]["0"]["container"]["id"]
         results = self.home.json("job", "explain", experiment)["waiting"][0]
         self.assertEqual([allocation], results["waitsFor"])
@@ -84,7 +84,7 @@ class QueueTest(SchedulingTestCase):
                                  searcher={"name": "random", "metric": "loss", "max_trials": 3},
                                  hyperparameters={"x": {"type": "double", "minval": 0, "maxval": 1}},
                                  resources={"max_slots": 1})
-        held = lambda: (self.place(experiment) or {}).get("allocatedSlots")  # noqa: E731
+        held = lambda: (self.queue_entry(experiment) or {}).get("allocatedSlots")  # noqa: E731
         eventually(lambda: held() == 1, "one trial")
         kinds = [w["kind"] for w in self.home.json("job", "explain", experiment)["waiting"]]
         self.assertIn("OVER_MAX_SLOTS", kinds)
@@ -93,7 +93,7 @@ class QueueTest(SchedulingTestCase):
 
     def test_snapshot_contains_the_scheduler_input(self):
         experiment = self.create(2)
-        self.begun(experiment)
+        self.await_log(experiment)
         snapshot = self.home.json("cluster", "snapshot")
         self.assertEqual(2, len(snapshot["agents"]))
         self.assertEqual([f"exp-{experiment}"], [j["id"] for j in snapshot["jobs"]])
@@ -113,12 +113,12 @@ class PreemptionTest(SchedulingTestCase):
 
     def test_preempted_trial_saves_and_resumes(self):
         low = self.saver("low-may-end", 2, resources={"priority": 60})
-        self.begun(low)
+        self.await_log(low)
         high = self.create(4, "echo begun", resources={"priority": 10})
         self.assert_state(self.home.finish(high), "COMPLETED")
-        self.begun(low, "begun from 0")
+        self.await_log(low, "begun from 0")
         saved = self.log(low).split("saved at ")[1].split()[0]
-        self.begun(low, f"begun from {saved}")
+        self.await_log(low, f"begun from {saved}")
         self.home.write("low-may-end", "")
         self.assert_state(self.home.finish(low), "COMPLETED")
         trial = self.home.first_trial(low)
@@ -127,9 +127,9 @@ class PreemptionTest(SchedulingTestCase):
 
     def test_does_not_preempt_equal_priority(self):
         holder = self.saver("equal-may-end", 4)
-        self.begun(holder)
+        self.await_log(holder)
         equal = self.create(4, "echo begun")
-        self.waits(equal)
+        self.await_reason(equal)
         self.assertNotIn("saved", self.log(holder))
         self.home.write("equal-may-end", "")
         self.assert_state(self.home.finish(equal), "COMPLETED")
@@ -139,7 +139,7 @@ class PreemptionTest(SchedulingTestCase):
 class SharedDeviceTest(SchedulingTestCase):
     agents, slots = 1, 2
 
-    def half(self, me, other):
+    def half_slot_job(self, me, other):
         """A job that prints its share of the device, and starts after another one has done so."""
         return self.create(0.5, f"echo $DET_SLOT_IDS > {self.path(me)}.new; "
                                 f"mv {self.path(me)}.new {self.path(me)}; "
@@ -155,9 +155,9 @@ class SharedDeviceTest(SchedulingTestCase):
         output = self.home.det("experiment", "create", path, self.home.context(), code=1).stderr
         self.assertIn("does not share devices", output)
         self.home.det("resource-pool", "set", "default", "shared-devices=true")
-        halves = [self.half("one", "two"), self.half("two", "one")]
+        halves = [self.half_slot_job("one", "two"), self.half_slot_job("two", "one")]
         for each in halves:
-            self.begun(each)
+            self.await_log(each)
         self.assertEqual("[0]", self.read("one"))
         self.assertEqual("[0]", self.read("two"))
         slots = self.home.json("slot", "list")["agents"][0]["slots"]
@@ -165,8 +165,8 @@ class SharedDeviceTest(SchedulingTestCase):
         self.assertNotIn("container", slots["1"])
         # The other device is still unused, and the shared one has no more capacity.
         whole = self.create()
-        self.begun(whole)
-        self.waits(self.create(0.2), "0.2 of a slot")
+        self.await_log(whole)
+        self.await_reason(self.create(0.2), "0.2 of a slot")
         self.home.write("halves-may-end", "")
         for each in halves:
             self.assert_state(self.home.finish(each), "COMPLETED")
@@ -180,13 +180,13 @@ class QuotaTest(SchedulingTestCase):
     def test_quota_limits_its_user_with_a_reason(self):
         self.home.det("quota", "set", "user", "admin", "--max-slots", 1)
         first, second = self.create(), self.create()
-        self.begun(first)
-        self.waits(second, "admin")
+        self.await_log(first)
+        self.await_reason(second, "admin")
         self.assertEqual("OVER_QUOTA",
                          self.home.json("job", "explain", second)["waiting"][0]["kind"])
         self.assertIn("1 of 1", self.home.det("quota", "list").stdout)
         self.home.det("quota", "set", "user", "admin", "--max-slots", 2)
-        self.begun(second)
+        self.await_log(second)
         self.home.det("quota", "set", "user", "admin", "--max-slots", "-1", code=2)
 
 

@@ -125,7 +125,7 @@ class SearchCheckpointsTest(harness.ClusterTestCase):
                          {trial: done for trial, done in ended.items() if trial != child})
         hparams = [self.home.json("trial", "describe", trial)["trial"]["hparams"]["x"]
                    for trial in (best, child)]
-        self.assertNotEqual(*hparams, "the child explores")
+        self.assertNotEqual(*hparams, "the child has other hyperparameters")
 
     def test_experiment_starts_from_the_checkpoint_of_another_trial(self):
         described = self.run_search(SINGLE)
@@ -133,7 +133,7 @@ class SearchCheckpointsTest(harness.ClusterTestCase):
         saved = self.home.json("experiment", "list-checkpoints", described["id"])["checkpoints"]
         by_length = {one["metadata"]["steps_completed"]: one["uuid"] for one in saved}
         place = os.path.join(self.home.folder, "all", "searches")
-        self.assertLessEqual({*by_length.values()}, {*os.listdir(place)}, "as the master says")
+        self.assertLessEqual({*by_length.values()}, {*os.listdir(place)}, "the master lists existing files")
         for option, length in (f"source_trial_id={source}", 2), (
                 f"source_checkpoint_uuid={by_length[1]}", 1):
             [trial] = self.run_search(SINGLE, "--config", "searcher." + option)["trialIds"]

@@ -49,7 +49,7 @@ class ManyTrialsTest(harness.ClusterTestCase):
         self.assertEqual(TRIALS, described["numTrials"])
         with open(ran, encoding="utf-8") as f:
             runs = [tuple(map(int, line.split())) for line in f]
-        self.assertEqual(TRIALS, len(runs), "runs, each of them once")
+        self.assertEqual(TRIALS, len(runs), "each trial runs once")
         self.assertEqual(sorted(described["trialIds"]), sorted(trial for trial, _ in runs))
         self.assertEqual({0}, {run for _, run in runs})
         trials = self.trials_of(experiment)

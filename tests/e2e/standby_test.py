@@ -31,7 +31,7 @@ class StandbyTest(MastersTestCase):
         for master in self.masters:
             self.assertIn(master.url, output)
         harness.eventually(lambda: self.create("after", code=None).returncode == 0,
-                           "the standby takes a write")
+                           "a successful write of the standby")
         self.assertEqual({"before", "after"}, set(self.names()))
         self.standby.leads()
         # The previous leader returns as a standby.
@@ -69,7 +69,7 @@ class StandbyTest(MastersTestCase):
         self.db.start()
         self.leader.await_word("this master leads again")
         harness.eventually(lambda: self.create("after", code=None).returncode == 0,
-                           "the leader takes a write")
+                           "a successful write of the leader")
         self.assertEqual({"before", "after"}, set(self.names()) - {"refused"})
         for master in self.masters:
             self.assertIsNone(master.process.poll(), master.read_log())

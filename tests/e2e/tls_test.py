@@ -18,7 +18,7 @@ from masters import MASTER, Master
 AGENT = os.path.join(harness.ROOT, "agent/resolute-agent")
 
 # A trial without a library that reports one validation over TLS.
-TELLER = '''
+REPORTER = '''
 import json, os, ssl, urllib.request
 assert os.environ["DET_MASTER"].startswith("https://") and os.environ["DET_USE_TLS"] == "true"
 info = json.load(open(os.environ["DET_RUN_DIR"] + "/info/trial.json"))
@@ -29,7 +29,7 @@ urllib.request.urlopen(urllib.request.Request(
                                   "metrics": {"loss": 0.25}}]}).encode(),
     headers={"Authorization": "Bearer " + os.environ["DET_SESSION_TOKEN"]}),
     context=ssl.create_default_context(cafile=os.environ["DET_MASTER_CERT_FILE"]))
-print("told")
+print("reported")
 '''
 
 
@@ -52,7 +52,7 @@ class TlsTest(harness.ClusterTestCase):
     def path(self, name):
         return os.path.join(self.home.data, "tls", name)
 
-    def stranger(self, *args, code=0, **env):
+    def run_det(self, *args, code=0, **env):
         """Runs det as a user who has only an access token for this cluster."""
         with open(os.path.join(self.home.data, "admin.token"), encoding="utf-8") as f:
             token = f.read().strip()
@@ -76,17 +76,17 @@ class TlsTest(harness.ClusterTestCase):
             self.assertEqual(0o600, stat.S_IMODE(os.stat(self.path(name)).st_mode), name)
 
     def test_trial_reports_metrics_over_tls(self):
-        context = self.home.context({"teller.py": TELLER})
+        context = self.home.context({"reporter.py": REPORTER})
         experiment = self.home.create(
-            harness.job(entrypoint="python3 teller.py",
+            harness.job(entrypoint="python3 reporter.py",
                         searcher={"name": "single", "metric": "loss", "max_length": 1}), context)
         described = self.home.finish(experiment)
         trial = self.home.first_trial(experiment)
         self.assertEqual("STATE_COMPLETED", described["state"], self.home.trial_log(trial["id"]))
-        self.assertIn("told", self.home.trial_log(trial["id"]))
+        self.assertIn("reported", self.home.trial_log(trial["id"]))
         self.assertEqual(0.25, trial["bestValidation"]["metrics"]["avgMetrics"]["loss"])
 
-    def ask(self, url, context=None):
+    def fetch(self, url, context=None):
         """Status and body of a GET."""
         try:
             with urllib.request.urlopen(url, context=context, timeout=harness.TIMEOUT) as answer:
@@ -97,10 +97,10 @@ class TlsTest(harness.ClusterTestCase):
 
     def test_clients_need_the_authority_and_https(self):
         known = ssl.create_default_context(cafile=self.path("ca.crt"))
-        self.assertEqual(200, self.ask(self.url + "/health", known)[0])
+        self.assertEqual(200, self.fetch(self.url + "/health", known)[0])
         with self.assertRaises(urllib.error.URLError):
-            self.ask(self.url + "/health", ssl.create_default_context())
-        status, body = self.ask(f"http://127.0.0.1:{self.home.port}/health")
+            self.fetch(self.url + "/health", ssl.create_default_context())
+        status, body = self.fetch(f"http://127.0.0.1:{self.home.port}/health")
         self.assertEqual(400, status)
         self.assertIn("use https://", body)
 
@@ -163,23 +163,23 @@ class TlsTest(harness.ClusterTestCase):
         last = self.agent("--tls-ca", self.path("ca.crt"), master=self.url.replace("https", "http"))
         self.assertIn("use https://", last)
 
-    def test_a_stranger_is_shown_the_certificate_and_may_trust_it(self):
-        output = self.stranger("master", "info", code=1).stderr
+    def test_shows_the_certificate_to_new_clients_who_can_trust_it(self):
+        output = self.run_det("master", "info", code=1).stderr
         self.assertEqual(1, len(output.strip().splitlines()), output)
         shown = re.search("SHA-256 fingerprint is ([0-9A-F:]{95})", output)[1]
-        self.assertIn(shown, self.stranger("master", "trust").stdout)
+        self.assertIn(shown, self.run_det("master", "trust").stdout)
         other = shown.replace(shown[:2], "00" if shown[:2] != "00" else "01", 1)
-        self.assertIn("does not match", self.stranger("master", "trust", other, code=1).stderr)
-        self.stranger("master", "info", code=1)
-        self.stranger("master", "info", DET_MASTER_CERT_FILE=self.path("ca.crt"))
-        self.stranger("master", "info", DET_MASTER_CERT_FILE="noverify")
-        output = self.stranger("master", "info", code=1, DET_MASTER_CERT_FILE=self.path("ca.crt"),
+        self.assertIn("does not match", self.run_det("master", "trust", other, code=1).stderr)
+        self.run_det("master", "info", code=1)
+        self.run_det("master", "info", DET_MASTER_CERT_FILE=self.path("ca.crt"))
+        self.run_det("master", "info", DET_MASTER_CERT_FILE="noverify")
+        output = self.run_det("master", "info", code=1, DET_MASTER_CERT_FILE=self.path("ca.crt"),
                              DET_MASTER_CERT_NAME="elsewhere").stderr
         self.assertIn("hostname mismatch", output.lower())
-        output = self.stranger("master", "info", code=1, DET_MASTER_CERT_FILE="/no/file").stderr
+        output = self.run_det("master", "info", code=1, DET_MASTER_CERT_FILE="/no/file").stderr
         self.assertIn("DET_MASTER_CERT_FILE", output)
-        self.stranger("master", "trust", shown)
-        self.stranger("master", "info")
+        self.run_det("master", "trust", shown)
+        self.run_det("master", "info")
 
     def test_det_without_tls_gets_an_explanation(self):
         output = self.home.det("-m", f"http://127.0.0.1:{self.home.port}", "master", "info", code=1)

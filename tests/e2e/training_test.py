@@ -134,7 +134,7 @@ class TrainingTest(harness.ClusterTestCase):
             lambda: len(harness.ranks_of(self.home)) == 2 and harness.ranks_of(self.home),
             "two ranks")
         os.kill(ranks[1], signal.SIGKILL)
-        harness.eventually(lambda: not os.path.exists(f"/proc/{ranks[0]}"), "the other rank's end",
+        harness.eventually(lambda: not os.path.exists(f"/proc/{ranks[0]}"), "the end of the other rank",
                            timeout=15)
         described = self.home.finish(experiment)
         trial = self.home.first_trial(experiment)

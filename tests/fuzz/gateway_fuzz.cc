@@ -23,8 +23,8 @@ namespace {
 
 namespace api = det::api::v1;
 using det::gateway::Transcoder;
-using det::tests::PlayedAgent;
-using det::tests::World;
+using det::tests::FakeAgent;
+using det::tests::TestMaster;
 
 constexpr char kConfig[] = R"(
 name: fuzz
@@ -51,18 +51,18 @@ void Check(bool condition, const char* message, std::string_view text) {
 class Cluster {
  public:
   Cluster() {
-    const auto viewer = world_.store().users().AddUser({.username = "viewer"});
+    const auto viewer = master_.store().users().AddUser({.username = "viewer"});
     Check(viewer.ok() &&
-              world_.store().access().AddRole({viewer->id, 0, det::model::Role::kViewer}).ok(),
+              master_.store().access().AddRole({viewer->id, 0, det::model::Role::kViewer}).ok(),
           "no viewer", "");
     viewer_id_ = viewer->id;
     Check(agent_.Next().has_registered(), "no agent", "");
-    det::tests::As context("user");
+    det::tests::CallContext context("user");
     api::CreateExperimentRequest request;
     request.set_config(kConfig);
     request.set_activate(true);
     api::CreateExperimentResponse response;
-    const auto experiments = api::ExperimentService::NewStub(world_.channel());
+    const auto experiments = api::ExperimentService::NewStub(master_.channel());
     Check(experiments->CreateExperiment(&context, request, &response).ok(), "no experiment", "");
     const det::tests::wire::StartTask start = agent_.Next().start();
     task_ = start.task().session_token();
@@ -70,13 +70,13 @@ class Cluster {
     agent_.AwaitAck();
   }
 
-  World& world() { return world_; }
+  TestMaster& master() { return master_; }
 
   // The token of the caller of this request, chosen by a hash of its text. The users sign in again,
   // because an earlier request may have ended their sessions.
   const std::string& TokenFor(std::string_view text) {
-    world_.Session(admin_, det::store::SessionRecord::Kind::kUser);
-    world_.Session(viewer_, det::store::SessionRecord::Kind::kUser, viewer_id_);
+    master_.AddSession(admin_, det::store::SessionRecord::Kind::kUser);
+    master_.AddSession(viewer_, det::store::SessionRecord::Kind::kUser, viewer_id_);
     uint32_t hash = 2166136261U;
     for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 16777619U;
     const std::array<const std::string*, 4> callers = {&task_, &task_, &viewer_, &admin_};
@@ -84,8 +84,8 @@ class Cluster {
   }
 
  private:
-  World world_{std::make_shared<det::store::FakeDatabase>()};
-  PlayedAgent agent_{world_, "agent-0", 1};
+  TestMaster master_{std::make_shared<det::store::FakeDatabase>()};
+  FakeAgent agent_{master_, "agent-0", 1};
   std::string task_;
   det::model::UserId viewer_id_;
   const std::string viewer_ = "viewer";
@@ -105,7 +105,7 @@ Cluster& Current() {
 const Transcoder& Routes() {
   static const Transcoder* const routes = [] {
     std::vector<const google::protobuf::ServiceDescriptor*> services;
-    for (const std::string& name : Current().world().services()) {
+    for (const std::string& name : Current().master().services()) {
       services.push_back(
           google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(name));
     }
@@ -127,7 +127,7 @@ class Caller {
       : path_(call.path), streams_(call.streams), waits_(streams_ || WaitsForOthers(path_)) {
     context_.AddMetadata("authorization", "Bearer " + token);
     context_.set_deadline(std::chrono::system_clock::now() + kCallTimeout);
-    call_ = grpc::GenericStub(cluster.world().channel()).PrepareCall(&context_, path_, &queue_);
+    call_ = grpc::GenericStub(cluster.master().channel()).PrepareCall(&context_, path_, &queue_);
     call_->StartCall(nullptr);
     Wait();
     const grpc::Slice slice(call.request);

@@ -11,10 +11,10 @@
 namespace det::api {
 namespace {
 
-constexpr int kAuditPage = 100;
-constexpr int kLongestAuditPage = 1'000;
+constexpr int kDefaultPageSize = 100;
+constexpr int kMaxPageSize = 1'000;
 
-v1::AuditRecord ShownRecord(const store::AuditRecord& record) {
+v1::AuditRecord ToAuditRecord(const store::AuditRecord& record) {
   v1::AuditRecord out;
   out.set_id(record.id);
   *out.mutable_at() = ToProto(record.at);
@@ -50,9 +50,10 @@ absl::Status ReadAudit(store::Store& store, const v1::GetAuditRequest& request,
                        v1::GetAuditResponse* response) {
   DET_ASSIGN_OR_RETURN(store::AuditQuery query, ToAuditQuery(store, request));
   DET_ASSIGN_OR_RETURN(const int total, store.audit().CountAudit(query));
-  const int page = request.limit() == 0 ? kAuditPage : std::min(request.limit(), kLongestAuditPage);
+  const int page =
+      request.limit() == 0 ? kDefaultPageSize : std::min(request.limit(), kMaxPageSize);
   const bool ascending = request.order_by() == v1::ORDER_BY_ASC;
-  const store::Window window = NewestFirst({request.offset(), page}, ascending, total);
+  const store::Window window = ToNewestFirst({request.offset(), page}, ascending, total);
   query.offset = window.offset;
   query.limit = window.limit;
   std::vector<store::AuditRecord> records;
@@ -60,7 +61,7 @@ absl::Status ReadAudit(store::Store& store, const v1::GetAuditRequest& request,
     DET_ASSIGN_OR_RETURN(records, store.audit().ListAudit(query));
   }
   if (ascending) std::reverse(records.begin(), records.end());
-  for (const store::AuditRecord& record : records) *response->add_records() = ShownRecord(record);
+  for (const store::AuditRecord& record : records) *response->add_records() = ToAuditRecord(record);
   if (!ascending && records.size() == static_cast<size_t>(page)) {
     response->set_next_before_id(records.back().id);
   }

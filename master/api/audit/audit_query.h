@@ -1,4 +1,4 @@
-// Records of who changed what, a page of them.
+// Reads a page of audit records: who changed what, and when.
 //
 // Called by the master service on the pool; blocks.
 #ifndef MASTER_API_AUDIT_AUDIT_QUERY_H_
@@ -10,7 +10,7 @@
 
 namespace det::api {
 
-// NOT_FOUND for a user who does not exist.
+// Returns NOT_FOUND if the user of the request does not exist.
 absl::Status ReadAudit(store::Store& store, const v1::GetAuditRequest& request,
                        v1::GetAuditResponse* response);
 

@@ -9,25 +9,28 @@
 namespace det::api {
 namespace {
 
-constexpr std::chrono::milliseconds kPause{500};  // where the store is away
+constexpr std::chrono::milliseconds kRetryInterval{500};  // while the store is unavailable
 
 }  // namespace
 
-AuditTrail::AuditTrail(store::Audit* store, std::function<void(int64_t)> on_lost, size_t most)
-    : store_(*store), on_lost_(std::move(on_lost)), most_(most), thread_([this] { Run(); }) {}
+AuditTrail::AuditTrail(store::Audit* store, std::function<void(int64_t)> on_lost, size_t max_queued)
+    : store_(*store),
+      on_lost_(std::move(on_lost)),
+      max_queued_(max_queued),
+      thread_([this] { Run(); }) {}
 
 AuditTrail::~AuditTrail() { Stop(); }
 
-void AuditTrail::Note(store::AuditRecord record) {
+void AuditTrail::Append(store::AuditRecord record) {
   {
     std::lock_guard lock(mutex_);
-    if (!stopped_ && queue_.size() < most_) {
+    if (!stopped_ && queue_.size() < max_queued_) {
       queue_.push_back(std::move(record));
       wake_.notify_one();
       return;
     }
   }
-  Lose(1);
+  ReportLost(1);
 }
 
 void AuditTrail::Flush() {
@@ -44,7 +47,7 @@ void AuditTrail::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-// While one batch is written the next one gathers.
+// Records that arrive while a batch is written form the next batch.
 void AuditTrail::Run() {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -62,7 +65,7 @@ void AuditTrail::Run() {
 
 void AuditTrail::Write(const std::vector<store::AuditRecord>& records) {
   absl::Status written = store_.AddAudit(records);
-  while (absl::IsUnavailable(written) && !store::IsUnknownCommit(written) && Pause()) {
+  while (absl::IsUnavailable(written) && !store::IsUnknownCommit(written) && WaitForRetry()) {
     written = store_.AddAudit(records);
   }
   if (written.ok()) return;
@@ -70,17 +73,18 @@ void AuditTrail::Write(const std::vector<store::AuditRecord>& records) {
     for (const store::AuditRecord& each : records) Write({each});
     return;
   }
-  DET_LOG(WARNING) << "audit records are in the log alone" << base::Field("records", records.size())
+  DET_LOG(WARNING) << "failed to store audit records; they are only in this log"
+                   << base::Field("records", records.size())
                    << base::Field("error", written.message());
-  Lose(records.size());
+  ReportLost(records.size());
 }
 
-bool AuditTrail::Pause() {
+bool AuditTrail::WaitForRetry() {
   std::unique_lock lock(mutex_);
-  return !wake_.wait_for(lock, kPause, [this] { return stopped_; });
+  return !wake_.wait_for(lock, kRetryInterval, [this] { return stopped_; });
 }
 
-void AuditTrail::Lose(size_t count) {
+void AuditTrail::ReportLost(size_t count) {
   if (on_lost_) on_lost_(static_cast<int64_t>(count));
 }
 

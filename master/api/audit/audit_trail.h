@@ -1,7 +1,8 @@
-// Audit records on their way to the store: written behind the answers, in batches.
+// A queue of audit records that a thread writes to the store in batches, so that responses do not
+// wait.
 //
-// Made by master.cc. Note() is called by call.h for each call that changes something, on any
-// thread; a thread of its own writes. The line in the log stays, whatever becomes of the record.
+// Created by master.cc. The call pipeline calls Append() for each call that changes something, on
+// any thread. The line in the master's log is written even if the record is lost.
 #ifndef MASTER_API_AUDIT_AUDIT_TRAIL_H_
 #define MASTER_API_AUDIT_AUDIT_TRAIL_H_
 
@@ -18,33 +19,35 @@ namespace det::api {
 
 class AuditTrail {
  public:
-  // `on_lost` hears how many records were given up, as the queue was full or the store refused
-  // them, or was away to the end; any thread; may be null. The store must outlive it. At most
-  // `most` records wait.
-  AuditTrail(store::Audit* store, std::function<void(int64_t)> on_lost, size_t most = 10'000);
-  // As Stop().
+  // Calls `on_lost` with the number of records that were dropped, because the queue was full, the
+  // store rejected them, or the store was unavailable until Stop(). It runs on any thread and may
+  // be null. The store must outlive the trail. The queue holds at most `max_queued` records.
+  AuditTrail(store::Audit* store, std::function<void(int64_t)> on_lost, size_t max_queued = 10'000);
+  // Calls Stop().
   ~AuditTrail();
 
-  // Never waits.
-  void Note(store::AuditRecord record);
+  // Does not block.
+  void Append(store::AuditRecord record);
 
-  // Returns once all that was noted before is written or given up.
+  // Returns when all records that were appended before are written or dropped.
   void Flush();
 
-  // Writes what waits, ends the thread. What is noted later is lost. Later calls do nothing.
+  // Writes the queued records and ends the thread. Records that are appended later are lost.
+  // Idempotent.
   void Stop();
 
  private:
   void Run();
-  // Until the store takes them, each for itself where it refuses them together.
+  // Retries while the store is unavailable. If the store rejects the batch, writes each record
+  // alone.
   void Write(const std::vector<store::AuditRecord>& records);
-  // Before another try; false: it stops, there is none.
-  bool Pause();
-  void Lose(size_t count);
+  // Waits before a retry. Returns false if the trail is stopping and there is no retry.
+  bool WaitForRetry();
+  void ReportLost(size_t count);
 
   store::Audit& store_;
   const std::function<void(int64_t)> on_lost_;
-  const size_t most_;
+  const size_t max_queued_;
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   std::vector<store::AuditRecord> queue_;

@@ -20,15 +20,15 @@ store::AuditRecord Record(const std::string& id) {
   return record;
 }
 
-TEST(AuditTrailTest, WritesInOrderAndWhatWaitsAtTheEnd) {
+TEST(AuditTrailTest, WritesRecordsInOrderAndFlushesOnDestruction) {
   store::FakeStore store;
   {
     AuditTrail trail(&store.audit(), nullptr);
-    trail.Note(Record("a"));
+    trail.Append(Record("a"));
     trail.Flush();
     EXPECT_EQ(store.audit().ListAudit({})->size(), 1u);
-    trail.Note(Record("b"));
-    trail.Note(Record("c"));
+    trail.Append(Record("b"));
+    trail.Append(Record("c"));
   }
   const auto records = store.audit().ListAudit({});
   ASSERT_EQ(records->size(), 3u);
@@ -36,7 +36,7 @@ TEST(AuditTrailTest, WritesInOrderAndWhatWaitsAtTheEnd) {
   EXPECT_EQ(records->at(2).request_id, "a");
 }
 
-// Holds its first batch back until it is told to go on.
+// Blocks the first batch until `go` is set.
 class SlowAudit final : public store::Audit {
  public:
   absl::Status AddAudit(const std::vector<store::AuditRecord>&) override {
@@ -55,26 +55,26 @@ class SlowAudit final : public store::Audit {
   bool first_ = true;
 };
 
-TEST(AuditTrailTest, CountsWhatFindsNoPlace) {
+TEST(AuditTrailTest, CountsRecordsThatExceedTheQueue) {
   SlowAudit store;
   std::atomic<int64_t> lost = 0;
   AuditTrail trail(
-      &store, [&](int64_t count) { lost += count; }, /*most=*/2);
-  trail.Note(Record("written"));
+      &store, [&](int64_t count) { lost += count; }, /*max_queued=*/2);
+  trail.Append(Record("written"));
   store.began.get_future().wait();
-  trail.Note(Record("waits"));
-  trail.Note(Record("waits"));
+  trail.Append(Record("waits"));
+  trail.Append(Record("waits"));
   EXPECT_EQ(lost, 0);
-  trail.Note(Record("lost"));
+  trail.Append(Record("lost"));
   EXPECT_EQ(lost, 1);
   store.go.set_value();
 }
 
-// Refuses a batch with a record "bad"; is away when it is asked first.
-class PickyAudit final : public store::Audit {
+// Rejects a batch that contains a record "bad". The first call returns UNAVAILABLE.
+class RejectingAudit final : public store::Audit {
  public:
   absl::Status AddAudit(const std::vector<store::AuditRecord>& records) override {
-    if (std::exchange(first_, false)) return absl::UnavailableError("away");
+    if (std::exchange(first_, false)) return absl::UnavailableError("unavailable");
     for (const store::AuditRecord& each : records) {
       if (each.request_id == "bad") return absl::InternalError("refused");
     }
@@ -91,35 +91,35 @@ class PickyAudit final : public store::Audit {
   bool first_ = true;
 };
 
-TEST(AuditTrailTest, OneFailureLosesNoBatch) {
-  PickyAudit store;
+TEST(AuditTrailTest, LosesOnlyTheRejectedRecordOfABatch) {
+  RejectingAudit store;
   std::atomic<int64_t> lost = 0;
   AuditTrail trail(&store, [&](int64_t count) { lost += count; });
-  for (const char* id : {"a", "b", "bad", "c"}) trail.Note(Record(id));
+  for (const char* id : {"a", "b", "bad", "c"}) trail.Append(Record(id));
   trail.Flush();
   EXPECT_EQ(store.taken, (std::vector<std::string>{"a", "b", "c"}));
   EXPECT_EQ(lost, 1);
 }
 
-TEST(AuditTrailTest, CountsWhatTheStoreDoesNotTake) {
-  class Away final : public store::Audit {
+TEST(AuditTrailTest, CountsRecordsThatTheStoreRejects) {
+  class UnavailableAudit final : public store::Audit {
     absl::Status AddAudit(const std::vector<store::AuditRecord>&) override {
-      return absl::UnavailableError("away");
+      return absl::UnavailableError("unavailable");
     }
     absl::StatusOr<std::vector<store::AuditRecord>> ListAudit(const store::AuditQuery&) override {
-      return absl::UnavailableError("away");
+      return absl::UnavailableError("unavailable");
     }
     absl::StatusOr<int> CountAudit(const store::AuditQuery&) override {
-      return absl::UnavailableError("away");
+      return absl::UnavailableError("unavailable");
     }
-  } away;
+  } unavailable;
   std::atomic<int64_t> lost = 0;
-  AuditTrail trail(&away, [&](int64_t count) { lost += count; });
-  trail.Note(Record("a"));
-  trail.Note(Record("b"));
+  AuditTrail trail(&unavailable, [&](int64_t count) { lost += count; });
+  trail.Append(Record("a"));
+  trail.Append(Record("b"));
   trail.Stop();
   EXPECT_EQ(lost, 2);
-  trail.Note(Record("c"));
+  trail.Append(Record("c"));
   EXPECT_EQ(lost, 3);
 }
 

@@ -43,11 +43,11 @@ Slots CountSlots(const cluster::Cluster& cluster) {
   return count;
 }
 
-// ---- what administrators have to say ----
+// ---- the cluster message, which administrators set ----
 
-constexpr size_t kLongestMessage = 250;  // bytes: it is shown in one line
+constexpr size_t kMaxMessageBytes = 250;  // it is shown in one line
 
-v1::ClusterMessage ShownMessage(const store::MessageRecord& record) {
+v1::ClusterMessage ToClusterMessage(const store::MessageRecord& record) {
   v1::ClusterMessage message;
   message.set_message(record.text);
   *message.mutable_start_time() = ToProto(record.starts_at);
@@ -56,10 +56,10 @@ v1::ClusterMessage ShownMessage(const store::MessageRecord& record) {
   return message;
 }
 
-absl::StatusOr<store::MessageRecord> ReadMessage(const v1::SetClusterMessageRequest& request,
-                                                 absl::Time now) {
-  if (request.message().empty() || request.message().size() > kLongestMessage) {
-    return absl::InvalidArgumentError(absl::StrCat("message: expected 1 to ", kLongestMessage,
+absl::StatusOr<store::MessageRecord> ParseMessage(const v1::SetClusterMessageRequest& request,
+                                                  absl::Time now) {
+  if (request.message().empty() || request.message().size() > kMaxMessageBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("message: expected 1 to ", kMaxMessageBytes,
                                                    " bytes, found ", request.message().size()));
   }
   store::MessageRecord record;
@@ -71,7 +71,7 @@ absl::StatusOr<store::MessageRecord> ReadMessage(const v1::SetClusterMessageRequ
     absl::Duration duration;
     if (request.has_end_time() || !absl::ParseDuration(request.duration(), &duration)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("duration: expected a duration such as 2h30m, and no end_time beside it; "
+          absl::StrCat("duration: expected a duration such as 2h30m, and no end_time; "
                        "found \"",
                        request.duration(), "\""));
     }
@@ -79,14 +79,14 @@ absl::StatusOr<store::MessageRecord> ReadMessage(const v1::SetClusterMessageRequ
   }
   if (record.ends_at && *record.ends_at <= std::max(record.starts_at, now)) {
     return absl::InvalidArgumentError(
-        "end_time: expected a time after the message's start, and not past");
+        "end_time: expected a time in the future and after start_time");
   }
   return record;
 }
 
-// ---- what the master says of itself ----
+// ---- the master's log ----
 
-v1::LogLevel ShownLevel(base::LogLevel level) {
+v1::LogLevel ToLogLevel(base::LogLevel level) {
   switch (level) {
     case base::LogLevel::kDebug:
       return v1::LOG_LEVEL_DEBUG;
@@ -100,8 +100,8 @@ v1::LogLevel ShownLevel(base::LogLevel level) {
   return v1::LOG_LEVEL_UNSPECIFIED;
 }
 
-// What others wrote may stand in a line, and is not always UTF-8.
-std::string Mended(std::string text) {
+// A line can contain text from clients that is not valid UTF-8.
+std::string ReplaceInvalidUtf8(std::string text) {
   for (size_t at = 0; at < text.size();) {
     const size_t length = base::Utf8Length(std::string_view(text).substr(at));
     if (length == 0) text[at] = '?';
@@ -110,40 +110,40 @@ std::string Mended(std::string text) {
   return text;
 }
 
-v1::MasterLogsResponse ShownLine(const base::RecentLogLine& line) {
+v1::MasterLogsResponse ToLogsResponse(const base::RecentLogLine& line) {
   v1::MasterLogsResponse out;
   v1::LogEntry* entry = out.mutable_log_entry();
   entry->set_id(static_cast<int32_t>(line.id));
-  entry->set_message(Mended(line.text));
+  entry->set_message(ReplaceInvalidUtf8(line.text));
   *entry->mutable_timestamp() = ToProto(line.time);
-  entry->set_level(ShownLevel(line.level));
+  entry->set_level(ToLogLevel(line.level));
   return out;
 }
 
-// What a caller of MasterLogs has not had yet.
+// Sends the log lines that a caller of MasterLogs has not received yet.
 class LogReader {
  public:
   explicit LogReader(const v1::MasterLogsRequest& request)
       : next_(request.offset() < 0
                   ? std::max<int64_t>(1, base::GetNewestLogLineId() + 1 + request.offset())
                   : request.offset()),
-        left_(request.limit() > 0 ? request.limit() : base::kMaxRecentLogLines),
+        remaining_(request.limit() > 0 ? request.limit() : base::kMaxRecentLogLines),
         bounded_(request.limit() > 0),
         follow_(request.follow()) {}
 
   void SendNext(Stream<v1::MasterLogsResponse>& out) {
-    constexpr size_t kAtOnce = 500;
-    const auto lines = base::GetRecentLog(next_, std::min(kAtOnce, left_));
-    for (const base::RecentLogLine& line : lines) out.Send(ShownLine(line));
+    constexpr size_t kBatchLines = 500;
+    const auto lines = base::GetRecentLog(next_, std::min(kBatchLines, remaining_));
+    for (const base::RecentLogLine& line : lines) out.Send(ToLogsResponse(line));
     if (!lines.empty()) next_ = lines.back().id + 1;
-    if (bounded_) left_ -= lines.size();
-    if (left_ == 0 || (lines.empty() && !follow_)) return out.Close(absl::OkStatus());
+    if (bounded_) remaining_ -= lines.size();
+    if (remaining_ == 0 || (lines.empty() && !follow_)) return out.Close(absl::OkStatus());
     if (!lines.empty()) out.Wake();
   }
 
  private:
   int64_t next_;
-  size_t left_;
+  size_t remaining_;
   const bool bounded_;
   const bool follow_;
 };
@@ -152,14 +152,14 @@ class MasterService final : public ApiService<v1::MasterService> {
  public:
   MasterService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
                 base::ThreadPool& pool, base::EventLoop& loop, const base::Clock& clock,
-                const MasterFacts& facts)
+                const MasterInfo& info)
       : ApiService(calls),
         engine_(engine),
         store_(store),
         pool_(pool),
         loop_(loop),
         clock_(clock),
-        facts_(facts),
+        info_(info),
         probe_([this] { return store_.Ping(); }, &pool_, &loop_) {}
   ~MasterService() override { base::SetLogListener(nullptr); }
 
@@ -167,14 +167,14 @@ class MasterService final : public ApiService<v1::MasterService> {
                                       const v1::GetMasterRequest* request,
                                       v1::GetMasterResponse* response) override {
     return Unary(__func__, context, request, response, [this, response](const auth::Principal&) {
-      response->set_version(facts_.version);
-      response->set_master_id(facts_.master_id);
-      response->set_cluster_id(facts_.cluster_id);
-      response->set_cluster_name(facts_.cluster_name);
+      response->set_version(info_.version);
+      response->set_master_id(info_.master_id);
+      response->set_cluster_id(info_.cluster_id);
+      response->set_cluster_name(info_.cluster_name);
       response->set_rbac_enabled(true);
       response->set_user_management_enabled(true);
       response->set_product(v1::GetMasterResponse::PRODUCT_COMMUNITY);
-      ShowMessage(response);
+      AddCurrentMessage(response);
       return absl::OkStatus();
     });
   }
@@ -191,12 +191,12 @@ class MasterService final : public ApiService<v1::MasterService> {
                                     v1::GetInfoResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, response](const auth::Principal&, Done done) {
-                   response->set_version(facts_.version);
-                   response->set_master_id(facts_.master_id);
-                   response->set_cluster_id(facts_.cluster_id);
-                   response->set_cluster_name(facts_.cluster_name);
-                   *response->mutable_started_at() = ToProto(facts_.started_at);
-                   response->set_database(facts_.database);
+                   response->set_version(info_.version);
+                   response->set_master_id(info_.master_id);
+                   response->set_cluster_id(info_.cluster_id);
+                   response->set_cluster_name(info_.cluster_name);
+                   *response->mutable_started_at() = ToProto(info_.started_at);
+                   response->set_database(info_.database);
                    engine_.Query(
                        [response](const cluster::Cluster& cluster) {
                          const Slots count = CountSlots(cluster);
@@ -216,7 +216,7 @@ class MasterService final : public ApiService<v1::MasterService> {
       response->set_status(v1::GetHealthResponse::up);
       response->set_database(v1::GetHealthResponse::up);
       if (const absl::Status commits = engine_.health(); !commits.ok()) return done(commits);
-      probe_.Ask(std::move(done));
+      probe_.Check(std::move(done));
     });
   }
 
@@ -225,8 +225,8 @@ class MasterService final : public ApiService<v1::MasterService> {
                                               v1::GetClusterMessageResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, response](const auth::Principal&) -> absl::Status {
-                   DET_ASSIGN_OR_RETURN(const auto message, Message());
-                   if (message) *response->mutable_cluster_message() = ShownMessage(*message);
+                   DET_ASSIGN_OR_RETURN(const auto message, CurrentMessage());
+                   if (message) *response->mutable_cluster_message() = ToClusterMessage(*message);
                    return absl::OkStatus();
                  });
   }
@@ -236,7 +236,7 @@ class MasterService final : public ApiService<v1::MasterService> {
                                               v1::SetClusterMessageResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request](const auth::Principal&) -> absl::Status {
-                   DET_ASSIGN_OR_RETURN(const auto message, ReadMessage(*request, clock_.Now()));
+                   DET_ASSIGN_OR_RETURN(const auto message, ParseMessage(*request, clock_.Now()));
                    return Change([&] { return messages().SetMessage(message); });
                  });
   }
@@ -253,7 +253,7 @@ class MasterService final : public ApiService<v1::MasterService> {
                                             const v1::GetMasterConfigRequest* request,
                                             v1::GetMasterConfigResponse* response) override {
     return Unary(__func__, context, request, response, [this, response](const auth::Principal&) {
-      *response->mutable_config() = ToStruct(facts_.config);
+      *response->mutable_config() = ToStruct(info_.config);
       ShowLogLevel(response->mutable_config());
       return absl::OkStatus();
     });
@@ -298,12 +298,12 @@ class MasterService final : public ApiService<v1::MasterService> {
  private:
   store::ClusterMessage& messages() { return store_.cluster_message(); }
 
-  // Remembered: strangers ask for it with GetMaster, and only this master changes it.
-  absl::StatusOr<std::optional<store::MessageRecord>> Message() {
+  // Cached: anyone can call GetMaster without signing in, and only this master changes the message.
+  absl::StatusOr<std::optional<store::MessageRecord>> CurrentMessage() {
     std::lock_guard lock(mutex_);
-    if (!known_) {
+    if (!cached_) {
       DET_ASSIGN_OR_RETURN(message_, messages().GetMessage());
-      known_ = true;
+      cached_ = true;
     }
     return message_;
   }
@@ -311,18 +311,18 @@ class MasterService final : public ApiService<v1::MasterService> {
   template <class Write>
   absl::Status Change(const Write& write) {
     std::lock_guard lock(mutex_);
-    known_ = false;
+    cached_ = false;
     return write();
   }
 
-  // Which master this is, is said also without a database.
-  void ShowMessage(v1::GetMasterResponse* response) {
-    const auto message = Message();
+  // If the database is unavailable, GetMaster still returns the rest of its response.
+  void AddCurrentMessage(v1::GetMasterResponse* response) {
+    const auto message = CurrentMessage();
     if (!message.ok() || !message->has_value()) return;
     const store::MessageRecord& record = **message;
     const absl::Time now = clock_.Now();
     if (now < record.starts_at || (record.ends_at && now >= *record.ends_at)) return;
-    *response->mutable_cluster_message() = ShownMessage(record);
+    *response->mutable_cluster_message() = ToClusterMessage(record);
   }
 
   engine::Engine& engine_;
@@ -330,12 +330,12 @@ class MasterService final : public ApiService<v1::MasterService> {
   base::ThreadPool& pool_;
   base::EventLoop& loop_;
   const base::Clock& clock_;
-  const MasterFacts& facts_;
+  const MasterInfo& info_;
   DatabaseProbe probe_;
   std::mutex mutex_;
-  bool known_ = false;
+  bool cached_ = false;
   std::optional<store::MessageRecord> message_;
-  // Outlived by a line that is being logged.
+  // Shared, because a line that is being logged may outlive the service.
   const std::shared_ptr<live::Topic<int>> lines_ = std::make_shared<live::Topic<int>>();
 };
 
@@ -344,8 +344,8 @@ class MasterService final : public ApiService<v1::MasterService> {
 std::unique_ptr<Service> MakeMasterService(CallPipeline& calls, engine::Engine& engine,
                                            store::Store& store, base::ThreadPool& pool,
                                            base::EventLoop& loop, const base::Clock& clock,
-                                           const MasterFacts& facts) {
-  return std::make_unique<MasterService>(calls, engine, store, pool, loop, clock, facts);
+                                           const MasterInfo& info) {
+  return std::make_unique<MasterService>(calls, engine, store, pool, loop, clock, info);
 }
 
 }  // namespace det::api

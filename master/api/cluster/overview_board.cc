@@ -11,9 +11,9 @@
 namespace det::api {
 namespace {
 
-constexpr absl::Duration kPause = absl::Seconds(1);
-constexpr int kMostRunning = 50;
-constexpr int kMostEnded = 12;
+constexpr absl::Duration kRefreshInterval = absl::Seconds(1);
+constexpr int kMaxRunning = 50;
+constexpr int kMaxEnded = 12;
 
 void CountSlots(const cluster::Cluster& cluster, v1::GetOverviewResponse* out) {
   for (v1::ResourcePool& pool : ListPools(cluster)) {
@@ -41,26 +41,26 @@ void OverviewBoard::Join(Visible visible, bool follow, std::shared_ptr<Stream<Re
   bool fresh = false, idle = false;
   {
     std::lock_guard lock(mutex_);
-    id = ++last_;
+    id = ++last_stream_id_;
     Audience& audience = audiences_[visible];
     audience.streams.emplace(id, stream);
-    fresh = audience.newest == nullptr;
-    idle = !std::exchange(looking_, true);
+    fresh = audience.latest == nullptr;
+    idle = !std::exchange(refreshing_, true);
   }
-  auto sent = std::make_shared<Shown>();
+  auto sent = std::make_shared<OverviewPtr>();
   stream->Start(
       [self = shared_from_this(), visible, follow, sent](Stream<Response>& out) {
-        const Shown newest = self->Newest(visible);
-        if (newest == nullptr || newest == *sent) return;
-        *sent = newest;
-        out.Send(newest);
+        const OverviewPtr latest = self->GetLatest(visible);
+        if (latest == nullptr || latest == *sent) return;
+        *sent = latest;
+        out.Send(latest);
         if (!follow) out.Close(absl::OkStatus());
       },
       [self = shared_from_this(), visible, id] { self->Leave(visible, id); });
   if (idle) {
-    Look({}, /*again=*/true);
+    Refresh({}, /*repeat=*/true);
   } else if (fresh) {
-    Look({visible}, /*again=*/false);
+    Refresh({visible}, /*repeat=*/false);
   }
 }
 
@@ -70,77 +70,79 @@ void OverviewBoard::Leave(const Visible& visible, int64_t id) {
   if (it != audiences_.end()) it->second.streams.erase(id);
 }
 
-OverviewBoard::Shown OverviewBoard::Newest(const Visible& visible) {
+OverviewBoard::OverviewPtr OverviewBoard::GetLatest(const Visible& visible) {
   std::lock_guard lock(mutex_);
   const auto it = audiences_.find(visible);
-  return it == audiences_.end() ? nullptr : it->second.newest;
+  return it == audiences_.end() ? nullptr : it->second.latest;
 }
 
-void OverviewBoard::Look(std::vector<Visible> of, bool again) {
+void OverviewBoard::Refresh(std::vector<Visible> audiences, bool repeat) {
   auto cluster = std::make_shared<Response>();
-  const auto then = [self = shared_from_this(), again] {
-    if (again) self->LookLater();
+  const auto then = [self = shared_from_this(), repeat] {
+    if (repeat) self->ScheduleRefresh();
   };
-  engine_.Query(
-      [cluster](const cluster::Cluster& now) { CountSlots(now, cluster.get()); },
-      [self = shared_from_this(), cluster, of = std::move(of), then](const absl::Status& status) {
-        if (!status.ok()) {
-          self->Refuse(status);
-          return then();
-        }
-        ReadLive(self->engine_, self->pool_, std::nullopt,
-                 [self, cluster, of, then](const absl::StatusOr<LiveTrials>& live) {
-                   if (live.ok()) {
-                     self->Show(*cluster, *live, of);
-                   } else {
-                     self->Refuse(live.status());
-                   }
-                   then();
-                 });
-      });
+  engine_.Query([cluster](const cluster::Cluster& now) { CountSlots(now, cluster.get()); },
+                [self = shared_from_this(), cluster, audiences = std::move(audiences),
+                 then](const absl::Status& status) {
+                  if (!status.ok()) {
+                    self->FailWaiting(status);
+                    return then();
+                  }
+                  QueryLiveTrials(
+                      self->engine_, self->pool_, std::nullopt,
+                      [self, cluster, audiences, then](const absl::StatusOr<LiveTrials>& live) {
+                        if (live.ok()) {
+                          self->Publish(*cluster, *live, audiences);
+                        } else {
+                          self->FailWaiting(live.status());
+                        }
+                        then();
+                      });
+                });
 }
 
-void OverviewBoard::LookLater() {
-  loop_.PostAfter(kPause, [self = shared_from_this()] {
+void OverviewBoard::ScheduleRefresh() {
+  loop_.PostAfter(kRefreshInterval, [self = shared_from_this()] {
     {
       std::lock_guard lock(self->mutex_);
       std::erase_if(self->audiences_, [](const auto& each) { return each.second.streams.empty(); });
       if (self->audiences_.empty()) {
-        self->looking_ = false;
+        self->refreshing_ = false;
         return;
       }
     }
-    self->Look({}, /*again=*/true);
+    self->Refresh({}, /*repeat=*/true);
   });
 }
 
-void OverviewBoard::Show(const Response& cluster, const LiveTrials& live, std::vector<Visible> of) {
-  if (of.empty()) {
+void OverviewBoard::Publish(const Response& cluster, const LiveTrials& live,
+                            std::vector<Visible> audiences) {
+  if (audiences.empty()) {
     std::lock_guard lock(mutex_);
-    for (const auto& [visible, audience] : audiences_) of.push_back(visible);
+    for (const auto& [visible, audience] : audiences_) audiences.push_back(visible);
   }
-  for (const Visible& visible : of) {
-    absl::StatusOr<Response> made = Make(cluster, live, visible);
-    if (!made.ok()) return Refuse(made.status());
+  for (const Visible& visible : audiences) {
+    absl::StatusOr<Response> made = Build(cluster, live, visible);
+    if (!made.ok()) return FailWaiting(made.status());
     std::lock_guard lock(mutex_);
     const auto it = audiences_.find(visible);
     if (it == audiences_.end()) continue;
     Audience& audience = it->second;
     using google::protobuf::util::MessageDifferencer;
-    if (audience.newest && MessageDifferencer::Equals(*audience.newest, *made)) continue;
-    audience.newest = std::make_shared<const Response>(*std::move(made));
+    if (audience.latest && MessageDifferencer::Equals(*audience.latest, *made)) continue;
+    audience.latest = std::make_shared<const Response>(*std::move(made));
     for (const auto& [id, weak] : audience.streams) {
       if (const auto stream = weak.lock()) stream->Wake();
     }
   }
 }
 
-void OverviewBoard::Refuse(const absl::Status& why) {
+void OverviewBoard::FailWaiting(const absl::Status& why) {
   std::vector<std::shared_ptr<Stream<Response>>> waiting;
   {
     std::lock_guard lock(mutex_);
     for (const auto& [visible, audience] : audiences_) {
-      if (audience.newest != nullptr) continue;
+      if (audience.latest != nullptr) continue;
       for (const auto& [id, weak] : audience.streams) {
         if (auto stream = weak.lock()) waiting.push_back(std::move(stream));
       }
@@ -149,17 +151,17 @@ void OverviewBoard::Refuse(const absl::Status& why) {
   for (const auto& stream : waiting) stream->Close(why);
 }
 
-absl::StatusOr<OverviewBoard::Response> OverviewBoard::Make(const Response& cluster,
-                                                            const LiveTrials& live,
-                                                            const Visible& visible) const {
+absl::StatusOr<OverviewBoard::Response> OverviewBoard::Build(const Response& cluster,
+                                                             const LiveTrials& live,
+                                                             const Visible& visible) const {
   using enum model::ExperimentState;
   store::ExperimentQuery running;
-  running.window = ToWindow(0, kMostRunning);
+  running.window = ToWindow(0, kMaxRunning);
   running.descending = true;
   running.visible = visible;
   running.states = {kActive, kPaused, kStoppingCompleted, kStoppingCanceled, kStoppingError};
   store::ExperimentQuery ended = running;
-  ended.window = ToWindow(0, kMostEnded);
+  ended.window = ToWindow(0, kMaxEnded);
   ended.sort = store::ExperimentQuery::Sort::kEndTime;
   ended.states = {kCompleted, kCanceled, kError};
   DET_ASSIGN_OR_RETURN(const store::ExperimentPage now, store_.ListExperiments(running));

@@ -1,7 +1,7 @@
-// The overview (overview.proto), made at most once a second, while somebody watches, and once for
-// all who may see the same workspaces.
+// Builds the overview (overview.proto) at most once a second while streams are open, and once for
+// all users who see the same workspaces.
 //
-// Made by overview_service.cc, as a shared_ptr; any thread. What it shows is durable.
+// Created by overview_service.cc as a shared_ptr; any thread. It shows only durable state.
 #ifndef MASTER_API_CLUSTER_OVERVIEW_BOARD_H_
 #define MASTER_API_CLUSTER_OVERVIEW_BOARD_H_
 
@@ -32,30 +32,31 @@ class OverviewBoard final : public std::enable_shared_from_this<OverviewBoard> {
                 base::EventLoop& loop, const base::Clock& clock)
       : engine_(engine), store_(store), pool_(pool), loop_(loop), clock_(clock) {}
 
-  // Sends the overview to `stream`: once, or until that is over. Who is slow is not sent what is
-  // out of date.
+  // Sends the overview to `stream`: once, or each change until the stream ends if `follow` is set.
+  // A slow client skips outdated versions.
   void Join(Visible visible, bool follow, std::shared_ptr<Stream<Response>> stream);
 
  private:
-  // Those who see the same.
+  // The streams of users who see the same workspaces.
   struct Audience {
-    std::shared_ptr<const Response> newest;
+    std::shared_ptr<const Response> latest;
     std::map<int64_t, std::weak_ptr<Stream<Response>>> streams;
   };
-  using Shown = std::shared_ptr<const Response>;
+  using OverviewPtr = std::shared_ptr<const Response>;
 
-  // Looks for these audiences, of none for all; with `again` once more after each second while
-  // there is anybody to show it to. An audience that all have left is kept until then: who asks
-  // again and again sees what was made.
-  void Look(std::vector<Visible> of, bool again);
-  void Show(const Response& cluster, const LiveTrials& live, std::vector<Visible> of);
-  // A look has failed: those who have seen nothing yet are told why. The others see it later.
-  void Refuse(const absl::Status& why);
-  absl::StatusOr<Response> Make(const Response& cluster, const LiveTrials& live,
-                                const Visible& visible) const;
-  void LookLater();
+  // Builds the overview for these audiences, or for all if the list is empty. With `repeat`,
+  // schedules the next refresh while there are streams. An audience without streams is kept until
+  // the next refresh, so that a client that polls gets the cached overview.
+  void Refresh(std::vector<Visible> audiences, bool repeat);
+  void Publish(const Response& cluster, const LiveTrials& live, std::vector<Visible> audiences);
+  // Closes the streams that have not received anything yet with the error of a failed refresh. The
+  // others wait for the next refresh.
+  void FailWaiting(const absl::Status& why);
+  absl::StatusOr<Response> Build(const Response& cluster, const LiveTrials& live,
+                                 const Visible& visible) const;
+  void ScheduleRefresh();
   void Leave(const Visible& visible, int64_t id);
-  Shown Newest(const Visible& visible);
+  OverviewPtr GetLatest(const Visible& visible);
 
   engine::Engine& engine_;
   store::Store& store_;
@@ -63,8 +64,8 @@ class OverviewBoard final : public std::enable_shared_from_this<OverviewBoard> {
   base::EventLoop& loop_;
   const base::Clock& clock_;
   std::mutex mutex_;
-  bool looking_ = false;
-  int64_t last_ = 0;
+  bool refreshing_ = false;
+  int64_t last_stream_id_ = 0;
   std::map<Visible, Audience> audiences_;
 };
 

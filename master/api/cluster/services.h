@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/event_loop.h"
 #include "base/thread_pool.h"
-#include "master/api/common/master_facts.h"
+#include "master/api/common/master_info.h"
 #include "master/api/rpc/call.h"
 #include "master/api/rpc/service.h"
 #include "master/engine/engine.h"
@@ -18,7 +18,7 @@ namespace det::api {
 std::unique_ptr<Service> MakeMasterService(CallPipeline& calls, engine::Engine& engine,
                                            store::Store& store, base::ThreadPool& pool,
                                            base::EventLoop& loop, const base::Clock& clock,
-                                           const MasterFacts& facts);
+                                           const MasterInfo& info);
 std::unique_ptr<Service> MakeOverviewService(CallPipeline& calls, engine::Engine& engine,
                                              store::Store& store, base::ThreadPool& pool,
                                              base::EventLoop& loop, const base::Clock& clock);

@@ -11,8 +11,8 @@ using model::AllocationState;
 using model::ExperimentState;
 using model::TrialState;
 
-// How far the running trials of an active experiment are.
-v1::Experiment::State ActiveState(model::ExperimentId id, const LiveTrials& live) {
+// The most advanced state among the live trials of an active experiment.
+v1::Experiment::State GetActiveState(model::ExperimentId id, const LiveTrials& live) {
   v1::Experiment::State state = v1::Experiment::STATE_ACTIVE;
   for (const auto& [unused, trial] : live) {
     if (trial.experiment != id) continue;
@@ -28,10 +28,10 @@ v1::Experiment::State ActiveState(model::ExperimentId id, const LiveTrials& live
   return state;
 }
 
-v1::Experiment::State ShownState(const experiment::Experiment& experiment, const LiveTrials& live) {
+v1::Experiment::State ToApiState(const experiment::Experiment& experiment, const LiveTrials& live) {
   switch (experiment.state) {
     case ExperimentState::kActive:
-      return ActiveState(experiment.id, live);
+      return GetActiveState(experiment.id, live);
     case ExperimentState::kPaused:
       return v1::Experiment::STATE_PAUSED;
     case ExperimentState::kStoppingCompleted:
@@ -56,9 +56,9 @@ v1::Experiment::State ShownState(const experiment::Experiment& experiment, const
   return v1::Experiment::STATE_UNSPECIFIED;
 }
 
-// Why an experiment whose trials all wait does so: the first trial's reason stands for all.
-std::string ShownReason(const experiment::Experiment& experiment, const LiveTrials& live,
-                        v1::Experiment::State state) {
+// If all trials of the experiment wait, the wait reason of the first one.
+std::string GetStateReason(const experiment::Experiment& experiment, const LiveTrials& live,
+                           v1::Experiment::State state) {
   if (state != v1::Experiment::STATE_QUEUED) return experiment.reason;
   for (const auto& [unused, trial] : live) {
     if (trial.experiment == experiment.id && !trial.wait_reason.empty()) return trial.wait_reason;
@@ -66,7 +66,7 @@ std::string ShownReason(const experiment::Experiment& experiment, const LiveTria
   return experiment.reason;
 }
 
-v1::Trial::State StoppingState(std::optional<TrialState> end_as) {
+v1::Trial::State GetStoppingState(std::optional<TrialState> end_as) {
   switch (end_as.value_or(TrialState::kCanceled)) {
     case TrialState::kCompleted:
       return v1::Trial::STATE_STOPPING_COMPLETED;
@@ -80,7 +80,7 @@ v1::Trial::State StoppingState(std::optional<TrialState> end_as) {
   }
 }
 
-v1::Trial::State ShownState(const experiment::Trial& trial, const LiveTrials& live) {
+v1::Trial::State ToApiState(const experiment::Trial& trial, const LiveTrials& live) {
   switch (trial.state) {
     case TrialState::kQueued:
       return v1::Trial::STATE_QUEUED;
@@ -92,7 +92,7 @@ v1::Trial::State ShownState(const experiment::Trial& trial, const LiveTrials& li
     case TrialState::kPaused:
       return v1::Trial::STATE_PAUSED;
     case TrialState::kStopping:
-      return StoppingState(trial.end_as);
+      return GetStoppingState(trial.end_as);
     case TrialState::kCompleted:
       return v1::Trial::STATE_COMPLETED;
     case TrialState::kCanceled:
@@ -103,7 +103,7 @@ v1::Trial::State ShownState(const experiment::Trial& trial, const LiveTrials& li
   return v1::Trial::STATE_UNSPECIFIED;
 }
 
-v1::Checkpoint::State ShownState(model::CheckpointState state) {
+v1::Checkpoint::State ToApiState(model::CheckpointState state) {
   switch (state) {
     case model::CheckpointState::kCompleted:
       return v1::Checkpoint::STATE_COMPLETED;
@@ -137,8 +137,8 @@ v1::TrialRun ToRun(const experiment::Allocation& allocation) {
   return out;
 }
 
-// As people read it: with the rank in front.
-std::string ShownLine(const model::LogLine& line) {
+// The line with its rank as a prefix.
+std::string FormatLine(const model::LogLine& line) {
   return line.rank ? absl::StrCat("[rank=", *line.rank, "] ", line.text) : line.text;
 }
 
@@ -148,7 +148,7 @@ Response ToLog(const store::LogRecord& record) {
   Response out;
   out.set_id(record.id);
   *out.mutable_timestamp() = ToProto(line.time);
-  out.set_message(ShownLine(line));
+  out.set_message(FormatLine(line));
   out.set_level(static_cast<v1::LogLevel>(line.level));
   out.set_agent_id(line.agent);
   out.set_container_id(line.allocation.value());
@@ -162,7 +162,7 @@ Response ToLog(const store::LogRecord& record) {
 void SetConfig(const experiment::Experiment& experiment, v1::Experiment* out) {
   const model::Value config = model::ToShownValue(*experiment.config);
   *out->mutable_config() = ToStruct(config);
-  // Its text may hold what the configuration does not show.
+  // The original text may contain secrets that the displayed configuration hides.
   const bool hides = config != model::ToValue(*experiment.config);
   out->set_original_config(hides ? config.ToJson() : experiment.original_config);
   if (experiment.forked_from) out->set_forked_from(experiment.forked_from->value());
@@ -182,8 +182,8 @@ v1::Experiment ToProto(const store::ExperimentRecord& record, const LiveTrials& 
   out.set_name(config.name);
   out.set_description(config.description);
   for (const std::string& label : config.labels) out.add_labels(label);
-  out.set_state(ShownState(experiment, live));
-  out.set_state_reason(ShownReason(experiment, live, out.state()));
+  out.set_state(ToApiState(experiment, live));
+  out.set_state_reason(GetStateReason(experiment, live, out.state()));
   *out.mutable_start_time() = ToProto(experiment.created_at);
   if (experiment.ended_at) *out.mutable_end_time() = ToProto(*experiment.ended_at);
   out.set_archived(record.archived);
@@ -209,7 +209,7 @@ v1::Experiment ToProto(const store::ExperimentRecord& record, const LiveTrials& 
   out.set_duration(static_cast<int32_t>(
       absl::ToInt64Seconds(experiment.ended_at.value_or(now) - experiment.created_at)));
   out.set_model_definition_size(static_cast<int32_t>(record.context_size));
-  out.mutable_config();  // empty in lists, where existing clients cannot do without it either
+  out.mutable_config();  // empty in lists; existing clients require the field
   if (detail) SetConfig(experiment, &out);
   return out;
 }
@@ -222,7 +222,7 @@ v1::Trial ToProto(const store::TrialRecord& record, const LiveTrials& live,
   out.set_experiment_id(trial.experiment.value());
   *out.mutable_start_time() = ToProto(trial.created_at);
   if (trial.ended_at) *out.mutable_end_time() = ToProto(*trial.ended_at);
-  out.set_state(ShownState(trial, live));
+  out.set_state(ToApiState(trial, live));
   const auto it = live.find(trial.id);
   const bool waits = trial.state == TrialState::kQueued && it != live.end();
   out.set_state_reason(waits && !it->second.wait_reason.empty() ? it->second.wait_reason
@@ -276,12 +276,12 @@ v1::Checkpoint ToProto(const store::CheckpointEntry& entry, const std::string& s
   const model::CheckpointRecord& checkpoint = entry.checkpoint;
   v1::Checkpoint out;
   out.set_uuid(checkpoint.id.value());
-  // "<experiment>.<trial>.<run>" without the run.
+  // The task ID is the allocation ID "<experiment>.<trial>.<run>" without the run.
   const std::string& allocation = checkpoint.allocation.value();
   out.set_task_id(allocation.substr(0, allocation.rfind('.')));
   out.set_allocation_id(allocation);
   *out.mutable_report_time() = ToProto(checkpoint.time);
-  out.set_state(ShownState(checkpoint.state));
+  out.set_state(ToApiState(checkpoint.state));
   out.mutable_resources()->insert(checkpoint.resources.begin(), checkpoint.resources.end());
   *out.mutable_metadata() = ToStruct(checkpoint.metadata);
   (*out.mutable_metadata()->mutable_fields())["steps_completed"].set_number_value(
@@ -311,7 +311,7 @@ v1::CheckpointWorkload ToWorkload(const model::CheckpointRecord& checkpoint) {
   v1::CheckpointWorkload out;
   out.set_uuid(checkpoint.id.value());
   *out.mutable_end_time() = ToProto(checkpoint.time);
-  out.set_state(ShownState(checkpoint.state));
+  out.set_state(ToApiState(checkpoint.state));
   out.mutable_resources()->insert(checkpoint.resources.begin(), checkpoint.resources.end());
   out.set_total_batches(static_cast<int32_t>(checkpoint.steps_completed));
   *out.mutable_metadata() = ToStruct(checkpoint.metadata);

@@ -1,4 +1,4 @@
-// Between the model and the messages of the API. The only place that knows both shapes.
+// Converts between the model and the messages of the API.
 //
 // Any thread. Does no I/O.
 #ifndef MASTER_API_COMMON_CONVERT_H_
@@ -33,11 +33,11 @@ google::protobuf::Timestamp ToProto(absl::Time time);
 absl::Time FromProto(const google::protobuf::Timestamp& time);
 
 // Not-a-number and the infinities become the strings "NaN", "Infinity", "-Infinity", which JSON can
-// carry. A value that is no object becomes an empty Struct.
+// carry. A value that is not an object becomes an empty Struct.
 google::protobuf::Struct ToStruct(const model::Value& value);
 google::protobuf::Value ToProtoValue(const model::Value& value);
 
-// How numbers of a message, which are all doubles there, come back.
+// How the numbers of a Struct, which are all doubles, are converted.
 enum class Numbers {
   kDoubles,          // metrics; the three strings above become numbers again
   kIntegersIfWhole,  // free-form data
@@ -55,7 +55,7 @@ v1::Trial ToProto(const store::TrialRecord& record, const LiveTrials& live,
 v1::Allocation ToProto(const experiment::Allocation& allocation, const std::string& wait_reason);
 // `storage_path`: the checkpoint's folder.
 v1::Checkpoint ToProto(const store::CheckpointEntry& entry, const std::string& storage_path);
-// As parts of a trial, or in the list of what it did.
+// Parts of a trial, or elements of the list of its workloads.
 v1::MetricsWorkload ToWorkload(const model::MetricReport& report);
 v1::CheckpointWorkload ToWorkload(const model::CheckpointRecord& checkpoint);
 v1::HeldCheckpoint ToProto(const store::HeldCheckpoint& held);
@@ -63,24 +63,24 @@ v1::MetricsReport ToProto(const model::MetricReport& report);
 v1::TaskLogsResponse ToTaskLog(const store::LogRecord& record);
 v1::TrialLogsResponse ToTrialLog(const store::LogRecord& record, model::TrialId trial);
 
-// ---- questions ----
+// ---- queries ----
 
-// The states of the model that an API state stands for; several API states share one.
+// The model states that correspond to an API state. Several API states share one model state.
 std::optional<model::ExperimentState> FromProto(v1::Experiment::State state);
 std::optional<model::TrialState> FromProto(v1::Trial::State state);
 std::vector<model::CheckpointState> FromProto(v1::Checkpoint::State state);
 
-// Window and answer's pagination. `count`: elements in the answer.
+// The window of a request, and the pagination of its response. `count`: elements in the response.
 store::Window ToWindow(int offset, int limit);
 v1::Pagination ToPagination(int offset, int limit, int count, int total);
-// Of a list of `total` that is kept with the newest first, what an ascending or descending window
-// of it is. Its limit is how many there are: 0 for none.
-store::Window NewestFirst(const store::Window& asked, bool ascending, int total);
-// Of a whole list, in ascending order, leaves what is asked for: turned around if descending, the
-// window of it.
+// Converts a window of a list of `total` elements to the window of the same list stored newest
+// first. The limit of the result is the number of elements in it; 0 means that the window is empty.
+store::Window ToNewestFirst(const store::Window& window, bool ascending, int total);
+// Keeps the requested window of a whole list that is in ascending order. Reverses the list first if
+// the request asks for descending order.
 template <class Request, class Element>
-v1::Pagination KeepWindow(const Request& request,
-                          google::protobuf::RepeatedPtrField<Element>* list) {
+v1::Pagination ApplyWindow(const Request& request,
+                           google::protobuf::RepeatedPtrField<Element>* list) {
   if (request.order_by() == v1::ORDER_BY_DESC) std::reverse(list->begin(), list->end());
   const int total = list->size();
   const store::Range range = store::Resolve(ToWindow(request.offset(), request.limit()), total);
@@ -89,8 +89,8 @@ v1::Pagination KeepWindow(const Request& request,
   return ToPagination(request.offset(), request.limit(), list->size(), total);
 }
 
-// Of names, of which none stands for all, those that another such list has, too.
-void KeepThose(const std::vector<std::string>& kept, std::vector<std::string>* names);
+// Keeps the names that are also in `kept`. An empty list means "all names" on both sides.
+void IntersectNames(const std::vector<std::string>& kept, std::vector<std::string>* names);
 
 // The parts that TaskLogsRequest and TrialLogsRequest share.
 template <class Request>
@@ -99,8 +99,9 @@ store::LogQuery ToLogQuery(const Request& request, model::TaskId task) {
   query.task = std::move(task);
   query.descending = request.order_by() == v1::ORDER_BY_DESC;
   query.allocations.assign(request.allocation_ids().begin(), request.allocation_ids().end());
-  // A line's container is called as its allocation.
-  KeepThose({request.container_ids().begin(), request.container_ids().end()}, &query.allocations);
+  // The container ID of a line is its allocation ID.
+  IntersectNames({request.container_ids().begin(), request.container_ids().end()},
+                 &query.allocations);
   query.agents.assign(request.agent_ids().begin(), request.agent_ids().end());
   query.ranks.assign(request.rank_ids().begin(), request.rank_ids().end());
   for (const int level : request.levels()) {
@@ -116,9 +117,9 @@ store::LogQuery ToLogQuery(const Request& request, model::TaskId task) {
   return query;
 }
 
-// The regular expression that lines are to match; empty: any line.
+// The regular expression that lines must match; empty matches any line.
 template <class Request>
-std::string PatternOf(const Request& request) {
+std::string GetPattern(const Request& request) {
   return request.enable_regex() ? request.search_text() : std::string();
 }
 

@@ -41,22 +41,23 @@ void CountSlot(const v1::Slot& slot, v1::SlotStats::PerType* stats) {
   ++(*stats->mutable_states())[v1::Container::State_Name(state)];
 }
 
-// What somebody, or the master, has decided about the slot, and why it takes no work.
-void Judge(const AgentState& state, const AgentState::SlotState* slot, v1::Slot* out) {
+// Sets whether the slot accepts work, and if not, why: an administrator disabled it, or the master
+// quarantined it.
+void SetSlotStatus(const AgentState& state, const AgentState::SlotState* slot, v1::Slot* out) {
   const bool own = slot == nullptr || slot->enabled;
   out->set_quarantined(slot != nullptr && slot->quarantined);
   out->set_enabled(state.enabled && own && !out->quarantined());
   if (out->enabled()) return;
-  // Disabled, and not free yet.
+  // The slot is disabled but still in use.
   out->set_draining(out->has_container());
   if (out->quarantined()) {
     out->set_reason(slot->reason);
   } else {
-    out->set_reason(own ? "its agent is disabled" : "it is disabled");
+    out->set_reason(own ? "the agent is disabled" : "the slot is disabled");
   }
 }
 
-void AddDecisions(const AgentState& state, absl::Time now, v1::Agent* out) {
+void AddAdminState(const AgentState& state, absl::Time now, v1::Agent* out) {
   out->set_enabled(state.enabled);
   out->set_draining(state.draining);
   for (const model::Maintenance& window : state.maintenance) {
@@ -68,7 +69,7 @@ void AddDecisions(const AgentState& state, absl::Time now, v1::Agent* out) {
   }
 }
 
-void AddFacts(const model::Agent& agent, v1::Agent* out) {
+void AddDescription(const model::Agent& agent, v1::Agent* out) {
   *out->mutable_registered_time() = ToProto(agent.registered_at);
   if (!agent.address.empty()) out->add_addresses(agent.address);
   out->set_version(agent.version);
@@ -107,7 +108,7 @@ void AddOccupants(const Occupants& occupants, const model::AgentId& id, v1::Agen
 
 }  // namespace
 
-Occupants OccupantsOf(const cluster::Cluster& cluster) {
+Occupants FindOccupants(const cluster::Cluster& cluster) {
   Occupants occupants;
   for (const experiment::Allocation* allocation : cluster.live_allocations()) {
     for (const experiment::LocalTask& local_task : allocation->local_tasks) {
@@ -127,13 +128,13 @@ std::optional<v1::Agent> FindAgent(const cluster::Cluster& cluster, const Occupa
   const AgentState state = has_state ? decided->second : AgentState{.id = id};
   v1::Agent out;
   out.set_id(id.value());
-  AddDecisions(state, now, &out);
-  if (agent != cluster.agents().end()) AddFacts(agent->second, &out);
+  AddAdminState(state, now, &out);
+  if (agent != cluster.agents().end()) AddDescription(agent->second, &out);
   AddOccupants(occupants, id, &out);
   out.mutable_slot_stats();
   for (auto& [unused, slot] : *out.mutable_slots()) {
     const auto of_slot = state.slots.find(slot.device().id());
-    Judge(state, of_slot == state.slots.end() ? nullptr : &of_slot->second, &slot);
+    SetSlotStatus(state, of_slot == state.slots.end() ? nullptr : &of_slot->second, &slot);
     const std::string type = v1::Device::Type_Name(slot.device().type());
     CountSlot(slot, &(*out.mutable_slot_stats()->mutable_type_stats())[type]);
     CountSlot(slot, &(*out.mutable_slot_stats()->mutable_brand_stats())[slot.device().brand()]);

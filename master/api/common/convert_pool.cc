@@ -9,20 +9,20 @@
 namespace det::api {
 namespace {
 
-// What a pool has and does.
-struct Figures {
+// Counts of the agents, slots and jobs of a pool.
+struct PoolStats {
   int agents = 0;
   int aux_room = 0;
-  int slots = 0;      // that accept work
-  int per_agent = 0;  // of its largest agent
+  int slots = 0;      // slots that accept work
+  int per_agent = 0;  // slots of the largest agent
   std::set<std::pair<model::AgentId, int>> used;
   int aux_running = 0;
-  const model::Device* device = nullptr;  // one of them
+  const model::Device* device = nullptr;  // one of its devices
   std::set<model::JobId> queued, scheduled;
 };
 
 void AddAgent(const cluster::Cluster& cluster, const model::Agent& agent, int aux_per_agent,
-              Figures* out) {
+              PoolStats* out) {
   ++out->agents;
   out->per_agent = std::max(out->per_agent, static_cast<int>(agent.slots.size()));
   if (!agent.slots.empty()) out->device = &agent.slots[0];
@@ -42,16 +42,16 @@ void AddAgent(const cluster::Cluster& cluster, const model::Agent& agent, int au
   }
 }
 
-std::map<std::string, Figures> FiguresOf(const cluster::Cluster& cluster,
-                                         const std::vector<cluster::KnownPool>& pools) {
+std::map<std::string, PoolStats> ComputePoolStats(const cluster::Cluster& cluster,
+                                                  const std::vector<cluster::KnownPool>& pools) {
   std::map<std::string, int> aux;
   for (const cluster::KnownPool& view : pools) aux[view.pool.name] = view.pool.max_aux_per_agent;
-  std::map<std::string, Figures> figures;
+  std::map<std::string, PoolStats> stats;
   for (const auto& [unused, agent] : cluster.agents()) {
-    AddAgent(cluster, agent, aux[agent.resource_pool], &figures[agent.resource_pool]);
+    AddAgent(cluster, agent, aux[agent.resource_pool], &stats[agent.resource_pool]);
   }
   for (const experiment::Allocation* allocation : cluster.live_allocations()) {
-    Figures& pool = figures[allocation->resource_pool];
+    PoolStats& pool = stats[allocation->resource_pool];
     bool placed = false;
     for (const experiment::LocalTask& local_task : allocation->local_tasks) {
       if (local_task.exited) continue;
@@ -62,7 +62,7 @@ std::map<std::string, Figures> FiguresOf(const cluster::Cluster& cluster,
     }
     (placed ? pool.scheduled : pool.queued).insert(allocation->job);
   }
-  return figures;
+  return stats;
 }
 
 v1::ResourcePool::SchedulerType PolicyToProto(model::SchedulingPolicy policy) {
@@ -77,8 +77,8 @@ v1::ResourcePool::SchedulerType PolicyToProto(model::SchedulingPolicy policy) {
   return v1::ResourcePool::SCHEDULER_TYPE_UNSPECIFIED;
 }
 
-absl::StatusOr<absl::Duration> ToSpan(const char* field, double seconds) {
-  // Not a NaN either, and no overflow of what counts in nanoseconds.
+absl::StatusOr<absl::Duration> ToDuration(const char* field, double seconds) {
+  // This also rejects NaN, and values that would overflow a duration.
   if (!(seconds >= 0 && seconds < 1e9)) {
     return absl::InvalidArgumentError(
         absl::StrCat(field, ": expected a number from 0 to 1e9, found ", seconds));
@@ -100,7 +100,7 @@ void AddPolicy(const model::ResourcePool& pool, v1::ResourcePool* out) {
   out->set_shared_devices(pool.shared_devices);
   out->set_aux_container_capacity_per_agent(pool.max_aux_per_agent);
   for (const std::string& name : pool.workspaces) out->add_workspaces(name);
-  // Present for every policy: clients of the predecessor need it.
+  // Set for every policy: clients of Determined require it.
   v1::ResourcePool::Detail* details = out->mutable_details();
   if (pool.policy == model::SchedulingPolicy::kPriority) {
     details->mutable_priority_scheduler()->set_preemption(pool.preemption);
@@ -108,24 +108,24 @@ void AddPolicy(const model::ResourcePool& pool, v1::ResourcePool* out) {
   }
 }
 
-void AddFigures(const Figures& figures, v1::ResourcePool* out) {
+void AddPoolStats(const PoolStats& stats, v1::ResourcePool* out) {
   static constexpr v1::ResourcePool::SlotType kTypes[] = {
       v1::ResourcePool::TYPE_CPU, v1::ResourcePool::TYPE_CUDA, v1::ResourcePool::TYPE_ROCM,
       v1::ResourcePool::TYPE_TPU};
-  out->set_num_agents(figures.agents);
-  out->set_slots_available(figures.slots);
-  out->set_slots_used(static_cast<int>(figures.used.size()));
-  out->set_slots_per_agent(figures.per_agent);
-  out->set_aux_container_capacity(figures.aux_room);
-  out->set_aux_containers_running(figures.aux_running);
-  if (figures.device != nullptr) {
-    out->set_slot_type(kTypes[static_cast<int>(figures.device->type)]);
-    out->set_accelerator(figures.device->brand);
+  out->set_num_agents(stats.agents);
+  out->set_slots_available(stats.slots);
+  out->set_slots_used(static_cast<int>(stats.used.size()));
+  out->set_slots_per_agent(stats.per_agent);
+  out->set_aux_container_capacity(stats.aux_room);
+  out->set_aux_containers_running(stats.aux_running);
+  if (stats.device != nullptr) {
+    out->set_slot_type(kTypes[static_cast<int>(stats.device->type)]);
+    out->set_accelerator(stats.device->brand);
   }
   int queued = 0;
-  for (const model::JobId& job : figures.queued) queued += figures.scheduled.contains(job) ? 0 : 1;
+  for (const model::JobId& job : stats.queued) queued += stats.scheduled.contains(job) ? 0 : 1;
   out->mutable_stats()->set_queued_count(queued);
-  out->mutable_stats()->set_scheduled_count(static_cast<int>(figures.scheduled.size()));
+  out->mutable_stats()->set_scheduled_count(static_cast<int>(stats.scheduled.size()));
 }
 
 const char* SourceText(cluster::KnownPool::Source source) {
@@ -144,7 +144,7 @@ const char* SourceText(cluster::KnownPool::Source source) {
 
 std::vector<v1::ResourcePool> ListPools(const cluster::Cluster& cluster) {
   const std::vector<cluster::KnownPool> views = cluster.pools();
-  std::map<std::string, Figures> figures = FiguresOf(cluster, views);
+  std::map<std::string, PoolStats> stats = ComputePoolStats(cluster, views);
   std::vector<v1::ResourcePool> pools;
   for (const cluster::KnownPool& view : views) {
     v1::ResourcePool& out = pools.emplace_back();
@@ -156,7 +156,7 @@ std::vector<v1::ResourcePool> ListPools(const cluster::Cluster& cluster) {
     out.set_default_compute_pool(view.pool.name == cluster.default_compute());
     out.set_default_aux_pool(view.pool.name == cluster.default_aux());
     AddPolicy(view.pool, &out);
-    AddFigures(figures[view.pool.name], &out);
+    AddPoolStats(stats[view.pool.name], &out);
   }
   return pools;
 }
@@ -216,11 +216,11 @@ absl::Status Apply(const v1::PutResourcePoolRequest& request, model::ResourcePoo
   }
   if (request.has_hold_after_seconds()) {
     DET_ASSIGN_OR_RETURN(pool->hold_after,
-                         ToSpan("hold_after_seconds", request.hold_after_seconds()));
+                         ToDuration("hold_after_seconds", request.hold_after_seconds()));
   }
   if (request.has_maintenance_lead_seconds()) {
-    DET_ASSIGN_OR_RETURN(pool->maintenance_lead,
-                         ToSpan("maintenance_lead_seconds", request.maintenance_lead_seconds()));
+    DET_ASSIGN_OR_RETURN(pool->maintenance_lead, ToDuration("maintenance_lead_seconds",
+                                                            request.maintenance_lead_seconds()));
   }
   if (request.has_description()) pool->description = request.description();
   if (request.has_preemption()) pool->preemption = request.preemption();

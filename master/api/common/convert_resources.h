@@ -1,4 +1,4 @@
-// Agents, slots, resource pools and quotas as messages of the API.
+// Converts agents, slots, resource pools and quotas to messages of the API and back.
 //
 // Called on the engine's loop, inside a Query. Does no I/O.
 #ifndef MASTER_API_COMMON_CONVERT_RESOURCES_H_
@@ -19,27 +19,28 @@
 
 namespace det::api {
 
-// What runs where: shares that have not ended, by agent.
+// The local tasks that have not exited, by agent.
 using Occupants =
     std::map<model::AgentId,
              std::vector<std::pair<const experiment::Allocation*, const experiment::LocalTask*>>>;
-Occupants OccupantsOf(const cluster::Cluster& cluster);
+Occupants FindOccupants(const cluster::Cluster& cluster);
 
-// An agent that is known; one that only was, and of which somebody has decided something, has no
-// slots and is not connected. nullopt: never heard of.
+// An agent that is connected, or that has stored state such as "disabled". An agent with stored
+// state alone has no slots and is not connected. Returns nullopt if the agent is unknown.
 std::optional<v1::Agent> FindAgent(const cluster::Cluster& cluster, const Occupants& occupants,
                                    const model::AgentId& id, absl::Time now);
 
-// All pools, by name, with their figures.
+// All pools with their statistics, sorted by name.
 std::vector<v1::ResourcePool> ListPools(const cluster::Cluster& cluster);
-// "there are: default, gpu", for those that name another.
+// NOT_FOUND with the names of the pools that exist.
 absl::Status NoSuchPool(const cluster::Cluster& cluster, const std::string& name);
 
 v1::Quota ToProto(const scheduler::Limit& limit, double slots_used);
-// INVALID_ARGUMENT for another scope than "user" and "workspace".
+// Returns INVALID_ARGUMENT for a scope other than "user" and "workspace".
 absl::StatusOr<model::Quota::Scope> ParseScope(const std::string& scope);
 absl::StatusOr<model::Quota> FromProto(const v1::Quota& quota);
-// What the request changes of a pool. INVALID_ARGUMENT names the field and what it may be.
+// Applies the fields of the request to a pool. INVALID_ARGUMENT names the field and its allowed
+// values.
 absl::Status Apply(const v1::PutResourcePoolRequest& request, model::ResourcePool* pool);
 
 }  // namespace det::api

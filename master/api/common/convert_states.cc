@@ -1,4 +1,4 @@
-// The states of the API as states of the model.
+// Converts states of the API to states of the model.
 #include "master/api/common/convert.h"
 
 namespace det::api {

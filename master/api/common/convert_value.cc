@@ -101,7 +101,7 @@ model::Value FromStruct(const google::protobuf::Struct& value, Numbers numbers) 
   return out;
 }
 
-void KeepThose(const std::vector<std::string>& kept, std::vector<std::string>* names) {
+void IntersectNames(const std::vector<std::string>& kept, std::vector<std::string>* names) {
   if (kept.empty()) return;
   if (names->empty()) {
     *names = kept;
@@ -110,13 +110,13 @@ void KeepThose(const std::vector<std::string>& kept, std::vector<std::string>* n
   std::erase_if(*names, [&](const std::string& name) {
     return std::find(kept.begin(), kept.end(), name) == kept.end();
   });
-  if (names->empty()) names->push_back("-");  // which nothing is called
+  if (names->empty()) names->push_back("-");  // matches no name
 }
 
 store::Window ToWindow(int offset, int limit) { return {.offset = offset, .limit = limit}; }
 
-store::Window NewestFirst(const store::Window& asked, bool ascending, int total) {
-  const store::Range range = store::Resolve(asked, total);
+store::Window ToNewestFirst(const store::Window& window, bool ascending, int total) {
+  const store::Range range = store::Resolve(window, total);
   return {.offset = ascending ? total - range.end : range.begin, .limit = range.end - range.begin};
 }
 

@@ -6,37 +6,37 @@
 
 namespace det::api {
 
-void DatabaseProbe::Ask(Done done) {
+void DatabaseProbe::Check(Done done) {
   loop_.Post([this, done = std::move(done)]() mutable {
     waiting_.push_back(std::move(done));
-    if (silent_) return OnSilence();
-    if (!under_way_) Start();
+    if (timed_out_) return OnTimeout();
+    if (!pinging_) Start();
   });
 }
 
 void DatabaseProbe::Start() {
-  under_way_ = true;
-  timer_ = loop_.PostAfter(kDeadline, [this] { OnSilence(); });
-  pool_.Post([this] { loop_.Post([this, status = ping_()] { OnAnswer(status); }); });
+  pinging_ = true;
+  timer_ = loop_.PostAfter(kDeadline, [this] { OnTimeout(); });
+  pool_.Post([this] { loop_.Post([this, status = ping_()] { OnPingDone(status); }); });
 }
 
-void DatabaseProbe::OnAnswer(const absl::Status& status) {
+void DatabaseProbe::OnPingDone(const absl::Status& status) {
   if (timer_) loop_.Cancel(*std::exchange(timer_, std::nullopt));
-  under_way_ = false;
-  silent_ = false;
-  Answer(status.ok() ? status
-                     : absl::UnavailableError(
-                           absl::StrCat("the database does not answer: ", status.message())));
+  pinging_ = false;
+  timed_out_ = false;
+  NotifyWaiting(status.ok() ? status
+                            : absl::UnavailableError(absl::StrCat("the database does not answer: ",
+                                                                  status.message())));
 }
 
-void DatabaseProbe::OnSilence() {
+void DatabaseProbe::OnTimeout() {
   timer_.reset();
-  silent_ = true;
-  Answer(absl::UnavailableError(
+  timed_out_ = true;
+  NotifyWaiting(absl::UnavailableError(
       absl::StrCat("the database has not answered for ", absl::ToInt64Seconds(kDeadline), " s")));
 }
 
-void DatabaseProbe::Answer(const absl::Status& status) {
+void DatabaseProbe::NotifyWaiting(const absl::Status& status) {
   for (Done& done : std::exchange(waiting_, {})) done(status);
 }
 

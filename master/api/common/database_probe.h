@@ -1,8 +1,6 @@
-// Whether the database answers, found out without a thread that waits for it: one ping at a time is
-// under way on the pool, all who ask meanwhile share it, and none waits past its deadline.
-//
-// Asked on any thread; answers on the loop. Never has more than one ping under way: one that hangs
-// keeps one thread of the pool, not all of them.
+// Checks whether the database answers. At most one ping runs on the pool at a time, concurrent
+// callers share it, and no caller waits past its deadline. Check() may be called on any thread; its
+// callback runs on the loop. A ping that hangs blocks one thread of the pool, not all of them.
 #ifndef MASTER_API_COMMON_DATABASE_PROBE_H_
 #define MASTER_API_COMMON_DATABASE_PROBE_H_
 
@@ -20,7 +18,7 @@ namespace det::api {
 
 class DatabaseProbe {
  public:
-  // A ping that takes longer counts as none.
+  // A ping that takes longer counts as failed.
   static constexpr absl::Duration kDeadline = absl::Seconds(5);
 
   using Done = absl::AnyInvocable<void(const absl::Status&)>;
@@ -31,23 +29,24 @@ class DatabaseProbe {
                 base::EventLoop* loop)
       : ping_(std::move(ping)), pool_(*pool), loop_(*loop) {}
 
-  // `done` is given OK, or UNAVAILABLE with the reason: at once while a ping is past its deadline.
-  void Ask(Done done);
+  // Calls `done` with OK, or UNAVAILABLE and the reason. While a ping is past its deadline, calls
+  // it at once.
+  void Check(Done done);
 
  private:
-  // All on the loop.
+  // The following methods run on the loop.
   void Start();
-  void OnAnswer(const absl::Status& status);
-  void OnSilence();
-  void Answer(const absl::Status& status);
+  void OnPingDone(const absl::Status& status);
+  void OnTimeout();
+  void NotifyWaiting(const absl::Status& status);
 
   absl::AnyInvocable<absl::Status()> ping_;
   base::ThreadPool& pool_;
   base::EventLoop& loop_;
 
-  // On the loop.
-  bool under_way_ = false;
-  bool silent_ = false;  // the ping under way is past its deadline
+  // The following members are used on the loop.
+  bool pinging_ = false;
+  bool timed_out_ = false;  // the running ping is past its deadline
   std::optional<base::TimerId> timer_;
   std::vector<Done> waiting_;
 };

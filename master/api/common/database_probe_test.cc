@@ -15,64 +15,64 @@ class DatabaseProbeTest : public testing::Test {
     pool_.Stop();
     loop_.Stop();
   }
-  void Ask() {
-    probe_.Ask([this](const absl::Status& status) { answers_.push_back(status); });
+  void Check() {
+    probe_.Check([this](const absl::Status& status) { results_.push_back(status); });
     loop_.RunUntilIdle();
   }
-  // The ping under way ends, and its answer is heard.
+  // Ends the running ping and delivers its result.
   void Ping(const absl::Status& status) {
-    answer_.set_value(status);
+    ping_result_.set_value(status);
     std::promise<void> behind;
     pool_.Post([&] { behind.set_value(); });
     behind.get_future().wait();
-    answer_ = {};
+    ping_result_ = {};
     loop_.RunUntilIdle();
   }
 
   int pings_ = 0;
-  std::promise<absl::Status> answer_;  // of the next ping
+  std::promise<absl::Status> ping_result_;  // result of the next ping
   base::ThreadPool pool_{1};
   base::FakeEventLoop loop_;
   DatabaseProbe probe_{[this] {
                          ++pings_;
-                         return answer_.get_future().get();
+                         return ping_result_.get_future().get();
                        },
                        &pool_, &loop_};
-  std::vector<absl::Status> answers_;
+  std::vector<absl::Status> results_;
 };
 
-TEST_F(DatabaseProbeTest, AllWhoAskShareOnePing) {
-  Ask();
-  Ask();
+TEST_F(DatabaseProbeTest, ConcurrentChecksShareOnePing) {
+  Check();
+  Check();
   Ping(absl::OkStatus());
-  EXPECT_EQ(answers_, std::vector<absl::Status>(2));
+  EXPECT_EQ(results_, std::vector<absl::Status>(2));
   EXPECT_EQ(pings_, 1);
   EXPECT_EQ(loop_.NextTimer(), absl::InfiniteFuture());
 }
 
-TEST_F(DatabaseProbeTest, AnErrorIsUnavailable) {
-  Ask();
+TEST_F(DatabaseProbeTest, ReportsAnErrorAsUnavailable) {
+  Check();
   Ping(absl::InternalError("boom"));
-  ASSERT_EQ(answers_.size(), 1u);
-  EXPECT_EQ(answers_[0], absl::UnavailableError("the database does not answer: boom"));
+  ASSERT_EQ(results_.size(), 1u);
+  EXPECT_EQ(results_[0], absl::UnavailableError("the database does not answer: boom"));
 }
 
-TEST_F(DatabaseProbeTest, ADatabaseThatHangsIsSaidToAndNotAskedAgain) {
-  Ask();
+TEST_F(DatabaseProbeTest, DoesNotPingAgain_WhileAPingHangs) {
+  Check();
   loop_.Advance(DatabaseProbe::kDeadline - absl::Seconds(1));
-  EXPECT_TRUE(answers_.empty());
+  EXPECT_TRUE(results_.empty());
   loop_.Advance(absl::Seconds(1));
   loop_.RunUntilIdle();
-  const absl::Status silence = absl::UnavailableError("the database has not answered for 5 s");
-  EXPECT_EQ(answers_, std::vector<absl::Status>{silence});
-  Ask();
-  EXPECT_EQ(answers_, (std::vector<absl::Status>{silence, silence}));
-  // When it goes on, so do we.
+  const absl::Status timeout = absl::UnavailableError("the database has not answered for 5 s");
+  EXPECT_EQ(results_, std::vector<absl::Status>{timeout});
+  Check();
+  EXPECT_EQ(results_, (std::vector<absl::Status>{timeout, timeout}));
+  // When the ping ends, checks ping again.
   Ping(absl::OkStatus());
-  EXPECT_EQ(answers_.size(), 2u);
-  Ask();
+  EXPECT_EQ(results_.size(), 2u);
+  Check();
   Ping(absl::OkStatus());
-  EXPECT_EQ(answers_.back(), absl::OkStatus());
+  EXPECT_EQ(results_.back(), absl::OkStatus());
   EXPECT_EQ(pings_, 2);
 }
 

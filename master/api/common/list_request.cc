@@ -23,7 +23,7 @@ absl::Status CheckLimit(const Message& request) {
       absl::StrCat("limit: expected 0 (no limit) or more, found ", limit));
 }
 
-// Of what newer clients send, protobuf keeps the number.
+// Protobuf keeps unknown enum values, which newer clients may send, as numbers.
 absl::Status CheckOrder(const Message& request, const char* name) {
   const FieldDescriptor* field = request.GetDescriptor()->FindFieldByName(name);
   if (field == nullptr || field->cpp_type() != FieldDescriptor::CPPTYPE_ENUM) {
@@ -40,7 +40,7 @@ absl::Status CheckOrder(const Message& request, const char* name) {
 
 }  // namespace
 
-absl::Status CheckListing(const Message& request) {
+absl::Status CheckListRequest(const Message& request) {
   absl::Status status = CheckLimit(request);
   for (const char* name : {"order_by", "sort_by", "sort_by_attr"}) {
     if (status.ok()) status = CheckOrder(request, name);

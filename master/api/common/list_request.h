@@ -1,4 +1,4 @@
-// What every list is asked with, looked at in one place: its window and its order.
+// Checks the parameters that all list requests share: limit and order.
 //
 // Called by rpc/call.cc for every request, on any thread. PURE.
 #ifndef MASTER_API_COMMON_LIST_REQUEST_H_
@@ -9,8 +9,9 @@
 
 namespace det::api {
 
-// INVALID_ARGUMENT for a limit below 0 and for an order or a sorting that has no name.
-absl::Status CheckListing(const google::protobuf::Message& request);
+// Returns INVALID_ARGUMENT if the limit is negative, or if the order or sort field has an unknown
+// value.
+absl::Status CheckListRequest(const google::protobuf::Message& request);
 
 }  // namespace det::api
 

@@ -6,7 +6,8 @@
 namespace det::api {
 namespace {
 
-LiveTrials Gather(const cluster::Cluster& cluster, std::optional<model::ExperimentId> experiment) {
+LiveTrials CollectLiveTrials(const cluster::Cluster& cluster,
+                             std::optional<model::ExperimentId> experiment) {
   LiveTrials live;
   for (const experiment::Allocation* allocation :
        experiment ? cluster.live_allocations(*experiment) : cluster.live_allocations()) {
@@ -24,12 +25,14 @@ LiveTrials Gather(const cluster::Cluster& cluster, std::optional<model::Experime
 
 }  // namespace
 
-void ReadLive(engine::Engine& engine, base::ThreadPool& pool,
-              std::optional<model::ExperimentId> experiment,
-              absl::AnyInvocable<void(absl::StatusOr<LiveTrials>)> then) {
+void QueryLiveTrials(engine::Engine& engine, base::ThreadPool& pool,
+                     std::optional<model::ExperimentId> experiment,
+                     absl::AnyInvocable<void(absl::StatusOr<LiveTrials>)> then) {
   auto live = std::make_shared<LiveTrials>();
   engine.Query(
-      [live, experiment](const cluster::Cluster& cluster) { *live = Gather(cluster, experiment); },
+      [live, experiment](const cluster::Cluster& cluster) {
+        *live = CollectLiveTrials(cluster, experiment);
+      },
       [&pool, live, then = std::move(then)](const absl::Status& status) mutable {
         pool.Post([live, status, then = std::move(then)]() mutable {
           if (status.ok()) {

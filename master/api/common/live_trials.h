@@ -1,7 +1,6 @@
-// What only memory knows of running things: which trials have slots, why the others wait.
-//
-// ReadLive may be called on any thread; its answer comes on the pool, after everything it shows is
-// durable.
+// Reads the state of running trials that exists only in memory: which trials hold slots, and why
+// the others wait. QueryLiveTrials may be called on any thread. Its callback runs on the pool,
+// after all state that it shows is durable.
 #ifndef MASTER_API_COMMON_LIVE_TRIALS_H_
 #define MASTER_API_COMMON_LIVE_TRIALS_H_
 
@@ -22,14 +21,14 @@ struct LiveTrial {
   model::ExperimentId experiment;
   model::AllocationId allocation;
   model::AllocationState state = model::AllocationState::kQueued;
-  std::string wait_reason;  // of a queued one
+  std::string wait_reason;  // set if queued
 };
 using LiveTrials = std::map<model::TrialId, LiveTrial>;
 
-// Of one experiment, or of all.
-void ReadLive(engine::Engine& engine, base::ThreadPool& pool,
-              std::optional<model::ExperimentId> experiment,
-              absl::AnyInvocable<void(absl::StatusOr<LiveTrials>)> then);
+// Reads the live trials of one experiment, or of all.
+void QueryLiveTrials(engine::Engine& engine, base::ThreadPool& pool,
+                     std::optional<model::ExperimentId> experiment,
+                     absl::AnyInvocable<void(absl::StatusOr<LiveTrials>)> then);
 
 }  // namespace det::api
 

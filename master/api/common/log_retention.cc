@@ -9,25 +9,25 @@ namespace det::api {
 namespace {
 
 absl::Status CheckDays(int days) {
-  constexpr int kLongest = 32'767;
-  if (days >= -1 && days <= kLongest) return absl::OkStatus();
+  constexpr int kMaxDays = 32'767;
+  if (days >= -1 && days <= kMaxDays) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("num_days: expected -1 (for ever) to ", kLongest, ", found ", days));
+      absl::StrCat("num_days: expected -1 (forever) to ", kMaxDays, ", found ", days));
 }
 
 }  // namespace
 
-absl::Status KeepLogs(store::Store& store, model::ExperimentId id, int days) {
+absl::Status SetLogRetention(store::Store& store, model::ExperimentId id, int days) {
   DET_RETURN_IF_ERROR(CheckDays(days));
   return store.garbage_collection().SetExperimentLogDays(id, days);
 }
 
-absl::Status KeepLogs(store::Store& store, model::TrialId id, int days) {
+absl::Status SetLogRetention(store::Store& store, model::TrialId id, int days) {
   DET_RETURN_IF_ERROR(CheckDays(days));
   return store.garbage_collection().SetTrialLogDays(id, days);
 }
 
-std::optional<int> DaysLeft(int days, std::optional<absl::Time> ended_at, absl::Time now) {
+std::optional<int> ComputeDaysLeft(int days, std::optional<absl::Time> ended_at, absl::Time now) {
   if (days < 0) return std::nullopt;
   if (!ended_at) return days;
   constexpr absl::Duration kDay = absl::Hours(24);

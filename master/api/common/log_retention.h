@@ -1,4 +1,5 @@
-// For how many days what trials write is kept, as people say it and as it is shown to them.
+// Sets for how many days the logs of experiments and trials are kept, and computes how many days
+// are left.
 //
 // Called by the log retention and the experiment action service on the pool; blocks.
 #ifndef MASTER_API_COMMON_LOG_RETENTION_H_
@@ -12,12 +13,13 @@
 
 namespace det::api {
 
-// `days`: -1 is for ever. INVALID_ARGUMENT, NOT_FOUND.
-absl::Status KeepLogs(store::Store& store, model::ExperimentId id, int days);
-absl::Status KeepLogs(store::Store& store, model::TrialId id, int days);
+// `days`: -1 keeps logs forever. Returns INVALID_ARGUMENT or NOT_FOUND.
+absl::Status SetLogRetention(store::Store& store, model::ExperimentId id, int days);
+absl::Status SetLogRetention(store::Store& store, model::TrialId id, int days);
 
-// Of `days` those that are left `now`, begun ones included; all before the end, nullopt of -1.
-std::optional<int> DaysLeft(int days, std::optional<absl::Time> ended_at, absl::Time now);
+// The number of `days` after `ended_at` that are left at `now`; a partial day counts as one.
+// Returns `days` if there is no end yet, and nullopt (forever) if `days` is negative.
+std::optional<int> ComputeDaysLeft(int days, std::optional<absl::Time> ended_at, absl::Time now);
 
 }  // namespace det::api
 

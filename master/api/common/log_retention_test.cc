@@ -5,18 +5,18 @@
 namespace det::api {
 namespace {
 
-TEST(LogDaysTest, BegunDaysCountFromTheEnd) {
+TEST(LogRetentionTest, CountsPartialDaysFromTheEnd) {
   const absl::Time end = absl::FromUnixSeconds(1'000'000);
-  EXPECT_EQ(DaysLeft(-1, end, end), std::nullopt);
-  EXPECT_EQ(DaysLeft(3, std::nullopt, end), 3);
-  EXPECT_EQ(DaysLeft(3, end, end), 3);
-  EXPECT_EQ(DaysLeft(3, end, end + absl::Hours(1)), 3);
-  EXPECT_EQ(DaysLeft(3, end, end + absl::Hours(24)), 2);
-  EXPECT_EQ(DaysLeft(3, end, end + absl::Hours(71)), 1);
-  EXPECT_EQ(DaysLeft(3, end, end + absl::Hours(72)), 0);
-  EXPECT_EQ(DaysLeft(3, end, end + absl::Hours(1000)), 0);
-  EXPECT_EQ(DaysLeft(3, end, end - absl::Hours(30)), 3) << "another machine's clock";
-  EXPECT_EQ(DaysLeft(0, end, end), 0);
+  EXPECT_EQ(ComputeDaysLeft(-1, end, end), std::nullopt);
+  EXPECT_EQ(ComputeDaysLeft(3, std::nullopt, end), 3);
+  EXPECT_EQ(ComputeDaysLeft(3, end, end), 3);
+  EXPECT_EQ(ComputeDaysLeft(3, end, end + absl::Hours(1)), 3);
+  EXPECT_EQ(ComputeDaysLeft(3, end, end + absl::Hours(24)), 2);
+  EXPECT_EQ(ComputeDaysLeft(3, end, end + absl::Hours(71)), 1);
+  EXPECT_EQ(ComputeDaysLeft(3, end, end + absl::Hours(72)), 0);
+  EXPECT_EQ(ComputeDaysLeft(3, end, end + absl::Hours(1000)), 0);
+  EXPECT_EQ(ComputeDaysLeft(3, end, end - absl::Hours(30)), 3) << "another machine's clock";
+  EXPECT_EQ(ComputeDaysLeft(0, end, end), 0);
 }
 
 }  // namespace

@@ -8,7 +8,8 @@
 namespace det::api {
 namespace {
 
-absl::StatusOr<FoundSpace> OpenSpace(store::Store& store, const store::ProjectRecord& project) {
+absl::StatusOr<ResolvedProject> CheckNotArchived(store::Store& store,
+                                                 const store::ProjectRecord& project) {
   DET_ASSIGN_OR_RETURN(store::WorkspaceRecord workspace,
                        store.workspaces().GetWorkspace(project.workspace, {}));
   if (workspace.archived) return store::WorkspaceIsArchived(workspace.name);
@@ -18,35 +19,35 @@ absl::StatusOr<FoundSpace> OpenSpace(store::Store& store, const store::ProjectRe
                                                       "\" is archived; unarchive it first"));
   }
   cluster::Space space{workspace.id, project.id, workspace.name, project.name};
-  return FoundSpace{std::move(space), std::move(workspace)};
+  return ResolvedProject{std::move(space), std::move(workspace)};
 }
 
 }  // namespace
 
-absl::StatusOr<FoundSpace> FindSpace(store::Store& store, int32_t project) {
+absl::StatusOr<ResolvedProject> ResolveProject(store::Store& store, int32_t project) {
   DET_ASSIGN_OR_RETURN(const store::ProjectRecord record, store.projects().GetProject(project));
-  return OpenSpace(store, record);
+  return CheckNotArchived(store, record);
 }
 
-absl::StatusOr<FoundSpace> FindSpace(store::Store& store, const std::string& workspace,
-                                     const std::string& project) {
-  if (workspace.empty()) return FindSpace(store, store::kUncategorized);
+absl::StatusOr<ResolvedProject> ResolveProject(store::Store& store, const std::string& workspace,
+                                               const std::string& project) {
+  if (workspace.empty()) return ResolveProject(store, store::kUncategorized);
   DET_ASSIGN_OR_RETURN(const store::WorkspacePage in,
                        store.workspaces().ListWorkspaces({.exact_name = workspace}));
   if (in.workspaces.empty()) {
     return absl::NotFoundError(absl::StrCat("workspace \"", workspace,
-                                            "\" does not exist; `det workspace list` shows all, ",
-                                            "`det workspace create` makes one"));
+                                            "\" does not exist; `det workspace list` lists them, ",
+                                            "`det workspace create` creates one"));
   }
   DET_ASSIGN_OR_RETURN(const store::ProjectPage found,
                        store.projects().ListProjects(
                            {.workspace = in.workspaces.front().id, .exact_name = project}));
   if (found.projects.empty()) {
     return absl::NotFoundError(absl::StrCat("workspace \"", workspace, "\" has no project \"",
-                                            project, "\"; `det project list` shows all, ",
-                                            "`det project create` makes one"));
+                                            project, "\"; `det project list` lists them, ",
+                                            "`det project create` creates one"));
   }
-  return OpenSpace(store, found.projects.front());
+  return CheckNotArchived(store, found.projects.front());
 }
 
 }  // namespace det::api

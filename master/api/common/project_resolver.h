@@ -1,4 +1,4 @@
-// Where experiments lie: what a request names, found.
+// Finds the workspace and project that a request names.
 //
 // Called by the services on the pool; blocks.
 #ifndef MASTER_API_COMMON_PROJECT_RESOLVER_H_
@@ -13,16 +13,17 @@
 
 namespace det::api {
 
-struct FoundSpace {
+struct ResolvedProject {
   cluster::Space space;
   store::WorkspaceRecord workspace;
 };
 
-// NOT_FOUND says how to make it; FAILED_PRECONDITION for one that is archived.
-absl::StatusOr<FoundSpace> FindSpace(store::Store& store, int32_t project);
-// Empty names: Uncategorized.
-absl::StatusOr<FoundSpace> FindSpace(store::Store& store, const std::string& workspace,
-                                     const std::string& project);
+// Returns NOT_FOUND if the project does not exist, and FAILED_PRECONDITION if it or its workspace
+// is archived.
+absl::StatusOr<ResolvedProject> ResolveProject(store::Store& store, int32_t project);
+// Empty names mean the project Uncategorized.
+absl::StatusOr<ResolvedProject> ResolveProject(store::Store& store, const std::string& workspace,
+                                               const std::string& project);
 
 }  // namespace det::api
 

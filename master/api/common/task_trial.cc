@@ -8,7 +8,7 @@
 
 namespace det::api {
 
-absl::StatusOr<store::TrialRecord> TrialOf(store::Store& store, const std::string& task) {
+absl::StatusOr<store::TrialRecord> GetTrialOfTask(store::Store& store, const std::string& task) {
   const std::vector<std::string> parts = absl::StrSplit(task, '.');
   int trial = 0;
   if (parts.size() == 2 && absl::SimpleAtoi(parts[1], &trial)) {

@@ -1,5 +1,4 @@
-// Tasks are trials: which trial a task is of. Asked by the task and the log fields service on the
-// pool; blocks.
+// Finds the trial of a task. Called by the task and the log fields service on the pool; blocks.
 #ifndef MASTER_API_COMMON_TASK_TRIAL_H_
 #define MASTER_API_COMMON_TASK_TRIAL_H_
 
@@ -10,8 +9,8 @@
 
 namespace det::api {
 
-// Of the task "<experiment>.<trial>"; NOT_FOUND for a name of no task.
-absl::StatusOr<store::TrialRecord> TrialOf(store::Store& store, const std::string& task);
+// `task` has the form "<experiment>.<trial>". Returns NOT_FOUND if there is no such task.
+absl::StatusOr<store::TrialRecord> GetTrialOfTask(store::Store& store, const std::string& task);
 
 }  // namespace det::api
 

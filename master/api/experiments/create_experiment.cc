@@ -138,16 +138,16 @@ absl::StatusOr<ParsedConfig> ParseSubmittedConfig(store::Store& store,
 
 // Finds the project of the experiment: the one that the request names by its id, else the one that
 // the configuration names, else the parent's.
-absl::StatusOr<FoundSpace> ResolveTargetProject(store::Store& store,
+absl::StatusOr<ResolvedProject> ResolveTargetProject(store::Store& store,
                                                 const v1::CreateExperimentRequest& request,
                                                 const ParsedConfig& parsed,
                                                 const model::ExperimentConfig& config,
                                                 const Parent& parent) {
-  if (request.project_id() > store::kUncategorized) return FindSpace(store, request.project_id());
+  if (request.project_id() > store::kUncategorized) return ResolveProject(store, request.project_id());
   // The parent's project may have been renamed since its text was stored.
   const bool named = !request.config().empty() && !config.workspace.empty();
-  if (parent && !named) return FindSpace(store, parent->project);
-  absl::StatusOr<FoundSpace> found = FindSpace(store, config.workspace, config.project);
+  if (parent && !named) return ResolveProject(store, parent->project);
+  absl::StatusOr<ResolvedProject> found = ResolveProject(store, config.workspace, config.project);
   if (found.ok() || config.workspace.empty()) return found;
   return absl::Status(found.status().code(), absl::StrCat(parsed.document.Locate("project"), ": ",
                                                           found.status().message()));
@@ -188,7 +188,7 @@ absl::StatusOr<PlacedConfig> ValidateInProject(store::Store& store,
                                                const Parent& parent) {
   ConfigScope scope;
   DET_ASSIGN_OR_RETURN(ValidConfig valid, ValidateConfig(defaults, parsed, scope));
-  DET_ASSIGN_OR_RETURN(FoundSpace found,
+  DET_ASSIGN_OR_RETURN(ResolvedProject found,
                        ResolveTargetProject(store, request, parsed, valid.config, parent));
   const store::WorkspaceRecord& workspace = found.workspace;
   DET_ASSIGN_OR_RETURN(ConfigPolicy policy, FindConfigPolicy(store, workspace.id, workspace.name));

@@ -125,7 +125,7 @@ class ExperimentActionService final : public ApiService<v1::ExperimentActionServ
                                     v1::PutExperimentsRetainLogsResponse* response) override {
     return ApplyToEach(context, __func__, request, response,
                        [this, days = request->num_days()](model::ExperimentId id, Done done) {
-                         done(KeepLogs(store_, id, days));
+                         done(SetLogRetention(store_, id, days));
                        });
   }
 

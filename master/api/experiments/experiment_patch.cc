@@ -171,7 +171,7 @@ void Move(engine::Engine& engine, store::Store& store, const v1::MoveExperimentR
   if (absl::Status deleted = CheckNotDeleted(record->experiment); !deleted.ok()) {
     return done(std::move(deleted));
   }
-  const auto project = FindSpace(store, request.destination_project_id());
+  const auto project = ResolveProject(store, request.destination_project_id());
   if (!project.ok()) return done(project.status());
   SubmitAndFinish(engine, cluster::MoveExperiment{id, project->space}, std::move(done));
 }

@@ -25,14 +25,14 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
  public:
   ExperimentService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
                     live::ExperimentWatch& watch, base::ThreadPool& pool, const base::Clock& clock,
-                    const MasterFacts& facts, const ExperimentDefaults& defaults)
+                    const MasterInfo& info, const ExperimentDefaults& defaults)
       : ApiService(calls),
         engine_(engine),
         store_(store),
         watch_(watch),
         pool_(pool),
         clock_(clock),
-        facts_(facts),
+        info_(info),
         defaults_(defaults),
         reader_(std::make_shared<SharedExperimentReader>(engine_, store_, pool_, clock_)) {}
 
@@ -50,7 +50,7 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
                                            v1::GetExperimentsResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal& principal, Done done) {
-                   ReadLive(
+                   QueryLiveTrials(
                        engine_, pool_, std::nullopt,
                        [this, request, response, visible = principal.Visible(),
                         done = std::move(done)](const absl::StatusOr<LiveTrials>& live) mutable {
@@ -266,7 +266,7 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
                        v1::CreateExperimentResponse* response, const auth::Principal& principal,
                        Done done) {
     absl::StatusOr<Submission> submission =
-        PrepareSubmission(store_, defaults_, facts_.cluster_id, request, pools, principal);
+        PrepareSubmission(store_, defaults_, info_.cluster_id, request, pools, principal);
     if (!submission.ok()) return done(submission.status());
     for (const std::string& warning : submission->warnings) response->add_config_warnings(warning);
     if (request.validate_only()) {
@@ -344,7 +344,7 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
   live::ExperimentWatch& watch_;
   base::ThreadPool& pool_;
   const base::Clock& clock_;
-  const MasterFacts& facts_;
+  const MasterInfo& info_;
   const ExperimentDefaults& defaults_;
   const std::shared_ptr<SharedExperimentReader> reader_;
 };
@@ -354,9 +354,9 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
 std::unique_ptr<Service> MakeExperimentService(CallPipeline& calls, engine::Engine& engine,
                                                store::Store& store, live::ExperimentWatch& watch,
                                                base::ThreadPool& pool, const base::Clock& clock,
-                                               const MasterFacts& facts,
+                                               const MasterInfo& info,
                                                const ExperimentDefaults& defaults) {
-  return std::make_unique<ExperimentService>(calls, engine, store, watch, pool, clock, facts,
+  return std::make_unique<ExperimentService>(calls, engine, store, watch, pool, clock, info,
                                              defaults);
 }
 

@@ -33,7 +33,7 @@ absl::StatusOr<v1::Trial> ReadWith(store::Store& store, const base::Clock& clock
 void ReadExperiment(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
                     const base::Clock& clock, model::ExperimentId id,
                     absl::AnyInvocable<void(absl::StatusOr<v1::Experiment>)> then) {
-  ReadLive(
+  QueryLiveTrials(
       engine, pool, id,
       [&store, &clock, id, then = std::move(then)](const absl::StatusOr<LiveTrials>& live) mutable {
         then(live.ok() ? ReadWith(store, clock, id, *live)
@@ -44,7 +44,7 @@ void ReadExperiment(engine::Engine& engine, store::Store& store, base::ThreadPoo
 void ReadTrial(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
                const base::Clock& clock, model::TrialId id,
                absl::AnyInvocable<void(absl::StatusOr<v1::Trial>)> then) {
-  ReadLive(
+  QueryLiveTrials(
       engine, pool, std::nullopt,
       [&store, &clock, id, then = std::move(then)](const absl::StatusOr<LiveTrials>& live) mutable {
         then(live.ok() ? ReadWith(store, clock, id, *live)

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/thread_pool.h"
 #include "master/api/authz/authorizer.h"
-#include "master/api/common/master_facts.h"
+#include "master/api/common/master_info.h"
 #include "master/api/experiments/experiment_config.h"
 #include "master/api/rpc/call.h"
 #include "master/api/rpc/service.h"
@@ -23,7 +23,7 @@ std::unique_ptr<Service> MakeExperimentActionService(CallPipeline& calls, engine
 std::unique_ptr<Service> MakeExperimentService(CallPipeline& calls, engine::Engine& engine,
                                                store::Store& store, live::ExperimentWatch& watch,
                                                base::ThreadPool& pool, const base::Clock& clock,
-                                               const MasterFacts& facts,
+                                               const MasterInfo& info,
                                                const ExperimentDefaults& defaults);
 std::unique_ptr<Service> MakeModelDefService(CallPipeline& calls, store::Store& store);
 

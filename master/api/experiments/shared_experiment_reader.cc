@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "master/api/common/serialized.h"
+#include "master/api/common/serialize.h"
 #include "master/api/experiments/read_experiment.h"
 
 namespace det::api {
@@ -14,7 +14,7 @@ ExperimentViewPtr MakeView(v1::WatchExperimentResponse message) {
   view->message = std::make_shared<v1::WatchExperimentResponse>(message);
   if (message.has_experiment()) message.mutable_experiment()->clear_duration();
   if (message.has_trial()) message.mutable_trial()->clear_wall_clock_time();
-  view->fingerprint = Serialized(message);
+  view->fingerprint = SerializeDeterministically(message);
   return view;
 }
 

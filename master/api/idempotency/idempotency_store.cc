@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
-#include "master/api/common/serialized.h"
+#include "master/api/common/serialize.h"
 #include "master/auth/tokens.h"
 #include "master/store/interfaces/unknown_commit.h"
 #include <google/protobuf/descriptor.h>
@@ -17,10 +17,10 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-constexpr size_t kLongestKey = 255;
+constexpr size_t kMaxKeyBytes = 255;
 
-// Whether the same request would fare the same: what may come right by itself is asked again.
-bool IsForGood(absl::StatusCode code) {
+// Whether the same request would end with the same status. Other requests may be retried.
+bool IsPermanent(absl::StatusCode code) {
   switch (code) {
     case absl::StatusCode::kOk:
     case absl::StatusCode::kInvalidArgument:
@@ -34,84 +34,88 @@ bool IsForGood(absl::StatusCode code) {
   }
 }
 
-bool HoldsSecret(const Message& response) {
+bool ContainsSecret(const Message& response) {
   const FieldDescriptor* token = response.GetDescriptor()->FindFieldByName("token");
   return token != nullptr && response.GetReflection()->HasField(response, token);
 }
 
 }  // namespace
 
-std::string IdempotencyStore::HashOf(const Message& request) {
-  // A hash of a password, quickly made, would be a way to guess it.
+std::string IdempotencyStore::HashRequest(const Message& request) {
+  // A fast hash of a password would make it easy to guess.
   const FieldDescriptor* password = request.GetDescriptor()->FindFieldByName("password");
-  if (password == nullptr) return auth::Sha256Hex(Serialized(request));
+  if (password == nullptr) return auth::Sha256Hex(SerializeDeterministically(request));
   const std::unique_ptr<Message> copy(request.New());
   copy->CopyFrom(request);
   copy->GetReflection()->ClearField(copy.get(), password);
-  return auth::Sha256Hex(Serialized(*copy));
+  return auth::Sha256Hex(SerializeDeterministically(*copy));
 }
 
-absl::StatusOr<std::optional<absl::Status>> IdempotencyStore::Begin(const Request& ask, Message* response) {
-  if (ask.key.size() > kLongestKey) {
-    return absl::InvalidArgumentError(absl::StrCat("Idempotency-Key: at most ", kLongestKey,
-                                                   " characters, found ", ask.key.size()));
+absl::StatusOr<std::optional<absl::Status>> IdempotencyStore::Begin(const Request& request,
+                                                                    Message* response) {
+  if (request.key.size() > kMaxKeyBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("Idempotency-Key: at most ", kMaxKeyBytes,
+                                                   " characters, found ", request.key.size()));
   }
   {
     std::lock_guard lock(mutex_);
-    if (!under_way_.emplace(ask.user, ask.key).second) {
+    if (!in_progress_.emplace(request.user, request.key).second) {
       return absl::AbortedError(
-          "a request under this Idempotency-Key is under way; ask again in a moment");
+          "a request with this Idempotency-Key is still running; retry in a moment");
     }
   }
-  const auto leave = [&] {
+  const auto release = [&] {
     std::lock_guard lock(mutex_);
-    under_way_.erase({ask.user, ask.key});
+    in_progress_.erase({request.user, request.key});
   };
-  const auto first = store_.GetResponse(ask.user, ask.key, clock_.Now() - kStoredResponseLifetime);
+  const auto first =
+      store_.GetResponse(request.user, request.key, clock_.Now() - kStoredResponseLifetime);
   if (first.ok() && !first->has_value()) return std::nullopt;
-  leave();
+  release();
   if (!first.ok()) return first.status();
-  const store::StoredResponse& answer = **first;
-  if (answer.method != ask.method || answer.request != ask.request) {
+  const store::StoredResponse& stored = **first;
+  if (stored.method != request.method || stored.request != request.request) {
     return absl::InvalidArgumentError(
-        absl::StrCat("this Idempotency-Key was used for another request, of ", answer.method,
-                     ", within the last 24 hours; make a new key for a new request"));
+        absl::StrCat("this Idempotency-Key was used for a different request of ", stored.method,
+                     " within the last 24 hours; use a new key for a new request"));
   }
-  if (!response->ParseFromString(answer.response)) {
-    return absl::InternalError("the first answer under this Idempotency-Key cannot be read");
+  if (!response->ParseFromString(stored.response)) {
+    return absl::InternalError("the stored response for this Idempotency-Key cannot be read");
   }
-  // As a value, not as the failure of this call.
+  // The stored status is a value, not a failure of this call.
   return std::optional<absl::Status>(
-      absl::Status(static_cast<absl::StatusCode>(answer.code), answer.message));
+      absl::Status(static_cast<absl::StatusCode>(stored.code), stored.message));
 }
 
-void IdempotencyStore::End(const Request& ask, const absl::Status& status, const Message& response) {
-  const bool doubt = store::IsUnknownCommit(status);  // asked again it might be done twice
-  if (doubt || IsForGood(status.code())) {
-    store::StoredResponse answer;
-    answer.user = ask.user;
-    answer.key = ask.key;
-    answer.method = ask.method;
-    answer.request = ask.request;
-    answer.at = clock_.Now();
-    answer.code = static_cast<int>(doubt ? absl::StatusCode::kDataLoss : status.code());
-    answer.message = std::string(status.message());
-    if (status.ok() && HoldsSecret(response)) {
-      answer.code = static_cast<int>(absl::StatusCode::kAlreadyExists);
-      answer.message =
-          "a token was made under this Idempotency-Key, and is not shown twice; revoke it and make "
-          "another, under another key";
+void IdempotencyStore::End(const Request& request, const absl::Status& status,
+                           const Message& response) {
+  const bool doubt = store::IsUnknownCommit(status);  // a retry might execute it twice
+  if (doubt || IsPermanent(status.code())) {
+    store::StoredResponse stored;
+    stored.user = request.user;
+    stored.key = request.key;
+    stored.method = request.method;
+    stored.request = request.request;
+    stored.at = clock_.Now();
+    stored.code = static_cast<int>(doubt ? absl::StatusCode::kDataLoss : status.code());
+    stored.message = std::string(status.message());
+    if (status.ok() && ContainsSecret(response)) {
+      stored.code = static_cast<int>(absl::StatusCode::kAlreadyExists);
+      stored.message =
+          "a token was created with this Idempotency-Key, and is not shown twice; revoke it and "
+          "create another one with a new key";
     } else if (status.ok()) {
-      answer.response = Serialized(response);
+      stored.response = SerializeDeterministically(response);
     }
-    const absl::Status kept = store_.PutResponse(answer, answer.at - kStoredResponseLifetime);
-    if (!kept.ok()) {
-      DET_LOG(WARNING) << "a first answer is not kept" << base::Field("method", ask.method)
-                       << base::Field("error", kept.message());
+    const absl::Status written = store_.PutResponse(stored, stored.at - kStoredResponseLifetime);
+    if (!written.ok()) {
+      DET_LOG(WARNING) << "failed to store the response for an idempotency key"
+                       << base::Field("method", request.method)
+                       << base::Field("error", written.message());
     }
   }
   std::lock_guard lock(mutex_);
-  under_way_.erase({ask.user, ask.key});
+  in_progress_.erase({request.user, request.key});
 }
 
 }  // namespace det::api

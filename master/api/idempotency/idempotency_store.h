@@ -1,7 +1,6 @@
-// Idempotency keys: a create under a key is done once, and whoever repeats it gets its first answer
-// (docs/api.md).
-//
-// Used by rpc/call.h on the pool: it blocks on the store.
+// Idempotency keys: a create request with a key is executed once, and a repeated request gets the
+// stored response (docs/api.md). Called by the call pipeline (rpc/call.h) on the pool: it blocks on
+// the store.
 #ifndef MASTER_API_IDEMPOTENCY_IDEMPOTENCY_STORE_H_
 #define MASTER_API_IDEMPOTENCY_IDEMPOTENCY_STORE_H_
 
@@ -24,7 +23,7 @@ class Message;
 
 namespace det::api {
 
-// How long a first answer is good.
+// How long a stored response is returned.
 inline constexpr absl::Duration kStoredResponseLifetime = absl::Hours(24);
 
 class IdempotencyStore {
@@ -33,33 +32,34 @@ class IdempotencyStore {
   IdempotencyStore(store::StoredResponses* store, const base::Clock* clock)
       : store_(*store), clock_(*clock) {}
 
-  // One request under a key.
+  // One request with a key.
   struct Request {
     model::UserId user;
     std::string key;
     std::string method;
-    std::string request;  // HashOf it
+    std::string request;  // HashRequest() of the message
   };
-  // Nothing: this is the first, or the first failed in a way that may be repeated; then End() must
-  // follow. Else the first answer, with its response in `response`. ABORTED while the first is
-  // under way, INVALID_ARGUMENT for a key that no header can carry and for one that another request
-  // has used.
-  absl::StatusOr<std::optional<absl::Status>> Begin(const Request& ask,
+  // Returns nullopt if this is the first request, or if the first failed in a way that may be
+  // retried; End() must then follow. Otherwise returns the stored status and sets `response`.
+  // Returns ABORTED while the first request is running, and INVALID_ARGUMENT if the key is too long
+  // or was used for a different request.
+  absl::StatusOr<std::optional<absl::Status>> Begin(const Request& request,
                                                     google::protobuf::Message* response);
 
-  // The end of what began. Keeps the answer, if it is for good; one that holds a secret is not
-  // kept: a repetition is then refused, as it cannot be told and must not be made twice.
-  void End(const Request& ask, const absl::Status& status,
+  // Ends a request that Begin() started. Stores the response if its status is permanent. A response
+  // that contains a secret is not stored: a repeated request then fails with ALREADY_EXISTS,
+  // because the secret cannot be returned and must not be created twice.
+  void End(const Request& request, const absl::Status& status,
            const google::protobuf::Message& response);
 
-  // Of a request without its passwords.
-  static std::string HashOf(const google::protobuf::Message& request);
+  // Hashes a request without its password.
+  static std::string HashRequest(const google::protobuf::Message& request);
 
  private:
   store::StoredResponses& store_;
   const base::Clock& clock_;
   std::mutex mutex_;
-  std::set<std::pair<model::UserId, std::string>> under_way_;
+  std::set<std::pair<model::UserId, std::string>> in_progress_;
 };
 
 }  // namespace det::api

@@ -12,14 +12,15 @@ namespace {
 class LogRetentionService final : public ApiService<v1::LogRetentionService> {
  public:
   LogRetentionService(CallPipeline& calls, store::Store& store, const base::Clock& clock,
-                      const MasterFacts& facts)
-      : ApiService(calls), store_(store), clock_(clock), facts_(facts) {}
+                      const MasterInfo& info)
+      : ApiService(calls), store_(store), clock_(clock), info_(info) {}
 
   grpc::ServerUnaryReactor* PutExperimentRetainLogs(
       grpc::CallbackServerContext* context, const v1::PutExperimentRetainLogsRequest* request,
       v1::PutExperimentRetainLogsResponse* response) override {
     return Unary(__func__, context, request, response, [this, request](const auth::Principal&) {
-      return KeepLogs(store_, model::ExperimentId(request->experiment_id()), request->num_days());
+      return SetLogRetention(store_, model::ExperimentId(request->experiment_id()),
+                             request->num_days());
     });
   }
 
@@ -27,7 +28,7 @@ class LogRetentionService final : public ApiService<v1::LogRetentionService> {
                                                const v1::PutTrialRetainLogsRequest* request,
                                                v1::PutTrialRetainLogsResponse* response) override {
     return Unary(__func__, context, request, response, [this, request](const auth::Principal&) {
-      return KeepLogs(store_, model::TrialId(request->trial_id()), request->num_days());
+      return SetLogRetention(store_, model::TrialId(request->trial_id()), request->num_days());
     });
   }
 
@@ -41,7 +42,7 @@ class LogRetentionService final : public ApiService<v1::LogRetentionService> {
                    DET_ASSIGN_OR_RETURN(const store::TrialRecord record, store_.GetBareTrial(id));
                    DET_ASSIGN_OR_RETURN(const auto days,
                                         store_.garbage_collection().GetTrialLogDays(id));
-                   const auto left = DaysLeft(days.value_or(facts_.log_days), record.trial.ended_at,
+                   const auto left = ComputeDaysLeft(days.value_or(info_.log_days), record.trial.ended_at,
                                               clock_.Now());
                    if (left) response->set_remaining_days(*left);
                    return absl::OkStatus();
@@ -51,15 +52,14 @@ class LogRetentionService final : public ApiService<v1::LogRetentionService> {
  private:
   store::Store& store_;
   const base::Clock& clock_;
-  const MasterFacts& facts_;
+  const MasterInfo& info_;
 };
 
 }  // namespace
 
 std::unique_ptr<Service> MakeLogRetentionService(CallPipeline& calls, store::Store& store,
-                                                 const base::Clock& clock,
-                                                 const MasterFacts& facts) {
-  return std::make_unique<LogRetentionService>(calls, store, clock, facts);
+                                                 const base::Clock& clock, const MasterInfo& info) {
+  return std::make_unique<LogRetentionService>(calls, store, clock, info);
 }
 
 }  // namespace det::api

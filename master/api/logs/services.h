@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "base/clock.h"
-#include "master/api/common/master_facts.h"
+#include "master/api/common/master_info.h"
 #include "master/api/rpc/call.h"
 #include "master/api/rpc/service.h"
 #include "master/live/experiment_watch.h"
@@ -16,8 +16,7 @@ namespace det::api {
 std::unique_ptr<Service> MakeLogFieldsService(CallPipeline& calls, store::Store& store,
                                               live::ExperimentWatch& watch);
 std::unique_ptr<Service> MakeLogRetentionService(CallPipeline& calls, store::Store& store,
-                                                 const base::Clock& clock,
-                                                 const MasterFacts& facts);
+                                                 const base::Clock& clock, const MasterInfo& info);
 
 }  // namespace det::api
 

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kModelNameLimit = 256;
 constexpr size_t kModelTextLimit = 1 << 20;
 
-// It stands in paths, where digits are an id.
+// The name appears in paths, where a number would be an ID.
 absl::StatusOr<std::string> ReadName(const std::string& name) {
   std::string trimmed = name;
   absl::StripAsciiWhitespace(&trimmed);
@@ -28,13 +28,13 @@ absl::StatusOr<std::string> ReadName(const std::string& name) {
   if (fits && !digits && trimmed.size() <= kModelNameLimit) return trimmed;
   return absl::InvalidArgumentError(
       absl::StrCat("name: expected one line of 1 to ", kModelNameLimit,
-                   " bytes without '/' and not of digits alone, ", "found \"", name, "\""));
+                   " bytes without '/' that is not a number, ", "found \"", name, "\""));
 }
 
 absl::StatusOr<std::string> ReadText(const char* field, const std::string& text) {
   if (text.size() <= kModelTextLimit) return text;
   return absl::InvalidArgumentError(
-      absl::StrCat(field, ": ", text.size(), " bytes; at most ", kModelTextLimit, " are allowed"));
+      absl::StrCat(field, ": ", text.size(), " bytes; the limit is ", kModelTextLimit));
 }
 
 absl::StatusOr<model::Value> ReadMetadata(const google::protobuf::Struct& given) {
@@ -46,7 +46,7 @@ absl::StatusOr<model::Value> ReadMetadata(const google::protobuf::Struct& given)
 absl::Status AddLabel(const std::string& label, std::vector<std::string>* labels) {
   if (label.empty() || label.size() > kModelNameLimit) {
     return absl::InvalidArgumentError(
-        absl::StrCat("labels: expected texts of 1 to ", kModelNameLimit, " bytes"));
+        absl::StrCat("labels: expected strings of 1 to ", kModelNameLimit, " bytes"));
   }
   if (std::count(labels->begin(), labels->end(), label) == 0) labels->push_back(label);
   return absl::OkStatus();
@@ -67,7 +67,7 @@ absl::StatusOr<std::vector<std::string>> ReadModelLabels(const google::protobuf:
   return labels;
 }
 
-// What models and versions share.
+// Fields that models and versions share.
 template <class Record, class Message>
 void FillRecord(const Record& record, Message* out) {
   out->set_id(record.id);
@@ -103,7 +103,7 @@ absl::Status ReadChange(const Message& given, Patch* patch) {
   return absl::OkStatus();
 }
 
-store::ModelQuery::Sort SortOf(v1::GetModelsRequest::SortBy by) {
+store::ModelQuery::Sort ToSort(v1::GetModelsRequest::SortBy by) {
   using Request = v1::GetModelsRequest;
   using Sort = store::ModelQuery::Sort;
   switch (by) {
@@ -148,7 +148,7 @@ v1::ModelVersion ToProto(const store::ModelVersionRecord& record) {
 store::ModelQuery ToQuery(const v1::GetModelsRequest& request) {
   store::ModelQuery query;
   query.window = ToWindow(request.offset(), request.limit());
-  query.sort = SortOf(request.sort_by());
+  query.sort = ToSort(request.sort_by());
   query.descending = request.order_by() == v1::ORDER_BY_DESC;
   if (request.has_id()) query.id = request.id();
   query.name = request.name();

@@ -1,4 +1,4 @@
-// Between the model registry of the store and the messages of the API.
+// Converts between the model registry of the store and the messages of the API.
 //
 // Any thread. Does no I/O.
 #ifndef MASTER_API_MODELS_CONVERT_MODEL_H_
@@ -11,14 +11,13 @@
 namespace det::api {
 
 v1::Model ToProto(const store::ModelRecord& record);
-// Without its model and its checkpoint.
+// Does not set the model and the checkpoint of the version.
 v1::ModelVersion ToProto(const store::ModelVersionRecord& record);
 
 store::ModelQuery ToQuery(const v1::GetModelsRequest& request);
 store::ModelVersionQuery ToQuery(const v1::GetModelVersionsRequest& request);
 
-// What a request wants, without who asks, when, and where it is to lie. INVALID_ARGUMENT names the
-// field.
+// The requested record, without owner, time and workspace. INVALID_ARGUMENT names the field.
 absl::StatusOr<store::ModelRecord> FromProto(const v1::PostModelRequest& request);
 absl::StatusOr<store::ModelPatch> FromProto(const v1::PatchModel& given);
 absl::StatusOr<store::ModelVersionRecord> FromProto(const v1::PostModelVersionRequest& request);

@@ -18,12 +18,12 @@
 namespace det::api {
 namespace {
 
-// Checkpoints as the versions of an answer show them, read at once however many they are.
-class ShownCheckpoints {
+// The checkpoints of the versions in a response, read in one query.
+class CheckpointMessages {
  public:
-  static absl::StatusOr<ShownCheckpoints> Read(
+  static absl::StatusOr<CheckpointMessages> Read(
       store::Store& store, const std::vector<store::ModelVersionRecord>& versions) {
-    ShownCheckpoints shown;
+    CheckpointMessages shown;
     store::CheckpointQuery query;
     for (const store::ModelVersionRecord& each : versions) query.ids.push_back(each.checkpoint);
     if (query.ids.empty()) return shown;
@@ -39,7 +39,7 @@ class ShownCheckpoints {
   v1::Checkpoint Show(const model::CheckpointId& id) const {
     const auto entry = entries_.find(id);
     if (entry == entries_.end()) return {};
-    const Origin& origin = of_.at(entry->second.experiment);
+    const Origin& origin = origins_.at(entry->second.experiment);
     v1::Checkpoint out = ToProto(entry->second, checkpoint_storage::GetCheckpointFolder(origin.storage, id));
     *out.mutable_training()->mutable_experiment_config() = origin.config;
     return out;
@@ -62,7 +62,8 @@ class ShownCheckpoints {
       missing.erase(record.experiment.id);
       Add(record);
     }
-    // A list leaves out those that were deleted but for what others hold.
+    // ListExperiments leaves out deleted experiments; some of their checkpoints may still be
+    // registered.
     for (const model::ExperimentId& id : missing) {
       DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store.GetExperiment(id));
       Add(record);
@@ -71,11 +72,12 @@ class ShownCheckpoints {
   }
   void Add(const store::ExperimentRecord& record) {
     const model::ExperimentConfig& config = *record.experiment.config;
-    of_[record.experiment.id] = {config.checkpoint_storage, ToStruct(model::ToShownValue(config))};
+    origins_[record.experiment.id] = {config.checkpoint_storage,
+                                      ToStruct(model::ToShownValue(config))};
   }
 
   std::map<model::CheckpointId, store::CheckpointEntry> entries_;
-  std::map<model::ExperimentId, Origin> of_;
+  std::map<model::ExperimentId, Origin> origins_;
 };
 
 class ModelService final : public ApiService<v1::ModelService> {
@@ -115,12 +117,13 @@ class ModelService final : public ApiService<v1::ModelService> {
                                       v1::PostModelResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal& principal) -> absl::Status {
-                   DET_ASSIGN_OR_RETURN(store::ModelRecord wanted, FromProto(*request));
-                   DET_ASSIGN_OR_RETURN(wanted.workspace, Place(*request, principal, "PostModel"));
-                   wanted.owner = principal.user;
-                   wanted.created_at = clock_.Now();
-                   DET_ASSIGN_OR_RETURN(const auto made, models().AddModel(wanted));
-                   *response->mutable_model() = ToProto(made);
+                   DET_ASSIGN_OR_RETURN(store::ModelRecord record, FromProto(*request));
+                   DET_ASSIGN_OR_RETURN(record.workspace,
+                                        ResolveWorkspace(*request, principal, "PostModel"));
+                   record.owner = principal.user;
+                   record.created_at = clock_.Now();
+                   DET_ASSIGN_OR_RETURN(const auto created, models().AddModel(record));
+                   *response->mutable_model() = ToProto(created);
                    return absl::OkStatus();
                  });
   }
@@ -133,7 +136,8 @@ class ModelService final : public ApiService<v1::ModelService> {
                    const v1::PatchModel& given = request->model();
                    DET_ASSIGN_OR_RETURN(store::ModelPatch patch, FromProto(given));
                    if (given.has_workspace_id() || given.has_workspace_name()) {
-                     DET_ASSIGN_OR_RETURN(patch.workspace, Place(given, principal, "PatchModel"));
+                     DET_ASSIGN_OR_RETURN(patch.workspace,
+                                          ResolveWorkspace(given, principal, "PatchModel"));
                    }
                    return Change(request->model_name(), std::move(patch),
                                  response->mutable_model());
@@ -199,7 +203,7 @@ class ModelService final : public ApiService<v1::ModelService> {
           DET_ASSIGN_OR_RETURN(const auto page, models().ListVersions(model.id, ToQuery(*request)));
           *response->mutable_model() = ToProto(model);
           DET_ASSIGN_OR_RETURN(const auto checkpoints,
-                               ShownCheckpoints::Read(store_, page.versions));
+                               CheckpointMessages::Read(store_, page.versions));
           for (const store::ModelVersionRecord& version : page.versions) {
             Show(model, version, checkpoints, response->add_model_versions());
           }
@@ -254,11 +258,11 @@ class ModelService final : public ApiService<v1::ModelService> {
  private:
   store::Models& models() { return store_.models(); }
 
-  // The workspace that a message names by its id, or by its name, which the table of permissions
-  // cannot read; the caller is its Editor.
+  // Finds the workspace that a message names by ID or by name, and checks that the caller is an
+  // Editor there: authorization before the call cannot resolve names.
   template <class Message>
-  absl::StatusOr<int32_t> Place(const Message& message, const auth::Principal& principal,
-                                const char* method) {
+  absl::StatusOr<int32_t> ResolveWorkspace(const Message& message, const auth::Principal& principal,
+                                           const char* method) {
     int32_t id = message.has_workspace_id() ? message.workspace_id() : store::kUncategorized;
     std::string shown = absl::StrCat(id);
     if (!message.has_workspace_id() && !message.workspace_name().empty()) {
@@ -283,14 +287,14 @@ class ModelService final : public ApiService<v1::ModelService> {
   }
 
   static void Show(const store::ModelRecord& model, const store::ModelVersionRecord& version,
-                   const ShownCheckpoints& checkpoints, v1::ModelVersion* out) {
+                   const CheckpointMessages& checkpoints, v1::ModelVersion* out) {
     *out = ToProto(version);
     *out->mutable_model() = ToProto(model);
     *out->mutable_checkpoint() = checkpoints.Show(version.checkpoint);
   }
   absl::Status ShowOne(const store::ModelRecord& model, const store::ModelVersionRecord& version,
                        v1::ModelVersion* out) {
-    DET_ASSIGN_OR_RETURN(const auto checkpoints, ShownCheckpoints::Read(store_, {version}));
+    DET_ASSIGN_OR_RETURN(const auto checkpoints, CheckpointMessages::Read(store_, {version}));
     Show(model, version, checkpoints, out);
     return absl::OkStatus();
   }
@@ -298,16 +302,17 @@ class ModelService final : public ApiService<v1::ModelService> {
   absl::Status Register(const v1::PostModelVersionRequest& request, model::UserId owner,
                         v1::ModelVersion* out) {
     if (request.checkpoint_uuid().empty()) {
-      return absl::InvalidArgumentError("checkpoint_uuid: a version needs a checkpoint");
+      return absl::InvalidArgumentError(
+          "checkpoint_uuid: required; expected the UUID of a checkpoint");
     }
-    DET_ASSIGN_OR_RETURN(store::ModelVersionRecord wanted, FromProto(request));
-    DET_ASSIGN_OR_RETURN(const auto of, models().GetModel(request.model_name()));
-    wanted.model = of.id;
-    wanted.owner = owner;
-    wanted.created_at = clock_.Now();
-    DET_ASSIGN_OR_RETURN(const auto made, models().AddVersion(wanted));
-    DET_ASSIGN_OR_RETURN(const auto model, models().GetModel(absl::StrCat(of.id)));
-    return ShowOne(model, made, out);
+    DET_ASSIGN_OR_RETURN(store::ModelVersionRecord record, FromProto(request));
+    DET_ASSIGN_OR_RETURN(const auto model, models().GetModel(request.model_name()));
+    record.model = model.id;
+    record.owner = owner;
+    record.created_at = clock_.Now();
+    DET_ASSIGN_OR_RETURN(const auto created, models().AddVersion(record));
+    DET_ASSIGN_OR_RETURN(const auto updated, models().GetModel(absl::StrCat(model.id)));
+    return ShowOne(updated, created, out);
   }
 
   absl::Status ChangeVersion(const v1::PatchModelVersionRequest& request, v1::ModelVersion* out) {
@@ -318,9 +323,9 @@ class ModelService final : public ApiService<v1::ModelService> {
     DET_ASSIGN_OR_RETURN(const auto now, models().GetVersion(model.id, number));
     const std::string& uuid = given.checkpoint().uuid();
     if (!uuid.empty() && uuid != now.checkpoint.value()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("checkpoint: ", store::GetHolderName(model.name, number), " has ",
-                       now.checkpoint.value(), " for good; register another version for ", uuid));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "checkpoint: ", store::GetHolderName(model.name, number), " has checkpoint ",
+          now.checkpoint.value(), ", which cannot change; register another version for ", uuid));
     }
     patch.at = clock_.Now();
     DET_ASSIGN_OR_RETURN(const auto changed, models().ChangeVersion(model.id, number, patch));

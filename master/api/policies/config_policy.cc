@@ -17,9 +17,9 @@ using model::Value;
 
 constexpr char kInvariant[] = "invariant_config";
 constexpr char kConstraints[] = "constraints";
-constexpr char kOfCluster[] = "the policy of the cluster";
+constexpr char kClusterPolicyName[] = "the policy of the cluster";
 
-absl::Status Refuse(const std::string& where, const std::string& path, const std::string& text) {
+absl::Status MakeError(const std::string& where, const std::string& path, const std::string& text) {
   return absl::InvalidArgumentError(absl::StrCat(where, ": ", path, ": ", text));
 }
 
@@ -27,12 +27,12 @@ absl::Status CheckMembers(const ConfigNode& node, const std::string& path,
                           const std::vector<std::string>& known) {
   const std::string name = path.empty() ? "policy" : path;
   if (!node.is_map())
-    return Refuse(node.where, name, absl::StrCat("expected a map, found ", node.Describe()));
+    return MakeError(node.where, name, absl::StrCat("expected a map, found ", node.Describe()));
   for (const ConfigMember& member : node.members) {
     if (std::count(known.begin(), known.end(), member.key) > 0) continue;
-    return Refuse(member.where, path.empty() ? member.key : absl::StrCat(path, ".", member.key),
-                  absl::StrCat("is none of what may stand here: ", known.front(),
-                               known.size() > 1 ? absl::StrCat(", ", known.back()) : ""));
+    return MakeError(member.where, path.empty() ? member.key : absl::StrCat(path, ".", member.key),
+                     absl::StrCat("unknown field; expected one of: ", known.front(),
+                                  known.size() > 1 ? absl::StrCat(", ", known.back()) : ""));
   }
   return absl::OkStatus();
 }
@@ -42,7 +42,7 @@ absl::Status CheckInteger(const ConfigNode& root, const char* path, int64_t min,
   if (node == nullptr) return absl::OkStatus();
   const int64_t* value = node->is_scalar() ? node->scalar.AsInt() : nullptr;
   if (value != nullptr && *value >= min && *value <= max) return absl::OkStatus();
-  return Refuse(
+  return MakeError(
       node->where, path,
       absl::StrCat("expected an integer from ", min, " to ", max, ", found ", node->Describe()));
 }
@@ -62,21 +62,21 @@ absl::Status CheckInvariant(const ConfigNode& root, const std::string& workload)
   const ConfigNode* invariant = root.Find(kInvariant);
   if (invariant == nullptr) return absl::OkStatus();
   if (!invariant->is_map()) {
-    return Refuse(invariant->where, kInvariant,
-                  absl::StrCat("expected a map, found ", invariant->Describe()));
+    return MakeError(invariant->where, kInvariant,
+                     absl::StrCat("expected a map, found ", invariant->Describe()));
   }
   for (const char* place : {"workspace", "project"}) {
     const ConfigNode* node = invariant->Find(place);
     if (node == nullptr) continue;
-    return Refuse(node->where, absl::StrCat(kInvariant, ".", place),
-                  "where an experiment lies is for its owner to say; remove it");
+    return MakeError(node->where, absl::StrCat(kInvariant, ".", place),
+                     "policies cannot set the workspace or project of an experiment; remove it");
   }
   if (workload != kExperimentWorkload) return absl::OkStatus();
   return model::ParseTemplate(invariant->ToValue().ToJson(), kInvariant).status();
 }
 
-std::optional<int> IntegerAt(const Value& policies, std::string_view outer,
-                             std::string_view inner = "") {
+std::optional<int> FindInteger(const Value& policies, std::string_view outer,
+                               std::string_view inner = "") {
   const Value* found = policies.Find(kConstraints);
   if (found != nullptr) found = found->Find(outer);
   if (found != nullptr && !inner.empty()) found = found->Find(inner);
@@ -84,33 +84,31 @@ std::optional<int> IntegerAt(const Value& policies, std::string_view outer,
   return static_cast<int>(*found->AsNumber());
 }
 
-void AddPolicy(const Value& policies, const std::string& whose, ConfigPolicy* out) {
+void AddPolicy(const Value& policies, const std::string& source, ConfigPolicy* out) {
   const Value* invariant = policies.Find(kInvariant);
   if (invariant != nullptr && invariant->AsObject() != nullptr && !invariant->AsObject()->empty()) {
-    out->layers.push_back({whose, invariant->ToJson()});
+    out->layers.push_back({source, invariant->ToJson()});
   }
-  if (const auto slots = IntegerAt(policies, "resources", "max_slots")) {
-    out->max_slots = Limit{*slots, whose};
+  if (const auto slots = FindInteger(policies, "resources", "max_slots")) {
+    out->max_slots = Limit{*slots, source};
   }
-  if (const auto priority = IntegerAt(policies, "priority_limit")) {
-    out->priority = Limit{*priority, whose};
+  if (const auto priority = FindInteger(policies, "priority_limit")) {
+    out->priority = Limit{*priority, source};
   }
 }
 
-absl::Status CheckSlots(const ConfigPolicy& policy, const char* field, int asked) {
-  if (!policy.max_slots || asked <= policy.max_slots->value) return absl::OkStatus();
+absl::Status CheckSlots(const ConfigPolicy& policy, const char* field, int value) {
+  if (!policy.max_slots || value <= policy.max_slots->value) return absl::OkStatus();
   return absl::PermissionDeniedError(absl::StrCat(
-      field, ": ", asked, " is more than the ", policy.max_slots->value, " slots that ",
-      policy.max_slots->whose, " leaves to an experiment; ask for fewer, or ask an administrator"));
+      field, ": ", value, " is more than the ", policy.max_slots->value, " slots that ",
+      policy.max_slots->source, " allows; request fewer, or ask an administrator"));
 }
 
-absl::Status CheckPriority(const ConfigPolicy& policy, const char* field, int asked) {
-  if (!policy.priority || asked >= policy.priority->value) return absl::OkStatus();
-  return absl::PermissionDeniedError(
-      absl::StrCat(field, ": ", asked, " goes before ", policy.priority->value, ", the first that ",
-                   policy.priority->whose,
-                   " leaves to users; take that or a larger one, or ask an "
-                   "administrator"));
+absl::Status CheckPriority(const ConfigPolicy& policy, const char* field, int value) {
+  if (!policy.priority || value >= policy.priority->value) return absl::OkStatus();
+  return absl::PermissionDeniedError(absl::StrCat(
+      field, ": ", value, " is ahead of ", policy.priority->value, ", the highest priority that ",
+      policy.priority->source, " allows; use that or a larger number, or ask an administrator"));
 }
 
 }  // namespace
@@ -118,7 +116,7 @@ absl::Status CheckPriority(const ConfigPolicy& policy, const char* field, int as
 absl::StatusOr<Value> ParsePolicies(std::string_view text, const std::string& workload) {
   if (workload != kExperimentWorkload && workload != kTaskWorkload) {
     return absl::InvalidArgumentError(
-        absl::StrCat("workload_type: \"", workload, "\" is neither EXPERIMENT nor NTSC"));
+        absl::StrCat("workload_type: \"", workload, "\" is invalid; expected EXPERIMENT or NTSC"));
   }
   DET_ASSIGN_OR_RETURN(const ConfigNode root, model::ReadYaml(text, "policy", /*with_lines=*/true));
   DET_RETURN_IF_ERROR(CheckMembers(root, "", {kInvariant, kConstraints}));
@@ -131,7 +129,7 @@ ConfigPolicy CombinePolicies(const Value& workspace, const std::string& workspac
                              const Value& cluster) {
   ConfigPolicy policy;
   AddPolicy(workspace, absl::StrCat("the policy of workspace ", workspace_name), &policy);
-  AddPolicy(cluster, kOfCluster, &policy);
+  AddPolicy(cluster, kClusterPolicyName, &policy);
   return policy;
 }
 
@@ -160,26 +158,26 @@ absl::Status ApplyLimits(const ConfigPolicy& policy, model::ExperimentConfig& co
   return CheckPriority(policy, "resources.priority", *resources.priority);
 }
 
-// What a policy says of a member of `resources`, it says for good.
+// Users cannot change a field of `resources` that a policy sets.
 absl::Status CheckInvariant(const ConfigPolicy& policy, std::string_view member,
-                            const Value& asked) {
+                            const Value& value) {
   for (const model::ConfigLayer& layer : policy.layers) {
     DET_ASSIGN_OR_RETURN(const ConfigNode root,
                          model::ReadYaml(layer.text, layer.name, /*with_lines=*/false));
-    const ConfigNode* said = root.FindPath(absl::StrCat("resources.", std::string(member)));
-    if (said == nullptr || said->ToValue().ToJson() == asked.ToJson()) continue;
-    return absl::PermissionDeniedError(absl::StrCat(std::string(member), ": ", layer.name, " says ",
-                                                    said->ToValue().ToJson(),
-                                                    "; leave it, or ask an administrator"));
+    const ConfigNode* fixed = root.FindPath(absl::StrCat("resources.", std::string(member)));
+    if (fixed == nullptr || fixed->ToValue().ToJson() == value.ToJson()) continue;
+    return absl::PermissionDeniedError(absl::StrCat(std::string(member), ": ", layer.name, " sets ",
+                                                    fixed->ToValue().ToJson(),
+                                                    "; keep that value, or ask an administrator"));
   }
   return absl::OkStatus();
 }
 
-// A job that was there before the limit keeps its priority, but gains no place by it.
+// A job that was submitted before the limit keeps its priority, but cannot move ahead with it.
 absl::Status CheckMove(const ConfigPolicy& policy, const cluster::UpdateQueue::Update& update,
                        const experiment::Experiment& e) {
   if (!update.ahead_of && !update.behind_of) return absl::OkStatus();
-  // The pool's own is nobody's choice.
+  // The pool's default priority is always allowed.
   if (update.priority || !e.config->resources.priority) return absl::OkStatus();
   const char* const field = update.ahead_of ? "ahead_of: priority" : "behind_of: priority";
   return CheckPriority(policy, field, e.queue.priority);
@@ -192,9 +190,9 @@ absl::Status CheckUpdate(const ConfigPolicy& policy, const cluster::UpdateQueue:
   }
   if (update.max_slots) {
     if (*update.max_slots == 0 && policy.max_slots) {
-      return absl::PermissionDeniedError(
-          absl::StrCat("max_slots: without a limit is more than the ", policy.max_slots->value,
-                       " slots that ", policy.max_slots->whose, " allows"));
+      return absl::PermissionDeniedError(absl::StrCat("max_slots: 0 (no limit) is more than the ",
+                                                      policy.max_slots->value, " slots that ",
+                                                      policy.max_slots->source, " allows"));
     }
     DET_RETURN_IF_ERROR(CheckSlots(policy, "max_slots", *update.max_slots));
     DET_RETURN_IF_ERROR(CheckInvariant(policy, "max_slots", int64_t{*update.max_slots}));

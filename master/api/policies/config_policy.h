@@ -1,7 +1,6 @@
-// Policies for configurations (docs/config_policies.md): read from a text, looked up for a place,
-// laid over what a user gives. The cluster's wins over the workspace's, member by member.
-//
-// What takes a store blocks; the rest is pure, on any thread.
+// Configuration policies (docs/config_policies.md): parses them, finds those of a workspace, and
+// applies them to user configurations. The cluster's policy overrides the workspace's, field by
+// field. Functions with a store block; the others are PURE. Any thread.
 #ifndef MASTER_API_POLICIES_CONFIG_POLICY_H_
 #define MASTER_API_POLICIES_CONFIG_POLICY_H_
 
@@ -21,36 +20,37 @@
 namespace det::api {
 
 inline constexpr char kExperimentWorkload[] = "EXPERIMENT";
-inline constexpr char kTaskWorkload[] = "NTSC";  // commands, notebooks: kept, nothing runs them
+inline constexpr char kTaskWorkload[] =
+    "NTSC";  // commands and notebooks: stored, but no such tasks run
 
-// What a text (YAML or JSON) says. INVALID_ARGUMENT with the line of what is wrong: a member that
-// is none, a part of a configuration that is not legal or that says where an experiment lies.
+// Parses a policy in YAML or JSON. INVALID_ARGUMENT names the line of an unknown field, an invalid
+// part of a configuration, or a workspace or project, which a policy cannot set.
 absl::StatusOr<model::Value> ParsePolicies(std::string_view text, const std::string& workload);
 
 struct Limit {
   int value = 0;
-  std::string whose;  // "the policy of workspace vision"
+  std::string source;  // "the policy of workspace vision"
 };
-// What holds for the experiments of one place.
+// The combined policy for the experiments of one workspace.
 struct ConfigPolicy {
-  std::vector<model::ConfigLayer> layers;  // the lowest first
+  std::vector<model::ConfigLayer> layers;  // lowest precedence first
   std::optional<Limit> max_slots;
-  std::optional<Limit> priority;  // no smaller number, which goes first
+  std::optional<Limit> priority;  // the smallest number allowed; smaller numbers run first
 };
 
-// Of what the two say, null for nothing.
+// Combines the two policies; a null value is an empty policy.
 ConfigPolicy CombinePolicies(const model::Value& workspace, const std::string& workspace_name,
                              const model::Value& cluster);
 
-// Of the cluster alone for workspace 0.
+// Workspace 0 has the policy of the cluster alone.
 absl::StatusOr<ConfigPolicy> FindConfigPolicy(store::Store& store, int32_t workspace,
                                               const std::string& workspace_name);
 
-// Holds a configuration that the layers are laid over already against the limits; one that asks for
-// no max_slots gets the limit's. PERMISSION_DENIED names what is too much and whose policy says so.
+// Checks a configuration, to which the layers have been applied, against the limits. If it does not
+// set max_slots, sets the limit. PERMISSION_DENIED names the value and the policy that it exceeds.
 absl::Status ApplyLimits(const ConfigPolicy& policy, model::ExperimentConfig& config);
 
-// The same for changes of queued jobs, by where each experiment lies.
+// Checks changes of queued jobs against the policy of the workspace of each experiment.
 absl::Status CheckQueueUpdate(store::Store& store, const cluster::UpdateQueue& update);
 
 }  // namespace det::api

@@ -18,12 +18,12 @@ using Reactor = grpc::ServerUnaryReactor;
 
 constexpr size_t kPoliciesLimit = 1 << 20;
 
-// Clients write it in either case.
+// Clients send upper or lower case.
 absl::StatusOr<std::string> ReadWorkload(const std::string& given) {
   std::string workload = absl::AsciiStrToUpper(given);
   if (workload == kExperimentWorkload || workload == kTaskWorkload) return workload;
   return absl::InvalidArgumentError(
-      absl::StrCat("workload_type: \"", given, "\" is neither EXPERIMENT nor NTSC"));
+      absl::StrCat("workload_type: \"", given, "\" is invalid; expected EXPERIMENT or NTSC"));
 }
 
 class ConfigPolicyService final : public ApiService<v1::ConfigPolicyService> {
@@ -102,7 +102,7 @@ class ConfigPolicyService final : public ApiService<v1::ConfigPolicyService> {
     }
     if (request.config_policies().size() > kPoliciesLimit) {
       return absl::InvalidArgumentError(
-          absl::StrCat("config_policies: more than ", kPoliciesLimit, " bytes"));
+          absl::StrCat("config_policies: more than ", kPoliciesLimit, " bytes; shorten it"));
     }
     DET_ASSIGN_OR_RETURN(const model::Value read,
                          ParsePolicies(request.config_policies(), workload));
@@ -118,8 +118,6 @@ class ConfigPolicyService final : public ApiService<v1::ConfigPolicyService> {
 
   store::Store& store_;
 };
-
-#undef DET_METHOD
 
 }  // namespace
 

@@ -22,7 +22,7 @@ absl::StatusOr<int> ParseSlot(const std::string& text) {
       absl::StrCat("slot_id: expected the number of a slot, found \"", text, "\""));
 }
 
-constexpr int kMostWindows = 100;
+constexpr int kMaxWindows = 100;
 
 absl::Status NoSuchSlot(const std::string& agent, const std::string& slot) {
   return absl::NotFoundError(absl::StrCat("agent ", agent, " has no slot ", slot));
@@ -31,22 +31,23 @@ absl::Status NoSuchSlot(const std::string& agent, const std::string& slot) {
 absl::StatusOr<cluster::SetMaintenance> MaintenanceToEvent(
     const v1::SetMaintenanceRequest& request) {
   cluster::SetMaintenance event{.agent = model::AgentId(request.agent_id()), .windows = {}};
-  if (request.windows_size() > kMostWindows) {
+  if (request.windows_size() > kMaxWindows) {
     return absl::InvalidArgumentError(
-        absl::StrCat("windows: ", request.windows_size(), "; ", kMostWindows, " are the most"));
+        absl::StrCat("windows: ", request.windows_size(), "; ", "the limit is ", kMaxWindows));
   }
-  // Rows keep microseconds, JSON years of four digits.
+  // The database stores microseconds, and JSON allows years of four digits.
   const absl::Time last = absl::FromUnixSeconds(253402300799);
   const auto rounded = [](absl::Time t) { return absl::FromUnixMicros(absl::ToUnixMicros(t)); };
   for (const v1::MaintenanceWindow& window : request.windows()) {
     if (!window.has_begin() || !window.has_end()) {
-      return absl::InvalidArgumentError("windows: each needs begin and end");
+      return absl::InvalidArgumentError("windows: each window needs a begin and an end");
     }
     model::Maintenance& added = event.windows.emplace_back();
     added.begin = rounded(FromProto(window.begin()));
     added.end = rounded(FromProto(window.end()));
     if (added.begin < absl::UnixEpoch() || added.end > last) {
-      return absl::InvalidArgumentError("windows: each must lie between the years 1970 and 9999");
+      return absl::InvalidArgumentError(
+          "windows: each window must be between the years 1970 and 9999");
     }
     added.note = window.note();
   }
@@ -96,7 +97,7 @@ class AgentService final : public ApiService<v1::AgentService> {
                  for (const auto& [unused, slot] : slots) {
                    response->add_slots()->Swap(slot);
                  }
-                 *response->mutable_pagination() = KeepWindow(*request, response->mutable_slots());
+                 *response->mutable_pagination() = ApplyWindow(*request, response->mutable_slots());
                  done(std::move(status));
                });
         });
@@ -169,7 +170,7 @@ class AgentService final : public ApiService<v1::AgentService> {
     if (request.order_by() == v1::ORDER_BY_DESC) std::reverse(ids.begin(), ids.end());
     const int total = static_cast<int>(ids.size());
     const store::Range range = store::Resolve(ToWindow(request.offset(), request.limit()), total);
-    const Occupants occupants = OccupantsOf(cluster);
+    const Occupants occupants = FindOccupants(cluster);
     for (int i = range.begin; i < range.end; ++i) {
       v1::Agent* out = response->add_agents();
       *out = *FindAgent(cluster, occupants, ids[static_cast<size_t>(i)], now);
@@ -184,14 +185,14 @@ class AgentService final : public ApiService<v1::AgentService> {
     auto found = std::make_shared<bool>(false);
     engine_.Query(
         [id, out, found, now = clock_.Now()](const cluster::Cluster& cluster) {
-          auto agent = FindAgent(cluster, OccupantsOf(cluster), model::AgentId(id), now);
+          auto agent = FindAgent(cluster, FindOccupants(cluster), model::AgentId(id), now);
           *found = agent.has_value();
           if (agent) *out = *std::move(agent);
         },
         [id, found, done = std::move(done)](absl::Status status) mutable {
           if (status.ok() && !*found) {
-            status = absl::NotFoundError(absl::StrCat(
-                "agent ", id, " does not exist; `det agent list` shows those that do"));
+            status = absl::NotFoundError(
+                absl::StrCat("agent ", id, " does not exist; `det agent list` lists the agents"));
           }
           done(std::move(status));
         });

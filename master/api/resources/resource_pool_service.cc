@@ -34,14 +34,14 @@ void AddPools(const cluster::Cluster& cluster, const v1::GetResourcePoolsRequest
     std::erase_if(pools, [](const v1::ResourcePool& pool) { return !pool.workspaces().empty(); });
   }
   for (v1::ResourcePool& pool : pools) *response->add_resource_pools() = std::move(pool);
-  *response->mutable_pagination() = KeepWindow(request, response->mutable_resource_pools());
+  *response->mutable_pagination() = ApplyWindow(request, response->mutable_resource_pools());
 }
 
-// Slots held now, by user and by workspace.
-using Held = std::map<std::pair<model::Quota::Scope, std::string>, double>;
+// The slots in use now, by user and by workspace.
+using SlotsInUse = std::map<std::pair<model::Quota::Scope, std::string>, double>;
 
-Held HeldSlots(const cluster::Cluster& cluster) {
-  Held held;
+SlotsInUse CountSlotsInUse(const cluster::Cluster& cluster) {
+  SlotsInUse in_use;
   for (const experiment::Allocation* allocation : cluster.live_allocations()) {
     const experiment::Trial* trial = cluster.FindTrial(allocation->trial);
     const experiment::Experiment* e =
@@ -52,22 +52,22 @@ Held HeldSlots(const cluster::Cluster& cluster) {
       if (!local_task.exited) slots += static_cast<double>(local_task.placement.slots.size());
     }
     slots *= allocation->fraction;
-    held[{model::Quota::Scope::kUser, experiment::OwnerName(*e)}] += slots;
-    held[{model::Quota::Scope::kWorkspace, e->config->workspace}] += slots;
+    in_use[{model::Quota::Scope::kUser, experiment::OwnerName(*e)}] += slots;
+    in_use[{model::Quota::Scope::kWorkspace, e->config->workspace}] += slots;
   }
-  return held;
+  return in_use;
 }
 
 std::vector<v1::Quota> ListQuotas(const cluster::Cluster& cluster) {
-  Held held = HeldSlots(cluster);
+  SlotsInUse in_use = CountSlotsInUse(cluster);
   std::vector<v1::Quota> quotas;
   for (const scheduler::Limit& limit : cluster.limits()) {
-    quotas.push_back(ToProto(limit, held[{limit.quota.scope, limit.quota.name}]));
+    quotas.push_back(ToProto(limit, in_use[{limit.quota.scope, limit.quota.name}]));
   }
   return quotas;
 }
 
-// What is to become of a pool, given the cluster as it is.
+// Creates the event that changes a pool, from the current state of the cluster.
 using MakePut =
     std::function<absl::StatusOr<cluster::PutResourcePool>(const cluster::Cluster& cluster)>;
 
@@ -82,7 +82,8 @@ absl::StatusOr<cluster::PutResourcePool> MakeChange(const cluster::Cluster& clus
   return event;
 }
 
-// Changes the list of the workspaces that a pool is for; they come sorted and each once.
+// Changes the list of workspaces that are bound to a pool. The caller sorts it and removes
+// duplicates.
 using ChangeBound = void (*)(const std::vector<std::string>& names,
                              std::vector<std::string>* bound);
 
@@ -107,11 +108,11 @@ absl::Status ListBound(const cluster::Cluster& cluster,
   const auto view = FindPool(cluster, request.resource_pool_name());
   if (!view) return NoSuchPool(cluster, request.resource_pool_name());
   for (const std::string& name : view->pool.workspaces) response->add_workspace_names(name);
-  *response->mutable_pagination() = KeepWindow(request, response->mutable_workspace_names());
+  *response->mutable_pagination() = ApplyWindow(request, response->mutable_workspace_names());
   return absl::OkStatus();
 }
 
-// Those of the names that are workspaces.
+// Adds the IDs of the names that are existing workspaces.
 absl::Status AddIds(store::Store& store, v1::ListWorkspacesBoundToRPResponse* response) {
   for (const std::string& name : response->workspace_names()) {
     DET_ASSIGN_OR_RETURN(const store::WorkspacePage page,
@@ -121,10 +122,11 @@ absl::Status AddIds(store::Store& store, v1::ListWorkspacesBoundToRPResponse* re
   return absl::OkStatus();
 }
 
-// The names of a request about bindings, those of its ids included. A name may be bound before its
-// workspace is there, as in the configuration file. NOT_FOUND for an id.
+// The names in a request about bindings, including those of its IDs. A name may be bound before its
+// workspace exists, as in the configuration file. Returns NOT_FOUND for an unknown ID.
 template <class Request>
-absl::StatusOr<std::vector<std::string>> Workspaces(store::Store& store, const Request& request) {
+absl::StatusOr<std::vector<std::string>> ResolveWorkspaceNames(store::Store& store,
+                                                               const Request& request) {
   std::vector<std::string> names(request.workspace_names().begin(),
                                  request.workspace_names().end());
   for (const int32_t id : request.workspace_ids()) {
@@ -177,13 +179,13 @@ class ResourcePoolService final : public ApiService<v1::ResourcePoolService> {
     return Unary(
         __func__, context, request, response,
         [this, request, response](const auth::Principal&, Done done) {
-          auto judged = std::make_shared<absl::Status>();
+          auto result = std::make_shared<absl::Status>();
           engine_.Query(
-              [request, response, judged](const cluster::Cluster& cluster) {
-                *judged = ListBound(cluster, *request, response);
+              [request, response, result](const cluster::Cluster& cluster) {
+                *result = ListBound(cluster, *request, response);
               },
-              [this, judged, response, done = std::move(done)](absl::Status status) mutable {
-                if (status.ok()) status = *judged;
+              [this, result, response, done = std::move(done)](absl::Status status) mutable {
+                if (status.ok()) status = *result;
                 if (!status.ok()) return done(std::move(status));
                 pool_.Post([this, response, done = std::move(done)]() mutable {
                   done(AddIds(store_, response));
@@ -232,7 +234,7 @@ class ResourcePoolService final : public ApiService<v1::ResourcePoolService> {
                            *response->add_quotas() = std::move(quota);
                          }
                          *response->mutable_pagination() =
-                             KeepWindow(*request, response->mutable_quotas());
+                             ApplyWindow(*request, response->mutable_quotas());
                        },
                        std::move(done));
                  });
@@ -279,7 +281,7 @@ class ResourcePoolService final : public ApiService<v1::ResourcePoolService> {
     return Unary(
         method, context, &request, nullptr,
         [this, &request, change](const auth::Principal&, Done done) {
-          auto names = Workspaces(store_, request);
+          auto names = ResolveWorkspaceNames(store_, request);
           if (!names.ok()) return done(names.status());
           Change(
               [&request, names = *std::move(names), change](const cluster::Cluster& cluster) {
@@ -289,14 +291,14 @@ class ResourcePoolService final : public ApiService<v1::ResourcePoolService> {
         });
   }
 
-  // A pool is read, changed and put, and all that again where somebody else put it meanwhile.
+  // Reads a pool, changes it and writes it. Retries if another request wrote the pool in between.
   void Change(MakePut make, Done done) {
-    auto made = std::make_shared<absl::StatusOr<cluster::PutResourcePool>>();
-    engine_.Query([make, made](const cluster::Cluster& cluster) { *made = make(cluster); },
-                  [this, make, made, done = std::move(done)](const absl::Status& status) mutable {
+    auto event = std::make_shared<absl::StatusOr<cluster::PutResourcePool>>();
+    engine_.Query([make, event](const cluster::Cluster& cluster) { *event = make(cluster); },
+                  [this, make, event, done = std::move(done)](const absl::Status& status) mutable {
                     if (!status.ok()) return done(status);
-                    if (!made->ok()) return done(made->status());
-                    SubmitAndFinish(engine_, **std::move(made),
+                    if (!event->ok()) return done(event->status());
+                    SubmitAndFinish(engine_, **std::move(event),
                                     [this, make, done = std::move(done)](absl::Status put) mutable {
                                       if (absl::IsAborted(put))
                                         return Change(make, std::move(done));
@@ -306,9 +308,9 @@ class ResourcePoolService final : public ApiService<v1::ResourcePoolService> {
   }
 
   void Put(const v1::Quota& quota, v1::Quota* out, Done done) {
-    const absl::StatusOr<model::Quota> wanted = FromProto(quota);
-    if (!wanted.ok()) return done(wanted.status());
-    SubmitAndFinish(engine_, cluster::PutQuota{*wanted},
+    const absl::StatusOr<model::Quota> parsed = FromProto(quota);
+    if (!parsed.ok()) return done(parsed.status());
+    SubmitAndFinish(engine_, cluster::PutQuota{*parsed},
                     [this, &quota, out, done = std::move(done)](absl::Status status) mutable {
                       if (!status.ok()) return done(std::move(status));
                       engine_.Query(

@@ -30,30 +30,30 @@ absl::StatusOr<absl::Time> ReadTime(const char* field, const std::string& text) 
       field, ": expected a time such as 2026-11-21 or 2026-11-21T09:00:00Z, found \"", text, "\""));
 }
 
-absl::StatusOr<UsageSpan> Checked(UsageSpan span) {
+absl::StatusOr<UsageSpan> CheckNotEmpty(UsageSpan span) {
   if (span.from < span.until) return span;
-  return absl::InvalidArgumentError("the end of the report must come after its start");
+  return absl::InvalidArgumentError("the end of the report must be after its start");
 }
 
-absl::StatusOr<UsageSpan> Between(const std::string& after, const std::string& before) {
+absl::StatusOr<UsageSpan> ParseInterval(const std::string& after, const std::string& before) {
   UsageSpan span;
   DET_ASSIGN_OR_RETURN(span.from, ReadTime("timestamp_after", after));
   DET_ASSIGN_OR_RETURN(span.until, ReadTime("timestamp_before", before));
-  return Checked(span);
+  return CheckNotEmpty(span);
 }
 
-// The part of the span during which it held its slots.
-UsageSpan HeldWithin(const store::UsageRecord& record, const UsageSpan& span, absl::Time now) {
+// The part of the span in which the allocation held its slots.
+UsageSpan Clip(const store::UsageRecord& record, const UsageSpan& span, absl::Time now) {
   return {std::max(record.started_at, span.from),
           std::min(record.ended_at.value_or(now), span.until)};
 }
 
-double SecondsOf(const UsageSpan& span) {
+double GetSeconds(const UsageSpan& span) {
   return std::max(0.0, absl::ToDoubleSeconds(span.until - span.from));
 }
 
-// The day or month in which a time lies.
-absl::CivilDay PeriodOf(absl::Time time, bool monthly) {
+// The day or month that contains a time.
+absl::CivilDay GetPeriod(absl::Time time, bool monthly) {
   const absl::CivilDay day = absl::ToCivilDay(time, Utc());
   return monthly ? absl::CivilDay(absl::CivilMonth(day)) : day;
 }
@@ -62,7 +62,7 @@ absl::CivilDay NextPeriod(absl::CivilDay period, bool monthly) {
   return monthly ? absl::CivilDay(absl::CivilMonth(period) + 1) : period + 1;
 }
 
-std::string Name(absl::CivilDay period, bool monthly) {
+std::string FormatPeriod(absl::CivilDay period, bool monthly) {
   return monthly ? absl::FormatCivilTime(absl::CivilMonth(period)) : absl::FormatCivilTime(period);
 }
 
@@ -76,8 +76,9 @@ void Add(const store::UsageRecord& record, double seconds,
   }
 }
 
-// As RFC 4180 has it. What a spreadsheet would take for a formula begins with a quotation mark.
-std::string Quoted(std::string text) {
+// Quotes a field as RFC 4180 requires. Text that a spreadsheet would treat as a formula gets a
+// leading apostrophe.
+std::string QuoteCsv(std::string text) {
   if (!text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos) {
     text.insert(text.begin(), '\'');
   }
@@ -85,10 +86,10 @@ std::string Quoted(std::string text) {
   return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
 }
 
-// StrCat shows six digits, which is too few for a year.
-std::string Text(double number) { return absl::StrFormat("%.15g", number); }
+// StrCat prints six digits, which is too few for the seconds of a year.
+std::string FormatNumber(double number) { return absl::StrFormat("%.15g", number); }
 
-std::string TimeText(const google::protobuf::Timestamp& time) {
+std::string FormatTimestamp(const google::protobuf::Timestamp& time) {
   return absl::FormatTime("%Y-%m-%dT%H:%M:%E*SZ", FromProto(time), Utc());
 }
 
@@ -96,31 +97,31 @@ void Append(const v1::ResourceAllocationAggregatedEntry& entry, const char* type
             const google::protobuf::Map<std::string, double>& by, std::string* csv) {
   const std::map<std::string, double> sorted(by.begin(), by.end());
   for (const auto& [key, seconds] : sorted) {
-    absl::StrAppend(csv, type, ",", Quoted(key), ",", entry.period_start(), ",", Text(seconds),
-                    "\n");
+    absl::StrAppend(csv, type, ",", QuoteCsv(key), ",", entry.period_start(), ",",
+                    FormatNumber(seconds), "\n");
   }
 }
 
 }  // namespace
 
-absl::StatusOr<UsageSpan> SpanOf(const v1::ResourceAllocationRawRequest& request) {
-  return Between(request.timestamp_after(), request.timestamp_before());
+absl::StatusOr<UsageSpan> ParseSpan(const v1::ResourceAllocationRawRequest& request) {
+  return ParseInterval(request.timestamp_after(), request.timestamp_before());
 }
 
-absl::StatusOr<UsageSpan> SpanOf(const v1::GetCapacityRequest& request) {
-  return Between(request.timestamp_after(), request.timestamp_before());
+absl::StatusOr<UsageSpan> ParseSpan(const v1::GetCapacityRequest& request) {
+  return ParseInterval(request.timestamp_after(), request.timestamp_before());
 }
 
-absl::StatusOr<UsageSpan> SpanOf(const v1::ResourceAllocationAggregatedRequest& request) {
+absl::StatusOr<UsageSpan> ParseSpan(const v1::ResourceAllocationAggregatedRequest& request) {
   const bool monthly = request.period() == v1::RESOURCE_ALLOCATION_AGGREGATION_PERIOD_MONTHLY;
   DET_ASSIGN_OR_RETURN(const absl::Time first, ReadTime("start_date", request.start_date()));
   DET_ASSIGN_OR_RETURN(const absl::Time last, ReadTime("end_date", request.end_date()));
-  return Checked({absl::FromCivil(PeriodOf(first, monthly), Utc()),
-                  absl::FromCivil(NextPeriod(PeriodOf(last, monthly), monthly), Utc())});
+  return CheckNotEmpty({absl::FromCivil(GetPeriod(first, monthly), Utc()),
+                        absl::FromCivil(NextPeriod(GetPeriod(last, monthly), monthly), Utc())});
 }
 
-v1::ResourceAllocationRawResponse RawReport(const std::vector<store::UsageRecord>& usage,
-                                            const UsageSpan& span, absl::Time now) {
+v1::ResourceAllocationRawResponse MakeRawReport(const std::vector<store::UsageRecord>& usage,
+                                                const UsageSpan& span, absl::Time now) {
   v1::ResourceAllocationRawResponse report;
   for (const store::UsageRecord& record : usage) {
     v1::ResourceAllocationRawEntry* entry = report.add_resource_entries();
@@ -131,7 +132,7 @@ v1::ResourceAllocationRawResponse RawReport(const std::vector<store::UsageRecord
     entry->set_username(record.username);
     entry->set_user_id(record.user.value());
     entry->mutable_labels()->Assign(record.labels.begin(), record.labels.end());
-    entry->set_seconds(SecondsOf(HeldWithin(record, span, now)));
+    entry->set_seconds(GetSeconds(Clip(record, span, now)));
     entry->set_slots(record.slots);
     entry->set_allocation_id(record.allocation.value());
     entry->set_workspace_name(record.workspace);
@@ -140,7 +141,7 @@ v1::ResourceAllocationRawResponse RawReport(const std::vector<store::UsageRecord
   return report;
 }
 
-v1::GetCapacityResponse CapacityReport(const std::vector<store::CapacityRecord>& capacity) {
+v1::GetCapacityResponse MakeCapacityReport(const std::vector<store::CapacityRecord>& capacity) {
   v1::GetCapacityResponse report;
   for (const store::CapacityRecord& record : capacity) {
     v1::CapacityEntry* entry = report.add_entries();
@@ -153,24 +154,24 @@ v1::GetCapacityResponse CapacityReport(const std::vector<store::CapacityRecord>&
   return report;
 }
 
-v1::ResourceAllocationAggregatedResponse AggregatedReport(
+v1::ResourceAllocationAggregatedResponse MakeAggregatedReport(
     const std::vector<store::UsageRecord>& usage, const UsageSpan& span, bool monthly,
     absl::Time now) {
   std::map<absl::CivilDay, v1::ResourceAllocationAggregatedEntry> entries;
   for (const store::UsageRecord& record : usage) {
-    const UsageSpan held = HeldWithin(record, span, now);
+    const UsageSpan held = Clip(record, span, now);
     absl::Time at = held.from;
     while (at < held.until) {
-      const absl::CivilDay period = PeriodOf(at, monthly);
+      const absl::CivilDay period = GetPeriod(at, monthly);
       const absl::Time end =
           std::min(held.until, absl::FromCivil(NextPeriod(period, monthly), Utc()));
-      Add(record, record.slots * SecondsOf({at, end}), &entries[period]);
+      Add(record, record.slots * GetSeconds({at, end}), &entries[period]);
       at = end;
     }
   }
   v1::ResourceAllocationAggregatedResponse report;
   for (auto& [period, entry] : entries) {
-    entry.set_period_start(Name(period, monthly));
+    entry.set_period_start(FormatPeriod(period, monthly));
     entry.set_period(monthly ? v1::RESOURCE_ALLOCATION_AGGREGATION_PERIOD_MONTHLY
                              : v1::RESOURCE_ALLOCATION_AGGREGATION_PERIOD_DAILY);
     *report.add_resource_entries() = std::move(entry);
@@ -181,11 +182,11 @@ v1::ResourceAllocationAggregatedResponse AggregatedReport(
 std::string ToCsv(const v1::ResourceAllocationRawResponse& report) {
   std::string csv = "experiment_id,kind,username,labels,slots,start_time,end_time,seconds\n";
   for (const auto& entry : report.resource_entries()) {
-    absl::StrAppend(&csv, entry.experiment_id(), ",", entry.kind(), ",", Quoted(entry.username()),
-                    ",", Quoted(absl::StrJoin(entry.labels(), ",")), ",", Text(entry.slots()), ",",
-                    TimeText(entry.start_time()), ",",
-                    entry.has_end_time() ? TimeText(entry.end_time()) : "", ",");
-    absl::StrAppend(&csv, Text(entry.seconds()), "\n");
+    absl::StrAppend(&csv, entry.experiment_id(), ",", entry.kind(), ",", QuoteCsv(entry.username()),
+                    ",", QuoteCsv(absl::StrJoin(entry.labels(), ",")), ",",
+                    FormatNumber(entry.slots()), ",", FormatTimestamp(entry.start_time()), ",",
+                    entry.has_end_time() ? FormatTimestamp(entry.end_time()) : "", ",");
+    absl::StrAppend(&csv, FormatNumber(entry.seconds()), "\n");
   }
   return csv;
 }
@@ -195,12 +196,12 @@ std::string ToAllocationsCsv(const v1::ResourceAllocationRawResponse& report) {
       "allocation_id,task_type,username,workspace_name,experiment_id,slots,start_time,end_time,"
       "imagepulling_time,slot_hours,resource_pool\n";
   for (const auto& entry : report.resource_entries()) {
-    absl::StrAppend(&csv, Quoted(entry.allocation_id()), ",TRIAL,", Quoted(entry.username()), ",",
-                    Quoted(entry.workspace_name()), ",", entry.experiment_id(), ",",
-                    Text(entry.slots()), ",", TimeText(entry.start_time()), ",");
-    absl::StrAppend(&csv, entry.has_end_time() ? TimeText(entry.end_time()) : "", ",,",
-                    Text(entry.seconds() * entry.slots() / 3600), ",",
-                    Quoted(entry.resource_pool()), "\n");
+    absl::StrAppend(&csv, QuoteCsv(entry.allocation_id()), ",TRIAL,", QuoteCsv(entry.username()),
+                    ",", QuoteCsv(entry.workspace_name()), ",", entry.experiment_id(), ",",
+                    FormatNumber(entry.slots()), ",", FormatTimestamp(entry.start_time()), ",");
+    absl::StrAppend(&csv, entry.has_end_time() ? FormatTimestamp(entry.end_time()) : "", ",,",
+                    FormatNumber(entry.seconds() * entry.slots() / 3600), ",",
+                    QuoteCsv(entry.resource_pool()), "\n");
   }
   return csv;
 }
@@ -208,7 +209,8 @@ std::string ToAllocationsCsv(const v1::ResourceAllocationRawResponse& report) {
 std::string ToCsv(const v1::ResourceAllocationAggregatedResponse& report) {
   std::string csv = "aggregation_type,aggregation_key,date,seconds\n";
   for (const auto& entry : report.resource_entries()) {
-    absl::StrAppend(&csv, "total,total,", entry.period_start(), ",", Text(entry.seconds()), "\n");
+    absl::StrAppend(&csv, "total,total,", entry.period_start(), ",", FormatNumber(entry.seconds()),
+                    "\n");
     Append(entry, "username", entry.by_username(), &csv);
     Append(entry, "experiment_label", entry.by_experiment_label(), &csv);
     Append(entry, "resource_pool", entry.by_resource_pool(), &csv);

@@ -1,5 +1,5 @@
-// Usage as reports: what was held within a span, each piece by itself or summed up by day or month,
-// as messages and as CSV. Times without a zone, days and months are UTC's.
+// Usage reports: the slots that were held in a time span, per allocation or summed by day or month,
+// as messages and as CSV. Times without a zone, days and months are in UTC.
 //
 // Called by usage_service.cc, on any thread. Does no I/O.
 #ifndef MASTER_API_RESOURCES_USAGE_REPORT_H_
@@ -17,29 +17,29 @@ namespace det::api {
 
 struct UsageSpan {
   absl::Time from;
-  absl::Time until;  // the first moment that is not part of it
+  absl::Time until;  // exclusive
 };
 
-// INVALID_ARGUMENT for a text that is no time, and for an end that does not come after the start.
-absl::StatusOr<UsageSpan> SpanOf(const v1::ResourceAllocationRawRequest& request);
-absl::StatusOr<UsageSpan> SpanOf(const v1::GetCapacityRequest& request);
-// Whole days or months.
-absl::StatusOr<UsageSpan> SpanOf(const v1::ResourceAllocationAggregatedRequest& request);
+// Returns INVALID_ARGUMENT for an invalid time, and for an end that is not after the start.
+absl::StatusOr<UsageSpan> ParseSpan(const v1::ResourceAllocationRawRequest& request);
+absl::StatusOr<UsageSpan> ParseSpan(const v1::GetCapacityRequest& request);
+// The span consists of whole days or months.
+absl::StatusOr<UsageSpan> ParseSpan(const v1::ResourceAllocationAggregatedRequest& request);
 
-// Of what still runs: until `now`.
-v1::ResourceAllocationRawResponse RawReport(const std::vector<store::UsageRecord>& usage,
-                                            const UsageSpan& span, absl::Time now);
-// Periods without use are left out.
-v1::ResourceAllocationAggregatedResponse AggregatedReport(
+// Usage that has not ended counts until `now`.
+v1::ResourceAllocationRawResponse MakeRawReport(const std::vector<store::UsageRecord>& usage,
+                                                const UsageSpan& span, absl::Time now);
+// Periods without usage are left out.
+v1::ResourceAllocationAggregatedResponse MakeAggregatedReport(
     const std::vector<store::UsageRecord>& usage, const UsageSpan& span, bool monthly,
     absl::Time now);
 
-v1::GetCapacityResponse CapacityReport(const std::vector<store::CapacityRecord>& capacity);
+v1::GetCapacityResponse MakeCapacityReport(const std::vector<store::CapacityRecord>& capacity);
 
-// With a line of titles; lines end with a newline alone.
+// The first line has the column names; lines end with "\n".
 std::string ToCsv(const v1::ResourceAllocationRawResponse& report);
 std::string ToCsv(const v1::ResourceAllocationAggregatedResponse& report);
-// The other CSV of the same: by allocation, in slot-hours.
+// One line per allocation, in slot-hours.
 std::string ToAllocationsCsv(const v1::ResourceAllocationRawResponse& report);
 
 }  // namespace det::api

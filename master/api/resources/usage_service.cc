@@ -35,10 +35,10 @@ class UsageService final : public ApiService<v1::UsageService> {
                                         v1::GetCapacityResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&) -> absl::Status {
-                   DET_ASSIGN_OR_RETURN(const UsageSpan span, SpanOf(*request));
+                   DET_ASSIGN_OR_RETURN(const UsageSpan span, ParseSpan(*request));
                    DET_ASSIGN_OR_RETURN(const auto capacity,
                                         store_.usage().ListCapacity(span.from, span.until));
-                   *response = CapacityReport(capacity);
+                   *response = MakeCapacityReport(capacity);
                    return absl::OkStatus();
                  });
   }
@@ -59,7 +59,7 @@ class UsageService final : public ApiService<v1::UsageService> {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal& caller) -> absl::Status {
                    DET_ASSIGN_OR_RETURN(const auto report, Raw(caller, *request));
-                   Fill(ToCsv(report), response);
+                   SetCsv(ToCsv(report), response);
                    return absl::OkStatus();
                  });
   }
@@ -70,7 +70,7 @@ class UsageService final : public ApiService<v1::UsageService> {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal& caller) -> absl::Status {
                    DET_ASSIGN_OR_RETURN(const auto report, Raw(caller, *request));
-                   Fill(ToAllocationsCsv(report), response);
+                   SetCsv(ToAllocationsCsv(report), response);
                    return absl::OkStatus();
                  });
   }
@@ -81,18 +81,18 @@ class UsageService final : public ApiService<v1::UsageService> {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal& caller) -> absl::Status {
                    DET_ASSIGN_OR_RETURN(const auto report, Aggregated(caller, *request));
-                   Fill(ToCsv(report), response);
+                   SetCsv(ToCsv(report), response);
                    return absl::OkStatus();
                  });
   }
 
  private:
-  static void Fill(std::string csv, google::api::HttpBody* body) {
+  static void SetCsv(std::string csv, google::api::HttpBody* body) {
     body->set_content_type("text/csv; charset=utf-8");
     body->set_data(std::move(csv));
   }
 
-  // Of the workspaces that the caller may see; what was deleted lies in none.
+  // Usage of the workspaces that the caller can see. Usage of deleted workspaces has no workspace.
   absl::StatusOr<std::vector<store::UsageRecord>> Read(const auth::Principal& caller,
                                                        const UsageSpan& span) {
     DET_ASSIGN_OR_RETURN(auto usage, store_.usage().ListUsage(span.from, span.until));
@@ -103,31 +103,31 @@ class UsageService final : public ApiService<v1::UsageService> {
 
   absl::StatusOr<v1::ResourceAllocationRawResponse> Raw(
       const auth::Principal& caller, const v1::ResourceAllocationRawRequest& request) {
-    DET_ASSIGN_OR_RETURN(const UsageSpan span, SpanOf(request));
+    DET_ASSIGN_OR_RETURN(const UsageSpan span, ParseSpan(request));
     DET_ASSIGN_OR_RETURN(const auto usage, Read(caller, span));
-    return RawReport(usage, span, clock_.Now());
+    return MakeRawReport(usage, span, clock_.Now());
   }
 
   absl::StatusOr<v1::ResourceAllocationAggregatedResponse> Aggregated(
       const auth::Principal& caller, const v1::ResourceAllocationAggregatedRequest& request) {
-    DET_ASSIGN_OR_RETURN(const UsageSpan span, SpanOf(request));
+    DET_ASSIGN_OR_RETURN(const UsageSpan span, ParseSpan(request));
     const bool monthly = request.period() == v1::RESOURCE_ALLOCATION_AGGREGATION_PERIOD_MONTHLY;
     const absl::Time now = clock_.Now();
-    const std::string key = KeyOf(caller, request);
-    // Who asks the same meanwhile waits for the one report.
+    const std::string key = MakeCacheKey(caller, request);
+    // Concurrent callers of the same report wait for the first one.
     std::lock_guard lock(mutex_);
-    std::erase_if(kept_, [now](const auto& item) { return item.second.until <= now; });
-    const auto kept = kept_.find(key);
-    if (kept != kept_.end()) return kept->second.report;
+    std::erase_if(cache_, [now](const auto& item) { return item.second.until <= now; });
+    const auto cached = cache_.find(key);
+    if (cached != cache_.end()) return cached->second.report;
     DET_ASSIGN_OR_RETURN(const auto usage, Read(caller, span));
-    auto report = AggregatedReport(usage, span, monthly, now);
-    if (usage.size() > kLarge) kept_[key] = {now + absl::Minutes(1), report};
+    auto report = MakeAggregatedReport(usage, span, monthly, now);
+    if (usage.size() > kMinCachedRecords) cache_[key] = {now + absl::Minutes(1), report};
     return report;
   }
 
-  // What decides what is in a report: the request, and what its caller may see.
-  static std::string KeyOf(const auth::Principal& caller,
-                           const v1::ResourceAllocationAggregatedRequest& request) {
+  // A report depends on the request and on the workspaces that the caller can see.
+  static std::string MakeCacheKey(const auth::Principal& caller,
+                                  const v1::ResourceAllocationAggregatedRequest& request) {
     std::string key = request.SerializeAsString();
     const auto visible = caller.Visible();
     if (!visible) return key;
@@ -136,9 +136,9 @@ class UsageService final : public ApiService<v1::UsageService> {
     return key;
   }
 
-  // A report over so many pieces is good for a minute.
-  static constexpr size_t kLarge = 10'000;
-  struct Kept {
+  // A report with more records is cached for a minute.
+  static constexpr size_t kMinCachedRecords = 10'000;
+  struct CachedReport {
     absl::Time until;
     v1::ResourceAllocationAggregatedResponse report;
   };
@@ -146,7 +146,7 @@ class UsageService final : public ApiService<v1::UsageService> {
   store::Store& store_;
   const base::Clock& clock_;
   std::mutex mutex_;
-  std::map<std::string, Kept> kept_;
+  std::map<std::string, CachedReport> cache_;
 };
 
 }  // namespace

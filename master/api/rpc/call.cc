@@ -206,7 +206,7 @@ void CallPipeline::Start(const std::shared_ptr<Call>& call, Work work, Call::Rea
     SetRetryAfter(decision.status, reactor->context());
     return Finish(*call, decision.status, reactor);
   }
-  const absl::Status valid = CheckListing(call->request_);
+  const absl::Status valid = CheckListRequest(call->request_);
   if (!valid.ok()) return Finish(*call, valid, reactor);
   if (!BeginIdempotent(*call, reactor)) return;
   work(*call, [this, call, reactor](const absl::Status& status) {
@@ -231,7 +231,7 @@ bool CallPipeline::BeginIdempotent(Call& call, Call::Reactor* reactor) {
     return false;
   }
   IdempotencyStore::Request request{call.principal_.user, call.head_.idempotency_key, method,
-                                    IdempotencyStore::HashOf(call.request_)};
+                                    IdempotencyStore::HashRequest(call.request_)};
   const auto stored = parts_.idempotency->Begin(request, call.response_);
   if (stored.ok() && !stored->has_value()) {
     call.idempotent_ = std::move(request);
@@ -271,7 +271,7 @@ void CallPipeline::RunStream(grpc::CallbackServerContext* context,
     };
     const Authorization decision = parts_.authorizer->Authorize(method, head.credentials, *copy);
     if (!decision.status.ok()) return refuse(decision.status);
-    const absl::Status valid = CheckListing(*copy);
+    const absl::Status valid = CheckListRequest(*copy);
     if (!valid.ok()) return refuse(valid);
     absl::StatusOr<std::shared_ptr<void>> opened = parts_.authorizer->OpenStream(decision.caller);
     if (!opened.ok()) return refuse(opened.status());
@@ -312,7 +312,7 @@ void CallPipeline::RecordChange(const Call& call, const std::string& target,
     record.target = target;
     record.request_id = call.head_.request_id;
     record.code = code;
-    parts_.audit->Note(std::move(record));
+    parts_.audit->Append(std::move(record));
   }
   DET_LOG(INFO) << "change" << base::Field("method", call.method_.method)
                 << base::Field("caller", GetName(caller))

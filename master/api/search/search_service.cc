@@ -33,7 +33,7 @@ absl::StatusOr<ValidConfig> ReadConfigWithPolicies(store::Store& store,
                                                    const ConfigSubmission& submission) {
   DET_ASSIGN_OR_RETURN(const ParsedConfig parsed, ParseConfig(store, submission));
   DET_ASSIGN_OR_RETURN(ValidConfig valid, ValidateConfig(defaults, parsed, {}));
-  const auto found = FindSpace(store, valid.config.workspace, valid.config.project);
+  const auto found = ResolveProject(store, valid.config.workspace, valid.config.project);
   DET_ASSIGN_OR_RETURN(
       ConfigPolicy policy,
       FindConfigPolicy(store, found.ok() ? found->workspace.id : 0, valid.config.workspace));

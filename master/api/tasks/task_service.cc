@@ -34,7 +34,7 @@ class TaskService final : public ApiService<v1::TaskService> {
                                     v1::GetTaskResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&) -> absl::Status {
-                   DET_ASSIGN_OR_RETURN(const auto record, TrialOf(store_, request->task_id()));
+                   DET_ASSIGN_OR_RETURN(const auto record, GetTrialOfTask(store_, request->task_id()));
                    DET_ASSIGN_OR_RETURN(const auto allocations,
                                         store_.ListAllocations(record.trial.task));
                    v1::Task* task = response->mutable_task();
@@ -83,7 +83,7 @@ class TaskService final : public ApiService<v1::TaskService> {
         __func__, context, request,
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<v1::TaskLogsResponse>> stream) {
-          const auto record = TrialOf(store_, request.task_id());
+          const auto record = GetTrialOfTask(store_, request.task_id());
           if (!record.ok()) return stream->Close(record.status());
           ServeLogs<v1::TaskLogsResponse>(store_, watch_, std::move(stream),
                                           {.query = ToLogQuery(request, record->trial.task),
@@ -91,7 +91,7 @@ class TaskService final : public ApiService<v1::TaskService> {
                                            .experiment = record->trial.experiment,
                                            .limit = std::max(0, request.limit()),
                                            .follow = request.follow(),
-                                           .pattern = PatternOf(request)},
+                                           .pattern = GetPattern(request)},
                                           ToTaskLog);
         });
   }

@@ -247,11 +247,12 @@ class RunService final : public ApiService<v1::RunService> {
                  [this, request, response, table](const auth::Principal& principal, Done done) {
                    absl::StatusOr<store::RunQuery> query = ToRunQuery(*request, table, principal);
                    if (!query.ok()) return done(query.status());
-                   ReadLive(engine_, pool_, std::nullopt,
-                            [this, query = *std::move(query), response, done = std::move(done)](
-                                const absl::StatusOr<LiveTrials>& live) mutable {
-                              done(live.ok() ? Read(query, *live, response) : live.status());
-                            });
+                   QueryLiveTrials(
+                       engine_, pool_, std::nullopt,
+                       [this, query = *std::move(query), response,
+                        done = std::move(done)](const absl::StatusOr<LiveTrials>& live) mutable {
+                         done(live.ok() ? Read(query, *live, response) : live.status());
+                       });
                  });
   }
 

@@ -101,11 +101,12 @@ class TrialService final : public ApiService<v1::TrialService> {
       v1::GetExperimentTrialsResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&, Done done) {
-                   ReadLive(engine_, pool_, model::ExperimentId(request->experiment_id()),
-                            [this, request, response, done = std::move(done)](
-                                const absl::StatusOr<LiveTrials>& live) mutable {
-                              done(live.ok() ? List(*request, *live, response) : live.status());
-                            });
+                   QueryLiveTrials(
+                       engine_, pool_, model::ExperimentId(request->experiment_id()),
+                       [this, request, response,
+                        done = std::move(done)](const absl::StatusOr<LiveTrials>& live) mutable {
+                         done(live.ok() ? List(*request, *live, response) : live.status());
+                       });
                  });
   }
 
@@ -134,7 +135,7 @@ class TrialService final : public ApiService<v1::TrialService> {
                .experiment = record->trial.experiment,
                .limit = std::max(0, request.limit()),
                .follow = request.follow(),
-               .pattern = PatternOf(request)},
+               .pattern = GetPattern(request)},
               [id](const store::LogRecord& line) { return ToTrialLog(line, id); });
         });
   }

@@ -8,7 +8,6 @@
 #include "master/api/users/services.h"
 #include "master/auth/password_queue.h"
 #include "master/auth/passwords.h"
-#include "master/auth/session.h"
 #include "master/auth/tokens.h"
 #include "master/core/model/id_text.h"
 
@@ -66,7 +65,8 @@ class AuthService final : public ApiService<v1::AuthService> {
   }
 
  private:
-  // A login that failed is told of the user whose name was tried.
+  // Sets the principal of the call also if the login fails, so that the audit record names the
+  // user.
   absl::Status LogIn(const v1::LoginRequest& request, Call& call,
                      v1::LoginResponse* response) {
     absl::StatusOr<store::UserRecord> user = store_.users().GetUserByName(request.username());
@@ -74,13 +74,13 @@ class AuthService final : public ApiService<v1::AuthService> {
     if (user.ok()) {
       call.SetPrincipal({.kind = auth::PrincipalKind::kUser, .user = user->id, .name = user->username});
     }
-    // Checked for unknown users too, so that the time does not tell who exists.
+    // Unknown users are checked too, so that the response time does not reveal which users exist.
     const bool matches = auth::PasswordMatches(
         auth::ToClientHash(request.password(), request.is_hashed()),
         user.ok() && !user->remote ? user->password_hash : "", allow_blank_passwords_);
     if (!matches) return absl::PermissionDeniedError("wrong username or password");
     if (!user->active) {
-      return absl::PermissionDeniedError("this user is not active; ask an administrator");
+      return absl::PermissionDeniedError("this user is deactivated; ask an administrator");
     }
     const std::string token = auth::NewToken();
     const absl::Time now = clock_.Now();
@@ -107,8 +107,8 @@ class AuthService final : public ApiService<v1::AuthService> {
     return absl::OkStatus();
   }
 
-  // A task is its experiment's owner.
-  absl::StatusOr<model::UserId> UserOf(const auth::Principal& principal) {
+  // A task acts as the owner of its experiment.
+  absl::StatusOr<model::UserId> GetUserId(const auth::Principal& principal) {
     const auto run = model::ParseAllocationId(principal.allocation);
     if (!run) return principal.user;
     DET_ASSIGN_OR_RETURN(const auto record, store_.GetExperiment(run->experiment));
@@ -116,7 +116,7 @@ class AuthService final : public ApiService<v1::AuthService> {
   }
 
   absl::Status ReadUser(const auth::Principal& principal, v1::User* out) {
-    DET_ASSIGN_OR_RETURN(const model::UserId id, UserOf(principal));
+    DET_ASSIGN_OR_RETURN(const model::UserId id, GetUserId(principal));
     DET_ASSIGN_OR_RETURN(const store::UserRecord user, store_.users().GetUser(id));
     *out = ToProto(user);
     return absl::OkStatus();

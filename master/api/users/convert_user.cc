@@ -4,7 +4,6 @@
 
 #include "base/status_macros.h"
 #include "master/api/common/convert.h"
-#include "master/api/users/convert_role.h"
 
 namespace det::api {
 namespace {

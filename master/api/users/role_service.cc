@@ -12,7 +12,6 @@
 #include "det/api/v1/role.grpc.pb.h"
 #include "master/api/common/convert.h"
 #include "master/api/rpc/api_service.h"
-#include "master/api/users/convert_role.h"
 #include "master/api/users/convert_user.h"
 #include "master/api/users/services.h"
 #include "master/store/interfaces/canonical.h"
@@ -36,7 +35,7 @@ class RoleService final : public ApiService<v1::RoleService> {
                                       const v1::ListRolesRequest* request,
                                       v1::ListRolesResponse* response) override {
     return Unary(__func__, context, request, response, [request, response](const auth::Principal&) {
-      Answer(AllRoles(), *request, response);
+      ListRoleWindow(AllRoles(), *request, response);
       return absl::OkStatus();
     });
   }
@@ -63,9 +62,9 @@ class RoleService final : public ApiService<v1::RoleService> {
                  [request, response](const auth::Principal& caller) {
                    std::vector<model::Role> roles = AllRoles();
                    std::erase_if(roles, [&](model::Role role) {
-                     return !CheckMayAssign(caller, request->workspace_id(), role).ok();
+                     return !CheckCanAssign(caller, request->workspace_id(), role).ok();
                    });
-                   Answer(roles, *request, response);
+                   ListRoleWindow(roles, *request, response);
                    return absl::OkStatus();
                  });
   }
@@ -75,7 +74,7 @@ class RoleService final : public ApiService<v1::RoleService> {
       v1::GetRolesAssignedToUserResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&) {
-                   return ListOf(model::UserId(request->user_id()), response);
+                   return ListUserRoles(model::UserId(request->user_id()), response);
                  });
   }
 
@@ -83,9 +82,10 @@ class RoleService final : public ApiService<v1::RoleService> {
       grpc::CallbackServerContext* context,
       const v1::GetGroupsAndUsersAssignedToWorkspaceRequest* request,
       v1::GetGroupsAndUsersAssignedToWorkspaceResponse* response) override {
-    return Unary(
-        __func__, context, request, response,
-        [this, request, response](const auth::Principal&) { return ListIn(*request, response); });
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) {
+                   return ListWorkspaceRoles(*request, response);
+                 });
   }
 
   grpc::ServerUnaryReactor* AssignRoles(grpc::CallbackServerContext* context,
@@ -107,25 +107,27 @@ class RoleService final : public ApiService<v1::RoleService> {
   }
 
  private:
-  // Workspace 0: the cluster. That the caller is an administrator of each workspace that the
-  // request names is known from its authorization.
-  static absl::Status CheckMayAssign(const auth::Principal& caller, int32_t workspace,
+  // Workspace 0 means the cluster. Authorization has already checked that the caller is an
+  // administrator of each workspace in the request.
+  static absl::Status CheckCanAssign(const auth::Principal& caller, int32_t workspace,
                                      model::Role role) {
     if (workspace != 0 && role == model::Role::kClusterAdmin) {
       return absl::InvalidArgumentError(
-          "ClusterAdmin is a role for the cluster alone; assign it without a workspace");
+          "ClusterAdmin is a role of the whole cluster; assign it without a workspace");
     }
     const model::Role held = caller.RoleIn(workspace);
-    const model::Role least =
+    const model::Role min_role =
         workspace == 0 ? model::Role::kClusterAdmin : model::Role::kWorkspaceAdmin;
-    if (held >= least && held >= role) return absl::OkStatus();
+    if (held >= min_role && held >= role) return absl::OkStatus();
     return absl::PermissionDeniedError(
         workspace == 0
-            ? std::string("roles for the cluster are assigned by its administrators; ask one, or "
-                          "name a workspace")
-            : absl::StrCat("roles in workspace ", workspace,
-                           " are assigned by its administrators, and none that is more than their "
-                           "own; ask an administrator of the cluster"));
+            ? std::string("only cluster administrators can assign roles for the cluster; ask one, "
+                          "or name a "
+                          "workspace")
+            : absl::StrCat(
+                  "roles in workspace ", workspace,
+                  " can be assigned only by its administrators, and not above their own role; "
+                  "ask a cluster administrator"));
   }
 
   absl::StatusOr<store::RoleAssignment> Read(const auth::Principal& caller,
@@ -135,11 +137,10 @@ class RoleService final : public ApiService<v1::RoleService> {
     assignment.workspace = given.role_assignment().scope_workspace_id();
     if (given.role_assignment().scope_cluster() && assignment.workspace != 0) {
       return absl::InvalidArgumentError(
-          "a role is assigned for the cluster or in a workspace: expected scope_cluster or "
-          "scope_workspace_id, found both");
+          "expected either scope_cluster or scope_workspace_id, found both; keep one");
     }
     DET_ASSIGN_OR_RETURN(assignment.role, FromProto(given.role_assignment().role()));
-    DET_RETURN_IF_ERROR(CheckMayAssign(caller, assignment.workspace, assignment.role));
+    DET_RETURN_IF_ERROR(CheckCanAssign(caller, assignment.workspace, assignment.role));
     DET_RETURN_IF_ERROR(store_.users().GetUser(assignment.user).status());
     if (assignment.workspace == 0) return assignment;
     DET_RETURN_IF_ERROR(store_.workspaces().GetWorkspaceName(assignment.workspace).status());
@@ -150,8 +151,7 @@ class RoleService final : public ApiService<v1::RoleService> {
   absl::Status Change(const auth::Principal& caller, const Request& request,
                       absl::Status (store::Access::*write)(const store::RoleAssignment&)) {
     if (request.group_role_assignments_size() > 0) {
-      return absl::InvalidArgumentError(
-          "there are no groups of users; assign roles to the users themselves");
+      return absl::InvalidArgumentError("user groups are not supported; assign roles to users");
     }
     std::vector<store::RoleAssignment> assignments;
     for (const v1::UserRoleAssignment& given : request.user_role_assignments()) {
@@ -165,7 +165,7 @@ class RoleService final : public ApiService<v1::RoleService> {
     return absl::OkStatus();
   }
 
-  absl::Status ListOf(model::UserId id, v1::GetRolesAssignedToUserResponse* response) {
+  absl::Status ListUserRoles(model::UserId id, v1::GetRolesAssignedToUserResponse* response) {
     DET_ASSIGN_OR_RETURN(const store::UserRecord user, store_.users().GetUser(id));
     DET_ASSIGN_OR_RETURN(std::vector<store::RoleAssignment> assignments,
                          store_.access().GetUserRoles(id));
@@ -174,10 +174,10 @@ class RoleService final : public ApiService<v1::RoleService> {
     return absl::OkStatus();
   }
 
-  absl::Status ListIn(const v1::GetGroupsAndUsersAssignedToWorkspaceRequest& request,
-                      v1::GetGroupsAndUsersAssignedToWorkspaceResponse* response) {
+  absl::Status ListWorkspaceRoles(const v1::GetGroupsAndUsersAssignedToWorkspaceRequest& request,
+                                  v1::GetGroupsAndUsersAssignedToWorkspaceResponse* response) {
     if (request.workspace_id() == 0) {
-      return absl::InvalidArgumentError("workspace_id: expected the number of a workspace");
+      return absl::InvalidArgumentError("workspace_id: expected the ID of a workspace");
     }
     DET_ASSIGN_OR_RETURN(const auto all, store_.access().GetWorkspaceRoles(request.workspace_id()));
     std::vector<store::RoleAssignment> shown;
@@ -206,7 +206,7 @@ class RoleService final : public ApiService<v1::RoleService> {
     for (const model::Role role : AllRoles()) {
       v1::RoleAssignmentSummary summary;
       for (const auth::WorkspaceRole& each : held) {
-        // An access token may be bound to less than its user has.
+        // The maximum role of an access token may be less than the role of its user.
         const bool bound = caller.limit != model::Role::kNone && each.role > caller.limit;
         if ((bound ? caller.limit : each.role) != role) continue;
         if (each.workspace == 0) {
@@ -223,12 +223,12 @@ class RoleService final : public ApiService<v1::RoleService> {
     return absl::OkStatus();
   }
 
-  // The window of `roles` that is asked for.
+  // Returns the requested window of `roles`.
   template <class Request, class Response>
-  static void Answer(const std::vector<model::Role>& roles, const Request& request,
-                     Response* response) {
+  static void ListRoleWindow(const std::vector<model::Role>& roles, const Request& request,
+                             Response* response) {
     for (const model::Role role : roles) *response->add_roles() = ToProto(role);
-    *response->mutable_pagination() = KeepWindow(request, response->mutable_roles());
+    *response->mutable_pagination() = ApplyWindow(request, response->mutable_roles());
   }
 
   store::Store& store_;

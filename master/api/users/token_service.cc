@@ -16,14 +16,14 @@ namespace det::api {
 namespace {
 
 constexpr absl::Duration kDefaultLifespan = absl::Hours(24 * 30);
-constexpr absl::Duration kLongestLifespan = absl::Hours(24 * 365 * 100);
+constexpr absl::Duration kMaxLifespan = absl::Hours(24 * 365 * 100);
 
-// When a token that is made now ends; nothing: never.
-absl::StatusOr<std::optional<absl::Time>> ExpiryOf(const std::string& lifespan, absl::Time now) {
+// When a token that is created now expires; nullopt: never.
+absl::StatusOr<std::optional<absl::Time>> ParseExpiry(const std::string& lifespan, absl::Time now) {
   if (lifespan == "-1") return std::optional<absl::Time>();
   absl::Duration length = kDefaultLifespan;
   const bool good = lifespan.empty() || absl::ParseDuration(lifespan, &length);
-  if (good && length > absl::ZeroDuration() && length <= kLongestLifespan) {
+  if (good && length > absl::ZeroDuration() && length <= kMaxLifespan) {
     return std::optional<absl::Time>(now + length);
   }
   return absl::InvalidArgumentError(
@@ -32,10 +32,10 @@ absl::StatusOr<std::optional<absl::Time>> ExpiryOf(const std::string& lifespan, 
                    lifespan, "\""));
 }
 
-// What the new token may at most.
-absl::StatusOr<model::Role> LimitOf(const std::string& role) {
-  const std::optional<model::Role> asked = model::ParseRole(role);
-  if (asked) return *asked;
+// The maximum role of the new token.
+absl::StatusOr<model::Role> ParseMaxRole(const std::string& role) {
+  const std::optional<model::Role> parsed = model::ParseRole(role);
+  if (parsed) return *parsed;
   return absl::InvalidArgumentError(absl::StrCat(
       "role: expected Viewer, Editor, WorkspaceAdmin, ClusterAdmin or nothing, found \"", role,
       "\""));
@@ -55,7 +55,7 @@ store::TokenQuery::Sort TokenSortFromProto(v1::GetAccessTokensRequest::SortBy so
     case v1::GetAccessTokensRequest::SORT_BY_DESCRIPTION:
       return Sort::kDescription;
     default:
-      return Sort::kId;  // they are all of one type
+      return Sort::kId;  // all tokens have the same type
   }
 }
 
@@ -108,7 +108,7 @@ class TokenService final : public ApiService<v1::TokenService> {
     if (caller.RoleIn(0) != model::Role::kClusterAdmin &&
         query.user.value_or(caller.user) != caller.user) {
       return absl::PermissionDeniedError(
-          "the access tokens of others are shown to administrators; ask one");
+          "only administrators can list the access tokens of other users; ask one");
     }
     if (caller.RoleIn(0) != model::Role::kClusterAdmin) query.user = caller.user;
     DET_ASSIGN_OR_RETURN(const store::TokenPage page, store_.access().ListTokens(query));
@@ -124,13 +124,13 @@ class TokenService final : public ApiService<v1::TokenService> {
                     v1::PostAccessTokenResponse* response) {
     if (caller.access_token != 0) {
       return absl::PermissionDeniedError(
-          "an access token makes no other, which would outlive it; log in for that");
+          "access tokens cannot create access tokens; log in with a password");
     }
     const model::UserId user =
         request.user_id() == 0 ? caller.user : model::UserId(request.user_id());
     if (user != caller.user && caller.RoleIn(0) != model::Role::kClusterAdmin) {
       return absl::PermissionDeniedError(
-          "access tokens of others are made by administrators; ask one");
+          "only administrators can create access tokens for other users; ask one");
     }
     DET_RETURN_IF_ERROR(store_.users().GetUser(user).status());
     const std::string token = auth::NewToken();
@@ -140,8 +140,8 @@ class TokenService final : public ApiService<v1::TokenService> {
     session.user = user;
     session.description = request.description();
     session.created_at = clock_.Now();
-    DET_ASSIGN_OR_RETURN(session.expires_at, ExpiryOf(request.lifespan(), session.created_at));
-    DET_ASSIGN_OR_RETURN(session.limit, LimitOf(request.role()));
+    DET_ASSIGN_OR_RETURN(session.expires_at, ParseExpiry(request.lifespan(), session.created_at));
+    DET_ASSIGN_OR_RETURN(session.limit, ParseMaxRole(request.role()));
     DET_ASSIGN_OR_RETURN(const int32_t id, store_.access().PutSession(session));
     response->set_token(token);
     response->set_token_id(id);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kUsernameLimit = 128;
 
-// It stands in paths, and in lists beside others.
+// The name appears in paths and in tables.
 absl::Status CheckUsername(const std::string& name) {
   const auto bad = [](char c) {
     return absl::ascii_isspace(static_cast<unsigned char>(c)) ||
@@ -31,32 +31,32 @@ absl::Status CheckUsername(const std::string& name) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat("username: expected 1 to ", kUsernameLimit,
-                                                 " bytes without blanks and '/', found \"", name,
+                                                 " bytes without spaces and '/', found \"", name,
                                                  "\""));
 }
 
-// Whether the caller may change what this names of that user.
-absl::Status CheckMayPatch(const auth::Principal& caller, model::UserId id,
+// Whether the caller may change these fields of the user.
+absl::Status CheckCanPatch(const auth::Principal& caller, model::UserId id,
                            const v1::PatchUser& patch) {
   const bool limited =
       caller.limit != model::Role::kNone && caller.limit != model::Role::kClusterAdmin;
   if (limited && patch.has_password()) {
     return absl::PermissionDeniedError(
-        "an access token that may less than its user sets no passwords; log in for that");
+        "this access token is limited to a lower role and cannot set passwords; log in instead");
   }
   if (caller.RoleIn(0) == model::Role::kClusterAdmin) return absl::OkStatus();
   if (caller.user != id) {
-    return absl::PermissionDeniedError("other users are changed by administrators; ask one");
+    return absl::PermissionDeniedError("only administrators can change other users; ask one");
   }
   if (patch.has_admin() || patch.has_active() || patch.has_agent_user_group() ||
       patch.has_username() || patch.has_remote()) {
     return absl::PermissionDeniedError(
-        "users change their own display name and password; ask an administrator for the rest");
+        "users can change only their own display name and password; ask an administrator");
   }
   return absl::OkStatus();
 }
 
-// Hashes, if there is a password in it.
+// Hashes the password, if there is one; slow.
 absl::StatusOr<store::UserPatch> ToPatch(const v1::PatchUser& given, bool allow_blank) {
   store::UserPatch patch;
   if (given.has_username()) {
@@ -195,19 +195,19 @@ class UserService final : public ApiService<v1::UserService> {
                                              v1::PostUserActivityResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request](const auth::Principal& caller) {
-                   return NoteActivity(caller.user, *request);
+                   return RecordActivity(caller.user, *request);
                  });
   }
 
  private:
   store::Users& users() { return store_.users(); }
 
-  absl::Status NoteActivity(model::UserId user, const v1::PostUserActivityRequest& request) {
+  absl::Status RecordActivity(model::UserId user, const v1::PostUserActivityRequest& request) {
     if (request.activity_type() != v1::PostUserActivityRequest::ACTIVITY_TYPE_GET ||
         request.entity_type() != v1::PostUserActivityRequest::ENTITY_TYPE_PROJECT) {
       return absl::InvalidArgumentError(
-          "only ACTIVITY_TYPE_GET of an ENTITY_TYPE_PROJECT is kept: activity_type and entity_type "
-          "must say so");
+          "expected activity_type ACTIVITY_TYPE_GET and entity_type ENTITY_TYPE_PROJECT; other "
+          "activities are not recorded");
     }
     return store_.projects().RecordVisit(user, request.entity_id(), clock_.Now());
   }
@@ -222,7 +222,7 @@ class UserService final : public ApiService<v1::UserService> {
     DET_ASSIGN_OR_RETURN(const store::UserQuery query, FromProto(request));
     if (!query.roles.empty() && caller.RoleIn(0) != model::Role::kClusterAdmin) {
       return absl::PermissionDeniedError(
-          "who has which role is told to administrators; leave out "
+          "only administrators can filter users by role; remove "
           "role_id_assigned_directly_to_user, or ask one");
     }
     DET_ASSIGN_OR_RETURN(const store::UserPage page, users().ListUsers(query));
@@ -255,7 +255,7 @@ class UserService final : public ApiService<v1::UserService> {
 
   void Patch(const auth::Principal& caller, model::UserId id, const v1::PatchUser& patch,
              v1::User* out, Done done) {
-    if (const absl::Status may = CheckMayPatch(caller, id, patch); !may.ok()) return done(may);
+    if (const absl::Status may = CheckCanPatch(caller, id, patch); !may.ok()) return done(may);
     if (!patch.has_password()) return done(Change(caller, id, patch, out));
     passwords_.Run([this, caller, id, patch, out] { return Change(caller, id, patch, out); },
                    std::move(done));
@@ -281,7 +281,8 @@ class UserService final : public ApiService<v1::UserService> {
     for (const int32_t id : request.user_ids()) ids.emplace_back(id);
     if (request.has_filters()) {
       if (!ids.empty()) {
-        return absl::InvalidArgumentError("user_ids and filters are given; keep one of them");
+        return absl::InvalidArgumentError(
+            "user_ids and filters cannot be combined; keep one of them");
       }
       store::UserQuery query;
       query.name = request.filters().name();

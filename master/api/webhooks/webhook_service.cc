@@ -21,11 +21,11 @@ namespace det::api {
 namespace {
 
 constexpr size_t kWebhookNameLimit = 128;
-constexpr int kMostTriggers = 100;
-constexpr int kMostPatterns = 100;  // TASK_LOG, of a workspace, and of none
-constexpr int kDeliveriesPage = 100;
-constexpr int kLongestDeliveriesPage = 1'000;
-constexpr size_t kAlertLimit = 64 << 10;  // of an alert
+constexpr int kMaxTriggers = 100;
+constexpr int kMaxPatterns = 100;  // TASK_LOG triggers in a workspace, or in none
+constexpr int kDefaultPageSize = 100;
+constexpr int kMaxPageSize = 1'000;
+constexpr size_t kMaxAlertBytes = 64 << 10;
 
 v1::TriggerType TriggerToProto(model::WebhookTrigger type) {
   switch (type) {
@@ -95,19 +95,19 @@ absl::Status CheckWebhookName(const std::string& name) {
 }
 
 absl::Status ReadTriggers(const google::protobuf::RepeatedPtrField<v1::Trigger>& given,
-                          store::WebhookRecord* wanted) {
-  if (given.empty() || given.size() > kMostTriggers) {
+                          store::WebhookRecord* record) {
+  if (given.empty() || given.size() > kMaxTriggers) {
     return absl::InvalidArgumentError(
-        absl::StrCat("triggers: expected 1 to ", kMostTriggers, ", found ", given.size()));
+        absl::StrCat("triggers: expected 1 to ", kMaxTriggers, ", found ", given.size()));
   }
   for (const v1::Trigger& each : given) {
     const auto type = TriggerFromProto(each.trigger_type());
     if (!type) {
       return absl::InvalidArgumentError(
           "triggers.trigger_type: expected EXPERIMENT_STATE_CHANGE, METRIC_THRESHOLD_EXCEEDED, "
-          "TASK_LOG or CUSTOM, each after TRIGGER_TYPE_");
+          "TASK_LOG or CUSTOM, with the prefix TRIGGER_TYPE_");
     }
-    store::TriggerRecord& trigger = wanted->triggers.emplace_back();
+    store::TriggerRecord& trigger = record->triggers.emplace_back();
     trigger.type = *type;
     DET_ASSIGN_OR_RETURN(
         trigger.condition,
@@ -117,34 +117,34 @@ absl::Status ReadTriggers(const google::protobuf::RepeatedPtrField<v1::Trigger>&
 }
 
 absl::StatusOr<store::WebhookRecord> WebhookFromProto(const v1::Webhook& given) {
-  store::WebhookRecord wanted;
+  store::WebhookRecord record;
   DET_RETURN_IF_ERROR(CheckWebhookName(given.name()));
   DET_RETURN_IF_ERROR(webhooks::CheckUrl(given.url()));
-  wanted.name = given.name();
-  wanted.url = given.url();
-  wanted.workspace = given.workspace_id();
+  record.name = given.name();
+  record.url = given.url();
+  record.workspace = given.workspace_id();
   if (given.webhook_type() == v1::WEBHOOK_TYPE_UNSPECIFIED ||
       given.mode() == v1::WEBHOOK_MODE_UNSPECIFIED) {
     return absl::InvalidArgumentError(
         "webhook_type: expected WEBHOOK_TYPE_DEFAULT or WEBHOOK_TYPE_SLACK; mode: expected "
         "WEBHOOK_MODE_WORKSPACE or WEBHOOK_MODE_SPECIFIC");
   }
-  if (given.webhook_type() == v1::WEBHOOK_TYPE_SLACK) wanted.type = store::WebhookType::kSlack;
-  if (given.mode() == v1::WEBHOOK_MODE_SPECIFIC) wanted.mode = store::WebhookMode::kSpecific;
-  DET_RETURN_IF_ERROR(ReadTriggers(given.triggers(), &wanted));
-  return wanted;
+  if (given.webhook_type() == v1::WEBHOOK_TYPE_SLACK) record.type = store::WebhookType::kSlack;
+  if (given.mode() == v1::WEBHOOK_MODE_SPECIFIC) record.mode = store::WebhookMode::kSpecific;
+  DET_RETURN_IF_ERROR(ReadTriggers(given.triggers(), &record));
+  return record;
 }
 
-// The table asks for an administrator of the workspace; this, for one that has none.
-absl::Status CheckMayChange(const auth::Principal& principal, int32_t workspace) {
+// Authorization requires an administrator of the workspace; this checks webhooks without one.
+absl::Status CheckCanChange(const auth::Principal& principal, int32_t workspace) {
   if (workspace != 0 || principal.RoleIn(0) >= model::Role::kClusterAdmin) return absl::OkStatus();
   return absl::PermissionDeniedError(
-      "a webhook of no workspace hears of all, and is for administrators of the cluster; ask one, "
-      "or make one of your workspace");
+      "a webhook without a workspace receives the events of all workspaces, so only cluster "
+      "administrators can manage it; ask one, or create a webhook in your workspace");
 }
 
-// The name of a level as it is sent: "INFO".
-std::string LevelOf(v1::LogLevel level) {
+// The name of a level in the payload: "INFO".
+std::string FormatLevel(v1::LogLevel level) {
   constexpr size_t kPrefix = sizeof("LOG_LEVEL_") - 1;
   const std::string& name = v1::LogLevel_Name(level);
   return name.size() > kPrefix ? name.substr(kPrefix) : "UNSPECIFIED";
@@ -167,7 +167,7 @@ class WebhookService final : public ApiService<v1::WebhookService> {
                      *response->add_webhooks() = WebhookToProto(each);
                    }
                    *response->mutable_pagination() =
-                       KeepWindow(*request, response->mutable_webhooks());
+                       ApplyWindow(*request, response->mutable_webhooks());
                    return absl::OkStatus();
                  });
   }
@@ -189,12 +189,12 @@ class WebhookService final : public ApiService<v1::WebhookService> {
     return Unary(
         __func__, context, request, response,
         [this, request, response](const auth::Principal& principal) -> absl::Status {
-          DET_RETURN_IF_ERROR(CheckMayChange(principal, request->webhook().workspace_id()));
-          DET_ASSIGN_OR_RETURN(const auto wanted, WebhookFromProto(request->webhook()));
-          DET_RETURN_IF_ERROR(CheckPatterns(wanted));
-          DET_ASSIGN_OR_RETURN(const auto made, hooks().AddWebhook(wanted));
+          DET_RETURN_IF_ERROR(CheckCanChange(principal, request->webhook().workspace_id()));
+          DET_ASSIGN_OR_RETURN(const auto record, WebhookFromProto(request->webhook()));
+          DET_RETURN_IF_ERROR(CheckPatterns(record));
+          DET_ASSIGN_OR_RETURN(const auto created, hooks().AddWebhook(record));
           triggers_->Changed();
-          *response->mutable_webhook() = WebhookToProto(made);
+          *response->mutable_webhook() = WebhookToProto(created);
           return absl::OkStatus();
         });
   }
@@ -212,7 +212,7 @@ class WebhookService final : public ApiService<v1::WebhookService> {
                                           v1::DeleteWebhookResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request](const auth::Principal& principal) -> absl::Status {
-                   DET_RETURN_IF_ERROR(ReadToChange(request->id(), principal).status());
+                   DET_RETURN_IF_ERROR(ReadForChange(request->id(), principal).status());
                    DET_RETURN_IF_ERROR(hooks().DeleteWebhook(request->id()));
                    triggers_->Changed();
                    return absl::OkStatus();
@@ -242,7 +242,7 @@ class WebhookService final : public ApiService<v1::WebhookService> {
       grpc::CallbackServerContext* context, const v1::PostWebhookEventDataRequest* request,
       v1::PostWebhookEventDataResponse* response) override {
     return Unary(__func__, context, request, response,
-                 [this, request](const auth::Principal&) { return Tell(*request); });
+                 [this, request](const auth::Principal&) { return RaiseAlert(*request); });
   }
 
  private:
@@ -252,9 +252,9 @@ class WebhookService final : public ApiService<v1::WebhookService> {
                               v1::GetWebhookDeliveriesResponse* response) {
     DET_ASSIGN_OR_RETURN(const int total, hooks().CountDeliveries(request.id()));
     const int page =
-        request.limit() == 0 ? kDeliveriesPage : std::min(request.limit(), kLongestDeliveriesPage);
+        request.limit() == 0 ? kDefaultPageSize : std::min(request.limit(), kMaxPageSize);
     const bool ascending = request.order_by() == v1::ORDER_BY_ASC;
-    const store::Window window = NewestFirst({request.offset(), page}, ascending, total);
+    const store::Window window = ToNewestFirst({request.offset(), page}, ascending, total);
     DET_ASSIGN_OR_RETURN(auto found,
                          hooks().ListDeliveries(request.id(), window.limit, window.offset));
     if (ascending) std::reverse(found.begin(), found.end());
@@ -264,16 +264,16 @@ class WebhookService final : public ApiService<v1::WebhookService> {
     return absl::OkStatus();
   }
 
-  // The triggers that a webhook is to have; those that it has already have their ids.
+  // The new triggers of a webhook. Triggers that it has already keep their IDs.
   absl::StatusOr<std::vector<store::TriggerRecord>> ReadNewTriggers(
       const v1::PatchWebhook& given, const store::WebhookRecord& now) {
-    store::WebhookRecord wanted;
-    DET_RETURN_IF_ERROR(ReadTriggers(given.triggers(), &wanted));
-    wanted.id = now.id;
-    wanted.workspace = now.workspace;
-    DET_RETURN_IF_ERROR(CheckPatterns(wanted));
+    store::WebhookRecord record;
+    DET_RETURN_IF_ERROR(ReadTriggers(given.triggers(), &record));
+    record.id = now.id;
+    record.workspace = now.workspace;
+    DET_RETURN_IF_ERROR(CheckPatterns(record));
     std::vector<store::TriggerRecord> had = now.triggers;
-    for (store::TriggerRecord& each : wanted.triggers) {
+    for (store::TriggerRecord& each : record.triggers) {
       const auto same = std::find_if(had.begin(), had.end(), [&](const auto& other) {
         return other.type == each.type && other.condition == each.condition;
       });
@@ -281,40 +281,40 @@ class WebhookService final : public ApiService<v1::WebhookService> {
       each.id = same->id;
       had.erase(same);
     }
-    return std::move(wanted.triggers);
+    return std::move(record.triggers);
   }
 
-  // Every line of a log is held against all patterns of its workspace. With `wanted` in place of
-  // the webhook of its id, if it has one.
-  absl::Status CheckPatterns(const store::WebhookRecord& wanted) {
+  // Limits the number of log patterns of a workspace, because every log line is matched against all
+  // of them. Counts `record` in place of the stored webhook with its ID.
+  absl::Status CheckPatterns(const store::WebhookRecord& record) {
     const auto patterns = [](const store::WebhookRecord& webhook) {
       return std::count_if(webhook.triggers.begin(), webhook.triggers.end(), [](const auto& each) {
         return each.type == model::WebhookTrigger::kTaskLog;
       });
     };
-    if (patterns(wanted) == 0) return absl::OkStatus();
+    if (patterns(record) == 0) return absl::OkStatus();
     DET_ASSIGN_OR_RETURN(const auto all, hooks().ListWebhooks());
-    int64_t sum = patterns(wanted);
+    int64_t sum = patterns(record);
     for (const store::WebhookRecord& each : all) {
-      if (each.workspace == wanted.workspace && each.id != wanted.id) sum += patterns(each);
+      if (each.workspace == record.workspace && each.id != record.id) sum += patterns(each);
     }
-    if (sum <= kMostPatterns) return absl::OkStatus();
+    if (sum <= kMaxPatterns) return absl::OkStatus();
     return absl::FailedPreconditionError(
-        absl::StrCat("triggers: with these ",
-                     wanted.workspace == 0 ? std::string("the webhooks of no workspace")
-                                           : absl::StrCat("workspace ", wanted.workspace),
-                     " would have ", sum, " patterns for log lines; at most ", kMostPatterns,
-                     " are allowed: delete webhooks, or join patterns by |"));
+        absl::StrCat("triggers: ",
+                     record.workspace == 0 ? std::string("the webhooks without a workspace")
+                                           : absl::StrCat("workspace ", record.workspace),
+                     " would have ", sum, " log patterns; the limit is ", kMaxPatterns,
+                     ": delete webhooks, or combine patterns with |"));
   }
 
-  absl::StatusOr<store::WebhookRecord> ReadToChange(int32_t id, const auth::Principal& principal) {
+  absl::StatusOr<store::WebhookRecord> ReadForChange(int32_t id, const auth::Principal& principal) {
     DET_ASSIGN_OR_RETURN(store::WebhookRecord record, hooks().GetWebhook(id));
-    DET_RETURN_IF_ERROR(CheckMayChange(principal, record.workspace));
+    DET_RETURN_IF_ERROR(CheckCanChange(principal, record.workspace));
     return record;
   }
 
   absl::Status Patch(const v1::PatchWebhookRequest& request, const auth::Principal& principal) {
-    DET_ASSIGN_OR_RETURN(const store::WebhookRecord now, ReadToChange(request.id(), principal));
+    DET_ASSIGN_OR_RETURN(const store::WebhookRecord now, ReadForChange(request.id(), principal));
     store::WebhookPatch patch;
     if (!request.webhook().triggers().empty()) {
       DET_ASSIGN_OR_RETURN(patch.triggers, ReadNewTriggers(request.webhook(), now));
@@ -323,7 +323,7 @@ class WebhookService final : public ApiService<v1::WebhookService> {
       DET_RETURN_IF_ERROR(CheckWebhookName(request.webhook().name()));
       patch.name = request.webhook().name();
     }
-    // Older clients cannot leave it out.
+    // Older clients always send the name.
     if (!request.webhook().url().empty() || (!patch.name && !patch.triggers)) {
       DET_RETURN_IF_ERROR(webhooks::CheckUrl(request.webhook().url()));
       patch.url = request.webhook().url();
@@ -335,28 +335,28 @@ class WebhookService final : public ApiService<v1::WebhookService> {
 
   void Test(int32_t id, const auth::Principal& principal, v1::TestWebhookResponse* response,
             Done done) {
-    const absl::StatusOr<store::WebhookRecord> record = ReadToChange(id, principal);
+    const absl::StatusOr<store::WebhookRecord> record = ReadForChange(id, principal);
     if (!record.ok()) return done(record.status());
     deliverer_.SendTest(*record, [response, done = std::move(done)](absl::Status sent) mutable {
       response->set_completed(sent.ok());
       if (sent.ok() || absl::IsCancelled(sent)) return done(std::move(sent));
       done(absl::FailedPreconditionError(
-          absl::StrCat("the test was not received: ", sent.message())));
+          absl::StrCat("the test event was not delivered: ", sent.message())));
     });
   }
 
-  absl::Status Tell(const v1::PostWebhookEventDataRequest& request) {
+  absl::Status RaiseAlert(const v1::PostWebhookEventDataRequest& request) {
     const v1::CustomWebhookEventData& data = request.data();
-    if (data.title().size() + data.description().size() > kAlertLimit) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("data: title and description have more than ", kAlertLimit, " bytes"));
+    if (data.title().size() + data.description().size() > kMaxAlertBytes) {
+      return absl::InvalidArgumentError(absl::StrCat("data: title and description together exceed ",
+                                                     kMaxAlertBytes, " bytes; shorten them"));
     }
-    model::Value::Object facts = {{"level", LevelOf(data.level())},
-                                  {"title", data.title()},
-                                  {"description", data.description()}};
-    if (request.trial_id() > 0) facts["trial_id"] = int64_t{request.trial_id()};
+    model::Value::Object data_fields = {{"level", FormatLevel(data.level())},
+                                        {"title", data.title()},
+                                        {"description", data.description()}};
+    if (request.trial_id() > 0) data_fields["trial_id"] = int64_t{request.trial_id()};
     return triggers_->RaiseCustom(model::ExperimentId(request.experiment_id()),
-                           {{"custom_trigger", std::move(facts)}});
+                                  {{"custom_trigger", std::move(data_fields)}});
   }
 
   store::Store& store_;

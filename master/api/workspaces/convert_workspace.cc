@@ -25,7 +25,7 @@ v1::WorkspaceState StateToProto(store::WorkspaceState state) {
   return v1::WORKSPACE_STATE_UNSPECIFIED;
 }
 
-google::protobuf::Struct ShownStorage(const std::string& json) {
+google::protobuf::Struct RedactStorage(const std::string& json) {
   google::protobuf::Struct out;
   const absl::StatusOr<model::Value> value = model::Value::FromJson(json);
   if (!value.ok()) return out;
@@ -64,7 +64,7 @@ v1::Workspace ToProto(const store::WorkspaceRecord& record) {
   out.set_error_message(record.error);
   if (record.agent_user) *out.mutable_agent_user_group() = ToProto(*record.agent_user);
   if (!record.checkpoint_storage.empty()) {
-    *out.mutable_checkpoint_storage_config() = ShownStorage(record.checkpoint_storage);
+    *out.mutable_checkpoint_storage_config() = RedactStorage(record.checkpoint_storage);
   }
   if (record.pinned_at) *out.mutable_pinned_at() = ToProto(*record.pinned_at);
   out.set_default_compute_pool(record.default_compute_pool);
@@ -105,10 +105,10 @@ v1::Project ToProto(const store::ProjectRecord& record) {
 
 store::ProjectNote FromProto(const v1::Note& note) { return {note.name(), note.contents()}; }
 
-store::WorkspaceQuery ToQuery(const v1::GetWorkspacesRequest& request, model::UserId asking) {
+store::WorkspaceQuery ToQuery(const v1::GetWorkspacesRequest& request, model::UserId caller) {
   store::WorkspaceQuery query;
   FillQuery(request, &query);
-  query.asking = asking;
+  query.caller = caller;
   query.exact_name = request.name_case_sensitive();
   if (request.has_pinned()) query.pinned = request.pinned();
   if (request.sort_by() == v1::GetWorkspacesRequest::SORT_BY_NAME) {
@@ -132,13 +132,13 @@ store::ProjectQuery ToQuery(const v1::GetWorkspaceProjectsRequest& request) {
     case Request::SORT_BY_LAST_EXPERIMENT_START_TIME:
       query.sort = store::ProjectQuery::Sort::kLastExperimentStart;
       break;
-    default:  // in the order of their making
+    default:  // in creation order
       query.sort = store::ProjectQuery::Sort::kId;
   }
   return query;
 }
 
-absl::StatusOr<std::string> ReadName(const std::string& name) {
+absl::StatusOr<std::string> ParseSpaceName(const std::string& name) {
   std::string trimmed = name;
   absl::StripAsciiWhitespace(&trimmed);
   const bool is_line =
@@ -148,7 +148,7 @@ absl::StatusOr<std::string> ReadName(const std::string& name) {
                                                  kSpaceNameLimit, " bytes, found \"", name, "\""));
 }
 
-absl::StatusOr<std::string> ReadKey(const std::string& key) {
+absl::StatusOr<std::string> ParseProjectKey(const std::string& key) {
   const std::string upper = absl::AsciiStrToUpper(key);
   if (!upper.empty() && upper.size() <= kKeyLimit &&
       std::all_of(upper.begin(), upper.end(), [](char c) { return absl::ascii_isalnum(c); })) {

@@ -1,4 +1,4 @@
-// Between workspaces and projects of the store and the messages of the API.
+// Converts between workspaces and projects of the store and the messages of the API.
 //
 // Any thread. Does no I/O.
 #ifndef MASTER_API_WORKSPACES_CONVERT_WORKSPACE_H_
@@ -15,19 +15,20 @@
 
 namespace det::api {
 
-// Keys to the storage are shown as "********".
+// Secrets of the checkpoint storage are replaced by "********".
 v1::Workspace ToProto(const store::WorkspaceRecord& record);
 v1::Project ToProto(const store::ProjectRecord& record);
 v1::Note ToProto(const store::ProjectNote& note);
 
 store::ProjectNote FromProto(const v1::Note& note);
-store::WorkspaceQuery ToQuery(const v1::GetWorkspacesRequest& request, model::UserId asking);
+store::WorkspaceQuery ToQuery(const v1::GetWorkspacesRequest& request, model::UserId caller);
 store::ProjectQuery ToQuery(const v1::GetWorkspaceProjectsRequest& request);
 
-// The name of a workspace or project. INVALID_ARGUMENT for none, and for one longer than a line.
-absl::StatusOr<std::string> ReadName(const std::string& name);
-// At most five letters and digits; in capitals then.
-absl::StatusOr<std::string> ReadKey(const std::string& key);
+// Parses the name of a workspace or project. Returns INVALID_ARGUMENT if it is empty, too long or
+// has several lines.
+absl::StatusOr<std::string> ParseSpaceName(const std::string& name);
+// Parses a project key of at most five letters and digits, and converts it to upper case.
+absl::StatusOr<std::string> ParseProjectKey(const std::string& key);
 
 }  // namespace det::api
 

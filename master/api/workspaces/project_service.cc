@@ -141,7 +141,8 @@ class ProjectService final : public ApiService<v1::ProjectService> {
  private:
   store::Projects& projects() { return store_.projects(); }
 
-  // Once a minute while a user stays with a project: it is a write for what is a read.
+  // Records a visit at most once a minute for each user and project: each is a write in a read
+  // request.
   void RecordVisit(model::UserId user, int32_t project) {
     const absl::Time now = clock_.Now();
     {
@@ -150,20 +151,20 @@ class ProjectService final : public ApiService<v1::ProjectService> {
       if (last.project == project && now < last.at + absl::Minutes(1)) return;
       last = {project, now};
     }
-    // Who only reads is not refused because this cannot be written down.
+    // The read succeeds even if the visit cannot be recorded.
     (void)projects().RecordVisit(user, project, now);
   }
 
   absl::Status Post(const v1::PostProjectRequest& request, model::UserId owner, v1::Project* out) {
-    store::ProjectRecord wanted;
-    wanted.workspace = request.workspace_id();
-    wanted.description = request.description();
-    wanted.owner = owner;
-    DET_ASSIGN_OR_RETURN(wanted.name, ReadName(request.name()));
+    store::ProjectRecord record;
+    record.workspace = request.workspace_id();
+    record.description = request.description();
+    record.owner = owner;
+    DET_ASSIGN_OR_RETURN(record.name, ParseSpaceName(request.name()));
     if (!request.key().empty()) {
-      DET_ASSIGN_OR_RETURN(wanted.key, ReadKey(request.key()));
+      DET_ASSIGN_OR_RETURN(record.key, ParseProjectKey(request.key()));
     }
-    DET_ASSIGN_OR_RETURN(const store::ProjectRecord made, projects().AddProject(wanted));
+    DET_ASSIGN_OR_RETURN(const store::ProjectRecord made, projects().AddProject(record));
     *out = ToProto(made);
     return absl::OkStatus();
   }
@@ -172,17 +173,17 @@ class ProjectService final : public ApiService<v1::ProjectService> {
     const v1::PatchProject& given = request.project();
     store::ProjectPatch patch;
     if (given.has_name()) {
-      DET_ASSIGN_OR_RETURN(patch.name, ReadName(given.name()));
+      DET_ASSIGN_OR_RETURN(patch.name, ParseSpaceName(given.name()));
     }
     if (given.has_key()) {
-      DET_ASSIGN_OR_RETURN(patch.key, ReadKey(given.key()));
+      DET_ASSIGN_OR_RETURN(patch.key, ParseProjectKey(given.key()));
     }
     if (given.has_description()) patch.description = given.description();
     return projects().ChangeProject(request.id(), patch);
   }
 
   void Patch(const v1::PatchProjectRequest& request, v1::Project* out, Done done) {
-    // The cluster hears of names in the order in which they were given.
+    // The lock keeps renames in the same order in the store and in the cluster.
     const std::lock_guard lock(renaming_);
     const absl::StatusOr<store::ProjectRecord> changed = Change(request);
     if (!changed.ok()) return done(changed.status());
@@ -199,9 +200,10 @@ class ProjectService final : public ApiService<v1::ProjectService> {
   absl::Status Move(const v1::MoveProjectRequest& request) {
     DET_ASSIGN_OR_RETURN(const auto record, projects().GetProject(request.project_id()));
     if (record.num_active_experiments > 0) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          record.num_active_experiments, " experiments of project \"", record.name,
-          "\" have not ended, and count for its workspace; wait for them, or move them first"));
+      return absl::FailedPreconditionError(
+          absl::StrCat(record.num_active_experiments, " experiments of project \"", record.name,
+                       "\" have not ended and count toward its workspace; wait for them, or "
+                       "move them first"));
     }
     return projects()
         .ChangeProject(request.project_id(), {.workspace = request.destination_workspace_id()})

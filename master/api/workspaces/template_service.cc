@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kTemplateNameLimit = 128;
 constexpr size_t kTemplateTextLimit = 1 << 20;
 
-// It stands in paths and in error messages.
+// The name appears in paths and in error messages.
 absl::Status CheckTemplateName(const char* field, const std::string& name) {
   const auto fits = [](char c) {
     return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
@@ -43,7 +43,7 @@ absl::StatusOr<v1::Template> TemplateToProto(const store::TemplateRecord& record
   return out;
 }
 
-// With the text of its configuration, which has been checked.
+// Validates the configuration and stores its text.
 absl::StatusOr<store::TemplateRecord> TemplateFromProto(const v1::Template& given) {
   DET_RETURN_IF_ERROR(CheckTemplateName("template.name", given.name()));
   store::TemplateRecord record{.name = given.name(), .yaml = given.yaml()};
@@ -53,8 +53,8 @@ absl::StatusOr<store::TemplateRecord> TemplateFromProto(const v1::Template& give
   }
   if (record.yaml.size() > kTemplateTextLimit) {
     return absl::InvalidArgumentError(absl::StrCat("template ", record.name, ": ",
-                                                   record.yaml.size(), " bytes; at most ",
-                                                   kTemplateTextLimit, " are allowed"));
+                                                   record.yaml.size(), " bytes; the limit is ",
+                                                   kTemplateTextLimit));
   }
   DET_RETURN_IF_ERROR(model::ParseTemplate(record.yaml, record.name).status());
   return record;
@@ -123,9 +123,10 @@ class TemplateService final : public ApiService<v1::TemplateService> {
                                            v1::DeleteTemplateResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request](const auth::Principal& principal) -> absl::Status {
-                   DET_ASSIGN_OR_RETURN(const auto there, ReadToWrite("DeleteTemplate", principal,
-                                                                      request->template_name()));
-                   return store_.templates().DeleteTemplate(there.name, there.workspace);
+                   DET_ASSIGN_OR_RETURN(
+                       const auto existing,
+                       ReadForWrite("DeleteTemplate", principal, request->template_name()));
+                   return store_.templates().DeleteTemplate(existing.name, existing.workspace);
                  });
   }
 
@@ -136,31 +137,32 @@ class TemplateService final : public ApiService<v1::TemplateService> {
     return absl::OkStatus();
   }
 
-  // Where it is by now: it may have moved since the call was authorized.
-  absl::Status CheckEditorOf(const char* method, const auth::Principal& principal,
-                             const store::TemplateRecord& there) {
+  // Checks the current workspace of the template, which may have moved since the call was
+  // authorized.
+  absl::Status CheckTemplateEditor(const char* method, const auth::Principal& principal,
+                             const store::TemplateRecord& existing) {
     return auth::AuthorizeInWorkspace(FullName(method), principal, model::Role::kEditor,
-                                      there.workspace, auth::Scope::kTemplate, there.name);
+                                      existing.workspace, auth::Scope::kTemplate, existing.name);
   }
-  absl::StatusOr<store::TemplateRecord> ReadToWrite(const char* method,
-                                                    const auth::Principal& principal,
-                                                    const std::string& name) {
-    DET_ASSIGN_OR_RETURN(auto there, store_.templates().GetTemplate(name));
-    DET_RETURN_IF_ERROR(CheckEditorOf(method, principal, there));
-    return there;
+  absl::StatusOr<store::TemplateRecord> ReadForWrite(const char* method,
+                                                     const auth::Principal& principal,
+                                                     const std::string& name) {
+    DET_ASSIGN_OR_RETURN(auto existing, store_.templates().GetTemplate(name));
+    DET_RETURN_IF_ERROR(CheckTemplateEditor(method, principal, existing));
+    return existing;
   }
 
   absl::Status Rename(const v1::PatchTemplateNameRequest& request, const auth::Principal& principal,
                       v1::Template* out) {
     DET_RETURN_IF_ERROR(CheckTemplateName("new_name", request.new_name()));
-    DET_ASSIGN_OR_RETURN(const auto there,
-                         ReadToWrite("PatchTemplateName", principal, request.old_name()));
+    DET_ASSIGN_OR_RETURN(const auto existing,
+                         ReadForWrite("PatchTemplateName", principal, request.old_name()));
     DET_RETURN_IF_ERROR(
-        store_.templates().RenameTemplate(there.name, there.workspace, request.new_name()));
+        store_.templates().RenameTemplate(existing.name, existing.workspace, request.new_name()));
     return Read(request.new_name(), out);
   }
 
-  // What no field of the request names: the workspace that stands in where none is given.
+  // Checks the default workspace, which applies if the request does not name one.
   absl::Status CheckEditor(const char* method, const auth::Principal& principal,
                            int32_t workspace) {
     return auth::AuthorizeInWorkspace(FullName(method), principal, model::Role::kEditor, workspace,
@@ -178,19 +180,19 @@ class TemplateService final : public ApiService<v1::TemplateService> {
   absl::Status Put(const v1::PutTemplateRequest& request, const auth::Principal& principal,
                    v1::Template* out) {
     DET_ASSIGN_OR_RETURN(auto record, TemplateFromProto(request.template_()));
-    const auto there = store_.templates().GetTemplate(record.name);
-    if (there.ok()) {
-      DET_RETURN_IF_ERROR(CheckEditorOf("PutTemplate", principal, *there));
-      if (request.template_().workspace_id() == 0) record.workspace = there->workspace;
-    } else if (!absl::IsNotFound(there.status())) {
-      return there.status();
+    const auto existing = store_.templates().GetTemplate(record.name);
+    if (existing.ok()) {
+      DET_RETURN_IF_ERROR(CheckTemplateEditor("PutTemplate", principal, *existing));
+      if (request.template_().workspace_id() == 0) record.workspace = existing->workspace;
+    } else if (!absl::IsNotFound(existing.status())) {
+      return existing.status();
     }
     DET_RETURN_IF_ERROR(CheckEditor("PutTemplate", principal, record.workspace));
     if (request.validate_only()) {
       DET_ASSIGN_OR_RETURN(*out, TemplateToProto(record));
       return absl::OkStatus();
     }
-    const int32_t from = there.ok() ? there->workspace : record.workspace;
+    const int32_t from = existing.ok() ? existing->workspace : record.workspace;
     DET_RETURN_IF_ERROR(store_.templates().PutTemplate(record, from));
     return Read(record.name, out);
   }
@@ -198,10 +200,12 @@ class TemplateService final : public ApiService<v1::TemplateService> {
   absl::Status List(const v1::GetTemplatesRequest& request, const auth::Principal& principal,
                     v1::GetTemplatesResponse* response) {
     DET_ASSIGN_OR_RETURN(auto records, store_.templates().ListTemplates());
-    const auto& of = request.workspace_ids();
+    const auto& workspaces = request.workspace_ids();
     std::erase_if(records, [&](const store::TemplateRecord& record) {
       if (!principal.Sees(record.workspace)) return true;
-      if (!of.empty() && std::find(of.begin(), of.end(), record.workspace) == of.end()) return true;
+      if (!workspaces.empty() &&
+          std::find(workspaces.begin(), workspaces.end(), record.workspace) == workspaces.end())
+        return true;
       return !absl::StrContains(absl::AsciiStrToLower(record.name),
                                 absl::AsciiStrToLower(request.name()));
     });
@@ -219,10 +223,10 @@ class TemplateService final : public ApiService<v1::TemplateService> {
 
   absl::Status Patch(const v1::PatchTemplateConfigRequest& request,
                      const auth::Principal& principal, v1::Template* out) {
-    DET_ASSIGN_OR_RETURN(const store::TemplateRecord there,
-                         ReadToWrite("PatchTemplateConfig", principal, request.template_name()));
+    DET_ASSIGN_OR_RETURN(const store::TemplateRecord existing,
+                         ReadForWrite("PatchTemplateConfig", principal, request.template_name()));
     v1::Template given;
-    given.set_workspace_id(there.workspace);
+    given.set_workspace_id(existing.workspace);
     given.set_name(request.template_name());
     *given.mutable_config() = request.config();
     DET_ASSIGN_OR_RETURN(const auto record, TemplateFromProto(given));

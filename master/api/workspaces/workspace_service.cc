@@ -23,7 +23,7 @@
 namespace det::api {
 namespace {
 
-// Whether `pool` is one; OK for none.
+// Checks that the pool exists; an empty name is OK.
 absl::Status CheckPool(const cluster::Cluster& cluster, const std::string& pool) {
   if (pool.empty()) return absl::OkStatus();
   for (const cluster::KnownPool& known : cluster.pools()) {
@@ -32,14 +32,14 @@ absl::Status CheckPool(const cluster::Cluster& cluster, const std::string& pool)
   return NoSuchPool(cluster, pool);
 }
 
-// Bindings and quotas know workspaces by their names: one of such a name keeps it, and only who may
-// set them gives it to another.
-absl::Status CheckUnnamed(const cluster::Cluster& cluster, const std::string& workspace) {
+// Bindings and quotas refer to workspaces by name. While one refers to a name, a workspace cannot
+// give up or take that name; only a cluster administrator, who may set bindings and quotas, can
+// take it.
+absl::Status CheckNameUnused(const cluster::Cluster& cluster, const std::string& workspace) {
   const auto refuse = [&](const std::string& by) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "the name \"", workspace, "\" of a workspace cannot be given up, or taken, while ", by,
-        " mentions it; ask an administrator of the cluster to remove that first, and to set it ",
-        "again for the new name"));
+        "workspace name \"", workspace, "\" is in use by ", by,
+        "; ask a cluster administrator to remove it first, and to set it again for the new name"));
   };
   for (const cluster::KnownPool& known : cluster.pools()) {
     const std::vector<std::string>& bound = known.pool.workspaces;
@@ -54,7 +54,7 @@ absl::Status CheckUnnamed(const cluster::Cluster& cluster, const std::string& wo
   return absl::OkStatus();
 }
 
-// As the layer of configurations that it will be.
+// Validates the storage configuration and returns it as a configuration layer.
 absl::StatusOr<std::string> ReadStorage(const ExperimentDefaults& experiment_defaults,
                                         const google::protobuf::Struct& given) {
   if (given.fields().empty()) return std::string();
@@ -63,7 +63,7 @@ absl::StatusOr<std::string> ReadStorage(const ExperimentDefaults& experiment_def
     if (it == given.fields().end() || it->second.string_value() != "********") continue;
     return absl::InvalidArgumentError(
         absl::StrCat("checkpoint_storage_config.", secret,
-                     ": asterisks stand for a key that is not shown; ", "give the key itself"));
+                     ": asterisks replace a secret that is not shown; enter the secret itself"));
   }
   std::string text = FromStruct(given, Numbers::kIntegersIfWhole).ToJson();
   model::ConfigDefaults defaults;
@@ -206,62 +206,62 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
     return workspaces().ChangeWorkspace(id, {.archived = archived}).status();
   }
 
-  // Asks the cluster, then goes on on the pool.
-  void Judge(std::function<absl::Status(const cluster::Cluster& cluster)> judge, Done then) {
-    auto judged = std::make_shared<absl::Status>();
-    engine_.Query([judge = std::move(judge),
-                   judged](const cluster::Cluster& cluster) { *judged = judge(cluster); },
-                  [this, judged, then = std::move(then)](absl::Status status) mutable {
-                    if (status.ok()) status = *judged;
+  // Runs `check` on the cluster's state, then continues on the pool.
+  void CheckCluster(std::function<absl::Status(const cluster::Cluster& cluster)> check, Done then) {
+    auto result = std::make_shared<absl::Status>();
+    engine_.Query([check = std::move(check),
+                   result](const cluster::Cluster& cluster) { *result = check(cluster); },
+                  [this, result, then = std::move(then)](absl::Status status) mutable {
+                    if (status.ok()) status = *result;
                     pool_.Post([status = std::move(status), then = std::move(then)]() mutable {
                       then(std::move(status));
                     });
                   });
   }
 
-  static bool MayTakeAnyName(const auth::Principal& asking) {
-    return asking.RoleIn(0) == model::Role::kClusterAdmin;
+  static bool CanTakeAnyName(const auth::Principal& caller) {
+    return caller.RoleIn(0) == model::Role::kClusterAdmin;
   }
 
-  absl::StatusOr<store::WorkspaceRecord> ReadWanted(const v1::PostWorkspaceRequest& request,
-                                                    model::UserId owner) {
-    store::WorkspaceRecord wanted;
-    wanted.owner = owner;
-    DET_ASSIGN_OR_RETURN(wanted.name, ReadName(request.name()));
-    DET_ASSIGN_OR_RETURN(wanted.checkpoint_storage,
+  absl::StatusOr<store::WorkspaceRecord> ParseWorkspace(const v1::PostWorkspaceRequest& request,
+                                                        model::UserId owner) {
+    store::WorkspaceRecord record;
+    record.owner = owner;
+    DET_ASSIGN_OR_RETURN(record.name, ParseSpaceName(request.name()));
+    DET_ASSIGN_OR_RETURN(record.checkpoint_storage,
                          ReadStorage(defaults_, request.checkpoint_storage_config()));
-    if (request.has_agent_user_group()) wanted.agent_user = FromProto(request.agent_user_group());
-    wanted.default_compute_pool = request.default_compute_pool();
-    wanted.default_aux_pool = request.default_aux_pool();
-    return wanted;
+    if (request.has_agent_user_group()) record.agent_user = FromProto(request.agent_user_group());
+    record.default_compute_pool = request.default_compute_pool();
+    record.default_aux_pool = request.default_aux_pool();
+    return record;
   }
 
-  void Post(const v1::PostWorkspaceRequest& request, const auth::Principal& asking,
+  void Post(const v1::PostWorkspaceRequest& request, const auth::Principal& caller,
             v1::Workspace* out, Done done) {
-    absl::StatusOr<store::WorkspaceRecord> wanted = ReadWanted(request, asking.user);
-    if (!wanted.ok()) return done(wanted.status());
-    Judge(
-        [&request, name = wanted->name,
-         free = MayTakeAnyName(asking)](const cluster::Cluster& cluster) -> absl::Status {
-          if (!free) DET_RETURN_IF_ERROR(CheckUnnamed(cluster, name));
+    absl::StatusOr<store::WorkspaceRecord> record = ParseWorkspace(request, caller.user);
+    if (!record.ok()) return done(record.status());
+    CheckCluster(
+        [&request, name = record->name,
+         free = CanTakeAnyName(caller)](const cluster::Cluster& cluster) -> absl::Status {
+          if (!free) DET_RETURN_IF_ERROR(CheckNameUnused(cluster, name));
           DET_RETURN_IF_ERROR(CheckPool(cluster, request.default_compute_pool()));
           return CheckPool(cluster, request.default_aux_pool());
         },
-        [this, wanted = *std::move(wanted), out, done = std::move(done)](absl::Status ok) mutable {
+        [this, record = *std::move(record), out, done = std::move(done)](absl::Status ok) mutable {
           if (!ok.ok()) return done(std::move(ok));
-          const auto made = workspaces().AddWorkspace(wanted);
-          if (made.ok()) {
-            *out = ToProto(*made);
-            authenticator_.InvalidateUser(wanted.owner);  // who administers it from now on
+          const auto created = workspaces().AddWorkspace(record);
+          if (created.ok()) {
+            *out = ToProto(*created);
+            authenticator_.InvalidateUser(record.owner);  // the owner becomes its administrator
           }
-          done(made.status());
+          done(created.status());
         });
   }
 
   absl::StatusOr<store::WorkspacePatch> ReadPatch(const v1::PatchWorkspace& given) {
     store::WorkspacePatch patch;
     if (given.has_name()) {
-      DET_ASSIGN_OR_RETURN(patch.name, ReadName(given.name()));
+      DET_ASSIGN_OR_RETURN(patch.name, ParseSpaceName(given.name()));
     }
     if (given.has_agent_user_group()) patch.agent_user = FromProto(given.agent_user_group());
     if (given.has_checkpoint_storage_config()) {
@@ -282,39 +282,39 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
   void Delete(int32_t id, v1::DeleteWorkspaceResponse* response, Done done) {
     auto named = workspaces().GetWorkspaceName(id);
     if (!named.ok()) return done(named.status());
-    Judge([name = *std::move(named)](
-              const cluster::Cluster& cluster) { return CheckUnnamed(cluster, name); },
-          [this, id, response, done = std::move(done)](absl::Status ok) mutable {
-            if (ok.ok()) ok = workspaces().DeleteWorkspace(id);
-            response->set_completed(ok.ok());
-            done(std::move(ok));
-          });
+    CheckCluster([name = *std::move(named)](
+                     const cluster::Cluster& cluster) { return CheckNameUnused(cluster, name); },
+                 [this, id, response, done = std::move(done)](absl::Status ok) mutable {
+                   if (ok.ok()) ok = workspaces().DeleteWorkspace(id);
+                   response->set_completed(ok.ok());
+                   done(std::move(ok));
+                 });
   }
 
-  void Patch(const v1::PatchWorkspaceRequest& request, const auth::Principal& asking,
+  void Patch(const v1::PatchWorkspaceRequest& request, const auth::Principal& caller,
              v1::Workspace* out, Done done) {
     const auto patch = ReadPatch(request.workspace());
     if (!patch.ok()) return done(patch.status());
-    const auto now = workspaces().GetWorkspace(request.id(), asking.user);
+    const auto now = workspaces().GetWorkspace(request.id(), caller.user);
     if (!now.ok()) return done(now.status());
     const bool renamed = patch->name && *patch->name != now->name;
-    Judge(
+    CheckCluster(
         [patch = *patch, renamed, name = now->name,
-         free = MayTakeAnyName(asking)](const cluster::Cluster& cluster) {
-          absl::Status ok = renamed ? CheckUnnamed(cluster, name) : absl::OkStatus();
-          if (ok.ok() && renamed && !free) ok = CheckUnnamed(cluster, *patch.name);
+         free = CanTakeAnyName(caller)](const cluster::Cluster& cluster) {
+          absl::Status ok = renamed ? CheckNameUnused(cluster, name) : absl::OkStatus();
+          if (ok.ok() && renamed && !free) ok = CheckNameUnused(cluster, *patch.name);
           for (const auto& pool : {patch.default_compute_pool, patch.default_aux_pool}) {
             if (ok.ok() && pool) ok = CheckPool(cluster, *pool);
           }
           return ok;
         },
-        [this, id = request.id(), patch = *patch, renamed, asking = asking.user, out,
+        [this, id = request.id(), patch = *patch, renamed, caller = caller.user, out,
          done = std::move(done)](absl::Status ok) mutable {
           if (!ok.ok()) return done(std::move(ok));
-          // The cluster hears of names in the order in which they were given.
+          // The lock keeps renames in the same order in the store and in the cluster.
           const std::lock_guard lock(renaming_);
           auto changed = workspaces().ChangeWorkspace(id, patch);
-          if (changed.ok()) changed = workspaces().GetWorkspace(id, asking);
+          if (changed.ok()) changed = workspaces().GetWorkspace(id, caller);
           if (!changed.ok()) return done(changed.status());
           *out = ToProto(*changed);
           if (!renamed) return done(absl::OkStatus());
@@ -350,7 +350,8 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
               response->add_resource_pools(known.pool.name);
             }
           }
-          *response->mutable_pagination() = KeepWindow(request, response->mutable_resource_pools());
+          *response->mutable_pagination() =
+              ApplyWindow(request, response->mutable_resource_pools());
         },
         std::move(done));
   }

@@ -29,14 +29,14 @@ class Recorder final : public AgentSink, public TrialSink, public ExperimentSink
     log.push_back(absl::StrCat("stop ", order.allocation.value(), " grace ",
                                absl::ToInt64Seconds(order.grace)));
   }
-  void Announce(const cluster::AnnounceRendezvous& news) override {
-    log.push_back("rendezvous " + news.allocation.value());
+  void Announce(const cluster::AnnounceRendezvous& event) override {
+    log.push_back("rendezvous " + event.allocation.value());
   }
-  void Announce(const cluster::AnnouncePreemption& news) override {
-    log.push_back("preempt " + news.allocation.value());
+  void Announce(const cluster::AnnouncePreemption& event) override {
+    log.push_back("preempt " + event.allocation.value());
   }
-  void Close(const cluster::CloseAllocation& news) override {
-    log.push_back("close " + news.allocation.value());
+  void Close(const cluster::CloseAllocation& event) override {
+    log.push_back("close " + event.allocation.value());
   }
   void Changed(model::ExperimentId id) override {
     if (record_changes) log.push_back(absl::StrCat("changed ", id.value()));

@@ -35,16 +35,16 @@ class FakeExperiments final : public api::ExperimentService::CallbackService {
       return reactor;
     }
     if (request->experiment_id() == 2000) response->mutable_experiment()->set_notes(Long());
-    const auto heard = [context](const char* key) {
+    const auto metadata = [context](const char* key) {
       const auto it = context->client_metadata().find(key);
       return it == context->client_metadata().end()
                  ? std::string()
                  : std::string(it->second.data(), it->second.size());
     };
-    response->mutable_experiment()->set_name(heard("authorization"));
-    response->mutable_experiment()->set_original_config(heard("x-authorization-ticket"));
-    response->mutable_experiment()->set_description(heard("x-request-id") + " " + heard("x-peer") +
-                                                    " " + heard("idempotency-key"));
+    response->mutable_experiment()->set_name(metadata("authorization"));
+    response->mutable_experiment()->set_original_config(metadata("x-authorization-ticket"));
+    response->mutable_experiment()->set_description(metadata("x-request-id") + " " + metadata("x-peer") +
+                                                    " " + metadata("idempotency-key"));
     reactor->Finish(grpc::Status::OK);
     return reactor;
   }

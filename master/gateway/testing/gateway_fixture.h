@@ -34,7 +34,7 @@ class GatewayTest : public testing::Test {
     builder.RegisterService(&usage_);
     server_ = builder.BuildAndStart();
     options.port = 0;
-    options.about = "what this is\n";
+    options.about = "about this server\n";
     options.body_limit = 8 << 20;
     options.api = {.descriptors = proto::ApiDescriptors(),
                    .services = {"det.api.v1.ExperimentService"},

@@ -1,5 +1,5 @@
-// What is not one's own: a task reaches nothing of another task, by any method and any field that
-// names it; people find nothing of a workspace that they do not see in any list.
+// Isolation: a task cannot access another task through any method and any field that names it, and
+// no list returns resources of a workspace that the user cannot see.
 #include <map>
 #include <memory>
 #include <set>
@@ -26,17 +26,17 @@ using google::protobuf::Message;
 using google::protobuf::MethodDescriptor;
 using ::testing::HasSubstr;
 using ::testing::Not;
-// Fields of fields, from the request on.
+// A path of nested fields, from the request down.
 using Path = std::vector<const FieldDescriptor*>;
 
 constexpr int32_t kOwn = TwoWorkspaces::kOwn;
 constexpr int32_t kOther = TwoWorkspaces::kOther;
 constexpr int kDepth = 4;
-constexpr int kOpenMs = 200;  // of a call that may wait
+constexpr int kOpenMs = 200;  // timeout of a call that may wait
 constexpr int kRefusedMs = 60'000;
 
-// What a field names.
-const std::map<std::string, Scope>& Names() {
+// The kind of resource that a field names.
+const std::map<std::string, Scope>& FieldScopes() {
   static const auto* const names = new std::map<std::string, Scope>{
       {"allocation_id", Scope::kAllocation},
       {"task_id", Scope::kTask},
@@ -48,9 +48,9 @@ const std::map<std::string, Scope>& Names() {
   };
   return *names;
 }
-// Are not read, as the token says it, or name what is new: of a checkpoint that is there already,
-// those of the same trial alone are taken.
-const std::set<std::string>& Unread() {
+// Fields that the master ignores, because the token identifies the task, or that name a new
+// resource. The UUID of an existing checkpoint is accepted from its own trial only.
+const std::set<std::string>& IgnoredFields() {
   static const auto* const unread = new std::set<std::string>{
       "det.api.v1.TaskLog.allocation_id",
       "det.api.v1.Checkpoint.uuid",
@@ -62,21 +62,21 @@ const std::set<std::string>& Unread() {
   return *unread;
 }
 
-void Collect(const Descriptor& type, const Path& above, std::vector<Path>* out) {
+void CollectPaths(const Descriptor& type, const Path& above, std::vector<Path>* out) {
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor* field = type.field(i);
     Path path = above;
     path.push_back(field);
-    if (Names().contains(field->name()) && !Unread().contains(field->full_name())) {
+    if (FieldScopes().contains(field->name()) && !IgnoredFields().contains(field->full_name())) {
       out->push_back(path);
     } else if (field->message_type() != nullptr && !field->is_map() && path.size() < kDepth &&
                absl::StartsWith(field->message_type()->full_name(), "det.")) {
-      Collect(*field->message_type(), path, out);
+      CollectPaths(*field->message_type(), path, out);
     }
   }
 }
 
-// Into the first element of each list.
+// Sets the field, in the first element of each list.
 void Set(const Path& path, const std::string& value, Message* message) {
   for (size_t i = 0; i + 1 < path.size(); ++i) {
     const auto* r = message->GetReflection();
@@ -100,22 +100,22 @@ void Set(const Path& path, const std::string& value, Message* message) {
   }
 }
 
-std::string Words(const Path& path) {
+std::string FormatPath(const Path& path) {
   return absl::StrJoin(path, ".", [](std::string* out, const FieldDescriptor* field) {
     absl::StrAppend(out, field->name());
   });
 }
 
-class ForeignMatrixTest : public testing::Test {
+class CrossWorkspaceTest : public testing::Test {
  protected:
-  template <class See>
-  void ForEach(const See& see) {
+  template <class Visit>
+  void ForEach(const Visit& visit) {
     for (const std::string& name : cluster_.services()) {
       const auto* service =
           google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(name);
       for (int i = 0; i < service->method_count(); ++i) {
         const MethodDescriptor& method = *service->method(i);
-        if (!method.client_streaming()) see(method, auth::GetRequirement(method.full_name()));
+        if (!method.client_streaming()) visit(method, auth::GetRequirement(method.full_name()));
       }
     }
   }
@@ -125,21 +125,21 @@ class ForeignMatrixTest : public testing::Test {
   static bool IsForTasks(const auth::Requirement& needs) {
     return needs.kind == auth::PrincipalKind::kAllocation || needs.own_task;
   }
-  // All that it names is the task's own, but for one.
+  // A request whose fields all name the task's own resources, except the field `foreign`.
   std::unique_ptr<Message> Request(const MethodDescriptor& method, const Path* foreign) {
     std::vector<Path> paths;
-    Collect(*method.input_type(), {}, &paths);
+    CollectPaths(*method.input_type(), {}, &paths);
     auto request = New(method.input_type());
     for (const Path& path : paths) {
-      const int32_t whose = foreign != nullptr && path == *foreign ? kOther : kOwn;
-      Set(path, cluster_.Name(whose, Names().at(path.back()->name())), request.get());
+      const int32_t workspace = foreign != nullptr && path == *foreign ? kOther : kOwn;
+      Set(path, cluster_.GetName(workspace, FieldScopes().at(path.back()->name())), request.get());
     }
     return request;
   }
-  Answer AskAsTask(const MethodDescriptor& method, const Message& request, int patience_ms) {
-    return cluster_.OverGrpc(method, request, cluster_.TaskToken(kOwn), patience_ms);
+  CallResult CallAsTask(const MethodDescriptor& method, const Message& request, int timeout_ms) {
+    return cluster_.CallOverGrpc(method, request, cluster_.GetTaskToken(kOwn), timeout_ms);
   }
-  static bool IsRefusal(absl::StatusCode code) {
+  static bool IsDenied(absl::StatusCode code) {
     return code == absl::StatusCode::kPermissionDenied || code == absl::StatusCode::kNotFound;
   }
 
@@ -147,38 +147,38 @@ class ForeignMatrixTest : public testing::Test {
   google::protobuf::DynamicMessageFactory factory_;
 };
 
-TEST_F(ForeignMatrixTest, ATaskReachesNothingOfAnotherTask) {
+TEST_F(CrossWorkspaceTest, DeniesTaskAccessToOtherTasks) {
   int refused = 0;
   ForEach([&](const MethodDescriptor& method, const auth::Requirement& needs) {
     if (!IsForTasks(needs)) return;
     std::vector<Path> paths;
-    Collect(*method.input_type(), {}, &paths);
+    CollectPaths(*method.input_type(), {}, &paths);
     for (const Path& path : paths) {
       const auto request = Request(method, &path);
-      const Answer answer = AskAsTask(method, *request, kRefusedMs);
-      EXPECT_TRUE(IsRefusal(answer.code))
-          << method.full_name() << " of a foreign " << Words(path) << ": " << answer.message;
+      const CallResult answer = CallAsTask(method, *request, kRefusedMs);
+      EXPECT_TRUE(IsDenied(answer.code))
+          << method.full_name() << " with a foreign " << FormatPath(path) << ": " << answer.message;
       ++refused;
     }
   });
   EXPECT_GT(refused, 25);
 }
 
-TEST_F(ForeignMatrixTest, ATaskReachesItsOwn) {
+TEST_F(CrossWorkspaceTest, AllowsTaskAccessToItsOwnResources) {
   ForEach([&](const MethodDescriptor& method, const auth::Requirement& needs) {
     if (!IsForTasks(needs)) return;
     const auto request = Request(method, nullptr);
-    const Answer answer = AskAsTask(method, *request, kOpenMs);
+    const CallResult answer = CallAsTask(method, *request, kOpenMs);
     EXPECT_NE(answer.code, absl::StatusCode::kPermissionDenied)
         << method.full_name() << ": " << answer.message;
   });
 }
 
-TEST_F(ForeignMatrixTest, WhatIsForPeopleIsRefusedToTasks) {
+TEST_F(CrossWorkspaceTest, DeniesUserMethodsToTasks) {
   int refused = 0;
   ForEach([&](const MethodDescriptor& method, const auth::Requirement& needs) {
     if (needs.is_public || IsForTasks(needs)) return;
-    const Answer answer = AskAsTask(method, *New(method.input_type()), kRefusedMs);
+    const CallResult answer = CallAsTask(method, *New(method.input_type()), kRefusedMs);
     EXPECT_EQ(answer.code, absl::StatusCode::kPermissionDenied)
         << method.full_name() << ": " << answer.message;
     ++refused;
@@ -186,25 +186,25 @@ TEST_F(ForeignMatrixTest, WhatIsForPeopleIsRefusedToTasks) {
   EXPECT_GT(refused, 150);
 }
 
-// Lists that name no workspace of their own.
-bool ListsWhatIsVisible(const MethodDescriptor& method, const auth::Requirement& needs) {
+// Lists that are not limited to one workspace.
+bool ListsAllVisibleWorkspaces(const MethodDescriptor& method, const auth::Requirement& needs) {
   static const auto* const searches = new std::set<std::string>{
       "SearchRuns", "SearchExperiments", "GetExperimentLabels", "GetExperimentCheckpoints"};
   return needs.scope == Scope::kVisible || searches->contains(method.name());
 }
 
-TEST_F(ForeignMatrixTest, NoListHoldsWhatLiesInAWorkspaceThatIsNotSeen) {
+TEST_F(CrossWorkspaceTest, ListsOnlyVisibleWorkspaces) {
   int shown = 0;
   ForEach([&](const MethodDescriptor& method, const auth::Requirement& needs) {
-    if (!ListsWhatIsVisible(method, needs)) return;
+    if (!ListsAllVisibleWorkspaces(method, needs)) return;
     const auto list = [&](int32_t workspace) {
       const auto answer = New(method.output_type());
       for (const Caller& caller : cluster_.callers()) {
-        // The strongest that sees this workspace alone, or all.
+        // The administrator of this workspace alone, or of all.
         if (caller.role != model::Role::kWorkspaceAdmin || caller.workspace != workspace) continue;
-        const Answer said =
-            cluster_.OverGrpc(method, *New(method.input_type()), caller.token, kOpenMs);
-        EXPECT_TRUE(answer->ParseFromString(said.body)) << method.full_name();
+        const CallResult result =
+            cluster_.CallOverGrpc(method, *New(method.input_type()), caller.token, kOpenMs);
+        EXPECT_TRUE(answer->ParseFromString(result.body)) << method.full_name();
       }
       return answer->DebugString();
     };
@@ -215,7 +215,7 @@ TEST_F(ForeignMatrixTest, NoListHoldsWhatLiesInAWorkspaceThatIsNotSeen) {
     }
     shown += list(0) != own;
   });
-  EXPECT_GE(shown, 8) << "who sees all is shown more";
+  EXPECT_GE(shown, 8) << "a caller who sees all workspaces gets more";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Audit, roles, idempotency keys, the cluster's message and usage, at the services.
+// Audit, roles, idempotency keys, the cluster message and usage, called at the services.
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@
 #include "det/api/v1/workspace.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "master/tests/testing/cluster_client.h"
+#include "master/tests/testing/integration_fixture.h"
 #include <grpcpp/grpcpp.h>
 
 namespace det::tests {
@@ -23,22 +23,22 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using enum grpc::StatusCode;
 
-// The token "user" is the administrator's; "ann" and "ben" are Editors of Uncategorized.
-class GovernanceTest : public RoadTest {
+// The token "user" belongs to the administrator; "ann" and "ben" are Editors of Uncategorized.
+class GovernanceTest : public MasterIntegrationTest {
  protected:
   GovernanceTest() : ann_(Add("ann")), ben_(Add("ben")) {}
 
   int Add(const std::string& name) {
     store::UserRecord user;
     user.username = name;
-    const auto added = world_.store().users().AddUser(user, model::Role::kEditor);
+    const auto added = master_.store().users().AddUser(user, model::Role::kEditor);
     EXPECT_TRUE(added.ok());
-    world_.Session(name, store::SessionRecord::Kind::kUser, added->id);
+    master_.AddSession(name, store::SessionRecord::Kind::kUser, added->id);
     return added->id.value();
   }
   grpc::Status MakeWorkspace(const std::string& token, const std::string& name,
                              const std::string& key = "") {
-    As context(token);
+    CallContext context(token);
     context.AddMetadata("x-request-id", "request-of-" + name);
     if (!key.empty()) context.AddMetadata("idempotency-key", key);
     api::PostWorkspaceRequest request;
@@ -47,23 +47,23 @@ class GovernanceTest : public RoadTest {
     return workspaces_->PostWorkspace(&context, request, &made_);
   }
   std::vector<api::AuditRecord> Audit(const api::GetAuditRequest& request = {}) {
-    world_.audit().Flush();
-    As context("user");
+    master_.audit().Flush();
+    CallContext context("user");
     audit_.Clear();
     const grpc::Status status = master_->GetAudit(&context, request, &audit_);
     EXPECT_TRUE(status.ok()) << status.error_message();
     return {audit_.records().begin(), audit_.records().end()};
   }
-  // Of a role by its name; workspace 0: for the cluster.
+  // Assigns the named role; workspace 0 means the cluster.
   grpc::Status Assign(const std::string& token, int user, const std::string& role, int workspace) {
-    As context(token);
+    CallContext context(token);
     api::AssignRolesRequest request;
     Fill(user, role, workspace, request.add_user_role_assignments());
     api::AssignRolesResponse response;
     return roles_->AssignRoles(&context, request, &response);
   }
   grpc::Status Remove(const std::string& token, int user, const std::string& role, int workspace) {
-    As context(token);
+    CallContext context(token);
     api::RemoveAssignmentsRequest request;
     Fill(user, role, workspace, request.add_user_role_assignments());
     api::RemoveAssignmentsResponse response;
@@ -74,9 +74,9 @@ class GovernanceTest : public RoadTest {
     out->mutable_role_assignment()->mutable_role()->set_name(role);
     if (workspace != 0) out->mutable_role_assignment()->set_scope_workspace_id(workspace);
   }
-  // "Editor: 1 2", one for each role.
+  // Lines such as "Editor: 1 2", one for each role.
   std::vector<std::string> Summary(const std::string& token) {
-    As context(token);
+    CallContext context(token);
     api::GetPermissionsSummaryResponse response;
     EXPECT_TRUE(roles_->GetPermissionsSummary(&context, {}, &response).ok());
     std::vector<std::string> lines;
@@ -91,17 +91,18 @@ class GovernanceTest : public RoadTest {
     return lines;
   }
 
-  std::unique_ptr<api::MasterService::Stub> master_ = api::MasterService::NewStub(world_.channel());
-  std::unique_ptr<api::RoleService::Stub> roles_ = api::RoleService::NewStub(world_.channel());
-  std::unique_ptr<api::UsageService::Stub> usage_ = api::UsageService::NewStub(world_.channel());
+  std::unique_ptr<api::MasterService::Stub> master_ =
+      api::MasterService::NewStub(master_.channel());
+  std::unique_ptr<api::RoleService::Stub> roles_ = api::RoleService::NewStub(master_.channel());
+  std::unique_ptr<api::UsageService::Stub> usage_ = api::UsageService::NewStub(master_.channel());
   std::unique_ptr<api::WorkspaceService::Stub> workspaces_ =
-      api::WorkspaceService::NewStub(world_.channel());
+      api::WorkspaceService::NewStub(master_.channel());
   const int ann_, ben_;
   api::PostWorkspaceResponse made_;
   api::GetAuditResponse audit_;
 };
 
-TEST_F(GovernanceTest, EachChangeLeavesARecord) {
+TEST_F(GovernanceTest, RecordsEachChangeInTheAuditLog) {
   ASSERT_TRUE(MakeWorkspace("ann", "vision").ok());
   const int vision = made_.workspace().id();
   EXPECT_EQ(MakeWorkspace("ann", "vision").error_code(), ALREADY_EXISTS);
@@ -119,20 +120,20 @@ TEST_F(GovernanceTest, EachChangeLeavesARecord) {
   EXPECT_EQ(records[2].code(), "ALREADY_EXISTS");
   EXPECT_EQ(records[1].target(), "experiment 77");
   EXPECT_EQ(records[1].caller(), "admin");
-  EXPECT_EQ(records[0].caller(), "ben") << "refused, but known";
+  EXPECT_EQ(records[0].caller(), "ben") << "the caller is recorded although the call failed";
   EXPECT_EQ(records[0].code(), "PERMISSION_DENIED");
   EXPECT_EQ(records[0].target(), absl::StrCat("workspace ", vision, ", user_id ", ben_));
 }
 
-TEST_F(GovernanceTest, ReadsAndWhatIsOnlyTriedLeaveNone) {
+TEST_F(GovernanceTest, DoesNotRecordReadsAndDryRuns) {
   EXPECT_THAT(Audit(), IsEmpty());
-  EXPECT_THAT(Audit(), IsEmpty()) << "to read them is no change";
-  const auto experiments = api::ExperimentService::NewStub(world_.channel());
+  EXPECT_THAT(Audit(), IsEmpty()) << "reading the log is not recorded";
+  const auto experiments = api::ExperimentService::NewStub(master_.channel());
   api::CreateExperimentRequest create;
   create.set_config("name: x");
   api::CreateExperimentResponse created;
   for (const bool only : {true, false}) {
-    As context("ann");
+    CallContext context("ann");
     create.set_validate_only(only);
     EXPECT_EQ(experiments->CreateExperiment(&context, create, &created).error_code(),
               INVALID_ARGUMENT);
@@ -140,15 +141,15 @@ TEST_F(GovernanceTest, ReadsAndWhatIsOnlyTriedLeaveNone) {
   EXPECT_EQ(Audit().size(), 1u);
 }
 
-TEST_F(GovernanceTest, ARecordNamesTheTemplate) {
-  const auto templates = api::TemplateService::NewStub(world_.channel());
+TEST_F(GovernanceTest, AuditRecordNamesTheTemplate) {
+  const auto templates = api::TemplateService::NewStub(master_.channel());
   api::PostTemplateRequest post;
   post.mutable_template_()->set_name("small");
   api::PostTemplateResponse posted;
   api::DeleteTemplateRequest remove;
   remove.set_template_name("small");
   api::DeleteTemplateResponse removed;
-  As first("ann"), second("ann");
+  CallContext first("ann"), second("ann");
   EXPECT_TRUE(templates->PostTemplate(&first, post, &posted).ok());
   EXPECT_TRUE(templates->DeleteTemplate(&second, remove, &removed).ok());
   const auto records = Audit();
@@ -157,7 +158,7 @@ TEST_F(GovernanceTest, ARecordNamesTheTemplate) {
   EXPECT_EQ(records[0].target(), "template small");
 }
 
-TEST_F(GovernanceTest, AuditIsFilteredPagedAndForAdministrators) {
+TEST_F(GovernanceTest, OnlyAdministratorsReadFilteredPagesOfTheAuditLog) {
   for (const char* name : {"a", "b", "c"}) ASSERT_TRUE(MakeWorkspace("ann", name).ok());
   EXPECT_EQ(Kill(77).error_code(), NOT_FOUND);
   api::GetAuditRequest request;
@@ -173,11 +174,11 @@ TEST_F(GovernanceTest, AuditIsFilteredPagedAndForAdministrators) {
   request.set_method("ExperimentService.");
   EXPECT_THAT(Audit(request), IsEmpty());
 
-  As context("ann");
+  CallContext context("ann");
   EXPECT_EQ(master_->GetAudit(&context, {}, &audit_).error_code(), PERMISSION_DENIED);
 }
 
-TEST_F(GovernanceTest, AKeyMakesOneOfManyRequests) {
+TEST_F(GovernanceTest, ExecutesRequestsWithTheSameKeyOnce) {
   ASSERT_TRUE(MakeWorkspace("ann", "vision", "key").ok());
   const int vision = made_.workspace().id();
   ASSERT_TRUE(MakeWorkspace("ann", "vision", "key").ok());
@@ -185,19 +186,19 @@ TEST_F(GovernanceTest, AKeyMakesOneOfManyRequests) {
   EXPECT_EQ(made_.workspace().name(), "vision");
   const grpc::Status other = MakeWorkspace("ann", "sound", "key");
   EXPECT_EQ(other.error_code(), INVALID_ARGUMENT);
-  EXPECT_THAT(other.error_message(), HasSubstr("used for another request"));
-  // Another user's key is another key; a refusal for good is the answer, too.
+  EXPECT_THAT(other.error_message(), HasSubstr("used for a different request"));
+  // The same key of another user is a different key. A permanent error is stored as well.
   EXPECT_EQ(MakeWorkspace("ben", "vision", "key").error_code(), ALREADY_EXISTS);
   EXPECT_EQ(MakeWorkspace("ben", "vision", "key").error_code(), ALREADY_EXISTS);
   EXPECT_TRUE(MakeWorkspace("ben", "sound", "other").ok());
 }
 
-TEST_F(GovernanceTest, ATemplateIsOfItsWorkspace) {
+TEST_F(GovernanceTest, OnlyEditorsOfItsWorkspaceChangeATemplate) {
   ASSERT_TRUE(MakeWorkspace("user", "vision").ok());
   const int vision = made_.workspace().id();
-  const auto templates = api::TemplateService::NewStub(world_.channel());
+  const auto templates = api::TemplateService::NewStub(master_.channel());
   const auto post = [&](const std::string& token, const std::string& name, int workspace) {
-    As context(token);
+    CallContext context(token);
     api::PostTemplateRequest request;
     request.mutable_template_()->set_name(name);
     request.mutable_template_()->set_workspace_id(workspace);
@@ -205,7 +206,7 @@ TEST_F(GovernanceTest, ATemplateIsOfItsWorkspace) {
     return templates->PostTemplate(&context, request, &response).error_code();
   };
   const auto put = [&](const std::string& token, int workspace) {
-    As context(token);
+    CallContext context(token);
     api::PutTemplateRequest request;
     request.mutable_template_()->set_name("small");
     request.mutable_template_()->set_workspace_id(workspace);
@@ -214,7 +215,7 @@ TEST_F(GovernanceTest, ATemplateIsOfItsWorkspace) {
     return code == OK ? response.template_().workspace_id() : -static_cast<int>(code);
   };
   const auto listed = [&](const std::string& token, std::vector<int> workspaces) {
-    As context(token);
+    CallContext context(token);
     api::GetTemplatesRequest request;
     request.mutable_workspace_ids()->Add(workspaces.begin(), workspaces.end());
     api::GetTemplatesResponse response;
@@ -224,25 +225,25 @@ TEST_F(GovernanceTest, ATemplateIsOfItsWorkspace) {
   EXPECT_EQ(post("user", "small", vision), OK);
   EXPECT_EQ(post("ann", "other", vision), NOT_FOUND);
   EXPECT_EQ(post("ann", "mine", 0), OK);
-  EXPECT_EQ(put("ann", 0), -NOT_FOUND) << "another's, which ann does not see";
-  EXPECT_EQ(put("user", 0), vision) << "it stays where it is";
+  EXPECT_EQ(put("ann", 0), -NOT_FOUND) << "ann cannot see the template";
+  EXPECT_EQ(put("user", 0), vision) << "the workspace does not change";
   EXPECT_EQ(listed("ann", {}), 1);
   EXPECT_EQ(listed("user", {}), 2);
   EXPECT_EQ(listed("user", {vision}), 1);
 
-  As context("ann");
+  CallContext context("ann");
   api::CreateExperimentRequest create = Request();
   create.set_template_("small");
   api::CreateExperimentResponse created;
   EXPECT_EQ(experiments_->CreateExperiment(&context, create, &created).error_code(), NOT_FOUND);
 
   ASSERT_TRUE(Assign("user", ann_, "Viewer", vision).ok());
-  EXPECT_EQ(put("ann", 1), -PERMISSION_DENIED) << "nor takes it away";
+  EXPECT_EQ(put("ann", 1), -PERMISSION_DENIED) << "a viewer cannot move the template";
   EXPECT_EQ(put("user", 1), 1);
 
-  // The door remembers for a while where it was when ann might still write there.
+  // Authorization still caches the workspace in which ann could edit the template.
   const auto rename = [&](const std::string& token, const char* from, const char* to) {
-    As context(token);
+    CallContext context(token);
     api::PatchTemplateNameRequest request;
     request.set_old_name(from);
     request.set_new_name(to);
@@ -250,14 +251,14 @@ TEST_F(GovernanceTest, ATemplateIsOfItsWorkspace) {
     return templates->PatchTemplateName(&context, request, &response).error_code();
   };
   const auto patch = [&](const std::string& token) {
-    As context(token);
+    CallContext context(token);
     api::PatchTemplateConfigRequest request;
     request.set_template_name("small");
     api::PatchTemplateConfigResponse response;
     return templates->PatchTemplateConfig(&context, request, &response).error_code();
   };
   const auto remove = [&](const std::string& token) {
-    As context(token);
+    CallContext context(token);
     api::DeleteTemplateRequest request;
     request.set_template_name("small");
     api::DeleteTemplateResponse response;
@@ -273,13 +274,13 @@ TEST_F(GovernanceTest, ATemplateIsOfItsWorkspace) {
   EXPECT_EQ(remove("user"), OK);
 }
 
-TEST_F(GovernanceTest, RolesAreAssignedByAdministratorsOfThePlace) {
+TEST_F(GovernanceTest, OnlyAdministratorsOfTheWorkspaceAssignRoles) {
   ASSERT_TRUE(MakeWorkspace("user", "vision").ok());
   const int vision = made_.workspace().id();
   EXPECT_THAT(Summary("ann"), ElementsAre("Editor: 1"));
   EXPECT_EQ(Assign("ann", ben_, "Viewer", vision).error_code(), PERMISSION_DENIED);
   ASSERT_TRUE(Assign("user", ann_, "WorkspaceAdmin", vision).ok());
-  ASSERT_TRUE(Assign("user", ann_, "WorkspaceAdmin", vision).ok()) << "it is there already";
+  ASSERT_TRUE(Assign("user", ann_, "WorkspaceAdmin", vision).ok()) << "assigning again succeeds";
   EXPECT_THAT(Summary("ann"),
               ElementsAre("WorkspaceAdmin: " + std::to_string(vision), "Editor: 1"));
 
@@ -299,9 +300,9 @@ TEST_F(GovernanceTest, RolesAreAssignedByAdministratorsOfThePlace) {
   EXPECT_THAT(Summary("user"), testing::Contains("ClusterAdmin: cluster"));
 }
 
-TEST_F(GovernanceTest, RolesAreListed) {
+TEST_F(GovernanceTest, ListsRoles) {
   {
-    As context("ann");
+    CallContext context("ann");
     api::ListRolesRequest request;
     request.set_limit(2);
     api::ListRolesResponse response;
@@ -312,14 +313,14 @@ TEST_F(GovernanceTest, RolesAreListed) {
     EXPECT_EQ(response.pagination().total(), 4);
   }
   {
-    As context("ann");
+    CallContext context("ann");
     api::SearchRolesAssignableToScopeRequest request;
     api::SearchRolesAssignableToScopeResponse response;
     ASSERT_TRUE(roles_->SearchRolesAssignableToScope(&context, request, &response).ok());
     EXPECT_EQ(response.roles_size(), 0);
   }
   {
-    As context("user");
+    CallContext context("user");
     api::GetGroupsAndUsersAssignedToWorkspaceRequest request;
     request.set_workspace_id(1);
     request.set_name("AN");
@@ -332,21 +333,21 @@ TEST_F(GovernanceTest, RolesAreListed) {
   api::GetRolesAssignedToUserRequest request;
   api::GetRolesAssignedToUserResponse response;
   {
-    As context("ann");
+    CallContext context("ann");
     request.set_user_id(ben_);
     EXPECT_EQ(roles_->GetRolesAssignedToUser(&context, request, &response).error_code(),
               PERMISSION_DENIED);
   }
-  As context("ann");
+  CallContext context("ann");
   request.set_user_id(ann_);
   ASSERT_TRUE(roles_->GetRolesAssignedToUser(&context, request, &response).ok());
   ASSERT_EQ(response.roles_size(), 1);
   EXPECT_EQ(response.roles(0).user_role_assignments(0).role_assignment().scope_workspace_id(), 1);
 }
 
-TEST_F(GovernanceTest, TheClustersMessageIsShownWhenItsTimeHasCome) {
+TEST_F(GovernanceTest, ShowsTheClusterMessageFromItsStartTime) {
   const auto set = [&](const std::string& token, const api::SetClusterMessageRequest& request) {
-    As context(token);
+    CallContext context(token);
     api::SetClusterMessageResponse response;
     return master_->SetClusterMessage(&context, request, &response).error_code();
   };
@@ -357,7 +358,7 @@ TEST_F(GovernanceTest, TheClustersMessageIsShownWhenItsTimeHasCome) {
     return response.cluster_message().message();
   };
   const auto kept = [&] {
-    As context("ann");
+    CallContext context("ann");
     api::GetClusterMessageResponse response;
     EXPECT_TRUE(master_->GetClusterMessage(&context, {}, &response).ok());
     return response.cluster_message().message();
@@ -376,14 +377,14 @@ TEST_F(GovernanceTest, TheClustersMessageIsShownWhenItsTimeHasCome) {
   EXPECT_EQ(set("user", request), OK);
   EXPECT_EQ(shown(), "");
   EXPECT_EQ(kept(), "down at noon");
-  As context("user");
+  CallContext context("user");
   api::DeleteClusterMessageResponse response;
   ASSERT_TRUE(master_->DeleteClusterMessage(&context, {}, &response).ok());
   EXPECT_EQ(kept(), "");
 }
 
-TEST_F(GovernanceTest, UsageIsOfWorkspacesThatTheCallerSees) {
-  PlayedAgent agent(world_, "a", 1);
+TEST_F(GovernanceTest, ReportsUsageOfVisibleWorkspacesOnly) {
+  FakeAgent agent(master_, "a", 1);
   int experiment = 0;
   agent.Exited(Run(agent, &experiment), 0);
   agent.AwaitAck();
@@ -393,14 +394,14 @@ TEST_F(GovernanceTest, UsageIsOfWorkspacesThatTheCallerSees) {
   request.set_timestamp_before("2120-01-01");
   api::ResourceAllocationRawResponse response;
   {
-    As context("ann");
+    CallContext context("ann");
     ASSERT_TRUE(usage_->ResourceAllocationRaw(&context, request, &response).ok());
     ASSERT_EQ(response.resource_entries_size(), 1);
     EXPECT_EQ(response.resource_entries(0).experiment_id(), experiment);
     EXPECT_EQ(response.resource_entries(0).slots(), 1);
   }
   {
-    As context("ann");
+    CallContext context("ann");
     google::api::HttpBody csv;
     ASSERT_TRUE(usage_->ExportResourceAllocationRaw(&context, request, &csv).ok());
     EXPECT_THAT(csv.content_type(), HasSubstr("text/csv"));
@@ -409,7 +410,7 @@ TEST_F(GovernanceTest, UsageIsOfWorkspacesThatTheCallerSees) {
   ASSERT_TRUE(MakeWorkspace("ann", "vision").ok());
   ASSERT_TRUE(Assign("ann", ben_, "Viewer", made_.workspace().id()).ok());
   ASSERT_TRUE(Remove("user", ben_, "Editor", 1).ok());
-  As context("ben");
+  CallContext context("ben");
   response.Clear();
   ASSERT_TRUE(usage_->ResourceAllocationRaw(&context, request, &response).ok());
   EXPECT_EQ(response.resource_entries_size(), 0);

@@ -1,5 +1,5 @@
-// Who may do what and where, at the two doors that people come in by: every method of the table, by
-// every role held here, elsewhere and for the cluster, over gRPC and over HTTP.
+// Permissions: calls every method of the table with every role in this workspace, in another one
+// and in the cluster, over gRPC and HTTP.
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,24 +26,24 @@ using google::protobuf::MethodDescriptor;
 
 constexpr int32_t kOwn = TwoWorkspaces::kOwn;
 constexpr int32_t kOther = TwoWorkspaces::kOther;
-// A stream that is open may have nothing to say; one that is refused says so at once.
+// Timeouts. An open stream may send nothing; a denied one ends at once.
 constexpr int kOpenMs = 200;
 constexpr int kRefusedMs = 60'000;
 
-const FieldDescriptor* FieldOf(const Message& message, std::string_view name) {
+const FieldDescriptor* FindField(const Message& message, std::string_view name) {
   return message.GetDescriptor()->FindFieldByName(std::string(name));
 }
 
-// Puts a number or a text where the path leads, into a new element of each list.
-void Put(std::string_view path, const std::string& value, Message* message) {
+// Sets the field at `path` to a number or text, in a new element of each list.
+void SetField(std::string_view path, const std::string& value, Message* message) {
   const size_t dot = path.find('.');
-  const FieldDescriptor* field = FieldOf(*message, path.substr(0, dot));
+  const FieldDescriptor* field = FindField(*message, path.substr(0, dot));
   ASSERT_NE(field, nullptr) << message->GetTypeName() << " has no " << path;
   const auto* r = message->GetReflection();
   const bool many = field->is_repeated();
   if (dot != path.npos) {
-    return Put(path.substr(dot + 1), value,
-               many ? r->AddMessage(message, field) : r->MutableMessage(message, field));
+    return SetField(path.substr(dot + 1), value,
+                    many ? r->AddMessage(message, field) : r->MutableMessage(message, field));
   }
   int number = 0;
   if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
@@ -59,7 +59,7 @@ void Put(std::string_view path, const std::string& value, Message* message) {
 
 bool IsSet(std::string_view path, const Message& message) {
   const size_t dot = path.find('.');
-  const FieldDescriptor* field = FieldOf(message, path.substr(0, dot));
+  const FieldDescriptor* field = FindField(message, path.substr(0, dot));
   const auto* r = message.GetReflection();
   if (field == nullptr) return false;
   if (field->is_repeated()) return r->FieldSize(message, field) > 0;
@@ -67,7 +67,7 @@ bool IsSet(std::string_view path, const Message& message) {
   return dot == path.npos || IsSet(path.substr(dot + 1), r->GetMessage(message, field));
 }
 
-// What a path asks for besides what the rule names.
+// Sets the fields that the HTTP path needs and that are not set yet.
 void FillPath(const MethodDescriptor& method, Message* request) {
   const auto& rule = method.options().GetExtension(google::api::http);
   const std::string& path = !rule.get().empty()     ? rule.get()
@@ -77,7 +77,7 @@ void FillPath(const MethodDescriptor& method, Message* request) {
                                                     : rule.delete_();
   for (size_t at = path.find('{'); at != path.npos; at = path.find('{', at + 1)) {
     const std::string field = path.substr(at + 1, path.find_first_of("}=", at) - at - 1);
-    if (!IsSet(field, *request)) Put(field, "1", request);
+    if (!IsSet(field, *request)) SetField(field, "1", request);
   }
 }
 
@@ -93,109 +93,113 @@ const Permission* FindPermission(const std::string& method) {
   return nullptr;
 }
 
-struct Question {
+struct TestCase {
   const MethodDescriptor& method;
   auth::Requirement needs;
-  int32_t lies = 0;
+  int32_t workspace = 0;
   const Caller& caller;
 };
 
-// As the table says; nullopt: it is let in.
-std::optional<absl::StatusCode> Refusal(const Question& asked) {
-  const auto& [method, needs, lies, caller] = asked;
+// The error that the table requires; nullopt if the call is allowed.
+std::optional<absl::StatusCode> GetExpectedError(const TestCase& test_case) {
+  const auto& [method, needs, workspace, caller] = test_case;
   if (needs.scope == Scope::kSelf) {
-    const bool own = needs.field.empty() || lies == kOwn;
+    const bool own = needs.field.empty() || workspace == kOwn;
     if (own || (caller.role == Role::kClusterAdmin && caller.workspace == 0)) return std::nullopt;
     return absl::StatusCode::kPermissionDenied;
   }
-  const bool names = needs.scope >= Scope::kWorkspace || needs.second_scope >= Scope::kWorkspace;
-  const bool here =
-      caller.role != Role::kNone && (caller.workspace == 0 || caller.workspace == lies);
+  const bool names_resource =
+      needs.scope >= Scope::kWorkspace || needs.second_scope >= Scope::kWorkspace;
+  const bool has_role_here =
+      caller.role != Role::kNone && (caller.workspace == 0 || caller.workspace == workspace);
   if (caller.role < needs.role || (needs.scope == Scope::kCluster && caller.workspace != 0)) {
     return absl::StatusCode::kPermissionDenied;
   }
-  if (names && !here) return absl::StatusCode::kNotFound;
+  if (names_resource && !has_role_here) return absl::StatusCode::kNotFound;
   return std::nullopt;
 }
 
 class PermissionMatrixTest : public testing::Test {
  protected:
-  std::unique_ptr<Message> Request(TwoWorkspaces& cluster, const Question& asked) {
-    std::unique_ptr<Message> request(factory_.GetPrototype(asked.method.input_type())->New());
+  std::unique_ptr<Message> Request(TwoWorkspaces& cluster, const TestCase& test_case) {
+    std::unique_ptr<Message> request(factory_.GetPrototype(test_case.method.input_type())->New());
     const auto put = [&](std::string_view field, Scope where) {
       if (field.empty() || where < Scope::kWorkspace) return;
-      Put(field, cluster.Name(asked.lies, where), request.get());
+      SetField(field, cluster.GetName(test_case.workspace, where), request.get());
     };
-    // Of people: oneself in the one's place, somebody else in the other's.
-    if (asked.needs.scope == Scope::kSelf && !asked.needs.field.empty()) {
-      const model::UserId user =
-          asked.lies == kOwn ? asked.caller.user : cluster.OtherThan(asked.caller).user;
-      Put(asked.needs.field, absl::StrCat(user.value()), request.get());
+    // For methods on users: kOwn means the caller, kOther another user.
+    if (test_case.needs.scope == Scope::kSelf && !test_case.needs.field.empty()) {
+      const model::UserId user = test_case.workspace == kOwn
+                                     ? test_case.caller.user
+                                     : cluster.GetOtherCaller(test_case.caller).user;
+      SetField(test_case.needs.field, absl::StrCat(user.value()), request.get());
     }
-    put(asked.needs.field, asked.needs.scope);
-    put(asked.needs.second_field, asked.needs.second_scope);
-    FillPath(asked.method, request.get());
+    put(test_case.needs.field, test_case.needs.scope);
+    put(test_case.needs.second_field, test_case.needs.second_scope);
+    FillPath(test_case.method, request.get());
     return request;
   }
 
-  // Over both doors, of which the second finds what the first has left.
-  std::vector<Answer> Ask(TwoWorkspaces& cluster, const Question& asked, bool refused) {
-    const bool unary = !asked.method.server_streaming();
-    const int patience = unary || refused ? kRefusedMs : kOpenMs;
-    const std::unique_ptr<Message> request = Request(cluster, asked);
-    cluster.SignIn(asked.caller);
-    std::vector<Answer> answers = {
-        cluster.OverGrpc(asked.method, *request, asked.caller.token, patience)};
-    cluster.SignIn(asked.caller);
-    const auto http = cluster.OverHttp(asked.method, *request, asked.caller.token, patience);
+  // Calls over gRPC, then over HTTP with the state that the first call left.
+  std::vector<CallResult> Call(TwoWorkspaces& cluster, const TestCase& test_case, bool refused) {
+    const bool unary = !test_case.method.server_streaming();
+    const int timeout = unary || refused ? kRefusedMs : kOpenMs;
+    const std::unique_ptr<Message> request = Request(cluster, test_case);
+    cluster.SignIn(test_case.caller);
+    std::vector<CallResult> answers = {
+        cluster.CallOverGrpc(test_case.method, *request, test_case.caller.token, timeout)};
+    cluster.SignIn(test_case.caller);
+    const auto http =
+        cluster.CallOverHttp(test_case.method, *request, test_case.caller.token, timeout);
     if (http) answers.push_back(*http);
     over_http_ += http.has_value();
     return answers;
   }
 
-  void ExpectRefused(TwoWorkspaces& cluster, const Question& asked, absl::StatusCode code) {
-    for (const Answer& answer : Ask(cluster, asked, true)) {
-      EXPECT_EQ(answer.code, code) << Words(asked) << answer.message;
+  void ExpectRefused(TwoWorkspaces& cluster, const TestCase& test_case, absl::StatusCode code) {
+    for (const CallResult& answer : Call(cluster, test_case, true)) {
+      EXPECT_EQ(answer.code, code) << Describe(test_case) << answer.message;
       ++refused_;
     }
   }
-  void ExpectLetIn(TwoWorkspaces& cluster, const Question& asked) {
-    for (const Answer& answer : Ask(cluster, asked, false)) {
-      EXPECT_NE(answer.code, absl::StatusCode::kUnauthenticated) << Words(asked) << answer.message;
-      EXPECT_NE(answer.code, absl::StatusCode::kPermissionDenied) << Words(asked) << answer.message;
+  void ExpectAllowed(TwoWorkspaces& cluster, const TestCase& test_case) {
+    for (const CallResult& answer : Call(cluster, test_case, false)) {
+      EXPECT_NE(answer.code, absl::StatusCode::kUnauthenticated) << Describe(test_case) << answer.message;
+      EXPECT_NE(answer.code, absl::StatusCode::kPermissionDenied) << Describe(test_case) << answer.message;
       // gRPC's response for a method that no service overrides.
       EXPECT_FALSE(answer.code == absl::StatusCode::kUnimplemented && answer.message.empty())
-          << Words(asked) << "no service implements the method";
-      ++let_in_;
+          << Describe(test_case) << "no service implements the method";
+      ++allowed_;
     }
   }
-  static std::string Words(const Question& asked) {
-    return absl::StrCat(asked.method.full_name(), " by ", asked.caller.token,
-                        " on what lies in workspace ", asked.lies, ": ");
+  static std::string Describe(const TestCase& test_case) {
+    return absl::StrCat(test_case.method.full_name(), " by ", test_case.caller.token,
+                        " on a resource of workspace ", test_case.workspace, ": ");
   }
 
-  void Judge(const MethodDescriptor& method, const auth::Requirement& needs) {
+  void CheckMethod(const MethodDescriptor& method, const auth::Requirement& needs) {
     TwoWorkspaces cluster;
-    for (const int32_t lies : {kOwn, kOther}) {
+    for (const int32_t workspace : {kOwn, kOther}) {
       for (const Caller& caller : cluster.callers()) {
-        const Question asked{method, needs, lies, caller};
-        const auto refusal = Refusal(asked);
-        if (refusal) ExpectRefused(cluster, asked, *refusal);
+        const TestCase test_case{method, needs, workspace, caller};
+        const auto error = GetExpectedError(test_case);
+        if (error) ExpectRefused(cluster, test_case, *error);
       }
     }
-    // The weakest that may, first in the list: what it does may leave nothing for others.
-    for (const int32_t lies : {kOwn, kOther}) {
+    // Only the first allowed caller, which has the lowest role, because its call may delete the
+    // resource.
+    for (const int32_t workspace : {kOwn, kOther}) {
       for (const Caller& caller : cluster.callers()) {
-        const Question asked{method, needs, lies, caller};
-        if (Refusal(asked)) continue;
-        ExpectLetIn(cluster, asked);
+        const TestCase test_case{method, needs, workspace, caller};
+        if (GetExpectedError(test_case)) continue;
+        ExpectAllowed(cluster, test_case);
         break;
       }
     }
   }
 
   google::protobuf::DynamicMessageFactory factory_;
-  int refused_ = 0, let_in_ = 0, over_http_ = 0;
+  int refused_ = 0, allowed_ = 0, over_http_ = 0;
 };
 
 TEST_F(PermissionMatrixTest, HoldsOverGrpcAndHttp) {
@@ -209,19 +213,19 @@ TEST_F(PermissionMatrixTest, HoldsOverGrpcAndHttp) {
       if (needs.is_public || needs.kind != auth::PrincipalKind::kUser) continue;
       const Permission* permission = FindPermission(method.full_name());
       ASSERT_NE(permission, nullptr) << method.full_name() << " is not in permission_table.h";
-      // What callers may do is judged by the reviewed table; the option says only where the request
-      // names the resource.
+      // The reviewed table decides what callers may do; the option only tells which field of the
+      // request names the resource.
       auth::Requirement expected = needs;
       expected.role = permission->role;
       expected.scope = permission->resource;
-      Judge(method, expected);
+      CheckMethod(method, expected);
       ++methods;
     }
   }
   EXPECT_GT(methods, 150);
   EXPECT_GT(refused_, 10 * methods);
-  EXPECT_GT(let_in_, 3 * methods);
-  EXPECT_GT(over_http_, (refused_ + let_in_) / 3);
+  EXPECT_GT(allowed_, 3 * methods);
+  EXPECT_GT(over_http_, (refused_ + allowed_) / 3);
 }
 
 TEST(PermissionTableTest, AgreesWithTheOptionsOfTheMethods) {

@@ -1,7 +1,6 @@
-// Who may do what: the role that each verb on each kind of resource needs, and the methods that are
-// this verb. Reviewed by people; the options det.access in proto/ must agree with it.
-//
-// The oracle of permission_matrix_test.cc. A new method for users is added here, and reviewed.
+// Permissions: the role that each verb needs on each kind of resource, and the methods of each
+// verb. This table is reviewed by hand; the options det.access in proto/ must agree with it.
+// permission_matrix_test.cc takes the expected results from it. Add each new method for users here.
 #ifndef MASTER_TESTS_AUTHZ_PERMISSION_TABLE_H_
 #define MASTER_TESTS_AUTHZ_PERMISSION_TABLE_H_
 
@@ -16,17 +15,17 @@ using auth::Scope;
 using model::Role;
 
 enum class Verb {
-  kUse,          // own data, or what every user sees
-  kRead,         // needs a viewer
-  kReadSecrets,  // changes nothing, but reads what not every viewer may read
+  kUse,          // own data, or data that every user sees
+  kRead,         // needs the role Viewer
+  kReadSecrets,  // reads data that not every Viewer may read
   kEdit,         // creates, changes or deletes
-  kAdminister,   // changes who may do what, or what others share
+  kAdminister,   // changes permissions or shared settings
 };
 
 struct Permission {
   Scope resource;
   Verb verb;
-  Role role;                 // the lowest that is enough
+  Role role;                 // the lowest sufficient role
   std::string_view methods;  // separated by spaces, without "det.api.v1."
 };
 

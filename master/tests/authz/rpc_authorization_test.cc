@@ -1,4 +1,4 @@
-// Who may call what, at the services themselves; and how one gets in.
+// Authorization and login, called at the services.
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,31 +8,31 @@
 #include "det/api/v1/auth.grpc.pb.h"
 #include "gtest/gtest.h"
 #include "master/auth/permissions.h"
-#include "master/tests/testing/cluster_client.h"
+#include "master/tests/testing/integration_fixture.h"
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
 namespace det::tests {
 namespace {
 
-// Every method of every service, called by every kind of caller.
-TEST(PermissionsTest, HoldAtTheServices) {
-  World world(store::MakeFakeDatabase());
-  grpc::GenericStub stub(world.channel());
+// Calls every method of every service as every kind of caller.
+TEST(PermissionsTest, ServicesEnforceThePermissions) {
+  TestMaster master(store::MakeFakeDatabase());
+  grpc::GenericStub stub(master.channel());
   const auto* pool = google::protobuf::DescriptorPool::generated_pool();
   const std::vector<std::pair<auth::PrincipalKind, std::string>> callers = {
       {auth::PrincipalKind::kNobody, ""},
       {auth::PrincipalKind::kUser, "user"},
       {auth::PrincipalKind::kAgent, "agent"},
-      {auth::PrincipalKind::kAllocation, world.TokenOf("1.1.0")}};
+      {auth::PrincipalKind::kAllocation, master.MakeTaskToken("1.1.0")}};
   int calls = 0;
-  for (const std::string& name : world.services()) {
+  for (const std::string& name : master.services()) {
     const auto* service = pool->FindServiceByName(name);
     ASSERT_NE(service, nullptr) << name;
     for (int i = 0; i < service->method_count(); ++i) {
       for (const auto& [kind, token] : callers) {
-        world.Session("user", store::SessionRecord::Kind::kUser);  // Logout ends it
-        As context(token);
+        master.AddSession("user", store::SessionRecord::Kind::kUser);  // Logout ends it
+        CallContext context(token);
         grpc::CompletionQueue queue;
         const auto call = stub.PrepareCall(
             &context, "/" + service->full_name() + "/" + service->method(i)->name(), &queue);
@@ -41,7 +41,7 @@ TEST(PermissionsTest, HoldAtTheServices) {
         const auto wait = [&] { queue.Next(&tag, &ok); };
         call->StartCall(nullptr);
         wait();
-        // Each request has what its method looks at first.
+        // Set the fields that the method checks first.
         trial::WatchAllocationRequest own;
         if (service->name() == "TrialRuntime") own.set_allocation_id("1.1.0");
         const grpc::Slice slice(own.SerializeAsString());
@@ -81,9 +81,9 @@ TEST(PermissionsTest, HoldAtTheServices) {
   EXPECT_GT(calls, 100);
 }
 
-TEST(LoginTest, WithThePasswordUntilLogout) {
-  World world(store::MakeFakeDatabase());
-  const auto auth = api::AuthService::NewStub(world.channel());
+TEST(LoginTest, IsValidUntilLogout) {
+  TestMaster master(store::MakeFakeDatabase());
+  const auto auth = api::AuthService::NewStub(master.channel());
   const auto login = [&](const std::string& user, const std::string& password,
                          api::LoginResponse* response) {
     grpc::ClientContext context;
@@ -97,7 +97,7 @@ TEST(LoginTest, WithThePasswordUntilLogout) {
   EXPECT_EQ(login("nobody", "pw", &response), grpc::StatusCode::PERMISSION_DENIED);
   ASSERT_EQ(login("admin", "pw", &response), grpc::StatusCode::OK);
   const auto me = [&] {
-    As context(response.token());
+    CallContext context(response.token());
     api::GetMeResponse user;
     const grpc::Status status = auth->GetMe(&context, {}, &user);
     if (status.ok()) {
@@ -106,17 +106,17 @@ TEST(LoginTest, WithThePasswordUntilLogout) {
     return status.error_code();
   };
   EXPECT_EQ(me(), grpc::StatusCode::OK);
-  As context(response.token());
+  CallContext context(response.token());
   api::LogoutResponse none;
   EXPECT_TRUE(auth->Logout(&context, {}, &none).ok());
   EXPECT_EQ(me(), grpc::StatusCode::UNAUTHENTICATED);
 }
 
-TEST(CallTest, EveryAnswerHasTheIdOfItsRequest) {
-  World world(store::MakeFakeDatabase());
-  const auto auth = api::AuthService::NewStub(world.channel());
+TEST(CallTest, EveryResponseHasTheIdOfItsRequest) {
+  TestMaster master(store::MakeFakeDatabase());
+  const auto auth = api::AuthService::NewStub(master.channel());
   const auto id_of = [&](const std::string& token, const std::string& given) {
-    As context(token);
+    CallContext context(token);
     if (!given.empty()) context.AddMetadata("x-request-id", given);
     api::GetMeResponse response;
     const grpc::Status status = auth->GetMe(&context, {}, &response);
@@ -132,33 +132,33 @@ TEST(CallTest, EveryAnswerHasTheIdOfItsRequest) {
   EXPECT_NE(id_of("user", ""), id_of("user", ""));
 }
 
-class EditorTest : public RoadTest {
+class EditorTest : public MasterIntegrationTest {
  protected:
   EditorTest() {
-    const auto ada = world_.store().users().AddUser({.username = "ada"}, model::Role::kEditor);
+    const auto ada = master_.store().users().AddUser({.username = "ada"}, model::Role::kEditor);
     EXPECT_TRUE(ada.ok());
-    world_.Session("ada", store::SessionRecord::Kind::kUser, ada->id);
+    master_.AddSession("ada", store::SessionRecord::Kind::kUser, ada->id);
   }
 };
 
-// No administrator, but an Editor where all work.
-TEST_F(EditorTest, ChangesExperimentsAndNotTheCluster) {
+// A user who is not an administrator, but an Editor of the default workspace.
+TEST_F(EditorTest, ChangesExperimentsButNotTheCluster) {
   const int id = Create();
-  As kill("ada");
+  CallContext kill("ada");
   api::KillExperimentRequest request;
   request.set_id(id);
   api::KillExperimentResponse response;
   EXPECT_TRUE(experiments_->KillExperiment(&kill, request, &response).ok());
   EXPECT_EQ(Await(id).state(), api::Experiment::STATE_CANCELED);
 
-  As missing("ada");
+  CallContext missing("ada");
   request.set_id(id + 1);
   const grpc::Status none = experiments_->KillExperiment(&missing, request, &response);
   EXPECT_EQ(none.error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_EQ(none.error_message(), "experiment " + std::to_string(id + 1) + " does not exist");
 
-  As context("ada");
-  const auto agents = api::AgentService::NewStub(world_.channel());
+  CallContext context("ada");
+  const auto agents = api::AgentService::NewStub(master_.channel());
   api::DisableAgentRequest disable;
   disable.set_agent_id("a");
   api::DisableAgentResponse disabled;
@@ -167,12 +167,12 @@ TEST_F(EditorTest, ChangesExperimentsAndNotTheCluster) {
   EXPECT_NE(refused.error_message().find("needs the role ClusterAdmin"), std::string::npos);
 }
 
-// A place is given back when a stream ends: far more of them than may be open at a time.
-TEST_F(EditorTest, StreamsThatAreOverDoNotCount) {
+// Opens far more streams, one after the other, than may be open at the same time.
+TEST_F(EditorTest, EndedStreamsDoNotCountTowardTheLimit) {
   const int id = Create();
   ASSERT_TRUE(Kill(id).ok());
   for (int i = 0; i < 150; ++i) {
-    As context("ada");
+    CallContext context("ada");
     api::WatchExperimentRequest request;
     request.set_experiment_id(id);
     const auto stream = experiments_->WatchExperiment(&context, request);

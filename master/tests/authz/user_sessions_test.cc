@@ -1,4 +1,4 @@
-// Users, logins and access tokens, at the services.
+// Users, logins and access tokens, called at the services.
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "master/auth/passwords.h"
-#include "master/tests/testing/cluster_client.h"
+#include "master/tests/testing/integration_fixture.h"
 #include <grpcpp/grpcpp.h>
 
 namespace det::tests {
@@ -21,8 +21,8 @@ using enum grpc::StatusCode;
 
 constexpr char kPassword[] = "Secret123";
 
-// The token "user" is the administrator's.
-class PeopleTest : public testing::Test {
+// The token "user" belongs to the administrator.
+class UserSessionsTest : public testing::Test {
  protected:
   grpc::Status LogIn(const std::string& user, const std::string& password, bool hashed = false) {
     grpc::ClientContext context;
@@ -32,14 +32,14 @@ class PeopleTest : public testing::Test {
     request.set_is_hashed(hashed);
     return auth_->Login(&context, request, &login_);
   }
-  std::string TokenOf(const std::string& user, const std::string& password) {
+  std::string GetToken(const std::string& user, const std::string& password) {
     const grpc::Status status = LogIn(user, password);
     EXPECT_TRUE(status.ok()) << status.error_message();
     return login_.token();
   }
   grpc::Status Add(const std::string& name, const std::string& password,
                    const std::string& token = "user") {
-    As context(token);
+    CallContext context(token);
     api::PostUserRequest request;
     request.mutable_user()->set_username(name);
     request.mutable_user()->set_active(true);
@@ -47,23 +47,23 @@ class PeopleTest : public testing::Test {
     return users_->PostUser(&context, request, &added_);
   }
   grpc::Status Patch(const std::string& token, int id, const api::PatchUser& patch) {
-    As context(token);
+    CallContext context(token);
     api::PatchUserRequest request;
     request.set_user_id(id);
     *request.mutable_user() = patch;
     return users_->PatchUser(&context, request, &patched_);
   }
   grpc::StatusCode Me(const std::string& token) {
-    As context(token);
+    CallContext context(token);
     api::GetMeResponse response;
     return auth_->GetMe(&context, {}, &response).error_code();
   }
   grpc::Status MakeToken(const std::string& token, const api::PostAccessTokenRequest& request) {
-    As context(token);
+    CallContext context(token);
     return tokens_->PostAccessToken(&context, request, &made_);
   }
   std::vector<int> Tokens(const std::string& token, bool inactive = false) {
-    As context(token);
+    CallContext context(token);
     api::GetAccessTokensRequest request;
     request.set_show_inactive(inactive);
     api::GetAccessTokensResponse response;
@@ -73,18 +73,18 @@ class PeopleTest : public testing::Test {
     for (const auto& each : response.token_info()) ids.push_back(each.id());
     return ids;
   }
-  // Adds "ann" and logs her in.
+  // Adds the user "ann" and logs in as ann.
   void AddAnn() {
     const grpc::Status status = Add("ann", kPassword);
     ASSERT_TRUE(status.ok()) << status.error_message();
     ann_id_ = added_.user().id();
-    ann_ = TokenOf("ann", kPassword);
+    ann_ = GetToken("ann", kPassword);
   }
 
-  World world_{store::MakeFakeDatabase()};
-  std::unique_ptr<api::AuthService::Stub> auth_ = api::AuthService::NewStub(world_.channel());
-  std::unique_ptr<api::UserService::Stub> users_ = api::UserService::NewStub(world_.channel());
-  std::unique_ptr<api::TokenService::Stub> tokens_ = api::TokenService::NewStub(world_.channel());
+  TestMaster master_{store::MakeFakeDatabase()};
+  std::unique_ptr<api::AuthService::Stub> auth_ = api::AuthService::NewStub(master_.channel());
+  std::unique_ptr<api::UserService::Stub> users_ = api::UserService::NewStub(master_.channel());
+  std::unique_ptr<api::TokenService::Stub> tokens_ = api::TokenService::NewStub(master_.channel());
   api::LoginResponse login_;
   api::PostUserResponse added_;
   api::PatchUserResponse patched_;
@@ -93,12 +93,12 @@ class PeopleTest : public testing::Test {
   std::string ann_;
 };
 
-TEST_F(PeopleTest, AUserIsAddedAndLogsInClearOrHashed) {
+TEST_F(UserSessionsTest, AddsAUserWhoLogsInWithPlainOrHashedPassword) {
   AddAnn();
   EXPECT_GT(ann_id_, 1);
   EXPECT_TRUE(login_.user().has_last_auth_at());
   EXPECT_EQ(login_.user().display_name(), "ann");
-  EXPECT_EQ(world_.store().access().GetUserRoles(model::UserId(ann_id_))->at(0).role,
+  EXPECT_EQ(master_.store().access().GetUserRoles(model::UserId(ann_id_))->at(0).role,
             model::Role::kEditor);
   EXPECT_TRUE(LogIn("ANN", auth::ClientHash(kPassword), /*hashed=*/true).ok());
   EXPECT_EQ(LogIn("ann", kPassword, /*hashed=*/true).error_code(), PERMISSION_DENIED);
@@ -111,7 +111,7 @@ TEST_F(PeopleTest, AUserIsAddedAndLogsInClearOrHashed) {
   EXPECT_EQ(Add("ben", kPassword, ann_).error_code(), PERMISSION_DENIED);
 }
 
-TEST_F(PeopleTest, UsersChangeTheirOwnNameAndPasswordOnly) {
+TEST_F(UserSessionsTest, UsersChangeOnlyTheirOwnNameAndPassword) {
   AddAnn();
   api::PatchUser name;
   name.set_display_name("Ann A.");
@@ -123,13 +123,13 @@ TEST_F(PeopleTest, UsersChangeTheirOwnNameAndPasswordOnly) {
   EXPECT_EQ(Patch(ann_, ann_id_, admin).error_code(), PERMISSION_DENIED);
   ASSERT_TRUE(Patch("user", ann_id_, admin).ok());
   EXPECT_TRUE(patched_.user().admin());
-  EXPECT_TRUE(Patch(ann_, 1, name).ok()) << "an administrator at once";
+  EXPECT_TRUE(Patch(ann_, 1, name).ok()) << "the role takes effect at once";
   EXPECT_EQ(Patch("user", 99, name).error_code(), NOT_FOUND);
 }
 
-TEST_F(PeopleTest, ANewPasswordEndsTheUsersOtherLogins) {
+TEST_F(UserSessionsTest, NewPasswordEndsOtherSessionsOfTheUser) {
   AddAnn();
-  const std::string other = TokenOf("ann", kPassword);
+  const std::string other = GetToken("ann", kPassword);
   api::PatchUser patch;
   patch.set_password("Other1234");
   ASSERT_TRUE(Patch(ann_, ann_id_, patch).ok());
@@ -138,7 +138,7 @@ TEST_F(PeopleTest, ANewPasswordEndsTheUsersOtherLogins) {
   EXPECT_EQ(LogIn("ann", kPassword).error_code(), PERMISSION_DENIED);
   EXPECT_TRUE(LogIn("ann", "Other1234").ok());
 
-  As context("user");
+  CallContext context("user");
   api::SetUserPasswordRequest request;
   request.set_user_id(ann_id_);
   request.set_password(auth::ClientHash("Third1234"));
@@ -148,9 +148,9 @@ TEST_F(PeopleTest, ANewPasswordEndsTheUsersOtherLogins) {
   EXPECT_TRUE(LogIn("ann", "Third1234").ok());
 }
 
-TEST_F(PeopleTest, WhoIsDeactivatedIsOutAtOnceAndTheLastAdministratorStays) {
+TEST_F(UserSessionsTest, DeactivationEndsSessionsAndKeepsTheLastAdministrator) {
   AddAnn();
-  As context("user");
+  CallContext context("user");
   api::PatchUsersRequest request;
   request.add_user_ids(1);
   request.add_user_ids(ann_id_);
@@ -163,32 +163,32 @@ TEST_F(PeopleTest, WhoIsDeactivatedIsOutAtOnceAndTheLastAdministratorStays) {
   EXPECT_EQ(Me("user"), OK);
   const grpc::Status refused = LogIn("ann", kPassword);
   EXPECT_EQ(refused.error_code(), PERMISSION_DENIED);
-  EXPECT_THAT(refused.error_message(), HasSubstr("not active"));
+  EXPECT_THAT(refused.error_message(), HasSubstr("deactivated"));
 
-  As again("user");
+  CallContext again("user");
   api::PatchUsersRequest back;
   back.set_activate(true);
   back.mutable_filters()->set_name("AN");
   ASSERT_TRUE(users_->PatchUsers(&again, back, &response).ok());
-  EXPECT_EQ(Me(ann_), UNAUTHENTICATED) << "that login is over";
+  EXPECT_EQ(Me(ann_), UNAUTHENTICATED) << "the old session has ended";
   EXPECT_TRUE(LogIn("ann", kPassword).ok());
 }
 
-TEST_F(PeopleTest, UsersAreFoundAndListed) {
+TEST_F(UserSessionsTest, FindsAndListsUsers) {
   AddAnn();
-  As by_name(ann_);
+  CallContext by_name(ann_);
   api::GetUserByUsernameRequest name;
   name.set_username("Ann");
   api::GetUserByUsernameResponse found;
   ASSERT_TRUE(users_->GetUserByUsername(&by_name, name, &found).ok());
   EXPECT_EQ(found.user().id(), ann_id_);
-  As by_id(ann_);
+  CallContext by_id(ann_);
   api::GetUserRequest id;
   id.set_user_id(99);
   api::GetUserResponse none;
   EXPECT_EQ(users_->GetUser(&by_id, id, &none).error_code(), NOT_FOUND);
 
-  As list(ann_);
+  CallContext list(ann_);
   api::GetUsersRequest request;
   request.set_sort_by(api::GetUsersRequest::SORT_BY_USER_NAME);
   request.set_order_by(api::ORDER_BY_DESC);
@@ -201,46 +201,46 @@ TEST_F(PeopleTest, UsersAreFoundAndListed) {
   EXPECT_EQ(users.pagination().end_index(), 1);
 }
 
-TEST_F(PeopleTest, AdministratorsAskWhoHasARole) {
+TEST_F(UserSessionsTest, OnlyAdministratorsFilterUsersByRole) {
   AddAnn();
   const auto total = [&](const std::string& token, int role) {
-    As context(token);
+    CallContext context(token);
     api::GetUsersRequest request;
     request.add_role_id_assigned_directly_to_user(role);
     api::GetUsersResponse users;
     const auto code = users_->GetUsers(&context, request, &users).error_code();
     return code == OK ? users.pagination().total() : -static_cast<int>(code);
   };
-  EXPECT_EQ(total("user", 5), 1) << "ann, as each new user";
+  EXPECT_EQ(total("user", 5), 1) << "new users such as ann are Editors";
   EXPECT_EQ(total("user", 1), 1) << "the administrator";
   EXPECT_EQ(total("user", 4), 0);
   EXPECT_EQ(total("user", 3), -NOT_FOUND);
   EXPECT_EQ(total(ann_, 5), -PERMISSION_DENIED);
 }
 
-TEST_F(PeopleTest, EachKeepsTheirOwnSettings) {
+TEST_F(UserSessionsTest, KeepsSettingsPerUser) {
   AddAnn();
-  As post(ann_);
+  CallContext post(ann_);
   api::PostUserSettingRequest request;
   request.add_settings()->set_key("theme");
   request.mutable_settings(0)->set_value("dark");
   api::PostUserSettingResponse posted;
   ASSERT_TRUE(users_->PostUserSetting(&post, request, &posted).ok());
   const auto count = [&](const std::string& token) {
-    As context(token);
+    CallContext context(token);
     api::GetUserSettingResponse response;
     EXPECT_TRUE(users_->GetUserSetting(&context, {}, &response).ok());
     return response.settings_size();
   };
   EXPECT_EQ(count(ann_), 1);
   EXPECT_EQ(count("user"), 0);
-  As reset(ann_);
+  CallContext reset(ann_);
   api::ResetUserSettingResponse done;
   ASSERT_TRUE(users_->ResetUserSetting(&reset, {}, &done).ok());
   EXPECT_EQ(count(ann_), 0);
 }
 
-TEST_F(PeopleTest, AnAccessTokenWorksUntilItIsRevoked) {
+TEST_F(UserSessionsTest, AccessTokenWorksUntilItIsRevoked) {
   AddAnn();
   api::PostAccessTokenRequest request;
   request.set_lifespan("90m");
@@ -254,7 +254,7 @@ TEST_F(PeopleTest, AnAccessTokenWorksUntilItIsRevoked) {
   EXPECT_THAT(Tokens("user"), ElementsAre(id, made_.token_id()));
 
   const auto revoke = [&](const std::string& by, int which) {
-    As context(by);
+    CallContext context(by);
     api::PatchAccessTokenRequest patch;
     patch.set_token_id(which);
     patch.set_set_revoked(true);
@@ -263,17 +263,17 @@ TEST_F(PeopleTest, AnAccessTokenWorksUntilItIsRevoked) {
     EXPECT_EQ(response.token_info().revoked(), status.ok());
     return status.error_code();
   };
-  EXPECT_EQ(revoke(ann_, made_.token_id()), NOT_FOUND) << "of another";
+  EXPECT_EQ(revoke(ann_, made_.token_id()), NOT_FOUND) << "the token belongs to another user";
   EXPECT_EQ(revoke(ann_, id), OK);
   EXPECT_EQ(Me(token), UNAUTHENTICATED);
   EXPECT_TRUE(Tokens(ann_).empty());
   EXPECT_THAT(Tokens(ann_, /*inactive=*/true), ElementsAre(id));
 }
 
-TEST_F(PeopleTest, ALogoutByAnAccessTokenRevokesIt) {
+TEST_F(UserSessionsTest, LogoutWithAnAccessTokenRevokesIt) {
   AddAnn();
   ASSERT_TRUE(MakeToken(ann_, {}).ok());
-  As context(made_.token());
+  CallContext context(made_.token());
   api::LogoutResponse none;
   ASSERT_TRUE(auth_->Logout(&context, {}, &none).ok());
   EXPECT_EQ(Me(made_.token()), UNAUTHENTICATED);
@@ -281,7 +281,7 @@ TEST_F(PeopleTest, ALogoutByAnAccessTokenRevokesIt) {
   EXPECT_THAT(Tokens(ann_, /*inactive=*/true), ElementsAre(made_.token_id()));
 }
 
-TEST_F(PeopleTest, ATokenThatMayLessGetsNobodyMore) {
+TEST_F(UserSessionsTest, LimitedTokenCannotRaisePermissions) {
   api::PostAccessTokenRequest editor;
   editor.set_role("Editor");
   ASSERT_TRUE(MakeToken("user", editor).ok());
@@ -290,13 +290,14 @@ TEST_F(PeopleTest, ATokenThatMayLessGetsNobodyMore) {
   EXPECT_EQ(MakeToken(token, {}).error_code(), PERMISSION_DENIED);
   api::PostAccessTokenRequest viewer;
   viewer.set_role("Viewer");
-  EXPECT_EQ(MakeToken(token, viewer).error_code(), PERMISSION_DENIED) << "it would outlive this";
+  EXPECT_EQ(MakeToken(token, viewer).error_code(), PERMISSION_DENIED)
+      << "access tokens cannot create tokens";
   api::PatchUser patch;
   patch.set_password("Other1234");
   EXPECT_EQ(Patch(token, 1, patch).error_code(), PERMISSION_DENIED);
 }
 
-TEST_F(PeopleTest, BadTokensAreRefused) {
+TEST_F(UserSessionsTest, RejectsInvalidTokenRequests) {
   AddAnn();
   for (const char* lifespan : {"1", "-1h", "0s", "soon", "inf", "2000000h"}) {
     api::PostAccessTokenRequest request;

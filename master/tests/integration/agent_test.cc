@@ -1,4 +1,4 @@
-// What agents tell the master and get from it.
+// The protocol between agents and the master.
 #include <memory>
 #include <string>
 
@@ -7,46 +7,46 @@
 #include "gtest/gtest.h"
 #include "master/agents/certificate_required.h"
 #include "master/auth/tokens.h"
-#include "master/tests/testing/cluster_client.h"
+#include "master/tests/testing/integration_fixture.h"
 
 namespace det::tests {
 namespace {
 
-TEST_F(RoadTest, AgentsAreRefusedWithoutTheirTokenAndReplacedByThemselves) {
-  PlayedAgent stranger(world_, "a0", 1, "nonsense");
+TEST_F(MasterIntegrationTest, RejectsAgentsWithoutTokenAndAllowsReconnection) {
+  FakeAgent stranger(master_, "a0", 1, "nonsense");
   EXPECT_EQ(stranger.End().error_code(), grpc::StatusCode::UNAUTHENTICATED);
-  PlayedAgent first(world_, "a1", 1);
+  FakeAgent first(master_, "a1", 1);
   EXPECT_TRUE(first.Next().has_registered());
-  PlayedAgent again(world_, "a1", 1);
+  FakeAgent again(master_, "a1", 1);
   EXPECT_TRUE(again.Next().has_registered());
   EXPECT_EQ(first.End().error_code(), grpc::StatusCode::ABORTED);
 }
 
-TEST_F(RoadTest, TheAgentsProtocolIsForAgentsAndNothingElseIs) {
+TEST_F(MasterIntegrationTest, AgentTokensCallOnlyTheAgentProtocol) {
   using enum grpc::StatusCode;
-  const std::string task = world_.TokenOf("1.1.0");
+  const std::string task = master_.MakeTaskToken("1.1.0");
   for (const auto& [token, code] : std::vector<std::pair<std::string, grpc::StatusCode>>{
            {"user", PERMISSION_DENIED}, {task, PERMISSION_DENIED}, {"none", UNAUTHENTICATED}}) {
-    PlayedAgent other(world_, "a1", 1, token);
+    FakeAgent other(master_, "a1", 1, token);
     EXPECT_EQ(other.End().error_code(), code) << token;
-    As context(token);
+    CallContext context(token);
     wire::PostLogsResponse response;
     EXPECT_EQ(other.stub().PostLogs(&context, {}, &response).error_code(), code) << token;
-    As again(token);
+    CallContext again(token);
     wire::GetContextResponse chunk;
     EXPECT_EQ(other.stub().GetContext(&again, {})->Finish().error_code(), code) << token;
   }
-  As context("agent");
+  CallContext context("agent");
   api::GetAgentsResponse response;
   const grpc::Status refused =
-      api::AgentService::NewStub(world_.channel())->GetAgents(&context, {}, &response);
+      api::AgentService::NewStub(master_.channel())->GetAgents(&context, {}, &response);
   EXPECT_EQ(refused.error_code(), PERMISSION_DENIED);
   EXPECT_NE(refused.error_message().find("is for a user, but this token belongs to an agent"),
             std::string::npos)
       << refused.error_message();
 }
 
-TEST(CertificateWantedTest, RefusesEveryAgentAndSaysWhatToDo) {
+TEST(CertificateRequiredTest, RejectsEveryAgentWithInstructions) {
   const auto service = agents::MakeCertificateRequiredService();
   grpc::ServerBuilder builder;
   builder.RegisterService(service.get());
@@ -56,31 +56,32 @@ TEST(CertificateWantedTest, RefusesEveryAgentAndSaysWhatToDo) {
     EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED);
     EXPECT_NE(status.error_message().find("--tls-cert and --tls-key"), std::string::npos);
   };
-  As connect("agent");
+  CallContext connect("agent");
   expect(stub->Connect(&connect)->Finish());
-  As post("agent");
+  CallContext post("agent");
   wire::PostLogsResponse response;
   expect(stub->PostLogs(&post, {}, &response));
-  As get("agent");
+  CallContext get("agent");
   expect(stub->GetContext(&get, {})->Finish());
 }
 
-TEST_F(RoadTest, AnAgentsIdIsItsOwnWhileItsStreamLives) {
-  auto first = std::make_unique<PlayedAgent>(world_, "a1", 1);
+TEST_F(MasterIntegrationTest, RejectsADuplicateAgentId_WhileTheFirstIsConnected) {
+  auto first = std::make_unique<FakeAgent>(master_, "a1", 1);
   const std::string allocation = Run(*first);
-  PlayedAgent other(world_, "a1", 1, "agent", "two");
+  FakeAgent other(master_, "a1", 1, "agent", "two");
   const grpc::Status refused = other.End();
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::ALREADY_EXISTS);
   EXPECT_NE(refused.error_message().find("agent id a1 is in use"), std::string::npos)
       << refused.error_message();
-  // The first one has noticed nothing.
+  // The first agent is not affected.
   first->Started(allocation);
   first->AwaitAck();
-  // Once it is gone another may take its place; when its end is seen is not for the agent to know.
+  // After it disconnects, another agent may use its ID. The agent cannot know when the master
+  // notices the disconnection.
   first.reset();
   bool registered = false;
   while (!registered) {
-    PlayedAgent successor(world_, "a1", 1, "agent", "two");
+    FakeAgent successor(master_, "a1", 1, "agent", "two");
     registered = successor.Next().has_registered();
     if (!registered) {
       EXPECT_EQ(successor.End().error_code(), grpc::StatusCode::ALREADY_EXISTS);
@@ -88,17 +89,17 @@ TEST_F(RoadTest, AnAgentsIdIsItsOwnWhileItsStreamLives) {
   }
 }
 
-TEST_F(RoadTest, IdsThatComeOverTheWireHaveABound) {
-  PlayedAgent longest(world_, std::string(255, 'a'), 1);
+TEST_F(MasterIntegrationTest, RejectsInvalidAgentIds) {
+  FakeAgent longest(master_, std::string(255, 'a'), 1);
   EXPECT_TRUE(longest.Next().has_registered());
   for (const std::string& id :
        {std::string(256, 'a'), std::string("a\nb"), std::string("a\0b", 3)}) {
-    PlayedAgent agent(world_, id, 1);
+    FakeAgent agent(master_, id, 1);
     EXPECT_TRUE(agent.Next().has_shutdown());
     const grpc::Status end = agent.End();
     EXPECT_EQ(end.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
     EXPECT_NE(end.error_message().find("agent id of"), std::string::npos) << end.error_message();
-    As context("agent");
+    CallContext context("agent");
     wire::PostLogsRequest logs;
     logs.set_agent_id("a1");
     logs.set_allocation_id(id);
@@ -108,7 +109,7 @@ TEST_F(RoadTest, IdsThatComeOverTheWireHaveABound) {
               grpc::StatusCode::INVALID_ARGUMENT);
     logs.set_allocation_id("1.1.0");
     logs.set_agent_id(id);
-    As again("agent");
+    CallContext again("agent");
     EXPECT_EQ(agent.stub().PostLogs(&again, logs, &none).error_code(),
               grpc::StatusCode::INVALID_ARGUMENT);
   }
@@ -116,18 +117,18 @@ TEST_F(RoadTest, IdsThatComeOverTheWireHaveABound) {
   EXPECT_EQ(longest.End().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_F(RoadTest, ALineThatIsNoTextHoldsUpNothing) {
-  PlayedAgent agent(world_, "a1", 1);
+TEST_F(MasterIntegrationTest, ReplacesInvalidBytesInLogLines) {
+  FakeAgent agent(master_, "a1", 1);
   const std::string allocation = Run(agent);
   agent.Log(allocation, 1, std::string("bad \xff and \0", 11));
   agent.Log(allocation, 2, "next");
-  const auto lines = *world_.store().ListLogs({.task = model::TaskId("1.1"), .sources = {""}});
+  const auto lines = *master_.store().ListLogs({.task = model::TaskId("1.1"), .sources = {""}});
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_EQ(lines[0].line.text, "bad \xEF\xBF\xBD and \xEF\xBF\xBD");
   EXPECT_EQ(lines[1].line.text, "next");
 }
 
-TEST_F(RoadTest, AnAgentGetsTheContext) {
+TEST_F(MasterIntegrationTest, AgentGetsTheContext) {
   auto request = Request();
   auto* file = request.add_model_definition();
   file->set_path("data.bin");
@@ -135,12 +136,12 @@ TEST_F(RoadTest, AnAgentGetsTheContext) {
   std::string content(3 << 20, '\0');
   for (size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>(i * 2654435761u >> 7);
   file->set_content(content);
-  PlayedAgent agent(world_, "a1", 1);
+  FakeAgent agent(master_, "a1", 1);
   EXPECT_TRUE(agent.Next().has_registered());
   api::CreateExperimentResponse response;
   ASSERT_TRUE(Create(request, &response).ok());
   const std::string hash = agent.Next().start().task().context_hash();
-  As context("agent");
+  CallContext context("agent");
   wire::GetContextRequest ask;
   ask.set_hash(hash);
   const auto stream = agent.stub().GetContext(&context, ask);
@@ -151,35 +152,35 @@ TEST_F(RoadTest, AnAgentGetsTheContext) {
   EXPECT_EQ(auth::Sha256Hex(tgz), hash);
 }
 
-TEST_F(RoadTest, AnAgentOfAnotherVersionIsToldWhatToInstall) {
-  PlayedAgent before(world_, "before", 1, "agent", "one", "1.1.7");
+TEST_F(MasterIntegrationTest, TellsAnAgentOfAnotherVersionWhatToInstall) {
+  FakeAgent before(master_, "before", 1, "agent", "one", "1.1.7");
   EXPECT_TRUE(before.Next().has_registered());
   for (const char* version : {"1.3.0", "1.0.0", ""}) {
-    PlayedAgent other(world_, "other", 1, "agent", "one", version);
+    FakeAgent other(master_, "other", 1, "agent", "one", version);
     EXPECT_THAT(other.Next().shutdown().reason(),
                 ::testing::HasSubstr("install resolute-agent 1.2.0"));
     EXPECT_FALSE(other.End().ok());
   }
 }
 
-TEST_F(RoadTest, AMasterThatMayNotLeadLetsItsAgentsGo) {
-  auto agent = std::make_unique<PlayedAgent>(world_, "a1", 1);
+TEST_F(MasterIntegrationTest, DisconnectsAgents_WhenTheMasterLosesTheLease) {
+  auto agent = std::make_unique<FakeAgent>(master_, "a1", 1);
   EXPECT_TRUE(agent->Next().has_registered());
-  world_.hub().SetLeading(false);
+  master_.hub().SetLeading(false);
   EXPECT_EQ(agent->End().error_code(), grpc::StatusCode::UNAVAILABLE);
-  PlayedAgent early(world_, "a1", 1);
+  FakeAgent early(master_, "a1", 1);
   EXPECT_EQ(early.End().error_code(), grpc::StatusCode::UNAVAILABLE);
-  world_.hub().SetLeading(true);
-  PlayedAgent again(world_, "a1", 1);
+  master_.hub().SetLeading(true);
+  FakeAgent again(master_, "a1", 1);
   EXPECT_TRUE(again.Next().has_registered());
 }
 
-TEST(PatienceTest, AnAgentThatStaysAwayLosesItsTasks) {
-  World world(store::MakeFakeDatabase(), absl::ZeroDuration());
-  const auto experiments = api::ExperimentService::NewStub(world.channel());
-  auto agent = std::make_unique<PlayedAgent>(world, "a1", 1);
+TEST(ReconnectTimeoutTest, AgentLosesItsTasks_AfterTheReconnectTimeout) {
+  TestMaster master(store::MakeFakeDatabase(), absl::ZeroDuration());
+  const auto experiments = api::ExperimentService::NewStub(master.channel());
+  auto agent = std::make_unique<FakeAgent>(master, "a1", 1);
   EXPECT_TRUE(agent->Next().has_registered());
-  As context("user");
+  CallContext context("user");
   api::CreateExperimentRequest request;
   request.set_config(std::string(kConfig));
   request.set_activate(true);
@@ -187,37 +188,37 @@ TEST(PatienceTest, AnAgentThatStaysAwayLosesItsTasks) {
   ASSERT_TRUE(experiments->CreateExperiment(&context, request, &response).ok());
   const std::string allocation = agent->Next().start().task().allocation_id();
   agent.reset();
-  // The next run waits for an agent, which comes under another name.
-  PlayedAgent second(world, "a2", 1);
+  // The next attempt waits for an agent, which connects with another ID.
+  FakeAgent second(master, "a2", 1);
   EXPECT_TRUE(second.Next().has_registered());
   const std::string next = second.Next().start().task().allocation_id();
   EXPECT_NE(next, "");
   EXPECT_NE(next, allocation);
 }
 
-TEST(RestartTest, AnAgentIsKnownUntilItsTimeIsOver) {
+TEST(RestartTest, KeepsAgentsUntilTheReconnectTimeout_AfterARestart) {
   const std::shared_ptr<store::FakeDatabase> database = store::MakeFakeDatabase();
-  const auto list = [](World& world) {
-    const auto agents = api::AgentService::NewStub(world.channel());
-    As context("user");
+  const auto list = [](TestMaster& master) {
+    const auto agents = api::AgentService::NewStub(master.channel());
+    CallContext context("user");
     api::GetAgentsResponse response;
     const grpc::Status status = agents->GetAgents(&context, {}, &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
     return response;
   };
   {
-    World world(database);
-    PlayedAgent agent(world, "a1", 2);
+    TestMaster master(database);
+    FakeAgent agent(master, "a1", 2);
     ASSERT_TRUE(agent.Next().has_registered());
   }
   {
-    World world(database);
-    const api::GetAgentsResponse known = list(world);
+    TestMaster master(database);
+    const api::GetAgentsResponse known = list(master);
     ASSERT_EQ(known.agents_size(), 1);
     EXPECT_FALSE(known.agents(0).connected());
     EXPECT_EQ(known.agents(0).slots_size(), 2);
   }
-  World impatient(database, absl::ZeroDuration());
+  TestMaster impatient(database, absl::ZeroDuration());
   while (list(impatient).agents_size() > 0) {
   }
 }

@@ -1,4 +1,4 @@
-// What is done with many experiments of a project at once: each by itself, with its own result.
+// Actions on many experiments of a project in one call, with one result for each.
 #include <map>
 #include <string>
 #include <vector>
@@ -6,7 +6,7 @@
 #include "det/api/v1/experiment_action.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "master/tests/testing/cluster_client.h"
+#include "master/tests/testing/integration_fixture.h"
 
 namespace det::tests {
 namespace {
@@ -15,16 +15,16 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-class ExperimentActionsRoadTest : public RoadTest {
+class ExperimentActionsTest : public MasterIntegrationTest {
  protected:
   using Service = api::ExperimentActionService;
   using Stub = Service::Stub;
   using Errors = std::map<int, std::string>;
 
   template <class Req, class Res>
-  Errors Do(grpc::Status (Stub::*method)(grpc::ClientContext*, const Req&, Res*),
-            const Req& request, const std::string& token = "user") {
-    As context(token);
+  Errors Apply(grpc::Status (Stub::*method)(grpc::ClientContext*, const Req&, Res*),
+               const Req& request, const std::string& token = "user") {
+    CallContext context(token);
     Res response;
     status_ = (actions_.get()->*method)(&context, request, &response);
     Errors errors;
@@ -36,32 +36,32 @@ class ExperimentActionsRoadTest : public RoadTest {
     return errors;
   }
   template <class Req>
-  static Req Of(const std::vector<int>& ids, int project = 1) {
+  static Req MakeRequest(const std::vector<int>& ids, int project = 1) {
     Req request;
     request.mutable_experiment_ids()->Assign(ids.begin(), ids.end());
     request.set_project_id(project);
     return request;
   }
 
-  std::unique_ptr<Stub> actions_ = Service::NewStub(world_.channel());
+  std::unique_ptr<Stub> actions_ = Service::NewStub(master_.channel());
   grpc::Status status_;
   std::vector<int> ids_;
 };
 
-TEST_F(ExperimentActionsRoadTest, EachHasItsOwnResult) {
+TEST_F(ExperimentActionsTest, ReturnsOneResultPerExperiment) {
   const int first = Create();
   const int second = Create();
-  Errors errors =
-      Do(&Stub::PauseExperiments, Of<api::PauseExperimentsRequest>({second, 99, first, second}));
+  Errors errors = Apply(&Stub::PauseExperiments,
+                        MakeRequest<api::PauseExperimentsRequest>({second, 99, first, second}));
   ASSERT_TRUE(status_.ok()) << status_.error_message();
-  EXPECT_THAT(ids_, ElementsAre(second, 99, first)) << "each once, as they were named";
+  EXPECT_THAT(ids_, ElementsAre(second, 99, first)) << "each once, in the requested order";
   EXPECT_THAT(errors[first], IsEmpty());
   EXPECT_THAT(errors[99], HasSubstr("99 does not exist"));
   EXPECT_EQ(Get(first).state(), api::Experiment::STATE_PAUSED);
   EXPECT_EQ(Get(second).state(), api::Experiment::STATE_PAUSED);
-  world_.audit().Flush();
+  master_.audit().Flush();
   std::map<std::string, std::string> audited;
-  const auto records = world_.store().audit().ListAudit({});
+  const auto records = master_.store().audit().ListAudit({});
   ASSERT_TRUE(records.ok()) << records.status();
   for (const auto& record : *records) {
     if (record.method.ends_with(".PauseExperiments")) audited[record.target] = record.code;
@@ -69,101 +69,110 @@ TEST_F(ExperimentActionsRoadTest, EachHasItsOwnResult) {
   EXPECT_EQ(audited["experiment 1"], "OK");
   EXPECT_EQ(audited["experiment 99"], "NOT_FOUND");
 
-  errors = Do(&Stub::ActivateExperiments, Of<api::ActivateExperimentsRequest>({first}));
+  errors = Apply(&Stub::ActivateExperiments, MakeRequest<api::ActivateExperimentsRequest>({first}));
   EXPECT_THAT(errors[first], IsEmpty());
   EXPECT_EQ(Get(first).state(), api::Experiment::STATE_QUEUED);
   EXPECT_EQ(Get(second).state(), api::Experiment::STATE_PAUSED);
 }
 
-TEST_F(ExperimentActionsRoadTest, FromEndToDeletion) {
+TEST_F(ExperimentActionsTest, ArchivesAndDeletesAfterTheEnd) {
   const int id = Create();
   const int other = Create();
-  EXPECT_THAT(Do(&Stub::ArchiveExperiments, Of<api::ArchiveExperimentsRequest>({id}))[id],
-              HasSubstr("ACTIVE"));
-  EXPECT_THAT(Do(&Stub::CancelExperiments, Of<api::CancelExperimentsRequest>({other}))[other],
+  EXPECT_THAT(
+      Apply(&Stub::ArchiveExperiments, MakeRequest<api::ArchiveExperimentsRequest>({id}))[id],
+      HasSubstr("ACTIVE"));
+  EXPECT_THAT(
+      Apply(&Stub::CancelExperiments, MakeRequest<api::CancelExperimentsRequest>({other}))[other],
+      IsEmpty());
+  EXPECT_THAT(Apply(&Stub::KillExperiments, MakeRequest<api::KillExperimentsRequest>({id}))[id],
               IsEmpty());
-  EXPECT_THAT(Do(&Stub::KillExperiments, Of<api::KillExperimentsRequest>({id}))[id], IsEmpty());
   EXPECT_EQ(Await(id).state(), api::Experiment::STATE_CANCELED);
   EXPECT_EQ(Await(other).state(), api::Experiment::STATE_CANCELED);
-  EXPECT_THAT(Do(&Stub::PauseExperiments, Of<api::PauseExperimentsRequest>({id}))[id],
+  EXPECT_THAT(Apply(&Stub::PauseExperiments, MakeRequest<api::PauseExperimentsRequest>({id}))[id],
               HasSubstr("CANCELED"));
-  EXPECT_THAT(Do(&Stub::ArchiveExperiments, Of<api::ArchiveExperimentsRequest>({id}))[id],
-              IsEmpty());
+  EXPECT_THAT(
+      Apply(&Stub::ArchiveExperiments, MakeRequest<api::ArchiveExperimentsRequest>({id}))[id],
+      IsEmpty());
   EXPECT_TRUE(Get(id).archived());
-  EXPECT_THAT(Do(&Stub::UnarchiveExperiments, Of<api::UnarchiveExperimentsRequest>({id}))[id],
-              IsEmpty());
+  EXPECT_THAT(
+      Apply(&Stub::UnarchiveExperiments, MakeRequest<api::UnarchiveExperimentsRequest>({id}))[id],
+      IsEmpty());
   EXPECT_FALSE(Get(id).archived());
-  EXPECT_THAT(Do(&Stub::DeleteExperiments, Of<api::DeleteExperimentsRequest>({id}))[id], IsEmpty());
+  EXPECT_THAT(Apply(&Stub::DeleteExperiments, MakeRequest<api::DeleteExperimentsRequest>({id}))[id],
+              IsEmpty());
 }
 
-TEST_F(ExperimentActionsRoadTest, TheyMoveAndTheirLogsAreKept) {
+TEST_F(ExperimentActionsTest, MovesExperimentsAndSetsLogRetention) {
   const int id = Create();
-  auto keep = Of<api::PutExperimentsRetainLogsRequest>({id});
+  auto keep = MakeRequest<api::PutExperimentsRetainLogsRequest>({id});
   keep.set_num_days(7);
-  EXPECT_THAT(Do(&Stub::PutExperimentsRetainLogs, keep)[id], IsEmpty());
-  EXPECT_EQ(*world_.store().garbage_collection().GetTrialLogDays(model::TrialId(Get(id).trial_ids(0))), 7);
+  EXPECT_THAT(Apply(&Stub::PutExperimentsRetainLogs, keep)[id], IsEmpty());
+  EXPECT_EQ(
+      *master_.store().garbage_collection().GetTrialLogDays(model::TrialId(Get(id).trial_ids(0))),
+      7);
   keep.set_num_days(-2);
-  EXPECT_THAT(Do(&Stub::PutExperimentsRetainLogs, keep)[id], HasSubstr("num_days"));
+  EXPECT_THAT(Apply(&Stub::PutExperimentsRetainLogs, keep)[id], HasSubstr("num_days"));
 
-  auto move = Of<api::MoveExperimentsRequest>({id});
-  EXPECT_THAT(Do(&Stub::MoveExperiments, move)[id], HasSubstr("destination_project_id"));
+  auto move = MakeRequest<api::MoveExperimentsRequest>({id});
+  EXPECT_THAT(Apply(&Stub::MoveExperiments, move)[id], HasSubstr("destination_project_id"));
   store::ProjectRecord record;
   record.name = "other";
   record.workspace = 1;
-  const int there = world_.store().projects().AddProject(record)->id;
+  const int there = master_.store().projects().AddProject(record)->id;
   move.set_destination_project_id(there);
-  EXPECT_THAT(Do(&Stub::MoveExperiments, move)[id], IsEmpty());
+  EXPECT_THAT(Apply(&Stub::MoveExperiments, move)[id], IsEmpty());
   EXPECT_EQ(Get(id).project_id(), there);
-  EXPECT_THAT(Do(&Stub::KillExperiments, Of<api::KillExperimentsRequest>({id}))[id],
+  EXPECT_THAT(Apply(&Stub::KillExperiments, MakeRequest<api::KillExperimentsRequest>({id}))[id],
               HasSubstr("project 1 has no experiment"));
 }
 
-TEST_F(ExperimentActionsRoadTest, EachIsJudgedWhereItLies) {
+TEST_F(ExperimentActionsTest, AuthorizesEachInItsWorkspace) {
   const int id = Create();
   store::WorkspaceRecord record;
   record.name = "vision";
-  const int there = world_.store().workspaces().AddWorkspace(record)->id;
+  const int there = master_.store().workspaces().AddWorkspace(record)->id;
   store::ProjectRecord project;
-  project.name = "hers";
+  project.name = "project_id";
   project.workspace = there;
-  const int hers = world_.store().projects().AddProject(project)->id;
-  const auto user = world_.store().users().AddUser({.username = "ann"});
-  ASSERT_TRUE(world_.store().access().AddRole({user->id, there, model::Role::kEditor}).ok());
-  world_.Session("ann", store::SessionRecord::Kind::kUser, user->id);
-  EXPECT_THAT(Do(&Stub::KillExperiments, Of<api::KillExperimentsRequest>({id}, hers), "ann")[id],
+  const int project_id = master_.store().projects().AddProject(project)->id;
+  const auto user = master_.store().users().AddUser({.username = "ann"});
+  ASSERT_TRUE(master_.store().access().AddRole({user->id, there, model::Role::kEditor}).ok());
+  master_.AddSession("ann", store::SessionRecord::Kind::kUser, user->id);
+  EXPECT_THAT(Apply(&Stub::KillExperiments,
+                    MakeRequest<api::KillExperimentsRequest>({id}, project_id), "ann")[id],
               HasSubstr("does not exist"));
-  Do(&Stub::KillExperiments, Of<api::KillExperimentsRequest>({id}), "ann");
-  EXPECT_EQ(status_.error_code(), grpc::StatusCode::NOT_FOUND) << "the project is not seen";
-  Do(&Stub::KillExperiments, Of<api::KillExperimentsRequest>({id}, 0));
-  EXPECT_EQ(status_.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << "of which project?";
+  Apply(&Stub::KillExperiments, MakeRequest<api::KillExperimentsRequest>({id}), "ann");
+  EXPECT_EQ(status_.error_code(), grpc::StatusCode::NOT_FOUND) << "ann cannot see the project";
+  Apply(&Stub::KillExperiments, MakeRequest<api::KillExperimentsRequest>({id}, 0));
+  EXPECT_EQ(status_.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << "project_id is required";
   EXPECT_EQ(Get(id).state(), api::Experiment::STATE_QUEUED);
 }
 
-TEST_F(ExperimentActionsRoadTest, FiltersFindThem) {
+TEST_F(ExperimentActionsTest, SelectsByFilters) {
   const int first = Create();
   const int second = Create();
   const int third = Create();
   ASSERT_TRUE(Kill(third).ok());
   Await(third);
-  auto pause = Of<api::PauseExperimentsRequest>({99});
+  auto pause = MakeRequest<api::PauseExperimentsRequest>({99});
   pause.mutable_filters()->set_name("ROA");
   pause.mutable_filters()->add_states(api::Experiment::STATE_ACTIVE);
   pause.mutable_filters()->add_excluded_experiment_ids(second);
-  Do(&Stub::PauseExperiments, pause);
+  Apply(&Stub::PauseExperiments, pause);
   ASSERT_TRUE(status_.ok()) << status_.error_message();
-  EXPECT_THAT(ids_, ElementsAre(first)) << "experiment_ids are not read";
+  EXPECT_THAT(ids_, ElementsAre(first)) << "experiment_ids are ignored with filters";
   EXPECT_EQ(Get(second).state(), api::Experiment::STATE_QUEUED);
   pause.mutable_filters()->set_name("of nobody");
-  EXPECT_THAT(Do(&Stub::PauseExperiments, pause), IsEmpty());
+  EXPECT_THAT(Apply(&Stub::PauseExperiments, pause), IsEmpty());
   pause.mutable_filters()->set_project_id(2);
-  Do(&Stub::PauseExperiments, pause);
+  Apply(&Stub::PauseExperiments, pause);
   EXPECT_EQ(status_.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_F(ExperimentActionsRoadTest, TooManyAreRefusedAndNothingIsDone) {
+TEST_F(ExperimentActionsTest, RejectsTooManyWithoutAnyChange) {
   std::vector<int> ids = {Create()};
   for (int id = 2; id <= 1001; ++id) ids.push_back(id);
-  Do(&Stub::PauseExperiments, Of<api::PauseExperimentsRequest>(ids));
+  Apply(&Stub::PauseExperiments, MakeRequest<api::PauseExperimentsRequest>(ids));
   EXPECT_EQ(status_.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_THAT(status_.error_message(), HasSubstr("1001 experiments"));
   EXPECT_EQ(Get(1).state(), api::Experiment::STATE_QUEUED);

@@ -1,18 +1,18 @@
-// The road of a request through the whole master, without its database and its port: services,
-// engine, cluster and agent hub on a store in memory, with an agent and a trial played by the test.
+// The life of an experiment in a whole master without a database and a port: services, engine,
+// cluster and agent hub on a store in memory, with a fake agent and trial.
 #include <string>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "master/tests/testing/cluster_client.h"
+#include "master/tests/testing/integration_fixture.h"
 
 namespace det::tests {
 namespace {
 
 using ::testing::ElementsAre;
 
-TEST_F(RoadTest, FromCreateToCompletedWithLogs) {
-  PlayedAgent agent(world_, "a1", 2);
+TEST_F(MasterIntegrationTest, CompletesAnExperimentWithLogs) {
+  FakeAgent agent(master_, "a1", 2);
   int id = 0;
   const std::string allocation = Run(agent, &id);
   EXPECT_EQ(Get(id).state(), api::Experiment::STATE_RUNNING);
@@ -20,13 +20,13 @@ TEST_F(RoadTest, FromCreateToCompletedWithLogs) {
   ASSERT_EQ(Get(id).trial_ids_size(), 1);
   const int trial_id = Get(id).trial_ids(0);
 
-  As context("user");
+  CallContext context("user");
   api::TrialLogsRequest request;
   request.set_trial_id(trial_id);
   request.set_follow(true);
   const auto logs = trials_->TrialLogs(&context, request);
   agent.Log(allocation, 1, "hello");
-  agent.Log(allocation, 1, "hello");  // again: the answer was lost
+  agent.Log(allocation, 1, "hello");  // sent again, as after a lost response
   api::TrialLogsResponse line;
   while (logs->Read(&line) && line.log() != "hello") {
   }
@@ -46,14 +46,14 @@ TEST_F(RoadTest, FromCreateToCompletedWithLogs) {
   EXPECT_EQ(trial.runs(0).exit_code(), 0);
 }
 
-TEST_F(RoadTest, AQueuedExperimentSaysWhatItWaitsFor) {
+TEST_F(MasterIntegrationTest, QueuedExperimentReportsItsWaitReason) {
   const int id = Create();
   const api::Experiment experiment = Get(id);
   EXPECT_EQ(experiment.state(), api::Experiment::STATE_QUEUED);
   EXPECT_NE(experiment.state_reason(), "");
 }
 
-TEST_F(RoadTest, BadInputIsRefusedAndNothingStored) {
+TEST_F(MasterIntegrationTest, RejectsInvalidInputWithoutStoringAnything) {
   api::CreateExperimentResponse response;
   grpc::Status status = Create(Request("name: [\n"), &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
@@ -71,11 +71,11 @@ TEST_F(RoadTest, BadInputIsRefusedAndNothingStored) {
   request.set_validate_only(true);
   status = Create(request, &response);
   EXPECT_TRUE(status.ok()) << status.error_message();
-  EXPECT_EQ(world_.store().ListExperiments({})->total, 0);
+  EXPECT_EQ(master_.store().ListExperiments({})->total, 0);
 }
 
-TEST_F(RoadTest, APoolThatIsNotThereYetIsSaid) {
-  PlayedAgent agent(world_, "a1", 1);
+TEST_F(MasterIntegrationTest, WarnsAboutAPoolThatDoesNotExistYet) {
+  FakeAgent agent(master_, "a1", 1);
   auto request = Request(std::string(kConfig) + "resources:\n  resource_pool: gpus\n");
   request.set_config_path("const.yaml");
   request.set_validate_only(true);
@@ -89,7 +89,7 @@ TEST_F(RoadTest, APoolThatIsNotThereYetIsSaid) {
   EXPECT_THAT(response.config_warnings(), ElementsAre());
 }
 
-TEST_F(RoadTest, CheckpointsOfUsersStayOutOfTheSystemsFolders) {
+TEST_F(MasterIntegrationTest, RejectsCheckpointFoldersOfTheSystem) {
   auto request = Request(std::string(kConfig) + "checkpoint_storage:\n  host_path: /etc/cron.d\n");
   request.set_config_path("const.yaml");
   api::CreateExperimentResponse response;
@@ -98,18 +98,18 @@ TEST_F(RoadTest, CheckpointsOfUsersStayOutOfTheSystemsFolders) {
   EXPECT_EQ(status.error_message(),
             "const.yaml:7: checkpoint_storage.host_path: \"/etc/cron.d\" belongs to the operating "
             "system; choose a folder of your own, or leave it out for /nowhere");
-  EXPECT_EQ(world_.store().ListExperiments({})->total, 0);
+  EXPECT_EQ(master_.store().ListExperiments({})->total, 0);
 }
 
-TEST_F(RoadTest, ARequestIdTooLongForItsIndexIsRefused) {
+TEST_F(MasterIntegrationTest, RejectsATooLongRequestId) {
   auto request = Request();
   request.set_request_id(std::string(27'000, 'r'));
   api::CreateExperimentResponse response;
   EXPECT_EQ(Create(request, &response).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(world_.store().ListExperiments({})->total, 0);
+  EXPECT_EQ(master_.store().ListExperiments({})->total, 0);
 }
 
-TEST_F(RoadTest, ARequestIdMakesOneExperiment) {
+TEST_F(MasterIntegrationTest, CreatesOneExperimentPerRequestId) {
   auto request = Request();
   request.set_request_id("r1");
   api::CreateExperimentResponse first, second;
@@ -122,8 +122,8 @@ TEST_F(RoadTest, ARequestIdMakesOneExperiment) {
   EXPECT_EQ(first.experiment().id(), second.experiment().id());
 }
 
-TEST_F(RoadTest, KillStopsTheTaskAndMayBeSaidTwice) {
-  PlayedAgent agent(world_, "a1", 1);
+TEST_F(MasterIntegrationTest, KillStopsTheTaskAndIsIdempotent) {
+  FakeAgent agent(master_, "a1", 1);
   int id = 0;
   const std::string allocation = Run(agent, &id);
   ASSERT_TRUE(Kill(id).ok());
@@ -133,7 +133,7 @@ TEST_F(RoadTest, KillStopsTheTaskAndMayBeSaidTwice) {
   agent.Exited(allocation, 137, 9);
   EXPECT_EQ(Await(id).state(), api::Experiment::STATE_CANCELED);
   EXPECT_TRUE(Kill(id).ok());
-  As context("user");
+  CallContext context("user");
   api::PauseExperimentRequest pause;
   pause.set_id(id);
   api::PauseExperimentResponse response;
@@ -144,8 +144,8 @@ TEST_F(RoadTest, KillStopsTheTaskAndMayBeSaidTwice) {
   EXPECT_EQ(Kill(999).error_code(), grpc::StatusCode::NOT_FOUND);
 }
 
-TEST_F(RoadTest, AFailureSaysWhy) {
-  PlayedAgent agent(world_, "a1", 1);
+TEST_F(MasterIntegrationTest, FailedExperimentReportsTheReason) {
+  FakeAgent agent(master_, "a1", 1);
   int id = 0;
   const std::string allocation = Run(agent, &id);
   agent.Exited(allocation, 3);

@@ -1,18 +1,19 @@
-// What the lines of a task's log mean to the cluster.
+// Log policies in a whole master.
 #include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "master/tests/testing/cluster_client.h"
+#include "master/tests/testing/integration_fixture.h"
 
 namespace det::tests {
 namespace {
 
-class RoadLogsTest : public RoadTest {
+class LogsTest : public MasterIntegrationTest {
  protected:
-  // An experiment whose trial may start again, with this log policy; its first allocation runs.
-  std::string RunWith(PlayedAgent& agent, const std::string& policy, int* experiment) {
+  // Starts an experiment with this log policy, whose trial may restart. Returns its first
+  // allocation.
+  std::string RunWith(FakeAgent& agent, const std::string& policy, int* experiment) {
     EXPECT_TRUE(agent.Next().has_registered());
     api::CreateExperimentResponse response;
     const grpc::Status created = Create(Request(absl::StrCat(R"(
@@ -32,19 +33,19 @@ log_policies: [)",
   }
 };
 
-TEST_F(RoadLogsTest, AMatchingLineIsKnownBeforeTheEndThatFollowsIt) {
-  PlayedAgent agent(world_, "a1", 1);
+TEST_F(LogsTest, AppliesALogPolicyBeforeTheExitThatFollows) {
+  FakeAgent agent(master_, "a1", 1);
   int id = 0;
   const std::string allocation =
       RunWith(agent, "{name: nan, pattern: 'loss is nan', action: cancel_retries}", &id);
   agent.Log(allocation, 1, "step 1: loss is 3");
   agent.Log(allocation, 2, "step 2: loss is nan");
   agent.Exited(allocation, 1);
-  EXPECT_EQ(Await(id).state(), api::Experiment::STATE_ERROR) << "it was not started again";
+  EXPECT_EQ(Await(id).state(), api::Experiment::STATE_ERROR) << "the trial did not restart";
 }
 
-TEST_F(RoadLogsTest, WithoutAMatchItStartsAgain) {
-  PlayedAgent agent(world_, "a1", 1);
+TEST_F(LogsTest, RestartsWithoutAMatchingLine) {
+  FakeAgent agent(master_, "a1", 1);
   int id = 0;
   const std::string allocation =
       RunWith(agent, "{name: nan, pattern: 'loss is nan', action: cancel_retries}", &id);
@@ -52,7 +53,7 @@ TEST_F(RoadLogsTest, WithoutAMatchItStartsAgain) {
   agent.Exited(allocation, 1);
   const std::string again = agent.Next().start().task().allocation_id();
   EXPECT_NE(again, allocation);
-  // What the first run's lines meant is no matter of the second's.
+  // Matches in the log of the first attempt do not affect the second one.
   agent.Started(again);
   agent.AwaitAck();
   agent.Log(again, 1, "loss is nan");
@@ -60,12 +61,12 @@ TEST_F(RoadLogsTest, WithoutAMatchItStartsAgain) {
   EXPECT_EQ(Await(id).state(), api::Experiment::STATE_ERROR);
 }
 
-TEST_F(RoadLogsTest, AnAgentThatIsExcludedIsNotUsedAgain) {
-  auto first = std::make_unique<PlayedAgent>(world_, "a1", 1);
+TEST_F(LogsTest, DoesNotUseAnExcludedAgent) {
+  auto first = std::make_unique<FakeAgent>(master_, "a1", 1);
   int id = 0;
   const std::string allocation =
       RunWith(*first, "{name: ecc, pattern: 'ECC', action: exclude_node}", &id);
-  PlayedAgent second(world_, "a2", 1);
+  FakeAgent second(master_, "a2", 1);
   EXPECT_TRUE(second.Next().has_registered());
   first->Log(allocation, 1, "ECC");
   first->Exited(allocation, 1);

@@ -1,5 +1,5 @@
-// The model registry through the whole master: what may be registered, who sees it, and that
-// nothing takes the checkpoint of a version.
+// The model registry in a whole master: registration, authorization, and protection of registered
+// checkpoints from deletion.
 #include <string>
 #include <thread>
 #include <utility>
@@ -8,7 +8,7 @@
 #include "det/api/v1/model.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "master/tests/testing/cluster_client.h"
+#include "master/tests/testing/integration_fixture.h"
 
 namespace det::tests {
 namespace {
@@ -22,14 +22,14 @@ constexpr char kFirst[] = "0b2f6c1e-7a54-4d0b-9c3e-5f2a1d8e7b60";
 constexpr char kSecond[] = "1b2f6c1e-7a54-4d0b-9c3e-5f2a1d8e7b60";
 constexpr char kThird[] = "2b2f6c1e-7a54-4d0b-9c3e-5f2a1d8e7b60";
 
-class ModelsRoadTest : public RoadTest {
+class ModelsTest : public MasterIntegrationTest {
  protected:
   using Stub = api::ModelService::Stub;
 
   template <class Method, class Request, class Response>
   grpc::Status Call(Method method, const Request& request, Response* response,
                     const std::string& token = "user") {
-    As context(token);
+    CallContext context(token);
     return (models_.get()->*method)(&context, request, response);
   }
   grpc::Status Make(const std::string& name, int workspace = 1, const std::string& token = "user") {
@@ -69,18 +69,18 @@ class ModelsRoadTest : public RoadTest {
     return names;
   }
   grpc::Status DeleteExperiment(int id) {
-    As context("user");
+    CallContext context("user");
     api::DeleteExperimentRequest request;
     request.set_experiment_id(id);
     api::DeleteExperimentResponse response;
     return experiments_->DeleteExperiment(&context, request, &response);
   }
-  // A trial that has saved all three.
-  std::string Train(PlayedAgent& agent, int* experiment) {
+  // Runs a trial that saves all three checkpoints.
+  std::string Train(FakeAgent& agent, int* experiment) {
     const std::string allocation = Run(agent, experiment);
     int steps = 0;
     for (const char* uuid : {kFirst, kSecond, kThird}) {
-      As context(token_);
+      CallContext context(token_);
       trial::ReportCheckpointRequest request;
       request.set_allocation_id(allocation);
       request.set_trial_id(Get(*experiment).trial_ids(0));
@@ -93,28 +93,28 @@ class ModelsRoadTest : public RoadTest {
     }
     return allocation;
   }
-  model::CheckpointState StateOf(const char* uuid) {
-    return world_.store().GetCheckpoint(model::CheckpointId(uuid))->checkpoint.state;
+  model::CheckpointState GetCheckpointState(const char* uuid) {
+    return master_.store().GetCheckpoint(model::CheckpointId(uuid))->checkpoint.state;
   }
-  // A user who is this in that workspace alone; the token is his name.
+  // Adds a user with this role in this workspace alone; the token is the name.
   void Add(const std::string& name, model::Role role, int32_t workspace) {
-    const auto user = world_.store().users().AddUser({.username = name});
+    const auto user = master_.store().users().AddUser({.username = name});
     ASSERT_TRUE(user.ok());
-    ASSERT_TRUE(world_.store().access().AddRole({user->id, workspace, role}).ok());
-    world_.Session(name, store::SessionRecord::Kind::kUser, user->id);
+    ASSERT_TRUE(master_.store().access().AddRole({user->id, workspace, role}).ok());
+    master_.AddSession(name, store::SessionRecord::Kind::kUser, user->id);
   }
   int AddWorkspace(const std::string& name) {
     store::WorkspaceRecord record;
     record.name = name;
-    return world_.store().workspaces().AddWorkspace(record)->id;
+    return master_.store().workspaces().AddWorkspace(record)->id;
   }
 
-  std::unique_ptr<Stub> models_ = api::ModelService::NewStub(world_.channel());
+  std::unique_ptr<Stub> models_ = api::ModelService::NewStub(master_.channel());
   std::unique_ptr<api::CheckpointService::Stub> checkpoints_ =
-      api::CheckpointService::NewStub(world_.channel());
+      api::CheckpointService::NewStub(master_.channel());
 };
 
-TEST_F(ModelsRoadTest, AModelIsMadeChangedAndGone) {
+TEST_F(ModelsTest, CreatesChangesAndDeletesAModel) {
   api::PostModelRequest request;
   request.set_name(" bert ");
   request.add_labels("nlp");
@@ -153,13 +153,13 @@ TEST_F(ModelsRoadTest, AModelIsMadeChangedAndGone) {
   ASSERT_TRUE(Call(&Stub::UnarchiveModel, unarchive, &unarchived).ok());
   api::DeleteModelRequest drop;
   drop.set_model_name("bert");
-  api::DeleteModelResponse gone;
-  ASSERT_TRUE(Call(&Stub::DeleteModel, drop, &gone).ok());
-  EXPECT_EQ(Call(&Stub::DeleteModel, drop, &gone).error_code(), StatusCode::NOT_FOUND);
+  api::DeleteModelResponse deleted;
+  ASSERT_TRUE(Call(&Stub::DeleteModel, drop, &deleted).ok());
+  EXPECT_EQ(Call(&Stub::DeleteModel, drop, &deleted).error_code(), StatusCode::NOT_FOUND);
 }
 
-TEST_F(ModelsRoadTest, AVersionShowsItsCheckpoint) {
-  PlayedAgent agent(world_, "a1", 1);
+TEST_F(ModelsTest, VersionShowsItsCheckpoint) {
+  FakeAgent agent(master_, "a1", 1);
   int id = 0;
   const std::string allocation = Train(agent, &id);
   ASSERT_TRUE(Make("bert").ok());
@@ -206,31 +206,31 @@ TEST_F(ModelsRoadTest, AVersionShowsItsCheckpoint) {
   agent.Exited(allocation, 0);
 }
 
-TEST_F(ModelsRoadTest, WhatAVersionHoldsStaysUntilTheVersionGoes) {
-  PlayedAgent agent(world_, "a1", 1);
+TEST_F(ModelsTest, KeepsARegisteredCheckpointUntilItsVersionIsDeleted) {
+  FakeAgent agent(master_, "a1", 1);
   int id = 0;
   const std::string allocation = Train(agent, &id);
   ASSERT_TRUE(Make("bert").ok());
   ASSERT_TRUE(Register("bert", kFirst).ok());
   agent.Exited(allocation, 0);
   Await(id);
-  // Of three without a metric retention keeps the newest. Only looking can tell when it has done
-  // so.
-  while (StateOf(kSecond) == model::CheckpointState::kCompleted) std::this_thread::yield();
-  EXPECT_EQ(StateOf(kFirst), model::CheckpointState::kCompleted);
+  // Retention keeps the newest of three checkpoints without a metric. Poll until it has run.
+  while (GetCheckpointState(kSecond) == model::CheckpointState::kCompleted)
+    std::this_thread::yield();
+  EXPECT_EQ(GetCheckpointState(kFirst), model::CheckpointState::kCompleted);
   EXPECT_EQ(Register("bert", kSecond).error_code(), StatusCode::FAILED_PRECONDITION);
 
-  As removing("user");
+  CallContext removing("user");
   api::CheckpointsRemoveFilesRequest some;
   some.add_checkpoint_uuids(kFirst);
   some.add_checkpoint_globs("model*");
   api::CheckpointsRemoveFilesResponse removed;
   ASSERT_TRUE(checkpoints_->CheckpointsRemoveFiles(&removing, some, &removed).ok());
-  ASSERT_EQ(removed.kept_size(), 1) << "no file of it goes either";
+  ASSERT_EQ(removed.kept_size(), 1) << "its files are kept as well";
   EXPECT_EQ(removed.kept(0).holder(), "version 1 of model bert");
-  EXPECT_EQ(StateOf(kFirst), model::CheckpointState::kCompleted);
+  EXPECT_EQ(GetCheckpointState(kFirst), model::CheckpointState::kCompleted);
 
-  As context("user");
+  CallContext context("user");
   api::DeleteCheckpointsRequest request;
   for (const char* uuid : {kFirst, kThird}) request.add_checkpoint_uuids(uuid);
   api::DeleteCheckpointsResponse response;
@@ -238,8 +238,8 @@ TEST_F(ModelsRoadTest, WhatAVersionHoldsStaysUntilTheVersionGoes) {
   ASSERT_EQ(response.kept_size(), 1);
   EXPECT_EQ(response.kept(0).uuid(), kFirst);
   EXPECT_EQ(response.kept(0).holder(), "version 1 of model bert");
-  EXPECT_EQ(StateOf(kFirst), model::CheckpointState::kCompleted);
-  EXPECT_NE(StateOf(kThird), model::CheckpointState::kCompleted);
+  EXPECT_EQ(GetCheckpointState(kFirst), model::CheckpointState::kCompleted);
+  EXPECT_NE(GetCheckpointState(kThird), model::CheckpointState::kCompleted);
 
   const grpc::Status refused = DeleteExperiment(id);
   EXPECT_EQ(refused.error_code(), StatusCode::FAILED_PRECONDITION);
@@ -248,13 +248,13 @@ TEST_F(ModelsRoadTest, WhatAVersionHoldsStaysUntilTheVersionGoes) {
   api::DeleteModelVersionRequest drop;
   drop.set_model_name("bert");
   drop.set_model_version_num(1);
-  api::DeleteModelVersionResponse gone;
-  ASSERT_TRUE(Call(&Stub::DeleteModelVersion, drop, &gone).ok());
+  api::DeleteModelVersionResponse deleted;
+  ASSERT_TRUE(Call(&Stub::DeleteModelVersion, drop, &deleted).ok());
   const grpc::Status deleted = DeleteExperiment(id);
   EXPECT_TRUE(deleted.ok()) << deleted.error_message();
 }
 
-TEST_F(ModelsRoadTest, ModelsAreOfTheirWorkspace) {
+TEST_F(ModelsTest, AuthorizesModelsByWorkspace) {
   const int vision = AddWorkspace("vision");
   const int speech = AddWorkspace("speech");
   ASSERT_TRUE(Make("eyes", vision).ok());
@@ -274,7 +274,7 @@ TEST_F(ModelsRoadTest, ModelsAreOfTheirWorkspace) {
   EXPECT_EQ(Call(&Stub::PostModel, by_name, &made, "ann").error_code(), StatusCode::NOT_FOUND);
   by_name.clear_workspace_name();
   EXPECT_EQ(Call(&Stub::PostModel, by_name, &made, "ann").error_code(), StatusCode::NOT_FOUND)
-      << "Uncategorized is not hers";
+      << "ann has no role in Uncategorized";
 
   api::MoveModelRequest move;
   move.set_model_name("eyes");
@@ -284,8 +284,8 @@ TEST_F(ModelsRoadTest, ModelsAreOfTheirWorkspace) {
   ASSERT_TRUE(Call(&Stub::MoveModel, move, &moved).ok());
   EXPECT_EQ(Model("eyes").workspace_id(), speech);
   EXPECT_THAT(Names("bob"), ElementsAre("e"));
-  // A checkpoint that she may not see she cannot register.
-  PlayedAgent agent(world_, "a1", 1);
+  // Users cannot register a checkpoint that they cannot see.
+  FakeAgent agent(master_, "a1", 1);
   int id = 0;
   const std::string allocation = Train(agent, &id);
   EXPECT_EQ(Register("e", kFirst, nullptr, "ann").error_code(), StatusCode::NOT_FOUND);
@@ -293,7 +293,7 @@ TEST_F(ModelsRoadTest, ModelsAreOfTheirWorkspace) {
   agent.Exited(allocation, 0);
 }
 
-TEST_F(ModelsRoadTest, LabelsAreThoseOfTheModelsThatAreSeen) {
+TEST_F(ModelsTest, ListsLabelsOfVisibleModelsOnly) {
   const int vision = AddWorkspace("vision");
   api::PostModelRequest request;
   api::PostModelResponse made;

@@ -1,4 +1,4 @@
-// The overview through the whole master: who sees what of it, and when.
+// The overview in a whole master: what each user sees, and when.
 #include <functional>
 #include <memory>
 #include <string>
@@ -7,53 +7,53 @@
 #include "det/api/v1/project.grpc.pb.h"
 #include "det/api/v1/workspace.grpc.pb.h"
 #include "gtest/gtest.h"
-#include "master/tests/testing/cluster_client.h"
 #include "master/tests/testing/fake_agent.h"
+#include "master/tests/testing/integration_fixture.h"
 
 namespace det::tests {
 namespace {
 
-class OverviewRoadTest : public RoadTest {
+class OverviewTest : public MasterIntegrationTest {
  protected:
   using Reader = grpc::ClientReader<api::GetOverviewResponse>;
 
-  std::unique_ptr<Reader> Follow(As& context) {
+  std::unique_ptr<Reader> Follow(CallContext& context) {
     api::GetOverviewRequest request;
     request.set_follow(true);
     return overviews_->GetOverview(&context, request);
   }
-  // The first that fits; what comes before is what was before.
+  // Reads until a response matches; earlier responses show earlier states.
   static api::GetOverviewResponse ReadUntil(
       Reader& reader, const std::function<bool(const api::GetOverviewResponse&)>& fits) {
     api::GetOverviewResponse response;
     while (reader.Read(&response)) {
       if (fits(response)) return response;
     }
-    ADD_FAILURE() << "the stream is over: " << reader.Finish().error_message();
+    ADD_FAILURE() << "the stream ended: " << reader.Finish().error_message();
     return response;
   }
 
   void MakeProject(const std::string& workspace, const std::string& name) {
-    As first("user"), second("user");
+    CallContext first("user"), second("user");
     api::PostWorkspaceRequest outer;
     outer.set_name(workspace);
     api::PostWorkspaceResponse made;
-    const auto workspaces = api::WorkspaceService::NewStub(world_.channel());
+    const auto workspaces = api::WorkspaceService::NewStub(master_.channel());
     ASSERT_TRUE(workspaces->PostWorkspace(&first, outer, &made).ok());
     api::PostProjectRequest inner;
     inner.set_workspace_id(made.workspace().id());
     inner.set_name(name);
     api::PostProjectResponse ignored;
-    const auto projects = api::ProjectService::NewStub(world_.channel());
+    const auto projects = api::ProjectService::NewStub(master_.channel());
     ASSERT_TRUE(projects->PostProject(&second, inner, &ignored).ok());
   }
 
   std::unique_ptr<api::OverviewService::Stub> overviews_ =
-      api::OverviewService::NewStub(world_.channel());
+      api::OverviewService::NewStub(master_.channel());
 };
 
-TEST_F(OverviewRoadTest, WithoutFollowThereIsOne) {
-  As context("user");
+TEST_F(OverviewTest, SendsOneOverview_WithoutFollow) {
+  CallContext context("user");
   const auto reader = overviews_->GetOverview(&context, {});
   api::GetOverviewResponse response;
   EXPECT_TRUE(reader->Read(&response));
@@ -63,8 +63,8 @@ TEST_F(OverviewRoadTest, WithoutFollowThereIsOne) {
   EXPECT_TRUE(reader->Finish().ok());
 }
 
-TEST_F(OverviewRoadTest, ManyWhoWatchHearOfEachChange) {
-  As mine("user"), theirs("user");
+TEST_F(OverviewTest, SendsEachChangeToAllStreams) {
+  CallContext mine("user"), theirs("user");
   const auto a = Follow(mine), b = Follow(theirs);
   const auto empty = [](const auto& now) { return now.running_size() + now.ended_size() == 0; };
   ReadUntil(*a, empty);
@@ -84,10 +84,10 @@ TEST_F(OverviewRoadTest, ManyWhoWatchHearOfEachChange) {
   theirs.TryCancel();
 }
 
-TEST_F(OverviewRoadTest, SlotsAreThoseOfAgentsThatAreThere) {
-  As context("user");
+TEST_F(OverviewTest, CountsSlotsOfConnectedAgents) {
+  CallContext context("user");
   const auto reader = Follow(context);
-  PlayedAgent agent(world_, "agent-1", 2);
+  FakeAgent agent(master_, "agent-1", 2);
   Run(agent);
   const auto now = ReadUntil(*reader, [](const auto& now) { return now.jobs_running() == 1; });
   EXPECT_EQ(now.agents(), 1);
@@ -96,15 +96,15 @@ TEST_F(OverviewRoadTest, SlotsAreThoseOfAgentsThatAreThere) {
   context.TryCancel();
 }
 
-TEST_F(OverviewRoadTest, NobodySeesWhatLiesElsewhere) {
+TEST_F(OverviewTest, HidesExperimentsOfOtherWorkspaces) {
   MakeProject("elsewhere", "secret");
   api::CreateExperimentResponse created;
   const std::string config = kConfig + std::string("workspace: elsewhere\nproject: secret\n");
   ASSERT_TRUE(Create(Request(config), &created).ok());
-  const auto eve = world_.store().users().AddUser({.username = "eve"}, model::Role::kViewer);
+  const auto eve = master_.store().users().AddUser({.username = "eve"}, model::Role::kViewer);
   ASSERT_TRUE(eve.ok()) << eve.status();
-  world_.Session("eve", store::SessionRecord::Kind::kUser, eve->id);
-  As all("user"), some("eve");
+  master_.AddSession("eve", store::SessionRecord::Kind::kUser, eve->id);
+  CallContext all("user"), some("eve");
   const auto seen = Follow(all), hidden = Follow(some);
   ReadUntil(*seen, [](const auto& now) { return now.running_size() == 1; });
   const auto now = ReadUntil(*hidden, [](const auto& now) { return now.jobs_waiting() == 1; });

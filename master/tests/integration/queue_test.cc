@@ -1,4 +1,4 @@
-// The queue, agents, pools and quotas through the services.
+// The queue, agents, pools and quotas, called at the services.
 #include <chrono>
 #include <functional>
 #include <future>
@@ -14,19 +14,19 @@
 #include "det/api/v1/job.grpc.pb.h"
 #include "det/api/v1/resource_pool.grpc.pb.h"
 #include "gtest/gtest.h"
-#include "master/tests/testing/cluster_client.h"
+#include "master/tests/testing/integration_fixture.h"
 
 namespace det::tests {
 namespace {
 
-class QueueRoadTest : public RoadTest {
+class QueueTest : public MasterIntegrationTest {
  protected:
-  // Calls it as the administrator whose token is "user".
+  // Calls as the administrator, whose token is "user".
   template <class Stub, class Request, class Response>
   grpc::Status Call(Stub& stub,
                     grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                     const Request& request, Response* response, const char* token = "user") {
-    As context(token);
+    CallContext context(token);
     return (stub.*method)(&context, request, response);
   }
   std::vector<api::Job> Jobs(const std::string& pool = "") {
@@ -75,14 +75,14 @@ class QueueRoadTest : public RoadTest {
     return response.agent();
   }
 
-  std::unique_ptr<api::JobService::Stub> jobs_ = api::JobService::NewStub(world_.channel());
-  std::unique_ptr<api::AgentService::Stub> agents_ = api::AgentService::NewStub(world_.channel());
+  std::unique_ptr<api::JobService::Stub> jobs_ = api::JobService::NewStub(master_.channel());
+  std::unique_ptr<api::AgentService::Stub> agents_ = api::AgentService::NewStub(master_.channel());
   std::unique_ptr<api::ResourcePoolService::Stub> pools_ =
-      api::ResourcePoolService::NewStub(world_.channel());
+      api::ResourcePoolService::NewStub(master_.channel());
 };
 
-TEST_F(QueueRoadTest, JobsStandInTheOrderOfTheQueue) {
-  PlayedAgent agent(world_, "a1", 1);
+TEST_F(QueueTest, ListsJobsInQueueOrder) {
+  FakeAgent agent(master_, "a1", 1);
   int running = 0;
   const std::string allocation = Run(agent, &running);
   const int second = Create(), third = Create();
@@ -111,7 +111,7 @@ TEST_F(QueueRoadTest, JobsStandInTheOrderOfTheQueue) {
             grpc::StatusCode::FAILED_PRECONDITION);
 }
 
-TEST_F(QueueRoadTest, AWindowOfTheQueueAndItsStates) {
+TEST_F(QueueTest, ListsAWindowOfTheQueueByState) {
   for (int i = 0; i < 3; ++i) Create();
   api::GetJobsRequest request;
   request.set_offset(1);
@@ -134,30 +134,30 @@ TEST_F(QueueRoadTest, AWindowOfTheQueueAndItsStates) {
       << status.error_message();
 }
 
-TEST_F(QueueRoadTest, AnExplanationNamesWhomToWaitFor) {
-  PlayedAgent agent(world_, "a1", 1);
+TEST_F(QueueTest, ExplanationNamesTheBlockingAllocation) {
+  FakeAgent agent(master_, "a1", 1);
   const std::string allocation = Run(agent);
   const int waiting = Create();
-  api::ExplainJobResponse told;
-  ASSERT_TRUE(Explain(std::to_string(waiting), &told).ok());
-  EXPECT_EQ(told.job().entity_id(), std::to_string(waiting));
-  ASSERT_EQ(told.waiting_size(), 1);
-  EXPECT_EQ(told.waiting(0).kind(), "NO_CAPACITY");
-  ASSERT_EQ(told.waiting(0).waits_for_size(), 1);
-  EXPECT_EQ(told.waiting(0).waits_for(0), allocation);
-  EXPECT_FALSE(told.waiting(0).has_estimated_start());
-  EXPECT_NE(told.waiting(0).estimate_basis(), "");
+  api::ExplainJobResponse explanation;
+  ASSERT_TRUE(Explain(std::to_string(waiting), &explanation).ok());
+  EXPECT_EQ(explanation.job().entity_id(), std::to_string(waiting));
+  ASSERT_EQ(explanation.waiting_size(), 1);
+  EXPECT_EQ(explanation.waiting(0).kind(), "NO_CAPACITY");
+  ASSERT_EQ(explanation.waiting(0).waits_for_size(), 1);
+  EXPECT_EQ(explanation.waiting(0).waits_for(0), allocation);
+  EXPECT_FALSE(explanation.waiting(0).has_estimated_start());
+  EXPECT_NE(explanation.waiting(0).estimate_basis(), "");
 
   ASSERT_TRUE(Kill(waiting).ok());
   EXPECT_EQ(Await(waiting).state(), api::Experiment::STATE_CANCELED);
-  EXPECT_EQ(Explain(std::to_string(waiting), &told).error_code(),
+  EXPECT_EQ(Explain(std::to_string(waiting), &explanation).error_code(),
             grpc::StatusCode::FAILED_PRECONDITION);
-  EXPECT_EQ(Explain("exp-99", &told).error_code(), grpc::StatusCode::NOT_FOUND);
-  EXPECT_EQ(Explain("", &told).error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(Explain("exp-99", &explanation).error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(Explain("", &explanation).error_code(), grpc::StatusCode::NOT_FOUND);
 }
 
-TEST_F(QueueRoadTest, DecisionsAboutAnAgentShow) {
-  PlayedAgent agent(world_, "a1", 2);
+TEST_F(QueueTest, ShowsDisabledAgentsAndSlots) {
+  FakeAgent agent(master_, "a1", 2);
   ASSERT_TRUE(agent.Next().has_registered());
   api::DisableSlotRequest slot;
   slot.set_agent_id("a1");
@@ -189,7 +189,7 @@ TEST_F(QueueRoadTest, DecisionsAboutAnAgentShow) {
             grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_F(QueueRoadTest, APoolKeepsWhatARequestLeavesOut) {
+TEST_F(QueueTest, KeepsPoolFieldsThatARequestOmits) {
   api::PutResourcePoolRequest request;
   request.set_name("night");
   request.set_policy("fair_share");
@@ -234,8 +234,8 @@ TEST_F(QueueRoadTest, APoolKeepsWhatARequestLeavesOut) {
       grpc::StatusCode::NOT_FOUND);
 }
 
-TEST_F(QueueRoadTest, AQuotaShowsWhatIsUsed) {
-  PlayedAgent agent(world_, "a1", 1);
+TEST_F(QueueTest, QuotaShowsItsUsage) {
+  FakeAgent agent(master_, "a1", 1);
   const std::string allocation = Run(agent);
   api::PutQuotaRequest request;
   request.mutable_quota()->set_scope("user");
@@ -250,15 +250,15 @@ TEST_F(QueueRoadTest, AQuotaShowsWhatIsUsed) {
       grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_F(QueueRoadTest, WhatWaitsForTheDatabaseKeepsNobodyElseWaiting) {
+TEST_F(QueueTest, SlowDatabaseDoesNotBlockOtherCalls) {
   std::promise<void> hangs, back;
-  world_.commits().DuringCommit([&hangs, until = back.get_future().share()] {
+  master_.commits().DuringCommit([&hangs, until = back.get_future().share()] {
     hangs.set_value();
     until.wait();
   });
-  // More than there are threads that look at who is calling.
+  // More calls than there are threads for authorization.
   constexpr int kCalls = 12;
-  std::vector<std::unique_ptr<As>> contexts;
+  std::vector<std::unique_ptr<CallContext>> contexts;
   std::vector<api::PutQuotaResponse> responses(kCalls);
   std::vector<std::promise<grpc::Status>> ends(kCalls);
   api::PutQuotaRequest request;
@@ -266,15 +266,15 @@ TEST_F(QueueRoadTest, WhatWaitsForTheDatabaseKeepsNobodyElseWaiting) {
   request.mutable_quota()->set_name("admin");
   for (int i = 0; i < kCalls; ++i) {
     request.mutable_quota()->set_max_slots(i);
-    contexts.push_back(std::make_unique<As>("user"));
+    contexts.push_back(std::make_unique<CallContext>("user"));
     pools_->async()->PutQuota(
         contexts.back().get(), &request, &responses[i],
         [&end = ends[i]](grpc::Status status) { end.set_value(std::move(status)); });
     if (i == 0) hangs.get_future().wait();
   }
-  const auto auth = api::AuthService::NewStub(world_.channel());
+  const auto auth = api::AuthService::NewStub(master_.channel());
   for (int i = 0; i < kCalls; ++i) {
-    As context("user");
+    CallContext context("user");
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
     api::GetMeResponse me;
     const grpc::Status status = auth->GetMe(&context, {}, &me);
@@ -288,18 +288,18 @@ TEST_F(QueueRoadTest, WhatWaitsForTheDatabaseKeepsNobodyElseWaiting) {
   }
 }
 
-TEST_F(QueueRoadTest, BindingsOfManyAtOnceAreAllKept) {
+TEST_F(QueueTest, KeepsConcurrentBindings) {
   api::PutResourcePoolRequest put;
   put.set_name("night");
   api::ResourcePool pool;
   ASSERT_TRUE(Put(put, &pool).ok());
-  std::vector<std::thread> people;
-  for (int person = 0; person < 4; ++person) {
-    people.emplace_back([this, person] {
+  std::vector<std::thread> clients;
+  for (int client = 0; client < 4; ++client) {
+    clients.emplace_back([this, client] {
       for (int i = 0; i < 5; ++i) {
         api::BindRPToWorkspaceRequest bind;
         bind.set_resource_pool_name("night");
-        bind.add_workspace_names(absl::StrCat(person, ".", i));
+        bind.add_workspace_names(absl::StrCat(client, ".", i));
         api::BindRPToWorkspaceResponse bound;
         const grpc::Status status =
             Call(*pools_, &api::ResourcePoolService::Stub::BindRPToWorkspace, bind, &bound);
@@ -307,12 +307,12 @@ TEST_F(QueueRoadTest, BindingsOfManyAtOnceAreAllKept) {
       }
     });
   }
-  for (std::thread& person : people) person.join();
+  for (std::thread& client : clients) client.join();
   EXPECT_EQ(Pools()["night"].workspaces_size(), 20);
 }
 
-TEST_F(QueueRoadTest, ASnapshotIsJsonOfOnePoolOrAll) {
-  PlayedAgent agent(world_, "a1", 1);
+TEST_F(QueueTest, ReturnsASnapshotOfOnePoolOrAll) {
+  FakeAgent agent(master_, "a1", 1);
   Run(agent);
   api::GetSchedulerSnapshotRequest request;
   api::GetSchedulerSnapshotResponse response;
@@ -325,10 +325,10 @@ TEST_F(QueueRoadTest, ASnapshotIsJsonOfOnePoolOrAll) {
       grpc::StatusCode::NOT_FOUND);
 }
 
-TEST_F(QueueRoadTest, OnlyAdministratorsChangeMachinesAndPools) {
-  const auto user = world_.store().users().AddUser({.username = "ann"}, model::Role::kViewer);
+TEST_F(QueueTest, OnlyAdministratorsChangeAgentsAndPools) {
+  const auto user = master_.store().users().AddUser({.username = "ann"}, model::Role::kViewer);
   ASSERT_TRUE(user.ok());
-  world_.Session("ann", store::SessionRecord::Kind::kUser, user->id);
+  master_.AddSession("ann", store::SessionRecord::Kind::kUser, user->id);
   api::PutResourcePoolRequest request;
   request.set_name("mine");
   api::PutResourcePoolResponse response;

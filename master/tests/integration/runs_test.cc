@@ -1,21 +1,22 @@
-// Runs are found by what they were given and reported, by those who may see them; and compared.
+// Search for runs by hyperparameters, metrics and metadata with permissions, and comparison of
+// runs.
 #include <string>
 #include <vector>
 
 #include "det/api/v1/run.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "master/tests/testing/cluster_client.h"
+#include "master/tests/testing/integration_fixture.h"
 
 namespace det::tests {
 namespace {
 
 using testing::HasSubstr;
 
-class RunsRoadTest : public RoadTest {
+class RunsTest : public MasterIntegrationTest {
  protected:
-  // A trial with two validations; the number of its run.
-  int Train(PlayedAgent& agent, int* experiment) {
+  // Runs a trial with two validations and returns the ID of its run.
+  int Train(FakeAgent& agent, int* experiment) {
     const std::string allocation = Run(agent, experiment);
     const int id = Get(*experiment).trial_ids(0);
     trial::ReportMetricsRequest request;
@@ -27,14 +28,14 @@ class RunsRoadTest : public RoadTest {
       report->set_steps_completed(steps);
       (*report->mutable_metrics()->mutable_fields())["loss"].set_number_value(steps / 8.0);
     }
-    As context(token_);
+    CallContext context(token_);
     trial::ReportMetricsResponse response;
     EXPECT_TRUE(runtime_->ReportMetrics(&context, request, &response).ok());
     return id;
   }
   grpc::Status Search(const std::string& filter, api::SearchRunsResponse* response,
                       const std::string& token = "user") {
-    As context(token);
+    CallContext context(token);
     api::SearchRunsRequest request;
     request.set_filter(filter);
     return runs_->SearchRuns(&context, request, response);
@@ -45,23 +46,23 @@ class RunsRoadTest : public RoadTest {
            op + R"(","value":1}]}})";
   }
 
-  std::unique_ptr<api::RunService::Stub> runs_ = api::RunService::NewStub(world_.channel());
+  std::unique_ptr<api::RunService::Stub> runs_ = api::RunService::NewStub(master_.channel());
 };
 
-TEST_F(RunsRoadTest, ARunIsFoundByItsMetricsAndMetadata) {
-  PlayedAgent agent(world_, "a1", 1);
+TEST_F(RunsTest, FindsRunsByMetricsAndMetadata) {
+  FakeAgent agent(master_, "a1", 1);
   int experiment = 0;
   const int id = Train(agent, &experiment);
   {
-    // The task itself says more of its run.
-    As context(token_);
+    // The task adds metadata to its run.
+    CallContext context(token_);
     api::PostRunMetadataRequest request;
     request.set_run_id(id);
     (*request.mutable_metadata()->mutable_fields())["n"].set_number_value(7);
     api::PostRunMetadataResponse response;
     const grpc::Status status = runs_->PostRunMetadata(&context, request, &response);
     ASSERT_TRUE(status.ok()) << status.error_message();
-    As again(token_);
+    CallContext again(token_);
     request.set_run_id(id + 1);
     EXPECT_FALSE(runs_->PostRunMetadata(&again, request, &response).ok());
   }
@@ -89,7 +90,7 @@ TEST_F(RunsRoadTest, ARunIsFoundByItsMetricsAndMetadata) {
   EXPECT_EQ(found.runs_size(), 0);
   EXPECT_THAT(Search(R"({"filterGroup":7})", &found).error_message(), HasSubstr("conjunction"));
 
-  As context("user");
+  CallContext context("user");
   api::SearchExperimentsRequest request;
   request.set_filter(Loss(">"));
   api::SearchExperimentsResponse experiments;
@@ -99,12 +100,12 @@ TEST_F(RunsRoadTest, ARunIsFoundByItsMetricsAndMetadata) {
   EXPECT_EQ(experiments.experiments(0).best_trial().id(), id);
 }
 
-TEST_F(RunsRoadTest, MetricsAreDrawn) {
-  PlayedAgent agent(world_, "a1", 1);
+TEST_F(RunsTest, ReturnsMetricsForCharts) {
+  FakeAgent agent(master_, "a1", 1);
   int experiment = 0;
   const int id = Train(agent, &experiment);
   {
-    As context("user");
+    CallContext context("user");
     api::CompareTrialsRequest request;
     request.add_trial_ids(id);
     request.add_metric_ids("validation.loss");
@@ -118,7 +119,7 @@ TEST_F(RunsRoadTest, MetricsAreDrawn) {
     EXPECT_EQ(curve.data(1).values().fields().at("loss").number_value(), 1.25);
   }
   {
-    As context("user");
+    CallContext context("user");
     api::TrialsSnapshotRequest request;
     request.set_experiment_id(experiment);
     request.set_metric_name("loss");
@@ -133,7 +134,7 @@ TEST_F(RunsRoadTest, MetricsAreDrawn) {
     EXPECT_FALSE(stream->Read(&response));
     EXPECT_TRUE(stream->Finish().ok());
   }
-  As context("user");
+  CallContext context("user");
   api::GetProjectColumnsRequest request;
   request.set_id(1);
   request.set_table_type(api::TABLE_TYPE_RUN);

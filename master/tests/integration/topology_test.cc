@@ -1,5 +1,5 @@
-// From what agents, or the master's configuration file, say about the wires between machines and
-// devices to where a gang is started.
+// Placement by the topology of switches and devices that agents report or the master's
+// configuration file sets.
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,29 +23,30 @@ namespace {
 namespace api = det::api::v1;
 using ::testing::ElementsAre;
 
-class TopologyRoadTest : public testing::Test {
+class TopologyTest : public testing::Test {
  protected:
-  // What stands in the master's configuration file.
+  // `file`: content of the master's configuration file.
   void Begin(const std::string& file = "") {
     Config config;
     const absl::Status read = ReadConfigText(file, "master.yaml", &config);
     ASSERT_TRUE(read.ok()) << read;
-    world_ = std::make_unique<World>(store::MakeFakeDatabase(), absl::Hours(1), config.topology);
-    agents_ = api::AgentService::NewStub(world_->channel());
+    master_ =
+        std::make_unique<TestMaster>(store::MakeFakeDatabase(), absl::Hours(1), config.topology);
+    agents_ = api::AgentService::NewStub(master_->channel());
   }
   void Connect(const wire::Register& registration) {
-    played_.push_back(std::make_unique<PlayedAgent>(*world_, registration));
+    played_.push_back(std::make_unique<FakeAgent>(*master_, registration));
     ASSERT_TRUE(played_.back()->Next().has_registered());
   }
-  // "a:0,1 b:0": what each agent is used for, once a gang of so many slots has started.
+  // Starts a gang with this many slots and returns the used slots: "a:0", "a:1", "b:0".
   std::vector<std::string> Start(int slots) {
-    As context("user");
+    CallContext context("user");
     api::CreateExperimentRequest request;
     request.set_config(absl::StrCat("{entrypoint: 'true', searcher: {name: single, metric: loss}, ",
                                     "resources: {slots_per_trial: ", slots, "}}"));
     request.set_activate(true);
     api::CreateExperimentResponse response;
-    const grpc::Status status = api::ExperimentService::NewStub(world_->channel())
+    const grpc::Status status = api::ExperimentService::NewStub(master_->channel())
                                     ->CreateExperiment(&context, request, &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
     std::vector<std::string> used;
@@ -55,7 +56,7 @@ class TopologyRoadTest : public testing::Test {
 
  private:
   std::vector<std::string> Used() {
-    As context("user");
+    CallContext context("user");
     api::GetAgentsResponse response;
     const grpc::Status status = agents_->GetAgents(&context, {}, &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
@@ -69,18 +70,18 @@ class TopologyRoadTest : public testing::Test {
     return used;
   }
 
-  std::unique_ptr<World> world_;
+  std::unique_ptr<TestMaster> master_;
   std::unique_ptr<api::AgentService::Stub> agents_;
-  std::vector<std::unique_ptr<PlayedAgent>> played_;
+  std::vector<std::unique_ptr<FakeAgent>> played_;
 };
 
 wire::Register Machine(const std::string& id, int slots, const std::string& network_switch = "") {
-  wire::Register registration = PlayedAgent::Registration(id, slots);
+  wire::Register registration = FakeAgent::Registration(id, slots);
   registration.set_network_switch(network_switch);
   return registration;
 }
 
-TEST_F(TopologyRoadTest, AGangIsOnOneIslandOfTheDevicesThatItsAgentReports) {
+TEST_F(TopologyTest, PlacesAGangOnOneReportedIsland) {
   Begin();
   wire::Register machine = Machine("a", 8);
   for (wire::Device& device : *machine.mutable_slots()) device.set_island(device.id() % 2);
@@ -88,7 +89,7 @@ TEST_F(TopologyRoadTest, AGangIsOnOneIslandOfTheDevicesThatItsAgentReports) {
   EXPECT_THAT(Start(3), ElementsAre("a:0", "a:2", "a:4"));
 }
 
-TEST_F(TopologyRoadTest, AGangIsBelowOneSwitchThatAgentsReport) {
+TEST_F(TopologyTest, PlacesAGangBelowOneReportedSwitch) {
   Begin();
   Connect(Machine("a", 2, "leaf-1"));
   Connect(Machine("b", 2, "leaf-2"));
@@ -96,7 +97,7 @@ TEST_F(TopologyRoadTest, AGangIsBelowOneSwitchThatAgentsReport) {
   EXPECT_THAT(Start(4), ElementsAre("b:0", "b:1", "c:0", "c:1"));
 }
 
-TEST_F(TopologyRoadTest, TheFileWinsOverWhatAgentsReport) {
+TEST_F(TopologyTest, ConfigFileOverridesReportedTopology) {
   Begin(R"(
 topology:
 - {switch: leaf-1, agents: [a, c]}
@@ -107,7 +108,7 @@ topology:
   EXPECT_THAT(Start(4), ElementsAre("a:0", "a:1", "c:0", "c:1"));
 }
 
-TEST_F(TopologyRoadTest, TheFileNamesIslandsToo) {
+TEST_F(TopologyTest, ConfigFileSetsIslands) {
   Begin("topology: [{agents: [a], islands: [[0, 3, 4], [1, 2]]}]");
   Connect(Machine("a", 5));
   EXPECT_THAT(Start(2), ElementsAre("a:1", "a:2"));

@@ -1,17 +1,17 @@
-// What a running trial tells the master and hears from it.
+// The protocol between running trials and the master.
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "master/tests/testing/cluster_client.h"
+#include "master/tests/testing/integration_fixture.h"
 
 namespace det::tests {
 namespace {
 
-TEST_F(RoadTest, ATrialReportsAndPeopleReadIt) {
-  PlayedAgent agent(world_, "a1", 1);
+TEST_F(MasterIntegrationTest, UsersReadWhatATrialReports) {
+  FakeAgent agent(master_, "a1", 1);
   int id = 0;
   const std::string allocation = Run(agent, &id);
   const int trial_id = Get(id).trial_ids(0);
@@ -26,13 +26,13 @@ TEST_F(RoadTest, ATrialReportsAndPeopleReadIt) {
   }
   trial::ReportMetricsResponse response;
   for (int i = 0; i < 2; ++i) {
-    As context(token_);
+    CallContext context(token_);
     const grpc::Status status = runtime_->ReportMetrics(&context, request, &response);
     ASSERT_TRUE(status.ok()) << status.error_message();
     EXPECT_TRUE(response.best_so_far());
   }
   {
-    As context(token_);
+    CallContext context(token_);
     trial::ReportCheckpointRequest checkpoint;
     checkpoint.set_allocation_id(allocation);
     checkpoint.set_trial_id(trial_id);
@@ -48,7 +48,7 @@ TEST_F(RoadTest, ATrialReportsAndPeopleReadIt) {
   EXPECT_EQ(shown.latest_checkpoint_uuid(), "0b2f6c1e-7a54-4d0b-9c3e-5f2a1d8e7b60");
   EXPECT_EQ(shown.best_validation().total_batches(), 5);
 
-  As context("user");
+  CallContext context("user");
   api::GetMetricsRequest ask;
   ask.add_trial_ids(trial_id);
   const auto stream = trials_->GetMetrics(&context, ask);
@@ -57,23 +57,23 @@ TEST_F(RoadTest, ATrialReportsAndPeopleReadIt) {
   EXPECT_EQ(metrics.metrics_size(), 2);  // each once
   (void)stream->Finish();
 
-  // Not with another's token, and not after the end.
-  As wrong(world_.TokenOf("1.99.0"));
+  // Rejected with the token of another task, and after the end of the trial.
+  CallContext wrong(master_.MakeTaskToken("1.99.0"));
   EXPECT_EQ(runtime_->ReportMetrics(&wrong, request, &response).error_code(),
             grpc::StatusCode::PERMISSION_DENIED);
   agent.Exited(allocation, 0);
   EXPECT_EQ(Await(id).state(), api::Experiment::STATE_COMPLETED);
-  As late(token_);
+  CallContext late(token_);
   EXPECT_EQ(runtime_->ReportMetrics(&late, request, &response).error_code(),
             grpc::StatusCode::FAILED_PRECONDITION);
 }
 
-// Also of one that changes nothing about the experiment.
-TEST_F(RoadTest, AWatcherOfTheExperimentHearsOfMetrics) {
-  PlayedAgent agent(world_, "a1", 1);
+// Also if the metrics do not change the experiment.
+TEST_F(MasterIntegrationTest, WatchReportsThatMetricsChanged) {
+  FakeAgent agent(master_, "a1", 1);
   int id = 0;
   const std::string allocation = Run(agent, &id);
-  As watching("user");
+  CallContext watching("user");
   api::WatchExperimentRequest watch;
   watch.set_experiment_id(id);
   const auto stream = experiments_->WatchExperiment(&watching, watch);
@@ -89,7 +89,7 @@ TEST_F(RoadTest, AWatcherOfTheExperimentHearsOfMetrics) {
     report->set_group("training");
     report->set_steps_completed(i);
     (*report->mutable_metrics()->mutable_fields())["loss"].set_number_value(0.25);
-    As context(token_);
+    CallContext context(token_);
     trial::ReportMetricsResponse response;
     ASSERT_TRUE(runtime_->ReportMetrics(&context, request, &response).ok());
     do {
@@ -103,14 +103,15 @@ TEST_F(RoadTest, AWatcherOfTheExperimentHearsOfMetrics) {
   EXPECT_TRUE(stream->Finish().ok());
 }
 
-// With what was reported, so that nothing has to be read again; also after a lost connection.
-TEST_F(RoadTest, AWatcherIsToldWhatIsReportedAndHowTheTrialIs) {
-  PlayedAgent agent(world_, "a1", 1);
+// The stream contains the reported metrics, so that the client need not read them again, also after
+// it reconnects.
+TEST_F(MasterIntegrationTest, WatchSendsReportedMetricsAndTrialState) {
+  FakeAgent agent(master_, "a1", 1);
   int id = 0;
   const std::string allocation = Run(agent, &id);
   const int trial_id = Get(id).trial_ids(0);
   const auto report = [&](int steps, const std::string& group) {
-    As context(token_);
+    CallContext context(token_);
     trial::ReportMetricsRequest request;
     request.set_allocation_id(allocation);
     request.set_trial_id(trial_id);
@@ -127,11 +128,11 @@ TEST_F(RoadTest, AWatcherIsToldWhatIsReportedAndHowTheTrialIs) {
   watch.set_trial_id(trial_id);
   api::WatchExperimentResponse news;
   {
-    As watching("user");
+    CallContext watching("user");
     const auto stream = experiments_->WatchExperiment(&watching, watch);
     ASSERT_TRUE(stream->Read(&news));
     EXPECT_TRUE(news.has_experiment());
-    EXPECT_TRUE(news.missed()) << "what was before is to be read";
+    EXPECT_TRUE(news.missed()) << "the client must read earlier metrics";
     watch.set_after(news.position());
     while (!news.has_trial()) ASSERT_TRUE(stream->Read(&news));
     EXPECT_EQ(news.trial().id(), trial_id);
@@ -143,12 +144,12 @@ TEST_F(RoadTest, AWatcherIsToldWhatIsReportedAndHowTheTrialIs) {
     watching.TryCancel();
   }
   report(2, "validation");
-  As watching("user");
+  CallContext watching("user");
   const auto stream = experiments_->WatchExperiment(&watching, watch);
   ASSERT_TRUE(stream->Read(&news));
   EXPECT_TRUE(news.has_experiment());
   EXPECT_FALSE(news.missed());
-  // Before its end, also what has just been reported.
+  // The stream sends the last reports before it ends.
   report(3, "training");
   agent.Exited(allocation, 0);
   std::vector<int> steps;
@@ -159,11 +160,11 @@ TEST_F(RoadTest, AWatcherIsToldWhatIsReportedAndHowTheTrialIs) {
   EXPECT_EQ(steps, (std::vector<int>{1, 2, 3}));
 }
 
-TEST_F(RoadTest, ATrialOfAnotherExperimentIsNotShown) {
-  PlayedAgent agent(world_, "a1", 1);
+TEST_F(MasterIntegrationTest, WatchRejectsATrialOfAnotherExperiment) {
+  FakeAgent agent(master_, "a1", 1);
   int id = 0;
   const std::string allocation = Run(agent, &id);
-  As watching("user");
+  CallContext watching("user");
   api::WatchExperimentRequest watch;
   watch.set_experiment_id(id);
   watch.set_trial_id(Get(id).trial_ids(0) + 1000);
@@ -175,15 +176,15 @@ TEST_F(RoadTest, ATrialOfAnotherExperimentIsNotShown) {
   agent.Exited(allocation, 0);
 }
 
-// They are shown one look, whoever asked first.
-TEST_F(RoadTest, EachOfManyWatchersSeesEachChange) {
-  PlayedAgent agent(world_, "a1", 1);
+// All watchers share the refreshes, independent of when they joined.
+TEST_F(MasterIntegrationTest, SendsEachChangeToAllWatchers) {
+  FakeAgent agent(master_, "a1", 1);
   int id = 0;
   const std::string allocation = Run(agent, &id);
   api::WatchExperimentRequest watch;
   watch.set_experiment_id(id);
   struct Watcher {
-    As context = As("user");
+    CallContext context = CallContext("user");
     std::unique_ptr<grpc::ClientReader<api::WatchExperimentResponse>> stream;
     api::WatchExperimentResponse news;
   };
@@ -194,7 +195,7 @@ TEST_F(RoadTest, EachOfManyWatchersSeesEachChange) {
     ASSERT_TRUE(each.stream->Read(&each.news));
     EXPECT_EQ(each.news.experiment().id(), id);
   }
-  As patching("user");
+  CallContext patching("user");
   api::PatchExperimentRequest patch;
   patch.mutable_experiment()->set_id(id);
   patch.mutable_experiment()->set_name("renamed");
@@ -213,8 +214,8 @@ TEST_F(RoadTest, EachOfManyWatchersSeesEachChange) {
   }
 }
 
-TEST_F(RoadTest, ADamagedCheckpointIsShownAsSuch) {
-  PlayedAgent agent(world_, "a1", 1);
+TEST_F(MasterIntegrationTest, ShowsADamagedCheckpoint) {
+  FakeAgent agent(master_, "a1", 1);
   int id = 0;
   const std::string allocation = Run(agent, &id);
   const int trial_id = Get(id).trial_ids(0);
@@ -222,7 +223,7 @@ TEST_F(RoadTest, ADamagedCheckpointIsShownAsSuch) {
   const std::string second = "1b2f6c1e-7a54-4d0b-9c3e-5f2a1d8e7b60";
   const auto report = [&](const std::string& uuid, int steps, const std::string& damage,
                           const std::string& instead) {
-    As context(token_);
+    CallContext context(token_);
     trial::ReportCheckpointRequest request;
     request.set_allocation_id(allocation);
     request.set_trial_id(trial_id);
@@ -240,13 +241,13 @@ TEST_F(RoadTest, ADamagedCheckpointIsShownAsSuch) {
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(report(second, 5, "model.pt is missing", first), grpc::StatusCode::OK);
     EXPECT_EQ(GetTrial(trial_id).latest_checkpoint_uuid(), first);
-    EXPECT_EQ(Get(id).checkpoint_count(), 2);  // Its files are there.
+    EXPECT_EQ(Get(id).checkpoint_count(), 2);  // The files still exist.
   }
   agent.Exited(allocation, 0);
 }
 
-TEST_F(RoadTest, TheCheckpointOfAnotherTrialIsNotTakenOver) {
-  PlayedAgent agent(world_, "a1", 2);
+TEST_F(MasterIntegrationTest, DoesNotOverwriteTheCheckpointOfAnotherTrial) {
+  FakeAgent agent(master_, "a1", 2);
   int first = 0;
   const std::string theirs = Run(agent, &first);
   const int second = Create();
@@ -255,7 +256,7 @@ TEST_F(RoadTest, TheCheckpointOfAnotherTrialIsNotTakenOver) {
   agent.AwaitAck();
   const std::string uuid = "0b2f6c1e-7a54-4d0b-9c3e-5f2a1d8e7b60";
   const auto report = [&](const std::string& allocation, int experiment, const std::string& file) {
-    As context(world_.TokenOf(allocation));
+    CallContext context(master_.MakeTaskToken(allocation));
     trial::ReportCheckpointRequest request;
     request.set_allocation_id(allocation);
     request.set_trial_id(Get(experiment).trial_ids(0));
@@ -270,20 +271,21 @@ TEST_F(RoadTest, TheCheckpointOfAnotherTrialIsNotTakenOver) {
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::ALREADY_EXISTS);
   EXPECT_EQ(refused.error_message(),
             "checkpoint " + uuid + " belongs to another trial; use a new UUID");
-  const auto kept = world_.store().GetCheckpoint(model::CheckpointId(uuid))->checkpoint;
+  const auto kept = master_.store().GetCheckpoint(model::CheckpointId(uuid))->checkpoint;
   EXPECT_EQ(kept.trial.value(), Get(first).trial_ids(0));
   EXPECT_TRUE(kept.resources.contains("model.pt"));
   EXPECT_EQ(GetTrial(Get(second).trial_ids(0)).latest_checkpoint_uuid(), "");
-  EXPECT_TRUE(report(theirs, first, "model.pt").ok()) << "its own, once more";
+  EXPECT_TRUE(report(theirs, first, "model.pt").ok())
+      << "the trial may report its own checkpoint again";
   agent.Exited(theirs, 0);
   agent.Exited(mine, 0);
 }
 
-TEST_F(RoadTest, AWatcherHearsTheRendezvousAlsoWhenItComesLateAndThePreemption) {
-  PlayedAgent agent(world_, "a1", 1);
+TEST_F(MasterIntegrationTest, WatchSendsRendezvousAndPreemptionToLateWatchers) {
+  FakeAgent agent(master_, "a1", 1);
   int id = 0;
   const std::string allocation = Run(agent, &id);
-  As context(token_);
+  CallContext context(token_);
   trial::WatchAllocationRequest request;
   request.set_allocation_id(allocation);
   const auto stream = runtime_->WatchAllocation(&context, request);
@@ -292,7 +294,7 @@ TEST_F(RoadTest, AWatcherHearsTheRendezvousAlsoWhenItComesLateAndThePreemption) 
   ASSERT_EQ(update.rendezvous().nodes_size(), 1);
   EXPECT_EQ(update.rendezvous().nodes(0).address(), "10.0.0.1");
   {
-    As user("user");
+    CallContext user("user");
     api::PauseExperimentRequest pause;
     pause.set_id(id);
     api::PauseExperimentResponse none;
@@ -302,7 +304,7 @@ TEST_F(RoadTest, AWatcherHearsTheRendezvousAlsoWhenItComesLateAndThePreemption) 
   }
   EXPECT_TRUE(update.has_preemption());
   {
-    As task(token_);
+    CallContext task(token_);
     trial::AckPreemptionRequest ack;
     ack.set_allocation_id(allocation);
     trial::AckPreemptionResponse none;
@@ -315,11 +317,11 @@ TEST_F(RoadTest, AWatcherHearsTheRendezvousAlsoWhenItComesLateAndThePreemption) 
   EXPECT_EQ(Get(id).state(), api::Experiment::STATE_PAUSED);
 }
 
-TEST_F(RoadTest, RanksGather) {
-  PlayedAgent agent(world_, "a1", 1);
+TEST_F(MasterIntegrationTest, GathersDataOfAllRanks) {
+  FakeAgent agent(master_, "a1", 1);
   const std::string allocation = Run(agent);
   const auto join = [&](int rank, trial::AllGatherResponse* response) {
-    As context(token_);
+    CallContext context(token_);
     trial::AllGatherRequest request;
     request.set_allocation_id(allocation);
     request.set_key("k");

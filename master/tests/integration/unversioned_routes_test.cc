@@ -1,5 +1,5 @@
-// What existing clients ask outside of /api/v1, through the whole master: archives of checkpoints,
-// contexts, what retention would delete, who holds slots.
+// Routes outside of /api/v1 that existing clients use, in a whole master: archives of checkpoints
+// and contexts, retention preview, slot holders.
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -11,7 +11,7 @@
 #include "det/api/v1/task_runtime.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "master/tests/testing/cluster_client.h"
+#include "master/tests/testing/integration_fixture.h"
 
 namespace det::tests {
 namespace {
@@ -26,12 +26,12 @@ using ::testing::Not;
 constexpr char kOlder[] = "0b2f6c1e-7a54-4d0b-9c3e-5f2a1d8e7b60";
 constexpr char kNewer[] = "1b2f6c1e-7a54-4d0b-9c3e-5f2a1d8e7b60";
 
-class RawRoadTest : public RoadTest {
+class UnversionedRoutesTest : public MasterIntegrationTest {
  protected:
   using Stub = api::RawService::Stub;
 
-  // An experiment whose trial has saved both, each with a file of seven bytes.
-  std::string Train(PlayedAgent& agent) {
+  // Runs a trial that saves both checkpoints, each with a file of seven bytes.
+  std::string Train(FakeAgent& agent) {
     EXPECT_TRUE(agent.Next().has_registered());
     api::CreateExperimentRequest request =
         Request(std::string(kConfig) +
@@ -59,7 +59,7 @@ class RawRoadTest : public RoadTest {
     for (const std::string& file : files) {
       EXPECT_TRUE(base::WriteFileAtomically(place + "/" + file, "weights", 0644).ok());
     }
-    As context(token_);
+    CallContext context(token_);
     trial::ReportCheckpointRequest request;
     request.set_allocation_id(allocation);
     request.set_trial_id(Get(experiment_).trial_ids(0));
@@ -74,7 +74,7 @@ class RawRoadTest : public RoadTest {
   grpc::Status Download(std::unique_ptr<grpc::ClientReader<HttpBody>> (Stub::*method)(
                             grpc::ClientContext*, const Request&),
                         const Request& request, const std::string& accept = "") {
-    As context("user");
+    CallContext context("user");
     if (!accept.empty()) context.AddMetadata("x-accept", accept);
     const auto stream = (raw_.get()->*method)(&context, request);
     file_.clear();
@@ -92,17 +92,17 @@ class RawRoadTest : public RoadTest {
 
   grpc::Status RemoveFiles(const std::vector<std::string>& uuids,
                            const std::vector<std::string>& globs) {
-    As context("user");
+    CallContext context("user");
     api::CheckpointsRemoveFilesRequest request;
     request.mutable_checkpoint_uuids()->Add(uuids.begin(), uuids.end());
     request.mutable_checkpoint_globs()->Add(globs.begin(), globs.end());
     return checkpoints_->CheckpointsRemoveFiles(&context, request, &removed_);
   }
-  // Only looking can tell when the sweep was there.
+  // Polls until garbage collection has removed the files.
   api::Checkpoint AwaitFiles(const std::string& uuid, int files) {
     api::GetCheckpointResponse response;
     do {
-      As context("user");
+      CallContext context("user");
       api::GetCheckpointRequest request;
       request.set_checkpoint_uuid(uuid);
       EXPECT_TRUE(checkpoints_->GetCheckpoint(&context, request, &response).ok());
@@ -116,15 +116,15 @@ class RawRoadTest : public RoadTest {
 
   const base::TempDir folder_ = *base::TempDir::Create();
   int experiment_ = 0;
-  std::string file_, type_;  // of the last download
+  std::string file_, type_;  // body and content type of the last download
   api::CheckpointsRemoveFilesResponse removed_;
-  std::unique_ptr<Stub> raw_ = api::RawService::NewStub(world_.channel());
+  std::unique_ptr<Stub> raw_ = api::RawService::NewStub(master_.channel());
   std::unique_ptr<api::CheckpointService::Stub> checkpoints_ =
-      api::CheckpointService::NewStub(world_.channel());
+      api::CheckpointService::NewStub(master_.channel());
 };
 
-TEST_F(RawRoadTest, FilesOfACheckpointAreRemovedByPatternsAndTheOthersStay) {
-  PlayedAgent agent(world_, "node", 1);
+TEST_F(UnversionedRoutesTest, RemovesCheckpointFilesByPattern) {
+  FakeAgent agent(master_, "node", 1);
   const std::string allocation = Train(agent);
   Save(allocation, kOlder, 1, {"model.pt", "opt.pt"});
   ASSERT_TRUE(RemoveFiles({kOlder, kNewer}, {"opt*"}).ok());
@@ -138,7 +138,7 @@ TEST_F(RawRoadTest, FilesOfACheckpointAreRemovedByPatternsAndTheOthersStay) {
   EXPECT_FALSE(Exists(std::string(kOlder) + "/opt.pt"));
   ASSERT_TRUE(Archive(kOlder, "application/zip").ok());
   EXPECT_THAT(file_, AllOf(HasSubstr("model.pt"), Not(HasSubstr("opt.pt"))));
-  // Nobody starts from it.
+  // No trial can start from it.
   api::CreateExperimentResponse made;
   const grpc::Status refused =
       Create(Request("name: warm\nentrypoint: \"true\"\nsearcher: {name: single, metric: loss, "
@@ -147,30 +147,30 @@ TEST_F(RawRoadTest, FilesOfACheckpointAreRemovedByPatternsAndTheOthersStay) {
              &made);
   EXPECT_EQ(refused.error_code(), StatusCode::FAILED_PRECONDITION);
   EXPECT_THAT(refused.error_message(), HasSubstr("is PARTIALLY_DELETED"));
-  // The newest of a trial that runs is held.
+  // The latest checkpoint of a running trial is protected.
   ASSERT_TRUE(RemoveFiles({kNewer}, {"*.pt"}).ok());
   ASSERT_EQ(removed_.kept_size(), 1);
   EXPECT_TRUE(Exists(std::string(kNewer) + "/model.pt"));
   EXPECT_EQ(RemoveFiles({kOlder}, {"../*"}).error_code(), StatusCode::INVALID_ARGUMENT);
-  // The last file takes the rest along.
+  // Removing the last file deletes the checkpoint.
   ASSERT_TRUE(RemoveFiles({kOlder}, {"**/model.*"}).ok());
   EXPECT_EQ(AwaitFiles(kOlder, 0).state(), api::Checkpoint::STATE_DELETED);
   EXPECT_FALSE(Exists(kOlder));
   agent.Exited(allocation, 0);
 }
 
-TEST_F(RawRoadTest, ATaskTellsWhichFilesOfItsCheckpointItHasRemoved) {
-  PlayedAgent agent(world_, "node", 1);
+TEST_F(UnversionedRoutesTest, TaskReportsRemovedCheckpointFiles) {
+  FakeAgent agent(master_, "node", 1);
   const std::string allocation = Train(agent);
   Save(allocation, kOlder, 1, {"model.pt", "opt.pt"});
   const auto patch = [&](const std::string& file) {
-    As context(token_);
+    CallContext context(token_);
     api::PatchCheckpointsRequest request;
     api::PatchCheckpoint* one = request.add_checkpoints();
     one->set_uuid(kOlder);
     (*one->mutable_resources()->mutable_resources())[file] = 7;
     api::PatchCheckpointsResponse none;
-    return api::TaskRuntimeService::NewStub(world_.channel())
+    return api::TaskRuntimeService::NewStub(master_.channel())
         ->PatchCheckpoints(&context, request, &none)
         .error_code();
   };
@@ -178,12 +178,12 @@ TEST_F(RawRoadTest, ATaskTellsWhichFilesOfItsCheckpointItHasRemoved) {
   EXPECT_EQ(patch("model.pt"), StatusCode::OK);
   EXPECT_EQ(AwaitFiles(kOlder, 1).state(), api::Checkpoint::STATE_PARTIALLY_DELETED);
   EXPECT_TRUE(Exists(std::string(kOlder) + "/model.pt"));
-  EXPECT_EQ(patch("model.pt"), StatusCode::OK) << "once more";
+  EXPECT_EQ(patch("model.pt"), StatusCode::OK) << "repeated";
   agent.Exited(allocation, 0);
 }
 
-TEST_F(RawRoadTest, ACheckpointIsSentAsTheCallerTakesIt) {
-  PlayedAgent agent(world_, "node", 1);
+TEST_F(UnversionedRoutesTest, SendsACheckpointInTheAcceptedFormat) {
+  FakeAgent agent(master_, "node", 1);
   Train(agent);
   ASSERT_TRUE(Archive(kNewer).ok());
   EXPECT_EQ(type_, "application/gzip");
@@ -196,8 +196,8 @@ TEST_F(RawRoadTest, ACheckpointIsSentAsTheCallerTakesIt) {
   EXPECT_EQ(type_, "application/gzip");
 }
 
-TEST_F(RawRoadTest, ACheckpointThatCannotBeReadIsRefused) {
-  PlayedAgent agent(world_, "node", 1);
+TEST_F(UnversionedRoutesTest, RejectsAnUnreadableCheckpoint) {
+  FakeAgent agent(master_, "node", 1);
   Train(agent);
   std::filesystem::remove_all(folder_.path() + "/" + kNewer);
   const grpc::Status away = Archive(kNewer);
@@ -210,8 +210,8 @@ TEST_F(RawRoadTest, ACheckpointThatCannotBeReadIsRefused) {
   EXPECT_EQ(Archive("2b2f6c1e-7a54-4d0b-9c3e-5f2a1d8e7b60").error_code(), StatusCode::NOT_FOUND);
 }
 
-TEST_F(RawRoadTest, AContextIsSentWholeAndFileByFile) {
-  PlayedAgent agent(world_, "node", 1);
+TEST_F(UnversionedRoutesTest, SendsAContextWholeOrByFile) {
+  FakeAgent agent(master_, "node", 1);
   Train(agent);
   api::DownloadModelDefRequest request;
   request.set_experiment_id(experiment_);
@@ -228,11 +228,11 @@ TEST_F(RawRoadTest, AContextIsSentWholeAndFileByFile) {
   EXPECT_EQ(Download(&Stub::DownloadModelDef, request).error_code(), StatusCode::NOT_FOUND);
 }
 
-TEST_F(RawRoadTest, SaysWhoHoldsSlotsAndWhatRetentionWouldDelete) {
-  PlayedAgent agent(world_, "node", 1);
+TEST_F(UnversionedRoutesTest, ListsSlotHoldersAndPreviewsRetention) {
+  FakeAgent agent(master_, "node", 1);
   const std::string allocation = Train(agent);
   {
-    As context("user");
+    CallContext context("user");
     Struct tasks;
     ASSERT_TRUE(raw_->GetTaskSummaries(&context, {}, &tasks).ok());
     const auto& summary = tasks.fields().at(allocation).struct_value().fields();
@@ -246,7 +246,7 @@ TEST_F(RawRoadTest, SaysWhoHoldsSlotsAndWhatRetentionWouldDelete) {
                   .string_value(),
               "node");
   }
-  As context("user");
+  CallContext context("user");
   api::PreviewRetentionRequest request;
   request.set_id(experiment_);
   request.set_save_trial_latest(1);
@@ -254,9 +254,9 @@ TEST_F(RawRoadTest, SaysWhoHoldsSlotsAndWhatRetentionWouldDelete) {
   Struct preview;
   ASSERT_TRUE(raw_->PreviewGc(&context, request, &preview).ok());
   EXPECT_EQ(preview.fields().at("metric_name").string_value(), "loss");
-  const auto& gone = preview.fields().at("checkpoints").list_value();
-  ASSERT_EQ(gone.values_size(), 1);
-  const auto& older = gone.values(0).struct_value().fields();
+  const auto& deleted = preview.fields().at("checkpoints").list_value();
+  ASSERT_EQ(deleted.values_size(), 1);
+  const auto& older = deleted.values(0).struct_value().fields();
   EXPECT_EQ(older.at("uuid").string_value(), kOlder);
   EXPECT_EQ(older.at("step").struct_value().fields().at("total_batches").number_value(), 1);
   EXPECT_EQ(older.at("resources").struct_value().fields().at("model.pt").number_value(), 7);

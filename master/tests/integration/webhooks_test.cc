@@ -1,5 +1,4 @@
-// Webhooks through the whole master: what happens to experiments reaches a receiver, signed; who
-// may read and change them.
+// Webhooks in a whole master: signed delivery of events of experiments, and permissions.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -9,7 +8,7 @@
 #include "gtest/gtest.h"
 #include "master/auth/tokens.h"
 #include "master/core/model/value.h"
-#include "master/tests/testing/cluster_client.h"
+#include "master/tests/testing/integration_fixture.h"
 #include "master/webhooks/testing/receiver.h"
 
 namespace det::tests {
@@ -21,17 +20,17 @@ using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 using enum grpc::StatusCode;
 
-class HooksRoadTest : public RoadTest {
+class WebhooksTest : public MasterIntegrationTest {
  protected:
   using Stub = api::WebhookService::Stub;
 
   template <class Method, class Request, class Response>
   grpc::Status Call(Method method, const Request& request, Response* response,
                     const std::string& token = "user") {
-    As context(token);
+    CallContext context(token);
     return (hooks_.get()->*method)(&context, request, response);
   }
-  static api::Webhook Wanted(const std::string& name, const std::string& url, int workspace) {
+  static api::Webhook MakeWebhook(const std::string& name, const std::string& url, int workspace) {
     api::Webhook webhook;
     webhook.set_name(name);
     webhook.set_url(url);
@@ -47,7 +46,7 @@ class HooksRoadTest : public RoadTest {
     (*trigger.mutable_condition()->mutable_fields())[key].set_string_value(text);
   }
   static api::Webhook OnState(const std::string& url, std::vector<std::string> states) {
-    api::Webhook webhook = Wanted("states", url, 1);
+    api::Webhook webhook = MakeWebhook("states", url, 1);
     for (const std::string& state : states) {
       Add(api::TRIGGER_TYPE_EXPERIMENT_STATE_CHANGE, "state", state, &webhook);
     }
@@ -62,7 +61,7 @@ class HooksRoadTest : public RoadTest {
     if (id != nullptr) *id = response.webhook().id();
     return status;
   }
-  grpc::Status Tell(int experiment, const std::string& token) {
+  grpc::Status PostCustomEvent(int experiment, const std::string& token) {
     api::PostWebhookEventDataRequest request;
     request.set_experiment_id(experiment);
     request.set_trial_id(1);
@@ -75,33 +74,33 @@ class HooksRoadTest : public RoadTest {
   void AddUser(const std::string& name, model::Role role, int32_t workspace) {
     store::UserRecord user;
     user.username = name;
-    const auto added = world_.store().users().AddUser(user, model::Role::kNone);
+    const auto added = master_.store().users().AddUser(user, model::Role::kNone);
     ASSERT_TRUE(added.ok()) << added.status();
-    ASSERT_TRUE(world_.store().access().AddRole({added->id, workspace, role}).ok());
-    world_.Session(name, store::SessionRecord::Kind::kUser, added->id);
+    ASSERT_TRUE(master_.store().access().AddRole({added->id, workspace, role}).ok());
+    master_.AddSession(name, store::SessionRecord::Kind::kUser, added->id);
   }
   static model::Value Body(const webhooks::Received& received) {
     return model::Value::FromJson(received.body).value_or(model::Value());
   }
 
-  std::unique_ptr<Stub> hooks_ = api::WebhookService::NewStub(world_.channel());
+  std::unique_ptr<Stub> hooks_ = api::WebhookService::NewStub(master_.channel());
 };
 
-TEST_F(HooksRoadTest, AWorkspaceHasALimitedNumberOfPatterns) {
+TEST_F(WebhooksTest, LimitsLogPatternsPerWorkspace) {
   const auto many = [&](const std::string& name, int workspace, int count) {
-    api::Webhook webhook = Wanted(name, "http://127.0.0.1:1/", workspace);
+    api::Webhook webhook = MakeWebhook(name, "http://127.0.0.1:1/", workspace);
     for (int i = 0; i < count; ++i) Add(api::TRIGGER_TYPE_TASK_LOG, "regex", "oops", &webhook);
     return Make(webhook);
   };
   EXPECT_TRUE(many("a", 1, 60).ok());
   const grpc::Status refused = many("b", 1, 41);
   EXPECT_EQ(refused.error_code(), FAILED_PRECONDITION);
-  EXPECT_THAT(refused.error_message(), HasSubstr("101 patterns for log lines; at most 100"));
+  EXPECT_THAT(refused.error_message(), HasSubstr("101 log patterns; the limit is 100"));
   EXPECT_TRUE(many("b", 1, 40).ok());
   EXPECT_TRUE(many("of all", 0, 100).ok());
 }
 
-TEST_F(HooksRoadTest, TriggersAreChangedAndThoseThatStayKeepTheirIds) {
+TEST_F(WebhooksTest, UnchangedTriggersKeepTheirIds) {
   int id = 0;
   ASSERT_TRUE(Make(OnState("http://127.0.0.1:1/", {"ERROR", "COMPLETED"}), &id).ok());
   const auto triggers = [&] {
@@ -111,17 +110,17 @@ TEST_F(HooksRoadTest, TriggersAreChangedAndThoseThatStayKeepTheirIds) {
     EXPECT_TRUE(Call(&Stub::GetWebhook, request, &response).ok());
     return response.webhook().triggers();
   };
-  const auto patch = [&](const api::Webhook& wanted) {
+  const auto patch = [&](const api::Webhook& webhook_message) {
     api::PatchWebhookRequest request;
     request.set_id(id);
-    *request.mutable_webhook()->mutable_triggers() = wanted.triggers();
+    *request.mutable_webhook()->mutable_triggers() = webhook_message.triggers();
     api::PatchWebhookResponse response;
     return Call(&Stub::PatchWebhook, request, &response);
   };
   const auto before = triggers();
-  api::Webhook wanted = OnState("", {"COMPLETED"});
-  Add(api::TRIGGER_TYPE_TASK_LOG, "regex", "oops", &wanted);
-  ASSERT_TRUE(patch(wanted).ok());
+  api::Webhook webhook_message = OnState("", {"COMPLETED"});
+  Add(api::TRIGGER_TYPE_TASK_LOG, "regex", "oops", &webhook_message);
+  ASSERT_TRUE(patch(webhook_message).ok());
   const auto after = triggers();
   ASSERT_EQ(after.size(), 2);
   EXPECT_EQ(after[0].id(), before[1].id());
@@ -130,12 +129,12 @@ TEST_F(HooksRoadTest, TriggersAreChangedAndThoseThatStayKeepTheirIds) {
   api::Webhook bad;
   Add(api::TRIGGER_TYPE_TASK_LOG, "regex", "(", &bad);
   EXPECT_EQ(patch(bad).error_code(), INVALID_ARGUMENT);
-  for (int i = 0; i < 100; ++i) Add(api::TRIGGER_TYPE_TASK_LOG, "regex", "oops", &wanted);
-  EXPECT_NE(patch(wanted).error_code(), OK);
-  EXPECT_EQ(triggers().size(), 2) << "what was refused is half done";
+  for (int i = 0; i < 100; ++i) Add(api::TRIGGER_TYPE_TASK_LOG, "regex", "oops", &webhook_message);
+  EXPECT_NE(patch(webhook_message).error_code(), OK);
+  EXPECT_EQ(triggers().size(), 2) << "a rejected change must not be applied partially";
 }
 
-TEST_F(HooksRoadTest, AChangeOfStateArrivesSigned) {
+TEST_F(WebhooksTest, DeliversASignedStateChange) {
   webhooks::Receiver receiver;
   ASSERT_TRUE(Make(OnState(receiver.url(), {"STATE_ACTIVE", "CANCELED", "ERROR"})).ok());
   const int id = Create();
@@ -153,19 +152,19 @@ TEST_F(HooksRoadTest, AChangeOfStateArrivesSigned) {
   EXPECT_THAT(states, UnorderedElementsAre("\"ACTIVE\"", "\"CANCELED\""));
 }
 
-TEST_F(HooksRoadTest, WhatATrialSaysArrives) {
+TEST_F(WebhooksTest, DeliversLogMetricAndCustomEvents) {
   webhooks::Receiver receiver;
-  api::Webhook wanted = Wanted("all", receiver.url(), 0);
-  Add(api::TRIGGER_TYPE_TASK_LOG, "regex", "loss is nan", &wanted);
-  Add(api::TRIGGER_TYPE_METRIC_THRESHOLD_EXCEEDED, "metric", "loss", &wanted);
-  auto& fields = *wanted.mutable_triggers(1)->mutable_condition()->mutable_fields();
+  api::Webhook webhook_message = MakeWebhook("all", receiver.url(), 0);
+  Add(api::TRIGGER_TYPE_TASK_LOG, "regex", "loss is nan", &webhook_message);
+  Add(api::TRIGGER_TYPE_METRIC_THRESHOLD_EXCEEDED, "metric", "loss", &webhook_message);
+  auto& fields = *webhook_message.mutable_triggers(1)->mutable_condition()->mutable_fields();
   fields["op"].set_string_value("<");
   fields["value"].set_number_value(0.5);
-  Add(api::TRIGGER_TYPE_CUSTOM, "any", "", &wanted);
+  Add(api::TRIGGER_TYPE_CUSTOM, "any", "", &webhook_message);
   int webhook = 0;
-  ASSERT_TRUE(Make(wanted, &webhook).ok());
+  ASSERT_TRUE(Make(webhook_message, &webhook).ok());
 
-  PlayedAgent agent(world_, "a1", 1);
+  FakeAgent agent(master_, "a1", 1);
   int id = 0;
   const std::string allocation = Run(agent, &id);
   agent.Log(allocation, 1, "step 2: loss is nan");
@@ -180,32 +179,32 @@ TEST_F(HooksRoadTest, WhatATrialSaysArrives) {
     (*report->mutable_metrics()->mutable_fields())["loss"].set_number_value(0.25);
   }
   for (int i = 0; i < 2; ++i) {
-    As context(token_);
+    CallContext context(token_);
     trial::ReportMetricsResponse response;
     ASSERT_TRUE(runtime_->ReportMetrics(&context, request, &response).ok());
   }
-  EXPECT_TRUE(Tell(id, token_).ok());
-  EXPECT_EQ(Tell(id + 1, token_).error_code(), PERMISSION_DENIED);
+  EXPECT_TRUE(PostCustomEvent(id, token_).ok());
+  EXPECT_EQ(PostCustomEvent(id + 1, token_).error_code(), PERMISSION_DENIED);
 
-  std::vector<std::string> said;
+  std::vector<std::string> bodies;
   for (const webhooks::Received& each : receiver.Await(3)) {
     model::Value::Object data = *Body(each).Find("event_data")->AsObject();
     data.erase("experiment");
-    said.push_back(model::Value(data).ToJson());
+    bodies.push_back(model::Value(data).ToJson());
   }
-  EXPECT_THAT(said, UnorderedElementsAre(
-                        HasSubstr("step 2: loss is nan"),
-                        HasSubstr(R"("group":"validation","name":"loss","steps_completed":5)"),
-                        R"({"custom_trigger":{"description":"here","level":"WARNING",)"
-                        R"("title":"look","trial_id":1}})"));
-  api::GetWebhookDeliveriesRequest asked;
-  asked.set_id(webhook);
+  EXPECT_THAT(bodies, UnorderedElementsAre(
+                          HasSubstr("step 2: loss is nan"),
+                          HasSubstr(R"("group":"validation","name":"loss","steps_completed":5)"),
+                          R"({"custom_trigger":{"description":"here","level":"WARNING",)"
+                          R"("title":"look","trial_id":1}})"));
+  api::GetWebhookDeliveriesRequest deliveries_request;
+  deliveries_request.set_id(webhook);
   api::GetWebhookDeliveriesResponse shown;
-  EXPECT_TRUE(Call(&Stub::GetWebhookDeliveries, asked, &shown).ok());
+  EXPECT_TRUE(Call(&Stub::GetWebhookDeliveries, deliveries_request, &shown).ok());
   EXPECT_EQ(shown.deliveries_size(), 3) << "each once";
 }
 
-TEST_F(HooksRoadTest, AWebhookIsTried) {
+TEST_F(WebhooksTest, SendsATestEvent) {
   webhooks::Receiver receiver({"200 OK", "500 No"});
   int id = 0;
   ASSERT_TRUE(Make(OnState(receiver.url(), {"ERROR"}), &id).ok());
@@ -219,7 +218,7 @@ TEST_F(HooksRoadTest, AWebhookIsTried) {
   EXPECT_THAT(failed.error_message(), HasSubstr("the receiver responded with 500"));
 }
 
-TEST_F(HooksRoadTest, WhatIsWrongIsSaid) {
+TEST_F(WebhooksTest, ReportsInvalidFields) {
   const auto refusal = [&](api::Webhook webhook) { return Make(webhook).error_message(); };
   const api::Webhook good = OnState("https://example.org", {"ERROR"});
   ASSERT_TRUE(Make(good).ok());
@@ -239,7 +238,7 @@ TEST_F(HooksRoadTest, WhatIsWrongIsSaid) {
   EXPECT_EQ(Make(bad).error_code(), NOT_FOUND);
 }
 
-TEST_F(HooksRoadTest, EditorsReadAdministratorsChange) {
+TEST_F(WebhooksTest, EditorsReadAndAdministratorsChangeWebhooks) {
   AddUser("viewer", model::Role::kViewer, 1);
   AddUser("editor", model::Role::kEditor, 1);
   AddUser("chief", model::Role::kWorkspaceAdmin, 1);

@@ -1,4 +1,4 @@
-// Workspaces and projects through the whole master: where experiments go, are found, and move to.
+// Workspaces and projects in a whole master: creating, listing and moving experiments.
 #include <string>
 
 #include "det/api/v1/job.grpc.pb.h"
@@ -7,7 +7,7 @@
 #include "det/api/v1/workspace.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "master/tests/testing/cluster_client.h"
+#include "master/tests/testing/integration_fixture.h"
 
 namespace det::tests {
 namespace {
@@ -16,11 +16,11 @@ using grpc::StatusCode;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class SpacesRoadTest : public RoadTest {
+class WorkspacesTest : public MasterIntegrationTest {
  protected:
   template <class Stub, class Method, class Request, class Response>
   grpc::Status Call(Stub& stub, Method method, const Request& request, Response* response) {
-    As context("user");
+    CallContext context("user");
     return (stub.*method)(&context, request, response);
   }
   int MakeWorkspace(const std::string& name) {
@@ -74,15 +74,15 @@ class SpacesRoadTest : public RoadTest {
   }
 
   std::unique_ptr<api::WorkspaceService::Stub> workspaces_ =
-      api::WorkspaceService::NewStub(world_.channel());
+      api::WorkspaceService::NewStub(master_.channel());
   std::unique_ptr<api::ProjectService::Stub> projects_ =
-      api::ProjectService::NewStub(world_.channel());
-  std::unique_ptr<api::JobService::Stub> jobs_ = api::JobService::NewStub(world_.channel());
+      api::ProjectService::NewStub(master_.channel());
+  std::unique_ptr<api::JobService::Stub> jobs_ = api::JobService::NewStub(master_.channel());
   std::unique_ptr<api::ResourcePoolService::Stub> pools_ =
-      api::ResourcePoolService::NewStub(world_.channel());
+      api::ResourcePoolService::NewStub(master_.channel());
 };
 
-TEST_F(SpacesRoadTest, AnExperimentGoesWhereItsConfigurationSays) {
+TEST_F(WorkspacesTest, CreatesAnExperimentInTheConfiguredProject) {
   const int vision = MakeWorkspace("vision");
   const int cats = MakeProject(vision, "cats");
   const int plain = Create();
@@ -112,7 +112,7 @@ TEST_F(SpacesRoadTest, AnExperimentGoesWhereItsConfigurationSays) {
   EXPECT_EQ(GetProject(cats).num_runs(), 1);
 }
 
-TEST_F(SpacesRoadTest, OrWhereItsRequestSays) {
+TEST_F(WorkspacesTest, CreatesAnExperimentInTheRequestedProject) {
   const int cats = MakeProject(MakeWorkspace("vision"), "cats");
   auto request = Request();
   request.set_project_id(cats);
@@ -122,10 +122,10 @@ TEST_F(SpacesRoadTest, OrWhereItsRequestSays) {
   request = {};
   request.set_parent_id(first.experiment().id());
   ASSERT_TRUE(Create(request, &fork).ok());
-  EXPECT_EQ(fork.experiment().project_id(), cats) << "as its parent";
+  EXPECT_EQ(fork.experiment().project_id(), cats) << "a fork is in the project of its parent";
 }
 
-TEST_F(SpacesRoadTest, WhatIsNotThereOrArchivedTakesNothing) {
+TEST_F(WorkspacesTest, RejectsMissingAndArchivedProjects) {
   const int vision = MakeWorkspace("vision");
   const int cats = MakeProject(vision, "cats");
   api::CreateExperimentResponse response;
@@ -147,10 +147,10 @@ TEST_F(SpacesRoadTest, WhatIsNotThereOrArchivedTakesNothing) {
   request.set_config(kConfig);
   request.set_project_id(cats);
   EXPECT_EQ(Create(request, &response).error_code(), StatusCode::FAILED_PRECONDITION);
-  EXPECT_EQ(world_.store().ListExperiments({})->total, 0);
+  EXPECT_EQ(master_.store().ListExperiments({})->total, 0);
 }
 
-TEST_F(SpacesRoadTest, ExperimentsMoveWhileTheyRunAndWhenTheyHaveEnded) {
+TEST_F(WorkspacesTest, MovesRunningAndEndedExperiments) {
   const int vision = MakeWorkspace("vision");
   const int cats = MakeProject(vision, "cats");
   const int id = Create();
@@ -165,8 +165,8 @@ TEST_F(SpacesRoadTest, ExperimentsMoveWhileTheyRunAndWhenTheyHaveEnded) {
   EXPECT_EQ(Move(99, cats).error_code(), StatusCode::NOT_FOUND);
 }
 
-TEST_F(SpacesRoadTest, AWorkspaceGivesItsStorageAndItsPools) {
-  world_.parts().defaults.checkpoint_storage = R"({"save_trial_best": 5, "save_trial_latest": 4})";
+TEST_F(WorkspacesTest, AppliesStorageAndPoolsOfTheWorkspace) {
+  master_.parts().defaults.checkpoint_storage = R"({"save_trial_best": 5, "save_trial_latest": 4})";
   api::PutResourcePoolRequest pool;
   pool.set_name("gpus");
   api::PutResourcePoolResponse put;
@@ -192,7 +192,7 @@ TEST_F(SpacesRoadTest, AWorkspaceGivesItsStorageAndItsPools) {
             7);
   EXPECT_EQ(made.original_config().find("save_trial_best"), std::string::npos);
 
-  // The rest is the master's.
+  // The other fields come from the master's configuration.
   const auto& kept = made.config().fields().at("checkpoint_storage").struct_value().fields();
   EXPECT_EQ(kept.at("save_trial_latest").number_value(), 4);
   EXPECT_EQ(made.original_config().find("save_trial_latest"), std::string::npos);
@@ -210,7 +210,7 @@ TEST_F(SpacesRoadTest, AWorkspaceGivesItsStorageAndItsPools) {
             StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_F(SpacesRoadTest, ANewNameIsToldToThoseThatRunAndBindingsHoldTheOld) {
+TEST_F(WorkspacesTest, RenamesForRunningExperimentsButNotWhileBound) {
   const int vision = MakeWorkspace("vision");
   MakeProject(vision, "cats");
   const api::Experiment made = CreateIn("vision", "cats");
@@ -261,7 +261,7 @@ TEST_F(SpacesRoadTest, ANewNameIsToldToThoseThatRunAndBindingsHoldTheOld) {
   EXPECT_EQ(Get(made.id()).workspace_name(), "sight");
 }
 
-TEST_F(SpacesRoadTest, WhatHoldsExperimentsStays) {
+TEST_F(WorkspacesTest, DoesNotDeleteProjectsWithExperiments) {
   const int vision = MakeWorkspace("vision");
   const int cats = MakeProject(vision, "cats");
   const api::Experiment made = CreateIn("vision", "cats");
@@ -288,7 +288,7 @@ TEST_F(SpacesRoadTest, WhatHoldsExperimentsStays) {
   EXPECT_EQ(Call(*projects_, drop, of_project, &project_gone).error_code(), StatusCode::NOT_FOUND);
 }
 
-TEST_F(SpacesRoadTest, WhatAnExperimentIsCalledChanges) {
+TEST_F(WorkspacesTest, ChangesNameNotesAndLabels) {
   const int id = Create();
   api::PatchExperimentRequest request;
   api::PatchExperiment& patch = *request.mutable_experiment();
@@ -308,7 +308,7 @@ TEST_F(SpacesRoadTest, WhatAnExperimentIsCalledChanges) {
   patch.set_name("tiger");
   EXPECT_EQ(Call(*experiments_, change, request, &response).error_code(),
             StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(Get(id).name(), "lion") << "all or nothing";
+  EXPECT_EQ(Get(id).name(), "lion") << "a rejected patch changes nothing";
 
   api::PutExperimentLabelRequest put;
   put.set_experiment_id(id);
@@ -330,7 +330,7 @@ TEST_F(SpacesRoadTest, WhatAnExperimentIsCalledChanges) {
   EXPECT_THAT(all.labels(), ElementsAre("wild"));
 }
 
-TEST_F(SpacesRoadTest, WorkspacesAreListedWithPinsAndProjectsAsTheyWereLookedAt) {
+TEST_F(WorkspacesTest, ListsPinnedWorkspacesAndRecentProjects) {
   const int vision = MakeWorkspace("vision");
   const int cats = MakeProject(vision, "cats");
   MakeProject(vision, "dogs");

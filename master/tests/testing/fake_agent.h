@@ -1,6 +1,5 @@
-// An agent that does what the test says.
-//
-// Used by tests, on their thread; waits for the master.
+// An agent that the test controls. Called by tests on their thread; blocks until the master
+// responds.
 #ifndef MASTER_TESTS_TESTING_FAKE_AGENT_H_
 #define MASTER_TESTS_TESTING_FAKE_AGENT_H_
 
@@ -17,26 +16,28 @@ namespace det::tests {
 
 namespace wire = det::agent::v1;
 
-class PlayedAgent {
+class FakeAgent {
  public:
-  PlayedAgent(World& world, const std::string& id, int slots, const std::string& token = "agent",
-              const std::string& incarnation = "one", const std::string& version = "1.2.0")
-      : PlayedAgent(world, Registration(id, slots, incarnation, version), token) {}
-  PlayedAgent(World& world, const wire::Register& registration, const std::string& token = "agent")
+  FakeAgent(TestMaster& master, const std::string& id, int slots,
+            const std::string& token = "agent", const std::string& incarnation = "one",
+            const std::string& version = "1.2.0")
+      : FakeAgent(master, Registration(id, slots, incarnation, version), token) {}
+  FakeAgent(TestMaster& master, const wire::Register& registration,
+            const std::string& token = "agent")
       : context_(token),
         id_(registration.agent_id()),
-        stub_(wire::AgentHub::NewStub(world.channel())),
+        stub_(wire::AgentHub::NewStub(master.channel())),
         stream_(stub_->Connect(&context_)) {
     wire::AgentMessage message;
     *message.mutable_register_() = registration;
     stream_->Write(message);
   }
-  ~PlayedAgent() {
+  ~FakeAgent() {
     context_.TryCancel();
     if (!ended_) (void)End();
   }
 
-  // What such an agent says of itself.
+  // The registration message of such an agent.
   static wire::Register Registration(const std::string& id, int slots,
                                      const std::string& incarnation = "one",
                                      const std::string& version = "1.2.0") {
@@ -49,7 +50,7 @@ class PlayedAgent {
     return registration;
   }
 
-  // The next order that is no acknowledgement.
+  // The next message that is not an acknowledgement.
   wire::MasterMessage Next() {
     wire::MasterMessage message;
     while (stream_->Read(&message)) {
@@ -88,7 +89,7 @@ class PlayedAgent {
     FAIL() << "the stream ended";
   }
   void Log(const std::string& allocation, int64_t sequence, const std::string& text) {
-    As context("agent");
+    CallContext context("agent");
     wire::PostLogsRequest request;
     request.set_agent_id(id_);
     request.set_allocation_id(allocation);
@@ -102,7 +103,7 @@ class PlayedAgent {
   wire::AgentHub::Stub& stub() { return *stub_; }
 
  private:
-  As context_;
+  CallContext context_;
   const std::string id_;
   std::unique_ptr<wire::AgentHub::Stub> stub_;
   std::unique_ptr<grpc::ClientReaderWriter<wire::AgentMessage, wire::MasterMessage>> stream_;

@@ -9,8 +9,8 @@
 
 namespace det::tests {
 
-World::World(std::shared_ptr<store::FakeDatabase> database, absl::Duration patience,
-             agents::Topology topology)
+TestMaster::TestMaster(std::shared_ptr<store::FakeDatabase> database,
+                       absl::Duration reconnect_timeout, agents::Topology topology)
     : store_(std::move(database)) {
   if (!store_.users().GetUserByName("admin").ok()) {
     EXPECT_TRUE(store_.users()
@@ -20,12 +20,12 @@ World::World(std::shared_ptr<store::FakeDatabase> database, absl::Duration patie
                     .ok());
   }
   user_ = store_.users().GetUserByName("admin")->id;
-  Session("user", store::SessionRecord::Kind::kUser);
-  Session("agent", store::SessionRecord::Kind::kAgent);
+  AddSession("user", store::SessionRecord::Kind::kUser);
+  AddSession("agent", store::SessionRecord::Kind::kAgent);
   hub_ = std::make_unique<agents::AgentHub>(
       agents::HubOptions{.cluster_id = "c",
                          .version = "1.2.0",
-                         .reconnect_timeout = patience,
+                         .reconnect_timeout = reconnect_timeout,
                          .topology = std::move(topology)},
       agents::HubDeps{
           .store = &store_,
@@ -66,7 +66,7 @@ World::World(std::shared_ptr<store::FakeDatabase> database, absl::Duration patie
   hub_->ExpectAgents();
 }
 
-World::~World() {
+TestMaster::~TestMaster() {
   hub_->Stop();
   server_->Shutdown(std::chrono::system_clock::now());
   deliverer_.Stop();
@@ -78,7 +78,7 @@ World::~World() {
   loop_->Stop();
 }
 
-void World::StartServer() {
+void TestMaster::StartServer() {
   calls_ = std::make_unique<api::CallPipeline>(
       api::CallPipeline::Parts{.authorizer = &authorizer_,
                                .idempotency = &answers_,
@@ -99,14 +99,14 @@ void World::StartServer() {
   channel_ = server_->InProcessChannel({});
 }
 
-std::vector<std::string> World::services() const {
+std::vector<std::string> TestMaster::services() const {
   std::vector<std::string> names = {"det.agent.v1.AgentHub"};
   for (const auto& each : services_) names.push_back(each->name());
   return names;
 }
 
-void World::Session(const std::string& token, store::SessionRecord::Kind kind,
-                    std::optional<model::UserId> user) {
+void TestMaster::AddSession(const std::string& token, store::SessionRecord::Kind kind,
+                            std::optional<model::UserId> user) {
   EXPECT_TRUE(
       store_.access()
           .PutSession(

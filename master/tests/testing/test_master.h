@@ -1,6 +1,5 @@
-// The master's inside on a store in memory, as master.cc builds it, without a database and a port.
-//
-// Used by tests, on their thread. Has the threads of a real master.
+// The components of a master on a store in memory, assembled as in master.cc, without a database
+// and a port. Used by tests on their thread. It has the threads of a real master.
 #ifndef MASTER_TESTS_TESTING_TEST_MASTER_H_
 #define MASTER_TESTS_TESTING_TEST_MASTER_H_
 
@@ -27,17 +26,18 @@
 
 namespace det::tests {
 
-// Has the user "admin" with password "pw", and the tokens "user" and "agent". Webhooks are signed
-// with "key" and may lead anywhere.
-class World {
+// It has the user "admin" with the password "pw", and the tokens "user" and "agent". Webhooks are
+// signed with "key" and may have any address.
+class TestMaster {
  public:
-  explicit World(std::shared_ptr<store::FakeDatabase> database,
-                 absl::Duration patience = absl::Hours(1), agents::Topology topology = {});
-  ~World();
+  explicit TestMaster(std::shared_ptr<store::FakeDatabase> database,
+                      absl::Duration reconnect_timeout = absl::Hours(1),
+                      agents::Topology topology = {});
+  ~TestMaster();
 
-  // Of "admin", unless another is named.
-  void Session(const std::string& token, store::SessionRecord::Kind kind,
-               std::optional<model::UserId> user = std::nullopt);
+  // Adds a session of `user`; the default is "admin".
+  void AddSession(const std::string& token, store::SessionRecord::Kind kind,
+                  std::optional<model::UserId> user = std::nullopt);
   std::shared_ptr<grpc::Channel> channel() { return channel_; }
   grpc::Server* server() { return server_.get(); }
   store::FakeStore& store() { return store_; }
@@ -45,14 +45,13 @@ class World {
   agents::AgentHub& hub() { return *hub_; }
   api::AuditTrail& audit() { return audit_; }
   api::ServiceParts& parts() { return parts_; }
-  std::function<void(absl::StatusCode)>& on_call() {
-    return on_call_;
-  }  // to be changed before the first call
-  // In front of it: what the engine commits by.
+  // Set it before the first call.
+  std::function<void(absl::StatusCode)>& on_call() { return on_call_; }
+  // The store through which the engine commits.
   store::FaultyStore& commits() { return commits_; }
-  // Full names of all services, that of the agents among them.
+  // The full names of all services, including the agent hub.
   std::vector<std::string> services() const;
-  std::string TokenOf(const std::string& allocation) {
+  std::string MakeTaskToken(const std::string& allocation) {
     return authenticator_.allocation_tokens().Make(model::AllocationId(allocation));
   }
 
@@ -87,9 +86,9 @@ class World {
   std::shared_ptr<grpc::Channel> channel_;
 };
 
-// A context that says who is calling.
-struct As : grpc::ClientContext {
-  explicit As(const std::string& token) {
+// A client context with the token of the caller.
+struct CallContext : grpc::ClientContext {
+  explicit CallContext(const std::string& token) {
     if (!token.empty()) AddMetadata("authorization", "Bearer " + token);
   }
 };

@@ -1,7 +1,5 @@
-// A master with two workspaces, people of every role, and both doors that they come in by: gRPC and
-// HTTP.
-//
-// Used by tests, on their thread. Has the threads of a real master.
+// A master with two workspaces and users of every role, called over gRPC and HTTP. Used by tests on
+// their thread. It has the threads of a real master.
 #ifndef MASTER_TESTS_TESTING_TWO_WORKSPACES_H_
 #define MASTER_TESTS_TESTING_TWO_WORKSPACES_H_
 
@@ -28,19 +26,19 @@ namespace det::tests {
 
 struct Caller {
   model::Role role = model::Role::kNone;
-  int32_t workspace = 0;  // 0: of all
+  int32_t workspace = 0;  // 0: all workspaces
   model::UserId user;
   std::string token;
 };
 
-// What is said to a call: gRPC's code, also over HTTP, and the message.
-struct Answer {
+// The status code (as of gRPC, also over HTTP) and message of a call.
+struct CallResult {
   absl::StatusCode code = absl::StatusCode::kOk;
   std::string message;
-  std::string body;  // over gRPC: the answer, serialised; of a stream its first message
+  std::string body;  // over gRPC: the serialized response, or the first message of a stream
 };
 
-// A master with two workspaces, and people of every role.
+// A master with a resource of each kind in two workspaces, and users of every role.
 class TwoWorkspaces {
  public:
   static constexpr int32_t kOwn = 1;
@@ -50,41 +48,41 @@ class TwoWorkspaces {
   ~TwoWorkspaces();
 
   const std::vector<Caller>& callers() const { return callers_; }
-  const Caller& OtherThan(const Caller& caller) const {
+  const Caller& GetOtherCaller(const Caller& caller) const {
     return callers_[caller.user == callers_[0].user ? 1 : 0];
   }
-  // Again, where the last call was its end.
+  // Signs the caller in again, because the last call may have ended the session.
   void SignIn(const Caller& caller) {
-    world_.Session(caller.token, store::SessionRecord::Kind::kUser, caller.user);
+    master_.AddSession(caller.token, store::SessionRecord::Kind::kUser, caller.user);
   }
-  const std::string& Name(int32_t workspace, auth::Scope where) {
-    return places_[workspace][where];
+  const std::string& GetName(int32_t workspace, auth::Scope where) {
+    return names_[workspace][where];
   }
-  // Of the task of the trial in a workspace.
-  std::string TaskToken(int32_t workspace) {
-    return world_.TokenOf(Name(workspace, auth::Scope::kAllocation));
+  // The token of the trial's task in a workspace.
+  std::string GetTaskToken(int32_t workspace) {
+    return master_.MakeTaskToken(GetName(workspace, auth::Scope::kAllocation));
   }
-  std::vector<std::string> services() { return world_.services(); }
+  std::vector<std::string> services() { return master_.services(); }
 
-  Answer OverGrpc(const google::protobuf::MethodDescriptor& method,
-                  const google::protobuf::Message& request, const std::string& token,
-                  int patience_ms);
-  // nullopt: there is no way to it over HTTP.
-  std::optional<Answer> OverHttp(const google::protobuf::MethodDescriptor& method,
-                                 const google::protobuf::Message& request, const std::string& token,
-                                 int patience_ms);
+  CallResult CallOverGrpc(const google::protobuf::MethodDescriptor& method,
+                          const google::protobuf::Message& request, const std::string& token,
+                          int timeout_ms);
+  // Returns nullopt if the method has no HTTP route.
+  std::optional<CallResult> CallOverHttp(const google::protobuf::MethodDescriptor& method,
+                                         const google::protobuf::Message& request,
+                                         const std::string& token, int timeout_ms);
 
  private:
-  // What one thing of each kind in a workspace is called.
-  using Place = std::map<auth::Scope, std::string>;
+  // The name or ID of one resource of each kind in a workspace.
+  using ResourceNames = std::map<auth::Scope, std::string>;
 
-  Place Furnish(int32_t workspace);
+  ResourceNames AddResources(int32_t workspace);
   void AddCaller(model::Role role, int32_t workspace);
-  void Open();
+  void StartGateway();
 
   const std::shared_ptr<store::FakeDatabase> database_ = store::MakeFakeDatabase();
-  World world_{database_};
-  std::map<int32_t, Place> places_;
+  TestMaster master_{database_};
+  std::map<int32_t, ResourceNames> names_;
   std::vector<Caller> callers_;
   std::unique_ptr<gateway::HttpServer> gateway_;
 };

@@ -2,12 +2,12 @@
 // best trial; filter the log.
 import assert from "node:assert/strict";
 import { inBrowser, inspect, signIn, url } from "./browser.mjs";
-import { helpersFor } from "./helpers.mjs";
+import { makeHelpers } from "./helpers.mjs";
 
 const { EXPERIMENT: experiment, PASSWORD: password } = process.env;
 
 await inBrowser(async (page) => {
-  const { button } = helpersFor(page);
+  const { button } = makeHelpers(page);
   await page.goto(`${url}/experiments/${experiment}`);
   await signIn(page, "admin", password);
   await page.getByText("Running").first().waitFor();

@@ -1,16 +1,16 @@
 // Users, access tokens, templates and webhooks: create and change them, and find the audit records.
 import assert from "node:assert/strict";
 import { inBrowser, inspect, signIn, url } from "./browser.mjs";
-import { helpersFor } from "./helpers.mjs";
+import { makeHelpers } from "./helpers.mjs";
 
 await inBrowser(async (page, watch) => {
-  const { button, ask, send, agree, expectAudited } = helpersFor(page);
+  const { button, fillDialog, send, acceptPrompt, expectAudited } = makeHelpers(page);
   await page.goto(url);
   await signIn(page, "admin", process.env.PASSWORD);
   await page.getByRole("link", { name: "Admin" }).click();
   await page.getByRole("table", { name: "Users" }).getByRole("link", { name: "admin" }).waitFor();
   await inspect(page, "users");
-  await ask(
+  await fillDialog(
     "New user",
     "",
     { Username: "ann", "Display name": "Ann", Password: "Secret456" },
@@ -18,13 +18,13 @@ await inBrowser(async (page, watch) => {
   );
   await page.getByRole("row", { name: /Editor Uncategorized/ }).waitFor();
   await inspect(page, "user");
-  agree();
+  acceptPrompt();
   await button("Deactivate").click();
   await button("Activate").waitFor();
 
   const tabs = page.getByRole("navigation", { name: "Administration" });
   await tabs.getByRole("link", { name: "Access tokens" }).click();
-  await ask("New token", "token-new", { Description: "nightly" }, "Create");
+  await fillDialog("New token", "token-new", { Description: "nightly" }, "Create");
   const made = page.getByRole("status", { name: "New token" });
   const token = await made.locator("code").first().innerText();
   const asks = () => fetch(`${url}/api/v1/me`, { headers: { Authorization: `Bearer ${token}` } });
@@ -32,7 +32,7 @@ await inBrowser(async (page, watch) => {
   await inspect(page, "tokens");
   await made.getByRole("button", { name: "Done" }).click();
   await made.waitFor({ state: "detached" });
-  agree();
+  acceptPrompt();
   await page
     .getByRole("row", { name: /nightly/ })
     .getByRole("button", { name: "Revoke" })
@@ -43,7 +43,7 @@ await inBrowser(async (page, watch) => {
 
   watch.expected.push(/400/); // the editor validates invalid text, too
   await tabs.getByRole("link", { name: "Templates" }).click();
-  await ask("New template", "", { Name: "small" }, "Create");
+  await fillDialog("New template", "", { Name: "small" }, "Create");
   const editor = page.getByLabel("Template (YAML)");
   await editor.fill("resources:\n  slots_per_trial: two\n");
   await page.getByText(/slots_per_trial: expected/).waitFor();
@@ -65,7 +65,7 @@ await inBrowser(async (page, watch) => {
     Metric: "accuracy",
     Value: "0.95",
   };
-  await ask("New webhook", "webhook-new", hook, "Create");
+  await fillDialog("New webhook", "webhook-new", hook, "Create");
   await page.getByText("validation accuracy > 0.95").waitFor();
   await button("Edit").click();
   await button("Add trigger").click();

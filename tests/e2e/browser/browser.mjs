@@ -1,5 +1,5 @@
-// A Chromium for a test of the dashboard. What no page may do is found here, once for all tests:
-// errors in the console, requests that fail, requests that leave the master.
+// Starts Chromium for a test of the dashboard, and checks what applies to all pages: no errors in
+// the console, no failed requests, no requests to other hosts.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -8,11 +8,11 @@ const require = createRequire(`${process.env.WEBUI}/package.json`);
 const { chromium } = require("playwright-core");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
-/** Where the master answers, and where what is worth keeping goes. */
+/** The master's URL, and the directory for screenshots. */
 export const url = process.env.URL;
 const outputs = process.env.OUTPUTS;
 
-/** Runs `test(page, watch)` in a browser of its own; throws what went wrong, in it or around it. */
+/** Runs `test(page, watch)` in a new browser; throws the error of the test or the problems of its pages. */
 export async function inBrowser(test, options = {}) {
   const browser = await chromium.launch({
     executablePath: "/usr/bin/chromium",
@@ -25,7 +25,7 @@ export async function inBrowser(test, options = {}) {
     });
     const page = await context.newPage();
     page.setDefaultTimeout(60_000);
-    const watch = watchOver(page);
+    const watch = watchPage(page);
     try {
       await test(page, watch);
     } catch (error) {
@@ -39,33 +39,33 @@ export async function inBrowser(test, options = {}) {
   }
 }
 
-function watchOver(page) {
+function watchPage(page) {
   const watch = { problems: [], expected: [], scriptBytes: 0 };
-  const note = (text) => {
+  const report = (text) => {
     if (!watch.expected.some((pattern) => pattern.test(text))) watch.problems.push(text);
   };
-  page.on("console", (message) => message.type() === "error" && note(`console: ${message.text()}`));
-  page.on("pageerror", (error) => note(`error: ${error.stack}`));
+  page.on("console", (message) => message.type() === "error" && report(`console: ${message.text()}`));
+  page.on("pageerror", (error) => report(`error: ${error.stack}`));
   page.on("request", (request) => {
     const to = new URL(request.url());
     const own = to.protocol === "data:" || to.protocol === "blob:" || to.origin === url;
-    if (!own) note(`leaves the machine: ${request.url()}`);
+    if (!own) report(`request to another host:  ${request.url()}`);
   });
   page.on("requestfailed", (request) => {
-    // A stream is cut off by leaving its page.
+    // Leaving a page aborts its stream.
     if (request.failure()?.errorText !== "net::ERR_ABORTED") {
-      note(`failed: ${request.url()} ${request.failure()?.errorText}`);
+      report(`failed: ${request.url()} ${request.failure()?.errorText}`);
     }
   });
   page.on("response", (response) => {
-    if (response.status() >= 400) note(`${response.status()}: ${response.url()}`);
+    if (response.status() >= 400) report(`${response.status()}: ${response.url()}`);
     const isScript = response.request().resourceType() === "script";
     if (isScript) watch.scriptBytes += Number(response.headers()["content-length"] ?? 0);
   });
   return watch;
 }
 
-/** In both themes: no violation of the rules of accessibility that is serious, and a picture. */
+/** Takes a screenshot and checks for serious accessibility violations, in both themes. */
 export async function inspect(page, name) {
   for (const colorScheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
@@ -73,7 +73,7 @@ export async function inspect(page, name) {
       path: `${outputs}/${name}-${colorScheme}.png`,
       fullPage: true,
     });
-    // Not by a script element, which the page's policy forbids.
+    // The page's policy forbids script elements, so the script is evaluated.
     await page.evaluate(axe);
     const { violations } = await page.evaluate(() => window.axe.run());
     const bad = violations
@@ -88,7 +88,7 @@ export async function inspect(page, name) {
   await page.emulateMedia({ colorScheme: null });
 }
 
-/** As a person does: once the page that asks is there. The page before may have a field "Username", too. */
+/** Signs in on the sign-in page; the previous page may also have a field "Username". */
 export async function signIn(page, username, password) {
   await page.getByRole("button", { name: "Sign in" }).waitFor();
   await page.getByLabel("Username").fill(username);

@@ -1,13 +1,13 @@
 // Bulk actions: select experiments, move them to another project, delete them, report refusals.
 import assert from "node:assert/strict";
 import { inBrowser, inspect, signIn, url } from "./browser.mjs";
-import { helpersFor } from "./helpers.mjs";
+import { makeHelpers } from "./helpers.mjs";
 
 const [one, two, three, running] = JSON.parse(process.env.EXPERIMENTS);
 const project = process.env.PROJECT;
 
 await inBrowser(async (page, watch) => {
-  const { field, send, agree } = helpersFor(page);
+  const { field, send, acceptPrompt } = makeHelpers(page);
   const box = (id) => page.getByRole("checkbox", { name: `Select ${id}`, exact: true });
   const bar = page.getByRole("toolbar", { name: "Selected rows" });
   const press = (name) => bar.getByRole("button", { name, exact: true }).click();
@@ -35,7 +35,7 @@ await inBrowser(async (page, watch) => {
   watch.expected.push(/4\d\d/);
   await page.goto(`${url}/experiments`);
   for (const id of [three, running]) await box(id).check();
-  const [question] = await Promise.all([agree(), press("Delete")]);
+  const [question] = await Promise.all([acceptPrompt(), press("Delete")]);
   assert.match(question, /^Delete 2 experiments\? .*checkpoints are deleted/);
   await status(new RegExp(`^1 deleted; 1 refused: .*${running}`));
   await box(three).waitFor({ state: "detached" });

@@ -1,12 +1,12 @@
 // Charts: the address keeps the view, keys move and zoom, and the data can be exported as files.
 import assert from "node:assert/strict";
 import { inBrowser, inspect, signIn, url } from "./browser.mjs";
-import { helpersFor } from "./helpers.mjs";
+import { makeHelpers } from "./helpers.mjs";
 
 const { EXPERIMENT: experiment, PASSWORD: password } = process.env;
 
 await inBrowser(async (page) => {
-  const { csv, download } = helpersFor(page);
+  const { csv, download } = makeHelpers(page);
   await page.goto(`${url}/experiments/${experiment}`);
   await signIn(page, "admin", password);
   const chart = page.getByRole("application");

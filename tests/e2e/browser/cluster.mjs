@@ -1,10 +1,10 @@
 // The cluster's page: reorder the queue by keys and by dragging, and export usage as CSV.
 import assert from "node:assert/strict";
 import { inBrowser, inspect, signIn, url } from "./browser.mjs";
-import { helpersFor } from "./helpers.mjs";
+import { makeHelpers } from "./helpers.mjs";
 
 await inBrowser(async (page) => {
-  const { button, csv } = helpersFor(page);
+  const { button, csv } = makeHelpers(page);
   const queue = page.getByRole("group", { name: "Queue" });
   const row = (name) => queue.getByRole("row").filter({ hasText: name });
   const handle = (name) => queue.getByRole("button", { name: new RegExp(`^Move \\d+ ${name}:`) });
@@ -19,7 +19,7 @@ await inBrowser(async (page) => {
   await signIn(page, "admin", process.env.PASSWORD);
   await inOrder("holds", "first", "second", "third");
 
-  // By keys: the handle keeps the focus when its row moves.
+  // Move rows with the keyboard: the handle keeps the focus when its row moves.
   await handle("third").focus();
   await page.keyboard.press("ArrowUp");
   await inOrder("holds", "first", "third", "second");
@@ -36,7 +36,7 @@ await inBrowser(async (page) => {
   assert.match(await focused(), /third: use the up and down arrow keys/);
   await inspect(page, "queue-moved");
 
-  // By dragging, downwards and upwards.
+  // Drag rows down and up.
   await handle("first").dragTo(row("second"));
   await inOrder("holds", "third", "second", "first");
   await handle("second").dragTo(row("third"));
@@ -44,7 +44,7 @@ await inBrowser(async (page) => {
   await page.reload();
   await inOrder("holds", "second", "third", "first");
 
-  // With the buttons, one place at a time.
+  // Move rows one place at a time with the buttons.
   await queue.getByRole("button", { name: /^Move \d+ first up$/ }).click();
   await inOrder("holds", "second", "first", "third");
 

@@ -1,12 +1,12 @@
 // Experiments: filter the list, watch one, kill it, edit and fork it; a trial; a comparison of two trials.
 import assert from "node:assert/strict";
 import { inBrowser, inspect, signIn, url } from "./browser.mjs";
-import { helpersFor } from "./helpers.mjs";
+import { makeHelpers } from "./helpers.mjs";
 
 const tabs = ["Trials", "Hyperparameters", "Search", "Code", "Configuration", "Notes", "Logs"];
 
 await inBrowser(async (page, watch) => {
-  const { csv } = helpersFor(page);
+  const { csv } = makeHelpers(page);
   await page.goto(`${url}/experiments`);
   await signIn(page, "admin", process.env.PASSWORD);
   const table = page.getByRole("table", { name: "Experiments" });

@@ -1,10 +1,10 @@
-// What a person does with a page: fills in a dialog, presses, waits for a row, keeps a file.
+// Steps that the scripts share: fill in a dialog, press a button, wait for a row, download a file.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { inspect } from "./browser.mjs";
 
-/** Hands for `page`: what it shows by name, its dialogs, and what its audit tells. */
-export function helpersFor(page) {
+/** Creates the helpers for `page`: locators by name, dialogs, downloads and audit records. */
+export function makeHelpers(page) {
   const button = (name) => page.getByRole("button", { name, exact: true });
   const dialog = page.getByRole("dialog");
   const field = (name) => dialog.getByLabel(name, { exact: true });
@@ -13,8 +13,8 @@ export function helpersFor(page) {
     await dialog.getByRole("button", { name: verb, exact: true }).click();
     await dialog.waitFor({ state: "detached" });
   };
-  /** A dialog that the button `open` shows: filled in, looked at under the name `picture`, sent. */
-  const ask = async (open, picture, values, verb) => {
+  /** Opens a dialog with the button `open`, fills it in, inspects it as `picture` if set, and submits it. */
+  const fillDialog = async (open, picture, values, verb) => {
     await button(open).click();
     for (const [name, value] of Object.entries(values)) {
       const input = field(name);
@@ -24,29 +24,30 @@ export function helpersFor(page) {
     if (picture) await inspect(page, picture);
     await send(verb);
   };
-  /** Agrees to the next question of the browser; gives what it asks. */
-  const agree = () =>
+  /** Accepts the next prompt of the browser; returns its text. */
+  const acceptPrompt = () =>
     new Promise((resolve) =>
       page.once("dialog", async (question) => {
         await question.accept();
         resolve(question.message());
       }),
     );
-  /** Presses what brings a file; gives its name and its bytes. */
+  /** Clicks `target`, which downloads a file; returns its name and bytes. */
   const download = async (target) => {
     const [file] = await Promise.all([page.waitForEvent("download"), target.click()]);
     return { name: file.suggestedFilename(), bytes: readFileSync(await file.path()) };
   };
-  /** As download, of a CSV file: its lines without the head, which must be `head`. */
+  /** Downloads a CSV file whose first line must be `head`; returns its name and the other lines. */
   const csv = async (target, head) => {
     const { name, bytes } = await download(target);
     const [first, ...lines] = bytes.toString("utf8").trimEnd().split(/\r?\n/);
     assert.equal(first, head, name);
     return { name, lines };
   };
-  /** That the audit has what the admin did, once each. */
+  /** Checks that the audit page has one record of the admin for each method. */
   const expectAudited = async (methods) => {
-    // Of the head and one record: what was shown before is still there for a moment.
+    // The table must have the head and one record, because the previous rows are still shown for a
+    // moment.
     const table = page.locator('[role="table"][aria-rowcount="2"]');
     for (const method of methods) {
       await page.getByLabel("Method").fill(method);
@@ -54,5 +55,5 @@ export function helpersFor(page) {
       await table.getByRole("row", { name: new RegExp(`admin ${method}`) }).waitFor();
     }
   };
-  return { button, field, head, ask, send, agree, download, csv, expectAudited };
+  return { button, field, head, fillDialog, send, acceptPrompt, download, csv, expectAudited };
 }

@@ -1,15 +1,15 @@
-// Every page and every dialog that has an address, on a phone and on a large screen. On a phone each
-// fits 390 pixels: wider content scrolls in a box of its own, never the page.
+// Opens every page and every dialog that has an address on a phone and on a large screen. On a
+// phone each must fit 390 pixels: wider content scrolls in its own box, never the page.
 import assert from "node:assert/strict";
 import { inBrowser, inspect, signIn, url } from "./browser.mjs";
-import { pagesOf } from "./pages.mjs";
+import { getPages } from "./pages.mjs";
 
 const experiment = Number(process.env.EXPERIMENT);
 const NARROW = { width: 390, height: 844 };
 const WIDE = { width: 1280, height: 800 };
-const long = "a-name-that-is-longer-than-a-telephone-is-wide-and-has-no-place-to-break";
+const long = "a-name-that-is-wider-than-the-screen-of-a-phone-and-cannot-be-broken-up";
 
-/** The elements that are wider than the screen and do not scroll in a box of their own. */
+/** Returns the elements that are wider than the screen and do not scroll in their own box. */
 const tooWide = () => {
   const boxes = [document.documentElement, document.querySelector("main")].filter(Boolean);
   const open = document.querySelector("dialog[open]");
@@ -112,7 +112,7 @@ await inBrowser(
       long,
       webhook: webhook.id,
     };
-    for (const { path, there, name } of pagesOf(page, known)) {
+    for (const { path, there, name } of getPages(page, known)) {
       await page.setViewportSize(NARROW);
       await page.goto(url + path);
       await there.first().waitFor();

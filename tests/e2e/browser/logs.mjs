@@ -1,12 +1,12 @@
 // The log of an ended trial: filters by rank, level, time and regular expression.
 import assert from "node:assert/strict";
 import { inBrowser, inspect, signIn, url } from "./browser.mjs";
-import { helpersFor } from "./helpers.mjs";
+import { makeHelpers } from "./helpers.mjs";
 
 const { TRIAL: trial, PASSWORD: password } = process.env;
 
 await inBrowser(async (page) => {
-  const { button } = helpersFor(page);
+  const { button } = makeHelpers(page);
   const log = page.getByRole("log");
   const has = (text) => log.getByText(text).first().waitFor();
   const hasNot = (text) => log.getByText(text).first().waitFor({ state: "detached" });

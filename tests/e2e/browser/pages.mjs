@@ -2,10 +2,10 @@
 // with axe, light and dark, wide and narrow, and keeps screenshots.
 
 /**
- * The pages' addresses, each with a locator on `page` for an element that is there once the page is loaded,
- * and a name for its screenshot where the address does not give one.
+ * The pages' addresses, each with a locator on `page` for an element that appears when the page is loaded,
+ * and a name for its screenshot if it cannot be derived from the address.
  */
-export function pagesOf(page, { experiment, trial, workspace, project, user, webhook, long }) {
+export function getPages(page, { experiment, trial, workspace, project, user, webhook, long }) {
   const text = (words) => page.getByText(words);
   const head = (name) => page.getByRole("heading", { name });
   const table = (name) => page.getByRole("table", { name }).getByRole("row");

@@ -2,14 +2,14 @@
 // and resized; rows selected without being loaded; all of it saved as a view.
 import assert from "node:assert/strict";
 import { inBrowser, inspect, signIn, url } from "./browser.mjs";
-import { helpersFor } from "./helpers.mjs";
+import { makeHelpers } from "./helpers.mjs";
 
 const name = process.env.NAME;
 const count = Number(process.env.COUNT);
 const METRIC = "validation.loss.last";
 
 await inBrowser(async (page) => {
-  const { button, agree } = helpersFor(page);
+  const { button, acceptPrompt } = makeHelpers(page);
   const table = page.getByRole("table", { name: "Trials" });
   const found = (rows) =>
     page.getByText(`${rows} ${rows === 1 ? "trial" : "trials"}`, { exact: true }).waitFor();
@@ -143,7 +143,7 @@ await inBrowser(async (page) => {
   await page.getByRole("link", { name: "coloured" }).click();
   await found(count);
   assert.equal(new URL(page.url()).search, kept);
-  await Promise.all([agree(), button("Delete view coloured").click()]);
+  await Promise.all([acceptPrompt(), button("Delete view coloured").click()]);
   await page.getByRole("link", { name: "coloured" }).waitFor({ state: "detached" });
   await open("Views").click();
 

@@ -2,19 +2,19 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { inBrowser, inspect, signIn, url } from "./browser.mjs";
-import { helpersFor } from "./helpers.mjs";
+import { makeHelpers } from "./helpers.mjs";
 
 await inBrowser(async (page) => {
-  const { button, head, ask, download, expectAudited } = helpersFor(page);
+  const { button, head, fillDialog, download, expectAudited } = makeHelpers(page);
   await page.goto(`${url}/workspaces`);
   await signIn(page, "admin", process.env.PASSWORD);
   await page.getByRole("table", { name: "Workspaces" }).getByRole("link").first().waitFor();
 
-  await ask("New workspace", "workspace-new", { Name: "vision" }, "Create");
+  await fillDialog("New workspace", "workspace-new", { Name: "vision" }, "Create");
   await head("vision").waitFor();
-  await ask("New project", "", { Name: "nets", Description: "What sees" }, "Create");
+  await fillDialog("New project", "", { Name: "nets", Description: "What sees" }, "Create");
   await head("nets").waitFor();
-  await ask("Add note", "", { Title: "Plan", Text: "# Try\n\n1. **wide** nets" }, "Save");
+  await fillDialog("Add note", "", { Title: "Plan", Text: "# Try\n\n1. **wide** nets" }, "Save");
   await page.getByRole("heading", { name: "Try" }).waitFor();
   await inspect(page, "project");
   await page
@@ -24,12 +24,12 @@ await inBrowser(async (page) => {
   await page.getByRole("link", { name: "nets" }).waitFor();
   await inspect(page, "workspace");
   await page.getByRole("link", { name: "Members" }).click();
-  await ask("Add member", "", { User: "determined", Role: "Viewer" }, "Add");
+  await fillDialog("Add member", "", { User: "determined", Role: "Viewer" }, "Add");
   await page.getByRole("row", { name: /determined Viewer/ }).waitFor();
   await inspect(page, "workspace-members");
   await page.getByRole("link", { name: "Pools and quota" }).click();
   const limits = { "Max slots": "8", "Slot-hours per month": "100" };
-  await ask("Set quota", "", limits, "Save");
+  await fillDialog("Set quota", "", limits, "Save");
   await page.getByText("0 of 100").waitFor();
   await inspect(page, "workspace-pools");
   await page.getByRole("link", { name: "Workspaces" }).first().click();
@@ -40,10 +40,10 @@ await inBrowser(async (page) => {
   await page.getByText("No models yet.").waitFor();
   await inspect(page, "models-none");
   const model = { Name: "classifier", Description: "Says what is on a picture", Labels: "a, b" };
-  await ask("New model", "", model, "Create");
+  await fillDialog("New model", "", model, "Create");
   await head("classifier").waitFor();
   const version = { Checkpoint: process.env.CHECKPOINT, Comment: "the first", Labels: "good" };
-  await ask("Register version", "model-register", version, "Register");
+  await fillDialog("Register version", "model-register", version, "Register");
   await page.getByRole("row", { name: /the first/ }).waitFor();
   await inspect(page, "model");
   await page

@@ -21,17 +21,17 @@ def read(name):
 
 class ClusterInfo:
     def __init__(self):
-        told = read("cluster")
+        info = read("cluster")
         for name, variable in (("master_url", "DET_MASTER"), ("cluster_id", "DET_CLUSTER_ID"),
                                ("agent_id", "DET_AGENT_ID"), ("task_id", "DET_TASK_ID"),
                                ("allocation_id", "DET_ALLOCATION_ID"),
                                ("session_token", "DET_SESSION_TOKEN"),
                                ("task_type", "DET_TASK_TYPE")):
-            assert told[name] == os.environ[variable], (name, told[name], os.environ[variable])
-            setattr(self, name, told[name])
-        assert told["slot_ids"] == json.loads(os.environ["DET_SLOT_IDS"])
-        self.slot_ids = told["slot_ids"]
-        self.latest_checkpoint = told.get("latest_checkpoint")
+            assert info[name] == os.environ[variable], (name, info[name], os.environ[variable])
+            setattr(self, name, info[name])
+        assert info["slot_ids"] == json.loads(os.environ["DET_SLOT_IDS"])
+        self.slot_ids = info["slot_ids"]
+        self.latest_checkpoint = info.get("latest_checkpoint")
         assert self.latest_checkpoint == os.environ.get("DET_LATEST_CHECKPOINT")
         self.gpu_uuids = read("resources")["gpu_uuids"]
         rendezvous = read("rendezvous")

@@ -17,8 +17,8 @@ info.call("POST", f"/api/v1/allocations/{info.allocation_id}/acceleratorData", {
         "acceleratorType": "cpu", "acceleratorUuids": info.gpu_uuids, "taskId": info.task_id,
         "allocationId": info.allocation_id, "nodeName": info.agent_id,
         "containerId": os.environ["DET_CONTAINER_ID"]}, "allocationId": info.allocation_id})
-told = info.call("GET", f"/api/v1/allocations/{info.allocation_id}/resources/"
+rendezvous = info.call("GET", f"/api/v1/allocations/{info.allocation_id}/resources/"
                         f"{os.environ['DET_RESOURCES_ID']}/rendezvous")["rendezvousInfo"]
-assert told["addresses"] == info.container_addrs, told
-assert told.get("rank", 0) == info.container_rank, told
-assert told["slots"] == info.container_slot_counts, told
+assert rendezvous["addresses"] == info.container_addrs, rendezvous
+assert rendezvous.get("rank", 0) == info.container_rank, rendezvous
+assert rendezvous["slots"] == info.container_slot_counts, rendezvous

@@ -1,8 +1,7 @@
-// A World with what people do to it, as short calls.
-//
-// Used by tests, on their thread; waits for the master.
-#ifndef MASTER_TESTS_TESTING_CLUSTER_CLIENT_H_
-#define MASTER_TESTS_TESTING_CLUSTER_CLIENT_H_
+// A fixture with a TestMaster and shorthands for common calls. Called by tests on their thread;
+// blocks until the master responds.
+#ifndef MASTER_TESTS_TESTING_INTEGRATION_FIXTURE_H_
+#define MASTER_TESTS_TESTING_INTEGRATION_FIXTURE_H_
 
 #include <memory>
 #include <string>
@@ -21,13 +20,13 @@ namespace api = det::api::v1;
 namespace trial = det::trial::v1;
 
 inline constexpr char kConfig[] = R"(
-name: road
+name: experiment
 entrypoint: "true"
 searcher: {name: single, metric: loss, smaller_is_better: true, max_length: {batches: 10}}
 max_restarts: 0
 )";
 
-class RoadTest : public testing::Test {
+class MasterIntegrationTest : public testing::Test {
  protected:
   static api::CreateExperimentRequest Request(const std::string& config = kConfig) {
     api::CreateExperimentRequest request;
@@ -37,7 +36,7 @@ class RoadTest : public testing::Test {
   }
   grpc::Status Create(const api::CreateExperimentRequest& request,
                       api::CreateExperimentResponse* response) {
-    As context("user");
+    CallContext context("user");
     return experiments_->CreateExperiment(&context, request, response);
   }
   int Create() {
@@ -46,8 +45,8 @@ class RoadTest : public testing::Test {
     EXPECT_TRUE(status.ok()) << status.error_message();
     return response.experiment().id();
   }
-  // An experiment on slots of `agent`, its task started; returns the allocation.
-  std::string Run(PlayedAgent& agent, int* experiment = nullptr) {
+  // Creates an experiment and starts its task on `agent`; returns the allocation ID.
+  std::string Run(FakeAgent& agent, int* experiment = nullptr) {
     EXPECT_TRUE(agent.Next().has_registered());
     const int id = Create();
     if (experiment != nullptr) *experiment = id;
@@ -59,7 +58,7 @@ class RoadTest : public testing::Test {
     return allocation;
   }
   api::Experiment Get(int id) {
-    As context("user");
+    CallContext context("user");
     api::GetExperimentRequest request;
     request.set_experiment_id(id);
     api::GetExperimentResponse response;
@@ -68,7 +67,7 @@ class RoadTest : public testing::Test {
     return response.experiment();
   }
   api::Trial GetTrial(int id) {
-    As context("user");
+    CallContext context("user");
     api::GetTrialRequest request;
     request.set_trial_id(id);
     api::GetTrialResponse response;
@@ -76,9 +75,9 @@ class RoadTest : public testing::Test {
     EXPECT_TRUE(status.ok()) << status.error_message();
     return response.trial();
   }
-  // Waits for the end by the stream that people use.
+  // Watches the experiment until it ends.
   api::Experiment Await(int id) {
-    As context("user");
+    CallContext context("user");
     api::WatchExperimentRequest request;
     request.set_experiment_id(id);
     const auto stream = experiments_->WatchExperiment(&context, request);
@@ -89,22 +88,22 @@ class RoadTest : public testing::Test {
     return response.experiment();
   }
   grpc::Status Kill(int id) {
-    As context("user");
+    CallContext context("user");
     api::KillExperimentRequest request;
     request.set_id(id);
     api::KillExperimentResponse response;
     return experiments_->KillExperiment(&context, request, &response);
   }
 
-  World world_{store::MakeFakeDatabase()};
+  TestMaster master_{store::MakeFakeDatabase()};
   std::unique_ptr<api::ExperimentService::Stub> experiments_ =
-      api::ExperimentService::NewStub(world_.channel());
-  std::unique_ptr<api::TrialService::Stub> trials_ = api::TrialService::NewStub(world_.channel());
+      api::ExperimentService::NewStub(master_.channel());
+  std::unique_ptr<api::TrialService::Stub> trials_ = api::TrialService::NewStub(master_.channel());
   std::unique_ptr<trial::TrialRuntime::Stub> runtime_ =
-      trial::TrialRuntime::NewStub(world_.channel());
+      trial::TrialRuntime::NewStub(master_.channel());
   std::string token_;
 };
 
 }  // namespace det::tests
 
-#endif  // MASTER_TESTS_TESTING_CLUSTER_CLIENT_H_
+#endif  // MASTER_TESTS_TESTING_INTEGRATION_FIXTURE_H_

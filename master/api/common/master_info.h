@@ -1,6 +1,7 @@
-// What responses say about this master and its cluster; constant once the master has started.
-#ifndef MASTER_API_COMMON_MASTER_FACTS_H_
-#define MASTER_API_COMMON_MASTER_FACTS_H_
+// The identity and configuration of this master and its cluster; constant once the master has
+// started.
+#ifndef MASTER_API_COMMON_MASTER_INFO_H_
+#define MASTER_API_COMMON_MASTER_INFO_H_
 
 #include <string>
 
@@ -9,9 +10,9 @@
 
 namespace det::api {
 
-struct MasterFacts {
+struct MasterInfo {
   std::string version;
-  std::string master_id;  // of this process
+  std::string master_id;  // identifies this process
   std::string cluster_id;
   std::string cluster_name;
   std::string database;  // "embedded" or "external"
@@ -23,4 +24,4 @@ struct MasterFacts {
 
 }  // namespace det::api
 
-#endif  // MASTER_API_COMMON_MASTER_FACTS_H_
+#endif  // MASTER_API_COMMON_MASTER_INFO_H_

@@ -1,6 +1,5 @@
-// Calls that people make now and then: names of templates, what is left of logs, the metadata of a
-// checkpoint, the road to the best metric, the level of the master's log, windows of short lists,
-// the end of calls whose callers have gone.
+// Less frequent calls: renaming templates, log retention, checkpoint metadata, validation history,
+// the log level of the master, windows of short lists, long polls whose callers disconnect.
 #include <atomic>
 #include <chrono>
 #include <string>
@@ -19,7 +18,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "master/store/testing/make_rows.h"
-#include "master/tests/testing/cluster_client.h"
+#include "master/tests/testing/integration_fixture.h"
 
 namespace det::tests {
 namespace {
@@ -28,21 +27,21 @@ using grpc::StatusCode;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class CallsRoadTest : public RoadTest {
+class MiscellaneousCallsTest : public MasterIntegrationTest {
  protected:
   template <class Service, class Req, class Res>
   grpc::Status Call(grpc::Status (Service::Stub::*method)(grpc::ClientContext*, const Req&, Res*),
                     const Req& request, Res* response, const std::string& token = "user") {
-    As context(token);
-    const auto stub = Service::NewStub(world_.channel());
+    CallContext context(token);
+    const auto stub = Service::NewStub(master_.channel());
     return (stub.get()->*method)(&context, request, response);
   }
 };
 
-TEST_F(CallsRoadTest, ATemplateGetsAnotherName) {
+TEST_F(MiscellaneousCallsTest, RenamesATemplate) {
   using Service = api::TemplateService;
   for (const char* name : {"small", "large"}) {
-    ASSERT_TRUE(world_.store().templates().AddTemplate({name, "{name: x} # kept"}).ok());
+    ASSERT_TRUE(master_.store().templates().AddTemplate({name, "{name: x} # kept"}).ok());
   }
   api::PatchTemplateNameRequest request;
   request.set_old_name("small");
@@ -63,9 +62,9 @@ TEST_F(CallsRoadTest, ATemplateGetsAnotherName) {
   EXPECT_THAT(status.error_message(), HasSubstr("new_name"));
 }
 
-TEST_F(CallsRoadTest, HowLongALogIsKept) {
+TEST_F(MiscellaneousCallsTest, ReportsRemainingLogRetentionDays) {
   using Service = api::LogRetentionService;
-  world_.parts().facts.log_days = 30;
+  master_.parts().info.log_days = 30;
   const int trial = Get(Create()).trial_ids(0);
   api::GetTrialRemainingLogRetentionDaysRequest request;
   request.set_id(trial);
@@ -74,20 +73,20 @@ TEST_F(CallsRoadTest, HowLongALogIsKept) {
     return Call<Service>(&Service::Stub::GetTrialRemainingLogRetentionDays, request, &response);
   };
   ASSERT_TRUE(ask().ok());
-  EXPECT_EQ(response.remaining_days(), 30) << "as nobody says anything";
-  ASSERT_TRUE(world_.store().garbage_collection().SetTrialLogDays(model::TrialId(trial), 5).ok());
+  EXPECT_EQ(response.remaining_days(), 30) << "the master's default";
+  ASSERT_TRUE(master_.store().garbage_collection().SetTrialLogDays(model::TrialId(trial), 5).ok());
   ASSERT_TRUE(ask().ok());
   EXPECT_EQ(response.remaining_days(), 5);
-  ASSERT_TRUE(world_.store().garbage_collection().SetTrialLogDays(model::TrialId(trial), -1).ok());
+  ASSERT_TRUE(master_.store().garbage_collection().SetTrialLogDays(model::TrialId(trial), -1).ok());
   ASSERT_TRUE(ask().ok());
-  EXPECT_FALSE(response.has_remaining_days()) << "for ever";
+  EXPECT_FALSE(response.has_remaining_days()) << "kept forever";
   request.set_id(99);
   EXPECT_EQ(ask().error_code(), StatusCode::NOT_FOUND);
 }
 
-TEST_F(CallsRoadTest, CheckpointsComeInTheOrderThatIsAsked) {
+TEST_F(MiscellaneousCallsTest, ListsCheckpointsInTheRequestedOrder) {
   using Service = api::CheckpointService;
-  const int experiment = Create();  // the least loss is the best
+  const int experiment = Create();  // the smallest loss is the best
   const int trial = Get(experiment).trial_ids(0);
   std::vector<cluster::Change> changes;
   const double losses[] = {0.5, 0.125, 0.75};
@@ -99,7 +98,7 @@ TEST_F(CallsRoadTest, CheckpointsComeInTheOrderThatIsAsked) {
         cluster::AddCheckpoint{store::MakeCheckpoint(std::string(1, 'a' + i), trial, steps)});
     changes.emplace_back(cluster::AddMetrics{report});
   }
-  ASSERT_TRUE(world_.store().Commit(1000000, changes).ok());
+  ASSERT_TRUE(master_.store().Commit(1000000, changes).ok());
   api::GetTrialCheckpointsRequest request;
   request.set_id(trial);
   api::GetTrialCheckpointsResponse response;
@@ -130,7 +129,7 @@ TEST_F(CallsRoadTest, CheckpointsComeInTheOrderThatIsAsked) {
   EXPECT_EQ(best.checkpoints(0).uuid(), "b");
 }
 
-TEST_F(CallsRoadTest, WhatRunsElsewhereIsNotTakenForOurs) {
+TEST_F(MiscellaneousCallsTest, RejectsUnmanagedExperiments) {
   api::CreateExperimentRequest request = Request();
   request.set_unmanaged(true);
   api::CreateExperimentResponse response;
@@ -139,29 +138,29 @@ TEST_F(CallsRoadTest, WhatRunsElsewhereIsNotTakenForOurs) {
   EXPECT_THAT(status.error_message(), HasSubstr("unmanaged"));
 }
 
-TEST_F(CallsRoadTest, MetadataOfACheckpointIsReplaced) {
+TEST_F(MiscellaneousCallsTest, ReplacesCheckpointMetadata) {
   using Service = api::CheckpointService;
   const int trial = Get(Create()).trial_ids(0);
-  ASSERT_TRUE(world_.store()
+  ASSERT_TRUE(master_.store()
                   .Commit(1000000, {cluster::AddCheckpoint{store::MakeCheckpoint("a", trial, 1)}})
                   .ok());
   api::PostCheckpointMetadataRequest request;
   request.mutable_checkpoint()->set_uuid("a");
-  auto& said = *request.mutable_checkpoint()->mutable_metadata()->mutable_fields();
-  said["note"].set_string_value("good");
+  auto& metadata = *request.mutable_checkpoint()->mutable_metadata()->mutable_fields();
+  metadata["note"].set_string_value("good");
   api::PostCheckpointMetadataResponse response;
   ASSERT_TRUE(Call<Service>(&Service::Stub::PostCheckpointMetadata, request, &response).ok());
   const auto& kept = response.checkpoint().metadata().fields();
   ASSERT_EQ(kept.size(), 2u);
   EXPECT_EQ(kept.at("note").string_value(), "good");
-  EXPECT_EQ(kept.at("steps_completed").number_value(), 1) << "shown with every checkpoint";
+  EXPECT_EQ(kept.at("steps_completed").number_value(), 1) << "added to every checkpoint";
   EXPECT_EQ(response.checkpoint().training().trial_id(), trial);
   request.mutable_checkpoint()->set_uuid("b");
   EXPECT_EQ(Call<Service>(&Service::Stub::PostCheckpointMetadata, request, &response).error_code(),
             StatusCode::NOT_FOUND);
 }
 
-TEST_F(CallsRoadTest, TheRoadToTheBestMetric) {
+TEST_F(MiscellaneousCallsTest, ReturnsTheValidationHistory) {
   using Service = api::SearchService;
   const int trial = Get(Create()).trial_ids(0);
   std::vector<model::MetricReport> reports;
@@ -170,7 +169,7 @@ TEST_F(CallsRoadTest, TheRoadToTheBestMetric) {
     reports.back().metrics = model::Value::Object{{"loss", loss}};
     reports.back().time = absl::FromUnixSeconds(1000 + step);
   }
-  ASSERT_TRUE(world_.store().AddMetrics(reports).ok());
+  ASSERT_TRUE(master_.store().AddMetrics(reports).ok());
   api::GetExperimentValidationHistoryRequest request;
   request.set_experiment_id(1);
   api::GetExperimentValidationHistoryResponse response;
@@ -183,8 +182,8 @@ TEST_F(CallsRoadTest, TheRoadToTheBestMetric) {
   EXPECT_EQ(response.validation_history(1).trial_id(), trial);
 }
 
-TEST_F(CallsRoadTest, MetricsOfOneGroupAreReportedAndRead) {
-  PlayedAgent agent(world_, "a1", 1);
+TEST_F(MiscellaneousCallsTest, ReportsAndReadsMetricsOfOneGroup) {
+  FakeAgent agent(master_, "a1", 1);
   Run(agent);
   using Runtime = api::TaskRuntimeService;
   api::ReportTrialTrainingMetricsRequest training;
@@ -213,7 +212,7 @@ TEST_F(CallsRoadTest, MetricsOfOneGroupAreReportedAndRead) {
     EXPECT_TRUE(stream->Finish().ok());
     return report;
   };
-  As first("user"), second("user");
+  CallContext first("user"), second("user");
   api::GetTrainingMetricsRequest of_training;
   of_training.add_trial_ids(1);
   EXPECT_EQ(only(trials_->GetTrainingMetrics(&first, of_training)).total_batches(), 2);
@@ -222,23 +221,23 @@ TEST_F(CallsRoadTest, MetricsOfOneGroupAreReportedAndRead) {
   EXPECT_EQ(only(trials_->GetValidationMetrics(&second, of_validation)).total_batches(), 3);
 }
 
-// Else it would wait its time, up to ten minutes, and the end of the master with it.
-TEST_F(CallsRoadTest, ACallThatWaitsEndsWithItsCaller) {
+// Otherwise the call would wait up to ten minutes, and so would the shutdown of the master.
+TEST_F(MiscellaneousCallsTest, LongPollEnds_WhenTheCallerDisconnects) {
   std::atomic<int> canceled = 0;
-  world_.on_call() = [&](absl::StatusCode code) {
+  master_.on_call() = [&](absl::StatusCode code) {
     if (code == absl::StatusCode::kCancelled) ++canceled;
   };
-  PlayedAgent agent(world_, "a1", 1);
+  FakeAgent agent(master_, "a1", 1);
   ASSERT_TRUE(agent.Next().has_registered());
   Create();
   const wire::StartTask start = agent.Next().start();
-  const auto stub = api::TaskRuntimeService::NewStub(world_.channel());
+  const auto stub = api::TaskRuntimeService::NewStub(master_.channel());
   const auto leave = [&](auto method, auto request, auto response) {
     request.set_allocation_id(start.task().allocation_id());
     const int before = canceled;
-    // A call may be over before it has come to the master: each has more time than the last.
+    // A call may end before it reaches the master, so each has a longer deadline than the last.
     for (std::chrono::milliseconds time(1); canceled == before; time *= 2) {
-      As context(start.task().session_token());
+      CallContext context(start.task().session_token());
       context.set_deadline(std::chrono::system_clock::now() + time);
       EXPECT_EQ((stub.get()->*method)(&context, request, &response).error_code(),
                 StatusCode::DEADLINE_EXCEEDED);
@@ -254,7 +253,7 @@ TEST_F(CallsRoadTest, ACallThatWaitsEndsWithItsCaller) {
   leave(&Stub::AllocationPreemptionSignal, signal, api::AllocationPreemptionSignalResponse());
 }
 
-TEST_F(CallsRoadTest, TheMasterLogsAsMuchAsIsAsked) {
+TEST_F(MiscellaneousCallsTest, ChangesTheLogLevel) {
   using Service = api::MasterService;
   const base::LogLevel before = base::GetLogLevel();
   api::PatchMasterConfigRequest request;
@@ -279,7 +278,7 @@ TEST_F(CallsRoadTest, TheMasterLogsAsMuchAsIsAsked) {
   EXPECT_EQ(patch(), StatusCode::FAILED_PRECONDITION);
   request.mutable_field_mask()->set_paths(1, "port");
   EXPECT_EQ(patch(), StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(base::GetLogLevel(), base::LogLevel::kError) << "nothing has changed";
+  EXPECT_EQ(base::GetLogLevel(), base::LogLevel::kError) << "an invalid request changes nothing";
   request.clear_field_mask();
   request.mutable_config()->mutable_log()->set_color(false);
   EXPECT_EQ(patch(), StatusCode::OK);
@@ -287,7 +286,7 @@ TEST_F(CallsRoadTest, TheMasterLogsAsMuchAsIsAsked) {
   base::SetLogLevel(before);
 }
 
-TEST_F(CallsRoadTest, OfWhatIsNotRunNothingCanBeAsked) {
+TEST_F(MiscellaneousCallsTest, RejectsUnsupportedCommands) {
   using Service = api::CommandService;
   api::CommandRequest request;
   request.set_id("a");
@@ -300,8 +299,8 @@ TEST_F(CallsRoadTest, OfWhatIsNotRunNothingCanBeAsked) {
   }
 }
 
-TEST_F(CallsRoadTest, ShortListsHaveWindowsToo) {
-  PlayedAgent agent(world_, "a1", 3);
+TEST_F(MiscellaneousCallsTest, AppliesWindowsToShortLists) {
+  FakeAgent agent(master_, "a1", 3);
   ASSERT_TRUE(agent.Next().has_registered());
   api::GetSlotsRequest slots;
   slots.set_agent_id("a1");
@@ -320,7 +319,7 @@ TEST_F(CallsRoadTest, ShortListsHaveWindowsToo) {
   ASSERT_TRUE(Call<api::AgentService>(&api::AgentService::Stub::GetSlots, slots, &some).ok());
   EXPECT_EQ(some.slots(0).device().id(), 2);
 
-  PlayedAgent later(world_, "a0", 1);
+  FakeAgent later(master_, "a0", 1);
   ASSERT_TRUE(later.Next().has_registered());
   using Sort = api::GetAgentsRequest;
   const auto first = [&](Sort::SortBy by, api::OrderBy order) {
@@ -342,7 +341,7 @@ TEST_F(CallsRoadTest, ShortListsHaveWindowsToo) {
     hook.name = name;
     hook.url = "http://h";
     hook.workspace = 1;
-    ASSERT_TRUE(world_.store().webhooks().AddWebhook(hook).ok());
+    ASSERT_TRUE(master_.store().webhooks().AddWebhook(hook).ok());
   }
   using Webhooks = api::WebhookService;
   api::GetWebhooksRequest last;
@@ -360,7 +359,7 @@ TEST_F(CallsRoadTest, ShortListsHaveWindowsToo) {
   for (const char* target : {"1", "2", "3"}) {
     store::AuditRecord record;
     record.target = target;
-    ASSERT_TRUE(world_.store().audit().AddAudit({record}).ok());
+    ASSERT_TRUE(master_.store().audit().AddAudit({record}).ok());
   }
   api::GetAuditRequest audit;
   audit.set_offset(1);

@@ -1,5 +1,5 @@
-// What is read of an experiment beside itself: the files of its context, the fields of its log, its
-// metrics in portions, and those of the trials that started from its checkpoint.
+// Reads of an experiment's data: context files, log fields, streamed metrics, and the metrics of
+// trials that started from its checkpoint.
 #include <string>
 #include <vector>
 
@@ -13,7 +13,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "master/store/testing/make_rows.h"
-#include "master/tests/testing/cluster_client.h"
+#include "master/tests/testing/integration_fixture.h"
 
 namespace det::tests {
 namespace {
@@ -23,24 +23,24 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 constexpr char kCheckpoint[] = "0b2f6c1e-7a54-4d0b-9c3e-5f2a1d8e7b60";
-constexpr int kReports = 1200;  // more than two portions
+constexpr int kReports = 1200;  // more than two batches
 
-class ReadsRoadTest : public RoadTest {
+class ExperimentDataTest : public MasterIntegrationTest {
  protected:
   template <class Service, class Req, class Res>
   grpc::Status Call(grpc::Status (Service::Stub::*method)(grpc::ClientContext*, const Req&, Res*),
                     const Req& request, Res* response, const std::string& token = "user") {
-    As context(token);
-    const auto stub = Service::NewStub(world_.channel());
+    CallContext context(token);
+    const auto stub = Service::NewStub(master_.channel());
     return (stub.get()->*method)(&context, request, response);
   }
   void Report(int trial, const std::string& group, int reports) {
     std::vector<model::MetricReport> all;
     for (int i = 1; i <= reports; ++i) all.push_back(store::MakeReport(trial, group, i, i / 8.0));
-    ASSERT_TRUE(world_.store().AddMetrics(all).ok());
+    ASSERT_TRUE(master_.store().AddMetrics(all).ok());
   }
   std::vector<int> Steps(const api::GetTrialWorkloadsRequest& request) {
-    As context("user");
+    CallContext context("user");
     api::GetTrialWorkloadsResponse response;
     EXPECT_TRUE(trials_->GetTrialWorkloads(&context, request, &response).ok());
     total_ = response.pagination().total();
@@ -54,7 +54,7 @@ class ReadsRoadTest : public RoadTest {
   int total_ = 0;
 };
 
-TEST_F(ReadsRoadTest, TheContextIsATreeOfFiles) {
+TEST_F(ExperimentDataTest, ListsAndReadsContextFiles) {
   api::CreateExperimentRequest create = Request();
   for (const char* path : {"src/model.py", "a.txt"}) {
     auto* file = create.add_model_definition();
@@ -92,12 +92,12 @@ TEST_F(ReadsRoadTest, TheContextIsATreeOfFiles) {
             StatusCode::NOT_FOUND);
 }
 
-TEST_F(ReadsRoadTest, MetricsComeInPortions) {
+TEST_F(ExperimentDataTest, StreamsMetricsInBatches) {
   const int trial = Get(Create()).trial_ids(0);
   Report(trial, "training", kReports);
   Report(trial, "validation", 3);
   {
-    As context("user");
+    CallContext context("user");
     api::GetMetricsRequest request;
     request.add_trial_ids(trial);
     const auto stream = trials_->GetMetrics(&context, request);
@@ -110,15 +110,15 @@ TEST_F(ReadsRoadTest, MetricsComeInPortions) {
     }
     EXPECT_TRUE(stream->Finish().ok());
     EXPECT_THAT(sizes, ElementsAre(500, 500, 203));
-    EXPECT_EQ(last, 3) << "of the last group";
+    EXPECT_EQ(last, 3) << "the last report of the last group";
   }
-  As context("user");
+  CallContext context("user");
   api::MetricBatchesRequest request;
   request.set_experiment_id(1);
   request.set_metric_name(
       store::MakeReport(1, "training", 1, 1).metrics.AsObject()->begin()->first);
   request.set_group("training");
-  const auto runs = api::RunService::NewStub(world_.channel());
+  const auto runs = api::RunService::NewStub(master_.channel());
   const auto stream = runs->MetricBatches(&context, request);
   api::MetricBatchesResponse batches;
   ASSERT_TRUE(stream->Read(&batches));
@@ -126,21 +126,21 @@ TEST_F(ReadsRoadTest, MetricsComeInPortions) {
   EXPECT_EQ(batches.batches(kReports - 1), kReports);
 }
 
-TEST_F(ReadsRoadTest, CurvesComeAsPointsOrAsColumns) {
+TEST_F(ExperimentDataTest, ReturnsCurvesAsPointsOrColumns) {
   const int trial = Get(Create()).trial_ids(0);
   Report(trial, "validation", 3);
   model::MetricReport nothing = store::MakeReport(trial, "validation", 4, 1);
   const std::string metric = nothing.metrics.AsObject()->begin()->first;
   nothing.metrics = model::Value::Object{{metric, "NaN"}};
-  ASSERT_TRUE(world_.store().AddMetrics({nothing}).ok());
-  const auto runs = api::RunService::NewStub(world_.channel());
+  ASSERT_TRUE(master_.store().AddMetrics({nothing}).ok());
+  const auto runs = api::RunService::NewStub(master_.channel());
   api::TrialsSampleRequest request;
   request.set_experiment_id(1);
   request.set_metric_name(metric);
   request.set_group("validation");
   for (const bool as_columns : {false, true}) {
     request.set_as_columns(as_columns);
-    As context("user");
+    CallContext context("user");
     const auto stream = runs->TrialsSample(&context, request);
     api::TrialsSampleResponse sample;
     ASSERT_TRUE(stream->Read(&sample));
@@ -154,7 +154,7 @@ TEST_F(ReadsRoadTest, CurvesComeAsPointsOrAsColumns) {
   }
 }
 
-TEST_F(ReadsRoadTest, WorkloadsAreAWindowOfAllInEitherOrder) {
+TEST_F(ExperimentDataTest, ListsAWindowOfWorkloadsInEitherOrder) {
   const int trial = Get(Create()).trial_ids(0);
   Report(trial, "training", kReports);
   Report(trial, "validation", 2);
@@ -166,22 +166,22 @@ TEST_F(ReadsRoadTest, WorkloadsAreAWindowOfAllInEitherOrder) {
   request.set_offset(kReports);
   EXPECT_THAT(Steps(request), ElementsAre(kReports - 1, kReports));
   request.set_order_by(api::ORDER_BY_DESC);
-  EXPECT_THAT(Steps(request), ElementsAre(-1, 1)) << "-2 and 2 stand before";
+  EXPECT_THAT(Steps(request), ElementsAre(-1, 1)) << "after -2 and 2";
   request.set_offset(0);
   EXPECT_THAT(Steps(request), ElementsAre(kReports, kReports - 1, kReports - 2, kReports - 3));
 }
 
-TEST_F(ReadsRoadTest, WorkloadsAreSortedByAMetric) {
+TEST_F(ExperimentDataTest, SortsWorkloadsByAMetric) {
   const int trial = Get(Create()).trial_ids(0);
   int64_t steps = 0;
   for (const double value : {0.3, 0.1, 0.2}) {
     ASSERT_TRUE(
-        world_.store().AddMetrics({store::MakeReport(trial, "validation", ++steps, value)}).ok());
+        master_.store().AddMetrics({store::MakeReport(trial, "validation", ++steps, value)}).ok());
   }
   model::MetricReport without = store::MakeReport(trial, "validation", ++steps, 1);
   without.metrics = model::Value::Object{{"other", 1}, {"accuracy", "NaN"}};
-  ASSERT_TRUE(world_.store().AddMetrics({without}).ok());
-  Report(trial, "training", 1);  // an accuracy of 0.125
+  ASSERT_TRUE(master_.store().AddMetrics({without}).ok());
+  Report(trial, "training", 1);  // its accuracy is 0.125
   api::GetTrialWorkloadsRequest request;
   request.set_trial_id(trial);
   request.set_sort_key("accuracy");
@@ -198,7 +198,7 @@ TEST_F(ReadsRoadTest, WorkloadsAreSortedByAMetric) {
   EXPECT_THAT(Steps(request), ElementsAre(-3, -2));
 }
 
-TEST_F(ReadsRoadTest, WorkloadsAreOfAGroup) {
+TEST_F(ExperimentDataTest, FiltersWorkloadsByGroup) {
   const int trial = Get(Create()).trial_ids(0);
   Report(trial, "training", 2);
   Report(trial, "validation", 2);
@@ -209,13 +209,13 @@ TEST_F(ReadsRoadTest, WorkloadsAreOfAGroup) {
   request.set_group("training");
   EXPECT_THAT(Steps(request), ElementsAre(1, 2));
   request.set_group("mine");
-  As context("user");
+  CallContext context("user");
   api::GetTrialWorkloadsResponse response;
   const grpc::Status status = trials_->GetTrialWorkloads(&context, request, &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_F(ReadsRoadTest, ALogSaysWhatItCanBeChosenBy) {
+TEST_F(ExperimentDataTest, ListsTheFilterValuesOfALog) {
   const int trial = Get(Create()).trial_ids(0);
   const std::string task = GetTrial(trial).task_id();
   std::vector<model::LogLine> lines(3);
@@ -229,9 +229,9 @@ TEST_F(ReadsRoadTest, ALogSaysWhatItCanBeChosenBy) {
     if (i > 0) lines[i].rank = static_cast<int>(i);
     lines[i].text = "x";
   }
-  ASSERT_TRUE(world_.store().AddLogLines(lines).ok());
-  const auto stub = api::LogFieldsService::NewStub(world_.channel());
-  As context("user");
+  ASSERT_TRUE(master_.store().AddLogLines(lines).ok());
+  const auto stub = api::LogFieldsService::NewStub(master_.channel());
+  CallContext context("user");
   api::TaskLogsFieldsRequest request;
   request.set_task_id(task);
   const auto stream = stub->TaskLogsFields(&context, request);
@@ -241,7 +241,7 @@ TEST_F(ReadsRoadTest, ALogSaysWhatItCanBeChosenBy) {
   EXPECT_THAT(fields.agent_ids(), ElementsAre("a1"));
   const auto count = [&](const std::vector<std::string>& containers,
                          const std::vector<std::string>& allocations) {
-    As context("user");
+    CallContext context("user");
     api::TrialLogsRequest logs;
     logs.set_trial_id(trial);
     logs.mutable_container_ids()->Add(containers.begin(), containers.end());
@@ -256,25 +256,25 @@ TEST_F(ReadsRoadTest, ALogSaysWhatItCanBeChosenBy) {
   EXPECT_EQ(count({}, {}), 3);
   EXPECT_EQ(count({task + ".0"}, {}), 3);
   EXPECT_EQ(count({task + ".1"}, {}), 0);
-  EXPECT_EQ(count({task + ".1"}, {task + ".0"}), 0) << "both hold";
+  EXPECT_EQ(count({task + ".1"}, {task + ".0"}), 0) << "both filters apply";
   EXPECT_THAT(fields.sources(), ElementsAre("master", "task"));
   EXPECT_THAT(fields.stdtypes(), ElementsAre("stdout", "stderr"));
   EXPECT_THAT(fields.rank_ids(), ElementsAre(1, 2));
   EXPECT_FALSE(stream->Read(&fields));
   EXPECT_TRUE(stream->Finish().ok());
 
-  As again("user");
+  CallContext again("user");
   api::TrialLogsFieldsRequest missing;
   missing.set_trial_id(99);
   EXPECT_EQ(stub->TrialLogsFields(&again, missing)->Finish().error_code(), StatusCode::NOT_FOUND);
 }
 
-TEST_F(ReadsRoadTest, ACheckpointLeadsToTheMetricsOfThoseThatStartedFromIt) {
+TEST_F(ExperimentDataTest, ListsMetricsOfTrialsThatStartedFromACheckpoint) {
   const int parent = Get(Create()).trial_ids(0);
   model::CheckpointRecord saved = store::MakeCheckpoint(kCheckpoint, parent, 1);
   experiment::Trial child = store::MakeTrial(50, 1);
   child.warm_start = model::CheckpointId(kCheckpoint);
-  ASSERT_TRUE(world_.store()
+  ASSERT_TRUE(master_.store()
                   .Commit(1000000, {cluster::AddCheckpoint{saved}, cluster::PutTrial{child}})
                   .ok());
   Report(50, "validation", 2);
@@ -314,7 +314,7 @@ TEST_F(ReadsRoadTest, ACheckpointLeadsToTheMetricsOfThoseThatStartedFromIt) {
   EXPECT_EQ(by_version.metrics_size(), 3);
 }
 
-TEST_F(ReadsRoadTest, ATemplateThatIsOnlyTriedIsNotKept) {
+TEST_F(ExperimentDataTest, DryRunDoesNotStoreATemplate) {
   using Service = api::TemplateService;
   api::PutTemplateRequest put;
   put.mutable_template_()->set_name("small");
@@ -334,7 +334,7 @@ TEST_F(ReadsRoadTest, ATemplateThatIsOnlyTriedIsNotKept) {
             StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_F(ReadsRoadTest, ThereAreNoTasksBesideTrials) {
+TEST_F(ExperimentDataTest, ListsNoTasksOtherThanTrials) {
   Create();
   using Service = api::CommandService;
   api::GetActiveTasksCountResponse count;

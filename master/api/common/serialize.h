@@ -1,7 +1,7 @@
-// The bytes of a message, the same for equal messages of this build: maps have no order of their
-// own.
-#ifndef MASTER_API_COMMON_SERIALIZED_H_
-#define MASTER_API_COMMON_SERIALIZED_H_
+// Serializes a message to the same bytes for equal messages of the same build. The default
+// serialization writes maps in any order.
+#ifndef MASTER_API_COMMON_SERIALIZE_H_
+#define MASTER_API_COMMON_SERIALIZE_H_
 
 #include <string>
 
@@ -11,7 +11,7 @@
 
 namespace det::api {
 
-inline std::string Serialized(const google::protobuf::Message& message) {
+inline std::string SerializeDeterministically(const google::protobuf::Message& message) {
   std::string bytes;
   google::protobuf::io::StringOutputStream stream(&bytes);
   google::protobuf::io::CodedOutputStream out(&stream);
@@ -23,4 +23,4 @@ inline std::string Serialized(const google::protobuf::Message& message) {
 
 }  // namespace det::api
 
-#endif  // MASTER_API_COMMON_SERIALIZED_H_
+#endif  // MASTER_API_COMMON_SERIALIZE_H_

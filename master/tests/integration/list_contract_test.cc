@@ -1,5 +1,4 @@
-// What every list is promised, whatever it lists: its window, its order, and that what is no limit
-// and no order is refused.
+// The contract of every list method: windows, orders, and errors for invalid limits and orders.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -13,7 +12,7 @@
 #include "gtest/gtest.h"
 #include "master/store/testing/fake_database.h"
 #include "master/store/testing/make_rows.h"
-#include "master/tests/testing/cluster_client.h"
+#include "master/tests/testing/integration_fixture.h"
 #include "proto/http_rule.h"
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
@@ -37,9 +36,9 @@ hyperparameters: {x: {type: categorical, vals: [1, 2]}}
 searcher: {name: grid, metric: loss, smaller_is_better: true, max_length: {batches: 10}}
 )";
 
-// Of which list, for those that belong to something.
-const std::map<std::string, std::string>& Questions() {
-  static const auto* const questions = new std::map<std::string, std::string>{
+// Request parameters of lists that belong to a resource.
+const std::map<std::string, std::string>& RequestParameters() {
+  static const auto* const parameters = new std::map<std::string, std::string>{
       {"AgentService.GetSlots", R"({"agentId": "a1"})"},
       {"CheckpointService.GetExperimentCheckpoints", R"({"id": 1})"},
       {"CheckpointService.GetTrialCheckpoints", R"({"id": 1})"},
@@ -51,91 +50,93 @@ const std::map<std::string, std::string>& Questions() {
       {"WorkspaceService.GetWorkspaceProjects", R"({"id": 1})"},
       {"WorkspaceService.ListRPsBoundToWorkspace", R"({"workspaceId": 1})"},
   };
-  return *questions;
+  return *parameters;
 }
-// Of what this cluster has none of.
-const std::set<std::string>& Empty() {
+// Lists that are always empty in this cluster.
+const std::set<std::string>& EmptyLists() {
   static const auto* const empty =
       new std::set<std::string>{"CommandService.GetCommands", "CommandService.GetNotebooks",
                                 "CommandService.GetShells", "CommandService.GetTensorboards"};
   return *empty;
 }
-// Ordered by what the caller says, in words of their own.
-bool SortsByText(const MethodDescriptor& method) {
+// The caller gives the order as an expression.
+bool SortsByExpression(const MethodDescriptor& method) {
   return method.input_type()->FindFieldByName("sort") != nullptr;
 }
 
-class EveryListTest : public testing::Test {
+class ListContractTest : public testing::Test {
  protected:
-  EveryListTest() {
-    agents_.push_back(std::make_unique<PlayedAgent>(world_, "a1", 2));
-    agents_.push_back(std::make_unique<PlayedAgent>(world_, "a0", 1));
+  ListContractTest() {
+    agents_.push_back(std::make_unique<FakeAgent>(master_, "a1", 2));
+    agents_.push_back(std::make_unique<FakeAgent>(master_, "a0", 1));
     for (const auto& agent : agents_) EXPECT_TRUE(agent->Next().has_registered());
-    AddPlaces();
+    AddWorkspaces();
     AddExperiments();
-    AddThings();
+    AddRegistryEntries();
     for (const char* name : {"ann", "bob"}) {
-      const auto user = world_.store().users().AddUser({.username = name});
-      Do("TokenService.PostAccessToken", absl::StrCat(R"({"userId": )", user->id.value(), "}"));
-      Do("ResourcePoolService.PutQuota",
-         absl::StrCat(R"({"quota": {"scope": "user", "maxSlots": 1, "name": ")", name, R"("}})"));
+      const auto user = master_.store().users().AddUser({.username = name});
+      CallOrFail("TokenService.PostAccessToken",
+                 absl::StrCat(R"({"userId": )", user->id.value(), "}"));
+      CallOrFail(
+          "ResourcePoolService.PutQuota",
+          absl::StrCat(R"({"quota": {"scope": "user", "maxSlots": 1, "name": ")", name, R"("}})"));
     }
   }
 
-  void AddPlaces() {
+  void AddWorkspaces() {
     store::WorkspaceRecord workspace;
     workspace.name = "other";
-    ASSERT_TRUE(world_.store().workspaces().AddWorkspace(workspace).ok());
+    ASSERT_TRUE(master_.store().workspaces().AddWorkspace(workspace).ok());
     store::ProjectRecord project;
     project.name = "project";
     project.key = "KEY";
     project.workspace = 1;
-    ASSERT_TRUE(world_.store().projects().AddProject(project).ok());
-    Do("ResourcePoolService.PutResourcePool", R"({"name": "bound"})");
-    Do("ResourcePoolService.BindRPToWorkspace",
-       R"({"resourcePoolName": "bound", "workspaceNames": ["Uncategorized", "other"]})");
+    ASSERT_TRUE(master_.store().projects().AddProject(project).ok());
+    CallOrFail("ResourcePoolService.PutResourcePool", R"({"name": "bound"})");
+    CallOrFail("ResourcePoolService.BindRPToWorkspace",
+               R"({"resourcePoolName": "bound", "workspaceNames": ["Uncategorized", "other"]})");
   }
   void AddExperiments() {
     for (int i = 0; i < 2; ++i) {
       api::CreateExperimentRequest request;
       request.set_config(kGrid);
       request.set_activate(true);
-      Do("ExperimentService.CreateExperiment", *proto::ToJson(request));
+      CallOrFail("ExperimentService.CreateExperiment", *proto::ToJson(request));
     }
     std::vector<model::MetricReport> reports;
     for (int step = 1; step <= 3; ++step) {
       reports.push_back(store::MakeReport(1, "training", step, 0));
     }
-    ASSERT_TRUE(world_.store().AddMetrics(reports).ok());
+    ASSERT_TRUE(master_.store().AddMetrics(reports).ok());
     const std::lock_guard lock(database_->mutex);
     for (const int step : {1, 2}) {
       const std::string name = absl::StrCat("checkpoint", step);
       database_->Apply(cluster::AddCheckpoint{store::MakeCheckpoint(name, 1, step)});
     }
   }
-  void AddThings() {
+  void AddRegistryEntries() {
     for (const char* name : {"one", "two"}) {
       store::ModelRecord model;
       model.name = name;
       model.workspace = 1;
-      ASSERT_TRUE(world_.store().models().AddModel(model).ok());
-      ASSERT_TRUE(world_.store().templates().AddTemplate({name, "{}"}).ok());
+      ASSERT_TRUE(master_.store().models().AddModel(model).ok());
+      ASSERT_TRUE(master_.store().templates().AddTemplate({name, "{}"}).ok());
       store::WebhookRecord hook;
       hook.name = name;
       hook.url = "http://127.0.0.1:1/";
       hook.workspace = 1;
       hook.triggers = {{.type = model::WebhookTrigger::kCustom}};
-      ASSERT_TRUE(world_.store().webhooks().AddWebhook(hook).ok());
+      ASSERT_TRUE(master_.store().webhooks().AddWebhook(hook).ok());
     }
     for (const int step : {1, 2}) {
       store::ModelVersionRecord version;
       version.model = 1;
       version.checkpoint = model::CheckpointId(absl::StrCat("checkpoint", step));
-      ASSERT_TRUE(world_.store().models().AddVersion(version).ok());
-      const auto told = world_.store().webhooks().Raise(
+      ASSERT_TRUE(master_.store().models().AddVersion(version).ok());
+      const auto raised = master_.store().webhooks().Raise(
           {.trigger = model::WebhookTrigger::kCustom, .experiment = model::ExperimentId(1)});
-      ASSERT_TRUE(told.ok()) << told.status();
-      ASSERT_EQ(*told, 2);
+      ASSERT_TRUE(raised.ok()) << raised.status();
+      ASSERT_EQ(*raised, 2);
     }
   }
 
@@ -149,10 +150,10 @@ class EveryListTest : public testing::Test {
     return std::unique_ptr<Message>(
         google::protobuf::MessageFactory::generated_factory()->GetPrototype(type)->New());
   }
-  // By the administrator.
+  // Calls as the administrator.
   grpc::Status Call(const MethodDescriptor& method, const Message& request, Message* response) {
-    grpc::GenericStub stub(world_.channel());
-    As context("user");
+    grpc::GenericStub stub(master_.channel());
+    CallContext context("user");
     const grpc::Slice slice(request.SerializeAsString());
     const grpc::ByteBuffer bytes(&slice, 1);
     grpc::CompletionQueue queue;
@@ -176,7 +177,7 @@ class EveryListTest : public testing::Test {
     EXPECT_TRUE(response->ParseFromString(text));
     return status;
   }
-  void Do(const std::string& name, const std::string& json) {
+  void CallOrFail(const std::string& name, const std::string& json) {
     const MethodDescriptor& method = Method(name);
     const auto request = Make(method.input_type());
     const absl::Status read = proto::FromJson(json, request.get());
@@ -185,30 +186,30 @@ class EveryListTest : public testing::Test {
     EXPECT_TRUE(status.ok()) << name << ": " << status.error_message();
   }
 
-  // What it is asked, and how: "offset", "limit", "order_by", ...
-  struct Ask {
+  // A method and the fields of its request: "offset", "limit", "order_by", ...
+  struct ListCall {
     const MethodDescriptor& method;
-    std::map<std::string, int> how;
+    std::map<std::string, int> fields;
   };
-  grpc::Status Get(const Ask& ask, Message* response) {
-    const std::string name = ask.method.full_name().substr(std::string("det.api.v1.").size());
-    const auto request = Make(ask.method.input_type());
-    const auto question = Questions().find(name);
-    if (question != Questions().end()) {
-      EXPECT_TRUE(proto::FromJson(question->second, request.get()).ok()) << name;
+  grpc::Status Get(const ListCall& call, Message* response) {
+    const std::string name = call.method.full_name().substr(std::string("det.api.v1.").size());
+    const auto request = Make(call.method.input_type());
+    const auto parameters = RequestParameters().find(name);
+    if (parameters != RequestParameters().end()) {
+      EXPECT_TRUE(proto::FromJson(parameters->second, request.get()).ok()) << name;
     }
     const auto* reflection = request->GetReflection();
-    for (const auto& [path, value] : ask.how) {
-      const FieldDescriptor* field = ask.method.input_type()->FindFieldByName(path);
+    for (const auto& [path, value] : call.fields) {
+      const FieldDescriptor* field = call.method.input_type()->FindFieldByName(path);
       if (field->cpp_type() == FieldDescriptor::CPPTYPE_ENUM) {
         reflection->SetEnumValue(request.get(), field, value);
       } else {
         reflection->SetInt32(request.get(), field, value);
       }
     }
-    return Call(ask.method, *request, response);
+    return Call(call.method, *request, response);
   }
-  // By its number if it has one: the rest of it may change meanwhile.
+  // The ID of an element if it has one, because its other fields may change in the meantime.
   static std::string Row(const Message& response, const FieldDescriptor* list, int i) {
     std::string row;
     const Message* at = &response;
@@ -222,14 +223,14 @@ class EveryListTest : public testing::Test {
     google::protobuf::TextFormat::PrintFieldValueToString(*at, field, index, &row);
     return row;
   }
-  // The elements as text, and in `total` how many there are in all.
-  Rows List(const Ask& ask, int* total) {
-    const auto response = Make(ask.method.output_type());
-    const grpc::Status status = Get(ask, response.get());
-    EXPECT_TRUE(status.ok()) << ask.method.full_name() << ": " << status.error_message();
+  // Returns the elements as text, and sets `total` to the number of all elements.
+  Rows List(const ListCall& call, int* total) {
+    const auto response = Make(call.method.output_type());
+    const grpc::Status status = Get(call, response.get());
+    EXPECT_TRUE(status.ok()) << call.method.full_name() << ": " << status.error_message();
     Rows rows;
     const auto* reflection = response->GetReflection();
-    const auto& type = *ask.method.output_type();
+    const auto& type = *call.method.output_type();
     const FieldDescriptor* list = nullptr;
     for (int i = 0; i < type.field_count() && list == nullptr; ++i) {
       if (type.field(i)->is_repeated()) list = type.field(i);
@@ -240,7 +241,7 @@ class EveryListTest : public testing::Test {
     const auto& page = dynamic_cast<const api::Pagination&>(
         reflection->GetMessage(*response, type.FindFieldByName("pagination")));
     EXPECT_EQ(page.end_index() - page.start_index(), static_cast<int>(rows.size()))
-        << ask.method.full_name();
+        << call.method.full_name();
     *total = page.total();
     return rows;
   }
@@ -253,10 +254,10 @@ class EveryListTest : public testing::Test {
   void ExpectWindows(const MethodDescriptor& method) {
     int all = 0, total = 0;
     const Rows whole = List({method, {}}, &all);
-    const auto expect = [&](std::map<std::string, int> how, size_t begin, size_t end) {
+    const auto expect = [&](std::map<std::string, int> fields, size_t begin, size_t end) {
       begin = std::min(begin, whole.size());
       end = std::min(end, whole.size());
-      EXPECT_THAT(List({method, std::move(how)}, &total),
+      EXPECT_THAT(List({method, std::move(fields)}, &total),
                   ElementsAreArray(whole.begin() + static_cast<long>(begin),
                                    whole.begin() + static_cast<long>(end)))
           << method.full_name();
@@ -290,13 +291,13 @@ class EveryListTest : public testing::Test {
   }
 
   const std::shared_ptr<store::FakeDatabase> database_ = store::MakeFakeDatabase();
-  World world_{database_};
-  std::vector<std::unique_ptr<PlayedAgent>> agents_;
+  TestMaster master_{database_};
+  std::vector<std::unique_ptr<FakeAgent>> agents_;
 };
 
-TEST_F(EveryListTest, HasAWindowAndAnOrder) {
+TEST_F(ListContractTest, SupportsWindowsAndOrders) {
   int lists = 0;
-  for (const std::string& name : world_.services()) {
+  for (const std::string& name : master_.services()) {
     const auto* service =
         google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(name);
     for (int i = 0; i < service->method_count(); ++i) {
@@ -307,9 +308,9 @@ TEST_F(EveryListTest, HasAWindowAndAnOrder) {
       int total = 0;
       const size_t found = List({method, {}}, &total).size();
       EXPECT_EQ(found, static_cast<size_t>(total)) << shown;
-      EXPECT_EQ(total > 1, !Empty().contains(shown)) << shown << " has " << total;
+      EXPECT_EQ(total > 1, !EmptyLists().contains(shown)) << shown << " has " << total;
       ExpectWindows(method);
-      if (!SortsByText(method)) ExpectOrders(method);
+      if (!SortsByExpression(method)) ExpectOrders(method);
     }
   }
   EXPECT_GT(lists, 25);

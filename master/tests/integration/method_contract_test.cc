@@ -1,5 +1,5 @@
-// What every method is promised that the table of permissions says something of: a key where it
-// makes something, one record where it changes something, and what the records say.
+// The contract of all methods: creating methods accept an idempotency key, changing methods write
+// one audit record, and the content of the records.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -14,7 +14,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "master/auth/permissions.h"
-#include "master/tests/testing/cluster_client.h"
+#include "master/tests/testing/integration_fixture.h"
 #include <google/protobuf/descriptor.h>
 #include <grpcpp/generic/generic_stub.h>
 
@@ -26,14 +26,14 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// A field that no message has: another request with the same meaning.
+// A field that no message has: a different request with the same meaning.
 constexpr char kUnknownField[] = "\xC0\x3E\x01";
 
-class EveryMethodTest : public RoadTest {
+class MethodContractTest : public MasterIntegrationTest {
  protected:
   void ForEach(const std::function<void(const MethodDescriptor&, const auth::Requirement&)>& see) {
     const auto* pool = google::protobuf::DescriptorPool::generated_pool();
-    for (const std::string& name : world_.services()) {
+    for (const std::string& name : master_.services()) {
       const auto* service = pool->FindServiceByName(name);
       for (int i = 0; i < service->method_count(); ++i) {
         const MethodDescriptor& method = *service->method(i);
@@ -43,12 +43,12 @@ class EveryMethodTest : public RoadTest {
       }
     }
   }
-  // By the administrator.
+  // Calls as the administrator.
   grpc::Status Call(const MethodDescriptor& method, const std::string& request = "",
                     const std::string& key = "") {
-    world_.Session("user", store::SessionRecord::Kind::kUser);  // also after a logout
-    grpc::GenericStub stub(world_.channel());
-    As context("user");
+    master_.AddSession("user", store::SessionRecord::Kind::kUser);  // also after a logout
+    grpc::GenericStub stub(master_.channel());
+    CallContext context("user");
     if (!key.empty()) context.AddMetadata("idempotency-key", key);
     const grpc::Slice slice(request);
     const grpc::ByteBuffer bytes(&slice, 1);
@@ -64,17 +64,17 @@ class EveryMethodTest : public RoadTest {
     queue.Next(&tag, &ok);
     return status;
   }
-  // Newest first; of one method if it is named.
+  // The audit records, newest first; only those of `method` if it is set.
   std::vector<store::AuditRecord> Records(const std::string& method = "") {
-    world_.audit().Flush();
-    auto records = *world_.store().audit().ListAudit({.limit = 0});
+    master_.audit().Flush();
+    auto records = *master_.store().audit().ListAudit({.limit = 0});
     std::erase_if(records, [&](const auto& each) {
       return !method.empty() && each.method != "det.api.v1." + method;
     });
     return records;
   }
   grpc::Status LogIn(const std::string& name, const std::string& password) {
-    const auto stub = api::AuthService::NewStub(world_.channel());
+    const auto stub = api::AuthService::NewStub(master_.channel());
     grpc::ClientContext context;
     api::LoginRequest request;
     request.set_username(name);
@@ -87,30 +87,30 @@ class EveryMethodTest : public RoadTest {
   std::string session_;
 };
 
-bool SoundsLikeMaking(const std::string& name) {
+bool HasCreateVerb(const std::string& name) {
   const std::vector<std::string> words = {"Create", "Post", "Add", "Continue", "Fork", "Test"};
   return std::any_of(words.begin(), words.end(),
                      [&](const std::string& word) { return absl::StartsWith(name, word); });
 }
 
-TEST_F(EveryMethodTest, ThatMakesSomethingTakesAKey) {
+TEST_F(MethodContractTest, CreateMethodsAcceptAnIdempotencyKey) {
   int making = 0;
   ForEach([&](const MethodDescriptor& method, const auth::Requirement& needs) {
     if (!needs.creates) {
-      EXPECT_FALSE(needs.changes() && SoundsLikeMaking(method.name()))
-          << method.full_name() << " makes something: say so in auth/permission_rules.cc";
+      EXPECT_FALSE(needs.changes() && HasCreateVerb(method.name()))
+          << method.full_name() << " creates a resource: set `creates` in its option det.access";
       return;
     }
     ++making;
     Call(method, "", method.full_name());
     const grpc::Status other = Call(method, kUnknownField, method.full_name());
-    EXPECT_THAT(other.error_message(), HasSubstr("used for another request"))
-        << method.full_name() << " must go by UnaryOnce";
+    EXPECT_THAT(other.error_message(), HasSubstr("used for a different request"))
+        << method.full_name() << " must check the idempotency key";
   });
   EXPECT_GE(making, 16);
 }
 
-TEST_F(EveryMethodTest, ThatChangesSomethingLeavesOneRecord) {
+TEST_F(MethodContractTest, ChangingMethodsWriteOneAuditRecord) {
   int changing = 0;
   ForEach([&](const MethodDescriptor& method, const auth::Requirement& needs) {
     if (needs.kind != auth::PrincipalKind::kUser) return;
@@ -123,7 +123,7 @@ TEST_F(EveryMethodTest, ThatChangesSomethingLeavesOneRecord) {
   EXPECT_GT(changing, 80);
 }
 
-TEST_F(EveryMethodTest, ARecordSaysWhatWasMade) {
+TEST_F(MethodContractTest, AuditRecordNamesTheCreatedResource) {
   const int experiment = Create();
   EXPECT_EQ(Records().front().target, absl::StrCat("made experiment ", experiment));
   api::CreateExperimentRequest request = Request();
@@ -138,47 +138,47 @@ TEST_F(EveryMethodTest, ARecordSaysWhatWasMade) {
   EXPECT_EQ(Records().front().target, "project 1");
 }
 
-TEST_F(EveryMethodTest, LoginsAndLogoutsAreTold) {
+TEST_F(MethodContractTest, RecordsLoginsAndLogouts) {
   EXPECT_FALSE(LogIn("nobody", "pw").ok());
-  EXPECT_THAT(Records(), IsEmpty()) << "strangers could fill the database";
+  EXPECT_THAT(Records(), IsEmpty()) << "unknown users must not fill the database";
   EXPECT_FALSE(LogIn("admin", "wrong").ok());
   EXPECT_TRUE(LogIn("admin", "pw").ok());
-  const auto stub = api::AuthService::NewStub(world_.channel());
-  As context(session_);
+  const auto stub = api::AuthService::NewStub(master_.channel());
+  CallContext context(session_);
   api::LogoutResponse response;
   EXPECT_TRUE(stub->Logout(&context, {}, &response).ok());
   const auto records = Records();
   ASSERT_EQ(records.size(), 3u);
-  std::vector<std::string> told;
+  std::vector<std::string> calls;
   for (const auto& each : records) {
-    told.push_back(absl::StrCat(each.method.substr(each.method.rfind('.') + 1), " ", each.code));
+    calls.push_back(absl::StrCat(each.method.substr(each.method.rfind('.') + 1), " ", each.code));
     EXPECT_EQ(each.caller, "admin");
     EXPECT_TRUE(each.user.has_value());
   }
-  EXPECT_THAT(told, ElementsAre("Logout OK", "Login OK", "Login PERMISSION_DENIED"));
+  EXPECT_THAT(calls, ElementsAre("Logout OK", "Login OK", "Login PERMISSION_DENIED"));
   EXPECT_EQ(records[1].target, "username admin");
 }
 
-TEST_F(EveryMethodTest, ARecordSaysByWhichAccessToken) {
-  const auto tokens = api::TokenService::NewStub(world_.channel());
-  As first("user");
+TEST_F(MethodContractTest, AuditRecordNamesTheAccessToken) {
+  const auto tokens = api::TokenService::NewStub(master_.channel());
+  CallContext first("user");
   api::PostAccessTokenRequest post;
-  post.set_user_id(world_.store().users().GetUserByName("admin")->id.value());
+  post.set_user_id(master_.store().users().GetUserByName("admin")->id.value());
   api::PostAccessTokenResponse made;
   const grpc::Status status = tokens->PostAccessToken(&first, post, &made);
   ASSERT_TRUE(status.ok()) << status.error_message();
   EXPECT_EQ(Records().front().access_token, 0);
   EXPECT_EQ(Records().front().target, absl::StrCat("made token_id ", made.token_id()));
-  As second(made.token());
+  CallContext second(made.token());
   api::KillExperimentRequest kill;
   kill.set_id(77);
   api::KillExperimentResponse killed;
   EXPECT_FALSE(experiments_->KillExperiment(&second, kill, &killed).ok());
   EXPECT_EQ(Records().front().access_token, made.token_id());
 
-  As third("user");
+  CallContext third("user");
   api::GetAuditResponse shown;
-  ASSERT_TRUE(api::MasterService::NewStub(world_.channel())->GetAudit(&third, {}, &shown).ok());
+  ASSERT_TRUE(api::MasterService::NewStub(master_.channel())->GetAudit(&third, {}, &shown).ok());
   EXPECT_EQ(shown.records(0).access_token_id(), made.token_id());
 }
 
