@@ -109,7 +109,7 @@ std::vector<FixedColumn> OfRuns() {
 }
 
 // Aliases that requests may use.
-std::string Usual(Table table, const std::string& name) {
+std::string ResolveAlias(Table table, const std::string& name) {
   if (name == "searcherMetricValue") return std::string("searcherMetricsVal");
   if (name == "labels") return std::string("tags");
   if (table != Table::kRuns) return name;
@@ -142,7 +142,7 @@ absl::StatusOr<Column> ParseColumn(Table table, const std::string& name, std::st
   }
   if (!metric) {
     const std::vector<FixedColumn>& fixed = FixedColumns(table);
-    const std::string usual = Usual(table, name);
+    const std::string usual = ResolveAlias(table, name);
     const auto found = std::find_if(fixed.begin(), fixed.end(),
                                     [&](const FixedColumn& each) { return usual == each.name; });
     if (found != fixed.end()) {

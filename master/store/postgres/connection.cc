@@ -32,8 +32,8 @@ struct ClearResult {
 };
 using OwnedResult = std::unique_ptr<PGresult, ClearResult>;
 
-// Transient errors: nothing was done, and the statement may be retried. By prefix of their codes,
-// longer prefixes first.
+// Transient errors: nothing was done, and the statement can be retried. The first column is a
+// prefix of the SQLSTATE; longer prefixes come first.
 struct PassingError {
   std::string_view code;
   std::string_view words;
@@ -126,7 +126,8 @@ absl::Time Result::Time(int row, int column) const {
 void Connection::Finish::operator()(pg_conn* connection) const { ::PQfinish(connection); }
 
 absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& connection_string) {
-  // The first are defaults, which the connection string may override; the last override it.
+  // The first keywords are defaults that the connection string may override; the last ones override
+  // it.
   const std::array<const char*, 7> keywords = {"connect_timeout",
                                                "tcp_user_timeout",
                                                "keepalives_idle",
@@ -278,7 +279,7 @@ absl::Status Connection::ExecAll(const std::vector<Statement>& statements, bool*
     refused = Receive(end - begin);
   }
   if (!alive()) return refused;
-  // The transaction ends here: with a commit, or with a rollback if a statement was refused.
+  // The transaction ends here: with a commit, or with a rollback if a statement was rejected.
   const std::string sqlstate = sqlstate_;
   const absl::Status synced = Sync();
   if (!alive() && refused.ok() && is_unknown != nullptr) *is_unknown = true;
@@ -298,9 +299,9 @@ absl::StatusOr<Connection::WriteId> Connection::NextWriteId() {
 }
 
 absl::StatusOr<bool> WasCommitted(Connection& connection, const Connection::WriteId& write_id) {
-  DET_ASSIGN_OR_RETURN(const Result asked, connection.Exec(kCloseWriter, {{write_id.writer}}));
+  DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kCloseWriter, {{write_id.writer}}));
   // If the earlier row is missing, so is this one: a lagging replica has taken over.
-  return !asked.IsNull(0, 0) && asked.Int(0, 0) >= write_id.number;
+  return !result.IsNull(0, 0) && result.Int(0, 0) >= write_id.number;
 }
 
 }  // namespace det::store

@@ -25,7 +25,7 @@ class EmbeddedPostgres {
 
   // Returns once the server accepts connections. A server that an earlier master left running on
   // the same directory is reused if it answers and has the same settings; otherwise it is stopped
-  // first. Errors (FAILED_PRECONDITION, PERMISSION_DENIED, UNAVAILABLE) tell what to do.
+  // first. Errors (FAILED_PRECONDITION, PERMISSION_DENIED, UNAVAILABLE) state what to do.
   static absl::StatusOr<std::unique_ptr<EmbeddedPostgres>> Start(const Options& options);
 
   // Stops the server that an earlier master left running, if there is one. UNAVAILABLE if it does

@@ -26,7 +26,7 @@ constexpr Name<WebhookMode> kModes[] = {{WebhookMode::kWorkspace, "WORKSPACE"},
 constexpr Name<State> kStates[] = {
     {State::kPending, "PENDING"}, {State::kDelivered, "DELIVERED"}, {State::kFailed, "FAILED"}};
 
-// Of one webhook, or of all without $1.
+// Webhooks by ID, or all without $1.
 constexpr char kWebhooks[] =
     "SELECT id, coalesce(workspace, 0), name, url, type, mode FROM webhooks "
     "WHERE $1::int IS NULL OR id = $1 ORDER BY id";
@@ -59,7 +59,7 @@ absl::Status Read(const Name<Enum> (&names)[N], const Result& result, int row, i
   const auto value = model::ParseName(names, result.Text(row, column));
   if (!value) {
     return absl::InternalError(absl::StrCat("webhooks: \"", std::string(result.Text(row, column)),
-                                            "\" is none of the words of its column"));
+                                            "\" is not a valid value of its column"));
   }
   *out = *value;
   return absl::OkStatus();
@@ -67,7 +67,7 @@ absl::Status Read(const Name<Enum> (&names)[N], const Result& result, int row, i
 
 absl::Status ReadTrigger(const Result& result, int row, int column, model::WebhookTrigger* out) {
   const auto value = model::ParseWebhookTrigger(result.Text(row, column));
-  if (!value) return absl::InternalError("webhooks: a trigger is of no known type");
+  if (!value) return absl::InternalError("webhooks: a trigger has an unknown type");
   *out = *value;
   return absl::OkStatus();
 }
@@ -110,7 +110,7 @@ absl::StatusOr<std::vector<WebhookRecord>> ReadWebhooks(Connection& connection,
     DET_ASSIGN_OR_RETURN(all.emplace_back(), ToWebhook(rows, row));
     WebhookRecord& record = all.back();
     for (; next < triggers.rows() && triggers.Int(next, 0) <= record.id; ++next) {
-      if (triggers.Int(next, 0) < record.id) continue;  // of one that was added in between
+      if (triggers.Int(next, 0) < record.id) continue;  // the webhook was added between the two queries
       TriggerRecord& trigger = record.triggers.emplace_back();
       trigger.id = static_cast<int32_t>(triggers.Int(next, 1));
       DET_RETURN_IF_ERROR(ReadTrigger(triggers, next, 2, &trigger.type));
@@ -123,7 +123,7 @@ absl::StatusOr<std::vector<WebhookRecord>> ReadWebhooks(Connection& connection,
 absl::Status AddTriggers(Connection& connection, int32_t id,
                          const std::vector<TriggerRecord>& triggers) {
   for (const TriggerRecord& trigger : triggers) {
-    // One that was to stay may be gone by now, by another's change: it is made again.
+    // A trigger to keep may have been deleted by a concurrent change; it is then created again.
     DET_RETURN_IF_ERROR(
         connection
             .Exec(
@@ -199,9 +199,9 @@ absl::StatusOr<WebhookRecord> SqlWebhooks::ChangeWebhook(int32_t id, const Webho
 absl::Status SqlWebhooks::DeleteWebhook(int32_t id) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
     DET_ASSIGN_OR_RETURN(
-        const Result gone,
+        const Result deleted,
         connection.Exec("DELETE FROM webhooks WHERE id = $1 RETURNING id", MakeParams(id)));
-    return gone.rows() > 0 ? absl::OkStatus() : NoSuchWebhook(id);
+    return deleted.rows() > 0 ? absl::OkStatus() : NoSuchWebhook(id);
   });
 }
 

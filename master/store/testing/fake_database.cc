@@ -11,7 +11,7 @@ namespace det::store {
 void FakeDatabase::Apply(const cluster::PutExperiment& put) {
   const auto known = experiments.find(put.experiment.id);
   int32_t project = known == experiments.end() ? put.experiment.project : known->second.project;
-  if (!workspace_rows.projects.contains(project)) project = kUncategorized;  // deleted beside it
+  if (!workspace_rows.projects.contains(project)) project = kUncategorized;  // deleted concurrently
   experiments[put.experiment.id] = put.experiment;
   experiments[put.experiment.id].project = project;
   archived.erase(put.experiment.id);
@@ -27,7 +27,7 @@ void FakeDatabase::Apply(const cluster::PutSearcher& put) {
 }
 
 void FakeDatabase::Apply(const cluster::AddCheckpoint& add) {
-  // Nobody takes over the checkpoint of another trial by naming it.
+  // A trial cannot replace the checkpoint of another trial.
   const auto [it, inserted] = checkpoints.emplace(add.checkpoint.id, add.checkpoint);
   const model::CheckpointState state = it->second.state;
   if (inserted || it->second.trial != add.checkpoint.trial) return;

@@ -129,7 +129,7 @@ struct FakeDatabase {
   // Adds agents, pools, quotas and their usage.
   void AddScheduling(cluster::Image& image) const;
 
-  // The newest run's report of each step.
+  // Reports of each step, as the newest attempt reported it.
   std::vector<model::MetricReport> ListMetrics(model::TrialId trial,
                                                const std::string& group) const;
   std::vector<CheckpointEntry> ListCheckpoints(model::TrialId trial) const;

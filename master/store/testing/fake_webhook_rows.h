@@ -1,4 +1,4 @@
-// The rows of webhooks and of policies in FakeDatabase. Used only by FakeStore.
+// The rows of webhooks and configuration policies in FakeDatabase. Used only by FakeStore.
 #ifndef MASTER_STORE_TESTING_FAKE_WEBHOOK_ROWS_H_
 #define MASTER_STORE_TESTING_FAKE_WEBHOOK_ROWS_H_
 

@@ -1,5 +1,4 @@
-// The rows of workspaces and projects. Part of FakeDatabase.
-// Under its mutex; never blocks.
+// The rows of workspaces and projects. Part of FakeDatabase. Guarded by its mutex; never blocks.
 #ifndef MASTER_STORE_TESTING_FAKE_WORKSPACE_ROWS_H_
 #define MASTER_STORE_TESTING_FAKE_WORKSPACE_ROWS_H_
 
@@ -19,7 +18,7 @@
 
 namespace det::store {
 
-// Without names of owners and without counts.
+// Rows without names of owners and without counts.
 struct WorkspaceRows {
   WorkspaceRows() {
     WorkspaceRecord& workspace = workspaces[kUncategorized];
