@@ -17,8 +17,8 @@ absl::StatusOr<FoundSpace> OpenSpace(store::Store& store, const store::ProjectRe
                                                       "\" of workspace \"", workspace.name,
                                                       "\" is archived; unarchive it first"));
   }
-  cluster::Space space{workspace.id, project.id, workspace.name, project.name};
-  return FoundSpace{std::move(space), std::move(workspace)};
+  cluster::ProjectRef project_ref{workspace.id, project.id, workspace.name, project.name};
+  return FoundSpace{std::move(project_ref), std::move(workspace)};
 }
 
 }  // namespace

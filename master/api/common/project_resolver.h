@@ -14,7 +14,7 @@
 namespace det::api {
 
 struct FoundSpace {
-  cluster::Space space;
+  cluster::ProjectRef project_ref;
   store::WorkspaceRecord workspace;
 };
 

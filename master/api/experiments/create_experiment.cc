@@ -58,8 +58,8 @@ absl::Status CheckEntrypoint(const model::ExperimentConfig& config, const Contex
 
 absl::Status CheckPlace(const ExperimentDefaults& defaults, const model::ExperimentConfig& config,
                         const v1::CreateExperimentRequest& request) {
-  const absl::Status allowed =
-      checkpoint_storage::CheckCheckpointLocation(defaults.checkpoint_locations, config.checkpoint_storage);
+  const absl::Status allowed = checkpoint_storage::CheckCheckpointLocation(
+      defaults.checkpoint_locations, config.checkpoint_storage);
   if (allowed.ok()) return allowed;
   const std::string member = absl::StrCat(
       "checkpoint_storage.", checkpoint_storage::IsBucket(config.checkpoint_storage) ? "type"
@@ -150,7 +150,7 @@ absl::StatusOr<ReadyConfig> ReadPlaced(store::Store& store, const ExperimentDefa
                                        const v1::CreateExperimentRequest& request,
                                        const Pools& pools,
                                        const std::optional<experiment::Experiment>& parent,
-                                       cluster::Space* space) {
+                                       cluster::ProjectRef* project_ref) {
   DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadConfig(store, defaults, given));
   DET_ASSIGN_OR_RETURN(FoundSpace found, FindSpaceOf(store, request, ready.config, parent));
   const store::WorkspaceRecord& workspace = found.workspace;
@@ -170,9 +170,9 @@ absl::StatusOr<ReadyConfig> ReadPlaced(store::Store& store, const ExperimentDefa
   WarnOfPool(pools, pool, request, ready.warnings);
   DET_RETURN_IF_ERROR(ApplyLimits(policy, ready.config));
   ready.config.resources.resource_pool = pool;
-  ready.config.workspace = found.space.workspace_name;
-  ready.config.project = found.space.project_name;
-  *space = std::move(found.space);
+  ready.config.workspace = found.project_ref.workspace_name;
+  ready.config.project = found.project_ref.project_name;
+  *project_ref = std::move(found.project_ref);
   return ready;
 }
 
@@ -207,17 +207,18 @@ absl::StatusOr<Submission> PrepareSubmission(store::Store& store,
     given.yaml = parent->original_config;
     given.path = absl::StrCat("experiment ", parent->id.value());
   }
-  cluster::Space space;
+  cluster::ProjectRef project_ref;
   DET_ASSIGN_OR_RETURN(ReadyConfig ready, ReadPlaced(store, defaults, std::move(given), request,
-                                                     pools, parent, &space));
+                                                     pools, parent, &project_ref));
   DET_RETURN_IF_ERROR(auth::AuthorizeIn("det.api.v1.ExperimentService.CreateExperiment", principal,
-                                        model::Role::kEditor, space.workspace,
-                                        auth::Scope::kWorkspace, space.workspace_name));
+                                        model::Role::kEditor, project_ref.workspace,
+                                        auth::Scope::kWorkspace, project_ref.workspace_name));
   DET_RETURN_IF_ERROR(CheckPlace(defaults, ready.config, request));
   DET_ASSIGN_OR_RETURN(const std::optional<WarmStart> warm_start,
                        FindWarmStart(store, ready.config.searcher));
   if (warm_start) {
-    DET_ASSIGN_OR_RETURN(const int32_t from, store.projects().GetWorkspaceId(warm_start->experiment));
+    DET_ASSIGN_OR_RETURN(const int32_t from,
+                         store.projects().GetWorkspaceId(warm_start->experiment));
     DET_RETURN_IF_ERROR(auth::AuthorizeIn(
         "det.api.v1.ExperimentService.CreateExperiment", principal, model::Role::kViewer, from,
         auth::Scope::kExperiment, absl::StrCat(warm_start->experiment.value())));
@@ -243,8 +244,8 @@ absl::StatusOr<Submission> PrepareSubmission(store::Store& store,
     submission.event.warm_start_from = warm_start->experiment;
   }
   if (parent) submission.event.forked_from = parent->id;
-  submission.event.workspace = space.workspace;
-  submission.event.project = space.project;
+  submission.event.workspace = project_ref.workspace;
+  submission.event.project = project_ref.project;
   return submission;
 }
 
@@ -273,7 +274,8 @@ absl::StatusOr<cluster::ContinueExperiment> PrepareContinuation(
                                                     overrides, config_defaults));
   DET_RETURN_IF_ERROR(CheckSize("configuration", model::ToValue(config).ToJson().size()));
   DET_RETURN_IF_ERROR(ApplyLimits(policy, config));
-  DET_RETURN_IF_ERROR(checkpoint_storage::CheckCheckpointLocation(defaults.checkpoint_locations, config.checkpoint_storage));
+  DET_RETURN_IF_ERROR(checkpoint_storage::CheckCheckpointLocation(defaults.checkpoint_locations,
+                                                                  config.checkpoint_storage));
   if (config.workspace != now.workspace || config.project != now.project) {
     return absl::InvalidArgumentError(
         "project: an experiment goes on where it lies; move it before or after that");

@@ -32,8 +32,8 @@ struct Pools {
 
 // PERMISSION_DENIED for what a policy does not leave to users (config_policy.h).
 // INVALID_ARGUMENT with every problem of the configuration, or the first of the context directory;
-// NOT_FOUND and FAILED_PRECONDITION of its project (spaces.h), PERMISSION_DENIED for one in which
-// the caller, who will own it, may not create. Stores nothing.
+// NOT_FOUND and FAILED_PRECONDITION of its project (experiment_details.h), PERMISSION_DENIED for
+// one in which the caller, who will own it, may not create. Stores nothing.
 absl::StatusOr<Submission> PrepareSubmission(store::Store& store,
                                              const ExperimentDefaults& defaults,
                                              const std::string& cluster_id,

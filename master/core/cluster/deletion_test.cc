@@ -36,7 +36,7 @@ class DeletionTest : public Fixture {
     Apply(Checkpoint("1.1.0", 1, "c1", 10));
     const Outcome outcome = Exit("1.1.0", 0);
     ASSERT_EQ(experiment(1).state, ExperimentState::kCompleted);
-    EXPECT_THAT(Of<CollectGarbageSoon>(outcome), SizeIs(1));
+    EXPECT_THAT(GetEffects<CollectGarbageSoon>(outcome), SizeIs(1));
   }
   ContinueExperiment Again() {
     ContinueExperiment event;
@@ -72,7 +72,7 @@ TEST_F(DeletionTest, RejectsUseOfExperimentBeingDeleted) {
   for (int i = 0; i < 2; ++i) {
     const Outcome outcome = Apply(DeleteExperiment{ExperimentId(1)});
     EXPECT_THAT(Changes<MarkDeleting>(outcome), SizeIs(1)) << "idempotent";
-    EXPECT_THAT(Of<CollectGarbageSoon>(outcome), SizeIs(1));
+    EXPECT_THAT(GetEffects<CollectGarbageSoon>(outcome), SizeIs(1));
   }
   EXPECT_TRUE(absl::IsFailedPrecondition(Refused(again)));
   EXPECT_TRUE(absl::IsFailedPrecondition(Refused(SetRetention{ExperimentId(1), {}})));
@@ -98,7 +98,8 @@ TEST_F(DeletionTest, RejectsUseOfCheckpointBeingDeleted) {
   CreateExperiment warm = New();
   warm.warm_start = CheckpointId("c1");
   EXPECT_THAT(std::string(Refused(warm).message()), HasSubstr("checkpoint c1 is being deleted"));
-  EXPECT_THAT(Of<CollectGarbageSoon>(Apply(DeleteCheckpoints{{CheckpointId("c2")}})), SizeIs(1));
+  EXPECT_THAT(GetEffects<CollectGarbageSoon>(Apply(DeleteCheckpoints{{CheckpointId("c2")}})),
+              SizeIs(1));
 }
 
 TEST_F(DeletionTest, RejectsUseOfPartiallyDeletedCheckpoint) {
@@ -108,7 +109,7 @@ TEST_F(DeletionTest, RejectsUseOfPartiallyDeletedCheckpoint) {
   const Outcome outcome = Apply(DeleteCheckpoints{{}, {trim}});
   EXPECT_THAT(Changes<TrimCheckpoint>(outcome), ElementsAre(trim)) << "as requested";
   EXPECT_THAT(Changes<DropCheckpoints>(outcome), IsEmpty());
-  EXPECT_THAT(Of<CollectGarbageSoon>(outcome), SizeIs(1));
+  EXPECT_THAT(GetEffects<CollectGarbageSoon>(outcome), SizeIs(1));
   EXPECT_TRUE(absl::IsAborted(Refused(again)));
   CreateExperiment warm = New();
   warm.warm_start = CheckpointId("c1");

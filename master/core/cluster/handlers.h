@@ -40,10 +40,10 @@ absl::Status CheckNotDeleting(const Cluster::State& s, model::ExperimentId id);
 // FAILED_PRECONDITION if the experiment, ABORTED if one of its checkpoints, is being deleted.
 absl::Status CheckRows(const Cluster::State& s, const ContinueExperiment& event);
 
-// ---- spaces.cc ----
+// ---- experiment_details.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const MoveExperiment& event);
-absl::StatusOr<Outcome> Apply(Step& step, const RenameSpace& event);
-absl::StatusOr<Outcome> Apply(Step& step, const DescribeExperiment& event);
+absl::StatusOr<Outcome> Apply(Step& step, const RenameWorkspaceOrProject& event);
+absl::StatusOr<Outcome> Apply(Step& step, const UpdateExperimentDetails& event);
 
 // ---- agents.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const AgentRegistered& event);
@@ -76,7 +76,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const DeleteResourcePool& event);
 absl::StatusOr<Outcome> Apply(Step& step, const PutQuota& event);
 absl::StatusOr<Outcome> Apply(Step& step, const DeleteQuota& event);
 
-// ---- upkeep.cc ----
+// ---- agent_states.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const EnableAgent& event);
 absl::StatusOr<Outcome> Apply(Step& step, const DisableAgent& event);
 absl::StatusOr<Outcome> Apply(Step& step, const EnableSlot& event);
@@ -90,7 +90,7 @@ void SetCalendar(Step& step);
 std::string DescribeMaintenance(const Cluster::State& s, const experiment::Allocation& a,
                                 absl::Time now);
 
-// ---- hardware.cc ----
+// ---- hardware_failures.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const HardwareSuspected& event);
 absl::StatusOr<Outcome> Apply(Step& step, const LogPolicyMatched& event);
 // Counts an ended run as a success or a failure of the slots that it used.

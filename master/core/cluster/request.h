@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "master/core/cluster/deletion_changes.h"
+#include "master/core/cluster/experiment_details.h"
 #include "master/core/cluster/image.h"
-#include "master/core/cluster/spaces.h"
 #include "master/core/model/agent.h"
 #include "master/core/model/experiment_config.h"
 #include "master/core/model/ids.h"

@@ -187,7 +187,7 @@ TEST(TrialTest, RunsAgain_WhenResumedWhileStopping) {
   Hold(trial, kNow);
   EXPECT_TRUE(Resume(trial, true).changed);
   EXPECT_EQ(trial.end_as, TrialState::kQueued);
-  EXPECT_TRUE(Hold(trial, kNow).changed) << "and held again, still on its way";
+  EXPECT_TRUE(Hold(trial, kNow).changed) << "held again while it is still stopping";
   EXPECT_TRUE(Resume(trial, true).changed);
   EXPECT_TRUE(OnRunEnded(trial, ExitReason::kPreempted, "", 2, kNow).new_run);
 }
@@ -241,7 +241,7 @@ TEST(TrialTest, IgnoresRepeatedRequests) {
   EXPECT_TRUE(Pause(trial, kNow).changed);
   EXPECT_EQ(Kill(trial, kNow).release, TrialActions::Release::kStop);
   EXPECT_EQ(trial.end_as, TrialState::kCanceled);
-  EXPECT_FALSE(Pause(trial, kNow).changed) << "nothing replaces a cancel";
+  EXPECT_FALSE(Pause(trial, kNow).changed) << "no request replaces a cancel";
   for (const TrialState state :
        {TrialState::kCompleted, TrialState::kCanceled, TrialState::kError}) {
     Trial over = InState(state);

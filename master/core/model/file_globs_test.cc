@@ -31,10 +31,10 @@ TEST(FileGlobsTest, MatchesWholePath) {
   EXPECT_EQ(Left({"opt?pt", "model.pt"}), std::string(kCode) + "logs/ opt_rank 0.pt");
   EXPECT_EQ(Left({"opt[_a-z]*"}), std::string(kCode) + "logs/ model.pt opt.pt");
   EXPECT_EQ(Left({"opt[!.]*"}), std::string(kCode) + "logs/ model.pt opt.pt");
-  EXPECT_EQ(Left({"a.py", "b.py", "pt"}), Left({})) << "not by a part of it";
+  EXPECT_EQ(Left({"a.py", "b.py", "pt"}), Left({})) << "matches only the whole path";
   EXPECT_EQ(Left({"code/*.py"}),
             "code/ code/lib/ code/lib/a.py logs/ model.pt opt.pt opt_rank 0.pt");
-  EXPECT_EQ(Left({"*"}), "code/ code/b.py code/lib/ code/lib/a.py") << "and the empty folder";
+  EXPECT_EQ(Left({"*"}), "code/ code/b.py code/lib/ code/lib/a.py") << "and the empty directory";
   EXPECT_EQ(Left({"code", "code/lib"}), Left({})) << "a directory is not a file";
 }
 

@@ -173,8 +173,8 @@ void PoolState::RefreshPlaces(NodeState& node, Horizon horizon) {
   auto& by_places = index[horizon].by_places;
   int used = -1;
   if (IsOpen(node) && CountFree(node.places, horizon) > 0) {
-    const int64_t gone = horizon == kSoon ? node.places.terminating : 0;
-    used = static_cast<int>(node.places.used - gone);
+    const int64_t terminating = horizon == kSoon ? node.places.terminating : 0;
+    used = static_cast<int>(node.places.used - terminating);
   }
   int& before = node.places_used[horizon];
   if (used == before) return;

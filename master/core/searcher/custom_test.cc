@@ -44,7 +44,7 @@ Operation Resume(const std::string& request) { return ResumeTrial{Id(request)}; 
 class CustomTest : public ::testing::Test {
  protected:
   CustomTest() : searcher_(*Searcher::Make(Config(2))) {
-    EXPECT_THAT(searcher_.Start(), IsEmpty()) << "asks for nothing by itself";
+    EXPECT_THAT(searcher_.Start(), IsEmpty()) << "returns no operations by itself";
   }
 
   std::vector<Operation> Post(std::vector<Operation> operations, int64_t events_read = 0) {
@@ -56,13 +56,13 @@ class CustomTest : public ::testing::Test {
     EXPECT_TRUE(answer.ok()) << answer.status();
     return answer.value_or(std::vector<Operation>());
   }
-  // A refusal, which changes nothing.
+  // Posts operations and returns the error; the state must not change.
   std::string Refused(const OperationsPosted& post) {
     const Value before = searcher_.Snapshot();
     const auto answer = searcher_.Post(post);
     EXPECT_EQ(answer.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_EQ(searcher_.Snapshot(), before);
-    EXPECT_THAT(searcher_.Handle(post), IsEmpty()) << "as an event it is dropped";
+    EXPECT_THAT(searcher_.Handle(post), IsEmpty()) << "the event is ignored";
     EXPECT_EQ(searcher_.Snapshot(), before);
     return std::string(answer.status().message());
   }
@@ -108,11 +108,11 @@ TEST_F(CustomTest, KeepsEventsUntilAcknowledged) {
   Post({Create("a")});
   Exit("a", TrialEnd::kCanceled);
   EXPECT_EQ(Events().size(), 2u);
-  EXPECT_EQ(Events().size(), 2u) << "looking is not reading";
+  EXPECT_EQ(Events().size(), 2u) << "querying does not acknowledge events";
   Post({}, 1);
   EXPECT_THAT(Events(), ElementsAre(R"(2 {"end":"canceled","request":"a","type":"trial_exited"})"));
   Post({}, 0);
-  EXPECT_EQ(Events().size(), 1u) << "what was read stays read";
+  EXPECT_EQ(Events().size(), 1u) << "acknowledged events are not delivered again";
   Post({}, 2);
   EXPECT_THAT(Events(), IsEmpty());
   EXPECT_EQ(Refused({"x", 3, {}}),
@@ -124,9 +124,9 @@ TEST_F(CustomTest, KeepsEventsUntilAcknowledged) {
 TEST_F(CustomTest, AppliesPostedOperations) {
   EXPECT_THAT(Post({Create("a", 1), Create("b", 2)}), ElementsAre(Create("a", 1), Create("b", 2)));
   EXPECT_THAT(Post({Pause("a")}), ElementsAre(Pause("a")));
-  EXPECT_THAT(Post({Pause("a")}), IsEmpty()) << "it is";
+  EXPECT_THAT(Post({Pause("a")}), IsEmpty()) << "it is already paused";
   EXPECT_THAT(Post({Resume("a"), Stop("b")}), ElementsAre(Stop("b"), Resume("a")));
-  EXPECT_THAT(Post({Stop("b"), Pause("b"), Resume("b")}), IsEmpty()) << "on its way to its end";
+  EXPECT_THAT(Post({Stop("b"), Pause("b"), Resume("b")}), IsEmpty()) << "it is being stopped";
   EXPECT_THAT(Exit("b"), IsEmpty());
   EXPECT_THAT(Post({Stop("b"), Pause("b"), Resume("b")}), IsEmpty()) << "it has ended";
   EXPECT_DOUBLE_EQ(searcher_.Progress(), 0.5);
@@ -142,7 +142,7 @@ TEST_F(CustomTest, LimitsOperationsOfPost) {
   EXPECT_EQ(Refused(operations),
             "a post has 1001 operations; at most 1000 are allowed, post the rest next");
   operations.pop_back();
-  EXPECT_EQ(Post(operations).size(), 2u) << "as many as may run";
+  EXPECT_EQ(Post(operations).size(), 2u) << "up to the concurrency limit";
 }
 
 TEST_F(CustomTest, KeepsNewestUnreadReport) {
@@ -198,7 +198,7 @@ TEST_F(CustomTest, QueuesTrialsBeyondConcurrencyLimit) {
               ElementsAre(Create("a"), Create("b")));
   EXPECT_THAT(Post({Pause("a")}), ElementsAre(Pause("a"), Create("c")));
   EXPECT_THAT(Post({Resume("a"), Pause("d")}), IsEmpty());
-  EXPECT_THAT(Exit("b"), ElementsAre(Create("e"))) << "d was paused before it began";
+  EXPECT_THAT(Exit("b"), ElementsAre(Create("e"))) << "d was paused before it started";
   EXPECT_THAT(Exit("c"), ElementsAre(Resume("a")));
   EXPECT_THAT(Post({Stop("a")}), ElementsAre(Stop("a")));
   EXPECT_THAT(Post({Resume("d")}), IsEmpty()) << "a has not ended yet";
@@ -229,11 +229,11 @@ TEST_F(CustomTest, CreatesTrialOnce_WhenRepeated) {
             "another request id");
   Refused({Create("b", 1), Create("b", 2)});
   Exit("a");
-  EXPECT_THAT(Post({Create("a", 1)}), IsEmpty()) << "however late";
+  EXPECT_THAT(Post({Create("a", 1)}), IsEmpty()) << "also much later";
   for (size_t i = 0; i <= CustomSearch::kRememberedPosts; ++i) {
     PostAs(absl::StrCat("filler ", i), {});
   }
-  EXPECT_THAT(PostAs("post 1", {Create("a", 1)}), IsEmpty()) << "a post that is forgotten by now";
+  EXPECT_THAT(PostAs("post 1", {Create("a", 1)}), IsEmpty()) << "the post is no longer remembered";
 }
 
 TEST_F(CustomTest, RejectsInvalidOperations) {
@@ -264,7 +264,7 @@ TEST_F(CustomTest, ChoosesSeed_WhenAbsent) {
   const uint32_t a = seed_of("a");
   EXPECT_NE(a, 0u);
   EXPECT_NE(seed_of("b"), a);
-  EXPECT_THAT(Post({Create("a", 0, 0)}), IsEmpty()) << "the same as was posted";
+  EXPECT_THAT(Post({Create("a", 0, 0)}), IsEmpty()) << "the same operation as before";
 }
 
 TEST_F(CustomTest, WithholdsReportsOfPausedAndStoppedTrials) {
@@ -274,7 +274,7 @@ TEST_F(CustomTest, WithholdsReportsOfPausedAndStoppedTrials) {
   searcher_.Handle(ValidationReported{Id("b"), 10, 10, {0.25}});
   EXPECT_EQ(Events().size(), 1u);
   Post({ResumeTrial{Id("a")}});
-  EXPECT_EQ(Events().size(), 2u) << "what it reported on the way to its pause";
+  EXPECT_EQ(Events().size(), 2u) << "the withheld report is delivered";
 }
 
 TEST(CustomSearchTest, RejectsOperationsForOtherMethods) {
@@ -293,7 +293,7 @@ TEST(CustomSearchTest, RejectsForeignSnapshot) {
   const Value good = searcher.Snapshot();
   ASSERT_TRUE(Searcher::Restore(Config(2), good).ok());
   for (const auto& [name, value] : *good.Find("method")->AsObject()) {
-    if (name == "shutdown") continue;  // none is none
+    if (name == "shutdown") continue;  // absent means none
     Value bad = good;
     bad.MutableObject()->at("method").MutableObject()->erase(name);
     EXPECT_FALSE(Searcher::Restore(Config(2), bad).ok()) << "without " << name;
@@ -388,16 +388,16 @@ class LossyWorld {
   void Play() {
     Take(searcher_.Start());
     for (int i = 0; i < 20'000 && !searcher_.shut_down(); ++i) {
-      // The answer to a reading may be lost.
+      // The acknowledgement may be lost.
       if (rng_.UniformInt(0, 2) == 0) client_.Read(searcher_.PendingEvents());
       client_.Plan();
       Handle(Next());
       if (rng_.UniformInt(0, 9) == 0) Restart();
       if (::testing::Test::HasFailure()) return;
     }
-    ASSERT_TRUE(searcher_.shut_down()) << "no end in sight";
+    ASSERT_TRUE(searcher_.shut_down()) << "the search did not end";
     snapshots.push_back(searcher_.Snapshot());
-    EXPECT_EQ(created_.size(), 20u) << "none lost, none twice";
+    EXPECT_EQ(created_.size(), 20u) << "no trial is lost or created twice";
     EXPECT_EQ(client_.exits.size(), 20u);
     for (const auto& [request, times] : client_.exits) EXPECT_EQ(times, 1) << request;
   }
@@ -428,7 +428,7 @@ class LossyWorld {
         return post;
       }
     }
-    if (live_.empty()) return TrialExited{Id("never asked for"), TrialEnd::kFailed};
+    if (live_.empty()) return TrialExited{Id("never created"), TrialEnd::kFailed};
     const RequestId request = Pick(live_);
     if (dice == 2) return TrialCreated{request};
     if (dice == 3) {

@@ -192,7 +192,8 @@ TEST(HistoryTest, ComparesAtLongestCommonLength) {
   report("a", 40, 0.2);
   report("a", 160, 0.8);
   history.OnExited(RequestId("failed"), TrialEnd::kFailed);
-  // Two have reached 40: a by its loss there, not by that at 160; the others are behind.
+  // Two trials have reached 40: a is compared by its loss there, not by that at 160; the others are
+  // behind.
   EXPECT_THAT(Names(history.Rank(1, 2)), ElementsAre("a", "c", "d", "b", "failed"));
   EXPECT_EQ(history.Rank(1, 2).comparable, 2u);
   EXPECT_THAT(Names(history.Rank(1, 4)), ElementsAre("d", "b", "c", "a", "failed"));
@@ -313,12 +314,12 @@ TEST(SamplersTest, DoNotRepeatPointsInSmallSpace) {
   }
 }
 
-// As in BOHB, short runs count only if too few have run longer.
+// As in BOHB, short trials count only if too few have trained longer.
 TEST(SamplersTest, TpeComparesAtLongestCommonLength) {
   const SearchSpace space = {{"x", {DoubleHparam{0, 1, {}}}}};
   const base::Rng rng(3);
   const auto x_of = [](const CreateTrial& trial) { return *trial.hparams.at("x").AsDouble(); };
-  // Short runs say that large values are good, long ones that small values are.
+  // Short trials indicate that large values are good, long ones that small values are.
   const auto small_ones = [&](size_t long_runs) {
     TpeSampler sampler(1);
     std::vector<CreateTrial> trials;

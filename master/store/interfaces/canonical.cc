@@ -103,10 +103,10 @@ void CleanInPlace(cluster::AddLogLine& add) { add.line = Canonical(std::move(add
 void CleanInPlace(cluster::SetProject& set) {
   CleanAll(set.to.workspace_name, set.to.project_name);
 }
-void CleanInPlace(cluster::SetTexts& set) {
-  CleanAll(set.texts.name, set.texts.description, set.texts.notes);
-  if (!set.texts.labels) return;
-  for (std::string& label : *set.texts.labels) CleanInPlace(label);
+void CleanInPlace(cluster::SetExperimentDetails& set) {
+  CleanAll(set.details.name, set.details.description, set.details.notes);
+  if (!set.details.labels) return;
+  for (std::string& label : *set.details.labels) CleanInPlace(label);
 }
 
 // Ids and numbers.

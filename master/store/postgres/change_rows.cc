@@ -131,7 +131,7 @@ constexpr char kPutRetention[] =
     "UPDATE experiments SET save_experiment_best = $2, save_trial_best = $3, "
     "save_trial_latest = $4, retained = false WHERE id = $1";
 
-constexpr char kSetTexts[] =
+constexpr char kSetExperimentDetails[] =
     "UPDATE experiments SET name = coalesce($2, name), description = coalesce($3, description), "
     "labels = coalesce($4::jsonb, labels), notes = coalesce($5, notes) WHERE id = $1";
 
@@ -271,10 +271,10 @@ Statement ToStatement(const cluster::Change& change, bool known) {
           "WHERE id = $2::int FOR KEY SHARE), project) WHERE id = $1",
           MakeParams(set.experiment, set.to.project)};
     }
-    Statement operator()(const cluster::SetTexts& set) {
-      const cluster::Texts& texts = set.texts;
+    Statement operator()(const cluster::SetExperimentDetails& set) {
+      const cluster::ExperimentDetails& texts = set.details;
       const Param labels = texts.labels ? ToParam(ToDocument(*texts.labels)) : Param{};
-      return {kSetTexts,
+      return {kSetExperimentDetails,
               {ToParam(set.experiment), ToParam(texts.name), ToParam(texts.description), labels,
                ToParam(texts.notes)}};
     }

@@ -237,7 +237,7 @@ std::vector<Connection::Statement> SqlStore::ToStatements(
   std::vector<Connection::Statement> behind;
   for (const cluster::Change* change : Newest(changes)) {
     if (std::holds_alternative<cluster::SetProject>(*change) ||
-        std::holds_alternative<cluster::SetTexts>(*change) ||
+        std::holds_alternative<cluster::SetExperimentDetails>(*change) ||
         std::holds_alternative<cluster::MarkDeleting>(*change) ||
         std::holds_alternative<cluster::DropCheckpoints>(*change) ||
         std::holds_alternative<cluster::TrimCheckpoint>(*change) ||

@@ -52,11 +52,11 @@ void FakeDatabase::Apply(const cluster::SetProject& set) {
   cluster::Put(set.to, e->second);
 }
 
-void FakeDatabase::Apply(const cluster::SetTexts& set) {
+void FakeDatabase::Apply(const cluster::SetExperimentDetails& set) {
   const auto e = experiments.find(set.experiment);
   if (e == experiments.end()) return;
-  cluster::Put(set.texts, e->second);
-  if (set.texts.notes) workspace_rows.experiment_notes[set.experiment] = *set.texts.notes;
+  cluster::Put(set.details, e->second);
+  if (set.details.notes) workspace_rows.experiment_notes[set.experiment] = *set.details.notes;
 }
 
 void FakeDatabase::Apply(const cluster::SetArchived& set) {
@@ -78,8 +78,9 @@ experiment::Experiment FakeDatabase::WithCurrentProject(
   const auto project = workspace_rows.projects.find(experiment.project);
   if (project == workspace_rows.projects.end()) return placed;
   const WorkspaceRecord& workspace = workspace_rows.workspaces.at(project->second.workspace);
-  cluster::Put(cluster::Space{workspace.id, project->first, workspace.name, project->second.name},
-               placed);
+  cluster::Put(
+      cluster::ProjectRef{workspace.id, project->first, workspace.name, project->second.name},
+      placed);
   return placed;
 }
 

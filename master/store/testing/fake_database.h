@@ -73,7 +73,7 @@ struct FakeDatabase {
 
   void Apply(const cluster::PutExperiment& put);
   void Apply(const cluster::SetProject& set);
-  void Apply(const cluster::SetTexts& set);
+  void Apply(const cluster::SetExperimentDetails& set);
   void Apply(const cluster::SetArchived& set);
   void Apply(const cluster::MarkDeleting& mark);
   void Apply(const cluster::PutRetention& put);

@@ -219,16 +219,17 @@ TEST_P(StoreContractTest, UsesUncategorized_WhenProjectWasDeleted) {
 }
 
 TEST_P(StoreContractTest, ChangesNameDescriptionAndLabels) {
-  cluster::Texts texts{.name = "lion", .description = "Large"};
-  texts.labels = std::vector<std::string>{"cat", "wild"};
-  texts.notes = "roars";
+  cluster::ExperimentDetails details{.name = "lion", .description = "Large"};
+  details.labels = std::vector<std::string>{"cat", "wild"};
+  details.notes = "roars";
   // In one batch with the row, which is then written again from the engine's state.
   experiment::Experiment changed = MakeExperiment(1);
-  cluster::Put(texts, changed);
+  cluster::Put(details, changed);
   Commit({cluster::PutExperiment{MakeExperiment(1)},
-          cluster::SetTexts{model::ExperimentId(1), texts}, cluster::PutExperiment{changed}});
+          cluster::SetExperimentDetails{model::ExperimentId(1), details},
+          cluster::PutExperiment{changed}});
   experiment::Experiment other = MakeExperiment(2);
-  cluster::Texts one;
+  cluster::ExperimentDetails one;
   one.labels = std::vector<std::string>{"cat"};
   cluster::Put(one, other);
   Commit({cluster::PutExperiment{other}});
@@ -236,7 +237,7 @@ TEST_P(StoreContractTest, ChangesNameDescriptionAndLabels) {
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->experiment, changed);
   EXPECT_EQ(read->notes, "roars");
-  Commit({cluster::SetTexts{model::ExperimentId(1), {.description = "Larger"}}});
+  Commit({cluster::SetExperimentDetails{model::ExperimentId(1), {.description = "Larger"}}});
   const auto again = store_->GetExperiment(model::ExperimentId(1));
   EXPECT_EQ(again->experiment.config->name, "lion");
   EXPECT_EQ(again->experiment.config->description, "Larger");

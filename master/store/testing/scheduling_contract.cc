@@ -168,7 +168,7 @@ TEST_P(StoreContractTest, SumsUsageOfEndedAllocations) {
     experiment::Experiment e = MakeExperiment(id);
     e.owner_name = owner;
     const ProjectRecord& in = projects[id < 3 ? "vision" : "speech"];
-    cluster::Put(cluster::Space{in.workspace, in.id, in.workspace_name, in.name}, e);
+    cluster::Put(cluster::ProjectRef{in.workspace, in.id, in.workspace_name, in.name}, e);
     const experiment::Trial trial = MakeTrial(id, id);
     experiment::Allocation a = MakeAllocation(trial, 0);
     a.state = model::AllocationState::kTerminated;

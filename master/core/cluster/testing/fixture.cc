@@ -38,7 +38,7 @@ absl::Status Fixture::Refused(const Event& event) {
   const Image before = cluster_.Dump();
   const absl::StatusOr<Outcome> outcome = cluster_.Apply(event, now_);
   EXPECT_FALSE(outcome.ok());
-  EXPECT_TRUE(cluster_.Dump() == before) << "a refusal changed something";
+  EXPECT_TRUE(cluster_.Dump() == before) << "a rejected event changed the state";
   return outcome.status();
 }
 

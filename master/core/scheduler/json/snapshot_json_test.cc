@@ -236,7 +236,7 @@ Gang RandomGang(Dice& dice, int number, const std::vector<Node>& nodes) {
   gang.submitted = dice.Int(-5, 1'000'000);
   gang.queued_at = dice.Time();
   if (dice.Coin()) gang.max_run_time = absl::Milliseconds(dice.Int(0, 100'000));
-  // On an agent of its own, so that no two hold a slot.
+  // On a separate agent, so that no two gangs hold the same slot.
   if (number < static_cast<int>(nodes.size()) && dice.Coin()) {
     const Node& node = nodes[static_cast<size_t>(number)];
     gang.running_on = {On(node.id.value(), {})};

@@ -30,7 +30,8 @@ model::ResourcePool RandomPool(base::Rng& rng, const std::string& name) {
   return pool;
 }
 
-// Some of what waits starts, as a scheduler had it; some of what runs is leaving.
+// Starts some of the waiting gangs where a scheduler places them, and marks some running ones as
+// terminating.
 void LetSomeRun(base::Rng& rng, Snapshot& snapshot) {
   Apply(Schedule(snapshot).plan, snapshot);
   for (Gang& gang : snapshot.gangs) {
@@ -46,7 +47,7 @@ void LetSomeRun(base::Rng& rng, Snapshot& snapshot) {
   }
 }
 
-// Jobs get other priorities, and agents lose slots or go, below what runs.
+// Changes priorities of jobs, and removes slots and agents, also those in use.
 void Disturb(base::Rng& rng, Snapshot& snapshot) {
   for (Job& job : snapshot.jobs) {
     if (OneIn(rng, 2)) job.priority = Roll(rng, 1, 4);
