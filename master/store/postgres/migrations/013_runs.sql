@@ -62,6 +62,7 @@ CREATE TABLE metric_summaries (
 
 -- Returns the numbers of a report. Omits numbers that are too large to be added up, names that are
 -- too long for an index, and reports with more than a thousand names.
+CREATE FUNCTION numbers_of(metrics json)
 RETURNS TABLE (metric text, number double precision) LANGUAGE sql IMMUTABLE AS $$
   SELECT m.metric, m.number FROM (
     SELECT e.key AS metric, (e.value #>> '{}')::double precision AS number, count(*) OVER () AS names

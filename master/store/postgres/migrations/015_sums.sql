@@ -23,7 +23,6 @@ $$;
 -- Computes the summaries of at most `most` trials, newest first and running ones last, and returns
 -- how many. A concurrent report of one of these trials waits and is then added to the summaries; an
 -- earlier report in progress is waited for.
--- meanwhile waits, and adds to its summaries then; who did so before is waited for.
 CREATE FUNCTION sum_up(most int) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
   chosen int[];
