@@ -25,7 +25,7 @@ TEST_F(EngineTest, RetriesSameBatch_WhileDatabaseIsUnavailable) {
   EXPECT_THAT(recorder_.log, IsEmpty());
   EXPECT_TRUE(absl::IsUnavailable(engine_->health()));
   EXPECT_THAT(std::string(engine_->health().message()),
-              ::testing::HasSubstr("unreached by script"));
+              ::testing::HasSubstr("unreachable by script"));
   Submit(Create("b"), "second");
   Advance(absl::Seconds(1));
   EXPECT_THAT(recorder_.log, ElementsAre("create OK", "second OK"));
@@ -85,7 +85,7 @@ TEST_F(EngineTest, RefusesNewWorkInLongOutage) {
                   [&](const absl::StatusOr<Applied>& applied) { why = applied.status(); });
   Settle();
   EXPECT_EQ(why.message(),
-            "the database is unavailable; changes wait until it is back: unreached by script; try "
+            "the database is unavailable; changes wait until it is back: unreachable by script; try "
             "again later");
   recorder_.log.clear();
   Advance(absl::Minutes(5));
