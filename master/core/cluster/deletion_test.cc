@@ -135,11 +135,11 @@ TEST_F(DeletionTest, ChangesRetentionPolicyOfRunningExperiment) {
 }
 
 TEST_F(DeletionTest, CollectsGarbage_AtStart) {
-  int sweeps = 0;
+  int collections = 0;
   for (const Effect& effect : cluster_.Regenerate()) {
-    sweeps += std::holds_alternative<CollectGarbageSoon>(effect) ? 1 : 0;
+    collections += std::holds_alternative<CollectGarbageSoon>(effect) ? 1 : 0;
   }
-  EXPECT_EQ(sweeps, 1);
+  EXPECT_EQ(collections, 1);
 }
 
 }  // namespace

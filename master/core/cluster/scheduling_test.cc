@@ -294,8 +294,8 @@ TEST_F(SchedulingTest, DoesNotDelayOthers_WhenBackfilledGangIgnoresPreemption) {
   Start("3.3.0");
   ASSERT_EQ(allocation("3.3.0").state, model::AllocationState::kRunning);
   EXPECT_TRUE(cluster_.IsBackfilled(AllocationId("3.3.0")));
-  absl::Time gone = absl::InfinitePast();
-  for (int timers = 0; timers < 3 && gone == absl::InfinitePast(); ++timers) {
+  absl::Time stopped_at = absl::InfinitePast();
+  for (int timers = 0; timers < 3 && stopped_at == absl::InfinitePast(); ++timers) {
     Outcome due;
     due.effects = cluster_.Regenerate();
     for (const SetDeadline& deadline : GetEffects<SetDeadline>(due)) {
@@ -303,11 +303,11 @@ TEST_F(SchedulingTest, DoesNotDelayOthers_WhenBackfilledGangIgnoresPreemption) {
     }
     for (const StopTask& stop :
          GetEffects<StopTask>(Apply(AllocationDeadline{AllocationId("3.3.0")}))) {
-      gone = now_ + stop.grace;
+      stopped_at = now_ + stop.grace;
     }
   }
-  EXPECT_GT(gone, absl::InfinitePast()) << "it is stopped";
-  EXPECT_LE(gone, whole_at);
+  EXPECT_GT(stopped_at, absl::InfinitePast()) << "it is stopped";
+  EXPECT_LE(stopped_at, whole_at);
 }
 
 // ---- plans ----

@@ -37,8 +37,8 @@ auto GetPlace(const Snapshot& snapshot, const Gang& gang) {
 }
 
 // Returns the gangs of its pool that wait ahead of the gang and may claim free slots.
-std::vector<Gang> WaitingAheadOf(const Snapshot& after, const Scheduled& scheduled,
-                                 const Gang& gang) {
+std::vector<Gang> GetWaitingAhead(const Snapshot& after, const Scheduled& scheduled,
+                                  const Gang& gang) {
   std::vector<Gang> ahead;
   for (const Gang& other : after.gangs) {
     const auto waiting = scheduled.waiting.find(other.id);
@@ -73,7 +73,7 @@ std::optional<absl::Time> AllFitAt(const Snapshot& after, const Scheduled& sched
     return StartsIn(scheduled.plan, other) && GetPlace(after, waiting) < GetPlace(after, other);
   };
   if (!FitsAt(after, waiting, behind)) return std::nullopt;
-  for (const Gang& other : WaitingAheadOf(after, scheduled, waiting)) waiting.slots += other.slots;
+  for (const Gang& other : GetWaitingAhead(after, scheduled, waiting)) waiting.slots += other.slots;
   return FitsAt(after, waiting, behind).value_or(absl::InfiniteFuture());
 }
 
@@ -83,7 +83,7 @@ bool LentTo(const Snapshot& after, const Scheduled& scheduled, const Gang& gang,
             bool by_itself = false) {
   if (other.slots == 0 || other.max_run_time == absl::InfiniteDuration()) return false;
   if (!GetPool(after, gang.resource_pool).backfill) return false;
-  std::vector<Gang> ahead = WaitingAheadOf(after, scheduled, gang);
+  std::vector<Gang> ahead = GetWaitingAhead(after, scheduled, gang);
   if (by_itself) ahead.push_back(gang);
   return std::any_of(ahead.begin(), ahead.end(), [&](const Gang& waiting) {
     if (waiting.slots == 0 || waiting.fraction < 1 || waiting.cpus > 0 || waiting.memory > 0) {
@@ -135,7 +135,7 @@ void CheckOrder(const Snapshot& after, const Scheduled& scheduled, const Gang& g
   };
   Snapshot left = after;
   if (kind == Kind::kBehindOthers) {
-    const std::vector<Gang> ahead = WaitingAheadOf(after, scheduled, gang);
+    const std::vector<Gang> ahead = GetWaitingAhead(after, scheduled, gang);
     const bool slots =
         std::any_of(ahead.begin(), ahead.end(), [](const Gang& other) { return other.slots > 0; });
     if (!pool.backfill && slots && gang.slots > 0) return;

@@ -135,17 +135,17 @@ TEST(SpreadPropertyTest, UsesFewestIslands) {
       Add(RunningOn(MakeGang("on", static_cast<int>(used.size())), "a", used), snapshot);
     }
     Add(MakeGang("x", Roll(rng, 1, slots)), snapshot);
-    const int wanted = snapshot.gangs.back().slots;
+    const int requested = snapshot.gangs.back().slots;
     const Plan plan = Schedule(snapshot).plan;
     ASSERT_EQ(plan.assign.size(), 1u);
     std::set<int> islands;
     for (const int id : plan.assign[0].on[0].slots) {
       islands.insert(node.slots[static_cast<size_t>(id)].island);
     }
-    ASSERT_EQ(static_cast<int>(islands.size()), FewestIslands(free, wanted)) << Starts(plan);
+    ASSERT_EQ(static_cast<int>(islands.size()), FewestIslands(free, requested)) << Starts(plan);
     if (islands.size() > 1) continue;
     for (const auto& [island, size] : free) {
-      EXPECT_FALSE(size >= wanted && size < free[*islands.begin()]) << island << " is smaller";
+      EXPECT_FALSE(size >= requested && size < free[*islands.begin()]) << island << " is smaller";
     }
   }
 }

@@ -111,10 +111,10 @@ absl::Status CustomSearch::Restore(const Value& snapshot) {
   DET_ASSIGN_OR_RETURN(restored.posts_, ReadTexts(snapshot, "posts"));
   const Value* shutdown = snapshot.Find("shutdown");
   if (shutdown != nullptr && !shutdown->is_null()) {
-    Shutdown said;
-    DET_ASSIGN_OR_RETURN(said.failed, ReadBool(*shutdown, "failed"));
-    DET_ASSIGN_OR_RETURN(said.canceled, ReadBool(*shutdown, "canceled"));
-    restored.shutdown_ = said;
+    Shutdown result;
+    DET_ASSIGN_OR_RETURN(result.failed, ReadBool(*shutdown, "failed"));
+    DET_ASSIGN_OR_RETURN(result.canceled, ReadBool(*shutdown, "canceled"));
+    restored.shutdown_ = result;
   }
   *this = std::move(restored);
   return absl::OkStatus();

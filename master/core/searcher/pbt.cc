@@ -38,8 +38,8 @@ bool PopulationSearch::HasCome(const Member& member) const {
 int64_t PopulationSearch::CountReplaced(size_t members) const {
   const double fraction = options_.population.replaced_fraction;
   if (members < 2 || fraction <= 0) return 0;
-  const double wanted = std::floor(fraction * static_cast<double>(members));
-  return static_cast<int64_t>(std::clamp(wanted, 1.0, std::floor(members / 2.0)));
+  const double count = std::floor(fraction * static_cast<double>(members));
+  return static_cast<int64_t>(std::clamp(count, 1.0, std::floor(members / 2.0)));
 }
 
 PopulationSearch::Member* PopulationSearch::Find(const RequestId& request) {

@@ -127,8 +127,8 @@ class PopulationTest : public ::testing::Test {
       } else if (const auto* resume = std::get_if<ResumeTrial>(&operation)) {
         text += "resume " + resume->request.value();
       } else {
-        const auto& said = std::get<Shutdown>(operation);
-        text += said.failed ? "failed" : said.canceled ? "canceled" : "shutdown";
+        const auto& shutdown = std::get<Shutdown>(operation);
+        text += shutdown.failed ? "failed" : shutdown.canceled ? "canceled" : "shutdown";
       }
     }
     return text;

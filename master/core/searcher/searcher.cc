@@ -172,26 +172,26 @@ Report Searcher::MakeReport(const ValidationReported& event) const {
 }
 
 std::vector<Operation> Searcher::Record(std::vector<Operation> operations) {
-  std::vector<Operation> noted;
-  std::deque<RequestId> heard;  // trials whose withheld events may be handled
-  const auto note = [&](std::vector<Operation> asked) {
-    for (Operation& operation : asked) {
+  std::vector<Operation> accepted;
+  std::deque<RequestId> unblocked;  // trials whose withheld events may be handled
+  const auto accept = [&](std::vector<Operation> returned) {
+    for (Operation& operation : returned) {
       const auto* stop = std::get_if<StopTrial>(&operation);
       const auto* resume = std::get_if<ResumeTrial>(&operation);
-      if (stop != nullptr) heard.push_back(stop->request);
-      if (resume != nullptr) heard.push_back(resume->request);
-      if (Accept(operation)) noted.push_back(std::move(operation));
+      if (stop != nullptr) unblocked.push_back(stop->request);
+      if (resume != nullptr) unblocked.push_back(resume->request);
+      if (Accept(operation)) accepted.push_back(std::move(operation));
     }
   };
-  note(std::move(operations));
-  while (!heard.empty() && !shutdown_) {
-    if (const std::optional<Event> event = NextWithheld(heard.front())) {
-      note(Dispatch(*event));
+  accept(std::move(operations));
+  while (!unblocked.empty() && !shutdown_) {
+    if (const std::optional<Event> event = NextWithheld(unblocked.front())) {
+      accept(Dispatch(*event));
     } else {
-      heard.pop_front();
+      unblocked.pop_front();
     }
   }
-  return noted;
+  return accepted;
 }
 
 // Whether the operation has an effect: its trial is live and not being stopped.

@@ -12,9 +12,9 @@ namespace {
 
 using model::Value;
 
-absl::Status Bad(const char* name, const char* wanted) {
+absl::Status Bad(const char* name, const char* type) {
   return absl::InvalidArgumentError(
-      absl::StrCat("searcher snapshot: ", name, " is missing or not a ", wanted));
+      absl::StrCat("searcher snapshot: ", name, " is missing or not a ", type));
 }
 
 std::optional<double> AsNumber(const Value& value) {

@@ -49,7 +49,7 @@ constexpr char kCommittedAlready[] = "RS002";
 
 // The row that a change replaces; empty for changes that append rows or are too rare to matter.
 using Key = std::tuple<size_t, std::string>;
-struct WriteKeyOf {
+struct GetWriteKey {
   std::optional<std::string> operator()(const cluster::PutExperiment& put) const {
     return ToString(put.experiment.id);
   }
@@ -76,7 +76,7 @@ std::vector<const cluster::Change*> Newest(const std::vector<cluster::Change>& c
   std::vector<const cluster::Change*> newest;
   std::set<Key> seen;
   for (auto change = changes.rbegin(); change != changes.rend(); ++change) {
-    std::optional<std::string> id = std::visit(WriteKeyOf(), *change);
+    std::optional<std::string> id = std::visit(GetWriteKey(), *change);
     if (!id || seen.emplace(change->index(), *std::move(id)).second) newest.push_back(&*change);
   }
   std::reverse(newest.begin(), newest.end());

@@ -90,20 +90,20 @@ TEST_P(StoreContractTest, RemovesLogsAfterRetention) {
     return store_->ListLogs({.task = ended.task})->size() +
            store_->ListLogs({.task = MakeTrial(2, 2).task})->size();
   };
-  const auto said = [&] { return *gc.GetTrialLogDays(model::TrialId(1)); };
+  const auto log_days = [&] { return *gc.GetTrialLogDays(model::TrialId(1)); };
   // No retention is set.
-  EXPECT_EQ(said(), std::nullopt);
+  EXPECT_EQ(log_days(), std::nullopt);
   EXPECT_EQ(*gc.RemoveExpiredLogs(day(1'000), -1, 10), true);
   EXPECT_EQ(*gc.RemoveExpiredLogs(day(3), 4, 10), true);
   // The setting of the experiment, then that of a trial, takes precedence over the default.
   ASSERT_TRUE(gc.SetExperimentLogDays(ExperimentId(1), -1).ok());
   EXPECT_EQ(*gc.RemoveExpiredLogs(day(100), 4, 10), true);
   ASSERT_TRUE(gc.SetTrialLogDays(model::TrialId(1), 7).ok());
-  EXPECT_EQ(said(), 7);
+  EXPECT_EQ(log_days(), 7);
   EXPECT_EQ(*gc.RemoveExpiredLogs(day(6), 4, 10), true);
   // The most recent setting applies.
   ASSERT_TRUE(gc.SetExperimentLogDays(ExperimentId(1), 8).ok());
-  EXPECT_EQ(said(), 8);
+  EXPECT_EQ(log_days(), 8);
   EXPECT_EQ(*gc.RemoveExpiredLogs(day(7), 4, 10), true);
   EXPECT_EQ(left(), 3u);
   // One line at a time, and none of the running trial.

@@ -26,10 +26,10 @@ std::vector<std::string> Texts(const std::vector<LogRecord>& records) {
 TEST_P(StoreContractTest, ReplacesCheckpointMetadata) {
   Commit({cluster::PutExperiment{MakeExperiment(1)}, cluster::PutTrial{MakeTrial(1, 1)},
           cluster::AddCheckpoint{MakeCheckpoint("a", 1, 10)}});
-  const model::Value said = model::Value::Object{{"steps_completed", 10}, {"note", "good"}};
-  EXPECT_TRUE(store_->runs().PutCheckpointMetadata(model::CheckpointId("a"), said).ok());
+  const model::Value metadata = model::Value::Object{{"steps_completed", 10}, {"note", "good"}};
+  EXPECT_TRUE(store_->runs().PutCheckpointMetadata(model::CheckpointId("a"), metadata).ok());
   const CheckpointEntry entry = *store_->GetCheckpoint(model::CheckpointId("a"));
-  EXPECT_EQ(entry.checkpoint.metadata, said);
+  EXPECT_EQ(entry.checkpoint.metadata, metadata);
   EXPECT_EQ(entry.checkpoint.steps_completed, 10);
   EXPECT_TRUE(absl::IsNotFound(
       store_->runs().PutCheckpointMetadata(model::CheckpointId("b"), model::Value::Object{})));
@@ -69,7 +69,8 @@ TEST_P(StoreContractTest, ReadsMetricsInPortions) {
       again, MakeReport(1, "training", 20, 0.3), MakeReport(1, "validation", 5, 0.4),
       MakeReport(2, "training", 1, 0.5), MakeReport(2, "training", 2, 0.6)};
   ASSERT_TRUE(store_->AddMetrics(all).ok());
-  ASSERT_TRUE(store_->AddMetrics({MakeReport(1, "training", 10, 0.1)}).ok()) << "of an earlier attempt";
+  ASSERT_TRUE(store_->AddMetrics({MakeReport(1, "training", 10, 0.1)}).ok())
+      << "of an earlier attempt";
   const auto read = [this](MetricQuery query) {
     std::vector<model::MetricReport> found;
     for (;;) {
