@@ -29,7 +29,7 @@ Allocation Running() {
   return a;
 }
 
-TEST(StateMachinesTest, GeneratesTheCommittedPage) {
+TEST(StateMachinesTest, GeneratesCommittedPage) {
   const auto page = base::ReadFile("docs/state_machines.md");
   ASSERT_TRUE(page.ok()) << page.status();
   EXPECT_EQ(*page, StateMachinesText())
@@ -74,7 +74,7 @@ struct ExitCase {
   ExitReason want;
 };
 
-TEST(AllocationTest, IsPreemptedOnlyWhenAcknowledged) {
+TEST(AllocationTest, ReportsPreemptionOnlyWhenAcknowledged) {
   for (const ExitCase& c : {ExitCase{"finished", false, false, 0, ExitReason::kFinished},
                             ExitCase{"finished meanwhile", true, false, 0, ExitReason::kFinished},
                             ExitCase{"preempted", true, true, 0, ExitReason::kPreempted},
@@ -91,7 +91,7 @@ TEST(AllocationTest, IsPreemptedOnlyWhenAcknowledged) {
   }
 }
 
-TEST(AllocationTest, IsStopped_WhateverTheExitCode) {
+TEST(AllocationTest, Stops_WhateverExitCode) {
   Allocation a = Running();
   EXPECT_THAT(Stop(a, absl::Seconds(1), kNow).stop, ElementsAre(AgentId("a"), AgentId("b")));
   EXPECT_TRUE(Stop(a, absl::Seconds(1), kNow).stop.empty()) << "twice";

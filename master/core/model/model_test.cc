@@ -136,7 +136,7 @@ TEST(StatesTest, ReportsOnlyEndStatesAsTerminal) {
   EXPECT_FALSE(IsTerminal(TrialState::kStopping));
 }
 
-TEST(EntrypointTest, RecognisesATrialClass) {
+TEST(EntrypointTest, RecognizesTrialClass) {
   EXPECT_EQ(ParseTrialEntrypoint("fashion_mnist.cc:FashionMnistTrial"),
             (TrialEntrypoint{"fashion_mnist.cc", "FashionMnistTrial"}));
   EXPECT_EQ(ParseTrialEntrypoint("src/a-b.cpp:my::Trial"),
@@ -149,7 +149,7 @@ TEST(EntrypointTest, RecognisesATrialClass) {
   }
 }
 
-TEST(EntrypointTest, RecognisesAPythonClass) {
+TEST(EntrypointTest, RecognizesPythonClass) {
   EXPECT_TRUE(IsPythonEntrypoint("model_def:MNistTrial"));
   EXPECT_TRUE(IsPythonEntrypoint("pkg.model:Trial"));
   EXPECT_EQ(PythonTrialCommand("pkg.model:Trial"),

@@ -102,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // ---- encoding ----
 
-TEST(EncodingTest, IsItsOwnInverse) {
+TEST(EncodingTest, InvertsEncoding) {
   for (const SearchSpace& space : {WideSpace(), ConditionalSpace()}) {
     const Encoding encoding(space);
     base::Rng rng(3);
@@ -136,7 +136,7 @@ TEST(EncodingTest, EncodesSamplesUniformly) {
   }
 }
 
-TEST(EncodingTest, ReachesBothEndsOfAnInteger) {
+TEST(EncodingTest, ReachesBothEndsOfInteger) {
   const SearchSpace space = {{"i", {IntHparam{-3, 4, {}}}}};
   const Encoding encoding(space);
   EXPECT_EQ(encoding.Decode({0.0}).at("i"), Value(-3));
@@ -213,7 +213,7 @@ TEST(HistoryTest, IgnoresCanceledAndSilentTrials) {
   EXPECT_EQ(history.judged(), 0);
 }
 
-TEST(HistoryTest, StaysSmallAndKeepsTheBest) {
+TEST(HistoryTest, StaysSmallAndKeepsBest) {
   History history(1);
   base::Rng rng(5);
   double best = 1;

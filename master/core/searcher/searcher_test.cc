@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
                       ContractCase{"random_single_point", Config("random", 5, 2, {}), 5}),
     [](const auto& info) { return info.param.name; });
 
-TEST(SamplingTest, CoversTheSpace) {
+TEST(SamplingTest, CoversSpace) {
   base::Rng rng(1);
   std::set<int64_t> layers;
   std::set<std::string> optimizers;

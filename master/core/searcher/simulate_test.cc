@@ -30,7 +30,7 @@ TEST(SimulateTest, RunsAllTrials_WithoutSlotLimit) {
   EXPECT_EQ(Simulate(TestConfig("random", 10, 6, 0), ByX)->time, 10);
 }
 
-TEST(SimulateTest, BestSoFarImprovesWithTheUnitsSpent) {
+TEST(SimulateTest, ImprovesBestValueWithUnits) {
   for (const bool smaller : {true, false}) {
     model::ExperimentConfig config = TestConfig("random", 10, 30, 0);
     config.searcher.smaller_is_better = smaller;

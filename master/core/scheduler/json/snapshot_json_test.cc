@@ -129,13 +129,13 @@ TEST(SnapshotJson, TruncatesLongListOfProblems) {
 }
 
 // The stable format: the JSON of a snapshot with every kind of object.
-TEST(SnapshotJson, WritesTheDocumentedFormat) {
+TEST(SnapshotJson, WritesDocumentedFormat) {
   const Snapshot snapshot = Parse(Golden("shared_cluster.json"));
   EXPECT_EQ(ToJson(snapshot), Golden("shared_cluster.written.json"));
   EXPECT_EQ(Parse(ToJson(snapshot)), snapshot);
 }
 
-TEST(SnapshotJson, WritesThePlan) {
+TEST(SnapshotJson, WritesPlan) {
   Scheduled scheduled;
   scheduled.plan.assign.push_back({model::AllocationId("g"), {On("a", {0, 1}), On("b", {5})}});
   scheduled.plan.preempt.push_back(
