@@ -66,7 +66,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const EarlyExitReported& event);
 
 // ---- queue.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const UpdateQueue& event);
-// Returns the place at the end of the queue that the configuration asks for.
+// Returns the place at the end of the queue that the configuration requests.
 experiment::QueuePlace MakePlace(const Cluster::State& s, const model::ExperimentConfig& config,
                                  model::ExperimentId id);
 

@@ -281,7 +281,7 @@ TEST_F(SearchTest, RejectsDamagedJournal) {
   Image lost = good;
   lost.trials.clear();
   lost.allocations.clear();
-  EXPECT_THAT(std::string(restored(lost).message()), HasSubstr("asked for trial x"));
+  EXPECT_THAT(std::string(restored(lost).message()), HasSubstr("requested trial x"));
 }
 
 TEST_F(SearchTest, AcceptsRepeatedPosts) {

@@ -23,10 +23,10 @@ struct Vector {
 
 std::string Answer(const Snapshot& snapshot) {
   const Plan plan = Schedule(snapshot).plan;
-  std::set<std::string> starts, asks;
+  std::set<std::string> starts, preempts;
   for (const Assignment& assignment : plan.assign) starts.insert(assignment.gang.value());
-  for (const Preemption& preemption : plan.preempt) asks.insert(preemption.victim.value());
-  return absl::StrJoin(starts, " ") + " / " + absl::StrJoin(asks, " ");
+  for (const Preemption& preemption : plan.preempt) preempts.insert(preemption.victim.value());
+  return absl::StrJoin(starts, " ") + " / " + absl::StrJoin(preempts, " ");
 }
 
 // Returns agents a, b, c... with these slots, and a pool with the policy.
