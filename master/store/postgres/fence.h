@@ -38,7 +38,7 @@ class Fence {
   absl::Status ReportFenced();
 
   // Executes the statements exactly once, in one transaction that checks the epoch. If the response
-  // to the commit is lost, the database is queried for the transaction's WriteId. UNAVAILABLE if the
+  // to the commit is lost, queries the database for the transaction's WriteId. UNAVAILABLE if the
   // epoch is old: the caller may retry and will reach the new leader.
   absl::Status Write(Pool& pool, std::vector<Connection::Statement> statements);
 
