@@ -19,7 +19,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-std::shared_ptr<model::ExperimentConfig> Wanting(int slots, int max_slots = 0, int priority = 42) {
+std::shared_ptr<model::ExperimentConfig> MakeElasticConfig(int slots, int max_slots = 0,
+                                                           int priority = 42) {
   auto config = MakeConfig();
   config->resources.slots_per_trial = slots;
   config->resources.max_slots_per_trial = max_slots;
@@ -33,10 +34,10 @@ class ElasticTest : public Fixture {
   ElasticTest() {
     Apply(PutResourcePool{.pool = {.name = "default", .preemption = true}});
     AddAgent("a", 4);
-    Create(Wanting(2, 8));
+    Create(MakeElasticConfig(2, 8));
     Start("1.1.0");
     AddAgent("b", 4);
-    Create(Wanting(4));
+    Create(MakeElasticConfig(4));
     Start("2.2.0", "b");
   }
   size_t FormatMicroSlots(const std::string& id) const {
@@ -89,7 +90,7 @@ TEST_F(ElasticTest, GrowsAtCheckpoint) {
 }
 
 TEST_F(ElasticTest, ShrinksForHigherPriority) {
-  Create(Wanting(2, 0, 10));
+  Create(MakeElasticConfig(2, 0, 10));
   EXPECT_EQ(allocation("1.1.0").state, AllocationState::kPreempting)
       << "it will restart with fewer slots";
   EXPECT_EQ(allocation("2.2.0").state, AllocationState::kRunning);
@@ -105,7 +106,7 @@ TEST_F(ElasticTest, ShrinksForHigherPriority) {
 }
 
 TEST_F(ElasticTest, DoesNotGrow_WhileOthersWait) {
-  Create(Wanting(5));
+  Create(MakeElasticConfig(5));
   Exit("2.2.0", 0, "b");
   now_ += absl::Hours(1);
   EXPECT_THAT(GetEffects<AnnouncePreemption>(Tick()), IsEmpty()) << "the four are for experiment 3";

@@ -49,7 +49,7 @@ absl::Status CheckGlobs(const Globs& globs) {
   return absl::OkStatus();
 }
 
-bool NamesAll(const Globs& globs) {
+bool MatchesAllFiles(const Globs& globs) {
   return std::any_of(globs.begin(), globs.end(), [](const std::string& glob) {
     return glob == "**" || glob == "**/" || glob == "**/*" || glob == "**/**";
   });
@@ -93,7 +93,7 @@ bool HasFiles(const Resources& resources) {
                      [](const auto& each) { return !absl::EndsWith(each.first, "/"); });
 }
 
-bool TakesFiles(const Resources& all, const Globs& globs) {
+bool MatchesFiles(const Resources& all, const Globs& globs) {
   const Resources left = GetRemaining(all, globs);
   return std::any_of(all.begin(), all.end(), [&](const auto& each) {
     return !absl::EndsWith(each.first, "/") && !left.contains(each.first);

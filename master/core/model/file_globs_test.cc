@@ -47,10 +47,10 @@ TEST(FileGlobsTest, MatchesAnyDirectories_AndRemovesEmptiedOnes) {
   EXPECT_EQ(Left({"**/*.pt", "**/*.py"}), "logs/");
   EXPECT_FALSE(HasFiles(GetRemaining(kFiles, {"**/*.pt", "code/"})));
   for (const char* all : {"**", "**/*"}) {
-    EXPECT_TRUE(NamesAll({"x", all}));
+    EXPECT_TRUE(MatchesAllFiles({"x", all}));
     EXPECT_EQ(Left({all}), "") << all;
   }
-  EXPECT_FALSE(NamesAll({"*", "code/**", ""}));
+  EXPECT_FALSE(MatchesAllFiles({"*", "code/**", ""}));
 }
 
 TEST(FileGlobsTest, EscapesPathAsGlob) {
@@ -75,8 +75,8 @@ TEST(FileGlobsTest, RejectsPatternsThatCannotMatch) {
 
 TEST(FileGlobsTest, ReportsNoFiles_WhenOnlyDirectories) {
   const Resources files = {{"logs/", 0}, {"model.pt", 1}};
-  EXPECT_FALSE(TakesFiles(files, {"log*"}));
-  EXPECT_TRUE(TakesFiles(files, {"model*"}));
+  EXPECT_FALSE(MatchesFiles(files, {"log*"}));
+  EXPECT_TRUE(MatchesFiles(files, {"model*"}));
 }
 
 }  // namespace

@@ -262,7 +262,7 @@ double Miss(const model::Hparams& h) {
 }
 
 // Returns the distance of the best of 50 points to the minimum, with this many trials at a time.
-double LeastMiss(const std::string& sampler, uint64_t seed, size_t running) {
+double ComputeMinDistance(const std::string& sampler, uint64_t seed, size_t running) {
   const SearchSpace space = {{"x", {DoubleHparam{-1, 1, {}}}},
                              {"lr", {LogHparam{10, -5, 0, {}}}},
                              {"kind", {CategoricalHparam{{"bad", "good", "ugly"}}}}};
@@ -284,7 +284,8 @@ double LeastMiss(const std::string& sampler, uint64_t seed, size_t running) {
 
 double Median(const std::string& sampler, size_t running) {
   std::vector<double> misses;
-  for (uint64_t seed = 0; seed < 7; ++seed) misses.push_back(LeastMiss(sampler, seed, running));
+  for (uint64_t seed = 0; seed < 7; ++seed)
+    misses.push_back(ComputeMinDistance(sampler, seed, running));
   std::sort(misses.begin(), misses.end());
   return misses[3];
 }

@@ -90,7 +90,7 @@ class PopulationSearch final : public SearchMethod {
   int64_t End(int64_t generation) const;
   bool IsLast() const { return generation_ + 1 == options_.population.generations; }
   // Whether the member is at the end of the current generation or has ended.
-  bool HasCome(const Member& member) const;
+  bool HasArrived(const Member& member) const;
   int64_t CountReplaced(size_t members) const;
 
   Member* Find(const model::RequestId& request);

@@ -82,7 +82,8 @@ absl::StatusOr<Operand> ReadOperand(const std::string& name, const Column& colum
       std::string error;
       if (absl::ParseTime(absl::RFC3339_full, text, &time, &error)) return Operand(time);
       if (absl::ParseTime("%Y-%m-%d", text, &time, &error)) return Operand(time);
-      return InvalidCondition(name, absl::StrCat("\"", text, "\" is not a time such as 2026-01-31T12:00:00Z"));
+      return InvalidCondition(
+          name, absl::StrCat("\"", text, "\" is not a time such as 2026-01-31T12:00:00Z"));
     }
     case ColumnType::kFlag:
       if (text == "true") return Operand(true);
@@ -116,7 +117,7 @@ bool DependsOnTrials(Table table, std::string_view kept) {
   return table == Table::kExperiments && (kept == "RUNNING" || kept == "QUEUED");
 }
 
-Filter OfStates(Table table, Condition condition) {
+Filter MakeStateFilter(Table table, Condition condition) {
   const std::string given = std::get<std::string>(condition.operand);
   Filter group;
   group.any = condition.op == Operator::kEqual || condition.op == Operator::kContains;
@@ -186,7 +187,8 @@ class Reader {
     }
     if (!known) return InvalidCondition(name, absl::StrCat("there is no operator \"", word, "\""));
     if (!Fits(condition.op, condition.column)) {
-      return InvalidCondition(name, absl::StrCat("the operator \"", word, "\" does not apply to its type"));
+      return InvalidCondition(
+          name, absl::StrCat("the operator \"", word, "\" does not apply to its type"));
     }
     if (TakesOperand(condition.op)) {
       if (operand == nullptr || operand->is_null()) return std::optional<Filter>();
@@ -197,7 +199,7 @@ class Reader {
           absl::StrCat("the filter has more than ", kConditions, " conditions"));
     }
     if (condition.column == StateColumn() && TakesOperand(condition.op)) {
-      return std::optional(OfStates(table_, std::move(condition)));
+      return std::optional(MakeStateFilter(table_, std::move(condition)));
     }
     Filter one;
     one.condition = std::move(condition);

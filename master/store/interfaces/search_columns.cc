@@ -80,7 +80,7 @@ std::vector<FixedColumn> Shared() {
   };
 }
 
-std::vector<FixedColumn> OfExperiments() {
+std::vector<FixedColumn> MakeExperimentColumns() {
   std::vector<FixedColumn> columns = {
       {"id", Field::kExperimentId, Type::kNumber, "ID", true},
       {"name", Field::kName, Type::kText, "Name", true},
@@ -93,7 +93,7 @@ std::vector<FixedColumn> OfExperiments() {
   return columns;
 }
 
-std::vector<FixedColumn> OfRuns() {
+std::vector<FixedColumn> MakeRunColumns() {
   std::vector<FixedColumn> columns = {
       {"id", Field::kRunId, Type::kNumber, "Global Run ID", false},
       {"localId", Field::kLocalId, Type::kText, "Run ID", false},
@@ -121,8 +121,8 @@ std::string ResolveAlias(Table table, const std::string& name) {
 }  // namespace
 
 const std::vector<FixedColumn>& FixedColumns(Table table) {
-  static const auto& runs = *new std::vector<FixedColumn>(OfRuns());
-  static const auto& experiments = *new std::vector<FixedColumn>(OfExperiments());
+  static const auto& runs = *new std::vector<FixedColumn>(MakeRunColumns());
+  static const auto& experiments = *new std::vector<FixedColumn>(MakeExperimentColumns());
   return table == Table::kRuns ? runs : experiments;
 }
 

@@ -34,11 +34,11 @@ using OwnedResult = std::unique_ptr<PGresult, ClearResult>;
 
 // Transient errors: nothing was done, and the statement can be retried. The first column is a
 // prefix of the SQLSTATE; longer prefixes come first.
-struct PassingError {
+struct TransientError {
   std::string_view code;
   std::string_view words;
 };
-constexpr PassingError kPassingErrors[] = {
+constexpr TransientError kTransientErrors[] = {
     {"08", "the connection broke"},
     {"25006", "it is read-only or a replica"},
     {"25P03", "the transaction was idle for too long"},
@@ -57,8 +57,8 @@ constexpr PassingError kPassingErrors[] = {
     {"58030", "it has an I/O error"},
 };
 
-const PassingError* FindTransientError(std::string_view sqlstate) {
-  for (const PassingError& error : kPassingErrors) {
+const TransientError* FindTransientError(std::string_view sqlstate) {
+  for (const TransientError& error : kTransientErrors) {
     if (sqlstate.substr(0, error.code.size()) == error.code) return &error;
   }
   return nullptr;
@@ -161,9 +161,9 @@ absl::Status Connection::MakeError(const pg_result* result) {
       result == nullptr ? nullptr : ::PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
   const std::string text = primary != nullptr ? absl::StrCat(primary, " (", sqlstate_, ")")
                                               : OneLine(::PQerrorMessage(connection_.get()));
-  if (const PassingError* passing = FindTransientError(sqlstate_); passing != nullptr) {
+  if (const TransientError* transient = FindTransientError(sqlstate_); transient != nullptr) {
     return absl::UnavailableError(
-        absl::StrCat("the database: ", std::string(passing->words), ": ", text));
+        absl::StrCat("the database: ", std::string(transient->words), ": ", text));
   }
   if (sqlstate_.empty()) {
     // Reported by libpq and not by the server: the connection is lost.

@@ -45,7 +45,7 @@ std::string ConnectionStringFor(const std::string& socket_dir) {
 }
 
 // Recovery after a crash may take a while.
-constexpr absl::Duration kStartPatience = absl::Minutes(2);
+constexpr absl::Duration kStartTimeout = absl::Minutes(2);
 constexpr absl::Duration kFastShutdown = absl::Seconds(20);
 constexpr absl::Duration kImmediateShutdown = absl::Seconds(5);
 constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
@@ -198,7 +198,8 @@ int64_t SharedMegabytes() {
   // The limit of a container; "max" if it has none.
   int64_t limit = 0;
   const absl::StatusOr<std::string> limit_text = base::ReadFile("/sys/fs/cgroup/memory.max");
-  if (limit_text.ok() && absl::SimpleAtoi(*limit_text, &limit) && limit > 0) bytes = std::min(bytes, limit);
+  if (limit_text.ok() && absl::SimpleAtoi(*limit_text, &limit) && limit > 0)
+    bytes = std::min(bytes, limit);
   return std::clamp<int64_t>((bytes >> 20) / 64, 64, 512);
 }
 
@@ -293,7 +294,7 @@ absl::Status EmbeddedPostgres::Impl::Launch() {
 }
 
 absl::Status EmbeddedPostgres::Impl::AwaitReady() {
-  const absl::Time deadline = absl::Now() + kStartPatience;
+  const absl::Time deadline = absl::Now() + kStartTimeout;
   absl::Duration pause = absl::Milliseconds(5);
   while (::PQping(connection_string_.c_str()) != PQPING_OK) {
     const bool ended = WaitForEnd(process_, pause);

@@ -142,7 +142,7 @@ TEST(PostgresStoreTest, ReadsLeaseOnTablesOfAnyVersion) {
 
 // For each SQLSTATE, the error of the database and its classification.
 TEST(PostgresStoreTest, ClassifiesTransientErrors) {
-  const std::pair<const char*, const char*> kPassing[] = {
+  const std::pair<const char*, const char*> kTransient[] = {
       {"53100", "its disk is full"},
       {"53300", "too many connections"},
       {"53200", "it is out of memory"},
@@ -163,7 +163,7 @@ TEST(PostgresStoreTest, ClassifiesTransientErrors) {
   ASSERT_TRUE(store->Load().ok());
   const auto connection = Connect(database);
   int64_t sequence = 0;
-  for (const auto& [code, words] : kPassing) {
+  for (const auto& [code, words] : kTransient) {
     // Every inserted row raises the error.
     ASSERT_TRUE(connection
                     ->ExecScript(absl::StrCat(

@@ -111,12 +111,14 @@ struct ExperimentSelection {
 
 ExperimentSelection ToSelection(const ExperimentQuery& query) {
   ExperimentSelection selection;
-  if (query.visible) absl::StrAppend(&selection.tables, " LEFT JOIN projects p ON p.id = e.project");
+  if (query.visible)
+    absl::StrAppend(&selection.tables, " LEFT JOIN projects p ON p.id = e.project");
   if (!query.usernames.empty() || query.sort == ExperimentQuery::Sort::kUser) {
     absl::StrAppend(&selection.tables, " LEFT JOIN users u ON u.id = e.owner");
   }
   selection.where = query.states.empty() ? " WHERE e.state <> 'DELETED'" : "";
-  if (!query.states.empty()) selection.Add("e.state = ANY($?::text[])", ToStateFilter(query.states));
+  if (!query.states.empty())
+    selection.Add("e.state = ANY($?::text[])", ToStateFilter(query.states));
   if (!query.ids.empty()) selection.Add("e.id = ANY($?::int[])", ToArray(query.ids));
   if (!query.not_ids.empty()) selection.Add("e.id <> ALL($?::int[])", ToArray(query.not_ids));
   if (query.min_id) selection.Add("e.id >= $?::bigint", ToParam(*query.min_id));
@@ -132,7 +134,8 @@ ExperimentSelection ToSelection(const ExperimentQuery& query) {
   if (!query.description.empty()) {
     selection.Add("strpos(lower(e.description), lower($?::text)) > 0", ToParam(query.description));
   }
-  if (!query.request_id.empty()) selection.Add("e.request_id = $?::text", ToParam(query.request_id));
+  if (!query.request_id.empty())
+    selection.Add("e.request_id = $?::text", ToParam(query.request_id));
   if (!query.labels.empty()) {
     model::Value::List labels;
     for (const std::string& label : query.labels) labels.emplace_back(label);
@@ -141,12 +144,13 @@ ExperimentSelection ToSelection(const ExperimentQuery& query) {
   if (!query.usernames.empty()) {
     selection.Add("coalesce(u.username, '') = ANY($?::text[])", ToFilter(query.usernames));
   }
-  if (!query.owner_ids.empty()) selection.Add("e.owner = ANY($?::int[])", ToFilter(query.owner_ids));
+  if (!query.owner_ids.empty())
+    selection.Add("e.owner = ANY($?::int[])", ToFilter(query.owner_ids));
   return selection;
 }
 
 // LIKE patterns for texts that contain the parts.
-std::vector<std::string> LikeEach(const std::vector<std::string>& parts) {
+std::vector<std::string> MakeLikePatterns(const std::vector<std::string>& parts) {
   std::vector<std::string> patterns;
   for (const std::string& part : parts) {
     patterns.push_back(absl::StrCat(
@@ -173,12 +177,13 @@ absl::StatusOr<ExperimentPage> SqlStore::ListExperiments(const ExperimentQuery& 
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<ExperimentPage> {
     DET_ASSIGN_OR_RETURN(
         const WindowRows window,
-        ReadWindow(
-            connection, absl::StrCat("SELECT count(*) FROM ", selection.tables, selection.where),
-            absl::StrCat("SELECT e.id FROM ", selection.tables,
-                         query.sort == ExperimentQuery::Sort::kNumTrials ? kTrialTotals : "",
-                         selection.where, OrderBy(GetSortKey(query.sort), "e.id", query.descending)),
-            selection.params, query.window));
+        ReadWindow(connection,
+                   absl::StrCat("SELECT count(*) FROM ", selection.tables, selection.where),
+                   absl::StrCat("SELECT e.id FROM ", selection.tables,
+                                query.sort == ExperimentQuery::Sort::kNumTrials ? kTrialTotals : "",
+                                selection.where,
+                                OrderBy(GetSortKey(query.sort), "e.id", query.descending)),
+                   selection.params, query.window));
     std::vector<int64_t> ids;
     for (int row = 0; row < window.rows.rows(); ++row) ids.push_back(window.rows.Int(row, 0));
     ExperimentPage page;
@@ -296,7 +301,7 @@ absl::StatusOr<std::vector<LogRecord>> SqlStore::ListLogs(const LogQuery& query)
       ToParam(query.contains),
       ToParam(std::max(query.limit, 0)),
       ToParam(query.before_id > 0 ? query.before_id : std::numeric_limits<int64_t>::max()),
-      ToFilter(LikeEach(query.parts))};
+      ToFilter(MakeLikePatterns(query.parts))};
   const std::string sql =
       absl::StrCat("SELECT ", kLogColumns, kWhere, errors_alone ? kErrors : "", " ORDER BY l.id ",
                    query.descending ? "DESC" : "ASC", " LIMIT $12::bigint");

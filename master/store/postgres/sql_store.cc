@@ -72,7 +72,7 @@ struct GetWriteKey {
 };
 
 // Returns the changes of a batch without those that a later change of the same row replaces.
-std::vector<const cluster::Change*> Newest(const std::vector<cluster::Change>& changes) {
+std::vector<const cluster::Change*> RemoveOverwritten(const std::vector<cluster::Change>& changes) {
   std::vector<const cluster::Change*> newest;
   std::set<Key> seen;
   for (auto change = changes.rbegin(); change != changes.rend(); ++change) {
@@ -235,7 +235,7 @@ std::vector<Connection::Statement> SqlStore::ToStatements(
   // Executed after all rows of the batch, because they change rows that the batch may add, or check
   // what uses a checkpoint.
   std::vector<Connection::Statement> behind;
-  for (const cluster::Change* change : Newest(changes)) {
+  for (const cluster::Change* change : RemoveOverwritten(changes)) {
     if (std::holds_alternative<cluster::SetProject>(*change) ||
         std::holds_alternative<cluster::SetExperimentDetails>(*change) ||
         std::holds_alternative<cluster::MarkDeleting>(*change) ||

@@ -28,7 +28,7 @@ WHERE (strpos(lower(username), lower($1::text COLLATE "C")) > 0 OR
   AND ($3::boolean IS NULL OR admin = $3::boolean)
   AND ($4::text[] IS NULL OR (admin AND 'ClusterAdmin' = ANY($4)) OR EXISTS (
     SELECT FROM role_assignments r WHERE r.user_id = users.id AND r.role = ANY($4))))sql";
-constexpr char kPeopleAdd[] =
+constexpr char kUserAdd[] =
     "INSERT INTO users (username, password_hash, admin, active, display_name, remote, agent_user, "
     "modified_at, last_auth_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) "
     "ON CONFLICT DO NOTHING RETURNING " DET_USER_COLUMNS;
@@ -39,7 +39,7 @@ constexpr char kHoldAdministrators[] =
     "SELECT id FROM users WHERE admin AND active ORDER BY id FOR UPDATE";
 constexpr char kNameTaken[] =
     "SELECT 1 FROM users WHERE lower(username) = lower($2::text COLLATE \"C\") AND id <> $1";
-constexpr char kPeopleChange[] = R"sql(
+constexpr char kUserChange[] = R"sql(
 UPDATE users SET username = coalesce($2::text, username),
   password_hash = coalesce($3::text, password_hash), admin = coalesce($4::boolean, admin),
   active = coalesce($5::boolean, active), display_name = coalesce($6::text, display_name),
@@ -144,10 +144,10 @@ absl::StatusOr<UserRecord> SqlUsers::AddUser(const UserRecord& user, model::Role
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<UserRecord> {
     DET_ASSIGN_OR_RETURN(
         const Result result,
-        connection.Exec(kPeopleAdd,
-                        MakeParams(user.username, user.password_hash, user.admin, user.active,
-                                   user.display_name, user.remote, user.agent_user,
-                                   user.modified_at, user.last_auth_at)));
+        connection.Exec(
+            kUserAdd, MakeParams(user.username, user.password_hash, user.admin, user.active,
+                                 user.display_name, user.remote, user.agent_user, user.modified_at,
+                                 user.last_auth_at)));
     if (result.rows() == 0) return UserExists(user.username);
     DET_ASSIGN_OR_RETURN(UserRecord added, ToUser(result, 0));
     if (role != model::Role::kNone) {
@@ -174,9 +174,9 @@ absl::StatusOr<UserRecord> SqlUsers::ChangeUser(model::UserId id, const UserPatc
     }
     DET_ASSIGN_OR_RETURN(
         const Result result,
-        connection.Exec(kPeopleChange, MakeParams(id, patch.username, patch.password_hash,
-                                                  patch.admin, patch.active, patch.display_name,
-                                                  patch.remote, patch.agent_user, now)));
+        connection.Exec(kUserChange, MakeParams(id, patch.username, patch.password_hash,
+                                                patch.admin, patch.active, patch.display_name,
+                                                patch.remote, patch.agent_user, now)));
     if (result.rows() == 0) return NoSuchUser(id);
     return ToUser(result, 0);
   });
