@@ -54,7 +54,7 @@ constexpr absl::Duration kMaxPause = absl::Seconds(5);
 // The last lines of the server's log, in one line.
 std::string ReadLastLogLines(const std::string& log_path) {
   const absl::StatusOr<std::string> text = base::ReadFile(log_path);
-  if (!text.ok()) return "it has written no log";
+  if (!text.ok()) return "the log is empty or missing";
   std::vector<absl::string_view> lines = absl::StrSplit(*text, '\n', absl::SkipWhitespace());
   const size_t first = lines.size() - std::min<size_t>(lines.size(), 3);
   return absl::StrJoin(lines.begin() + first, lines.end(), " | ",
@@ -337,7 +337,7 @@ void EmbeddedPostgres::Impl::Supervise() {
       (void)base::WaitForExit(pid_);  // a reused server is not a child process
       pid_ = 0;
       if (!ended) return;
-      DET_LOG(ERROR) << "PostgreSQL died; restarting it"
+      DET_LOG(ERROR) << "PostgreSQL exited unexpectedly; restarting it"
                      << base::Field("last", ReadLastLogLines(layout_.log_path));
       if (absl::Now() - since > absl::Minutes(1)) pause = kFirstPause;
     }

@@ -112,7 +112,7 @@ absl::Status MakePrivateDir(const std::string& path, const std::optional<User>& 
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot give ", path, " to user ", user->name));
   }
   if (::chmod(path.c_str(), 0700) != 0) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot close ", path, " to others"));
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot restrict access to ", path));
   }
   return absl::OkStatus();
 }
