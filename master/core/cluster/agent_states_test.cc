@@ -39,7 +39,7 @@ TEST_F(AgentStatesTest, FinishesRunningWork_WhenDraining) {
   EXPECT_THAT(GetEffects<StartTask>(Tick()), IsEmpty()) << "also after a restart";
   Apply(EnableAgent{AgentId("a")});
   EXPECT_THAT(GetEffects<StartTask>(Tick()), SizeIs(1));
-  EXPECT_TRUE(absl::IsNotFound(Refused(EnableAgent{AgentId("zz")})));
+  EXPECT_TRUE(absl::IsNotFound(ExpectRejection(EnableAgent{AgentId("zz")})));
 }
 
 TEST_F(AgentStatesTest, RequeuesWithoutRestart_WhenAgentIsDisabled) {
@@ -64,7 +64,7 @@ TEST_F(AgentStatesTest, DoesNotUseDisabledSlot) {
   AddAgent("a", 2);
   Create(MakeConfig());
   Start("1.1.0");
-  EXPECT_TRUE(absl::IsNotFound(Refused(DisableSlot{AgentId("a"), 2})));
+  EXPECT_TRUE(absl::IsNotFound(ExpectRejection(DisableSlot{AgentId("a"), 2})));
   Apply(DisableSlot{AgentId("a"), 1});
   EXPECT_EQ(allocation("1.1.0").state, AllocationState::kRunning) << "it runs on the other agent";
   Create(MakeConfig());
@@ -81,7 +81,8 @@ TEST_F(AgentStatesTest, DrainsForMaintenance) {
   Create(MakeConfig());
   Start("1.1.0");
   const absl::Time begin = now_ + absl::Hours(1), end = begin + absl::Hours(2);
-  EXPECT_TRUE(absl::IsInvalidArgument(Refused(SetMaintenance{AgentId("a"), {{end, begin, ""}}})));
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(ExpectRejection(SetMaintenance{AgentId("a"), {{end, begin, ""}}})));
   const auto timers =
       GetEffects<SetCalendarTimer>(Apply(SetMaintenance{AgentId("a"), {{begin, end, "new fans"}}}));
   EXPECT_THAT(timers, ElementsAre(SetCalendarTimer{end}));
@@ -115,9 +116,9 @@ TEST_F(AgentStatesTest, RejectsAgentWithoutUsedDevices) {
   back.agent = cluster_.agents().at(AgentId("a"));
   back.running = {AllocationId("1.1.0")};
   back.agent.slots.pop_back();
-  const absl::Status refused = Refused(back);
-  EXPECT_TRUE(absl::IsFailedPrecondition(refused));
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("slot 1, on which allocation 1.1.0 runs"));
+  const absl::Status rejected = ExpectRejection(back);
+  EXPECT_TRUE(absl::IsFailedPrecondition(rejected));
+  EXPECT_THAT(std::string(rejected.message()), HasSubstr("slot 1, on which allocation 1.1.0 runs"));
   EXPECT_EQ(allocation("1.1.0").state, AllocationState::kRunning);
   // Additional devices are allowed; devices without a task may be removed.
   AddAgent("a", 3, {"1.1.0"});

@@ -184,12 +184,12 @@ TEST_F(AgentsTest, RestoresAgents_AfterRestart) {
   Create(config);
   EXPECT_THAT(GetEffects<StartTask>(Tick()), IsEmpty()) << "b is not connected yet";
   config->resources.slots_per_trial = 9;
-  EXPECT_TRUE(absl::IsInvalidArgument(Refused(CreateExperiment{.config = config})));
+  EXPECT_TRUE(absl::IsInvalidArgument(ExpectRejection(CreateExperiment{.config = config})));
   Apply(DisableAgent{AgentId("b"), true});
   Apply(EnableAgent{AgentId("b")});
   Apply(DisableSlot{AgentId("b"), 3, true});
   Apply(EnableSlot{AgentId("b"), 3});
-  EXPECT_TRUE(absl::IsNotFound(Refused(EnableSlot{AgentId("b"), 4})));
+  EXPECT_TRUE(absl::IsNotFound(ExpectRejection(EnableSlot{AgentId("b"), 4})));
   AddAgent("b", 4);
   EXPECT_THAT(GetEffects<StartTask>(Tick()), SizeIs(2));
   EXPECT_EQ(cluster_.agents().at(AgentId("b")).registered_at, before.registered_at);
@@ -211,7 +211,7 @@ TEST_F(AgentsTest, DoesNotRestoreLostAgents) {
   EXPECT_TRUE(cluster_.agents().empty());
   Restart();
   EXPECT_TRUE(cluster_.agents().empty());
-  EXPECT_TRUE(absl::IsNotFound(Refused(EnableAgent{AgentId("a")})));
+  EXPECT_TRUE(absl::IsNotFound(ExpectRejection(EnableAgent{AgentId("a")})));
 }
 
 }  // namespace

@@ -260,7 +260,7 @@ TEST_F(ClusterTest, KillsQueuedAndRunningTrials) {
   Exit("2.2.0", 143);
   EXPECT_EQ(experiment(2).state, ExperimentState::kCanceled);
   EXPECT_EQ(trial(2).state, TrialState::kCanceled);
-  EXPECT_TRUE(absl::IsNotFound(Refused(KillExperiment{ExperimentId(2)})));
+  EXPECT_TRUE(absl::IsNotFound(ExpectRejection(KillExperiment{ExperimentId(2)})));
 }
 
 TEST_F(ClusterTest, PausesAndResumes) {
@@ -315,11 +315,11 @@ TEST_F(ClusterTest, RejectsRequestsInWrongState) {
   Create(MakeConfig());
   Start("1.1.0");
   Apply(CancelExperiment{ExperimentId(1)});
-  const absl::Status status = Refused(PauseExperiment{ExperimentId(1)});
+  const absl::Status status = ExpectRejection(PauseExperiment{ExperimentId(1)});
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(status.message(),
             "experiment 1 is STOPPING_CANCELED; only ACTIVE experiments can be paused");
-  EXPECT_TRUE(absl::IsNotFound(Refused(ActivateExperiment{ExperimentId(5)})));
+  EXPECT_TRUE(absl::IsNotFound(ExpectRejection(ActivateExperiment{ExperimentId(5)})));
 }
 
 TEST_F(ClusterTest, RunsRandomSearchWithinLimits) {

@@ -74,7 +74,7 @@ TEST_F(ExperimentDetailsTest, RejectsMove_WhenPoolIsNotBound) {
   config->workspace = "lab";
   const model::ExperimentId id = Create(config);
   Apply(PutResourcePool{.pool = {.name = "default", .description = "", .workspaces = {"lab"}}});
-  const absl::Status status = Refused(MoveExperiment{id, kVision});
+  const absl::Status status = ExpectRejection(MoveExperiment{id, kVision});
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   Apply(MoveExperiment{id, {1, 3, "lab", "other"}});
   EXPECT_EQ(experiment(1).project, 3);
@@ -90,8 +90,9 @@ TEST_F(ExperimentDetailsTest, MovesEndedExperimentUnlessDeleting) {
   Apply(UpdateExperimentDetails{id, {.name = "old"}});
   EXPECT_EQ(experiment(1).config->name, "old");
   Apply(DeleteExperiment{id});
-  EXPECT_TRUE(absl::IsFailedPrecondition(Refused(MoveExperiment{id, kVision})));
-  EXPECT_TRUE(absl::IsFailedPrecondition(Refused(UpdateExperimentDetails{id, {.name = "new"}})));
+  EXPECT_TRUE(absl::IsFailedPrecondition(ExpectRejection(MoveExperiment{id, kVision})));
+  EXPECT_TRUE(
+      absl::IsFailedPrecondition(ExpectRejection(UpdateExperimentDetails{id, {.name = "new"}})));
 }
 
 TEST_F(ExperimentDetailsTest, ChangesDetailsWhileRunning) {

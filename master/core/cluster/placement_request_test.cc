@@ -109,7 +109,7 @@ TEST_F(PlacementRequestTest, RequestsConfiguredResources) {
 
 struct Submitted {
   const char* resources;
-  const char* refusal;  // "" if it is accepted
+  const char* rejection;  // "" if it is accepted
 };
 
 class RequestValidationTest : public PlacementRequestTest {
@@ -128,13 +128,13 @@ class RequestValidationTest : public PlacementRequestTest {
     for (const Submitted& each : cases) {
       SCOPED_TRACE(each.resources);
       const CreateExperiment event{.config = Config(each.resources)};
-      if (*each.refusal == '\0') {
+      if (*each.rejection == '\0') {
         Apply(event);
         continue;
       }
-      const absl::Status refused = Refused(event);
-      EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
-      EXPECT_EQ(std::string(refused.message()), each.refusal);
+      const absl::Status rejected = ExpectRejection(event);
+      EXPECT_EQ(rejected.code(), absl::StatusCode::kInvalidArgument);
+      EXPECT_EQ(std::string(rejected.message()), each.rejection);
     }
   }
 };

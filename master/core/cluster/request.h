@@ -1,4 +1,4 @@
-// Requests of users, as values. Each returns a Status; a refused request changes nothing. Part of
+// Requests of users, as values. Each returns a Status; a rejected request changes nothing. Part of
 // event.h. PURE.
 #ifndef MASTER_CORE_CLUSTER_REQUEST_H_
 #define MASTER_CORE_CLUSTER_REQUEST_H_

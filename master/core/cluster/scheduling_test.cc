@@ -132,7 +132,7 @@ TEST_F(SchedulingTest, AppliesAllUpdatesOrNone) {
   Create(MakeConfig());
   Create(MakeConfig());
   const UpdateQueue::Update good{.job = JobId("exp-1"), .priority = 10};
-  const std::pair<UpdateQueue::Update, absl::StatusCode> refused[] = {
+  const std::pair<UpdateQueue::Update, absl::StatusCode> rejected[] = {
       {{.job = JobId("exp-9"), .priority = 1}, absl::StatusCode::kNotFound},
       {{.job = JobId("exp-2"), .priority = 100}, absl::StatusCode::kInvalidArgument},
       {{.job = JobId("exp-2"), .priority = 0}, absl::StatusCode::kInvalidArgument},
@@ -143,10 +143,10 @@ TEST_F(SchedulingTest, AppliesAllUpdatesOrNone) {
       {{.job = JobId("exp-2"), .behind_of = JobId("exp-2")}, absl::StatusCode::kInvalidArgument},
       {{.job = JobId("exp-2"), .ahead_of = JobId("exp-1"), .behind_of = JobId("exp-1")},
        absl::StatusCode::kInvalidArgument}};
-  for (const auto& [bad, code] : refused) {
-    EXPECT_EQ(Refused(UpdateQueue{{good, bad}}).code(), code);
+  for (const auto& [bad, code] : rejected) {
+    EXPECT_EQ(ExpectRejection(UpdateQueue{{good, bad}}).code(), code);
   }
-  EXPECT_EQ(Refused(UpdateQueue{{good, refused[1].first}}).message(),
+  EXPECT_EQ(ExpectRejection(UpdateQueue{{good, rejected[1].first}}).message(),
             "priority 100 of job exp-2: it must be from 1 to 99");
   Apply(UpdateQueue{{good,
                      {.job = JobId("exp-2"), .priority = 10, .max_slots = 5},
@@ -162,7 +162,7 @@ TEST_F(SchedulingTest, KeepsOrder_WhenMoveIsRejected) {
   for (int i = 0; i < 3; ++i) Create(MakeConfig());
   const UpdateQueue bad = {{{.job = JobId("exp-3"), .ahead_of = JobId("exp-1")},
                             {.job = JobId("exp-9"), .priority = 1}}};
-  EXPECT_TRUE(absl::IsNotFound(Refused(bad)));
+  EXPECT_TRUE(absl::IsNotFound(ExpectRejection(bad)));
   Apply(Ahead(2, 1));
   EXPECT_EQ(experiment(2).queue.position, 0) << "no job is ahead of 1";
   EXPECT_THAT(Order(), ElementsAre(2, 1, 3));
@@ -391,26 +391,27 @@ TEST_F(SchedulingTest, RejectsDeletionOfUsedPool) {
   EXPECT_EQ(cluster_.default_compute(), "gpus");
   Restart();
   EXPECT_EQ(cluster_.default_compute(), "gpus");
-  EXPECT_THAT(std::string(Refused(DeleteResourcePool{"gpus"}).message()), HasSubstr("a default"));
+  EXPECT_THAT(std::string(ExpectRejection(DeleteResourcePool{"gpus"}).message()),
+              HasSubstr("a default"));
   Apply(PutResourcePool{.pool = pool, .default_compute = false});
   EXPECT_EQ(cluster_.default_compute(), "default");
   auto config = MakeConfig();
   config->resources.resource_pool = "gpus";
-  const absl::Status elsewhere = Refused(CreateExperiment{.config = config});
+  const absl::Status elsewhere = ExpectRejection(CreateExperiment{.config = config});
   EXPECT_TRUE(absl::IsInvalidArgument(elsewhere));
   EXPECT_THAT(std::string(elsewhere.message()), HasSubstr("which is bound to vision"));
   config->workspace = "vision";
   Create(config);
-  EXPECT_THAT(std::string(Refused(DeleteResourcePool{"gpus"}).message()),
+  EXPECT_THAT(std::string(ExpectRejection(DeleteResourcePool{"gpus"}).message()),
               HasSubstr("experiment 1"));
   Apply(KillExperiment{ExperimentId(1)});
   Apply(DeleteResourcePool{"gpus"});
-  EXPECT_TRUE(absl::IsNotFound(Refused(DeleteResourcePool{"gpus"})));
+  EXPECT_TRUE(absl::IsNotFound(ExpectRejection(DeleteResourcePool{"gpus"})));
   pool.default_priority = 100;
-  EXPECT_TRUE(absl::IsInvalidArgument(Refused(PutResourcePool{pool})));
-  EXPECT_TRUE(absl::IsFailedPrecondition(
-      Refused(PutResourcePool{.pool = {.name = "default", .description = "", .workspaces = {}},
-                              .default_compute = false})));
+  EXPECT_TRUE(absl::IsInvalidArgument(ExpectRejection(PutResourcePool{pool})));
+  EXPECT_TRUE(absl::IsFailedPrecondition(ExpectRejection(
+      PutResourcePool{.pool = {.name = "default", .description = "", .workspaces = {}},
+                      .default_compute = false})));
 }
 
 TEST_F(SchedulingTest, RejectsPoolUpdate_WhenPoolChanged) {
@@ -419,7 +420,7 @@ TEST_F(SchedulingTest, RejectsPoolUpdate_WhenPoolChanged) {
   first.workspaces = {"vision"};
   second.workspaces = {"speech"};
   Apply(PutResourcePool{first, unknown});
-  const absl::Status late = Refused(PutResourcePool{second, unknown});
+  const absl::Status late = ExpectRejection(PutResourcePool{second, unknown});
   EXPECT_TRUE(absl::IsAborted(late)) << late;
   Apply(PutResourcePool{second, first});
   Apply(PutResourcePool{first});
@@ -465,11 +466,11 @@ TEST_F(SchedulingTest, CountsUsageOfMonthForQuotas) {
   EXPECT_THAT(GetEffects<SetCalendarTimer>(Apply(CalendarTick{})), SizeIs(1));
   expect(2 * absl::ToDoubleHours(now_ - february));
   Apply(DeleteQuota{Scope::kUser, "ann"});
-  EXPECT_TRUE(absl::IsNotFound(Refused(DeleteQuota{Scope::kUser, "ann"})));
-  EXPECT_TRUE(absl::IsInvalidArgument(
-      Refused(PutQuota{{.scope = Scope::kUser, .name = "x", .max_slots = {}, .slot_hours = {}}})));
-  EXPECT_TRUE(absl::IsInvalidArgument(
-      Refused(PutQuota{{.scope = Scope::kUser, .name = "x", .max_slots = -1, .slot_hours = {}}})));
+  EXPECT_TRUE(absl::IsNotFound(ExpectRejection(DeleteQuota{Scope::kUser, "ann"})));
+  EXPECT_TRUE(absl::IsInvalidArgument(ExpectRejection(
+      PutQuota{{.scope = Scope::kUser, .name = "x", .max_slots = {}, .slot_hours = {}}})));
+  EXPECT_TRUE(absl::IsInvalidArgument(ExpectRejection(
+      PutQuota{{.scope = Scope::kUser, .name = "x", .max_slots = -1, .slot_hours = {}}})));
 }
 
 }  // namespace

@@ -159,7 +159,7 @@ TEST_F(SearchTest, CancelsHeldTrials) {
   Apply(CancelExperiment{ExperimentId(1)});
   EXPECT_EQ(trial(1).state, TrialState::kCanceled);
   Report(2, 5, model::Value::Object{{"loss", 1.0}});
-  EXPECT_TRUE(absl::IsFailedPrecondition(Refused(PostSearcherOperations{
+  EXPECT_TRUE(absl::IsFailedPrecondition(ExpectRejection(PostSearcherOperations{
       ExperimentId(1), {.id = "late", .operations = {MakeCreateTrial("q")}}})));
   Yield("1.2.0");
   EXPECT_EQ(experiment(1).state, ExperimentState::kCanceled);
@@ -291,12 +291,13 @@ TEST_F(SearchTest, AcceptsRepeatedPosts) {
   Apply(post);
   Apply(post);
   EXPECT_EQ(rows_.trials.size(), 1u);
-  EXPECT_TRUE(absl::IsInvalidArgument(Refused(PostSearcherOperations{
+  EXPECT_TRUE(absl::IsInvalidArgument(ExpectRejection(PostSearcherOperations{
       ExperimentId(1), {.id = "q", .operations = {searcher::StopTrial{RequestId("no")}}}})));
-  EXPECT_TRUE(absl::IsNotFound(Refused(PostSearcherOperations{ExperimentId(7), {.id = "r"}})));
-  Create(MakeConfig());
   EXPECT_TRUE(
-      absl::IsFailedPrecondition(Refused(PostSearcherOperations{ExperimentId(2), {.id = "s"}})));
+      absl::IsNotFound(ExpectRejection(PostSearcherOperations{ExperimentId(7), {.id = "r"}})));
+  Create(MakeConfig());
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      ExpectRejection(PostSearcherOperations{ExperimentId(2), {.id = "s"}})));
 }
 
 TEST_F(SearchTest, LogsMissingMetricOnce) {
@@ -353,11 +354,11 @@ TEST_F(ContinueTest, ContinuesSingleTrialFromCheckpoint) {
   EXPECT_EQ(orders[0].spec.env.at("DET_STEPS_COMPLETED"), "10");
   EXPECT_THAT(orders[0].spec.files.at("info/trial.json"), HasSubstr(R"({"batches":20})"));
   EXPECT_THAT(Apply(request).changes, IsEmpty()) << "the same request again";
-  EXPECT_TRUE(absl::IsFailedPrecondition(Refused(Again(MakeConfig()))));
+  EXPECT_TRUE(absl::IsFailedPrecondition(ExpectRejection(Again(MakeConfig()))));
   Start("1.1.1");
   Exit("1.1.1", 0);
   EXPECT_EQ(experiment(1).state, ExperimentState::kCompleted);
-  EXPECT_TRUE(absl::IsAborted(Refused(request))) << "its rows are outdated";
+  EXPECT_TRUE(absl::IsAborted(ExpectRejection(request))) << "its rows are outdated";
   Apply(Again());
   EXPECT_EQ(experiment(1).state, ExperimentState::kActive);
 }
@@ -438,7 +439,8 @@ TEST_F(ContinueTest, ContinuesKilledTrial_AfterMasterRestart) {
 TEST_F(ContinueTest, RejectsOtherSearchers) {
   Create(Custom());
   Post(searcher::Shutdown{});
-  EXPECT_THAT(std::string(Refused(Again()).message()), HasSubstr("uses the searcher custom"));
+  EXPECT_THAT(std::string(ExpectRejection(Again()).message()),
+              HasSubstr("uses the searcher custom"));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Glob patterns for the files of a checkpoint. `*` and `?` match any characters but '/', `[a-z]`
 // and `[!a-z]` one such character, `\` escapes a character, `**` matches any number of directories.
-// A pattern that ends with '/' matches everything below. Used by the API, which refuses patterns
+// A pattern that ends with '/' matches everything below. Used by the API, which rejects patterns
 // that cannot match, and by garbage collection, which removes matching files.
 //
 // PURE.

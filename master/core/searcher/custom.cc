@@ -35,7 +35,7 @@ Value Number(double number) {
   return number;
 }
 
-absl::Status Refuse(size_t index, const std::string& why) {
+absl::Status Reject(size_t index, const std::string& why) {
   return absl::InvalidArgumentError(absl::StrCat("operation ", index, ": ", why));
 }
 
@@ -116,20 +116,20 @@ absl::Status CustomSearch::Check(const OperationsPosted& post) const {
   bool shut_down = shutdown_.has_value();
   for (size_t i = 0; i < post.operations.size(); ++i) {
     const Operation& operation = post.operations[i];
-    if (shut_down) return Refuse(i, "the search is shut down; shutdown comes last, and once");
+    if (shut_down) return Reject(i, "the search is shut down; shutdown comes last, and once");
     if (const RequestId* request = About(operation); request != nullptr && !known(*request)) {
-      return Refuse(i, absl::StrCat("no trial \"", request->value(), "\"; create it first"));
+      return Reject(i, absl::StrCat("no trial \"", request->value(), "\"; create it first"));
     }
     shut_down = std::holds_alternative<Shutdown>(operation);
     const auto* create = std::get_if<CreateTrial>(&operation);
     if (create == nullptr) continue;
     const std::string& id = create->request.value();
     if (id.empty() || id.size() > kMaxIdLength || id.find('\0') != id.npos) {
-      return Refuse(i, absl::StrCat("the trial's request id has ", id.size(),
+      return Reject(i, absl::StrCat("the trial's request id has ", id.size(),
                                     " bytes; choose one of 1 to ", kMaxIdLength));
     }
     if (create->parent && !known(*create->parent)) {
-      return Refuse(i, absl::StrCat("no trial \"", create->parent->value(),
+      return Reject(i, absl::StrCat("no trial \"", create->parent->value(),
                                     "\" to be the parent of \"", id, "\"; create it first"));
     }
     const auto old = trials_.find(create->request);
@@ -137,7 +137,7 @@ absl::Status CustomSearch::Check(const OperationsPosted& post) const {
                                   ? &old->second.create
                                   : created.emplace(create->request, create).first->second;
     if (*same != *create) {
-      return Refuse(i, absl::StrCat("trial \"", id, "\" exists with other hyperparameters, parent ",
+      return Reject(i, absl::StrCat("trial \"", id, "\" exists with other hyperparameters, parent ",
                                     "or seed; choose another request id"));
     }
   }

@@ -57,7 +57,7 @@ class CustomTest : public ::testing::Test {
     return answer.value_or(std::vector<Operation>());
   }
   // Posts operations and returns the error; the state must not change.
-  std::string Refused(const OperationsPosted& post) {
+  std::string ExpectRejection(const OperationsPosted& post) {
     const Value before = searcher_.Snapshot();
     const auto answer = searcher_.Post(post);
     EXPECT_EQ(answer.status().code(), absl::StatusCode::kInvalidArgument);
@@ -66,8 +66,8 @@ class CustomTest : public ::testing::Test {
     EXPECT_EQ(searcher_.Snapshot(), before);
     return std::string(answer.status().message());
   }
-  std::string Refused(std::vector<Operation> operations) {
-    return Refused(OperationsPosted{"refused", 0, std::move(operations)});
+  std::string ExpectRejection(std::vector<Operation> operations) {
+    return ExpectRejection(OperationsPosted{"rejected", 0, std::move(operations)});
   }
   std::vector<Operation> Exit(const std::string& request, TrialEnd end = TrialEnd::kCompleted) {
     return searcher_.Handle(TrialExited{Id(request), end});
@@ -115,10 +115,10 @@ TEST_F(CustomTest, KeepsEventsUntilAcknowledged) {
   EXPECT_EQ(Events().size(), 1u) << "acknowledged events are not delivered again";
   Post({}, 2);
   EXPECT_THAT(Events(), IsEmpty());
-  EXPECT_EQ(Refused({"x", 3, {}}),
+  EXPECT_EQ(ExpectRejection({"x", 3, {}}),
             "events_read is 3; give the id of the last event that you have read, from 0 (none) to "
             "2 (the newest)");
-  Refused({"x", -1, {}});
+  ExpectRejection({"x", -1, {}});
 }
 
 TEST_F(CustomTest, AppliesPostedOperations) {
@@ -139,7 +139,7 @@ TEST_F(CustomTest, LimitsOperationsOfPost) {
   for (size_t i = 0; i <= CustomSearch::kMaxOperations; ++i) {
     operations.push_back(Create(absl::StrCat(i)));
   }
-  EXPECT_EQ(Refused(operations),
+  EXPECT_EQ(ExpectRejection(operations),
             "a post has 1001 operations; at most 1000 are allowed, post the rest next");
   operations.pop_back();
   EXPECT_EQ(Post(operations).size(), 2u) << "up to the concurrency limit";
@@ -181,14 +181,14 @@ TEST_F(CustomTest, StopsRunningAndDropsWaitingTrials_OnShutdown) {
 TEST_F(CustomTest, AcceptsOnlyAcknowledgements_AfterShutdown) {
   Post({Create("a")});
   EXPECT_THAT(PostAs("last", {Shutdown{}}), ElementsAre(Stop("a")));
-  EXPECT_EQ(Refused({Create("b")}),
+  EXPECT_EQ(ExpectRejection({Create("b")}),
             "operation 0: the search is shut down; shutdown comes last, and once");
-  Refused({Shutdown{}});
+  ExpectRejection({Shutdown{}});
   EXPECT_THAT(PostAs("last", {Shutdown{}}), IsEmpty());
   Exit("a");
   ASSERT_TRUE(searcher_.shut_down());
   EXPECT_THAT(PostAs("last", {Shutdown{}}), IsEmpty()) << "a repeated post";
-  Refused({Create("b")});
+  ExpectRejection({Create("b")});
   Post({}, 2);
   EXPECT_THAT(Events(), IsEmpty());
 }
@@ -224,10 +224,10 @@ TEST_F(CustomTest, IgnoresRepeatedPost) {
 TEST_F(CustomTest, CreatesTrialOnce_WhenRepeated) {
   Post({Create("a", 1)});
   EXPECT_THAT(Post({Create("a", 1), Create("a", 1)}), IsEmpty());
-  EXPECT_EQ(Refused({Create("b"), Create("a", 2)}),
+  EXPECT_EQ(ExpectRejection({Create("b"), Create("a", 2)}),
             "operation 1: trial \"a\" exists with other hyperparameters, parent or seed; choose "
             "another request id");
-  Refused({Create("b", 1), Create("b", 2)});
+  ExpectRejection({Create("b", 1), Create("b", 2)});
   Exit("a");
   EXPECT_THAT(Post({Create("a", 1)}), IsEmpty()) << "also much later";
   for (size_t i = 0; i <= CustomSearch::kRememberedPosts; ++i) {
@@ -237,22 +237,23 @@ TEST_F(CustomTest, CreatesTrialOnce_WhenRepeated) {
 }
 
 TEST_F(CustomTest, RejectsInvalidOperations) {
-  EXPECT_EQ(Refused({Create("a"), Stop("b")}), "operation 1: no trial \"b\"; create it first");
-  Refused({Pause("b")});
-  Refused({Resume("b")});
-  EXPECT_EQ(Refused({Shutdown{}, Create("a")}),
+  EXPECT_EQ(ExpectRejection({Create("a"), Stop("b")}),
+            "operation 1: no trial \"b\"; create it first");
+  ExpectRejection({Pause("b")});
+  ExpectRejection({Resume("b")});
+  EXPECT_EQ(ExpectRejection({Shutdown{}, Create("a")}),
             "operation 1: the search is shut down; shutdown comes last, and once");
-  Refused({Shutdown{}, Shutdown{}});
-  EXPECT_EQ(Refused({CreateTrial{.request = Id("c"), .parent = Id("b")}}),
+  ExpectRejection({Shutdown{}, Shutdown{}});
+  EXPECT_EQ(ExpectRejection({CreateTrial{.request = Id("c"), .parent = Id("b")}}),
             "operation 0: no trial \"b\" to be the parent of \"c\"; create it first");
-  Refused({CreateTrial{.request = Id("c"), .parent = Id("c")}});
-  EXPECT_EQ(Refused({Create("")}),
+  ExpectRejection({CreateTrial{.request = Id("c"), .parent = Id("c")}});
+  EXPECT_EQ(ExpectRejection({Create("")}),
             "operation 0: the trial's request id has 0 bytes; choose one of 1 to 64");
-  Refused({Create(std::string(65, 'x'))});
-  EXPECT_EQ(Refused({"", 0, {}}),
+  ExpectRejection({Create(std::string(65, 'x'))});
+  EXPECT_EQ(ExpectRejection({"", 0, {}}),
             "the id of a post has 0 bytes; choose a new one of 1 to 64 for each post, and keep it "
             "when you repeat the post");
-  Refused({std::string(65, 'x'), 0, {}});
+  ExpectRejection({std::string(65, 'x'), 0, {}});
   EXPECT_EQ(Post({Create(std::string(64, 'x'))}).size(), 1u);
 }
 

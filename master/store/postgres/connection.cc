@@ -272,21 +272,21 @@ absl::Status Connection::ExecAll(const std::vector<Statement>& statements, bool*
     DET_RETURN_IF_ERROR(Prepare(statement.sql).status());
   }
   if (::PQenterPipelineMode(connection_.get()) != 1) return MakeError(nullptr);
-  absl::Status refused;
-  for (size_t begin = 0; begin < statements.size() && refused.ok(); begin += kPipelineDepth) {
+  absl::Status rejected;
+  for (size_t begin = 0; begin < statements.size() && rejected.ok(); begin += kPipelineDepth) {
     const size_t end = std::min(begin + kPipelineDepth, statements.size());
     DET_RETURN_IF_ERROR(SendAll(statements.data() + begin, statements.data() + end));
-    refused = Receive(end - begin);
+    rejected = Receive(end - begin);
   }
-  if (!alive()) return refused;
+  if (!alive()) return rejected;
   // The transaction ends here: with a commit, or with a rollback if a statement was rejected.
   const std::string sqlstate = sqlstate_;
   const absl::Status synced = Sync();
-  if (!alive() && refused.ok() && is_unknown != nullptr) *is_unknown = true;
+  if (!alive() && rejected.ok() && is_unknown != nullptr) *is_unknown = true;
   if (!alive() || ::PQexitPipelineMode(connection_.get()) != 1) Drop();
-  if (refused.ok()) return synced;
+  if (rejected.ok()) return synced;
   sqlstate_ = sqlstate;
-  return refused;
+  return rejected;
 }
 
 absl::StatusOr<Connection::WriteId> Connection::NextWriteId() {

@@ -1,6 +1,6 @@
 // The embedded PostgreSQL server: a private cluster in <data_dir>/postgres, reached only through a
 // Unix socket. It is created at the first start, restarted when it dies, and shut down cleanly at
-// the end. If the master runs as root, which PostgreSQL refuses, the server runs as user "postgres"
+// the end. If the master runs as root, which PostgreSQL rejects, the server runs as user "postgres"
 // or "nobody".
 //
 // Owned by the composition root, which holds the lock on data_dir: two servers on one directory are

@@ -486,8 +486,8 @@ TEST(ConnectionTest, RollsBackAllStatements_WhenOneFails) {
   std::vector<Connection::Statement> statements;
   for (int i = 0; i < 1000; ++i) statements.push_back({insert, {{absl::StrCat(i)}}});
   statements.push_back({insert, {{"7"}}});
-  const absl::Status refused = connection->ExecAll(statements);
-  EXPECT_TRUE(absl::IsInternal(refused)) << refused;
+  const absl::Status rejected = connection->ExecAll(statements);
+  EXPECT_TRUE(absl::IsInternal(rejected)) << rejected;
   EXPECT_EQ(connection->sqlstate(), "23505");
   EXPECT_EQ(connection->Exec("SELECT count(*) FROM c")->Int(0, 0), 0);
   statements.pop_back();

@@ -42,7 +42,7 @@ absl::Status FaultyStore::Commit(int64_t sequence, const std::vector<cluster::Ch
     during = std::exchange(during_, nullptr);
   }
   if (during) during();
-  if (fault == Fault::kRefused) return absl::InternalError("rejected by script");
+  if (fault == Fault::kRejected) return absl::InternalError("rejected by script");
   if (fault == Fault::kUnreached) return absl::UnavailableError("unreachable by script");
   const absl::Status committed = store_.Commit(sequence, changes);
   if (committed.ok() && committed_) committed_(sequence, changes);

@@ -34,7 +34,7 @@ Outcome Fixture::Apply(const Event& event) {
   return *std::move(outcome);
 }
 
-absl::Status Fixture::Refused(const Event& event) {
+absl::Status Fixture::ExpectRejection(const Event& event) {
   const Image before = cluster_.Dump();
   const absl::StatusOr<Outcome> outcome = cluster_.Apply(event, now_);
   EXPECT_FALSE(outcome.ok());

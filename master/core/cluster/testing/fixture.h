@@ -22,7 +22,7 @@ class Fixture : public ::testing::Test {
 
   // Applies an event and expects success.
   Outcome Apply(const Event& event);
-  absl::Status Refused(const Event& event);
+  absl::Status ExpectRejection(const Event& event);
 
   void AddAgent(const std::string& id, int slots, std::vector<std::string> running = {});
   // Creates an experiment and runs a scheduling pass.

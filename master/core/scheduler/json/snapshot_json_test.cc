@@ -21,7 +21,7 @@ Snapshot Parse(const std::string& json) {
   return snapshot.ok() ? *snapshot : Snapshot();
 }
 
-std::string Refusal(const std::string& json) {
+std::string GetRejection(const std::string& json) {
   const auto snapshot = ParseSnapshot(json);
   EXPECT_EQ(snapshot.status().code(), absl::StatusCode::kInvalidArgument);
   return std::string(snapshot.status().message());
@@ -105,7 +105,7 @@ TEST(SnapshotJson, AcceptsSubmissionsAsTimesOrFractions) {
 }
 
 TEST(SnapshotJson, ReportsAllProblems) {
-  EXPECT_EQ(Refusal(R"({
+  EXPECT_EQ(GetRejection(R"({
     "policy": "lottery", "fits": "best",
     "agents": [{"id": "a", "slots": 2}, {"id": "a", "slots": "two"}, {"slots": [1, 1]}, 5],
     "jobs": [{"id": "j", "priority": 100, "weight": 0}],
@@ -118,14 +118,14 @@ TEST(SnapshotJson, ReportsAllProblems) {
 }
 
 TEST(SnapshotJson, ReportsPositionOfInvalidJson) {
-  EXPECT_THAT(Refusal("{\"agents\": ["), HasSubstr("not valid JSON at byte"));
-  EXPECT_THAT(Refusal("[]"), HasSubstr("expected an object, found a list"));
+  EXPECT_THAT(GetRejection("{\"agents\": ["), HasSubstr("not valid JSON at byte"));
+  EXPECT_THAT(GetRejection("[]"), HasSubstr("expected an object, found a list"));
 }
 
 TEST(SnapshotJson, TruncatesLongListOfProblems) {
   std::string text = "{\"gangs\": [";
   for (int i = 0; i < 80; ++i) absl::StrAppend(&text, i > 0 ? "," : "", "{\"slots\": 1}");
-  EXPECT_THAT(Refusal(text + "]}"), HasSubstr("\nand 30 more"));
+  EXPECT_THAT(GetRejection(text + "]}"), HasSubstr("\nand 30 more"));
 }
 
 // The stable format: the JSON of a snapshot with every kind of object.
