@@ -26,7 +26,7 @@ TEST(FileTest, WritesReadsAndReplacesFiles) {
   EXPECT_EQ(std::distance(begin, std::filesystem::directory_iterator()), 1);
 }
 
-TEST(FileTest, ErrorsContainThePath) {
+TEST(FileTest, ErrorsContainPath) {
   const auto missing = ReadFile("/no/such/file");
   EXPECT_EQ(missing.status().code(), absl::StatusCode::kNotFound);
   EXPECT_NE(missing.status().message().find("/no/such/file"), absl::string_view::npos);

@@ -11,7 +11,7 @@ bool Matches(const std::string& pattern, const std::string& path) {
   return Glob(pattern).Matches(path);
 }
 
-TEST(GlobTest, MatchesTheWholePath) {
+TEST(GlobTest, MatchesWholePath) {
   EXPECT_TRUE(Matches("a/b", "a/b"));
   EXPECT_FALSE(Matches("b", "a/b"));
   EXPECT_FALSE(Matches("a", "a/b"));

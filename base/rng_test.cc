@@ -44,7 +44,7 @@ TEST(RngTest, SplitIsRepeatableAndDoesNotChangeParent) {
   EXPECT_EQ(parent, Rng(7));
 }
 
-TEST(RngTest, UniformNumbersCoverTheRange) {
+TEST(RngTest, UniformNumbersCoverRange) {
   Rng rng(1);
   double sum = 0;
   std::array<int, 6> counts{};

@@ -118,7 +118,7 @@ TEST(SubprocessTest, KillsTheWholeGroup) {
   EXPECT_EQ(KillGroup(1, SIGKILL).code(), absl::StatusCode::kInvalidArgument);
 }
 
-TEST(SubprocessTest, DiesWithTheThreadThatStartedIt) {
+TEST(SubprocessTest, DiesWithThreadThatStartedIt) {
   pid_t pid = -1;
   std::thread([&] {
     auto child = Spawn({.argv = {"sleep", "100"}, .parent_death_signal = SIGKILL});

@@ -212,14 +212,14 @@ TEST_F(HttpRuleTest, ParsesQueriesOfOldClients) {
 TEST_F(HttpRuleTest, RejectsUnknownParameters) {
   const auto match = router_.Find("GET", "/api/v1/trials/9/logs");
   api::TrialLogsRequest logs;
-  const auto refusal = [&](const char* query) {
+  const auto rejection = [&](const char* query) {
     const absl::Status status = HttpRouter::Fill(*match, query, "", &logs);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << query;
     return std::string(status.message());
   };
-  EXPECT_EQ(refusal("limit=1&rank_idz=3"),
+  EXPECT_EQ(rejection("limit=1&rank_idz=3"),
             "unknown parameter \"rank_idz\"; did you mean \"rankIds\"");
-  EXPECT_EQ(refusal("a.b=c").substr(0, 23), "unknown parameter \"a.b\"");
+  EXPECT_EQ(rejection("a.b=c").substr(0, 23), "unknown parameter \"a.b\"");
 }
 
 TEST_F(HttpRuleTest, RejectsQuery_WhenBodyIsWholeMessage) {

@@ -173,10 +173,10 @@ TEST(S3CredentialsTest, UsesEachSource) {
   EXPECT_EQ((*OpenBucket(config, kQuick))->Put("key", "x").code(),
             absl::StatusCode::kUnauthenticated);
   SetVariables({{"AWS_ACCESS_KEY_ID", key}, {"AWS_SECRET_ACCESS_KEY", "of-another"}});
-  const absl::Status refused = (*OpenBucket(config, kQuick))->Put("key", "x");
-  EXPECT_EQ(refused.code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_TRUE(absl::StrContains(refused.message(), "SignatureDoesNotMatch")) << refused;
-  EXPECT_FALSE(absl::StrContains(refused.message(), "of-another")) << refused;
+  const absl::Status rejected = (*OpenBucket(config, kQuick))->Put("key", "x");
+  EXPECT_EQ(rejected.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_TRUE(absl::StrContains(rejected.message(), "SignatureDoesNotMatch")) << rejected;
+  EXPECT_FALSE(absl::StrContains(rejected.message(), "of-another")) << rejected;
 }
 
 TEST(S3CredentialsTest, UsesRegionOfBucket) {

@@ -23,7 +23,7 @@ Storage S3(const std::string& bucket, const std::string& prefix = "") {
   return storage;
 }
 
-std::string Refusal(const Rules& rules, const Storage& storage) {
+std::string GetRejection(const Rules& rules, const Storage& storage) {
   return std::string(CheckRules(rules, storage).message());
 }
 
@@ -44,7 +44,7 @@ TEST(CheckpointBucketTest, AllowsOwnStorage) {
 TEST(CheckpointBucketTest, RequiresCredentialsOrRoot) {
   Storage storage = S3("b");
   EXPECT_EQ(
-      Refusal({}, storage),
+      GetRejection({}, storage),
       "the master may not access s3://b with its own credentials; give credentials in "
       "checkpoint_storage, or add s3://b to checkpoint_roots in the master's configuration, or do "
       "it outside of the master");
@@ -64,7 +64,7 @@ TEST(CheckpointBucketTest, RejectsUnknownServers) {
         "https://s3-x.us-east-1.elb.amazonaws.com", "https://ec2-1-2-3-4.compute.amazonaws.com",
         "https://a.blob.core.windows.net"}) {
     storage.endpoint_url = server;
-    EXPECT_TRUE(absl::StrContains(Refusal({}, storage), "may not access")) << server;
+    EXPECT_TRUE(absl::StrContains(GetRejection({}, storage), "may not access")) << server;
   }
   storage.endpoint_url = "https://s3.eu-north-1.amazonaws.com/";
   EXPECT_TRUE(CheckRules({}, storage).ok());
@@ -84,7 +84,7 @@ TEST(CheckpointBucketTest, ChecksAzureAccount) {
   storage.connection_string = "AccountName=a;AccountKey=a2V5";
   EXPECT_TRUE(CheckRules({}, storage).ok());
   storage.connection_string = "BlobEndpoint=http://10.0.0.7/a;AccountName=a;AccountKey=a2V5";
-  EXPECT_EQ(Refusal({}, storage),
+  EXPECT_EQ(GetRejection({}, storage),
             "the master may not access http://10.0.0.7; add it to checkpoint_roots in the master's "
             "configuration, or do it outside of the master");
   EXPECT_TRUE(CheckRules({.roots = {"http://10.0.0.7"}}, storage).ok());
@@ -92,12 +92,13 @@ TEST(CheckpointBucketTest, ChecksAzureAccount) {
        {"BlobEndpoint=https://x.blob.core.windows.net",
         "BlobEndpoint=https://x.blob.core.windows.net;SharedAccessSignature=?"}) {
     storage.connection_string = of_another;
-    EXPECT_TRUE(absl::StrContains(Refusal({}, storage), "with its own credentials")) << of_another;
+    EXPECT_TRUE(absl::StrContains(GetRejection({}, storage), "with its own credentials"))
+        << of_another;
   }
   storage.connection_string =
       "BlobEndpoint=https://a.execute-api.us-east-1.amazonaws.com;"
       "AccountName=a;AccountKey=a2V5";
-  EXPECT_TRUE(absl::StrContains(Refusal({}, storage), "may not access"));
+  EXPECT_TRUE(absl::StrContains(GetRejection({}, storage), "may not access"));
 }
 
 TEST(CheckpointBucketTest, AppliesRoots) {

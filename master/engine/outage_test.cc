@@ -25,7 +25,7 @@ TEST_F(EngineTest, RetriesSameBatch_WhileDatabaseIsUnavailable) {
   EXPECT_THAT(recorder_.log, IsEmpty());
   EXPECT_TRUE(absl::IsUnavailable(engine_->health()));
   EXPECT_THAT(std::string(engine_->health().message()),
-              ::testing::HasSubstr("unreached by script"));
+              ::testing::HasSubstr("unreachable by script"));
   Submit(Create("b"), "second");
   Advance(absl::Seconds(1));
   EXPECT_THAT(recorder_.log, ElementsAre("create OK", "second OK"));
@@ -84,9 +84,10 @@ TEST_F(EngineTest, RefusesNewWorkInLongOutage) {
   engine_->Submit(Create("later"),
                   [&](const absl::StatusOr<Applied>& applied) { why = applied.status(); });
   Settle();
-  EXPECT_EQ(why.message(),
-            "the database is unavailable; changes wait until it is back: unreached by script; try "
-            "again later");
+  EXPECT_EQ(
+      why.message(),
+      "the database is unavailable; changes wait until it is back: unreachable by script; try "
+      "again later");
   recorder_.log.clear();
   Advance(absl::Minutes(5));
   EXPECT_THAT(recorder_.log, ElementsAre("held OK"));
@@ -121,7 +122,7 @@ TEST_F(EngineTest, SurvivesHangingDatabase) {
 }
 
 TEST_F(EngineTest, StopsAfterRejectedCommit) {
-  store_.Script({FaultyStore::Fault::kRefused});
+  store_.Script({FaultyStore::Fault::kRejected});
   Submit(Create("a"), "create");
   Settle();
   ASSERT_THAT(fatal_, ::testing::SizeIs(1));

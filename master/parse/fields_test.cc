@@ -120,7 +120,7 @@ TEST(FieldsTest, HidesSecrets) {
   EXPECT_NE(shown.find("\"open\":\"o\""), shown.npos);
 }
 
-TEST(FieldsTest, GeneratesTheCommittedPage) {
+TEST(FieldsTest, GeneratesCommittedPage) {
   const auto page = base::ReadFile("docs/reference/experiment-config.md");
   ASSERT_TRUE(page.ok()) << page.status();
   EXPECT_EQ(*page, ExperimentConfigPage())

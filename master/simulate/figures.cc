@@ -75,9 +75,9 @@ std::string GetSizeClassName(int index) {
 double Fairness(const Workload& workload, const Simulation& simulation, absl::Duration window) {
   std::map<std::string, std::pair<double, double>> users;  // served, and possible
   for (size_t i = 0; i < workload.size(); ++i) {
-    auto& [served, wanted] = users[workload[i].user];
+    auto& [served, requested_work] = users[workload[i].user];
     served += Served(workload[i], simulation.jobs[i], window);
-    wanted += Work(workload[i], window);
+    requested_work += Work(workload[i], window);
   }
   double sum = 0;
   double squares = 0;

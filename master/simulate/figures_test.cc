@@ -85,7 +85,7 @@ TEST_F(FiguresTest, GroupsWaits) {
   EXPECT_EQ(f.by_size[0].median, Seconds(10));
   EXPECT_EQ(f.by_size[0].max, Seconds(30));
   ASSERT_EQ(f.by_user.size(), 2u);
-  EXPECT_EQ(f.by_user[0].of, "ada") << "asked for as much as bob, and comes first by name";
+  EXPECT_EQ(f.by_user[0].of, "ada") << "requested as much as bob, and comes first by name";
   ASSERT_EQ(f.by_priority.size(), 2u);
   EXPECT_EQ(f.by_priority[0].of, "priority 1");
   EXPECT_EQ(f.by_priority[0].median, Seconds(10));

@@ -36,8 +36,8 @@ struct Save {
 struct Deadline {
   model::AllocationId run;
 };
-struct LookAgain {};
-using Action = std::variant<Arrive, Finish, Save, Deadline, LookAgain>;
+struct RetryPass {};
+using Action = std::variant<Arrive, Finish, Save, Deadline, RetryPass>;
 
 struct Due {
   absl::Time at;
@@ -95,7 +95,7 @@ class World {
     int idle_passes = 0;
     while (!due_.empty() && ended_ < workload_.size() && idle_passes < kMaxPasses) {
       now_ = due_.top().at;
-      const bool idle = runs_.empty() && std::holds_alternative<LookAgain>(due_.top().action);
+      const bool idle = runs_.empty() && std::holds_alternative<RetryPass>(due_.top().action);
       idle_passes = idle ? idle_passes + 1 : 0;
       while (!due_.empty() && due_.top().at == now_) {
         const Action action = due_.top().action;
@@ -104,7 +104,7 @@ class World {
       }
       DET_RETURN_IF_ERROR(Schedule());
     }
-    NoteWhoWaits();
+    RecordWaitReasons();
     return std::move(result_);
   }
 
@@ -194,7 +194,7 @@ class World {
     return Apply(cluster::AllocationDeadline{deadline.run});
   }
 
-  absl::Status Do(const LookAgain&) {
+  absl::Status Do(const RetryPass&) {
     if (look_again_ == now_) schedule_soon_ = true;
     return absl::OkStatus();
   }
@@ -206,7 +206,7 @@ class World {
     DET_ASSIGN_OR_RETURN(cluster::Outcome outcome, cluster_.Apply(event, now_));
     if (outcome.created) job_of_[outcome.created->value()] = arriving_;
     for (const cluster::Change& change : outcome.changes) {
-      if (const auto* put = std::get_if<cluster::PutTrial>(&change)) Note(put->trial);
+      if (const auto* put = std::get_if<cluster::PutTrial>(&change)) RecordTrialState(put->trial);
     }
     for (cluster::Effect& effect : outcome.effects) effects_.push_back(std::move(effect));
     if (working_) return absl::OkStatus();
@@ -223,7 +223,7 @@ class World {
   }
 
   // A job ends with its trial.
-  void Note(const experiment::Trial& trial) {
+  void RecordTrialState(const experiment::Trial& trial) {
     if (!model::IsTerminal(trial.state)) return;
     JobRecord& record = result_.jobs[job_of_.at(trial.experiment.value())];
     record.completed = trial.state == model::TrialState::kCompleted;
@@ -294,7 +294,7 @@ class World {
 
   absl::Status Do(const cluster::SetScheduleTimer& timer) {
     look_again_ = timer.at;
-    Plan(timer.at, LookAgain{});
+    Plan(timer.at, RetryPass{});
     return absl::OkStatus();
   }
 
@@ -341,7 +341,7 @@ class World {
     return absl::OkStatus();
   }
 
-  void NoteWhoWaits() {
+  void RecordWaitReasons() {
     for (const experiment::Allocation* allocation : cluster_.live_allocations()) {
       const experiment::Trial* trial = cluster_.FindTrial(allocation->trial);
       JobRecord& record = result_.jobs[job_of_.at(trial->experiment.value())];

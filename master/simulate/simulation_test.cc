@@ -88,7 +88,7 @@ TEST_F(SimulationTest, EndsJob_AfterMaxRunTime) {
   const Simulation s = Simulated(workload, options_);
   EXPECT_FALSE(s.jobs[0].completed);
   EXPECT_THAT(s.jobs[0].why, HasSubstr("max_run_time"));
-  // It leaves as soon as it is asked to.
+  // The trial exits as soon as it is preempted.
   EXPECT_EQ(s.jobs[0].runs[0].end, absl::Minutes(52.5));
   EXPECT_EQ(s.jobs[0].preemptions, 0);
   EXPECT_EQ(s.jobs[1].runs[0].begin, absl::Minutes(52.5));

@@ -52,7 +52,7 @@ Job ReadJob(const Value& row, const std::string& where, Problems* problems) {
   if (m.ReadDuration("max_run_time", &limit)) job.max_run_time = limit;
   m.Read("pool", &job.pool);
   m.Read("preemptible", &job.preemptible);
-  m.RefuseOthers();
+  m.RejectUnknownMembers();
   if (job.arrival == absl::InfiniteDuration()) m.Complain("arrival", "must be finite");
   if (job.length == absl::InfiniteDuration()) m.Complain("length", "must be finite");
   return job;

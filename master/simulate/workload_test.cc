@@ -17,7 +17,7 @@ Workload Parse(const std::string& text) {
   return workload.value_or(Workload());
 }
 
-std::string Refusal(const std::string& text) {
+std::string GetRejection(const std::string& text) {
   const auto workload = ParseWorkload(text, "w");
   EXPECT_EQ(workload.status().code(), absl::StatusCode::kInvalidArgument);
   return std::string(workload.status().message());
@@ -59,12 +59,12 @@ TEST(Workload, ReadsYaml) {
 }
 
 TEST(Workload, ReportsAllProblems) {
-  EXPECT_EQ(Refusal("arrival,slots,length,priority,gpus\n"
-                    "0,two,60,42,\n"
-                    "-1,1,0,100,\n"
-                    "0,1,60,42,8\n"
-                    "0,1\n"
-                    ",1,60,,\n"),
+  EXPECT_EQ(GetRejection("arrival,slots,length,priority,gpus\n"
+                         "0,two,60,42,\n"
+                         "-1,1,0,100,\n"
+                         "0,1,60,42,8\n"
+                         "0,1\n"
+                         ",1,60,,\n"),
             "w:2: slots: expected an integer from 0 to 16777216, found \"two\"\n"
             "w:3: arrival: expected seconds or a duration such as \"2h30m\", found -1\n"
             "w:3: length: must be longer than 0\n"
@@ -74,12 +74,12 @@ TEST(Workload, ReportsAllProblems) {
             "weight, max_run_time, pool, preemptible\n"
             "w:5: 2 cells; expected 5 columns\n"
             "w:6: arrival: is missing");
-  EXPECT_THAT(Refusal("- {arrival: 0, slots: 1, length: soon}\n"), HasSubstr("w:1: length: "));
-  EXPECT_THAT(Refusal("- 5\n"), HasSubstr("expected an object, found 5"));
-  EXPECT_THAT(Refusal("tasks: []\n"), HasSubstr("expected a list of jobs"));
-  EXPECT_THAT(Refusal("arrival,slots,length\n"), HasSubstr("has no jobs"));
-  EXPECT_THAT(Refusal(""), HasSubstr("has no jobs"));
-  EXPECT_THAT(Refusal("\xff\xfe"), HasSubstr("not UTF-8"));
+  EXPECT_THAT(GetRejection("- {arrival: 0, slots: 1, length: soon}\n"), HasSubstr("w:1: length: "));
+  EXPECT_THAT(GetRejection("- 5\n"), HasSubstr("expected an object, found 5"));
+  EXPECT_THAT(GetRejection("tasks: []\n"), HasSubstr("expected a list of jobs"));
+  EXPECT_THAT(GetRejection("arrival,slots,length\n"), HasSubstr("has no jobs"));
+  EXPECT_THAT(GetRejection(""), HasSubstr("has no jobs"));
+  EXPECT_THAT(GetRejection("\xff\xfe"), HasSubstr("not UTF-8"));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ Master::Master(Stage& stage, EffectCallback news)
   Lead();
 }
 
-cluster::Space Master::MakeSpace(const std::string& workspace) {
+cluster::ProjectRef Master::MakeProjectRef(const std::string& workspace) {
   const auto made = reader_.workspaces().AddWorkspace({.name = workspace});
   store::ProjectRecord wanted;
   wanted.workspace = made.ok() ? made->id : 0;

@@ -29,7 +29,7 @@ class Master final : public MasterProcess::Host {
   Master(Stage& stage, EffectCallback news);
 
   // Creates a workspace with a project "p".
-  cluster::Space MakeSpace(const std::string& workspace);
+  cluster::ProjectRef MakeProjectRef(const std::string& workspace);
 
   // Applies the event and replies after its commit. Does not reply if the master is down or
   // crashes.

@@ -26,7 +26,7 @@ World::World(uint64_t seed, Kind kind, bool verbose)
       searches_(stage_, master_, [this](const cluster::Event& request, const Master::Reply& reply) {
         SendRequest(request, reply);
       }) {
-  for (const char* name : {"vision", "speech"}) spaces_[name] = master_.MakeSpace(name);
+  for (const char* name : {"vision", "speech"}) project_refs_[name] = master_.MakeProjectRef(name);
 }
 
 absl::Status World::Run() {
@@ -178,7 +178,7 @@ void World::Create(const std::shared_ptr<const model::ExperimentConfig>& config,
                    const std::string& request) {
   cluster::CreateExperiment event;
   event.config = config;
-  if (const auto space = spaces_.find(config->workspace); space != spaces_.end()) {
+  if (const auto space = project_refs_.find(config->workspace); space != project_refs_.end()) {
     event.workspace = space->second.workspace;
     event.project = space->second.project;
   }

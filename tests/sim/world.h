@@ -64,8 +64,8 @@ class World {
   std::vector<std::unique_ptr<Machine>> machines_;
   Programs programs_;
   Searches searches_;
-  size_t requested_experiments_ = 0;                    // number of experiments that users create
-  std::map<std::string, cluster::Space> spaces_;        // by workspace name
+  size_t requested_experiments_ = 0;  // number of experiments that users create
+  std::map<std::string, cluster::ProjectRef> project_refs_;  // by workspace name
   std::map<std::string, model::ExperimentId> created_;  // request ID -> experiment in the response
 };
 

@@ -29,7 +29,7 @@ absl::StatusOr<CheckpointRemoval> PlanRemoval(store::Store& store,
                                               const std::vector<std::string>& uuids,
                                               const model::Globs& globs) {
   DET_RETURN_IF_ERROR(model::CheckGlobs(globs));
-  const bool all = globs.empty() || model::NamesAll(globs);
+  const bool all = globs.empty() || model::MatchesAllFiles(globs);
   CheckpointRemoval removal;
   std::set<model::ExperimentId> experiments;
   for (const std::string& uuid : uuids) {
@@ -40,7 +40,7 @@ absl::StatusOr<CheckpointRemoval> PlanRemoval(store::Store& store,
     if (all) {
       removal.event.ids.push_back(checkpoint.id);
     } else if (CheckFilesNotDeleted(checkpoint).ok() &&
-               model::TakesFiles(checkpoint.resources, globs)) {
+               model::MatchesFiles(checkpoint.resources, globs)) {
       removal.event.trims.push_back({checkpoint.id, globs});
     } else {
       removal.unmatched.push_back(checkpoint.id);

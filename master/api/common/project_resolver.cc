@@ -18,8 +18,8 @@ absl::StatusOr<ResolvedProject> CheckNotArchived(store::Store& store,
                                                       "\" of workspace \"", workspace.name,
                                                       "\" is archived; unarchive it first"));
   }
-  cluster::Space space{workspace.id, project.id, workspace.name, project.name};
-  return ResolvedProject{std::move(space), std::move(workspace)};
+  cluster::ProjectRef project_ref{workspace.id, project.id, workspace.name, project.name};
+  return ResolvedProject{std::move(project_ref), std::move(workspace)};
 }
 
 }  // namespace

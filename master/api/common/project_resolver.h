@@ -14,7 +14,7 @@
 namespace det::api {
 
 struct ResolvedProject {
-  cluster::Space space;
+  cluster::ProjectRef project_ref;
   store::WorkspaceRecord workspace;
 };
 

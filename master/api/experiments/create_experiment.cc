@@ -101,9 +101,9 @@ absl::Status AuthorizeTemplate(store::Store& store, const std::string& name,
                                     record.workspace, auth::Scope::kTemplate, name);
 }
 
-absl::Status AuthorizeProject(const cluster::Space& space, const auth::Principal& principal) {
+absl::Status AuthorizeProject(const cluster::ProjectRef& project_ref, const auth::Principal& principal) {
   return auth::AuthorizeInWorkspace(kCreateExperiment, principal, model::Role::kEditor,
-                                    space.workspace, auth::Scope::kWorkspace, space.workspace_name);
+                                    project_ref.workspace, auth::Scope::kWorkspace, project_ref.workspace_name);
 }
 
 absl::Status AuthorizeWarmStart(store::Store& store, const WarmStart& warm_start,
@@ -175,7 +175,7 @@ void WarnAboutUnknownPool(const Pools& pools, const std::string& pool, const Par
 // A valid configuration and the project that it is for.
 struct PlacedConfig {
   ValidConfig valid;
-  cluster::Space space;
+  cluster::ProjectRef project_ref;
 };
 
 // Validates the configuration with the layers of its workspace and resource pool, which the
@@ -207,9 +207,9 @@ absl::StatusOr<PlacedConfig> ValidateInProject(store::Store& store,
   WarnAboutUnknownPool(pools, pool, parsed, valid.warnings);
   DET_RETURN_IF_ERROR(ApplyLimits(policy, valid.config));
   valid.config.resources.resource_pool = pool;
-  valid.config.workspace = found.space.workspace_name;
-  valid.config.project = found.space.project_name;
-  return PlacedConfig{std::move(valid), std::move(found.space)};
+  valid.config.workspace = found.project_ref.workspace_name;
+  valid.config.project = found.project_ref.project_name;
+  return PlacedConfig{std::move(valid), std::move(found.project_ref)};
 }
 
 absl::Status CheckCheckpointStorage(const ExperimentDefaults& defaults, const ParsedConfig& parsed,
@@ -251,7 +251,7 @@ absl::StatusOr<Submission> PrepareSubmission(store::Store& store,
   DET_ASSIGN_OR_RETURN(PlacedConfig placed,
                        ValidateInProject(store, defaults, request, parsed, pools, parent));
   model::ExperimentConfig& config = placed.valid.config;
-  DET_RETURN_IF_ERROR(AuthorizeProject(placed.space, principal));
+  DET_RETURN_IF_ERROR(AuthorizeProject(placed.project_ref, principal));
   DET_RETURN_IF_ERROR(CheckCheckpointStorage(defaults, parsed, config.checkpoint_storage));
   DET_ASSIGN_OR_RETURN(const std::optional<WarmStart> warm_start,
                        FindWarmStart(store, config.searcher));
@@ -278,8 +278,8 @@ absl::StatusOr<Submission> PrepareSubmission(store::Store& store,
     event.warm_start_from = warm_start->experiment;
   }
   if (parent) event.forked_from = parent->id;
-  event.workspace = placed.space.workspace;
-  event.project = placed.space.project;
+  event.workspace = placed.project_ref.workspace;
+  event.project = placed.project_ref.project;
   return submission;
 }
 

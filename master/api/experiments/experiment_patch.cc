@@ -71,25 +71,25 @@ absl::StatusOr<std::vector<std::string>> ReadLabels(const google::protobuf::List
   return labels;
 }
 
-absl::StatusOr<cluster::Texts> ReadTexts(const v1::PatchExperiment& given) {
-  cluster::Texts texts;
+absl::StatusOr<cluster::ExperimentDetails> ReadExperimentDetails(const v1::PatchExperiment& given) {
+  cluster::ExperimentDetails details;
   if (given.has_name()) {
     if (given.name().empty()) return absl::InvalidArgumentError("name: must not be empty");
     DET_RETURN_IF_ERROR(CheckLength("name", given.name(), kExperimentNameLimit));
-    texts.name = given.name();
+    details.name = given.name();
   }
   if (given.has_description()) {
     DET_RETURN_IF_ERROR(CheckLength("description", given.description(), kExperimentTextLimit));
-    texts.description = given.description();
+    details.description = given.description();
   }
   if (given.has_labels()) {
-    DET_ASSIGN_OR_RETURN(texts.labels, ReadLabels(given.labels()));
+    DET_ASSIGN_OR_RETURN(details.labels, ReadLabels(given.labels()));
   }
   if (given.has_notes()) {
     DET_RETURN_IF_ERROR(CheckLength("notes", given.notes(), kExperimentTextLimit));
-    texts.notes = given.notes();
+    details.notes = given.notes();
   }
-  return texts;
+  return details;
 }
 
 cluster::UpdateQueue ReadResources(const experiment::Experiment& e,
@@ -107,9 +107,9 @@ absl::StatusOr<std::deque<cluster::Event>> ReadEvents(const experiment::Experime
                                                       const v1::PatchExperiment& given) {
   std::deque<cluster::Event> events;
   if (given.has_resources()) events.emplace_back(ReadResources(e, given.resources()));
-  DET_ASSIGN_OR_RETURN(cluster::Texts texts, ReadTexts(given));
-  if (!(texts == cluster::Texts())) {
-    events.emplace_back(cluster::DescribeExperiment{e.id, std::move(texts)});
+  DET_ASSIGN_OR_RETURN(cluster::ExperimentDetails details, ReadExperimentDetails(given));
+  if (!(details == cluster::ExperimentDetails())) {
+    events.emplace_back(cluster::UpdateExperimentDetails{e.id, std::move(details)});
   }
   if (given.has_checkpoint_storage()) {
     DET_ASSIGN_OR_RETURN(const auto policy, ReadPolicy(e, given.checkpoint_storage()));
@@ -173,7 +173,7 @@ void Move(engine::Engine& engine, store::Store& store, const v1::MoveExperimentR
   }
   const auto project = ResolveProject(store, request.destination_project_id());
   if (!project.ok()) return done(project.status());
-  SubmitAndFinish(engine, cluster::MoveExperiment{id, project->space}, std::move(done));
+  SubmitAndFinish(engine, cluster::MoveExperiment{id, project->project_ref}, std::move(done));
 }
 
 void SetLabel(engine::Engine& engine, store::Store& store, model::ExperimentId id,
@@ -190,9 +190,9 @@ void SetLabel(engine::Engine& engine, store::Store& store, model::ExperimentId i
   if (!add) std::erase(result, label);
   labels->Assign(result.begin(), result.end());
   if (add == has) return done(absl::OkStatus());
-  cluster::Texts texts;
-  texts.labels = std::move(result);
-  SubmitAndFinish(engine, cluster::DescribeExperiment{id, std::move(texts)}, std::move(done));
+  cluster::ExperimentDetails details;
+  details.labels = std::move(result);
+  SubmitAndFinish(engine, cluster::UpdateExperimentDetails{id, std::move(details)}, std::move(done));
 }
 
 absl::Status Preview(store::Store& store, const v1::PreviewRetentionRequest& request,

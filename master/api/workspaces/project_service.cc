@@ -189,8 +189,9 @@ class ProjectService final : public ApiService<v1::ProjectService> {
     if (!changed.ok()) return done(changed.status());
     *out = ToProto(*changed);
     if (!request.project().has_name()) return done(absl::OkStatus());
-    SubmitAndFinish(engine_, cluster::RenameSpace{.project = request.id(), .name = changed->name},
-                    std::move(done));
+    SubmitAndFinish(
+        engine_, cluster::RenameWorkspaceOrProject{.project = request.id(), .name = changed->name},
+        std::move(done));
   }
 
   absl::Status Archive(int32_t id, bool archived) {

@@ -318,7 +318,8 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
           if (!changed.ok()) return done(changed.status());
           *out = ToProto(*changed);
           if (!renamed) return done(absl::OkStatus());
-          SubmitAndFinish(engine_, cluster::RenameSpace{.workspace = id, .name = changed->name},
+          SubmitAndFinish(engine_,
+                          cluster::RenameWorkspaceOrProject{.workspace = id, .name = changed->name},
                           std::move(done));
         });
   }

@@ -36,19 +36,19 @@ TEST_F(AgentStatesTest, FinishesRunningWork_WhenDraining) {
   EXPECT_EQ(allocation("2.2.0").state, AllocationState::kQueued);
   Restart();
   AddAgent("a", 2, {"1.1.0"});
-  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "also after a restart";
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), IsEmpty()) << "also after a restart";
   Apply(EnableAgent{AgentId("a")});
-  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(1));
-  EXPECT_TRUE(absl::IsNotFound(Refused(EnableAgent{AgentId("zz")})));
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), SizeIs(1));
+  EXPECT_TRUE(absl::IsNotFound(ExpectRejection(EnableAgent{AgentId("zz")})));
 }
 
 TEST_F(AgentStatesTest, RequeuesWithoutRestart_WhenAgentIsDisabled) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.0");
-  EXPECT_THAT(Of<StopTask>(Apply(DisableAgent{AgentId("a")})), SizeIs(1));
+  EXPECT_THAT(GetEffects<StopTask>(Apply(DisableAgent{AgentId("a")})), SizeIs(1));
   EXPECT_THAT(LastLine(), HasSubstr("agent a was disabled"));
-  EXPECT_THAT(Of<StopTask>(Apply(DisableAgent{AgentId("a")})), IsEmpty()) << "repeated";
+  EXPECT_THAT(GetEffects<StopTask>(Apply(DisableAgent{AgentId("a")})), IsEmpty()) << "repeated";
   Exit("1.1.0", 143);
   EXPECT_EQ(trial(1).state, TrialState::kQueued);
   EXPECT_EQ(trial(1).restarts, 0);
@@ -56,23 +56,24 @@ TEST_F(AgentStatesTest, RequeuesWithoutRestart_WhenAgentIsDisabled) {
   Apply(AgentDisconnected{AgentId("a")});
   Apply(AgentLost{AgentId("a")});
   AddAgent("a", 1);
-  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "the state is kept when the agent reconnects";
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), IsEmpty())
+      << "the state is kept when the agent reconnects";
 }
 
 TEST_F(AgentStatesTest, DoesNotUseDisabledSlot) {
   AddAgent("a", 2);
   Create(MakeConfig());
   Start("1.1.0");
-  EXPECT_TRUE(absl::IsNotFound(Refused(DisableSlot{AgentId("a"), 2})));
+  EXPECT_TRUE(absl::IsNotFound(ExpectRejection(DisableSlot{AgentId("a"), 2})));
   Apply(DisableSlot{AgentId("a"), 1});
   EXPECT_EQ(allocation("1.1.0").state, AllocationState::kRunning) << "it runs on the other agent";
   Create(MakeConfig());
   EXPECT_EQ(allocation("2.2.0").state, AllocationState::kQueued);
-  EXPECT_THAT(Of<StopTask>(Apply(DisableSlot{AgentId("a"), 0, true})), IsEmpty());
-  EXPECT_THAT(Of<StopTask>(Apply(DisableSlot{AgentId("a"), 0})), SizeIs(1));
+  EXPECT_THAT(GetEffects<StopTask>(Apply(DisableSlot{AgentId("a"), 0, true})), IsEmpty());
+  EXPECT_THAT(GetEffects<StopTask>(Apply(DisableSlot{AgentId("a"), 0})), SizeIs(1));
   Exit("1.1.0", 143);
   Apply(EnableSlot{AgentId("a"), 1});
-  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(1));
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), SizeIs(1));
 }
 
 TEST_F(AgentStatesTest, DrainsForMaintenance) {
@@ -80,26 +81,28 @@ TEST_F(AgentStatesTest, DrainsForMaintenance) {
   Create(MakeConfig());
   Start("1.1.0");
   const absl::Time begin = now_ + absl::Hours(1), end = begin + absl::Hours(2);
-  EXPECT_TRUE(absl::IsInvalidArgument(Refused(SetMaintenance{AgentId("a"), {{end, begin, ""}}})));
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(ExpectRejection(SetMaintenance{AgentId("a"), {{end, begin, ""}}})));
   const auto timers =
-      Of<SetCalendarTimer>(Apply(SetMaintenance{AgentId("a"), {{begin, end, "new fans"}}}));
+      GetEffects<SetCalendarTimer>(Apply(SetMaintenance{AgentId("a"), {{begin, end, "new fans"}}}));
   EXPECT_THAT(timers, ElementsAre(SetCalendarTimer{end}));
-  const auto again_at = Of<SetScheduleTimer>(Tick());
+  const auto again_at = GetEffects<SetScheduleTimer>(Tick());
   ASSERT_THAT(again_at, SizeIs(1));
   EXPECT_LE(again_at[0].at, begin);
   EXPECT_EQ(allocation("1.1.0").state, AllocationState::kRunning) << "early";
   Restart();
   Outcome again;
   again.effects = cluster_.Regenerate();
-  EXPECT_THAT(Of<SetCalendarTimer>(again), SizeIs(1));
+  EXPECT_THAT(GetEffects<SetCalendarTimer>(again), SizeIs(1));
   AddAgent("a", 1, {"1.1.0"});
   now_ = begin;
-  EXPECT_THAT(Of<AnnouncePreemption>(Apply(CalendarTick{})), IsEmpty()) << "the scheduling pass preempts it";
+  EXPECT_THAT(GetEffects<AnnouncePreemption>(Apply(CalendarTick{})), IsEmpty())
+      << "the scheduling pass preempts it";
   const Outcome begun = Tick();
-  ASSERT_THAT(Of<AnnouncePreemption>(begun), SizeIs(1));
-  EXPECT_THAT(Of<AnnouncePreemption>(begun)[0].reason, HasSubstr(" UTC: new fans"));
+  ASSERT_THAT(GetEffects<AnnouncePreemption>(begun), SizeIs(1));
+  EXPECT_THAT(GetEffects<AnnouncePreemption>(begun)[0].reason, HasSubstr(" UTC: new fans"));
   now_ = end;
-  EXPECT_THAT(Of<SetCalendarTimer>(Apply(CalendarTick{})), IsEmpty());
+  EXPECT_THAT(GetEffects<SetCalendarTimer>(Apply(CalendarTick{})), IsEmpty());
   EXPECT_THAT(rows_.agents.at(AgentId("a")).maintenance, IsEmpty());
 }
 
@@ -113,9 +116,9 @@ TEST_F(AgentStatesTest, RejectsAgentWithoutUsedDevices) {
   back.agent = cluster_.agents().at(AgentId("a"));
   back.running = {AllocationId("1.1.0")};
   back.agent.slots.pop_back();
-  const absl::Status refused = Refused(back);
-  EXPECT_TRUE(absl::IsFailedPrecondition(refused));
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("slot 1, on which allocation 1.1.0 runs"));
+  const absl::Status rejected = ExpectRejection(back);
+  EXPECT_TRUE(absl::IsFailedPrecondition(rejected));
+  EXPECT_THAT(std::string(rejected.message()), HasSubstr("slot 1, on which allocation 1.1.0 runs"));
   EXPECT_EQ(allocation("1.1.0").state, AllocationState::kRunning);
   // Additional devices are allowed; devices without a task may be removed.
   AddAgent("a", 3, {"1.1.0"});
@@ -134,7 +137,7 @@ TEST_F(AgentStatesTest, StopsUnassignedTasks) {
   thief.agent.id = AgentId("thief");
   thief.agent.resource_pool = "default";
   thief.running = {AllocationId("1.1.0")};
-  const auto stops = Of<StopTask>(Apply(thief));
+  const auto stops = GetEffects<StopTask>(Apply(thief));
   ASSERT_THAT(stops, SizeIs(1));
   EXPECT_EQ(stops[0].agent, AgentId("thief"));
   EXPECT_THAT(LastLine(), HasSubstr("agent thief reports that it runs 1.1.0"));
@@ -168,10 +171,10 @@ TEST_F(AgentStatesTest, QuarantinesSlot_AfterHardwareFailures) {
   fail("3.3.1");
   EXPECT_TRUE(state.slots.at(0).quarantined);
   EXPECT_EQ(state.slots.at(0).reason, "NVRM: Xid 79");
-  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty());
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), IsEmpty());
   Restart();
   AddAgent("a", 1);
-  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty());
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), IsEmpty());
   Apply(EnableSlot{AgentId("a"), 0});
   EXPECT_FALSE(state.slots.at(0).quarantined);
 }
@@ -193,13 +196,13 @@ TEST_F(AgentStatesTest, UnblocksAgent_WhenEnabled) {
     Apply(AgentDisconnected{AgentId("c")});
   };
   fail(1, "1.1.0");
-  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "a is excluded, and c is disconnected";
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), IsEmpty()) << "a is excluded, and c is disconnected";
   Restart();
   AddAgent("a", 2);
-  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty());
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), IsEmpty());
   Apply(EnableAgent{AgentId("a")});
   EXPECT_THAT(trial(1).suspects, IsEmpty());
-  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(1));
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), SizeIs(1));
   Apply(KillExperiment{ExperimentId(1)});
   Exit("1.1.1", 143);
   // Quarantined after two consecutive failures: each slot must be enabled separately.

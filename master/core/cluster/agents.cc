@@ -19,7 +19,7 @@ const LocalTask* FindLocalTask(const Allocation& a, const model::AgentId& agent)
 }
 
 // Returns ids because ending a local task may remove allocations and experiments.
-std::vector<model::AllocationId> AllocationsOn(const Step& step, const model::AgentId& agent) {
+std::vector<model::AllocationId> ListAllocationsOn(const Step& step, const model::AgentId& agent) {
   std::vector<model::AllocationId> ids = step.s.slots.On(agent);
   std::erase_if(ids, [&](const model::AllocationId& id) {
     return FindLocalTask(step.s.allocations.at(id), agent)->exited;
@@ -28,8 +28,8 @@ std::vector<model::AllocationId> AllocationsOn(const Step& step, const model::Ag
 }
 
 // Returns the first slot of the placement that the agent no longer has or that is another device.
-std::optional<int> MissingSlot(const model::Agent& before, const model::Agent& after,
-                               const model::Placement& placement) {
+std::optional<int> FindMissingSlot(const model::Agent& before, const model::Agent& after,
+                                   const model::Placement& placement) {
   const auto find = [](const model::Agent& agent, int id) -> const model::Device* {
     for (const model::Device& device : agent.slots) {
       if (device.id == id) return &device;
@@ -50,10 +50,10 @@ absl::Status CheckDevices(const Step& step, const model::Agent& agent,
                           const std::set<model::AllocationId>& running) {
   const auto before = step.s.agents.find(agent.id);
   if (before == step.s.agents.end()) return absl::OkStatus();
-  for (const model::AllocationId& id : AllocationsOn(step, agent.id)) {
+  for (const model::AllocationId& id : ListAllocationsOn(step, agent.id)) {
     if (!running.contains(id)) continue;
     const LocalTask* local_task = FindLocalTask(step.s.allocations.at(id), agent.id);
-    const std::optional<int> slot = MissingSlot(before->second, agent, local_task->placement);
+    const std::optional<int> slot = FindMissingSlot(before->second, agent, local_task->placement);
     if (!slot) continue;
     return absl::FailedPreconditionError(
         absl::StrCat("agent ", agent.id.value(), " reconnects without the device of slot ", *slot,
@@ -75,14 +75,14 @@ void LoseLocalTasks(Step& step, const model::AgentId& agent,
 // Returns the allocations whose local task the agent no longer runs. A local task that has not
 // started yet is not among them, because its start may still be on its way and is sent again,
 // unless the agent (`now`) no longer has its slots.
-std::vector<model::AllocationId> Vanished(const Step& step, const model::AgentId& agent,
-                                          const model::Agent& now,
-                                          const std::set<model::AllocationId>& running) {
+std::vector<model::AllocationId> FindVanished(const Step& step, const model::AgentId& agent,
+                                              const model::Agent& now,
+                                              const std::set<model::AllocationId>& running) {
   std::vector<model::AllocationId> vanished;
-  for (const model::AllocationId& id : AllocationsOn(step, agent)) {
+  for (const model::AllocationId& id : ListAllocationsOn(step, agent)) {
     const LocalTask* local_task = FindLocalTask(step.s.allocations.at(id), agent);
     if (running.contains(id)) continue;
-    const bool slots_left = !MissingSlot(step.s.agents.at(agent), now, local_task->placement);
+    const bool slots_left = !FindMissingSlot(step.s.agents.at(agent), now, local_task->placement);
     if (local_task->started || !slots_left) vanished.push_back(id);
   }
   return vanished;
@@ -121,7 +121,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const AgentRegistered& event) {
   const std::set<model::AllocationId> running(event.running.begin(), event.running.end());
   DET_RETURN_IF_ERROR(CheckDevices(step, event.agent, running));
   model::Agent& agent = step.s.agents[id];
-  const std::vector<model::AllocationId> vanished = Vanished(step, id, event.agent, running);
+  const std::vector<model::AllocationId> vanished = FindVanished(step, id, event.agent, running);
   const model::Agent before = agent;
   agent = event.agent;
   agent.connected = true;
@@ -164,7 +164,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const AgentDisconnected& event) {
 absl::StatusOr<Outcome> Apply(Step& step, const AgentLost& event) {
   const auto it = step.s.agents.find(event.id);
   if (it == step.s.agents.end() || it->second.connected) return step.Finish();
-  LoseLocalTasks(step, event.id, AllocationsOn(step, event.id));
+  LoseLocalTasks(step, event.id, ListAllocationsOn(step, event.id));
   if (HasRow(it->second)) {
     step.Change(DropAgent{event.id});
     step.Change(MakeCapacity(it->second, 0, step.now));

@@ -28,8 +28,8 @@ TEST_F(AgentsTest, StopsGang_WhenLocalTaskFails) {
   config->resources.slots_per_trial = 2;
   Create(config);
   Start("1.1.0", "a");
-  EXPECT_THAT(Of<AnnounceRendezvous>(Start("1.1.0", "b")), SizeIs(1));
-  const auto stops = Of<StopTask>(Exit("1.1.0", 1, "a"));
+  EXPECT_THAT(GetEffects<AnnounceRendezvous>(Start("1.1.0", "b")), SizeIs(1));
+  const auto stops = GetEffects<StopTask>(Exit("1.1.0", 1, "a"));
   ASSERT_THAT(stops, SizeIs(1));
   EXPECT_EQ(stops[0].agent, model::AgentId("b"));
   EXPECT_THAT(Exit("1.1.0", 143, "b").effects, ::testing::Not(IsEmpty()));
@@ -98,10 +98,10 @@ TEST_F(AgentsTest, ReconcilesRegistration) {
   const Outcome outcome = Apply(back);
   EXPECT_EQ(trial(1).state, TrialState::kRunning);
   EXPECT_EQ(trial(2).state, TrialState::kQueued) << "its local task vanished";
-  const auto starts = Of<StartTask>(outcome);
+  const auto starts = GetEffects<StartTask>(outcome);
   ASSERT_THAT(starts, SizeIs(1)) << "the command is repeated, because it may have been lost";
   EXPECT_EQ(starts[0].spec.allocation, model::AllocationId("3.3.0"));
-  const auto stops = Of<StopTask>(outcome);
+  const auto stops = GetEffects<StopTask>(outcome);
   ASSERT_THAT(stops, SizeIs(1));
   EXPECT_EQ(stops[0].allocation, model::AllocationId("9.9.9"));
 }
@@ -112,9 +112,9 @@ TEST_F(AgentsTest, RecordsRunningLocalTask_OnRegistration) {
   auto config = MakeConfig();
   config->resources.slots_per_trial = 2;
   Create(config);
-  AddAgent("a", 1, {"1.1.0"});  // the fixture compares memory and rows
+  AddAgent("a", 1, {"1.1.0"});  // the fixture checks that memory and rows are equal
   EXPECT_TRUE(allocation("1.1.0").local_tasks[0].started);
-  EXPECT_THAT(Of<AnnounceRendezvous>(Start("1.1.0", "b")), SizeIs(1));
+  EXPECT_THAT(GetEffects<AnnounceRendezvous>(Start("1.1.0", "b")), SizeIs(1));
 }
 
 TEST_F(AgentsTest, SendsNoEffects_WhenTaskVanished) {
@@ -127,8 +127,8 @@ TEST_F(AgentsTest, SendsNoEffects_WhenTaskVanished) {
   back.agent.resource_pool = "default";
   back.agent.slots = {{.id = 0}};
   const Outcome outcome = Apply(back);
-  EXPECT_THAT(Of<CloseAllocation>(outcome), SizeIs(1));
-  EXPECT_THAT(Of<AnnounceRendezvous>(outcome), IsEmpty());
+  EXPECT_THAT(GetEffects<CloseAllocation>(outcome), SizeIs(1));
+  EXPECT_THAT(GetEffects<AnnounceRendezvous>(outcome), IsEmpty());
   EXPECT_EQ(trial(1).restarts, 0);
 }
 
@@ -139,7 +139,7 @@ TEST_F(AgentsTest, TreatsExitAsStart_WhenStartWasNotReported) {
   config->resources.slots_per_trial = 2;
   Create(config);
   Start("1.1.0", "a");
-  EXPECT_THAT(Of<AnnounceRendezvous>(Exit("1.1.0", 0, "b")), SizeIs(1));
+  EXPECT_THAT(GetEffects<AnnounceRendezvous>(Exit("1.1.0", 0, "b")), SizeIs(1));
 }
 
 TEST_F(AgentsTest, KeepsIdleAgentAsDisconnected) {
@@ -161,9 +161,9 @@ TEST_F(AgentsTest, RegeneratesEffects_AfterRestart) {
   const std::vector<Effect> effects = cluster_.Regenerate();
   Outcome outcome;
   outcome.effects = effects;
-  EXPECT_THAT(Of<StartTask>(outcome), SizeIs(1));
-  EXPECT_THAT(Of<AnnouncePreemption>(outcome), SizeIs(1));
-  EXPECT_THAT(Of<SetDeadline>(outcome), SizeIs(1));
+  EXPECT_THAT(GetEffects<StartTask>(outcome), SizeIs(1));
+  EXPECT_THAT(GetEffects<AnnouncePreemption>(outcome), SizeIs(1));
+  EXPECT_THAT(GetEffects<SetDeadline>(outcome), SizeIs(1));
   ASSERT_EQ(cluster_.agents().size(), 1u);
   EXPECT_FALSE(cluster_.agents().begin()->second.connected);
   AddAgent("a", 2, {"1.1.0", "2.2.0"});
@@ -182,16 +182,16 @@ TEST_F(AgentsTest, RestoresAgents_AfterRestart) {
   auto config = MakeConfig();
   config->resources.slots_per_trial = 8;
   Create(config);
-  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "b is not connected yet";
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), IsEmpty()) << "b is not connected yet";
   config->resources.slots_per_trial = 9;
-  EXPECT_TRUE(absl::IsInvalidArgument(Refused(CreateExperiment{.config = config})));
+  EXPECT_TRUE(absl::IsInvalidArgument(ExpectRejection(CreateExperiment{.config = config})));
   Apply(DisableAgent{AgentId("b"), true});
   Apply(EnableAgent{AgentId("b")});
   Apply(DisableSlot{AgentId("b"), 3, true});
   Apply(EnableSlot{AgentId("b"), 3});
-  EXPECT_TRUE(absl::IsNotFound(Refused(EnableSlot{AgentId("b"), 4})));
+  EXPECT_TRUE(absl::IsNotFound(ExpectRejection(EnableSlot{AgentId("b"), 4})));
   AddAgent("b", 4);
-  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(2));
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), SizeIs(2));
   EXPECT_EQ(cluster_.agents().at(AgentId("b")).registered_at, before.registered_at);
 }
 
@@ -211,7 +211,7 @@ TEST_F(AgentsTest, DoesNotRestoreLostAgents) {
   EXPECT_TRUE(cluster_.agents().empty());
   Restart();
   EXPECT_TRUE(cluster_.agents().empty());
-  EXPECT_TRUE(absl::IsNotFound(Refused(EnableAgent{AgentId("a")})));
+  EXPECT_TRUE(absl::IsNotFound(ExpectRejection(EnableAgent{AgentId("a")})));
 }
 
 }  // namespace

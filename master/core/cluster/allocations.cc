@@ -61,7 +61,7 @@ void OnTerminated(Step& step, Allocation& a) {
     step.Log(trial, a.id, model::LogLevel::kInfo,
              absl::StrCat("run ", a.run_id, " ended (", std::string(model::ToString(a.exit_reason)),
                           GetExitText(a).empty() ? "" : ": ", GetExitText(a),
-                          "); the trial goes back to the queue"));
+                          "); the trial is queued again"));
   }
   ApplyActions(step, trial, actions);
   StartChildren(step, trial);

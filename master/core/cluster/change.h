@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "master/core/cluster/deletion_changes.h"
-#include "master/core/cluster/spaces.h"
+#include "master/core/cluster/experiment_details.h"
 #include "master/core/experiment/allocation.h"
 #include "master/core/experiment/experiment.h"
 #include "master/core/experiment/trial.h"
@@ -128,10 +128,10 @@ struct DropQuota {
 
 using Change =
     std::variant<PutExperiment, PutTrial, PutAllocation, PutSearcher, AddSearcherEvents, AddMetrics,
-                 AddCheckpoint, MarkDamaged, SetProject, SetTexts, SetArchived, MarkDeleting,
-                 PutRetention, DropCheckpoints, TrimCheckpoint, ApplyRetention, AddLogLine,
-                 RaiseWebhooks, PutAgent, DropAgent, AddCapacity, PutAgentState, PutPool, DropPool,
-                 PutDefaultPools, SetQuota, DropQuota>;
+                 AddCheckpoint, MarkDamaged, SetProject, SetExperimentDetails, SetArchived,
+                 MarkDeleting, PutRetention, DropCheckpoints, TrimCheckpoint, ApplyRetention,
+                 AddLogLine, RaiseWebhooks, PutAgent, DropAgent, AddCapacity, PutAgentState,
+                 PutPool, DropPool, PutDefaultPools, SetQuota, DropQuota>;
 
 }  // namespace det::cluster
 

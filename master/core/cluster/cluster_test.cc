@@ -30,9 +30,9 @@ TEST_F(ClusterTest, RunsCommandToCompletion) {
                                                  .owner = model::UserId(1),
                                                  .request_id = "r"});
   EXPECT_EQ(created.created, ExperimentId(1));
-  EXPECT_THAT(Of<ScheduleSoon>(created), SizeIs(1));
+  EXPECT_THAT(GetEffects<ScheduleSoon>(created), SizeIs(1));
   const Outcome placed = Tick();
-  const auto orders = Of<StartTask>(placed);
+  const auto orders = GetEffects<StartTask>(placed);
   ASSERT_THAT(orders, SizeIs(1));
   EXPECT_EQ(orders[0].agent, model::AgentId("a"));
   EXPECT_EQ(orders[0].spec.allocation, model::AllocationId("1.1.0"));
@@ -42,11 +42,11 @@ TEST_F(ClusterTest, RunsCommandToCompletion) {
   EXPECT_EQ(orders[0].spec.env.at("DET_TRIAL_ID"), "1");
   EXPECT_THAT(orders[0].spec.files.at("info/trial.json"), HasSubstr(R"("trial_id":1)"));
   EXPECT_EQ(trial(1).state, TrialState::kRunning);
-  const auto news = Of<AnnounceRendezvous>(Start("1.1.0"));
+  const auto news = GetEffects<AnnounceRendezvous>(Start("1.1.0"));
   ASSERT_THAT(news, SizeIs(1));
   EXPECT_THAT(news[0].nodes, ElementsAre(RendezvousNode{model::AgentId("a"), "10.0.0.a", 1}));
   const Outcome ended = Exit("1.1.0", 0);
-  EXPECT_THAT(Of<CloseAllocation>(ended), SizeIs(1));
+  EXPECT_THAT(GetEffects<CloseAllocation>(ended), SizeIs(1));
   EXPECT_EQ(trial(1).state, TrialState::kCompleted);
   EXPECT_EQ(experiment(1).state, ExperimentState::kCompleted);
   EXPECT_EQ(experiment(1).progress, 1);
@@ -74,7 +74,7 @@ TEST_F(ClusterTest, NotifiesWebhooksOncePerState) {
   Restart();
   Tick();
   EXPECT_EQ(notified(), "") << "a restart does not notify";
-  EXPECT_THAT(Of<DeliverWebhooksSoon>(Apply(KillExperiment{ExperimentId(1)})), SizeIs(1));
+  EXPECT_THAT(GetEffects<DeliverWebhooksSoon>(Apply(KillExperiment{ExperimentId(1)})), SizeIs(1));
   EXPECT_EQ(notified(), "CANCELED ") << "intermediate states do not notify";
 
   auto quiet = MakeConfig();
@@ -89,7 +89,7 @@ TEST_F(ClusterTest, RunsTrialClassWithLauncher) {
   config->entrypoint = "net.cc:Net";
   config->resources.slots_per_trial = 2;
   Apply(CreateExperiment{.config = config});
-  const auto orders = Of<StartTask>(Tick());
+  const auto orders = GetEffects<StartTask>(Tick());
   ASSERT_THAT(orders, SizeIs(1));
   EXPECT_THAT(orders[0].spec.argv,
               ElementsAre("resolute-launch", "--source", "net.cc", "--class", "Net"));
@@ -102,7 +102,7 @@ TEST_F(ClusterTest, DoesNotOverrideReservedVariables) {
   config->environment.variables.cpu = {"DET_TRIAL_ID=9", "A=b=c", "EMPTY", "TWICE=1", "TWICE=2"};
   config->environment.variables.cuda = {"A=gpu"};
   Apply(CreateExperiment{.config = config});
-  const auto orders = Of<StartTask>(Tick());
+  const auto orders = GetEffects<StartTask>(Tick());
   ASSERT_THAT(orders, SizeIs(1));
   EXPECT_EQ(orders[0].spec.env.at("DET_TRIAL_ID"), "1");
   EXPECT_EQ(orders[0].spec.env.at("A"), "b=c");
@@ -115,7 +115,7 @@ TEST_F(ClusterTest, RunsPythonClassWithLauncher) {
   auto config = MakeConfig();
   config->entrypoint = "model_def:MNistTrial";
   Apply(CreateExperiment{.config = config});
-  const auto orders = Of<StartTask>(Tick());
+  const auto orders = GetEffects<StartTask>(Tick());
   ASSERT_THAT(orders, SizeIs(1));
   EXPECT_THAT(orders[0].spec.argv,
               ElementsAre("python3", "-m", "determined.launch.torch_distributed", "--", "--trial",
@@ -131,7 +131,7 @@ TEST_F(ClusterTest, SetsVariablesOfDeterminedLibrary) {
   config->description = std::string(100'000, 'x');
   config->environment.variables.cpu = {"C10D_PORT=1", "DET_USER=other"};
   Apply(CreateExperiment{.config = config, .owner = model::UserId(7), .owner_name = "ann"});
-  const auto orders = Of<StartTask>(Tick());
+  const auto orders = GetEffects<StartTask>(Tick());
   ASSERT_THAT(orders, SizeIs(2));
   const TaskSpec& second = orders[1].spec;
   EXPECT_EQ(second.env.at("DET_USER"), "ann");
@@ -153,13 +153,13 @@ TEST_F(ClusterTest, AssignsDistinctPorts) {
   AddAgent("a", 2);
   Apply(CreateExperiment{.config = MakeConfig()});
   Apply(CreateExperiment{.config = MakeConfig()});
-  const auto orders = Of<StartTask>(Tick());
+  const auto orders = GetEffects<StartTask>(Tick());
   ASSERT_THAT(orders, SizeIs(2));
   std::set<std::string> ports;
   for (const StartTask& order : orders) ports.insert(order.spec.env.at("C10D_PORT"));
   Start("1.1.0");
   Exit("1.1.0", 1);
-  for (const StartTask& order : Of<StartTask>(Tick())) {
+  for (const StartTask& order : GetEffects<StartTask>(Tick())) {
     EXPECT_TRUE(ports.insert(order.spec.env.at("C10D_PORT")).second);
   }
   EXPECT_THAT(ports, SizeIs(3));
@@ -184,7 +184,7 @@ TEST_F(ClusterTest, ReportsWaitReason) {
   EXPECT_EQ(reason->kind, scheduler::WaitReason::Kind::kInfeasible);
   EXPECT_THAT(Tick().effects, IsEmpty()) << "a cluster at rest has no effects";
   AddAgent("b", 3);
-  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(2));
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), SizeIs(2));
   EXPECT_EQ(cluster_.FindWaitReason(model::AllocationId("1.1.0")), std::nullopt);
 }
 
@@ -197,7 +197,7 @@ TEST_F(ClusterTest, RestartsFromLatestCheckpoint) {
   EXPECT_EQ(trial(1).restarts, 1);
   EXPECT_EQ(trial(1).state, TrialState::kQueued);
   EXPECT_THAT(trial(1).reason, HasSubstr("exit code 137"));
-  const auto orders = Of<StartTask>(Tick());
+  const auto orders = GetEffects<StartTask>(Tick());
   ASSERT_THAT(orders, SizeIs(1));
   EXPECT_EQ(orders[0].spec.allocation, model::AllocationId("1.1.1"));
   EXPECT_EQ(orders[0].spec.env.at("DET_LATEST_CHECKPOINT"), "c1");
@@ -254,13 +254,13 @@ TEST_F(ClusterTest, KillsQueuedAndRunningTrials) {
   EXPECT_EQ(experiment(1).state, ExperimentState::kCanceled);
   AddAgent("a", 1);
   Create(MakeConfig());
-  const auto stops = Of<StopTask>(Apply(KillExperiment{ExperimentId(2)}));  // assigned
+  const auto stops = GetEffects<StopTask>(Apply(KillExperiment{ExperimentId(2)}));  // assigned
   EXPECT_THAT(stops, SizeIs(1));
   Apply(KillExperiment{ExperimentId(2)});  // again
   Exit("2.2.0", 143);
   EXPECT_EQ(experiment(2).state, ExperimentState::kCanceled);
   EXPECT_EQ(trial(2).state, TrialState::kCanceled);
-  EXPECT_TRUE(absl::IsNotFound(Refused(KillExperiment{ExperimentId(2)})));
+  EXPECT_TRUE(absl::IsNotFound(ExpectRejection(KillExperiment{ExperimentId(2)})));
 }
 
 TEST_F(ClusterTest, PausesAndResumes) {
@@ -268,15 +268,15 @@ TEST_F(ClusterTest, PausesAndResumes) {
   Create(MakeConfig());
   Start("1.1.0");
   const Outcome paused = Apply(PauseExperiment{ExperimentId(1)});
-  EXPECT_THAT(Of<AnnouncePreemption>(paused), SizeIs(1));
-  EXPECT_THAT(Of<SetDeadline>(paused), SizeIs(1));
+  EXPECT_THAT(GetEffects<AnnouncePreemption>(paused), SizeIs(1));
+  EXPECT_THAT(GetEffects<SetDeadline>(paused), SizeIs(1));
   Apply(Checkpoint("1.1.0", 1, "c1", 50));
   Apply(PreemptionAcked{model::AllocationId("1.1.0")});
   Exit("1.1.0", 0);
   EXPECT_EQ(trial(1).state, TrialState::kPaused);
-  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty());
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), IsEmpty());
   Apply(ActivateExperiment{ExperimentId(1)});
-  const auto orders = Of<StartTask>(Tick());
+  const auto orders = GetEffects<StartTask>(Tick());
   ASSERT_THAT(orders, SizeIs(1));
   EXPECT_EQ(orders[0].spec.env.at("DET_LATEST_CHECKPOINT"), "c1");
 }
@@ -290,7 +290,7 @@ TEST_F(ClusterTest, RunsAgain_WhenActivatedDuringPause) {
   Apply(PreemptionAcked{model::AllocationId("1.1.0")});
   Exit("1.1.0", 0);
   EXPECT_EQ(trial(1).state, TrialState::kQueued);
-  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(1));
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), SizeIs(1));
 }
 
 TEST_F(ClusterTest, StopsAllocation_WhenPreemptionTimesOut) {
@@ -301,10 +301,11 @@ TEST_F(ClusterTest, StopsAllocation_WhenPreemptionTimesOut) {
   Start("1.1.0");
   Apply(CancelExperiment{ExperimentId(1)});
   // If the clock is set back, the timer is early: the rest is waited for.
-  EXPECT_THAT(Of<SetDeadline>(Apply(AllocationDeadline{model::AllocationId("1.1.0")})),
+  EXPECT_THAT(GetEffects<SetDeadline>(Apply(AllocationDeadline{model::AllocationId("1.1.0")})),
               ElementsAre(SetDeadline{model::AllocationId("1.1.0"), now_ + absl::Seconds(10)}));
   now_ += absl::Seconds(10);
-  EXPECT_THAT(Of<StopTask>(Apply(AllocationDeadline{model::AllocationId("1.1.0")})), SizeIs(1));
+  EXPECT_THAT(GetEffects<StopTask>(Apply(AllocationDeadline{model::AllocationId("1.1.0")})),
+              SizeIs(1));
   Exit("1.1.0", 137);
   EXPECT_EQ(experiment(1).state, ExperimentState::kCanceled);
 }
@@ -314,11 +315,11 @@ TEST_F(ClusterTest, RejectsRequestsInWrongState) {
   Create(MakeConfig());
   Start("1.1.0");
   Apply(CancelExperiment{ExperimentId(1)});
-  const absl::Status status = Refused(PauseExperiment{ExperimentId(1)});
+  const absl::Status status = ExpectRejection(PauseExperiment{ExperimentId(1)});
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(status.message(),
             "experiment 1 is STOPPING_CANCELED; only ACTIVE experiments can be paused");
-  EXPECT_TRUE(absl::IsNotFound(Refused(ActivateExperiment{ExperimentId(5)})));
+  EXPECT_TRUE(absl::IsNotFound(ExpectRejection(ActivateExperiment{ExperimentId(5)})));
 }
 
 TEST_F(ClusterTest, RunsRandomSearchWithinLimits) {

@@ -1,5 +1,5 @@
 // Archiving, deletion and retention of ended experiments. The cluster does not keep them in memory:
-// their rows are changed, and a request that was prepared from older rows is refused.
+// their rows are changed, and a request that was prepared from older rows is rejected.
 #include <string>
 #include <utility>
 

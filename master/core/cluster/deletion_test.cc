@@ -36,7 +36,7 @@ class DeletionTest : public Fixture {
     Apply(Checkpoint("1.1.0", 1, "c1", 10));
     const Outcome outcome = Exit("1.1.0", 0);
     ASSERT_EQ(experiment(1).state, ExperimentState::kCompleted);
-    EXPECT_THAT(Of<CollectGarbageSoon>(outcome), SizeIs(1));
+    EXPECT_THAT(GetEffects<CollectGarbageSoon>(outcome), SizeIs(1));
   }
   ContinueExperiment Again() {
     ContinueExperiment event;
@@ -57,13 +57,13 @@ TEST_F(DeletionTest, RejectsDeletionOfRunningExperiment) {
   Create(MakeConfig());
   for (const Event& event :
        {Event(ArchiveExperiment{ExperimentId(1)}), Event(DeleteExperiment{ExperimentId(1)})}) {
-    const absl::Status refused = Refused(event);
-    EXPECT_TRUE(absl::IsFailedPrecondition(refused));
-    EXPECT_THAT(std::string(refused.message()), HasSubstr("experiment 1 is ACTIVE"));
-    EXPECT_THAT(std::string(refused.message()), HasSubstr("kill it first"));
+    const absl::Status rejected = ExpectRejection(event);
+    EXPECT_TRUE(absl::IsFailedPrecondition(rejected));
+    EXPECT_THAT(std::string(rejected.message()), HasSubstr("experiment 1 is ACTIVE"));
+    EXPECT_THAT(std::string(rejected.message()), HasSubstr("kill it first"));
   }
-  EXPECT_TRUE(
-      absl::IsAborted(Refused(RetainCheckpoints{ExperimentId(1), {}, {CheckpointId("c1")}})));
+  EXPECT_TRUE(absl::IsAborted(
+      ExpectRejection(RetainCheckpoints{ExperimentId(1), {}, {CheckpointId("c1")}})));
 }
 
 TEST_F(DeletionTest, RejectsUseOfExperimentBeingDeleted) {
@@ -72,20 +72,22 @@ TEST_F(DeletionTest, RejectsUseOfExperimentBeingDeleted) {
   for (int i = 0; i < 2; ++i) {
     const Outcome outcome = Apply(DeleteExperiment{ExperimentId(1)});
     EXPECT_THAT(Changes<MarkDeleting>(outcome), SizeIs(1)) << "idempotent";
-    EXPECT_THAT(Of<CollectGarbageSoon>(outcome), SizeIs(1));
+    EXPECT_THAT(GetEffects<CollectGarbageSoon>(outcome), SizeIs(1));
   }
-  EXPECT_TRUE(absl::IsFailedPrecondition(Refused(again)));
-  EXPECT_TRUE(absl::IsFailedPrecondition(Refused(SetRetention{ExperimentId(1), {}})));
+  EXPECT_TRUE(absl::IsFailedPrecondition(ExpectRejection(again)));
+  EXPECT_TRUE(absl::IsFailedPrecondition(ExpectRejection(SetRetention{ExperimentId(1), {}})));
   CreateExperiment fork = New();
   fork.forked_from = ExperimentId(1);
-  EXPECT_THAT(std::string(Refused(fork).message()), HasSubstr("experiment 1 is being deleted"));
+  EXPECT_THAT(std::string(ExpectRejection(fork).message()),
+              HasSubstr("experiment 1 is being deleted"));
   CreateExperiment warm = New();
   warm.warm_start = CheckpointId("c1");
   warm.warm_start_from = ExperimentId(1);
-  EXPECT_THAT(std::string(Refused(warm).message()), HasSubstr("experiment 1 is being deleted"));
+  EXPECT_THAT(std::string(ExpectRejection(warm).message()),
+              HasSubstr("experiment 1 is being deleted"));
   // Rows that are read after a restart have the state.
   Restart();
-  EXPECT_TRUE(absl::IsFailedPrecondition(Refused(Again())));
+  EXPECT_TRUE(absl::IsFailedPrecondition(ExpectRejection(Again())));
 }
 
 TEST_F(DeletionTest, RejectsUseOfCheckpointBeingDeleted) {
@@ -94,11 +96,13 @@ TEST_F(DeletionTest, RejectsUseOfCheckpointBeingDeleted) {
   const Outcome outcome = Apply(RetainCheckpoints{ExperimentId(1), {}, {CheckpointId("c1")}});
   EXPECT_EQ(Changes<ApplyRetention>(outcome).at(0),
             (ApplyRetention{ExperimentId(1), {}, {CheckpointId("c1")}}));
-  EXPECT_TRUE(absl::IsAborted(Refused(again)));
+  EXPECT_TRUE(absl::IsAborted(ExpectRejection(again)));
   CreateExperiment warm = New();
   warm.warm_start = CheckpointId("c1");
-  EXPECT_THAT(std::string(Refused(warm).message()), HasSubstr("checkpoint c1 is being deleted"));
-  EXPECT_THAT(Of<CollectGarbageSoon>(Apply(DeleteCheckpoints{{CheckpointId("c2")}})), SizeIs(1));
+  EXPECT_THAT(std::string(ExpectRejection(warm).message()),
+              HasSubstr("checkpoint c1 is being deleted"));
+  EXPECT_THAT(GetEffects<CollectGarbageSoon>(Apply(DeleteCheckpoints{{CheckpointId("c2")}})),
+              SizeIs(1));
 }
 
 TEST_F(DeletionTest, RejectsUseOfPartiallyDeletedCheckpoint) {
@@ -108,18 +112,19 @@ TEST_F(DeletionTest, RejectsUseOfPartiallyDeletedCheckpoint) {
   const Outcome outcome = Apply(DeleteCheckpoints{{}, {trim}});
   EXPECT_THAT(Changes<TrimCheckpoint>(outcome), ElementsAre(trim)) << "as requested";
   EXPECT_THAT(Changes<DropCheckpoints>(outcome), IsEmpty());
-  EXPECT_THAT(Of<CollectGarbageSoon>(outcome), SizeIs(1));
-  EXPECT_TRUE(absl::IsAborted(Refused(again)));
+  EXPECT_THAT(GetEffects<CollectGarbageSoon>(outcome), SizeIs(1));
+  EXPECT_TRUE(absl::IsAborted(ExpectRejection(again)));
   CreateExperiment warm = New();
   warm.warm_start = CheckpointId("c1");
-  EXPECT_THAT(std::string(Refused(warm).message()), HasSubstr("checkpoint c1 is being deleted"));
+  EXPECT_THAT(std::string(ExpectRejection(warm).message()),
+              HasSubstr("checkpoint c1 is being deleted"));
 }
 
 TEST_F(DeletionTest, DefersRetention_WhenExperimentIsContinued) {
   RunToTheEnd();
   Apply(Again());
-  EXPECT_TRUE(
-      absl::IsAborted(Refused(RetainCheckpoints{ExperimentId(1), {}, {CheckpointId("c1")}})));
+  EXPECT_TRUE(absl::IsAborted(
+      ExpectRejection(RetainCheckpoints{ExperimentId(1), {}, {CheckpointId("c1")}})));
 }
 
 TEST_F(DeletionTest, ChangesRetentionPolicyOfRunningExperiment) {
@@ -134,11 +139,11 @@ TEST_F(DeletionTest, ChangesRetentionPolicyOfRunningExperiment) {
 }
 
 TEST_F(DeletionTest, CollectsGarbage_AtStart) {
-  int sweeps = 0;
+  int collections = 0;
   for (const Effect& effect : cluster_.Regenerate()) {
-    sweeps += std::holds_alternative<CollectGarbageSoon>(effect) ? 1 : 0;
+    collections += std::holds_alternative<CollectGarbageSoon>(effect) ? 1 : 0;
   }
-  EXPECT_EQ(sweeps, 1);
+  EXPECT_EQ(collections, 1);
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-std::shared_ptr<model::ExperimentConfig> Wanting(int slots, int max_slots = 0, int priority = 42) {
+std::shared_ptr<model::ExperimentConfig> MakeElasticConfig(int slots, int max_slots = 0,
+                                                           int priority = 42) {
   auto config = MakeConfig();
   config->resources.slots_per_trial = slots;
   config->resources.max_slots_per_trial = max_slots;
@@ -29,14 +30,14 @@ std::shared_ptr<model::ExperimentConfig> Wanting(int slots, int max_slots = 0, i
 
 class ElasticTest : public Fixture {
  protected:
-  // Trial 1 runs on half of eight slots, as trial 2 has the others.
+  // Trial 1 runs on half of eight slots, because trial 2 has the others.
   ElasticTest() {
     Apply(PutResourcePool{.pool = {.name = "default", .preemption = true}});
     AddAgent("a", 4);
-    Create(Wanting(2, 8));
+    Create(MakeElasticConfig(2, 8));
     Start("1.1.0");
     AddAgent("b", 4);
-    Create(Wanting(4));
+    Create(MakeElasticConfig(4));
     Start("2.2.0", "b");
   }
   size_t FormatMicroSlots(const std::string& id) const {
@@ -51,10 +52,10 @@ class ElasticTest : public Fixture {
     Apply(PreemptionAcked{AllocationId(id)});
     Exit(id, 0);
   }
-  // The local tasks of the allocation that agents must start.
+  // Returns the local tasks of the allocation that agents must start.
   std::vector<TaskSpec> Starts(const Outcome& outcome, const std::string& id) {
     std::vector<TaskSpec> specs;
-    for (const cluster::StartTask& start : Of<StartTask>(outcome)) {
+    for (const cluster::StartTask& start : GetEffects<StartTask>(outcome)) {
       if (start.spec.allocation == AllocationId(id)) specs.push_back(start.spec);
     }
     return specs;
@@ -66,13 +67,13 @@ TEST_F(ElasticTest, GrowsAtCheckpoint) {
   Exit("2.2.0", 0, "b");
   const absl::Time settled = *allocation("1.1.0").started_at + absl::Minutes(10);
   const Outcome early = Tick();
-  EXPECT_THAT(Of<AnnouncePreemption>(early), IsEmpty()) << "it started too recently";
-  EXPECT_THAT(Of<SetScheduleTimer>(early), ElementsAre(SetScheduleTimer{settled}));
+  EXPECT_THAT(GetEffects<AnnouncePreemption>(early), IsEmpty()) << "it started too recently";
+  EXPECT_THAT(GetEffects<SetScheduleTimer>(early), ElementsAre(SetScheduleTimer{settled}));
   now_ = settled;
-  const auto asked = Of<AnnouncePreemption>(Tick());
-  ASSERT_THAT(asked, SizeIs(1));
-  EXPECT_THAT(asked[0].reason, HasSubstr("it can run with 8 slots instead of 4"));
-  EXPECT_THAT(Of<AnnouncePreemption>(Tick()), IsEmpty()) << "it is preempted once";
+  const auto preemptions = GetEffects<AnnouncePreemption>(Tick());
+  ASSERT_THAT(preemptions, SizeIs(1));
+  EXPECT_THAT(preemptions[0].reason, HasSubstr("it can run with 8 slots instead of 4"));
+  EXPECT_THAT(GetEffects<AnnouncePreemption>(Tick()), IsEmpty()) << "it is preempted once";
   SaveAndLeave("1.1.0", "c1", 50);
   const std::vector<TaskSpec> local_tasks = Starts(Tick(), "1.1.1");
   ASSERT_THAT(local_tasks, SizeIs(2));
@@ -85,12 +86,13 @@ TEST_F(ElasticTest, GrowsAtCheckpoint) {
   Start("1.1.1", "a");
   Start("1.1.1", "b");
   now_ += absl::Hours(1);
-  EXPECT_THAT(Of<AnnouncePreemption>(Tick()), IsEmpty()) << "it has its maximum";
+  EXPECT_THAT(GetEffects<AnnouncePreemption>(Tick()), IsEmpty()) << "it has its maximum";
 }
 
 TEST_F(ElasticTest, ShrinksForHigherPriority) {
-  Create(Wanting(2, 0, 10));
-  EXPECT_EQ(allocation("1.1.0").state, AllocationState::kPreempting) << "it will restart with fewer slots";
+  Create(MakeElasticConfig(2, 0, 10));
+  EXPECT_EQ(allocation("1.1.0").state, AllocationState::kPreempting)
+      << "it will restart with fewer slots";
   EXPECT_EQ(allocation("2.2.0").state, AllocationState::kRunning);
   EXPECT_EQ(allocation("3.3.0").state, AllocationState::kQueued);
   SaveAndLeave("1.1.0", "c1", 70);
@@ -104,13 +106,13 @@ TEST_F(ElasticTest, ShrinksForHigherPriority) {
 }
 
 TEST_F(ElasticTest, DoesNotGrow_WhileOthersWait) {
-  Create(Wanting(5));
+  Create(MakeElasticConfig(5));
   Exit("2.2.0", 0, "b");
   now_ += absl::Hours(1);
-  EXPECT_THAT(Of<AnnouncePreemption>(Tick()), IsEmpty()) << "the four are for experiment 3";
+  EXPECT_THAT(GetEffects<AnnouncePreemption>(Tick()), IsEmpty()) << "the four are for experiment 3";
   EXPECT_EQ(allocation("3.3.0").state, AllocationState::kQueued);
   Apply(KillExperiment{model::ExperimentId(3)});
-  EXPECT_THAT(Of<AnnouncePreemption>(Tick()), SizeIs(1));
+  EXPECT_THAT(GetEffects<AnnouncePreemption>(Tick()), SizeIs(1));
 }
 
 TEST_F(ElasticTest, Grows_AfterMasterRestart) {
@@ -119,11 +121,11 @@ TEST_F(ElasticTest, Grows_AfterMasterRestart) {
   AddAgent("a", 4, {"1.1.0"});
   AddAgent("b", 4);
   now_ = *allocation("1.1.0").started_at + absl::Minutes(10);
-  EXPECT_THAT(Of<AnnouncePreemption>(Tick()), SizeIs(1));
+  EXPECT_THAT(GetEffects<AnnouncePreemption>(Tick()), SizeIs(1));
   Restart();
   AddAgent("a", 4, {"1.1.0"});
   AddAgent("b", 4);
-  EXPECT_THAT(Of<AnnouncePreemption>(Tick()), IsEmpty()) << "it is already being preempted";
+  EXPECT_THAT(GetEffects<AnnouncePreemption>(Tick()), IsEmpty()) << "it is already being preempted";
   SaveAndLeave("1.1.0", "c1", 50);
   EXPECT_THAT(Starts(Tick(), "1.1.1"), SizeIs(2));
 }

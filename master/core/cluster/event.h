@@ -25,8 +25,8 @@ struct EventKinds {
 };
 using AllEvents = EventKinds<
     CreateExperiment, PauseExperiment, ActivateExperiment, CancelExperiment, KillExperiment,
-    KillTrial, ContinueExperiment, PostSearcherOperations, MoveExperiment, RenameSpace,
-    DescribeExperiment, ArchiveExperiment, DeleteExperiment, SetRetention, DeleteCheckpoints,
+    KillTrial, ContinueExperiment, PostSearcherOperations, MoveExperiment, RenameWorkspaceOrProject,
+    UpdateExperimentDetails, ArchiveExperiment, DeleteExperiment, SetRetention, DeleteCheckpoints,
     RetainCheckpoints, UpdateQueue, EnableAgent, DisableAgent, EnableSlot, DisableSlot,
     SetMaintenance, PutResourcePool, DeleteResourcePool, PutQuota, DeleteQuota, HardwareSuspected,
     LogPolicyMatched, CalendarTick, AgentRegistered, AgentDisconnected, AgentLost, LocalTaskStarted,

@@ -40,10 +40,10 @@ absl::Status CheckNotDeleting(const Cluster::State& s, model::ExperimentId id);
 // FAILED_PRECONDITION if the experiment, ABORTED if one of its checkpoints, is being deleted.
 absl::Status CheckRows(const Cluster::State& s, const ContinueExperiment& event);
 
-// ---- spaces.cc ----
+// ---- experiment_details.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const MoveExperiment& event);
-absl::StatusOr<Outcome> Apply(Step& step, const RenameSpace& event);
-absl::StatusOr<Outcome> Apply(Step& step, const DescribeExperiment& event);
+absl::StatusOr<Outcome> Apply(Step& step, const RenameWorkspaceOrProject& event);
+absl::StatusOr<Outcome> Apply(Step& step, const UpdateExperimentDetails& event);
 
 // ---- agents.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const AgentRegistered& event);
@@ -66,7 +66,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const EarlyExitReported& event);
 
 // ---- queue.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const UpdateQueue& event);
-// Returns the place at the end of the queue that the configuration asks for.
+// Returns the place at the end of the queue that the configuration requests.
 experiment::QueuePlace MakePlace(const Cluster::State& s, const model::ExperimentConfig& config,
                                  model::ExperimentId id);
 

@@ -40,7 +40,7 @@ class PlacementRequestTest : public Fixture {
   }
 };
 
-struct Asked {
+struct RequestCase {
   const char* resources;
   Gang gang;  // without members that do not come from the configuration
 };
@@ -53,13 +53,13 @@ Gang Request(int slots, int max_slots = 0) {
   return gang;
 }
 
-std::vector<Asked> AllThatCanBeAsked() {
-  std::vector<Asked> cases = {{"", Request(1)},
-                              {"slots_per_trial: 6", Request(6)},
-                              {"slots_per_trial: 0", Request(0)},
-                              {"slots_per_trial: {min: 2, max: 6}", Request(2, 6)},
-                              {"slots_per_trial: {max: 4}", Request(1, 4)},
-                              {"slots_per_trial: {min: 4, max: 4}", Request(4)}};
+std::vector<RequestCase> AllRequestCases() {
+  std::vector<RequestCase> cases = {{"", Request(1)},
+                                    {"slots_per_trial: 6", Request(6)},
+                                    {"slots_per_trial: 0", Request(0)},
+                                    {"slots_per_trial: {min: 2, max: 6}", Request(2, 6)},
+                                    {"slots_per_trial: {max: 4}", Request(1, 4)},
+                                    {"slots_per_trial: {min: 4, max: 4}", Request(4)}};
   const auto add = [&](const char* resources, Gang gang) {
     cases.push_back({resources, std::move(gang)});
     return &cases.back().gang;
@@ -88,28 +88,28 @@ std::vector<Asked> AllThatCanBeAsked() {
 
 TEST_F(PlacementRequestTest, RequestsConfiguredResources) {
   int id = 0;
-  for (Asked& asked : AllThatCanBeAsked()) {
-    SCOPED_TRACE(asked.resources);
-    Create(Config(asked.resources));
+  for (RequestCase& request_case : AllRequestCases()) {
+    SCOPED_TRACE(request_case.resources);
+    Create(Config(request_case.resources));
     ++id;
     const std::vector<Gang> gangs = cluster_.scheduler().Dump(now_).gangs;
     ASSERT_EQ(gangs.size(), 1u);
     const Gang& gang = gangs[0];
-    asked.gang.id = model::AllocationId(absl::StrCat(id, ".", id, ".0"));
-    asked.gang.job = model::JobId(absl::StrCat("exp-", id));
-    asked.gang.resource_pool = "default";
-    asked.gang.submitted = gang.submitted;
-    asked.gang.queued_at = gang.queued_at;
-    asked.gang.started_at = gang.started_at;
-    asked.gang.saved_at = gang.saved_at;
-    EXPECT_TRUE(gang == asked.gang);
+    request_case.gang.id = model::AllocationId(absl::StrCat(id, ".", id, ".0"));
+    request_case.gang.job = model::JobId(absl::StrCat("exp-", id));
+    request_case.gang.resource_pool = "default";
+    request_case.gang.submitted = gang.submitted;
+    request_case.gang.queued_at = gang.queued_at;
+    request_case.gang.started_at = gang.started_at;
+    request_case.gang.saved_at = gang.saved_at;
+    EXPECT_TRUE(gang == request_case.gang);
     Apply(KillExperiment{model::ExperimentId(id)});
   }
 }
 
 struct Submitted {
   const char* resources;
-  const char* refusal;  // "" if it is accepted
+  const char* rejection;  // "" if it is accepted
 };
 
 class RequestValidationTest : public PlacementRequestTest {
@@ -128,13 +128,13 @@ class RequestValidationTest : public PlacementRequestTest {
     for (const Submitted& each : cases) {
       SCOPED_TRACE(each.resources);
       const CreateExperiment event{.config = Config(each.resources)};
-      if (*each.refusal == '\0') {
+      if (*each.rejection == '\0') {
         Apply(event);
         continue;
       }
-      const absl::Status refused = Refused(event);
-      EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
-      EXPECT_EQ(std::string(refused.message()), each.refusal);
+      const absl::Status rejected = ExpectRejection(event);
+      EXPECT_EQ(rejected.code(), absl::StatusCode::kInvalidArgument);
+      EXPECT_EQ(std::string(rejected.message()), each.rejection);
     }
   }
 };
@@ -189,21 +189,22 @@ TEST_F(RequestValidationTest, RejectsFractions_WhenPoolDoesNotShareDevices) {
 }
 
 TEST_F(RequestValidationTest, CountsCpusAndMemoryPerSlot) {
-  Check({{"slots_per_trial: 16, cpus: 4", ""},
-         {"slots_per_trial: 16, cpus: 8",
-          "needs 16 slots with 8 cpus for each; no agent of pool default has that much for each "
-          "slot; the largest request that fits is 12 slots"},
-         {"cpus: 65", "needs 1 slot with 65 cpus; no agent of pool default has more than 64 cpus"},
-         {"slots_per_trial: 9, memory: 32g", ""},
-         {"slots_per_trial: 8, memory: 33g, is_single_node: true",
-          "needs 8 slots with 33 GiB of memory for each; no agent of pool default has that much for "
-          "each slot; the largest request that fits is 7 slots on one agent"},
-         {"slots_per_trial: 0, cpus: 64", ""},
-         {"slots_per_trial: 0, cpus: 65",
-          "needs an agent with 65 cpus; no agent of pool default has more than 64 cpus"},
-         {"slots_per_trial: 0, memory: 1t",
-          "needs an agent with 1 TiB of memory; no agent of pool default has more than 256 GiB of "
-          "memory"}});
+  Check(
+      {{"slots_per_trial: 16, cpus: 4", ""},
+       {"slots_per_trial: 16, cpus: 8",
+        "needs 16 slots with 8 cpus for each; no agent of pool default has that much for each "
+        "slot; the largest request that fits is 12 slots"},
+       {"cpus: 65", "needs 1 slot with 65 cpus; no agent of pool default has more than 64 cpus"},
+       {"slots_per_trial: 9, memory: 32g", ""},
+       {"slots_per_trial: 8, memory: 33g, is_single_node: true",
+        "needs 8 slots with 33 GiB of memory for each; no agent of pool default has that much for "
+        "each slot; the largest request that fits is 7 slots on one agent"},
+       {"slots_per_trial: 0, cpus: 64", ""},
+       {"slots_per_trial: 0, cpus: 65",
+        "needs an agent with 65 cpus; no agent of pool default has more than 64 cpus"},
+       {"slots_per_trial: 0, memory: 1t",
+        "needs an agent with 1 TiB of memory; no agent of pool default has more than 256 GiB of "
+        "memory"}});
 }
 
 TEST_F(RequestValidationTest, AcceptsRequest_WhenPoolHasNoAgents) {

@@ -62,14 +62,15 @@ absl::Status CheckSeen(const Cluster::State& s, const PutResourcePool& event) {
                                          " was changed by another user meanwhile; try again"));
 }
 
-// Updates the row of a default pool. `wanted`: whether the pool should be the default; `file`: the
-// default of the configuration file.
+// Updates the row of a default pool. `make_default`: whether the pool should be the default;
+// `file`: the default of the configuration file.
 absl::Status SetDefault(std::optional<std::string>& row, const std::string& file,
-                        const std::string& name, std::optional<bool> wanted, const char* what) {
-  if (!wanted) return absl::OkStatus();
+                        const std::string& name, std::optional<bool> make_default,
+                        const char* what) {
+  if (!make_default) return absl::OkStatus();
   const bool is_default = row ? *row == name : file == name;
-  if (*wanted == is_default) return absl::OkStatus();
-  if (*wanted) {
+  if (*make_default == is_default) return absl::OkStatus();
+  if (*make_default) {
     row = name;
   } else if (file != name) {
     row.reset();

@@ -68,15 +68,15 @@ absl::StatusOr<const Experiment*> Draft::Find(const model::JobId& job) const {
 absl::Status Draft::CheckPolicy(const UpdateQueue::Update& update, const std::string& name) const {
   const model::ResourcePool* pool = FindPool(s_, name);
   const SchedulingPolicy policy = pool == nullptr ? SchedulingPolicy::kPriority : pool->policy;
-  const auto refuse = [&](const char* what) {
+  const auto reject = [&](const char* what) {
     return absl::FailedPreconditionError(absl::StrCat("resource pool ", name, " schedules by ",
                                                       std::string(model::ToString(policy)),
                                                       " and ignores ", what));
   };
-  if (update.priority && policy != SchedulingPolicy::kPriority) return refuse("priorities");
-  if (update.weight && policy != SchedulingPolicy::kFairShare) return refuse("weights");
+  if (update.priority && policy != SchedulingPolicy::kPriority) return reject("priorities");
+  if (update.weight && policy != SchedulingPolicy::kFairShare) return reject("weights");
   const bool moved = update.ahead_of || update.behind_of;
-  if (moved && policy == SchedulingPolicy::kFairShare) return refuse("positions");
+  if (moved && policy == SchedulingPolicy::kFairShare) return reject("positions");
   return absl::OkStatus();
 }
 

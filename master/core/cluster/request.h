@@ -1,4 +1,4 @@
-// Requests of users, as values. Each returns a Status; a refused request changes nothing. Part of
+// Requests of users, as values. Each returns a Status; a rejected request changes nothing. Part of
 // event.h. PURE.
 #ifndef MASTER_CORE_CLUSTER_REQUEST_H_
 #define MASTER_CORE_CLUSTER_REQUEST_H_
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "master/core/cluster/deletion_changes.h"
+#include "master/core/cluster/experiment_details.h"
 #include "master/core/cluster/image.h"
-#include "master/core/cluster/spaces.h"
 #include "master/core/model/agent.h"
 #include "master/core/model/experiment_config.h"
 #include "master/core/model/ids.h"

@@ -22,7 +22,7 @@ absl::StatusOr<Entry*> Find(Step& step, model::ExperimentId id) {
   return &it->second;
 }
 
-absl::Status Refuse(const experiment::Experiment& e, absl::string_view allowed,
+absl::Status Reject(const experiment::Experiment& e, absl::string_view allowed,
                     absl::string_view done) {
   return absl::FailedPreconditionError(
       absl::StrCat("experiment ", e.id.value(), " is ", std::string(model::ToString(e.state)),
@@ -93,7 +93,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const PauseExperiment& event) {
   DET_ASSIGN_OR_RETURN(Entry * entry, Find(step, event.id));
   if (entry->experiment.state == ExperimentState::kPaused) return step.Finish();
   if (!experiment::Move(entry->experiment, ExperimentEvent::kPause)) {
-    return Refuse(entry->experiment, "ACTIVE", "paused");
+    return Reject(entry->experiment, "ACTIVE", "paused");
   }
   step.Touch(entry->experiment);
   return ForEachTrial(step, *entry,
@@ -104,7 +104,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const ActivateExperiment& event) {
   DET_ASSIGN_OR_RETURN(Entry * entry, Find(step, event.id));
   if (entry->experiment.state == ExperimentState::kActive) return step.Finish();
   if (!experiment::Move(entry->experiment, ExperimentEvent::kActivate)) {
-    return Refuse(entry->experiment, "PAUSED", "activated");
+    return Reject(entry->experiment, "PAUSED", "activated");
   }
   step.Touch(entry->experiment);
   return ForEachTrial(step, *entry,
@@ -149,7 +149,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const PostSearcherOperations& event) {
   DET_ASSIGN_OR_RETURN(Entry * entry, Find(step, event.id));
   // After its own shutdown the search itself recognizes repeated posts.
   if (!IsSearching(entry->experiment) && !entry->searcher.shut_down()) {
-    return Refuse(entry->experiment, "ACTIVE and PAUSED", "given operations");
+    return Reject(entry->experiment, "ACTIVE and PAUSED", "given operations");
   }
   DET_ASSIGN_OR_RETURN(std::vector<searcher::Operation> operations,
                        entry->searcher.Post(event.posted));

@@ -42,17 +42,17 @@ absl::StatusOr<std::vector<model::RequestId>> Replay(Entry& entry, const AddSear
   }
   if (row.events.AsList() == nullptr)
     return damaged("contains a value that is not a list of events");
-  std::vector<model::RequestId> asked;
+  std::vector<model::RequestId> requested;
   for (const model::Value& value : *row.events.AsList()) {
     const absl::StatusOr<searcher::Event> event = searcher::EventFromValue(value);
     if (!event.ok()) return damaged(std::string(event.status().message()));
     for (const searcher::Operation& operation : entry.searcher.Handle(*event)) {
       const auto* create = std::get_if<searcher::CreateTrial>(&operation);
-      if (create != nullptr) asked.push_back(create->request);
+      if (create != nullptr) requested.push_back(create->request);
     }
     ++entry.journaled;
   }
-  return asked;
+  return requested;
 }
 
 absl::Status AddExperiment(Cluster::State& s, experiment::Experiment experiment,
@@ -95,19 +95,19 @@ absl::Status AddTrial(Cluster::State& s, experiment::Trial trial) {
 // of the searcher.
 absl::Status AddTrials(Cluster::State& s, std::vector<experiment::Trial> trials,
                        const std::vector<AddSearcherEvents>& journal) {
-  std::map<model::ExperimentId, std::vector<model::RequestId>> asked;
+  std::map<model::ExperimentId, std::vector<model::RequestId>> requested;
   for (const AddSearcherEvents& row : journal) {
     const auto entry = s.experiments.find(row.experiment);
     if (entry == s.experiments.end()) continue;
     DET_ASSIGN_OR_RETURN(const std::vector<model::RequestId> more, Replay(entry->second, row));
-    asked[row.experiment].insert(asked[row.experiment].end(), more.begin(), more.end());
+    requested[row.experiment].insert(requested[row.experiment].end(), more.begin(), more.end());
   }
   for (experiment::Trial& trial : trials) DET_RETURN_IF_ERROR(AddTrial(s, std::move(trial)));
-  for (const auto& [id, requests] : asked) {
+  for (const auto& [id, requests] : requested) {
     for (const model::RequestId& request : requests) {
       if (s.experiments.at(id).trials.contains(request)) continue;
       return absl::InternalError(absl::StrCat("the searcher of experiment ", id.value(),
-                                              " asked for trial ", request.value(),
+                                              " requested for trial ", request.value(),
                                               ", which does not exist"));
     }
   }

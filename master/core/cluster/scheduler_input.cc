@@ -138,7 +138,7 @@ absl::Status CheckCanRun(const Cluster::State& s, const model::ExperimentConfig&
                      "\", which is bound to ", absl::StrJoin(pool->workspaces, ", "),
                      "; choose another pool with resources.resource_pool"));
   }
-  // Agents may come later.
+  // Agents may connect later.
   if (!HasAgents(s, name)) return absl::OkStatus();
   scheduler::Gang gang = MakeRequest(config);
   gang.resource_pool = name;

@@ -28,7 +28,7 @@ using ::testing::SizeIs;
 
 class SchedulingTest : public Fixture {
  protected:
-  // In the order of the queue.
+  // Returns the IDs of the experiments in the order of the queue.
   std::vector<int> Order() {
     std::vector<std::pair<double, int>> order;
     for (const auto& [id, e] : rows_.experiments) {
@@ -132,7 +132,7 @@ TEST_F(SchedulingTest, AppliesAllUpdatesOrNone) {
   Create(MakeConfig());
   Create(MakeConfig());
   const UpdateQueue::Update good{.job = JobId("exp-1"), .priority = 10};
-  const std::pair<UpdateQueue::Update, absl::StatusCode> refused[] = {
+  const std::pair<UpdateQueue::Update, absl::StatusCode> rejected[] = {
       {{.job = JobId("exp-9"), .priority = 1}, absl::StatusCode::kNotFound},
       {{.job = JobId("exp-2"), .priority = 100}, absl::StatusCode::kInvalidArgument},
       {{.job = JobId("exp-2"), .priority = 0}, absl::StatusCode::kInvalidArgument},
@@ -143,10 +143,10 @@ TEST_F(SchedulingTest, AppliesAllUpdatesOrNone) {
       {{.job = JobId("exp-2"), .behind_of = JobId("exp-2")}, absl::StatusCode::kInvalidArgument},
       {{.job = JobId("exp-2"), .ahead_of = JobId("exp-1"), .behind_of = JobId("exp-1")},
        absl::StatusCode::kInvalidArgument}};
-  for (const auto& [bad, code] : refused) {
-    EXPECT_EQ(Refused(UpdateQueue{{good, bad}}).code(), code);
+  for (const auto& [bad, code] : rejected) {
+    EXPECT_EQ(ExpectRejection(UpdateQueue{{good, bad}}).code(), code);
   }
-  EXPECT_EQ(Refused(UpdateQueue{{good, refused[1].first}}).message(),
+  EXPECT_EQ(ExpectRejection(UpdateQueue{{good, rejected[1].first}}).message(),
             "priority 100 of job exp-2: it must be from 1 to 99");
   Apply(UpdateQueue{{good,
                      {.job = JobId("exp-2"), .priority = 10, .max_slots = 5},
@@ -162,7 +162,7 @@ TEST_F(SchedulingTest, KeepsOrder_WhenMoveIsRejected) {
   for (int i = 0; i < 3; ++i) Create(MakeConfig());
   const UpdateQueue bad = {{{.job = JobId("exp-3"), .ahead_of = JobId("exp-1")},
                             {.job = JobId("exp-9"), .priority = 1}}};
-  EXPECT_TRUE(absl::IsNotFound(Refused(bad)));
+  EXPECT_TRUE(absl::IsNotFound(ExpectRejection(bad)));
   Apply(Ahead(2, 1));
   EXPECT_EQ(experiment(2).queue.position, 0) << "no job is ahead of 1";
   EXPECT_THAT(Order(), ElementsAre(2, 1, 3));
@@ -179,14 +179,14 @@ TEST_F(SchedulingTest, MovesRunningTrialsToOtherPool) {
   Apply(PutResourcePool{{.name = "other"}});
   const Outcome moved = Apply(UpdateQueue{{{.job = JobId("exp-1"), .resource_pool = "other"},
                                            {.job = JobId("exp-2"), .resource_pool = "other"}}});
-  const auto news = Of<AnnouncePreemption>(moved);
+  const auto news = GetEffects<AnnouncePreemption>(moved);
   ASSERT_THAT(news, SizeIs(1));
   EXPECT_THAT(news[0].reason, HasSubstr("moved to resource pool other"));
   EXPECT_EQ(allocation("2.2.0").resource_pool, "other");
   Yield("1.1.0");
   EXPECT_EQ(allocation("1.1.1").resource_pool, "other");
   EXPECT_EQ(trial(1).restarts, 0);
-  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "the pool has no agents";
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), IsEmpty()) << "the pool has no agents";
 }
 
 // ---- time ----
@@ -196,15 +196,16 @@ TEST_F(SchedulingTest, EndsTrial_WhenMaxRunTimeIsExceeded) {
   auto config = MakeConfig();
   config->resources.max_run_time = 7200;
   Apply(CreateExperiment{.config = config});
-  const auto deadlines = Of<SetDeadline>(Tick());
+  const auto deadlines = GetEffects<SetDeadline>(Tick());
   ASSERT_THAT(deadlines, SizeIs(1));
-  EXPECT_EQ(deadlines[0].at, now_ + absl::Minutes(105)) << "an eighth is reserved to checkpoint and exit";
+  EXPECT_EQ(deadlines[0].at, now_ + absl::Minutes(105))
+      << "an eighth is reserved to checkpoint and exit";
   Start("1.1.0");
   EXPECT_THAT(Apply(AllocationDeadline{AllocationId("1.1.0")}).changes, IsEmpty()) << "early";
   now_ = deadlines[0].at;
   const Outcome over = Apply(AllocationDeadline{AllocationId("1.1.0")});
-  EXPECT_THAT(Of<AnnouncePreemption>(over), SizeIs(1));
-  EXPECT_THAT(Of<SetDeadline>(over), SizeIs(1));
+  EXPECT_THAT(GetEffects<AnnouncePreemption>(over), SizeIs(1));
+  EXPECT_THAT(GetEffects<SetDeadline>(over), SizeIs(1));
   EXPECT_EQ(trial(1).state, TrialState::kStopping);
   Apply(Checkpoint("1.1.0", 1, "c1", 50));
   Yield("1.1.0");
@@ -227,14 +228,14 @@ TEST_F(SchedulingTest, CountsRunTimeOverAllRuns) {
   EXPECT_GE(used, absl::Seconds(60));
   Restart();
   AddAgent("a", 1);
-  const auto deadlines = Of<SetDeadline>(Tick());
+  const auto deadlines = GetEffects<SetDeadline>(Tick());
   ASSERT_THAT(deadlines, SizeIs(1));
   EXPECT_EQ(deadlines[0].at, now_ + absl::Seconds(87.5) - used);
   // A restarted master enforces the limit too.
   Restart();
   Outcome again;
   again.effects = cluster_.Regenerate();
-  EXPECT_EQ(Of<SetDeadline>(again), deadlines);
+  EXPECT_EQ(GetEffects<SetDeadline>(again), deadlines);
   AddAgent("a", 1, {"1.1.1"});
   now_ += absl::Hours(1);
   Exit("1.1.1", 1);
@@ -250,11 +251,12 @@ TEST_F(SchedulingTest, KillsTrial_WhenItIgnoresPreemption) {
   Start("1.1.0");
   const absl::Time end = *allocation("1.1.0").started_at + absl::Seconds(800);
   now_ = end - absl::Seconds(100);
-  const auto asked = Of<AnnouncePreemption>(Apply(AllocationDeadline{AllocationId("1.1.0")}));
-  ASSERT_THAT(asked, SizeIs(1));
-  EXPECT_EQ(asked[0].deadline, end - absl::Seconds(15)) << "a stop takes up to 15 s";
-  now_ = asked[0].deadline;
-  const auto stops = Of<StopTask>(Apply(AllocationDeadline{AllocationId("1.1.0")}));
+  const auto preemptions =
+      GetEffects<AnnouncePreemption>(Apply(AllocationDeadline{AllocationId("1.1.0")}));
+  ASSERT_THAT(preemptions, SizeIs(1));
+  EXPECT_EQ(preemptions[0].deadline, end - absl::Seconds(15)) << "a stop takes up to 15 s";
+  now_ = preemptions[0].deadline;
+  const auto stops = GetEffects<StopTask>(Apply(AllocationDeadline{AllocationId("1.1.0")}));
   ASSERT_THAT(stops, SizeIs(1));
   EXPECT_EQ(now_ + stops[0].grace, end);
 }
@@ -267,9 +269,9 @@ TEST_F(SchedulingTest, ShortensGracePeriodBeforeEndOfRunTime) {
   Start("1.1.0");
   const absl::Time end = *allocation("1.1.0").started_at + absl::Seconds(800);
   now_ = end - absl::Seconds(200);
-  const auto asked = Of<AnnouncePreemption>(Apply(PauseExperiment{ExperimentId(1)}));
-  ASSERT_THAT(asked, SizeIs(1));
-  EXPECT_EQ(asked[0].deadline, end - absl::Seconds(15));
+  const auto preemptions = GetEffects<AnnouncePreemption>(Apply(PauseExperiment{ExperimentId(1)}));
+  ASSERT_THAT(preemptions, SizeIs(1));
+  EXPECT_EQ(preemptions[0].deadline, end - absl::Seconds(15));
 }
 
 // The scheduler backfills claimed slots with gangs that end in time.
@@ -292,19 +294,20 @@ TEST_F(SchedulingTest, DoesNotDelayOthers_WhenBackfilledGangIgnoresPreemption) {
   Start("3.3.0");
   ASSERT_EQ(allocation("3.3.0").state, model::AllocationState::kRunning);
   EXPECT_TRUE(cluster_.IsBackfilled(AllocationId("3.3.0")));
-  absl::Time gone = absl::InfinitePast();
-  for (int timers = 0; timers < 3 && gone == absl::InfinitePast(); ++timers) {
+  absl::Time stopped_at = absl::InfinitePast();
+  for (int timers = 0; timers < 3 && stopped_at == absl::InfinitePast(); ++timers) {
     Outcome due;
     due.effects = cluster_.Regenerate();
-    for (const SetDeadline& deadline : Of<SetDeadline>(due)) {
+    for (const SetDeadline& deadline : GetEffects<SetDeadline>(due)) {
       if (deadline.allocation == AllocationId("3.3.0")) now_ = std::max(now_, deadline.at);
     }
-    for (const StopTask& stop : Of<StopTask>(Apply(AllocationDeadline{AllocationId("3.3.0")}))) {
-      gone = now_ + stop.grace;
+    for (const StopTask& stop :
+         GetEffects<StopTask>(Apply(AllocationDeadline{AllocationId("3.3.0")}))) {
+      stopped_at = now_ + stop.grace;
     }
   }
-  EXPECT_GT(gone, absl::InfinitePast()) << "it is stopped";
-  EXPECT_LE(gone, whole_at);
+  EXPECT_GT(stopped_at, absl::InfinitePast()) << "it is stopped";
+  EXPECT_LE(stopped_at, whole_at);
 }
 
 // ---- plans ----
@@ -329,9 +332,9 @@ TEST_F(LargePlanTest, IsAppliedInPartsAndInOrder) {
   std::vector<AllocationId> started;
   const auto tick = [&] {
     const Outcome outcome = Tick();
-    const auto starts = Of<StartTask>(outcome);
+    const auto starts = GetEffects<StartTask>(outcome);
     for (const StartTask& start : starts) started.push_back(start.spec.allocation);
-    return std::pair(starts.size(), Of<ScheduleSoon>(outcome).size());
+    return std::pair(starts.size(), GetEffects<ScheduleSoon>(outcome).size());
   };
   EXPECT_EQ(tick(), std::pair(size_t{24}, size_t{1}));
   // Later events are handled after it.
@@ -347,26 +350,26 @@ TEST_F(LargePlanTest, IsAppliedInPartsAndInOrder) {
 }
 
 TEST_F(LargePlanTest, IsDiscarded_WhenStateChanges) {
-  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(24));
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), SizeIs(24));
   Apply(DisableAgent{AgentId("b"), true});
-  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty());
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), IsEmpty());
   Apply(EnableAgent{AgentId("b")});
-  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(20));
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), SizeIs(20));
 }
 
 TEST_F(LargePlanTest, IsDiscarded_WhenTooOld) {
-  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(24));
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), SizeIs(24));
   auto urgent = MakeConfig();
   urgent->resources.priority = 1;
   Apply(CreateExperiment{.config = urgent});
   now_ += absl::Seconds(1);
-  const auto starts = Of<StartTask>(Tick());
+  const auto starts = GetEffects<StartTask>(Tick());
   ASSERT_THAT(starts, SizeIs(20));
   EXPECT_EQ(starts[0].spec.allocation, AllocationId("2.45.0"));
 }
 
 TEST_F(LargePlanTest, IsRecomputed_AfterRestart) {
-  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(24));
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), SizeIs(24));
   Restart();
   std::vector<std::string> on_a;
   std::vector<std::string> on_b;
@@ -377,7 +380,7 @@ TEST_F(LargePlanTest, IsRecomputed_AfterRestart) {
   }
   AddAgent("a", 22, on_a);
   AddAgent("b", 22, on_b);
-  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(20));
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), SizeIs(20));
 }
 
 // ---- pools and quotas ----
@@ -388,26 +391,27 @@ TEST_F(SchedulingTest, RejectsDeletionOfUsedPool) {
   EXPECT_EQ(cluster_.default_compute(), "gpus");
   Restart();
   EXPECT_EQ(cluster_.default_compute(), "gpus");
-  EXPECT_THAT(std::string(Refused(DeleteResourcePool{"gpus"}).message()), HasSubstr("a default"));
+  EXPECT_THAT(std::string(ExpectRejection(DeleteResourcePool{"gpus"}).message()),
+              HasSubstr("a default"));
   Apply(PutResourcePool{.pool = pool, .default_compute = false});
   EXPECT_EQ(cluster_.default_compute(), "default");
   auto config = MakeConfig();
   config->resources.resource_pool = "gpus";
-  const absl::Status elsewhere = Refused(CreateExperiment{.config = config});
+  const absl::Status elsewhere = ExpectRejection(CreateExperiment{.config = config});
   EXPECT_TRUE(absl::IsInvalidArgument(elsewhere));
   EXPECT_THAT(std::string(elsewhere.message()), HasSubstr("which is bound to vision"));
   config->workspace = "vision";
   Create(config);
-  EXPECT_THAT(std::string(Refused(DeleteResourcePool{"gpus"}).message()),
+  EXPECT_THAT(std::string(ExpectRejection(DeleteResourcePool{"gpus"}).message()),
               HasSubstr("experiment 1"));
   Apply(KillExperiment{ExperimentId(1)});
   Apply(DeleteResourcePool{"gpus"});
-  EXPECT_TRUE(absl::IsNotFound(Refused(DeleteResourcePool{"gpus"})));
+  EXPECT_TRUE(absl::IsNotFound(ExpectRejection(DeleteResourcePool{"gpus"})));
   pool.default_priority = 100;
-  EXPECT_TRUE(absl::IsInvalidArgument(Refused(PutResourcePool{pool})));
-  EXPECT_TRUE(absl::IsFailedPrecondition(
-      Refused(PutResourcePool{.pool = {.name = "default", .description = "", .workspaces = {}},
-                              .default_compute = false})));
+  EXPECT_TRUE(absl::IsInvalidArgument(ExpectRejection(PutResourcePool{pool})));
+  EXPECT_TRUE(absl::IsFailedPrecondition(ExpectRejection(
+      PutResourcePool{.pool = {.name = "default", .description = "", .workspaces = {}},
+                      .default_compute = false})));
 }
 
 TEST_F(SchedulingTest, RejectsPoolUpdate_WhenPoolChanged) {
@@ -416,7 +420,7 @@ TEST_F(SchedulingTest, RejectsPoolUpdate_WhenPoolChanged) {
   first.workspaces = {"vision"};
   second.workspaces = {"speech"};
   Apply(PutResourcePool{first, unknown});
-  const absl::Status late = Refused(PutResourcePool{second, unknown});
+  const absl::Status late = ExpectRejection(PutResourcePool{second, unknown});
   EXPECT_TRUE(absl::IsAborted(late)) << late;
   Apply(PutResourcePool{second, first});
   Apply(PutResourcePool{first});
@@ -425,7 +429,7 @@ TEST_F(SchedulingTest, RejectsPoolUpdate_WhenPoolChanged) {
 TEST_F(SchedulingTest, CountsUsageOfMonthForQuotas) {
   now_ = absl::FromCivil(absl::CivilHour(2026, 1, 31, 20), absl::UTCTimeZone());
   Apply(PutQuota{{.scope = Scope::kUser, .name = "ann", .max_slots = 4, .slot_hours = {}}});
-  const auto timers = Of<SetCalendarTimer>(
+  const auto timers = GetEffects<SetCalendarTimer>(
       Apply(PutQuota{{.scope = Scope::kWorkspace, .name = "w", .max_slots = {}, .slot_hours = 9}}));
   const absl::Time february = absl::FromCivil(absl::CivilMonth(2026, 2), absl::UTCTimeZone());
   EXPECT_THAT(timers, ElementsAre(SetCalendarTimer{february}));
@@ -459,14 +463,14 @@ TEST_F(SchedulingTest, CountsUsageOfMonthForQuotas) {
   expect(2 * absl::ToDoubleHours(end - first) + 2 * absl::ToDoubleHours(now_ - second));
   // In a new month only running allocations count.
   now_ = february + absl::Hours(1);
-  EXPECT_THAT(Of<SetCalendarTimer>(Apply(CalendarTick{})), SizeIs(1));
+  EXPECT_THAT(GetEffects<SetCalendarTimer>(Apply(CalendarTick{})), SizeIs(1));
   expect(2 * absl::ToDoubleHours(now_ - february));
   Apply(DeleteQuota{Scope::kUser, "ann"});
-  EXPECT_TRUE(absl::IsNotFound(Refused(DeleteQuota{Scope::kUser, "ann"})));
-  EXPECT_TRUE(absl::IsInvalidArgument(
-      Refused(PutQuota{{.scope = Scope::kUser, .name = "x", .max_slots = {}, .slot_hours = {}}})));
-  EXPECT_TRUE(absl::IsInvalidArgument(
-      Refused(PutQuota{{.scope = Scope::kUser, .name = "x", .max_slots = -1, .slot_hours = {}}})));
+  EXPECT_TRUE(absl::IsNotFound(ExpectRejection(DeleteQuota{Scope::kUser, "ann"})));
+  EXPECT_TRUE(absl::IsInvalidArgument(ExpectRejection(
+      PutQuota{{.scope = Scope::kUser, .name = "x", .max_slots = {}, .slot_hours = {}}})));
+  EXPECT_TRUE(absl::IsInvalidArgument(ExpectRejection(
+      PutQuota{{.scope = Scope::kUser, .name = "x", .max_slots = -1, .slot_hours = {}}})));
 }
 
 }  // namespace

@@ -37,7 +37,8 @@ class SearchTest : public Fixture {
     (event.posted.operations.emplace_back(operations), ...);
     return Apply(event);
   }
-  static searcher::CreateTrial Ask(const std::string& id, const std::string& parent = "") {
+  static searcher::CreateTrial MakeCreateTrial(const std::string& id,
+                                               const std::string& parent = "") {
     searcher::CreateTrial create{.request = RequestId(id), .seed = 1, .hparams = {}};
     if (!parent.empty()) create.parent = RequestId(parent);
     return create;
@@ -77,10 +78,10 @@ class SearchTest : public Fixture {
 TEST_F(SearchTest, ReleasesSlotsOfHeldTrialUntilResumed) {
   AddAgent("a", 1);
   Create(Custom());
-  Post(Ask("x"));
+  Post(MakeCreateTrial("x"));
   Tick();
   Start("1.1.0");
-  const auto news = Of<AnnouncePreemption>(Post(searcher::PauseTrial{RequestId("x")}));
+  const auto news = GetEffects<AnnouncePreemption>(Post(searcher::PauseTrial{RequestId("x")}));
   ASSERT_THAT(news, SizeIs(1));
   EXPECT_THAT(news[0].reason, HasSubstr("the searcher paused this trial"));
   EXPECT_EQ(trial(1).state, TrialState::kStopping);
@@ -93,9 +94,9 @@ TEST_F(SearchTest, ReleasesSlotsOfHeldTrialUntilResumed) {
   EXPECT_EQ(trial(1).state, TrialState::kPaused) << "only the searcher resumes it";
   Restart();
   AddAgent("a", 1);
-  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty());
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), IsEmpty());
   Post(searcher::ResumeTrial{RequestId("x")});
-  const auto orders = Of<StartTask>(Tick());
+  const auto orders = GetEffects<StartTask>(Tick());
   ASSERT_THAT(orders, SizeIs(1));
   EXPECT_EQ(orders[0].spec.env.at("DET_LATEST_CHECKPOINT"), "c1");
   EXPECT_EQ(orders[0].spec.env.at("DET_STEPS_COMPLETED"), "10");
@@ -103,20 +104,20 @@ TEST_F(SearchTest, ReleasesSlotsOfHeldTrialUntilResumed) {
 
 TEST_F(SearchTest, WithdrawsQueuedTrial) {
   Create(Custom());
-  Post(Ask("x"), searcher::PauseTrial{RequestId("x")});
-  Post(Ask("y"));
+  Post(MakeCreateTrial("x"), searcher::PauseTrial{RequestId("x")});
+  Post(MakeCreateTrial("y"));
   Post(searcher::PauseTrial{RequestId("y")});
   EXPECT_EQ(trial(1).state, TrialState::kPaused);
   EXPECT_EQ(allocation("1.1.0").state, model::AllocationState::kTerminated);
   Post(searcher::ResumeTrial{RequestId("y")});
   AddAgent("a", 1);
-  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(1));
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), SizeIs(1));
 }
 
 TEST_F(SearchTest, RunsAgain_WhenResumedEarly) {
   AddAgent("a", 1);
   Create(Custom());
-  Post(Ask("x"));
+  Post(MakeCreateTrial("x"));
   Tick();
   Start("1.1.0");
   Post(searcher::PauseTrial{RequestId("x")});
@@ -124,13 +125,13 @@ TEST_F(SearchTest, RunsAgain_WhenResumedEarly) {
   EXPECT_EQ(trial(1).state, TrialState::kStopping);
   Yield("1.1.0");
   EXPECT_EQ(trial(1).state, TrialState::kQueued);
-  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(1));
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), SizeIs(1));
 }
 
 TEST_F(SearchTest, CompletesHeldTrials_OnStopAndShutdown) {
   AddAgent("a", 2);
   Create(Custom());
-  Post(Ask("x"), Ask("y"));
+  Post(MakeCreateTrial("x"), MakeCreateTrial("y"));
   Tick();
   Start("1.1.0");
   Start("1.2.0");
@@ -148,7 +149,7 @@ TEST_F(SearchTest, CompletesHeldTrials_OnStopAndShutdown) {
 TEST_F(SearchTest, CancelsHeldTrials) {
   AddAgent("a", 2);
   Create(Custom());
-  Post(Ask("x"), Ask("y"), Ask("z"));
+  Post(MakeCreateTrial("x"), MakeCreateTrial("y"), MakeCreateTrial("z"));
   Tick();
   Start("1.1.0");
   Start("1.2.0");
@@ -157,8 +158,8 @@ TEST_F(SearchTest, CancelsHeldTrials) {
   Apply(CancelExperiment{ExperimentId(1)});
   EXPECT_EQ(trial(1).state, TrialState::kCanceled);
   Report(2, 5, model::Value::Object{{"loss", 1.0}});
-  EXPECT_TRUE(absl::IsFailedPrecondition(
-      Refused(PostSearcherOperations{ExperimentId(1), {.id = "late", .operations = {Ask("q")}}})));
+  EXPECT_TRUE(absl::IsFailedPrecondition(ExpectRejection(PostSearcherOperations{
+      ExperimentId(1), {.id = "late", .operations = {MakeCreateTrial("q")}}})));
   Yield("1.2.0");
   EXPECT_EQ(experiment(1).state, ExperimentState::kCanceled);
 }
@@ -166,29 +167,30 @@ TEST_F(SearchTest, CancelsHeldTrials) {
 TEST_F(SearchTest, EnforcesConcurrencyLimit) {
   AddAgent("a", 4);
   Create(Custom());
-  Post(Ask("x"), Ask("y"), Ask("z"));
-  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(2));
+  Post(MakeCreateTrial("x"), MakeCreateTrial("y"), MakeCreateTrial("z"));
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), SizeIs(2));
   Start("1.1.0");
   Post(searcher::PauseTrial{RequestId("x")});
   EXPECT_EQ(trial(3).state, TrialState::kQueued);
-  EXPECT_THAT(Of<StartTask>(Tick()), IsEmpty()) << "the trial that saves still has its slot";
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), IsEmpty())
+      << "the trial that saves still has its slot";
   EXPECT_THAT(cluster_.FindWaitReason(AllocationId("1.3.0"))->text,
               HasSubstr("max_concurrent_trials"));
   Yield("1.1.0");
-  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(1));
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), SizeIs(1));
 }
 
 TEST_F(SearchTest, StartsChildFromParentCheckpoint) {
   AddAgent("a", 2);
   Create(Custom());
-  Post(Ask("x"));
+  Post(MakeCreateTrial("x"));
   Tick();
   Start("1.1.0");
   Save(1, "c1", 10);
   Save(1, "c2", 20);
-  Post(Ask("y", "x"));
+  Post(MakeCreateTrial("y", "x"));
   Save(1, "c3", 30);
-  const auto orders = Of<StartTask>(Tick());
+  const auto orders = GetEffects<StartTask>(Tick());
   ASSERT_THAT(orders, SizeIs(1));
   EXPECT_EQ(orders[0].spec.env.at("DET_LATEST_CHECKPOINT"), "c2");
   EXPECT_EQ(orders[0].spec.env.at("DET_STEPS_COMPLETED"), "0");
@@ -199,7 +201,7 @@ TEST_F(SearchTest, StartsChildFromParentCheckpoint) {
   Start("1.2.0");
   Save(2, "own", 5);
   Exit("1.2.0", 1);
-  const auto again = Of<StartTask>(Tick());
+  const auto again = GetEffects<StartTask>(Tick());
   ASSERT_THAT(again, SizeIs(1));
   EXPECT_EQ(again[0].spec.env.at("DET_LATEST_CHECKPOINT"), "own");
   EXPECT_THAT(again[0].spec.files.at("info/trial.json"), HasSubstr(R"("warm_start":false)"));
@@ -208,10 +210,10 @@ TEST_F(SearchTest, StartsChildFromParentCheckpoint) {
 TEST_F(SearchTest, WaitsForParentCheckpoint) {
   AddAgent("a", 2);
   Create(Custom());
-  Post(Ask("x"));
+  Post(MakeCreateTrial("x"));
   Tick();
   Start("1.1.0");
-  Post(searcher::PauseTrial{RequestId("x")}, Ask("y", "x"), Ask("z", "x"));
+  Post(searcher::PauseTrial{RequestId("x")}, MakeCreateTrial("y", "x"), MakeCreateTrial("z", "x"));
   EXPECT_EQ(trial(2).state, TrialState::kPaused);
   Apply(PauseExperiment{ExperimentId(1)});
   Apply(ActivateExperiment{ExperimentId(1)});
@@ -223,7 +225,7 @@ TEST_F(SearchTest, WaitsForParentCheckpoint) {
   Yield("1.1.0");
   EXPECT_EQ(trial(2).warm_start, model::CheckpointId("c1"));
   EXPECT_EQ(trial(3).state, TrialState::kCanceled);
-  const auto orders = Of<StartTask>(Tick());
+  const auto orders = GetEffects<StartTask>(Tick());
   ASSERT_THAT(orders, SizeIs(1));
   EXPECT_EQ(orders[0].spec.env.at("DET_LATEST_CHECKPOINT"), "c1");
 }
@@ -231,7 +233,7 @@ TEST_F(SearchTest, WaitsForParentCheckpoint) {
 TEST_F(SearchTest, StartsFromExperimentCheckpoint_WithoutParent) {
   AddAgent("a", 2);
   Apply(CreateExperiment{.config = Custom(), .warm_start = model::CheckpointId("c0")});
-  Post(Ask("x"), Ask("y", "x"));
+  Post(MakeCreateTrial("x"), MakeCreateTrial("y", "x"));
   EXPECT_EQ(trial(1).warm_start, model::CheckpointId("c0"));
   EXPECT_EQ(trial(2).warm_start, model::CheckpointId("c0")) << "its parent has none of its own";
 }
@@ -239,7 +241,7 @@ TEST_F(SearchTest, StartsFromExperimentCheckpoint_WithoutParent) {
 TEST_F(SearchTest, ReplacesJournalWithSnapshot) {
   AddAgent("a", 1);
   Create(Custom());
-  Post(Ask("x"));
+  Post(MakeCreateTrial("x"));
   Tick();
   Start("1.1.0");
   size_t longest = 0;
@@ -259,7 +261,7 @@ TEST_F(SearchTest, ReplacesJournalWithSnapshot) {
 TEST_F(SearchTest, RejectsDamagedJournal) {
   AddAgent("a", 1);
   Create(Custom());
-  Post(Ask("x"));
+  Post(MakeCreateTrial("x"));
   Tick();
   Start("1.1.0");
   Report(1, 1, model::Value::Object{{"loss", 1.0}});
@@ -278,21 +280,23 @@ TEST_F(SearchTest, RejectsDamagedJournal) {
   Image lost = good;
   lost.trials.clear();
   lost.allocations.clear();
-  EXPECT_THAT(std::string(restored(lost).message()), HasSubstr("asked for trial x"));
+  EXPECT_THAT(std::string(restored(lost).message()), HasSubstr("requested trial x"));
 }
 
 TEST_F(SearchTest, AcceptsRepeatedPosts) {
   Create(Custom());
-  const PostSearcherOperations post{ExperimentId(1), {.id = "p", .operations = {Ask("x")}}};
+  const PostSearcherOperations post{ExperimentId(1),
+                                    {.id = "p", .operations = {MakeCreateTrial("x")}}};
   Apply(post);
   Apply(post);
   EXPECT_EQ(rows_.trials.size(), 1u);
-  EXPECT_TRUE(absl::IsInvalidArgument(Refused(PostSearcherOperations{
+  EXPECT_TRUE(absl::IsInvalidArgument(ExpectRejection(PostSearcherOperations{
       ExperimentId(1), {.id = "q", .operations = {searcher::StopTrial{RequestId("no")}}}})));
-  EXPECT_TRUE(absl::IsNotFound(Refused(PostSearcherOperations{ExperimentId(7), {.id = "r"}})));
-  Create(MakeConfig());
   EXPECT_TRUE(
-      absl::IsFailedPrecondition(Refused(PostSearcherOperations{ExperimentId(2), {.id = "s"}})));
+      absl::IsNotFound(ExpectRejection(PostSearcherOperations{ExperimentId(7), {.id = "r"}})));
+  Create(MakeConfig());
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      ExpectRejection(PostSearcherOperations{ExperimentId(2), {.id = "s"}})));
 }
 
 TEST_F(SearchTest, LogsMissingMetricOnce) {
@@ -302,7 +306,7 @@ TEST_F(SearchTest, LogsMissingMetricOnce) {
   config->searcher.max_time = 100;
   config->searcher.time_metric = "hours";
   Create(config);
-  Post(Ask("x"));
+  Post(MakeCreateTrial("x"));
   Tick();
   Start("1.1.0");
   for (const int64_t steps : {1, 2}) {
@@ -343,17 +347,17 @@ TEST_F(ContinueTest, ContinuesSingleTrialFromCheckpoint) {
   Apply(request);
   EXPECT_EQ(experiment(1).state, ExperimentState::kActive);
   EXPECT_EQ(rows_.trials.size(), 1u);
-  const auto orders = Of<StartTask>(Tick());
+  const auto orders = GetEffects<StartTask>(Tick());
   ASSERT_THAT(orders, SizeIs(1));
   EXPECT_EQ(orders[0].spec.allocation, AllocationId("1.1.1"));
   EXPECT_EQ(orders[0].spec.env.at("DET_STEPS_COMPLETED"), "10");
   EXPECT_THAT(orders[0].spec.files.at("info/trial.json"), HasSubstr(R"({"batches":20})"));
   EXPECT_THAT(Apply(request).changes, IsEmpty()) << "the same request again";
-  EXPECT_TRUE(absl::IsFailedPrecondition(Refused(Again(MakeConfig()))));
+  EXPECT_TRUE(absl::IsFailedPrecondition(ExpectRejection(Again(MakeConfig()))));
   Start("1.1.1");
   Exit("1.1.1", 0);
   EXPECT_EQ(experiment(1).state, ExperimentState::kCompleted);
-  EXPECT_TRUE(absl::IsAborted(Refused(request))) << "its rows are outdated";
+  EXPECT_TRUE(absl::IsAborted(ExpectRejection(request))) << "its rows are outdated";
   Apply(Again());
   EXPECT_EQ(experiment(1).state, ExperimentState::kActive);
 }
@@ -412,7 +416,7 @@ TEST_F(ContinueTest, KeepsTrialsPaused_WhenExperimentIsPaused) {
   Apply(PauseExperiment{ExperimentId(1)});
   Apply(KillTrial{TrialId(1)});
   EXPECT_EQ(trial(2).state, TrialState::kPaused);
-  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(0));
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), SizeIs(0));
   Apply(ActivateExperiment{ExperimentId(1)});
   EXPECT_EQ(trial(2).state, TrialState::kQueued);
 }
@@ -428,13 +432,14 @@ TEST_F(ContinueTest, ContinuesKilledTrial_AfterMasterRestart) {
   Apply(Again());
   Restart();
   AddAgent("a", 1);
-  EXPECT_THAT(Of<StartTask>(Tick()), SizeIs(1));
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), SizeIs(1));
 }
 
 TEST_F(ContinueTest, RejectsOtherSearchers) {
   Create(Custom());
   Post(searcher::Shutdown{});
-  EXPECT_THAT(std::string(Refused(Again()).message()), HasSubstr("uses the searcher custom"));
+  EXPECT_THAT(std::string(ExpectRejection(Again()).message()),
+              HasSubstr("uses the searcher custom"));
 }
 
 }  // namespace

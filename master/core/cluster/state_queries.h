@@ -28,8 +28,8 @@ absl::Duration GetRemainingRunTime(const model::ExperimentConfig& config,
 // Returns when the run must have ended because of its max_run_time; infinite without it, or while
 // the run is queued.
 absl::Time GetRunTimeEnd(const Cluster::State& s, const experiment::Allocation& a);
-// Returns how long before the end of its max_run_time a trial is told to checkpoint and exit, so
-// that it has left by then: its preemption_timeout plus the grace period of a stop, at most an
+// Returns how long before the end of its max_run_time a trial is asked to checkpoint and exit, so
+// that it has exited by then: its preemption_timeout plus the grace period of a stop, at most an
 // eighth of max_run_time.
 absl::Duration GetReleaseLeadTime(const Cluster::State& s, const model::ExperimentConfig& config);
 // Returns how long the trial may still train before it must exit; infinite without max_run_time.

@@ -18,21 +18,21 @@ constexpr int64_t kTrialsPerEvent = 8;
 }  // namespace
 
 void Step::Journal(const Entry& entry, const searcher::Event& event) {
-  heard_[entry.experiment.id].push_back(event);
+  handled_[entry.experiment.id].push_back(event);
 }
 
-cluster::Change Step::SearcherRow(Entry& entry, const std::vector<searcher::Event>& heard) {
+cluster::Change Step::SearcherRow(Entry& entry, const std::vector<searcher::Event>& handled) {
   const model::ExperimentId id = entry.experiment.id;
   const auto trials = static_cast<int64_t>(entry.trials.size());
   ++entry.searcher_sequence;
-  entry.journaled += static_cast<int64_t>(heard.size());
+  entry.journaled += static_cast<int64_t>(handled.size());
   if (std::exchange(entry.is_new, false) || model::IsTerminal(entry.experiment.state) ||
       entry.journaled > std::max(kMinJournalLength, trials / kTrialsPerEvent)) {
     entry.journaled = 0;
     return PutSearcher{id, entry.searcher_sequence, entry.searcher.Snapshot()};
   }
   model::Value::List events;
-  for (const searcher::Event& event : heard) events.push_back(searcher::ToValue(event));
+  for (const searcher::Event& event : handled) events.push_back(searcher::ToValue(event));
   return AddSearcherEvents{id, entry.searcher_sequence, std::move(events)};
 }
 
@@ -65,10 +65,10 @@ Outcome Step::Finish() {
   for (const model::ExperimentId& id : experiments_) {
     // The first and the last row are snapshots, even without an event in this step.
     const Entry& entry = s.experiments.at(id);
-    if (entry.is_new || model::IsTerminal(entry.experiment.state)) heard_[id];
+    if (entry.is_new || model::IsTerminal(entry.experiment.state)) handled_[id];
   }
-  for (const auto& [id, heard] : heard_) {
-    rows.push_back(SearcherRow(s.experiments.at(id), heard));
+  for (const auto& [id, handled] : handled_) {
+    rows.push_back(SearcherRow(s.experiments.at(id), handled));
   }
   for (const model::AgentId& id : agent_states_)
     rows.push_back(PutAgentState{s.agent_states.at(id)});

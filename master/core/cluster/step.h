@@ -67,14 +67,14 @@ class Step {
 
  private:
   // Returns a journal row, or a snapshot if the journal is long.
-  cluster::Change SearcherRow(Entry& entry, const std::vector<searcher::Event>& heard);
+  cluster::Change SearcherRow(Entry& entry, const std::vector<searcher::Event>& handled);
   // Queues webhook deliveries for changed states.
   void NotifyWebhooks();
   void Forget();
   void UpdateScheduler();
 
   std::set<model::ExperimentId> experiments_;
-  std::map<model::ExperimentId, std::vector<searcher::Event>> heard_;
+  std::map<model::ExperimentId, std::vector<searcher::Event>> handled_;
   std::set<model::TrialId> trials_;
   std::set<model::AllocationId> allocations_;
   std::set<model::AgentId> agent_states_;

@@ -25,14 +25,14 @@ std::vector<std::string> MakeArgv(const model::Entrypoint& entrypoint) {
 
 // Returns the newest checkpoint of the trial, or else the checkpoint of another trial from which it
 // starts.
-const std::optional<model::CheckpointId>& StartsFrom(const Trial& t) {
+const std::optional<model::CheckpointId>& GetStartCheckpoint(const Trial& t) {
   return t.latest_checkpoint ? t.latest_checkpoint : t.warm_start;
 }
 
 Value MakeTrialInfo(const Entry& entry, const Trial& t, const experiment::Allocation& a) {
   const experiment::Experiment& e = entry.experiment;
   const std::vector<int64_t> lengths = entry.searcher.ReportLengths(t.request);
-  const auto& checkpoint = StartsFrom(t);
+  const auto& checkpoint = GetStartCheckpoint(t);
   return Value::Object{
       {"experiment_id", e.id.value()},
       {"trial_id", t.id.value()},
@@ -161,7 +161,7 @@ std::map<std::string, std::string> MakeEnv(const Cluster::State& s, const experi
     env["DET_CPUS"] = absl::StrCat(resources.cpus * static_cast<double>(times));
   }
   if (resources.memory > 0) env["DET_MEMORY"] = absl::StrCat(resources.memory * times);
-  if (const auto& checkpoint = StartsFrom(t)) {
+  if (const auto& checkpoint = GetStartCheckpoint(t)) {
     env["DET_LATEST_CHECKPOINT"] = checkpoint->value();
   }
   env["DET_STEPS_COMPLETED"] = absl::StrCat(t.steps_completed);

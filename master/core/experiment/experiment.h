@@ -38,7 +38,7 @@ struct QueuePlace {
   friend bool operator==(const QueuePlace&, const QueuePlace&) = default;
 };
 
-// The durable part; its searcher is kept beside it by cluster::Cluster.
+// The durable part; cluster::Cluster keeps the searcher separately.
 struct Experiment {
   model::ExperimentId id;
   model::JobId job;

@@ -29,7 +29,7 @@ Allocation Running() {
   return a;
 }
 
-TEST(StateMachinesTest, GeneratesTheCommittedPage) {
+TEST(StateMachinesTest, GeneratesCommittedPage) {
   const auto page = base::ReadFile("docs/state_machines.md");
   ASSERT_TRUE(page.ok()) << page.status();
   EXPECT_EQ(*page, StateMachinesText())
@@ -74,7 +74,7 @@ struct ExitCase {
   ExitReason want;
 };
 
-TEST(AllocationTest, IsPreemptedOnlyWhenAcknowledged) {
+TEST(AllocationTest, ReportsPreemptionOnlyWhenAcknowledged) {
   for (const ExitCase& c : {ExitCase{"finished", false, false, 0, ExitReason::kFinished},
                             ExitCase{"finished meanwhile", true, false, 0, ExitReason::kFinished},
                             ExitCase{"preempted", true, true, 0, ExitReason::kPreempted},
@@ -91,7 +91,7 @@ TEST(AllocationTest, IsPreemptedOnlyWhenAcknowledged) {
   }
 }
 
-TEST(AllocationTest, IsStopped_WhateverTheExitCode) {
+TEST(AllocationTest, Stops_WhateverExitCode) {
   Allocation a = Running();
   EXPECT_THAT(Stop(a, absl::Seconds(1), kNow).stop, ElementsAre(AgentId("a"), AgentId("b")));
   EXPECT_TRUE(Stop(a, absl::Seconds(1), kNow).stop.empty()) << "twice";
@@ -187,7 +187,7 @@ TEST(TrialTest, RunsAgain_WhenResumedWhileStopping) {
   Hold(trial, kNow);
   EXPECT_TRUE(Resume(trial, true).changed);
   EXPECT_EQ(trial.end_as, TrialState::kQueued);
-  EXPECT_TRUE(Hold(trial, kNow).changed) << "and held again, still on its way";
+  EXPECT_TRUE(Hold(trial, kNow).changed) << "held again while it is still stopping";
   EXPECT_TRUE(Resume(trial, true).changed);
   EXPECT_TRUE(OnRunEnded(trial, ExitReason::kPreempted, "", 2, kNow).new_run);
 }
@@ -241,7 +241,7 @@ TEST(TrialTest, IgnoresRepeatedRequests) {
   EXPECT_TRUE(Pause(trial, kNow).changed);
   EXPECT_EQ(Kill(trial, kNow).release, TrialActions::Release::kStop);
   EXPECT_EQ(trial.end_as, TrialState::kCanceled);
-  EXPECT_FALSE(Pause(trial, kNow).changed) << "nothing replaces a cancel";
+  EXPECT_FALSE(Pause(trial, kNow).changed) << "no request replaces a cancel";
   for (const TrialState state :
        {TrialState::kCompleted, TrialState::kCanceled, TrialState::kError}) {
     Trial over = InState(state);

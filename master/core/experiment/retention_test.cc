@@ -36,7 +36,7 @@ Names Kept(const RetentionPolicy& policy, const std::vector<RetentionCandidate>&
   return kept;
 }
 
-// The example of Determined's documentation of experiment configurations.
+// The example in Determined's documentation of experiment configurations.
 std::vector<RetentionCandidate> Example() {
   return {Make("1", 1, 10, {}),  Make("2", 1, 20, {}), Make("3", 1, 30, 0.6), Make("4", 1, 40, 0.5),
           Make("5", 1, 50, 0.4), Make("6", 2, 10, {}), Make("7", 2, 20, 0.2), Make("8", 2, 30, 0.3),
@@ -76,7 +76,7 @@ TEST(RetentionTest, DoesNotCountPartialCheckpoints) {
   all[4].whole = false;  // 5: trial 1's newest and best
   EXPECT_EQ(Kept({0, 1, 0}, all), (Names{"7", "5", "4"}));
   EXPECT_EQ(Kept({0, 0, 1}, all), (Names{"10", "5", "4"}));
-  EXPECT_EQ(Kept({1, 0, 0}, all), (Names{"7"})) << "it would go if it were whole, too";
+  EXPECT_EQ(Kept({1, 0, 0}, all), (Names{"7"})) << "it would be removed if it were whole, too";
   EXPECT_THAT(Kept({0, 0, 0}, all), IsEmpty());
 }
 
@@ -113,14 +113,15 @@ TEST(RetentionTest, SatisfiesProperties) {
     const bool smaller = rng.UniformInt(0, 1) == 0;
     const Names kept = Kept(policy, all, smaller);
     for (const RetentionCandidate& each : all) {
-      EXPECT_TRUE(!each.held || kept.contains(each.id.value())) << "a held one went";
+      EXPECT_TRUE(!each.held || kept.contains(each.id.value())) << "a held checkpoint was removed";
     }
-    // Who asks to keep more keeps no less.
+    // A policy that keeps more of each kind never keeps fewer checkpoints.
     const RetentionPolicy more{policy.experiment_best + number(), policy.trial_best + number(),
                                policy.trial_latest + number()};
     const Names with_more = Kept(more, all, smaller);
     EXPECT_TRUE(std::includes(with_more.begin(), with_more.end(), kept.begin(), kept.end()));
-    // The order in which they are given does not matter, and a second time nothing goes.
+    // The result does not depend on the order of the checkpoints, and a second application removes
+    // nothing.
     std::vector<RetentionCandidate> left;
     for (auto each = all.rbegin(); each != all.rend(); ++each) {
       if (kept.contains(each->id.value())) left.push_back(*each);

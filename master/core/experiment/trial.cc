@@ -87,7 +87,7 @@ TrialActions OnFailed(Trial& trial, const std::string& message, int max_restarts
   return RunAgain(trial);
 }
 
-// It was told to release its slots, and its run has ended in some way.
+// The trial was asked to release its slots, and its run has ended.
 TrialActions OnReleased(Trial& trial, absl::Time now) {
   switch (*trial.end_as) {
     case TrialState::kCanceled:

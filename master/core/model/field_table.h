@@ -49,8 +49,8 @@ struct Field {
   // Returns the member of a configuration of the table's type; `item` is the index in the list that
   // the path names, if any. The type of the member is the type of the field.
   FieldTarget (*target)(void* config, size_t item) = nullptr;
-  // As JSON; nullptr: none. A section with a default is written as that while all members are
-  // defaults.
+  // JSON text; nullptr: no default. A section with a default is written as that default while all
+  // members have their defaults.
   const char* default_json = nullptr;
   bool required = false;               // wherever the field applies
   const char* required_for = nullptr;  // only for these values of the section's kind
@@ -97,7 +97,7 @@ class FieldTable {
   std::vector<Field> fields_;
   void* scratch_;
   std::unordered_map<std::string_view, const Field*> by_path_;
-  // By the parent path with its dot.
+  // Keyed by the parent path with its dot.
   std::unordered_map<std::string_view, std::vector<const Field*>> below_;
 };
 

@@ -136,7 +136,7 @@ constexpr Field kExtraFields[] = {
      .min = 1},
     {.path = "optimizations.gradient_compression",
      .description =
-         "Data type of gradients in transit; true is float16, false is none. int8 carries "
+         "Data type of gradients in transit; true means float16, false means none. int8 carries "
          "the rounding error over to the next step.",
      .target = DET_AT(optimizations.gradient_compression),
      .default_json = "\"none\"",

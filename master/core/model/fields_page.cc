@@ -15,11 +15,11 @@ using Role = Field::Role;
 
 constexpr char kHead[] = R"(# Experiment configuration
 
-Written from the table of fields in `master/core/model/fields*.cc` by
-`bazel run //tools:experiment_config_doc`; a test keeps this page equal to it. Editors can have the
-same as a JSON Schema: `det dev config-schema`.
+This page is generated from the table of fields in `master/core/model/fields*.cc` by
+`bazel run //tools:experiment_config_doc`; a test checks that it is current. `det dev config-schema`
+prints the same table as a JSON Schema for editors.
 
-A configuration is one YAML document (JSON is a part of YAML). Rules for all of it:
+A configuration is one YAML document (JSON is a subset of YAML). These rules apply to all of it:
 
 - `null` is equivalent to omitting a key, except inside `data` and as the value of a hyperparameter.
 - Unknown keys are errors, except below `data`. All errors are reported at once, each with its file,
@@ -32,7 +32,7 @@ A configuration is one YAML document (JSON is a part of YAML). Rules for all of 
   chooses another kind of searcher or storage, only fields of that kind are kept.
   `--config a.b=null` removes a value.
 - A field that this cluster does not support is accepted with a warning if ignoring it is harmless,
-  and refused otherwise. Accepted fields are stored and shown.
+  and rejected otherwise. Accepted fields are stored and shown.
 )";
 
 constexpr char kHyperparameters[] = R"(
@@ -45,7 +45,7 @@ constexpr char kHyperparameters[] = R"(
 | `{type: double, minval: 0, maxval: 1, count: 3}` | a number between the bounds | `count` |
 | `{type: log, base: 10, minval: -4, maxval: -1, count: 4}` | `base` to the power of a number between the bounds; `base` is 10 by default | `count` |
 | `{type: categorical, vals: [relu, gelu]}` | one of the values | all of them |
-| a map without `type` | further hyperparameters, by name | theirs |
+| a map without `type` | further hyperparameters, by name | those of its members |
 
 `count` is required only by the grid searcher. `when` makes a hyperparameter, or a map of them,
 conditional: it is present only if all conditions hold. Conditions name other hyperparameters by

@@ -33,14 +33,14 @@ constexpr Field kTaskFields[] = {
      .min = 0,
      .max = kMaxInt},
     {.path = "resources.cpus",
-     .description = "CPUs for each slot, or for the trial if it has no slots; 0 is no request.",
+     .description = "CPUs for each slot, or for the trial if it has no slots; 0 requests none.",
      .target = DET_AT(resources.cpus),
      .default_json = "0.0",
      .min = 0},
     {.path = "resources.memory",
      .description =
          "Memory for each slot, or for the trial if it has no slots: bytes, or a size such "
-         "as 512m, 4g (powers of 1024); 0 is no request.",
+         "as 512m, 4g (powers of 1024); 0 requests none.",
      .target = DET_TARGET(MakeSizeTarget(c.resources.memory)),
      .default_json = "0",
      .min = 0},

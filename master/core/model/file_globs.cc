@@ -16,17 +16,17 @@ constexpr size_t kMaxGlobs = 100;
 constexpr size_t kMaxBytes = 1024;
 
 absl::Status CheckGlob(const std::string& glob) {
-  const auto refuse = [&](const std::string& why) {
+  const auto reject = [&](const std::string& why) {
     return absl::InvalidArgumentError(
         absl::StrCat("pattern \"", glob, "\" ", why,
                      "; expected a path within the checkpoint, such as optimizer*.pt or code/**"));
   };
-  if (glob.empty()) return refuse("is empty");
+  if (glob.empty()) return reject("is empty");
   if (glob.size() > kMaxBytes) {
-    return refuse(absl::StrCat("is longer than ", kMaxBytes, " bytes"));
+    return reject(absl::StrCat("is longer than ", kMaxBytes, " bytes"));
   }
   for (const absl::string_view part : absl::StrSplit(absl::StripSuffix(glob, "/"), '/')) {
-    if (part.empty() || part == "." || part == "..") return refuse("leads out of the checkpoint");
+    if (part.empty() || part == "." || part == "..") return reject("leads out of the checkpoint");
   }
   return absl::OkStatus();
 }
@@ -49,7 +49,7 @@ absl::Status CheckGlobs(const Globs& globs) {
   return absl::OkStatus();
 }
 
-bool NamesAll(const Globs& globs) {
+bool MatchesAllFiles(const Globs& globs) {
   return std::any_of(globs.begin(), globs.end(), [](const std::string& glob) {
     return glob == "**" || glob == "**/" || glob == "**/*" || glob == "**/**";
   });
@@ -93,7 +93,7 @@ bool HasFiles(const Resources& resources) {
                      [](const auto& each) { return !absl::EndsWith(each.first, "/"); });
 }
 
-bool TakesFiles(const Resources& all, const Globs& globs) {
+bool MatchesFiles(const Resources& all, const Globs& globs) {
   const Resources left = GetRemaining(all, globs);
   return std::any_of(all.begin(), all.end(), [&](const auto& each) {
     return !absl::EndsWith(each.first, "/") && !left.contains(each.first);

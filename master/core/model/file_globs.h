@@ -1,6 +1,6 @@
 // Glob patterns for the files of a checkpoint. `*` and `?` match any characters but '/', `[a-z]`
 // and `[!a-z]` one such character, `\` escapes a character, `**` matches any number of directories.
-// A pattern that ends with '/' matches everything below. Used by the API, which refuses patterns
+// A pattern that ends with '/' matches everything below. Used by the API, which rejects patterns
 // that cannot match, and by garbage collection, which removes matching files.
 //
 // PURE.
@@ -22,7 +22,7 @@ using Resources = std::map<std::string, int64_t>;  // relative path -> bytes; a 
 // INVALID_ARGUMENT, naming the pattern, if one cannot match a file of a checkpoint.
 absl::Status CheckGlobs(const Globs& globs);
 // Whether one pattern matches every file.
-bool NamesAll(const Globs& globs);
+bool MatchesAllFiles(const Globs& globs);
 // Returns the pattern that matches only this file.
 std::string ToGlob(const std::string& path);
 // Returns the resources without the matching files. A directory is removed with its last file.
@@ -30,7 +30,7 @@ Resources GetRemaining(const Resources& all, const Globs& globs);
 // Whether there is a file, not only directories.
 bool HasFiles(const Resources& resources);
 // Whether a file matches, not only directories.
-bool TakesFiles(const Resources& all, const Globs& globs);
+bool MatchesFiles(const Resources& all, const Globs& globs);
 
 }  // namespace det::model
 

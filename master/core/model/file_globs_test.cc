@@ -31,10 +31,10 @@ TEST(FileGlobsTest, MatchesWholePath) {
   EXPECT_EQ(Left({"opt?pt", "model.pt"}), std::string(kCode) + "logs/ opt_rank 0.pt");
   EXPECT_EQ(Left({"opt[_a-z]*"}), std::string(kCode) + "logs/ model.pt opt.pt");
   EXPECT_EQ(Left({"opt[!.]*"}), std::string(kCode) + "logs/ model.pt opt.pt");
-  EXPECT_EQ(Left({"a.py", "b.py", "pt"}), Left({})) << "not by a part of it";
+  EXPECT_EQ(Left({"a.py", "b.py", "pt"}), Left({})) << "matches only the whole path";
   EXPECT_EQ(Left({"code/*.py"}),
             "code/ code/lib/ code/lib/a.py logs/ model.pt opt.pt opt_rank 0.pt");
-  EXPECT_EQ(Left({"*"}), "code/ code/b.py code/lib/ code/lib/a.py") << "and the empty folder";
+  EXPECT_EQ(Left({"*"}), "code/ code/b.py code/lib/ code/lib/a.py") << "and the empty directory";
   EXPECT_EQ(Left({"code", "code/lib"}), Left({})) << "a directory is not a file";
 }
 
@@ -47,10 +47,10 @@ TEST(FileGlobsTest, MatchesAnyDirectories_AndRemovesEmptiedOnes) {
   EXPECT_EQ(Left({"**/*.pt", "**/*.py"}), "logs/");
   EXPECT_FALSE(HasFiles(GetRemaining(kFiles, {"**/*.pt", "code/"})));
   for (const char* all : {"**", "**/*"}) {
-    EXPECT_TRUE(NamesAll({"x", all}));
+    EXPECT_TRUE(MatchesAllFiles({"x", all}));
     EXPECT_EQ(Left({all}), "") << all;
   }
-  EXPECT_FALSE(NamesAll({"*", "code/**", ""}));
+  EXPECT_FALSE(MatchesAllFiles({"*", "code/**", ""}));
 }
 
 TEST(FileGlobsTest, EscapesPathAsGlob) {
@@ -75,8 +75,8 @@ TEST(FileGlobsTest, RejectsPatternsThatCannotMatch) {
 
 TEST(FileGlobsTest, ReportsNoFiles_WhenOnlyDirectories) {
   const Resources files = {{"logs/", 0}, {"model.pt", 1}};
-  EXPECT_FALSE(TakesFiles(files, {"log*"}));
-  EXPECT_TRUE(TakesFiles(files, {"model*"}));
+  EXPECT_FALSE(MatchesFiles(files, {"log*"}));
+  EXPECT_TRUE(MatchesFiles(files, {"model*"}));
 }
 
 }  // namespace

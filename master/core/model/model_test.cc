@@ -136,7 +136,7 @@ TEST(StatesTest, ReportsOnlyEndStatesAsTerminal) {
   EXPECT_FALSE(IsTerminal(TrialState::kStopping));
 }
 
-TEST(EntrypointTest, RecognisesATrialClass) {
+TEST(EntrypointTest, RecognizesTrialClass) {
   EXPECT_EQ(ParseTrialEntrypoint("fashion_mnist.cc:FashionMnistTrial"),
             (TrialEntrypoint{"fashion_mnist.cc", "FashionMnistTrial"}));
   EXPECT_EQ(ParseTrialEntrypoint("src/a-b.cpp:my::Trial"),
@@ -149,7 +149,7 @@ TEST(EntrypointTest, RecognisesATrialClass) {
   }
 }
 
-TEST(EntrypointTest, RecognisesAPythonClass) {
+TEST(EntrypointTest, RecognizesPythonClass) {
   EXPECT_TRUE(IsPythonEntrypoint("model_def:MNistTrial"));
   EXPECT_TRUE(IsPythonEntrypoint("pkg.model:Trial"));
   EXPECT_EQ(PythonTrialCommand("pkg.model:Trial"),
@@ -168,8 +168,7 @@ TEST(ExperimentConfigTest, WritesEveryDefault) {
   config.searcher = {.name = "single", .metric = "loss"};
   config.checkpoint_storage.host_path = "/ckpt";
   const Value value = ToValue(config);
-  // A path for each kind of default: one that is shown, one that is none, a section that is left
-  // out.
+  // A path for each kind of default: a displayed one, none, and a section that is omitted.
   const std::pair<const char*, const char*> expected[] = {
       {"name", R"("one")"},
       {"max_restarts", "5"},
@@ -200,7 +199,7 @@ TEST(IdTextTest, DerivesJobIdFromExperiment) {
        {"", "7", "exp-", "exp-7x", "exp-07", "exp-+7", "Exp-7", "exp-99999999999"}) {
     EXPECT_EQ(ParseJobId(JobId(other)), std::nullopt) << other;
   }
-  EXPECT_EQ(AllocationPrefix(ExperimentId(1)), "1.") << "and not those of experiment 12";
+  EXPECT_EQ(AllocationPrefix(ExperimentId(1)), "1.") << "does not match experiment 12";
 }
 
 TEST(IdTextTest, ParsesAllocationId) {

@@ -168,10 +168,10 @@ ClaimState ClaimSharedSlot(const PoolState& pool, GangState& gang) {
 }
 
 // Returns the fraction of the request that is missing.
-double Missing(const Counted& counted, int64_t asked) {
-  if (asked <= 0) return 0;
-  const auto wanted = static_cast<double>(asked);
-  return std::max(0.0, 1 - static_cast<double>(CountFree(counted, kNow)) / wanted);
+double Missing(const Counted& counted, int64_t requested) {
+  if (requested <= 0) return 0;
+  const auto total = static_cast<double>(requested);
+  return std::max(0.0, 1 - static_cast<double>(CountFree(counted, kNow)) / total);
 }
 
 // Claims cpus and memory for a gang without slots, on the node where the least of either is

@@ -17,7 +17,7 @@ using SlotKey = std::pair<model::AgentId, int>;
 constexpr size_t kMaxNamed = 4;
 
 // How the end of a gang is estimated.
-enum class Basis { kUnknown, kLeaving, kMaxRunTime, kExperience };
+enum class Basis { kUnknown, kTerminating, kMaxRunTime, kRuntimeStats };
 
 struct Expected {
   absl::Time end;
@@ -34,12 +34,12 @@ std::string Named(const std::vector<std::string>& names) {
 class QueueSimulation {
  public:
   QueueSimulation(const Snapshot& snapshot, const RuntimeStats& runtime_stats,
-                  const std::vector<AllocationId>& asked)
+                  const std::vector<AllocationId>& requested)
       : runtime_stats_(runtime_stats),
         now_(snapshot.now),
         // Gangs with an unknown end are assumed to end last.
         never_(snapshot.now + absl::Hours(24 * 365 * 1000)),
-        pending_(asked.begin(), asked.end()) {
+        pending_(requested.begin(), requested.end()) {
     for (const auto& pool : snapshot.pools) scheduler_.Put(pool);
     for (const Node& node : snapshot.nodes) scheduler_.Put(node);
     for (const Job& job : snapshot.jobs) scheduler_.Put(job);
@@ -72,9 +72,9 @@ class QueueSimulation {
     }
     const auto known = runtime_stats_.find(gang.job);
     if (known != runtime_stats_.end() && gang.started_at + known->second < expected.end) {
-      expected = {gang.started_at + known->second, Basis::kExperience};
+      expected = {gang.started_at + known->second, Basis::kRuntimeStats};
     }
-    if (gang.terminating) expected = {now_, Basis::kLeaving};
+    if (gang.terminating) expected = {now_, Basis::kTerminating};
     expected.end = std::max(expected.end, now_);
     // Ties are broken by start time.
     if (expected.basis == Basis::kUnknown) expected.end += gang.started_at - absl::UnixEpoch();
@@ -171,7 +171,7 @@ class QueueSimulation {
       const Basis basis = expected_.at(id).basis;
       if (basis == Basis::kMaxRunTime) limited.push_back(id.value());
       if (basis == Basis::kUnknown) unknown.push_back(id.value());
-      if (basis == Basis::kExperience) experienced.insert(gangs_.at(id).job.value());
+      if (basis == Basis::kRuntimeStats) experienced.insert(gangs_.at(id).job.value());
     }
     if (now_ >= never_) {
       estimate.basis = absl::StrCat(Named(unknown), unknown.size() == 1 ? " has" : " have",

@@ -60,7 +60,7 @@ TEST(EstimateTest, UsesRuntimeStats_WhenShorter) {
   const Estimate estimate = Of(snapshot, "w", {{first.job, absl::Minutes(15)}});
   EXPECT_EQ(estimate.start, kNow + absl::Minutes(5));
   EXPECT_EQ(estimate.basis, "by how long trials of job-a took");
-  // It takes longer than others did: any moment.
+  // The gang has already run longer than others did, so it may end at any moment.
   EXPECT_EQ(Of(snapshot, "w", {{first.job, absl::Minutes(5)}}).start, kNow);
 }
 

@@ -51,7 +51,7 @@ class Heap {
   std::vector<Entry> entries_;
 };
 
-// The waiting jobs of a user, and so on, built when it is their turn.
+// The waiting jobs of a user. Each level of the tree is built when its turn comes.
 struct JobNode {
   JobBranch* branch = nullptr;
   absl::InlinedVector<QueueCursor, 1> cursors;

@@ -43,7 +43,7 @@ class Search {
     for (const NodesBySize* each : switches) largest_.push_back(Largest(*each, nodes));
     std::iota(order_.begin(), order_.end(), 0);
     std::sort(order_.begin(), order_.end(), [&](int a, int b) {
-      return LargestOf(a) != LargestOf(b) ? LargestOf(a) > LargestOf(b) : a < b;
+      return GetLargest(a) != GetLargest(b) ? GetLargest(a) > GetLargest(b) : a < b;
     });
   }
 
@@ -57,15 +57,15 @@ class Search {
   }
 
  private:
-  int64_t LargestOf(int s) const { return largest_[static_cast<size_t>(s)]; }
-  const NodesBySize& CountsOf(int s) const { return *switches_[static_cast<size_t>(s)]; }
+  int64_t GetLargest(int s) const { return largest_[static_cast<size_t>(s)]; }
+  const NodesBySize& GetCounts(int s) const { return *switches_[static_cast<size_t>(s)]; }
 
   std::vector<int> Greedy() const {
     std::vector<int> chosen;
     NodesBySize together;
     for (const int s : order_) {
       chosen.push_back(s);
-      Add(CountsOf(s), together);
+      Add(GetCounts(s), together);
       if (Largest(together, nodes_) >= slots_) break;
     }
     return chosen;
@@ -78,10 +78,10 @@ class Search {
     for (; first + left <= order_.size() && left > 0; ++first) {
       // An upper bound: the largest nodes of several switches hold no more than those of each.
       int64_t most = held;
-      for (size_t i = first; i < first + left; ++i) most += LargestOf(order_[i]);
+      for (size_t i = first; i < first + left; ++i) most += GetLargest(order_[i]);
       if (most < slots_ || ++steps_ > kMaxSteps) return false;
       NodesBySize with = together;
-      Add(CountsOf(order_[first]), with);
+      Add(GetCounts(order_[first]), with);
       chosen_.push_back(order_[first]);
       if (Choose(first + 1, left - 1, with)) return true;
       chosen_.pop_back();

@@ -107,13 +107,13 @@ FreeSlots FindFree(const NodeState& node, const GangClass& c, Horizon h) {
 
 // Sorts by island: the smallest sufficient one first, otherwise the largest. Within an island,
 // slots that are free now come before those of terminating gangs.
-void SortByIsland(FreeSlots& free, int wanted) {
+void SortByIsland(FreeSlots& free, int requested) {
   for (FreeSlot& slot : free) {
     slot.beside = static_cast<int>(std::count_if(
         free.begin(), free.end(), [&](const FreeSlot& s) { return s.island == slot.island; }));
   }
   const auto key = [&](const FreeSlot& s) {
-    const bool suffices = s.beside >= wanted;
+    const bool suffices = s.beside >= requested;
     return std::tuple(!suffices, suffices ? s.beside : -s.beside, s.island, s.terminating, s.index);
   };
   std::sort(free.begin(), free.end(),
@@ -179,10 +179,10 @@ Hold PickSlots(const GangClass& c, const Share& share, Horizon h) {
     return hold;
   }
   FreeSlots free = FindFree(*share.node, c, h);
-  const auto wanted = static_cast<size_t>(share.slots);
-  if (free.size() > wanted) {
+  const auto requested = static_cast<size_t>(share.slots);
+  if (free.size() > requested) {
     SortByIsland(free, share.slots);
-    free.resize(wanted);
+    free.resize(requested);
   }
   for (const FreeSlot& slot : free) hold.slots.push_back(slot.index);
   std::sort(hold.slots.begin(), hold.slots.end());

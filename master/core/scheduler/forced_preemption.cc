@@ -63,7 +63,7 @@ int CouldHave(PoolState& pool, GangState& gang, ClaimState& claim) {
   return fits;
 }
 
-bool AnybodyWaits(const PoolState& pool) {
+bool HasWaitingGang(const PoolState& pool) {
   for (const auto& [shape, gang_class] : pool.classes) {
     if (shape.slots == 0 || !gang_class->feasible) continue;
     for (const JobQueue* queue : gang_class->queues) {
@@ -115,7 +115,7 @@ void DrainForMaintenance(PoolState& pool, Changes& changes) {
 }
 
 void GrowElastic(PoolState& pool, Changes& changes) {
-  if (pool.elastic.empty() || pool.terminating > 0 || AnybodyWaits(pool)) return;
+  if (pool.elastic.empty() || pool.terminating > 0 || HasWaitingGang(pool)) return;
   std::set<const JobState*> jobs;
   std::vector<ClaimState> claims;
   std::vector<std::pair<GangState*, int>> grow;

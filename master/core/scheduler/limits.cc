@@ -16,15 +16,15 @@ Micro Needed(const GangState& gang) {
   return shape.slots * shape.fraction;
 }
 
-std::optional<ExceededLimit> RefusedByOwner(const Owner* owner, Micro needed) {
+std::optional<ExceededLimit> FindExceededQuota(const Owner* owner, Micro needed) {
   if (owner == nullptr || !owner->limit || needed == 0) return std::nullopt;
   const model::Quota& quota = owner->limit->quota;
-  ExceededLimit refusal{.kind = Kind::kOverQuota, .owner = owner};
+  ExceededLimit exceeded{.kind = Kind::kOverQuota, .owner = owner};
   if (quota.max_slots && owner->held + needed > ToMicro(*quota.max_slots)) {
-    refusal.permanent = needed > ToMicro(*quota.max_slots);
-    return refusal;
+    exceeded.permanent = needed > ToMicro(*quota.max_slots);
+    return exceeded;
   }
-  if (quota.slot_hours && owner->limit->slot_hours_used >= *quota.slot_hours) return refusal;
+  if (quota.slot_hours && owner->limit->slot_hours_used >= *quota.slot_hours) return exceeded;
   return std::nullopt;
 }
 
@@ -50,8 +50,8 @@ std::optional<ExceededLimit> FindExceededLimit(const GangState& gang) {
   if (job.job.max_gangs && job.gangs >= *job.job.max_gangs) {
     return ExceededLimit{.kind = Kind::kOverMaxTrials, .job = &job};
   }
-  if (auto refusal = RefusedByOwner(job.user, needed)) return refusal;
-  return RefusedByOwner(job.workspace, needed);
+  if (auto exceeded = FindExceededQuota(job.user, needed)) return exceeded;
+  return FindExceededQuota(job.workspace, needed);
 }
 
 int SlotsWithinLimits(const GangState& gang) {
@@ -66,28 +66,28 @@ int SlotsWithinLimits(const GangState& gang) {
   return std::max(shape.slots, static_cast<int>(most / kWhole));
 }
 
-std::string Describe(const ExceededLimit& refusal, const GangState& gang, Micro held,
+std::string Describe(const ExceededLimit& exceeded, const GangState& gang, Micro held,
                      int64_t gangs) {
   const std::string needs = Needs(gang.gang_class->shape);
-  if (refusal.kind == Kind::kOverMaxTrials) {
+  if (exceeded.kind == Kind::kOverMaxTrials) {
     return absl::StrCat("its experiment runs ", gangs, " trials, its max_concurrent_trials");
   }
-  if (refusal.kind == Kind::kOverMaxSlots) {
-    if (refusal.permanent) {
-      return absl::StrCat(needs, "; its max_slots is ", *refusal.job->job.max_slots);
+  if (exceeded.kind == Kind::kOverMaxSlots) {
+    if (exceeded.permanent) {
+      return absl::StrCat(needs, "; its max_slots is ", *exceeded.job->job.max_slots);
     }
     return absl::StrCat(needs, "; its experiment holds ", FormatMicroSlots(held), " of max_slots ",
-                        *refusal.job->job.max_slots);
+                        *exceeded.job->job.max_slots);
   }
-  if (!refusal.owner->limit)
+  if (!exceeded.owner->limit)
     return absl::StrCat(needs, "; a quota held it back that was removed since");
-  const Limit& limit = *refusal.owner->limit;
-  const std::string whose = absl::StrCat(GetOwnerName(*refusal.owner), " ", refusal.owner->name);
+  const Limit& limit = *exceeded.owner->limit;
+  const std::string whose = absl::StrCat(GetOwnerName(*exceeded.owner), " ", exceeded.owner->name);
   if (limit.quota.slot_hours && limit.slot_hours_used >= *limit.quota.slot_hours) {
     return absl::StrCat(whose, " has used ", limit.slot_hours_used, " of its ",
                         *limit.quota.slot_hours, " slot hours of this month");
   }
-  if (refusal.permanent) {
+  if (exceeded.permanent) {
     return absl::StrCat(needs, "; the quota of ", whose, " is ", limit.quota.max_slots.value_or(0),
                         " slots at once");
   }

@@ -27,7 +27,7 @@ std::optional<ExceededLimit> FindExceededLimit(const GangState& gang);
 int SlotsWithinLimits(const GangState& gang);
 
 // "needs 2 slots; its experiment holds 1 of max_slots 2"
-std::string Describe(const ExceededLimit& refusal, const GangState& gang, Micro held,
+std::string Describe(const ExceededLimit& exceeded, const GangState& gang, Micro held,
                      int64_t gangs);
 
 }  // namespace det::scheduler

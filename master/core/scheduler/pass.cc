@@ -61,9 +61,9 @@ bool PoolPass::Run() {
     const int level = GetPriority(*gang);
     if (first || level != level_) EnterLevel(level);
     first = false;
-    if (const auto refusal = FindExceededLimit(*gang)) {
-      Refuse(*gang, *refusal);
-      if (refusal->permanent) order.Advance();
+    if (const auto exceeded = FindExceededLimit(*gang)) {
+      Reject(*gang, *exceeded);
+      if (exceeded->permanent) order.Advance();
       continue;
     }
     Consider(*gang);
@@ -93,18 +93,18 @@ void PoolPass::EnterLevel(int level) {
   }
 }
 
-void PoolPass::Refuse(GangState& gang, const ExceededLimit& refusal) {
-  if (refusal.permanent) return;
-  Closed closed{.at = pool_.notes->order->GetPlace(gang), .kind = refusal.kind};
-  if (refusal.job != nullptr) {
+void PoolPass::Reject(GangState& gang, const ExceededLimit& exceeded) {
+  if (exceeded.permanent) return;
+  Closed closed{.at = pool_.notes->order->GetPlace(gang), .kind = exceeded.kind};
+  if (exceeded.job != nullptr) {
     gang.job->closed = true;
     closed_jobs_.push_back(gang.job);
-    closed.held = refusal.job->held;
-    closed.gangs = refusal.job->gangs;
+    closed.held = exceeded.job->held;
+    closed.gangs = exceeded.job->gangs;
     pool_.notes->closed.emplace(gang.job, std::move(closed));
     return;
   }
-  Owner* owner = refusal.owner == gang.job->user ? gang.job->user : gang.job->workspace;
+  Owner* owner = exceeded.owner == gang.job->user ? gang.job->user : gang.job->workspace;
   owner->closed = true;
   closed_owners_.push_back(owner);
   closed.held = owner->held;

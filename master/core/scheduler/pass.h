@@ -46,7 +46,7 @@ class PoolPass {
  private:
   void Consider(GangState& gang);
   void EnterLevel(int level);
-  void Refuse(GangState& gang, const ExceededLimit& refusal);
+  void Reject(GangState& gang, const ExceededLimit& exceeded);
   bool TryStart(GangState& gang);
   bool TryBackfill(GangState& gang);
   bool AwaitTerminating(GangState& gang);

@@ -206,7 +206,8 @@ TEST(FairShareTest, CountsStartsOfSamePassBeforePreempting) {
   snapshot = RunRounds(snapshot, {{.submit = {OnOne(Of(MakeGang("theirs", 4), "w1", "u")),
                                               OnOne(Of(MakeGang("ends", 2), "w2", "u"))},
                                    .starts = "ends=b:0,1 theirs=a:0,1,2,3"}});
-  // With both, w2 would hold more than w1 without "theirs": the first starts, the second waits.
+  // With both gangs, w2 would hold more than w1 without "theirs": the first starts, the second
+  // waits.
   RunRounds(snapshot, {{.later = absl::Hours(1),
                         .end = {"ends"},
                         .submit = {OnOne(Of(MakeGang("starts", 2), "w2", "u")),
@@ -223,7 +224,7 @@ TEST(FairShareTest, DoesNotPreempt_WhenVictimSideWouldHoldLess) {
       {{.submit = {Of(MakeGang("w1-1", 3), "w1", "u1"), Of(MakeGang("w1-2", 1), "w1", "u2"),
                    Of(MakeGang("w2-1", 2), "w2", "u1"), Of(MakeGang("w2-2", 2), "w2", "u2")},
         .starts = "w1-1=a:0,1,2 w1-2=a:7 w2-1=a:3,4 w2-2=a:5,6"}});
-  // u1 holds more of w1 than u2 would with one more, but not without its only gang.
+  // u1 holds more of w1 than u2 would with one more gang, but not without its only gang.
   RunRounds(snapshot, {{.later = absl::Hours(1),
                         .submit = {Of(MakeGang("more", 1), "w1", "u2")},
                         .waits = "more:NO_CAPACITY"},
@@ -344,7 +345,7 @@ TEST(SchedulerTest, RejectsInfeasibleGangWithLargestFeasible) {
             "needs 5 slots on one agent; the largest agent of pool default has 4");
 }
 
-// Small gangs arrive forever and fill the cluster; large ones wait among them.
+// Small gangs arrive continuously and fill the cluster while large ones wait.
 class Starvation : public ::testing::TestWithParam<SchedulingPolicy> {
  protected:
   static constexpr int kMinutes = 120;
@@ -354,8 +355,8 @@ class Starvation : public ::testing::TestWithParam<SchedulingPolicy> {
     snapshot.gangs.back().queued_at = snapshot.now;
   }
 
-  // Whether all of `large`, who come after 20 minutes, have started when two hours are over. Small
-  // ones run for ten minutes, large ones for one.
+  // Whether all `large` gangs, which are submitted after 20 minutes, have started after two hours.
+  // Small gangs run for ten minutes, large ones for one.
   static bool AllStart(Snapshot snapshot, const Submission& small, int each_minute,
                        const std::vector<Submission>& large) {
     std::set<std::string> missing;
@@ -384,7 +385,7 @@ class Starvation : public ::testing::TestWithParam<SchedulingPolicy> {
     node.cpus = cpus;
     return node;
   }
-  static Submission AsksCpus(Submission made, double cpus) {
+  static Submission RequestCpus(Submission made, double cpus) {
     made.gang.cpus = cpus;
     return made;
   }
@@ -403,15 +404,15 @@ TEST_P(Starvation, StartsGangThatNeedsAllNodes) {
 TEST_P(Starvation, StartsGangWithoutSlotsThatNeedsManyCpus) {
   const Snapshot cluster =
       Cluster({WithCpus(MakeNode("a", 1), 8), WithCpus(MakeNode("b", 1), 8)}, GetParam());
-  EXPECT_TRUE(
-      AllStart(cluster, AsksCpus(MakeGang("s", 0), 1), 4, {AsksCpus(MakeGang("large", 0), 8)}));
+  EXPECT_TRUE(AllStart(cluster, RequestCpus(MakeGang("s", 0), 1), 4,
+                       {RequestCpus(MakeGang("large", 0), 8)}));
 }
 
 TEST_P(Starvation, StartsGangWithSlotThatNeedsManyCpus) {
   const Snapshot cluster = Cluster({WithCpus(MakeNode("a", 2), 8)}, GetParam());
-  const Submission large = AsksCpus(MakeGang("large", 1), 8);
-  EXPECT_TRUE(AllStart(cluster, AsksCpus(MakeGang("s", 0), 1), 4, {large})) << "several nodes";
-  EXPECT_TRUE(AllStart(cluster, AsksCpus(MakeGang("s", 0), 1), 4, {OnOne(large)})) << "one node";
+  const Submission large = RequestCpus(MakeGang("large", 1), 8);
+  EXPECT_TRUE(AllStart(cluster, RequestCpus(MakeGang("s", 0), 1), 4, {large})) << "several nodes";
+  EXPECT_TRUE(AllStart(cluster, RequestCpus(MakeGang("s", 0), 1), 4, {OnOne(large)})) << "one node";
 }
 
 TEST_P(Starvation, StartsMoreGangsThanClaims) {

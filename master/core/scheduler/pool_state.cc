@@ -173,8 +173,8 @@ void PoolState::RefreshPlaces(NodeState& node, Horizon horizon) {
   auto& by_places = index[horizon].by_places;
   int used = -1;
   if (IsOpen(node) && CountFree(node.places, horizon) > 0) {
-    const int64_t gone = horizon == kSoon ? node.places.terminating : 0;
-    used = static_cast<int>(node.places.used - gone);
+    const int64_t terminating = horizon == kSoon ? node.places.terminating : 0;
+    used = static_cast<int>(node.places.used - terminating);
   }
   int& before = node.places_used[horizon];
   if (used == before) return;
@@ -189,20 +189,20 @@ void PoolState::RefreshPlaces(NodeState& node, Horizon horizon) {
 }
 
 void PoolState::FindViews(const Shape& shape, View* (&found)[2]) {
-  std::vector<bool> wanted(devices.size());
+  std::vector<bool> selected(devices.size());
   for (size_t i = 0; i < devices.size(); ++i) {
-    wanted[i] = (shape.slot_type < 0 || shape.slot_type == devices[i].first) &&
-                absl::StrContains(devices[i].second, shape.device);
+    selected[i] = (shape.slot_type < 0 || shape.slot_type == devices[i].first) &&
+                  absl::StrContains(devices[i].second, shape.device);
   }
   for (const Horizon horizon : {kNow, kSoon}) {
     auto& views = index[horizon].views;
     const auto same = std::find_if(views.begin(), views.end(),
-                                   [&](const auto& view) { return view->devices() == wanted; });
+                                   [&](const auto& view) { return view->devices() == selected; });
     if (same != views.end()) {
       found[horizon] = same->get();
       continue;
     }
-    views.push_back(std::make_unique<View>(wanted, static_cast<int>(nodes.size()),
+    views.push_back(std::make_unique<View>(selected, static_cast<int>(nodes.size()),
                                            static_cast<int>(switches.size())));
     for (NodeState* node : nodes) RefreshView(*node, *views.back(), horizon);
     found[horizon] = views.back().get();

@@ -55,13 +55,13 @@ std::optional<WaitReason> ClosedLimit(const PoolState& pool, const GangState& ga
                             static_cast<const void*>(job.workspace)}) {
     const auto it = pool.notes->closed.find(limit);
     if (it == pool.notes->closed.end() || place < it->second.at) continue;
-    ExceededLimit refusal{.kind = it->second.kind};
+    ExceededLimit exceeded{.kind = it->second.kind};
     if (limit == &job) {
-      refusal.job = &job;
+      exceeded.job = &job;
     } else {
-      refusal.owner = limit == job.user ? job.user : job.workspace;
+      exceeded.owner = limit == job.user ? job.user : job.workspace;
     }
-    return WaitReason{refusal.kind, Describe(refusal, gang, it->second.held, it->second.gangs),
+    return WaitReason{exceeded.kind, Describe(exceeded, gang, it->second.held, it->second.gangs),
                       std::nullopt};
   }
   return std::nullopt;
@@ -99,8 +99,8 @@ std::optional<WaitReason> ComputePermanentReason(const Registry& registry, const
     return WaitReason{Kind::kInfeasible, DescribeInfeasible(pool, c), std::nullopt};
   }
   if (ExceedsJob(*gang.job, c.shape)) {
-    const ExceededLimit refusal{.kind = Kind::kOverMaxSlots, .job = gang.job, .permanent = true};
-    return WaitReason{Kind::kInfeasible, Describe(refusal, gang, 0, 0), std::nullopt};
+    const ExceededLimit exceeded{.kind = Kind::kOverMaxSlots, .job = gang.job, .permanent = true};
+    return WaitReason{Kind::kInfeasible, Describe(exceeded, gang, 0, 0), std::nullopt};
   }
   return std::nullopt;
 }
@@ -115,10 +115,10 @@ WaitReason ComputeWaitReason(const Registry& registry, const GangState& gang) {
     if (auto closed = ClosedLimit(pool, gang)) return *std::move(closed);
   }
   const bool looked_at = gang.gang_class->failed || gang.gang_class->note->free > 0;
-  const auto refusal = FindExceededLimit(gang);
-  if (refusal && (refusal->permanent || !looked_at)) {
-    const Micro held = refusal->job != nullptr ? refusal->job->held : refusal->owner->held;
-    return {refusal->kind, Describe(*refusal, gang, held, gang.job->gangs), std::nullopt};
+  const auto exceeded = FindExceededLimit(gang);
+  if (exceeded && (exceeded->permanent || !looked_at)) {
+    const Micro held = exceeded->job != nullptr ? exceeded->job->held : exceeded->owner->held;
+    return {exceeded->kind, Describe(*exceeded, gang, held, gang.job->gangs), std::nullopt};
   }
   const auto& awaiting = pool.notes->awaiting;
   const auto awaited = awaiting.empty() ? awaiting.end() : awaiting.find(gang.gang->id);

@@ -23,10 +23,10 @@ struct Vector {
 
 std::string Answer(const Snapshot& snapshot) {
   const Plan plan = Schedule(snapshot).plan;
-  std::set<std::string> starts, asks;
+  std::set<std::string> starts, preempts;
   for (const Assignment& assignment : plan.assign) starts.insert(assignment.gang.value());
-  for (const Preemption& preemption : plan.preempt) asks.insert(preemption.victim.value());
-  return absl::StrJoin(starts, " ") + " / " + absl::StrJoin(asks, " ");
+  for (const Preemption& preemption : plan.preempt) preempts.insert(preemption.victim.value());
+  return absl::StrJoin(starts, " ") + " / " + absl::StrJoin(preempts, " ");
 }
 
 // Returns agents a, b, c... with these slots, and a pool with the policy.
@@ -110,7 +110,7 @@ std::vector<Vector> FittingVectors() {
       {"4 on 2, 1, 1, dedicated", With(Cluster({2, 1, 1}, Homogeneous()), one(4)), " / ", ""},
       {"12 on 8, 8, 3, 3, 3, heterogeneous", With(Cluster({8, 8, 3, 3, 3}, kPriority), one(12)),
        " / ", "g / "},
-      {"3 beside 1 that runs, on 2, 2",
+      {"3 beside a running 1, on 2, 2",
        With(Cluster({2, 2}, kPriority), {RunningOn(MakeGang("r", 1), "a", {0}), MakeGang("g", 3)}),
        " / ", "g / "},
   };
@@ -198,7 +198,7 @@ std::vector<Vector> PriorityVectors() {
                       RunningOn(MakeGang("high", 0, 40), "b", {}), MakeGang("low", 0, 50),
                       MakeGang("high2", 0, 40)}),
        " / medium", ""},
-      {"non-preemptible is never asked",
+      {"non-preemptible is never preempted",
        With(Cluster({4}, kPreemption),
             {Fixed(RunningOn(MakeGang("low", 4, 50), "a", {0, 1, 2, 3})), MakeGang("high", 4, 40)}),
        " / ", ""},
@@ -285,21 +285,21 @@ TEST_P(ReferenceVectors, Pass) {
   EXPECT_EQ(Answer(v.snapshot), v.ours.empty() ? v.theirs : v.ours);
 }
 
-std::string NameOf(const ::testing::TestParamInfo<Vector>& info) {
+std::string GetName(const ::testing::TestParamInfo<Vector>& info) {
   std::string name;
   for (const char c : info.param.name)
     name += absl::ascii_isalnum(static_cast<unsigned char>(c)) ? c : '_';
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Fitting, ReferenceVectors, ::testing::ValuesIn(FittingVectors()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Fitting, ReferenceVectors, ::testing::ValuesIn(FittingVectors()), GetName);
 INSTANTIATE_TEST_SUITE_P(Priority, ReferenceVectors, ::testing::ValuesIn(PriorityVectors()),
-                         NameOf);
-INSTANTIATE_TEST_SUITE_P(Fair, ReferenceVectors, ::testing::ValuesIn(FairVectors()), NameOf);
+                         GetName);
+INSTANTIATE_TEST_SUITE_P(Fair, ReferenceVectors, ::testing::ValuesIn(FairVectors()), GetName);
 
 TEST(ReferenceVectorsTest, ChoosesSameNode) {
-  const auto node = [](const std::vector<int>& slots, const std::vector<int>& used, int asked,
-                       model::FittingPolicy fitting) {
+  const auto node = [](const std::vector<int>& slots, const std::vector<int>& used,
+                       int slots_requested, model::FittingPolicy fitting) {
     model::ResourcePool pool = kPriority;
     pool.fitting = fitting;
     Snapshot snapshot = Cluster(slots, pool);
@@ -310,7 +310,7 @@ TEST(ReferenceVectorsTest, ChoosesSameNode) {
             snapshot);
       }
     }
-    Submission made = MakeGang("g", asked);
+    Submission made = MakeGang("g", slots_requested);
     made.gang.single_node = true;
     Add(made, snapshot);
     return Schedule(snapshot).plan.assign.at(0).on.at(0).agent.value();
@@ -322,7 +322,7 @@ TEST(ReferenceVectorsTest, ChoosesSameNode) {
   EXPECT_EQ(node({2, 4}, {1, 1}, 1, kWorst), "b");
   EXPECT_EQ(node({2, 5}, {1, 3}, 1, kWorst), "a");
   EXPECT_EQ(node({1, 3}, {}, 2, kBest), "b");
-  // Nine are free on either: a tie.
+  // Nine slots are free on both nodes: a tie.
   EXPECT_EQ(node({9, 10}, {0, 1}, 1, kBest), "a");
   EXPECT_EQ(node({10, 9}, {1, 0}, 1, kBest), "a");
   EXPECT_EQ(node({10, 10}, {5, 0}, 1, kWorst), "b");
@@ -366,7 +366,7 @@ TEST(ReferenceVectorsTest, SortsByPriorityThenSubmission) {
 }
 
 TEST(ReferenceVectorsTest, PrefersFewerNodes) {
-  // They prefer equal nodes, four of one slot; we the fewest.
+  // Determined prefers equal nodes, four with one slot each; this scheduler uses the fewest nodes.
   const Snapshot snapshot = With(Cluster({2, 1, 1, 1, 1}, kPriority), {MakeGang("g", 4)});
   EXPECT_EQ(Schedule(snapshot).plan.assign.at(0).on.size(), 3u);
 }

@@ -40,7 +40,7 @@ class Registry {
   void RemoveLimit(model::Quota::Scope scope, const std::string& name);
   void Reserve(size_t gangs, size_t jobs);
 
-  // By name.
+  // Sorted by name.
   const std::map<std::string, std::unique_ptr<PoolState>>& pools() const { return pools_; }
   PoolState* FindPool(const std::string& name) const;
   const GangState* FindGang(const model::AllocationId& id) const;

@@ -158,7 +158,7 @@ std::vector<Hold> Registry::Resolve(const Gang& gang) {
     for (const int id : placement.slots) {
       const auto slot =
           std::lower_bound(node.slots.begin(), node.slots.end(), id,
-                           [](const SlotState& s, int wanted) { return s.id < wanted; });
+                           [](const SlotState& s, int requested) { return s.id < requested; });
       if (slot != node.slots.end() && slot->id == id) {
         hold.slots.push_back(static_cast<int>(slot - node.slots.begin()));
       } else {

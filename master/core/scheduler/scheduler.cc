@@ -57,12 +57,12 @@ Plan RevertChanges(const Changes& changes) {
     gang->fresh = false;
     --gang->job->fresh;
   }
-  for (const PreemptionRequest& asked : changes.preemptions) {
+  for (const PreemptionRequest& request : changes.preemptions) {
     Preemption& preemption = plan.preempt.emplace_back();
-    preemption.victim = asked.victim->gang->id;
-    if (asked.preemptor != nullptr) preemption.preemptor = asked.preemptor->gang->id;
-    preemption.reason = asked.reason;
-    SetTerminating(*asked.victim, false);
+    preemption.victim = request.victim->gang->id;
+    if (request.preemptor != nullptr) preemption.preemptor = request.preemptor->gang->id;
+    preemption.reason = request.reason;
+    SetTerminating(*request.victim, false);
   }
   if (changes.look_again != absl::InfiniteFuture()) plan.look_again = changes.look_again;
   return plan;

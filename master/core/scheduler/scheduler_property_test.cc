@@ -37,8 +37,8 @@ auto GetPlace(const Snapshot& snapshot, const Gang& gang) {
 }
 
 // Returns the gangs of its pool that wait ahead of the gang and may claim free slots.
-std::vector<Gang> WaitingAheadOf(const Snapshot& after, const Scheduled& scheduled,
-                                 const Gang& gang) {
+std::vector<Gang> GetWaitingAhead(const Snapshot& after, const Scheduled& scheduled,
+                                  const Gang& gang) {
   std::vector<Gang> ahead;
   for (const Gang& other : after.gangs) {
     const auto waiting = scheduled.waiting.find(other.id);
@@ -73,7 +73,7 @@ std::optional<absl::Time> AllFitAt(const Snapshot& after, const Scheduled& sched
     return StartsIn(scheduled.plan, other) && GetPlace(after, waiting) < GetPlace(after, other);
   };
   if (!FitsAt(after, waiting, behind)) return std::nullopt;
-  for (const Gang& other : WaitingAheadOf(after, scheduled, waiting)) waiting.slots += other.slots;
+  for (const Gang& other : GetWaitingAhead(after, scheduled, waiting)) waiting.slots += other.slots;
   return FitsAt(after, waiting, behind).value_or(absl::InfiniteFuture());
 }
 
@@ -83,7 +83,7 @@ bool LentTo(const Snapshot& after, const Scheduled& scheduled, const Gang& gang,
             bool by_itself = false) {
   if (other.slots == 0 || other.max_run_time == absl::InfiniteDuration()) return false;
   if (!GetPool(after, gang.resource_pool).backfill) return false;
-  std::vector<Gang> ahead = WaitingAheadOf(after, scheduled, gang);
+  std::vector<Gang> ahead = GetWaitingAhead(after, scheduled, gang);
   if (by_itself) ahead.push_back(gang);
   return std::any_of(ahead.begin(), ahead.end(), [&](const Gang& waiting) {
     if (waiting.slots == 0 || waiting.fraction < 1 || waiting.cpus > 0 || waiting.memory > 0) {
@@ -112,7 +112,7 @@ void CheckClaim(const Snapshot& after, const Scheduled& scheduled, const Gang& g
   const bool maintained = std::any_of(after.nodes.begin(), after.nodes.end(),
                                       [](const Node& node) { return !node.maintenance.empty(); });
   if (pool.policy == SchedulingPolicy::kFairShare || !anywhere || !only_slots || maintained) return;
-  // Who could not run in the empty pool holds nothing.
+  // A gang that could not run in the empty pool holds nothing.
   if (!FitsLeftover(after, gang, [](const Gang&) { return true; })) return;
   for (const Gang& other : after.gangs) {
     if (!StartsIn(scheduled.plan, other) || other.resource_pool != gang.resource_pool) continue;
@@ -135,7 +135,7 @@ void CheckOrder(const Snapshot& after, const Scheduled& scheduled, const Gang& g
   };
   Snapshot left = after;
   if (kind == Kind::kBehindOthers) {
-    const std::vector<Gang> ahead = WaitingAheadOf(after, scheduled, gang);
+    const std::vector<Gang> ahead = GetWaitingAhead(after, scheduled, gang);
     const bool slots =
         std::any_of(ahead.begin(), ahead.end(), [](const Gang& other) { return other.slots > 0; });
     if (!pool.backfill && slots && gang.slots > 0) return;
@@ -172,13 +172,14 @@ bool AwaitsOthers(const Scheduled& scheduled, const Gang& gang) {
 // gangs that are terminating or were preempted up to `last` (except `spared`), and without the
 // claims of other waiting gangs.
 Snapshot WithSpared(const Snapshot& after, const Scheduled& scheduled, size_t last, size_t spared) {
-  const std::vector<Preemption>& asked = scheduled.plan.preempt;
-  const auto asked_at = [&](const auto& matches) {
-    return static_cast<size_t>(std::find_if(asked.begin(), asked.end(), matches) - asked.begin());
+  const std::vector<Preemption>& preemptions = scheduled.plan.preempt;
+  const auto find_index = [&](const auto& matches) {
+    return static_cast<size_t>(std::find_if(preemptions.begin(), preemptions.end(), matches) -
+                               preemptions.begin());
   };
   std::string pool;
   for (const Gang& gang : after.gangs) {
-    if (gang.id == *asked[last].preemptor) pool = gang.resource_pool;
+    if (gang.id == *preemptions[last].preemptor) pool = gang.resource_pool;
   }
   Snapshot left = after;
   std::vector<Gang> waiting;
@@ -189,12 +190,12 @@ Snapshot WithSpared(const Snapshot& after, const Scheduled& scheduled, size_t la
   }
   std::erase_if(left.gangs, [&](const Gang& gang) {
     if (gang.running_on.empty()) {
-      const size_t at = asked_at([&](const Preemption& p) { return p.preemptor == gang.id; });
-      const bool served = at == asked.size() || at <= last;
+      const size_t at = find_index([&](const Preemption& p) { return p.preemptor == gang.id; });
+      const bool served = at == preemptions.size() || at <= last;
       return gang.resource_pool != pool || !AwaitsOthers(scheduled, gang) || !served;
     }
-    const size_t at = asked_at([&](const Preemption& p) { return p.victim == gang.id; });
-    return gang.terminating && at != spared && (at == asked.size() || at <= last);
+    const size_t at = find_index([&](const Preemption& p) { return p.victim == gang.id; });
+    return gang.terminating && at != spared && (at == preemptions.size() || at <= last);
   });
   for (Gang& gang : left.gangs) {
     if (gang.running_on.empty()) gang.max_slots = 0;
@@ -206,8 +207,8 @@ Snapshot WithSpared(const Snapshot& after, const Scheduled& scheduled, size_t la
 // Each victim is needed when it is preempted: without it, but with all previous victims, not all
 // gangs that they are preempted for could start.
 void CheckVictims(const Snapshot& before, const Snapshot& after, const Scheduled& scheduled) {
-  const std::vector<Preemption>& asked = scheduled.plan.preempt;
-  for (const Preemption& p : asked) {
+  const std::vector<Preemption>& preemptions = scheduled.plan.preempt;
+  for (const Preemption& p : preemptions) {
     EXPECT_FALSE(p.reason.empty());
     for (const Gang& gang : before.gangs) {
       if (gang.id != p.victim) continue;
@@ -215,18 +216,19 @@ void CheckVictims(const Snapshot& before, const Snapshot& after, const Scheduled
     }
   }
   // Forced preemptions free slots that the check does not know.
-  const bool duties =
-      std::any_of(asked.begin(), asked.end(), [](const Preemption& p) { return !p.preemptor; });
-  for (size_t spared = 0; spared < asked.size() && !duties; ++spared) {
+  const bool has_forced = std::any_of(preemptions.begin(), preemptions.end(),
+                                      [](const Preemption& p) { return !p.preemptor; });
+  for (size_t spared = 0; spared < preemptions.size() && !has_forced; ++spared) {
     size_t last = spared;
-    while (last + 1 < asked.size() && asked[last + 1].preemptor == asked[spared].preemptor) {
+    while (last + 1 < preemptions.size() &&
+           preemptions[last + 1].preemptor == preemptions[spared].preemptor) {
       ++last;
     }
     const Snapshot without = WithSpared(after, scheduled, last, spared);
     const auto waiting = std::count_if(without.gangs.begin(), without.gangs.end(),
                                        [](const Gang& g) { return g.running_on.empty(); });
     EXPECT_LT(Schedule(without).plan.assign.size(), static_cast<size_t>(waiting))
-        << asked[spared].victim << " goes for nothing";
+        << preemptions[spared].victim << " is preempted without need";
   }
 }
 
@@ -304,7 +306,7 @@ class Story {
     }
   }
 
-  // A pass, compared with that of a fresh scheduler; then it is carried out, in part.
+  // Runs a pass, compares it with that of a fresh scheduler, and carries out a part of its plan.
   void Pass() {
     now_ += absl::Minutes(rng_.UniformInt(0, 10));
     const Snapshot dump = scheduler_.Dump(now_);

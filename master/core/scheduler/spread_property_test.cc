@@ -23,7 +23,7 @@ int Roll(base::Rng& rng, int low, int high) { return static_cast<int>(rng.Unifor
 // The number of nodes and of switches.
 using Spread = std::pair<int, int>;
 
-// Some of its slots are in use.
+// Returns a node with some of its slots in use.
 Node RandomNode(base::Rng& rng, int number, int switches, Snapshot& snapshot) {
   Node node = MakeNode(absl::StrCat("n", number), Roll(rng, 1, 5));
   node.network_switch = absl::StrCat("s", Roll(rng, 1, switches));
@@ -47,7 +47,7 @@ int FreeOn(const Snapshot& snapshot, const Node& node) {
 }
 
 // Returns the best of all sets of nodes that hold the gang.
-Spread BestOf(const Snapshot& snapshot, const Gang& gang) {
+Spread GetBest(const Snapshot& snapshot, const Gang& gang) {
   std::vector<std::pair<int, std::string>> nodes;  // free slots, switch
   for (const Node& node : snapshot.nodes) {
     if (std::find(gang.blocked.begin(), gang.blocked.end(), node.id) != gang.blocked.end())
@@ -70,7 +70,7 @@ Spread BestOf(const Snapshot& snapshot, const Gang& gang) {
   return best;
 }
 
-Spread SpreadOf(const Snapshot& snapshot, const Assignment& assignment) {
+Spread GetSpread(const Snapshot& snapshot, const Assignment& assignment) {
   std::set<std::string> switches;
   for (const model::Placement& placement : assignment.on) {
     for (const Node& node : snapshot.nodes) {
@@ -93,15 +93,15 @@ TEST(SpreadPropertyTest, UsesFewestNodesAndSwitches) {
     Submission made = MakeGang("x", Roll(rng, 1, 24));
     if (Roll(rng, 1, 4) == 1) made.gang.blocked = {model::AgentId("n1")};
     Add(made, snapshot);
-    const Spread best = BestOf(snapshot, made.gang);
+    const Spread best = GetBest(snapshot, made.gang);
     const Plan plan = Schedule(snapshot).plan;
     const bool fits = best.first <= static_cast<int>(snapshot.nodes.size());
     ASSERT_EQ(plan.assign.size(), fits ? 1u : 0u);
     if (!fits) continue;
-    ASSERT_EQ(SpreadOf(snapshot, plan.assign[0]), best) << Starts(plan);
+    ASSERT_EQ(GetSpread(snapshot, plan.assign[0]), best) << Starts(plan);
     spread += best.second > 1 ? 1 : 0;
   }
-  EXPECT_GT(spread, 2000) << "the cases say little";
+  EXPECT_GT(spread, 2000) << "too few gangs are spread";
 }
 
 // Returns the minimum number of islands of the node for a gang, given the free slots of each.
@@ -135,17 +135,17 @@ TEST(SpreadPropertyTest, UsesFewestIslands) {
       Add(RunningOn(MakeGang("on", static_cast<int>(used.size())), "a", used), snapshot);
     }
     Add(MakeGang("x", Roll(rng, 1, slots)), snapshot);
-    const int wanted = snapshot.gangs.back().slots;
+    const int requested = snapshot.gangs.back().slots;
     const Plan plan = Schedule(snapshot).plan;
     ASSERT_EQ(plan.assign.size(), 1u);
     std::set<int> islands;
     for (const int id : plan.assign[0].on[0].slots) {
       islands.insert(node.slots[static_cast<size_t>(id)].island);
     }
-    ASSERT_EQ(static_cast<int>(islands.size()), FewestIslands(free, wanted)) << Starts(plan);
+    ASSERT_EQ(static_cast<int>(islands.size()), FewestIslands(free, requested)) << Starts(plan);
     if (islands.size() > 1) continue;
     for (const auto& [island, size] : free) {
-      EXPECT_FALSE(size >= wanted && size < free[*islands.begin()]) << island << " is smaller";
+      EXPECT_FALSE(size >= requested && size < free[*islands.begin()]) << island << " is smaller";
     }
   }
 }

@@ -112,7 +112,7 @@ class VictimSearch {
 };
 
 // Whether what the other gang releases would go to a gang ahead of this one.
-bool GoesToOthers(const std::vector<ClaimState>& claims, const GangState& other) {
+bool WouldGoToOthers(const std::vector<ClaimState>& claims, const GangState& other) {
   return std::any_of(claims.begin(), claims.end(),
                      [&](const ClaimState& claim) { return WouldTake(claim, other); });
 }
@@ -125,7 +125,7 @@ std::vector<GangState*> FindByShare(PoolState& pool, const GangState& gang,
   FairVictims candidates(pool, gang);
   VictimSearch search(pool, c);
   while (GangState* other = candidates.Next()) {
-    if (!IsOfUse(c, *other) || GoesToOthers(claims, *other)) continue;
+    if (!IsOfUse(c, *other) || WouldGoToOthers(claims, *other)) continue;
     candidates.Take(*other);
     if (search.Add(*other)) return search.Needed();
   }
@@ -145,7 +145,7 @@ std::vector<GangState*> FindVictims(const Registry& registry, PoolState& pool,
     const Answer answer = MayPreempt(registry, gang, *other);
     if (answer == Answer::kNobodyBehind) break;
     if (answer == Answer::kNo || !IsOfUse(c, *other)) continue;
-    if (GoesToOthers(claims, *other)) continue;
+    if (WouldGoToOthers(claims, *other)) continue;
     if (search.Add(*other)) return search.Needed();
   }
   return {};

@@ -12,9 +12,9 @@ View::View(std::vector<bool> devices, int nodes, int switches)
       switch_counts_(switches > 1 ? static_cast<size_t>(switches) : 0) {}
 
 View::Group& View::GetGroup(int capacity) {
-  const auto at =
-      std::lower_bound(groups_.begin(), groups_.end(), capacity,
-                       [](const Group& group, int wanted) { return group.capacity < wanted; });
+  const auto at = std::lower_bound(
+      groups_.begin(), groups_.end(), capacity,
+      [](const Group& group, int requested) { return group.capacity < requested; });
   if (at != groups_.end() && at->capacity == capacity) return *at;
   const auto size = static_cast<size_t>(capacity) + 1;
   if (counts_.size() < size) {

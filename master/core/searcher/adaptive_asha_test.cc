@@ -165,48 +165,48 @@ TEST(AdaptiveAshaTest, UsesConcurrencyOfEndedBracket) {
       }
       if (created == 30) break;
       ASSERT_EQ(running.size(), 4u) << created;
-      // Those of the small bracket end first.
+      // Trials of the small bracket end first.
       const std::string next = *running.rbegin();
       running.erase(next);
       operations = searcher.Handle(MakeExit(next));
     }
-    EXPECT_EQ(running.rbegin()->substr(0, 1), "0") << "the small one has ended";
+    EXPECT_EQ(running.rbegin()->substr(0, 1), "0") << "the small bracket has ended";
   }
 }
 
 // Records the calls and the reports.
 class RecordingSampler final : public Sampler {
  public:
-  struct Heard {
-    std::vector<std::string> asked;
+  struct Calls {
+    std::vector<std::string> requested;
     std::vector<std::string> reported;
     std::vector<std::string> exited;
   };
-  explicit RecordingSampler(Heard* heard) : heard_(heard) {}
+  explicit RecordingSampler(Calls* recorded) : recorded_(recorded) {}
   model::Hparams Next(const model::SearchSpace&, const model::RequestId& request,
                       base::Rng&) override {
-    heard_->asked.push_back(request.value());
+    recorded_->requested.push_back(request.value());
     return {};
   }
   void OnReport(const Report& report) override {
-    heard_->reported.push_back(report.request.value());
+    recorded_->reported.push_back(report.request.value());
   }
   void OnExited(const model::RequestId& request, TrialEnd) override {
-    heard_->exited.push_back(request.value());
+    recorded_->exited.push_back(request.value());
   }
   model::Value Snapshot() const override { return model::Value(); }
   absl::Status Restore(const model::Value&) override { return absl::OkStatus(); }
 
  private:
-  Heard* heard_;
+  Calls* recorded_;
 };
 
 TEST(MultiBracketSearchTest, SharesSamplerBetweenBrackets) {
   const model::SearcherConfig config = Config(SearchMode::kStandard, 3, 9, 4, 2).searcher;
-  RecordingSampler::Heard heard;
+  RecordingSampler::Calls recorded;
   MultiBracketSearch tournament({{.halving = AshaBracket(config, 2, 2), .share = 1},
                                  {.halving = AshaBracket(config, 1, 2), .share = 1}},
-                                std::make_unique<RecordingSampler>(&heard));
+                                std::make_unique<RecordingSampler>(&recorded));
   const base::Rng rng(1);
   const Context context{.space = {}, .rng = rng};
   EXPECT_EQ(Describe(tournament.Start(context)), "create 0-1, create 1-1");
@@ -214,9 +214,9 @@ TEST(MultiBracketSearchTest, SharesSamplerBetweenBrackets) {
   EXPECT_EQ(Describe(tournament.OnReport(context, {model::RequestId("1-1"), 9, {0.5}})),
             "stop 1-1");
   EXPECT_EQ(Describe(tournament.OnTrialExited(context, MakeExit("1-1"))), "create 1-2");
-  EXPECT_EQ(heard.asked, (std::vector<std::string>{"0-1", "1-1", "1-2"}));
-  EXPECT_EQ(heard.reported, (std::vector<std::string>{"0-1", "1-1"}));
-  EXPECT_EQ(heard.exited, (std::vector<std::string>{"1-1"}));
+  EXPECT_EQ(recorded.requested, (std::vector<std::string>{"0-1", "1-1", "1-2"}));
+  EXPECT_EQ(recorded.reported, (std::vector<std::string>{"0-1", "1-1"}));
+  EXPECT_EQ(recorded.exited, (std::vector<std::string>{"1-1"}));
 }
 
 TEST(AdaptiveAshaTest, RejectsTooManyRungs) {

@@ -18,9 +18,9 @@ using model::SearcherConfig;
 
 // The default concurrency limit.
 int64_t DefaultConcurrency(double divisor, int64_t rungs, int64_t max_trials) {
-  const double wanted = std::pow(divisor, static_cast<double>(rungs - 1));
-  return wanted < static_cast<double>(max_trials)
-             ? std::max<int64_t>(1, static_cast<int64_t>(wanted))
+  const double concurrency = std::pow(divisor, static_cast<double>(rungs - 1));
+  return concurrency < static_cast<double>(max_trials)
+             ? std::max<int64_t>(1, static_cast<int64_t>(concurrency))
              : max_trials;
 }
 

@@ -92,13 +92,13 @@ TEST(AshaStopTest, StopsAndReplacesWorseTrial) {
   searcher.Handle(MakeValidation("1", 1, 0.5));
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 1, 0.6))), "stop 2");
   EXPECT_EQ(searcher.Brackets().at(0)[0].continued, 1);
-  // The predecessor counts this one again, and makes another trial.
+  // The trial before counts this one again, and a further trial is created.
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 3, 0.1))), "");
   EXPECT_EQ(searcher.Brackets().at(0)[0].reported, 2);
   EXPECT_EQ(Describe(searcher.Handle(MakeExit("2"))), "create 3");
 }
 
-// By the rule of Determined every one of them continues.
+// In Determined every one of them continues.
 TEST(AshaStopTest, LimitsContinuationOfEqualTrials) {
   Searcher searcher = Started(Config(9, 2, 3, 12, 1));
   int continued = 0;
@@ -116,7 +116,7 @@ TEST(AshaStopTest, ContinuesBetterTrial_HoweverManyContinued) {
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 3, 0.5))), "");
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 3, 0.4))), "");
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("3", 3, 0.4))), "stop 3")
-      << "two of three have gone on";
+      << "two of three have continued";
 }
 
 TEST(AshaStopTest, MaximizesMetric_WhenConfigured) {
@@ -141,24 +141,25 @@ TEST(AshaStopTest, StopsTrialsWithNonFiniteLoss) {
     Searcher searcher = Started(Config(9, 3, 3, 10, 2));
     EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 1, metric))), "stop 1") << metric;
     EXPECT_EQ(searcher.Brackets().at(0)[0].best_loss, std::nullopt);
-    EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 1, 7))), "") << "worse than none";
+    EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 1, 7))), "")
+        << "worse than a missing report";
   }
 }
 
 TEST(AshaStopTest, HandlesEveryKindOfExit) {
   Searcher searcher = Started(Config(9, 3, 3, 10, 4));
-  // By itself below its rung: by its last loss.
+  // A trial that ends by itself below its rung is compared by its last loss.
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 1, 0.5))), "");
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 2, 0.3))), "");
   EXPECT_EQ(Describe(searcher.Handle(MakeExit("1"))), "create 5");
   EXPECT_EQ(searcher.Brackets().at(0)[1].best_loss, 0.3);
-  // Failed: the worst there.
+  // A failed trial is the worst of its rung.
   EXPECT_EQ(Describe(searcher.Handle(MakeExit("2", TrialEnd::kFailed))), "create 6");
   EXPECT_EQ(searcher.Brackets().at(0)[0].reported, 2);
-  // Canceled: not counted.
+  // A canceled trial is not counted.
   EXPECT_EQ(Describe(searcher.Handle(MakeExit("3", TrialEnd::kCanceled))), "create 7");
   EXPECT_EQ(searcher.Brackets().at(0)[0].reported, 2);
-  // Invalid: as if it had never been.
+  // An invalid trial is treated as if it had not existed.
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("4", 1, 0.1))), "");
   EXPECT_EQ(searcher.Brackets().at(0)[0].reported, 3);
   EXPECT_EQ(Describe(searcher.Handle(MakeExit("4", TrialEnd::kInvalidHp))), "create 8");
@@ -212,7 +213,7 @@ TEST(AshaPromoteTest, PromotesBestPausedTrialOfHighestRung) {
   EXPECT_EQ(Describe(searcher.Handle(MakeExit("4"))), "resume 1") << "the second of four";
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 2, 0.35))), "pause 1, resume 2");
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1", 3, 0.1))), "")
-      << "paused, and not heard now";
+      << "its report is withheld while it is paused";
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("2", 4, 0.2))), "stop 2, stop 1");
   EXPECT_EQ(Describe(searcher.Handle(MakeExit("2"))), "");
   EXPECT_EQ(Describe(searcher.Handle(MakeExit("1"))), "shutdown");
@@ -236,7 +237,7 @@ TEST(AshaPromoteTest, WithholdsReportsUntilResume) {
   EXPECT_EQ(both(MakeValidation("2", 2, 0.25)), "pause 2, create 3");
   EXPECT_EQ(Describe(late.Handle(MakeValidation("2", 3, 0.22))), "");
   EXPECT_EQ(Describe(late.Handle(MakeValidation("2", 4, 0.2))), "");
-  EXPECT_EQ(Describe(late.Handle(MakeExit("2"))), "") << "it trained to its end";
+  EXPECT_EQ(Describe(late.Handle(MakeExit("2"))), "") << "it trained to the maximum length";
   EXPECT_EQ(both(MakeValidation("3", 1, 0.5)), "stop 3");
   EXPECT_EQ(both(MakeExit("3")), "create 4");
   EXPECT_EQ(both(MakeValidation("4", 1, 0.6)), "stop 4");
@@ -250,7 +251,7 @@ TEST(AshaPromoteTest, WithholdsReportsUntilResume) {
   const Searcher restored = *Searcher::Restore(Config(4, 3, 2, 4, 1, false), late.Snapshot());
   EXPECT_EQ(restored.Snapshot(), late.Snapshot());
   EXPECT_EQ(Describe(late.Handle(MakeExit("4"))), "resume 1, pause 1, stop 1")
-      << "2 is over: nothing is asked of it";
+      << "2 has ended: there is no operation for it";
   EXPECT_EQ(late.Snapshot(), prompt.Snapshot());
 }
 
@@ -295,7 +296,7 @@ TEST(AshaTest, ReportsComparisonLengths) {
             (std::vector<int64_t>{1, 3, 9}));
   EXPECT_EQ(Started(Config(4, 4, 4, 4, 2)).ReportLengths(model::RequestId("1")),
             (std::vector<int64_t>{1, 4}))
-      << "each once";
+      << "each length once";
 }
 
 TEST(AshaTest, ComputesRungs_WhenNotConfigured) {
@@ -307,7 +308,7 @@ TEST(AshaTest, ComputesRungs_WhenNotConfigured) {
   EXPECT_EQ(rungs(1000, 10, 1000, 9), 4u);
   EXPECT_EQ(rungs(1000, 10, 1000, 3), 3u);
   EXPECT_EQ(rungs(243, 3, 1000, 9), 6u);
-  EXPECT_EQ(rungs(1000, 4, 10, 9), 2u) << "ten trials have no use for more";
+  EXPECT_EQ(rungs(1000, 4, 10, 9), 2u) << "ten trials need no more rungs";
 }
 
 TEST(AshaTest, ComputesConcurrencyLimit_WhenNotConfigured) {
@@ -334,7 +335,8 @@ TEST(AshaTest, RejectsInvalidConfiguration) {
             "searcher.num_rungs: expected 0 or more, found -1");
   EXPECT_EQ(why([](auto& s) { s.num_rungs = 65; }),
             "searcher.num_rungs: expected at most 64, found 65");
-  EXPECT_EQ(why([](auto& s) { s.sampler = "best"; }).substr(0, 30), "unknown sampler \"best\"; expect");
+  EXPECT_EQ(why([](auto& s) { s.sampler = "best"; }).substr(0, 30),
+            "unknown sampler \"best\"; expect");
 }
 
 // Returns whether the trial was paused; otherwise it ends, whether it was stopped or not.
@@ -362,7 +364,7 @@ TEST(AshaTest, KeepsSnapshotSmall_WithManyTrials) {
       const auto operations = searcher.Handle(MakeValidation(request.value(), 3, rng.Uniform01()));
       take(operations);
       if (!Paused(operations, request)) take(searcher.Handle(MakeExit(request.value())));
-      // Those that are resumed do not report again, and would fill the slots.
+      // Resumed trials do not report again, and would occupy the slots.
       for (const Operation& operation : operations) {
         const auto* resume = std::get_if<ResumeTrial>(&operation);
         if (resume != nullptr) take(searcher.Handle(MakeExit(resume->request.value())));

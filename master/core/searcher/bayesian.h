@@ -1,4 +1,4 @@
-// Bayesian optimisation (Mockus 1975; Jones, Schonlau and Welch, "Efficient global optimization of
+// Bayesian optimization (Mockus 1975; Jones, Schonlau and Welch, "Efficient global optimization of
 // expensive black-box functions", 1998): fits a Gaussian process to the losses and chooses the
 // point with the largest expected improvement, by its logarithm (Ament et al., "Unexpected
 // improvements to expected improvement", NeurIPS 2023).

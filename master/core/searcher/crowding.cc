@@ -10,8 +10,8 @@ namespace det::searcher {
 namespace {
 
 // Returns the crowding distance of each point of a front.
-std::vector<double> Room(const std::vector<const Losses*>& points,
-                         const std::vector<size_t>& front) {
+std::vector<double> ComputeCrowdingDistances(const std::vector<const Losses*>& points,
+                                             const std::vector<size_t>& front) {
   std::vector<double> room(front.size(), 0);
   std::vector<size_t> order(front.size());
   const size_t objectives = points[front.front()]->size();
@@ -41,7 +41,7 @@ std::vector<size_t> ParetoOrder(const std::vector<const Losses*>& points) {
   for (size_t i = 0; i < ranks.size(); ++i) fronts[ranks[i]].push_back(i);
   std::vector<size_t> order;
   for (const auto& [rank, front] : fronts) {
-    const std::vector<double> room = Room(points, front);
+    const std::vector<double> room = ComputeCrowdingDistances(points, front);
     std::vector<size_t> by_room(front.size());
     std::iota(by_room.begin(), by_room.end(), size_t{0});
     std::stable_sort(by_room.begin(), by_room.end(),

@@ -35,7 +35,7 @@ Value Number(double number) {
   return number;
 }
 
-absl::Status Refuse(size_t index, const std::string& why) {
+absl::Status Reject(size_t index, const std::string& why) {
   return absl::InvalidArgumentError(absl::StrCat("operation ", index, ": ", why));
 }
 
@@ -116,28 +116,28 @@ absl::Status CustomSearch::Check(const OperationsPosted& post) const {
   bool shut_down = shutdown_.has_value();
   for (size_t i = 0; i < post.operations.size(); ++i) {
     const Operation& operation = post.operations[i];
-    if (shut_down) return Refuse(i, "the search is shut down; shutdown comes last, and once");
+    if (shut_down) return Reject(i, "the search is shut down; shutdown comes last, and once");
     if (const RequestId* request = About(operation); request != nullptr && !known(*request)) {
-      return Refuse(i, absl::StrCat("no trial \"", request->value(), "\"; create it first"));
+      return Reject(i, absl::StrCat("no trial \"", request->value(), "\"; create it first"));
     }
     shut_down = std::holds_alternative<Shutdown>(operation);
     const auto* create = std::get_if<CreateTrial>(&operation);
     if (create == nullptr) continue;
     const std::string& id = create->request.value();
     if (id.empty() || id.size() > kMaxIdLength || id.find('\0') != id.npos) {
-      return Refuse(i, absl::StrCat("the trial's request id has ", id.size(),
+      return Reject(i, absl::StrCat("the trial's request id has ", id.size(),
                                     " bytes; choose one of 1 to ", kMaxIdLength));
     }
     if (create->parent && !known(*create->parent)) {
-      return Refuse(i, absl::StrCat("no trial \"", create->parent->value(),
+      return Reject(i, absl::StrCat("no trial \"", create->parent->value(),
                                     "\" to be the parent of \"", id, "\"; create it first"));
     }
     const auto old = trials_.find(create->request);
     const CreateTrial* same = old != trials_.end()
-                                  ? &old->second.asked
+                                  ? &old->second.create
                                   : created.emplace(create->request, create).first->second;
     if (*same != *create) {
-      return Refuse(i, absl::StrCat("trial \"", id, "\" exists with other hyperparameters, parent ",
+      return Reject(i, absl::StrCat("trial \"", id, "\" exists with other hyperparameters, parent ",
                                     "or seed; choose another request id"));
     }
   }
@@ -162,7 +162,7 @@ void CustomSearch::Apply(const Operation& operation, std::vector<Operation>& ope
 
 void CustomSearch::Create(const CreateTrial& create) {
   const auto number = static_cast<int64_t>(trials_.size()) + 1;
-  if (trials_.emplace(create.request, Trial{.asked = create, .number = number}).second) {
+  if (trials_.emplace(create.request, Trial{.create = create, .number = number}).second) {
     waiting_.push_back(create.request);
   }
 }
@@ -170,24 +170,24 @@ void CustomSearch::Create(const CreateTrial& create) {
 void CustomSearch::Pause(Trial& trial, std::vector<Operation>& operations) {
   if (trial.exited || trial.desired != DesiredState::kRun) return;
   trial.desired = DesiredState::kPause;
-  std::erase(waiting_, trial.asked.request);
+  std::erase(waiting_, trial.create.request);
   if (!std::exchange(trial.running, false)) return;
   --running_;
-  operations.emplace_back(PauseTrial{trial.asked.request});
+  operations.emplace_back(PauseTrial{trial.create.request});
 }
 
 void CustomSearch::Resume(Trial& trial) {
   if (trial.exited || trial.desired != DesiredState::kPause) return;
   trial.desired = DesiredState::kRun;
-  waiting_.push_back(trial.asked.request);
+  waiting_.push_back(trial.create.request);
 }
 
 void CustomSearch::Stop(Trial& trial, std::vector<Operation>& operations) {
   if (trial.exited || trial.desired == DesiredState::kStop) return;
   trial.desired = DesiredState::kStop;
-  std::erase(waiting_, trial.asked.request);
+  std::erase(waiting_, trial.create.request);
   if (trial.started) {
-    operations.emplace_back(StopTrial{trial.asked.request});
+    operations.emplace_back(StopTrial{trial.create.request});
   } else {
     Exit(trial, TrialEnd::kCanceled);
   }
@@ -200,10 +200,10 @@ void CustomSearch::Exit(Trial& trial, TrialEnd end) {
   if (std::exchange(trial.running, false)) {
     --running_;
   } else {
-    std::erase(waiting_, trial.asked.request);
+    std::erase(waiting_, trial.create.request);
   }
   AppendEvent(
-      {{"type", "trial_exited"}, {"request", trial.asked.request.value()}, {"end", ToText(end)}});
+      {{"type", "trial_exited"}, {"request", trial.create.request.value()}, {"end", ToText(end)}});
 }
 
 std::vector<Operation> CustomSearch::Continue(Context context) {
@@ -215,11 +215,11 @@ std::vector<Operation> CustomSearch::Continue(Context context) {
     trial.running = true;
     ++running_;
     if (std::exchange(trial.started, true)) {
-      operations.emplace_back(ResumeTrial{trial.asked.request});
+      operations.emplace_back(ResumeTrial{trial.create.request});
       continue;
     }
     ++live_;
-    CreateTrial create = trial.asked;
+    CreateTrial create = trial.create;
     base::Rng rng = context.rng.Split(static_cast<uint64_t>(trial.number));
     const int64_t seed = rng.UniformInt(1, std::numeric_limits<int32_t>::max());
     if (create.seed == 0) create.seed = static_cast<uint32_t>(seed);

@@ -16,12 +16,10 @@
 // The program chooses an id for each post. The last kRememberedPosts ids are remembered: a repeated
 // post changes nothing. Either all operations of a post are applied, or none:
 //   create    a trial named `request`, with these hyperparameters. Idempotent. If the seed is 0,
-//   the
-//             search chooses it.
+//             the search chooses it.
 //   pause, resume, stop    any trial that was ever created; no effect after it has ended.
 //   shutdown  stops running trials, drops waiting ones, and ends the search when all have exited,
-//   as
-//             failed or canceled if the operation says so. Must be the last operation.
+//             as failed or canceled if the operation says so. Must be the last operation.
 // Trials start in the order of posting, at most max_concurrent_trials at the same time. A trial
 // that is stopped before it was created exits as canceled.
 //
@@ -73,7 +71,7 @@ class CustomSearch final : public SearchMethod {
  private:
   enum class DesiredState { kRun, kPause, kStop };
   struct Trial {
-    CreateTrial asked;   // as posted
+    CreateTrial create;  // as posted
     int64_t number = 0;  // index of its random stream
     DesiredState desired = DesiredState::kRun;
     bool started = false;  // CreateTrial was returned

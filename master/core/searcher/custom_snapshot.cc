@@ -33,16 +33,16 @@ absl::StatusOr<std::deque<std::string>> ReadTexts(const Value& from, const char*
 Value CustomSearch::Snapshot() const {
   Value::List trials, waiting, events;
   for (const auto& [request, trial] : trials_) {
-    trials.emplace_back(
-        Value::Object{{"request", request.value()},
-                      {"seed", static_cast<int64_t>(trial.asked.seed)},
-                      {"hparams", trial.asked.hparams},
-                      {"parent", trial.asked.parent ? Value(trial.asked.parent->value()) : Value()},
-                      {"number", trial.number},
-                      {"wish", kDesiredStates[static_cast<size_t>(trial.desired)]},
-                      {"started", trial.started},
-                      {"running", trial.running},
-                      {"exited", trial.exited}});
+    trials.emplace_back(Value::Object{
+        {"request", request.value()},
+        {"seed", static_cast<int64_t>(trial.create.seed)},
+        {"hparams", trial.create.hparams},
+        {"parent", trial.create.parent ? Value(trial.create.parent->value()) : Value()},
+        {"number", trial.number},
+        {"wish", kDesiredStates[static_cast<size_t>(trial.desired)]},
+        {"started", trial.started},
+        {"running", trial.running},
+        {"exited", trial.exited}});
   }
   for (const RequestId& request : waiting_) waiting.emplace_back(request.value());
   for (const PendingEvent& event : events_) events.push_back(event.description);
@@ -61,13 +61,13 @@ Value CustomSearch::Snapshot() const {
 absl::Status CustomSearch::RestoreTrial(const Value& saved) {
   Trial trial;
   DET_ASSIGN_OR_RETURN(const std::string request, ReadText(saved, "request"));
-  trial.asked.request = RequestId(request);
+  trial.create.request = RequestId(request);
   DET_ASSIGN_OR_RETURN(const int64_t seed, ReadCount(saved, "seed"));
-  trial.asked.seed = static_cast<uint32_t>(seed);
+  trial.create.seed = static_cast<uint32_t>(seed);
   DET_ASSIGN_OR_RETURN(const Value::Object* hparams, ReadObject(saved, "hparams"));
-  trial.asked.hparams = *hparams;
+  trial.create.hparams = *hparams;
   if (const Value* parent = saved.Find("parent"); parent != nullptr && parent->AsString()) {
-    trial.asked.parent = RequestId(*parent->AsString());
+    trial.create.parent = RequestId(*parent->AsString());
   }
   DET_ASSIGN_OR_RETURN(trial.number, ReadCount(saved, "number"));
   DET_ASSIGN_OR_RETURN(const std::string desired, ReadText(saved, "wish"));
@@ -83,7 +83,7 @@ absl::Status CustomSearch::RestoreTrial(const Value& saved) {
   running_ += trial.running ? 1 : 0;
   exited_ += trial.exited ? 1 : 0;
   live_ += trial.started && !trial.exited ? 1 : 0;
-  trials_.emplace(trial.asked.request, std::move(trial));
+  trials_.emplace(trial.create.request, std::move(trial));
   return absl::OkStatus();
 }
 
@@ -111,10 +111,10 @@ absl::Status CustomSearch::Restore(const Value& snapshot) {
   DET_ASSIGN_OR_RETURN(restored.posts_, ReadTexts(snapshot, "posts"));
   const Value* shutdown = snapshot.Find("shutdown");
   if (shutdown != nullptr && !shutdown->is_null()) {
-    Shutdown said;
-    DET_ASSIGN_OR_RETURN(said.failed, ReadBool(*shutdown, "failed"));
-    DET_ASSIGN_OR_RETURN(said.canceled, ReadBool(*shutdown, "canceled"));
-    restored.shutdown_ = said;
+    Shutdown result;
+    DET_ASSIGN_OR_RETURN(result.failed, ReadBool(*shutdown, "failed"));
+    DET_ASSIGN_OR_RETURN(result.canceled, ReadBool(*shutdown, "canceled"));
+    restored.shutdown_ = result;
   }
   *this = std::move(restored);
   return absl::OkStatus();

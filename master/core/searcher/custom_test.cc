@@ -44,7 +44,7 @@ Operation Resume(const std::string& request) { return ResumeTrial{Id(request)}; 
 class CustomTest : public ::testing::Test {
  protected:
   CustomTest() : searcher_(*Searcher::Make(Config(2))) {
-    EXPECT_THAT(searcher_.Start(), IsEmpty()) << "asks for nothing by itself";
+    EXPECT_THAT(searcher_.Start(), IsEmpty()) << "returns no operations by itself";
   }
 
   std::vector<Operation> Post(std::vector<Operation> operations, int64_t events_read = 0) {
@@ -56,18 +56,18 @@ class CustomTest : public ::testing::Test {
     EXPECT_TRUE(answer.ok()) << answer.status();
     return answer.value_or(std::vector<Operation>());
   }
-  // A refusal, which changes nothing.
-  std::string Refused(const OperationsPosted& post) {
+  // Posts operations and returns the error; the state must not change.
+  std::string ExpectRejection(const OperationsPosted& post) {
     const Value before = searcher_.Snapshot();
     const auto answer = searcher_.Post(post);
     EXPECT_EQ(answer.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_EQ(searcher_.Snapshot(), before);
-    EXPECT_THAT(searcher_.Handle(post), IsEmpty()) << "as an event it is dropped";
+    EXPECT_THAT(searcher_.Handle(post), IsEmpty()) << "the event is ignored";
     EXPECT_EQ(searcher_.Snapshot(), before);
     return std::string(answer.status().message());
   }
-  std::string Refused(std::vector<Operation> operations) {
-    return Refused(OperationsPosted{"refused", 0, std::move(operations)});
+  std::string ExpectRejection(std::vector<Operation> operations) {
+    return ExpectRejection(OperationsPosted{"rejected", 0, std::move(operations)});
   }
   std::vector<Operation> Exit(const std::string& request, TrialEnd end = TrialEnd::kCompleted) {
     return searcher_.Handle(TrialExited{Id(request), end});
@@ -108,25 +108,25 @@ TEST_F(CustomTest, KeepsEventsUntilAcknowledged) {
   Post({Create("a")});
   Exit("a", TrialEnd::kCanceled);
   EXPECT_EQ(Events().size(), 2u);
-  EXPECT_EQ(Events().size(), 2u) << "looking is not reading";
+  EXPECT_EQ(Events().size(), 2u) << "querying does not acknowledge events";
   Post({}, 1);
   EXPECT_THAT(Events(), ElementsAre(R"(2 {"end":"canceled","request":"a","type":"trial_exited"})"));
   Post({}, 0);
-  EXPECT_EQ(Events().size(), 1u) << "what was read stays read";
+  EXPECT_EQ(Events().size(), 1u) << "acknowledged events are not delivered again";
   Post({}, 2);
   EXPECT_THAT(Events(), IsEmpty());
-  EXPECT_EQ(Refused({"x", 3, {}}),
+  EXPECT_EQ(ExpectRejection({"x", 3, {}}),
             "events_read is 3; give the id of the last event that you have read, from 0 (none) to "
             "2 (the newest)");
-  Refused({"x", -1, {}});
+  ExpectRejection({"x", -1, {}});
 }
 
 TEST_F(CustomTest, AppliesPostedOperations) {
   EXPECT_THAT(Post({Create("a", 1), Create("b", 2)}), ElementsAre(Create("a", 1), Create("b", 2)));
   EXPECT_THAT(Post({Pause("a")}), ElementsAre(Pause("a")));
-  EXPECT_THAT(Post({Pause("a")}), IsEmpty()) << "it is";
+  EXPECT_THAT(Post({Pause("a")}), IsEmpty()) << "it is already paused";
   EXPECT_THAT(Post({Resume("a"), Stop("b")}), ElementsAre(Stop("b"), Resume("a")));
-  EXPECT_THAT(Post({Stop("b"), Pause("b"), Resume("b")}), IsEmpty()) << "on its way to its end";
+  EXPECT_THAT(Post({Stop("b"), Pause("b"), Resume("b")}), IsEmpty()) << "it is being stopped";
   EXPECT_THAT(Exit("b"), IsEmpty());
   EXPECT_THAT(Post({Stop("b"), Pause("b"), Resume("b")}), IsEmpty()) << "it has ended";
   EXPECT_DOUBLE_EQ(searcher_.Progress(), 0.5);
@@ -139,10 +139,10 @@ TEST_F(CustomTest, LimitsOperationsOfPost) {
   for (size_t i = 0; i <= CustomSearch::kMaxOperations; ++i) {
     operations.push_back(Create(absl::StrCat(i)));
   }
-  EXPECT_EQ(Refused(operations),
+  EXPECT_EQ(ExpectRejection(operations),
             "a post has 1001 operations; at most 1000 are allowed, post the rest next");
   operations.pop_back();
-  EXPECT_EQ(Post(operations).size(), 2u) << "as many as may run";
+  EXPECT_EQ(Post(operations).size(), 2u) << "up to the concurrency limit";
 }
 
 TEST_F(CustomTest, KeepsNewestUnreadReport) {
@@ -181,14 +181,14 @@ TEST_F(CustomTest, StopsRunningAndDropsWaitingTrials_OnShutdown) {
 TEST_F(CustomTest, AcceptsOnlyAcknowledgements_AfterShutdown) {
   Post({Create("a")});
   EXPECT_THAT(PostAs("last", {Shutdown{}}), ElementsAre(Stop("a")));
-  EXPECT_EQ(Refused({Create("b")}),
+  EXPECT_EQ(ExpectRejection({Create("b")}),
             "operation 0: the search is shut down; shutdown comes last, and once");
-  Refused({Shutdown{}});
+  ExpectRejection({Shutdown{}});
   EXPECT_THAT(PostAs("last", {Shutdown{}}), IsEmpty());
   Exit("a");
   ASSERT_TRUE(searcher_.shut_down());
   EXPECT_THAT(PostAs("last", {Shutdown{}}), IsEmpty()) << "a repeated post";
-  Refused({Create("b")});
+  ExpectRejection({Create("b")});
   Post({}, 2);
   EXPECT_THAT(Events(), IsEmpty());
 }
@@ -198,7 +198,7 @@ TEST_F(CustomTest, QueuesTrialsBeyondConcurrencyLimit) {
               ElementsAre(Create("a"), Create("b")));
   EXPECT_THAT(Post({Pause("a")}), ElementsAre(Pause("a"), Create("c")));
   EXPECT_THAT(Post({Resume("a"), Pause("d")}), IsEmpty());
-  EXPECT_THAT(Exit("b"), ElementsAre(Create("e"))) << "d was paused before it began";
+  EXPECT_THAT(Exit("b"), ElementsAre(Create("e"))) << "d was paused before it started";
   EXPECT_THAT(Exit("c"), ElementsAre(Resume("a")));
   EXPECT_THAT(Post({Stop("a")}), ElementsAre(Stop("a")));
   EXPECT_THAT(Post({Resume("d")}), IsEmpty()) << "a has not ended yet";
@@ -224,35 +224,36 @@ TEST_F(CustomTest, IgnoresRepeatedPost) {
 TEST_F(CustomTest, CreatesTrialOnce_WhenRepeated) {
   Post({Create("a", 1)});
   EXPECT_THAT(Post({Create("a", 1), Create("a", 1)}), IsEmpty());
-  EXPECT_EQ(Refused({Create("b"), Create("a", 2)}),
+  EXPECT_EQ(ExpectRejection({Create("b"), Create("a", 2)}),
             "operation 1: trial \"a\" exists with other hyperparameters, parent or seed; choose "
             "another request id");
-  Refused({Create("b", 1), Create("b", 2)});
+  ExpectRejection({Create("b", 1), Create("b", 2)});
   Exit("a");
-  EXPECT_THAT(Post({Create("a", 1)}), IsEmpty()) << "however late";
+  EXPECT_THAT(Post({Create("a", 1)}), IsEmpty()) << "also much later";
   for (size_t i = 0; i <= CustomSearch::kRememberedPosts; ++i) {
     PostAs(absl::StrCat("filler ", i), {});
   }
-  EXPECT_THAT(PostAs("post 1", {Create("a", 1)}), IsEmpty()) << "a post that is forgotten by now";
+  EXPECT_THAT(PostAs("post 1", {Create("a", 1)}), IsEmpty()) << "the post is no longer remembered";
 }
 
 TEST_F(CustomTest, RejectsInvalidOperations) {
-  EXPECT_EQ(Refused({Create("a"), Stop("b")}), "operation 1: no trial \"b\"; create it first");
-  Refused({Pause("b")});
-  Refused({Resume("b")});
-  EXPECT_EQ(Refused({Shutdown{}, Create("a")}),
+  EXPECT_EQ(ExpectRejection({Create("a"), Stop("b")}),
+            "operation 1: no trial \"b\"; create it first");
+  ExpectRejection({Pause("b")});
+  ExpectRejection({Resume("b")});
+  EXPECT_EQ(ExpectRejection({Shutdown{}, Create("a")}),
             "operation 1: the search is shut down; shutdown comes last, and once");
-  Refused({Shutdown{}, Shutdown{}});
-  EXPECT_EQ(Refused({CreateTrial{.request = Id("c"), .parent = Id("b")}}),
+  ExpectRejection({Shutdown{}, Shutdown{}});
+  EXPECT_EQ(ExpectRejection({CreateTrial{.request = Id("c"), .parent = Id("b")}}),
             "operation 0: no trial \"b\" to be the parent of \"c\"; create it first");
-  Refused({CreateTrial{.request = Id("c"), .parent = Id("c")}});
-  EXPECT_EQ(Refused({Create("")}),
+  ExpectRejection({CreateTrial{.request = Id("c"), .parent = Id("c")}});
+  EXPECT_EQ(ExpectRejection({Create("")}),
             "operation 0: the trial's request id has 0 bytes; choose one of 1 to 64");
-  Refused({Create(std::string(65, 'x'))});
-  EXPECT_EQ(Refused({"", 0, {}}),
+  ExpectRejection({Create(std::string(65, 'x'))});
+  EXPECT_EQ(ExpectRejection({"", 0, {}}),
             "the id of a post has 0 bytes; choose a new one of 1 to 64 for each post, and keep it "
             "when you repeat the post");
-  Refused({std::string(65, 'x'), 0, {}});
+  ExpectRejection({std::string(65, 'x'), 0, {}});
   EXPECT_EQ(Post({Create(std::string(64, 'x'))}).size(), 1u);
 }
 
@@ -264,7 +265,7 @@ TEST_F(CustomTest, ChoosesSeed_WhenAbsent) {
   const uint32_t a = seed_of("a");
   EXPECT_NE(a, 0u);
   EXPECT_NE(seed_of("b"), a);
-  EXPECT_THAT(Post({Create("a", 0, 0)}), IsEmpty()) << "the same as was posted";
+  EXPECT_THAT(Post({Create("a", 0, 0)}), IsEmpty()) << "the same operation as before";
 }
 
 TEST_F(CustomTest, WithholdsReportsOfPausedAndStoppedTrials) {
@@ -274,7 +275,7 @@ TEST_F(CustomTest, WithholdsReportsOfPausedAndStoppedTrials) {
   searcher_.Handle(ValidationReported{Id("b"), 10, 10, {0.25}});
   EXPECT_EQ(Events().size(), 1u);
   Post({ResumeTrial{Id("a")}});
-  EXPECT_EQ(Events().size(), 2u) << "what it reported on the way to its pause";
+  EXPECT_EQ(Events().size(), 2u) << "the withheld report is delivered";
 }
 
 TEST(CustomSearchTest, RejectsOperationsForOtherMethods) {
@@ -293,7 +294,7 @@ TEST(CustomSearchTest, RejectsForeignSnapshot) {
   const Value good = searcher.Snapshot();
   ASSERT_TRUE(Searcher::Restore(Config(2), good).ok());
   for (const auto& [name, value] : *good.Find("method")->AsObject()) {
-    if (name == "shutdown") continue;  // none is none
+    if (name == "shutdown") continue;  // absent means none
     Value bad = good;
     bad.MutableObject()->at("method").MutableObject()->erase(name);
     EXPECT_FALSE(Searcher::Restore(Config(2), bad).ok()) << "without " << name;
@@ -388,16 +389,16 @@ class LossyWorld {
   void Play() {
     Take(searcher_.Start());
     for (int i = 0; i < 20'000 && !searcher_.shut_down(); ++i) {
-      // The answer to a reading may be lost.
+      // The acknowledgement may be lost.
       if (rng_.UniformInt(0, 2) == 0) client_.Read(searcher_.PendingEvents());
       client_.Plan();
       Handle(Next());
       if (rng_.UniformInt(0, 9) == 0) Restart();
       if (::testing::Test::HasFailure()) return;
     }
-    ASSERT_TRUE(searcher_.shut_down()) << "no end in sight";
+    ASSERT_TRUE(searcher_.shut_down()) << "the search did not end";
     snapshots.push_back(searcher_.Snapshot());
-    EXPECT_EQ(created_.size(), 20u) << "none lost, none twice";
+    EXPECT_EQ(created_.size(), 20u) << "no trial is lost or created twice";
     EXPECT_EQ(client_.exits.size(), 20u);
     for (const auto& [request, times] : client_.exits) EXPECT_EQ(times, 1) << request;
   }
@@ -428,7 +429,7 @@ class LossyWorld {
         return post;
       }
     }
-    if (live_.empty()) return TrialExited{Id("never asked for"), TrialEnd::kFailed};
+    if (live_.empty()) return TrialExited{Id("never created"), TrialEnd::kFailed};
     const RequestId request = Pick(live_);
     if (dice == 2) return TrialCreated{request};
     if (dice == 3) {

@@ -47,7 +47,7 @@ INSTANTIATE_TEST_SUITE_P(Grid, SearchMethodContract,
                                            ContractCase{"one_point", Config({}, 16), 1}),
                          [](const auto& info) { return info.param.name; });
 
-std::vector<std::string> PointsOf(const SearchSpace& space) {
+std::vector<std::string> GetPoints(const SearchSpace& space) {
   const auto grid = Grid::Make(space);
   EXPECT_TRUE(grid.ok()) << grid.status();
   std::vector<std::string> points;
@@ -57,7 +57,7 @@ std::vector<std::string> PointsOf(const SearchSpace& space) {
   return points;
 }
 
-Value ValuesOf(const model::Hyperparameter& hparam) {
+Value GetValues(const model::Hyperparameter& hparam) {
   const auto values = GridValues(Leaf{{"h"}, &hparam});
   EXPECT_TRUE(values.ok()) << values.status();
   return values.ok() ? Value(*values) : Value();
@@ -83,17 +83,17 @@ TEST(GridTest, MultipliesSizes) {
 
 TEST(GridTest, VariesLastAxisFastest) {
   EXPECT_EQ(
-      PointsOf(TwoAxes()),
+      GetPoints(TwoAxes()),
       (std::vector<std::string>{R"({"a":0,"b":0})", R"({"a":0,"b":5})", R"({"a":0,"b":10})",
                                 R"({"a":10,"b":0})", R"({"a":10,"b":5})", R"({"a":10,"b":10})",
                                 R"({"a":20,"b":0})", R"({"a":20,"b":5})", R"({"a":20,"b":10})"}));
 }
 
 TEST(GridTest, ComputesAxisValues) {
-  EXPECT_EQ(ValuesOf({IntHparam{0, 4, 5}}), Value(Value::List{0, 1, 2, 3, 4}));
-  EXPECT_EQ(ValuesOf({IntHparam{-4, -2, 3}}), Value(Value::List{-4, -3, -2}));
-  EXPECT_EQ(ValuesOf({LogHparam{10, 1, 2, 2}}), Value(Value::List{10.0, 100.0}));
-  EXPECT_EQ(ValuesOf({DoubleHparam{13, 17, 2}}), Value(Value::List{13.0, 17.0}));
+  EXPECT_EQ(GetValues({IntHparam{0, 4, 5}}), Value(Value::List{0, 1, 2, 3, 4}));
+  EXPECT_EQ(GetValues({IntHparam{-4, -2, 3}}), Value(Value::List{-4, -3, -2}));
+  EXPECT_EQ(GetValues({LogHparam{10, 1, 2, 2}}), Value(Value::List{10.0, 100.0}));
+  EXPECT_EQ(GetValues({DoubleHparam{13, 17, 2}}), Value(Value::List{13.0, 17.0}));
 }
 
 TEST(GridTest, FlattensNestedSpaces) {
@@ -107,7 +107,7 @@ TEST(GridTest, FlattensNestedSpaces) {
       {"f", {DoubleHparam{13, 17, 2}}},
       {"l", {LogHparam{10, 1, 2, 2}}},
   };
-  const auto points = PointsOf(space);
+  const auto points = GetPoints(space);
   ASSERT_EQ(points.size(), 16u);
   EXPECT_EQ(points[1], R"({"a":{"b":{"c1":3,"c2":7,"empty":{}}},"constant":2,"f":13.0,"l":100.0})");
   EXPECT_EQ(points[15],
@@ -129,30 +129,30 @@ TEST(GridTest, RunsWholeSearch) {
 // ---- edges ----
 
 TEST(GridTest, ClampsCounts) {
-  EXPECT_EQ(ValuesOf({IntHparam{3, 5, 100}}), Value(Value::List{3, 4, 5}));
-  EXPECT_EQ(ValuesOf({IntHparam{3, 5, 2'000'000}}), Value(Value::List{3, 4, 5}));
-  EXPECT_EQ(ValuesOf({IntHparam{3, 5, {}}}), Value(Value::List{3, 4, 5}));
-  EXPECT_EQ(ValuesOf({IntHparam{1, 4, 1}}), Value(Value::List{3}));
-  EXPECT_EQ(ValuesOf({IntHparam{-4, -1, 1}}), Value(Value::List{-3}));
-  EXPECT_EQ(ValuesOf({DoubleHparam{1, 4, 1}}), Value(Value::List{2.5}));
-  EXPECT_EQ(ValuesOf({LogHparam{10, 1, 3, 1}}), Value(Value::List{100.0}));
+  EXPECT_EQ(GetValues({IntHparam{3, 5, 100}}), Value(Value::List{3, 4, 5}));
+  EXPECT_EQ(GetValues({IntHparam{3, 5, 2'000'000}}), Value(Value::List{3, 4, 5}));
+  EXPECT_EQ(GetValues({IntHparam{3, 5, {}}}), Value(Value::List{3, 4, 5}));
+  EXPECT_EQ(GetValues({IntHparam{1, 4, 1}}), Value(Value::List{3}));
+  EXPECT_EQ(GetValues({IntHparam{-4, -1, 1}}), Value(Value::List{-3}));
+  EXPECT_EQ(GetValues({DoubleHparam{1, 4, 1}}), Value(Value::List{2.5}));
+  EXPECT_EQ(GetValues({LogHparam{10, 1, 3, 1}}), Value(Value::List{100.0}));
 }
 
 TEST(GridTest, SurvivesExtremeRanges) {
   constexpr int64_t kLow = std::numeric_limits<int64_t>::min();
   constexpr int64_t kHigh = std::numeric_limits<int64_t>::max();
-  EXPECT_EQ(ValuesOf({IntHparam{kLow, kHigh, 3}}), Value(Value::List{kLow, -1, kHigh}));
+  EXPECT_EQ(GetValues({IntHparam{kLow, kHigh, 3}}), Value(Value::List{kLow, -1, kHigh}));
   constexpr double kMax = std::numeric_limits<double>::max();
-  EXPECT_EQ(ValuesOf({DoubleHparam{-kMax, kMax, 3}}), Value(Value::List{-kMax, 0.0, kMax}));
+  EXPECT_EQ(GetValues({DoubleHparam{-kMax, kMax, 3}}), Value(Value::List{-kMax, 0.0, kMax}));
 }
 
 TEST(GridTest, ListsEachValueOnce) {
-  EXPECT_EQ(ValuesOf({DoubleHparam{2, 2, 5}}), Value(Value::List{2.0}));
-  EXPECT_EQ(ValuesOf({CategoricalHparam{{"a", "b", "a"}}}), Value(Value::List{"a", "b"}));
+  EXPECT_EQ(GetValues({DoubleHparam{2, 2, 5}}), Value(Value::List{2.0}));
+  EXPECT_EQ(GetValues({CategoricalHparam{{"a", "b", "a"}}}), Value(Value::List{"a", "b"}));
 }
 
 TEST(GridTest, ExpandsConditionalHyperparameterOnlyWhenPresent) {
-  EXPECT_EQ(PointsOf(Conditional()),
+  EXPECT_EQ(GetPoints(Conditional()),
             (std::vector<std::string>{
                 R"({"optimizer":"adam","width":1})",
                 R"({"optimizer":"adam","width":2})",
@@ -175,7 +175,7 @@ TEST(GridTest, ListsDistinctPoints_WithConditions) {
     space["width_" + std::to_string(layer)] = {IntHparam{0, 2, {}},
                                                {{"depth", {}, static_cast<double>(layer), {}}}};
   }
-  const auto points = PointsOf(space);
+  const auto points = GetPoints(space);
   EXPECT_EQ(points.size(), 3u + 9 + 27 + 81 + 243);
   EXPECT_EQ(std::set<std::string>(points.begin(), points.end()).size(), points.size());
 }

@@ -2,21 +2,18 @@
 // best 1/divisor are promoted. Three rules define when a trial at a rung is promoted or stopped:
 //
 //   kStop         immediately, compared with the n trials at the rung so far: if it is one of the
-//   best
-//                 max(floor(n/divisor), 1), it continues; otherwise it is stopped. No trial waits,
-//                 so the first one always continues. A trial with exactly the same loss as another
-//                 continues only while fewer than that have continued, so that with a coarse metric
-//                 and many equal losses no more than the best part continues.
+//                 best max(floor(n/divisor), 1), it continues; otherwise it is stopped. No trial
+//                 waits, so the first one always continues. A trial with exactly the same loss as
+//                 another continues only while fewer than that have continued, so that with a
+//                 coarse metric and many equal losses no more than the best part continues.
 //   kPromote      when the concurrency limit allows: a trial pauses at its rung, and the best
-//   paused one
-//                 among the best floor(n/divisor) of its rung resumes, highest rung first; only
-//                 then is a new trial created. When all were created and none runs, the best of
-//                 each rung resumes even if n < divisor, so that one trial reaches the top; then
-//                 the rest is stopped. (Li et al., "A System for Massively Parallel Hyperparameter
-//                 Tuning", MLSys 2020, algorithm 2.)
+//                 paused one among the best floor(n/divisor) of its rung resumes, highest rung
+//                 first; only then is a new trial created. When all were created and none runs, the
+//                 best of each rung resumes even if n < divisor, so that one trial reaches the top;
+//                 then the rest is stopped. (Li et al., "A System for Massively Parallel
+//                 Hyperparameter Tuning", MLSys 2020, algorithm 2.)
 //   kSynchronous  when all trials of the rung have arrived: the best max(floor(n/divisor), 1)
-//   continue,
-//                 the rest is stopped. (Jamieson and Talwalkar, "Non-stochastic Best Arm
+//                 continue, the rest is stopped. (Jamieson and Talwalkar, "Non-stochastic Best Arm
 //                 Identification and Hyperparameter Optimization", AISTATS 2016.)
 //
 // A paused trial that can no longer be promoted, because too many are better, is stopped

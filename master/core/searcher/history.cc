@@ -126,7 +126,7 @@ History::Ranking RankAll(const std::vector<const Trial*>& judged, size_t enough,
 
 Value ToSnapshot(double v) { return std::isfinite(v) ? Value(v) : Value(); }
 
-absl::Status BadSnapshot(const std::string& what) {
+absl::Status InvalidSamplerSnapshot(const std::string& what) {
   return absl::InvalidArgumentError(absl::StrCat("searcher snapshot: the sampler's ", what));
 }
 
@@ -279,7 +279,7 @@ absl::Status History::Restore(const Value& snapshot) {
   const Value* trials = snapshot.Find("trials");
   if (judged == nullptr || !judged->AsInt() || next == nullptr || !next->AsInt() ||
       trials == nullptr || !trials->AsList()) {
-    return BadSnapshot("judged, next or trials is missing");
+    return InvalidSamplerSnapshot("judged, next or trials is missing");
   }
   History restored(objectives_);
   restored.judged_ = *judged->AsInt();
@@ -288,11 +288,12 @@ absl::Status History::Restore(const Value& snapshot) {
     int64_t age = 0;
     Trial trial;
     if (!FromSnapshot(saved, age, trial)) {
-      return BadSnapshot(
+      return InvalidSamplerSnapshot(
           absl::StrCat("trial is not [age, request, failed, point, curve]: ", saved.ToJson()));
     }
     for (const auto& [level, losses] : trial.curve) {
-      if (losses.size() != objectives_) return BadSnapshot("trials have other objectives");
+      if (losses.size() != objectives_)
+        return InvalidSamplerSnapshot("trials have other objectives");
     }
     restored.ages_[trial.request] = age;
     restored.trials_[age] = std::move(trial);

@@ -42,7 +42,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(HyperbandTest, MatchesTableOfPaper) {
   EXPECT_EQ(HyperbandTrials(4, 3), (Numbers{81, 34, 15, 8, 5}));
   const Plan plan = Searcher::Make(Config(81, 3, 0, 16))->Preview();
-  // In the paper the trials that come to a length; here those that end at it.
+  // The paper counts the trials that reach a length; the plan counts those that end at it.
   EXPECT_EQ(plan[0], (std::vector<PlannedTrials>{{54, 1}, {18, 3}, {6, 9}, {2, 27}, {1, 81}}));
   EXPECT_EQ(plan[1], (std::vector<PlannedTrials>{{23, 3}, {8, 9}, {2, 27}, {1, 81}}));
   EXPECT_EQ(plan[2], (std::vector<PlannedTrials>{{10, 9}, {4, 27}, {1, 81}}));
@@ -52,7 +52,7 @@ TEST(HyperbandTest, MatchesTableOfPaper) {
 
 TEST(HyperbandTest, RespectsMaxRungsAndMaxTrials) {
   model::ExperimentConfig config = Config(1000, 10, 0, 16);
-  EXPECT_EQ(Searcher::Make(config)->Brackets().size(), 4u) << "1000 is 10^3, exactly";
+  EXPECT_EQ(Searcher::Make(config)->Brackets().size(), 4u) << "1000 is exactly 10^3";
   config.searcher.max_rungs = 2;
   EXPECT_EQ(Searcher::Make(config)->Brackets().size(), 2u);
   EXPECT_EQ(SumPlan(Searcher::Make(Config(81, 3, 40, 16))->Preview()).trials, 40);
@@ -68,17 +68,16 @@ TEST(HyperbandTest, RespectsMaxRungsAndMaxTrials) {
 
 TEST(HyperbandTest, RunsOneTrial_WithMaxTrialsOne) {
   const Plan plan = Searcher::Make(Config(81, 3, 1, 16))->Preview();
-  EXPECT_EQ(plan, (Plan{{{1, 81}}})) << "1 does not mean the full set";
+  EXPECT_EQ(plan, (Plan{{{1, 81}}})) << "1 is not the full set";
 }
 
 TEST(HyperbandTest, StartsNextBracketWhileRungWaits) {
-  // Brackets: 4 trials at 1 and 2, 2 of them... n = ceil(2 * 2 / 2) = 2 at 1, 2; ceil(2 / 1) = 2
-  // at 2.
+  // Brackets: ceil(2 * 2 / 2) = 2 trials at lengths 1 and 2; ceil(2 / 1) = 2 trials at length 2.
   Searcher searcher = *Searcher::Make(Config(2, 2, 0, 2));
   EXPECT_EQ(Describe(searcher.Start()), "create 0-1, create 0-2");
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("0-1", 1, 0.5))), "pause 0-1, create 1-1");
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("0-2", 1, 0.6))), "stop 0-2")
-      << "its slot is free when it has ended";
+      << "its slot is free only after it has ended";
   EXPECT_EQ(Describe(searcher.Handle(MakeExit("0-2"))), "resume 0-1");
   EXPECT_EQ(Describe(searcher.Handle(MakeValidation("1-1", 2, 0.1))), "stop 1-1");
   EXPECT_EQ(Describe(searcher.Handle(MakeExit("1-1"))), "create 1-2");

@@ -102,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // ---- encoding ----
 
-TEST(EncodingTest, IsItsOwnInverse) {
+TEST(EncodingTest, InvertsEncoding) {
   for (const SearchSpace& space : {WideSpace(), ConditionalSpace()}) {
     const Encoding encoding(space);
     base::Rng rng(3);
@@ -136,7 +136,7 @@ TEST(EncodingTest, EncodesSamplesUniformly) {
   }
 }
 
-TEST(EncodingTest, ReachesBothEndsOfAnInteger) {
+TEST(EncodingTest, ReachesBothEndsOfInteger) {
   const SearchSpace space = {{"i", {IntHparam{-3, 4, {}}}}};
   const Encoding encoding(space);
   EXPECT_EQ(encoding.Decode({0.0}).at("i"), Value(-3));
@@ -192,7 +192,8 @@ TEST(HistoryTest, ComparesAtLongestCommonLength) {
   report("a", 40, 0.2);
   report("a", 160, 0.8);
   history.OnExited(RequestId("failed"), TrialEnd::kFailed);
-  // Two have reached 40: a by its loss there, not by that at 160; the others are behind.
+  // Two trials have reached 40: a is compared by its loss there, not by that at 160; the others are
+  // behind.
   EXPECT_THAT(Names(history.Rank(1, 2)), ElementsAre("a", "c", "d", "b", "failed"));
   EXPECT_EQ(history.Rank(1, 2).comparable, 2u);
   EXPECT_THAT(Names(history.Rank(1, 4)), ElementsAre("d", "b", "c", "a", "failed"));
@@ -212,7 +213,7 @@ TEST(HistoryTest, IgnoresCanceledAndSilentTrials) {
   EXPECT_EQ(history.judged(), 0);
 }
 
-TEST(HistoryTest, StaysSmallAndKeepsTheBest) {
+TEST(HistoryTest, StaysSmallAndKeepsBest) {
   History history(1);
   base::Rng rng(5);
   double best = 1;
@@ -261,7 +262,7 @@ double Miss(const model::Hparams& h) {
 }
 
 // Returns the distance of the best of 50 points to the minimum, with this many trials at a time.
-double LeastMiss(const std::string& sampler, uint64_t seed, size_t running) {
+double ComputeMinDistance(const std::string& sampler, uint64_t seed, size_t running) {
   const SearchSpace space = {{"x", {DoubleHparam{-1, 1, {}}}},
                              {"lr", {LogHparam{10, -5, 0, {}}}},
                              {"kind", {CategoricalHparam{{"bad", "good", "ugly"}}}}};
@@ -283,7 +284,8 @@ double LeastMiss(const std::string& sampler, uint64_t seed, size_t running) {
 
 double Median(const std::string& sampler, size_t running) {
   std::vector<double> misses;
-  for (uint64_t seed = 0; seed < 7; ++seed) misses.push_back(LeastMiss(sampler, seed, running));
+  for (uint64_t seed = 0; seed < 7; ++seed)
+    misses.push_back(ComputeMinDistance(sampler, seed, running));
   std::sort(misses.begin(), misses.end());
   return misses[3];
 }
@@ -313,12 +315,12 @@ TEST(SamplersTest, DoNotRepeatPointsInSmallSpace) {
   }
 }
 
-// As in BOHB, short runs count only if too few have run longer.
+// As in BOHB, short trials count only if too few have trained longer.
 TEST(SamplersTest, TpeComparesAtLongestCommonLength) {
   const SearchSpace space = {{"x", {DoubleHparam{0, 1, {}}}}};
   const base::Rng rng(3);
   const auto x_of = [](const CreateTrial& trial) { return *trial.hparams.at("x").AsDouble(); };
-  // Short runs say that large values are good, long ones that small values are.
+  // Short trials indicate that large values are good, long ones that small values are.
   const auto small_ones = [&](size_t long_runs) {
     TpeSampler sampler(1);
     std::vector<CreateTrial> trials;

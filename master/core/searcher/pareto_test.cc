@@ -31,7 +31,7 @@ TEST(ParetoTest, RequiresOneBetterLossAndNoneWorse) {
 TEST(ParetoTest, ComputesFrontAndRanks) {
   //                                       0       1       2       3       4       5
   const std::vector<Losses> points = {{1, 5}, {2, 2}, {5, 1}, {3, 3}, {6, 6}, {2, 2}};
-  EXPECT_THAT(Front(points), ElementsAre(0, 1, 2, 5)) << "equal points are there both";
+  EXPECT_THAT(Front(points), ElementsAre(0, 1, 2, 5)) << "both equal points are included";
   EXPECT_THAT(Ranks(points), ElementsAre(0, 0, 0, 1, 2, 0));
   EXPECT_THAT(Front({}), IsEmpty());
   EXPECT_THAT(Ranks({}), IsEmpty());
@@ -111,7 +111,7 @@ TEST(ParetoPropertyTest, HypervolumeGrowsWithPoints) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(seed);
     base::Rng rng(seed);
-    // Whole numbers on a 10 x 10 board: its dominated cells can be counted.
+    // Whole numbers on a 10 x 10 board, so its dominated cells can be counted.
     std::vector<Losses> points;
     double before = 0;
     for (int64_t i = rng.UniformInt(0, 30); i > 0; --i) {

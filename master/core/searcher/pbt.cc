@@ -30,7 +30,7 @@ int64_t PopulationSearch::End(int64_t generation) const {
   return each * (generation + 1) + rest * (generation + 1) / options_.population.generations;
 }
 
-bool PopulationSearch::HasCome(const Member& member) const {
+bool PopulationSearch::HasArrived(const Member& member) const {
   return member.state == State::kCompleted || member.state == State::kFailed ||
          member.length >= static_cast<double>(End(generation_) - End(member.born - 1));
 }
@@ -38,8 +38,8 @@ bool PopulationSearch::HasCome(const Member& member) const {
 int64_t PopulationSearch::CountReplaced(size_t members) const {
   const double fraction = options_.population.replaced_fraction;
   if (members < 2 || fraction <= 0) return 0;
-  const double wanted = std::floor(fraction * static_cast<double>(members));
-  return static_cast<int64_t>(std::clamp(wanted, 1.0, std::floor(members / 2.0)));
+  const double count = std::floor(fraction * static_cast<double>(members));
+  return static_cast<int64_t>(std::clamp(count, 1.0, std::floor(members / 2.0)));
 }
 
 PopulationSearch::Member* PopulationSearch::Find(const RequestId& request) {
@@ -60,7 +60,7 @@ std::vector<Operation> PopulationSearch::OnReport(Context context, const Report&
   // Written so that NaN is rejected.
   if (report.length > member->length) member->length = report.length;
   member->losses = report.losses;
-  if (!HasCome(*member)) return {};
+  if (!HasArrived(*member)) return {};
   if (IsLast()) return {StopTrial{report.request}};
   member->state = State::kPaused;
   std::vector<Operation> operations;
@@ -102,7 +102,7 @@ std::vector<Operation> PopulationSearch::OnTrialExited(Context context, const Tr
 
 std::vector<Operation> PopulationSearch::Continue(Context context) {
   std::vector<Operation> operations;
-  const auto has_come = [this](const Member& member) { return HasCome(member); };
+  const auto has_come = [this](const Member& member) { return HasArrived(member); };
   while (!IsLast() && !members_.empty() &&
          std::all_of(members_.begin(), members_.end(), has_come)) {
     NextGeneration(operations);
@@ -175,7 +175,7 @@ void PopulationSearch::NextGeneration(std::vector<Operation>& operations) {
   members_.insert(members_.end(), others.begin(), others.end());
   if (!IsLast()) return;
   for (const Member& member : members_) {
-    if (HasCome(member)) operations.emplace_back(StopTrial{member.request});
+    if (HasArrived(member)) operations.emplace_back(StopTrial{member.request});
   }
 }
 
@@ -185,7 +185,7 @@ void PopulationSearch::Fill(Context context, std::vector<Operation>& operations)
   for (const Member& member : members_) room -= member.state == State::kRunning ? 1 : 0;
   for (Member& member : members_) {
     const bool waits = member.state == State::kPlanned || member.state == State::kPaused;
-    if (room <= 0 || !waits || HasCome(member)) continue;
+    if (room <= 0 || !waits || HasArrived(member)) continue;
     operations.push_back(Begin(context, member));
     --room;
   }
@@ -210,7 +210,7 @@ Operation PopulationSearch::Begin(Context context, Member& member) {
 
 double PopulationSearch::Progress(const std::map<RequestId, double>&) const {
   const auto come = std::count_if(members_.begin(), members_.end(),
-                                  [this](const Member& member) { return HasCome(member); });
+                                  [this](const Member& member) { return HasArrived(member); });
   const double share =
       members_.empty() ? 0 : static_cast<double>(come) / static_cast<double>(members_.size());
   return (static_cast<double>(generation_) + share) /
@@ -220,7 +220,7 @@ double PopulationSearch::Progress(const std::map<RequestId, double>&) const {
 Rung PopulationSearch::PresentRung() const {
   Rung rung{.length = static_cast<double>(End(generation_))};
   for (const Member& member : members_) {
-    if (!HasCome(member) || member.state == State::kFailed) continue;
+    if (!HasArrived(member) || member.state == State::kFailed) continue;
     ++rung.reported;
     const double loss = member.losses.front();
     if (std::isfinite(loss)) rung.best_loss = std::min(loss, rung.best_loss.value_or(loss));

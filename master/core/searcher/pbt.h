@@ -7,11 +7,9 @@
 // When all members of a generation have arrived or ended, they are ranked: by loss (several: by
 // Pareto rank, then by the first), then those with an infinite loss, the failed last. Then
 //   - the worst replaced_fraction of them (at least one of two or more, at most half) are stopped,
-//   and a
-//     child replaces each;
+//     and a child replaces each;
 //   - a child also replaces each member that has ended, or that has an infinite loss while another
-//   has a
-//     finite one;
+//     has a finite one;
 //   - the rest continue.
 // The parents are the same number of best members with finite losses, in turn, best first. (The
 // paper draws parents; turns give each the same number of children.) A child starts from its
@@ -23,8 +21,7 @@
 //   completed  before the end of its generation: ranked by its last report, and may be a parent.
 //   failed     ranked last, so a child replaces it, except in the last generation.
 //   invalid    in the first generation a new sample replaces it at once, up to max_replacements;
-//   beyond
-//              that, and later, as failed.
+//              beyond that, and later, as failed.
 //   canceled   is not replaced.
 // If no member survives a generation, the search ends. At most size * generations +
 // max_replacements trials are created.
@@ -58,7 +55,7 @@ class PopulationSearch final : public SearchMethod {
   std::vector<Operation> Start(Context context) override;
   std::vector<Operation> OnReport(Context context, const Report& report) override;
   std::vector<Operation> OnTrialExited(Context context, const TrialExited& event) override;
-  // By generations and by the members that arrived at the end of the current one.
+  // Combines completed generations and the members that have arrived at the end of the current one.
   double Progress(const std::map<model::RequestId, double>& trial_progress) const override;
   // One bracket; its rungs are the generations.
   std::vector<Bracket> Brackets() const override;
@@ -93,7 +90,7 @@ class PopulationSearch final : public SearchMethod {
   int64_t End(int64_t generation) const;
   bool IsLast() const { return generation_ + 1 == options_.population.generations; }
   // Whether the member is at the end of the current generation or has ended.
-  bool HasCome(const Member& member) const;
+  bool HasArrived(const Member& member) const;
   int64_t CountReplaced(size_t members) const;
 
   Member* Find(const model::RequestId& request);

@@ -93,7 +93,7 @@ class PopulationTest : public ::testing::Test {
     Take(searcher_->Start());
   }
 
-  // Each event answers with what it led to, as text.
+  // Each function returns the resulting operations as text.
   std::string Report(const std::string& trial, double length, std::vector<double> metrics) {
     return Take(searcher_->Handle(
         ValidationReported{RequestId(trial), ++steps_, length, std::move(metrics)}));
@@ -127,8 +127,8 @@ class PopulationTest : public ::testing::Test {
       } else if (const auto* resume = std::get_if<ResumeTrial>(&operation)) {
         text += "resume " + resume->request.value();
       } else {
-        const auto& said = std::get<Shutdown>(operation);
-        text += said.failed ? "failed" : said.canceled ? "canceled" : "shutdown";
+        const auto& shutdown = std::get<Shutdown>(operation);
+        text += shutdown.failed ? "failed" : shutdown.canceled ? "canceled" : "shutdown";
       }
     }
     return text;
@@ -143,7 +143,7 @@ TEST_F(PopulationTest, ReplacesWorstWithChildOfBest) {
   Make({.size = 4, .generations = 2, .resample_probability = 0, .perturb_factor = 2}, 10);
   EXPECT_EQ(created_.size(), 4u);
   EXPECT_THAT(Lengths("1"), ElementsAre(5, 10));
-  EXPECT_EQ(Report("1", 3, 0.1), "") << "not there yet";
+  EXPECT_EQ(Report("1", 3, 0.1), "") << "below the end of its generation";
   EXPECT_EQ(Report("1", 5, 0.4), "pause 1");
   EXPECT_EQ(Report("2", 5, 0.2), "pause 2");
   EXPECT_EQ(Report("3", 5, 0.9), "pause 3");
@@ -156,7 +156,7 @@ TEST_F(PopulationTest, ReplacesWorstWithChildOfBest) {
   EXPECT_EQ(Report("1", 9, 0.1), "");
   EXPECT_EQ(Exit("3"), "");
   EXPECT_EQ(Exit("2"), "");
-  EXPECT_EQ(Exit("1"), "") << "by itself, in the last generation";
+  EXPECT_EQ(Exit("1"), "") << "it ended by itself in the last generation";
   EXPECT_EQ(Exit("4", TrialEnd::kFailed), "") << "not replaced in the last generation";
   EXPECT_EQ(Exit("5"), "shutdown");
 }
@@ -193,7 +193,7 @@ TEST_F(PopulationTest, StartsChildrenBeforeParentResumes) {
   EXPECT_EQ(Report("3", 5, 0.3), "pause 3, stop 3, create 4 from 1");
   EXPECT_EQ(Exit("3"), "");
   EXPECT_EQ(Report("4", 5, 0.1), "stop 4");
-  EXPECT_EQ(Exit("4"), "resume 1") << "until then it has its slots";
+  EXPECT_EQ(Exit("4"), "resume 1") << "until then it holds its slots";
   EXPECT_EQ(Report("1", 10, 0.1), "stop 1");
   EXPECT_EQ(Exit("1"), "resume 2");
   EXPECT_EQ(Exit("2"), "shutdown");
@@ -220,11 +220,11 @@ TEST_F(PopulationTest, RanksCompletedMembersAndReplacesThem) {
 TEST_F(PopulationTest, ReplacesFailedMember) {
   Make({.size = 4, .generations = 2}, 10);
   Report("1", 5, 0.0);
-  EXPECT_EQ(Exit("1", TrialEnd::kFailed), "") << "though it was best";
+  EXPECT_EQ(Exit("1", TrialEnd::kFailed), "") << "although it was the best";
   Report("2", 5, 0.3);
   Report("3", 5, 0.2);
   EXPECT_EQ(Report("4", 5, 0.9), "pause 4, create 5 from 3, resume 3, resume 2, resume 4")
-      << "the failed one is the worst quarter";
+      << "the failed member is the worst quarter";
 }
 
 TEST_F(PopulationTest, ResamplesInvalidMembersInFirstGeneration) {
@@ -258,8 +258,8 @@ TEST_F(PopulationTest, EndsWhenNoMemberSurvives) {
   Report("1", 3, 0.1);
   EXPECT_EQ(Report("2", 3, 0.2), "pause 2, stop 2, create 3 from 1, resume 1");
   EXPECT_EQ(Exit("1", TrialEnd::kFailed), "");
-  EXPECT_EQ(Exit("3", TrialEnd::kFailed), "") << "the loser of before has not ended yet";
-  EXPECT_EQ(Exit("2"), "shutdown") << "one has completed";
+  EXPECT_EQ(Exit("3", TrialEnd::kFailed), "") << "the replaced member has not ended yet";
+  EXPECT_EQ(Exit("2"), "shutdown") << "one trial has completed";
 }
 
 TEST_F(PopulationTest, RanksNonFiniteLossesLast) {
@@ -281,7 +281,7 @@ TEST_F(PopulationTest, Continues_WhenAllLossesAreInfinite) {
 TEST_F(PopulationTest, CountsLateReportForAllPassedGenerations) {
   Make({.size = 2, .generations = 3, .replaced_fraction = 0}, 9);
   EXPECT_EQ(Report("1", 7, 0.1), "pause 1");
-  EXPECT_EQ(Report("2", 3, 0.2), "pause 2, resume 2") << "1 is past the second generation";
+  EXPECT_EQ(Report("2", 3, 0.2), "pause 2, resume 2") << "1 has passed the second generation";
   EXPECT_EQ(Report("2", 6, 0.2), "pause 2, resume 1, resume 2");
   EXPECT_EQ(Report("2", 9, 0.2), "stop 2");
 
@@ -296,11 +296,11 @@ TEST_F(PopulationTest, DividesLengthExactly) {
   Make({.size = 1, .generations = 4}, 10);
   EXPECT_THAT(Lengths("1"), ElementsAre(2, 5, 7, 10));
   Make({.size = 1, .generations = 8}, 3);
-  EXPECT_THAT(Lengths("1"), ElementsAre(1, 2, 3)) << "a generation trains one unit at least";
+  EXPECT_THAT(Lengths("1"), ElementsAre(1, 2, 3)) << "a generation trains at least one unit";
   const int64_t huge = std::numeric_limits<int64_t>::max();
   Make({.size = 1, .generations = 3}, huge);
   EXPECT_THAT(Lengths("1"), ElementsAre(huge / 3, huge / 3 * 2, huge));
-  EXPECT_THAT(Lengths("never asked for"), IsEmpty());
+  EXPECT_THAT(Lengths("never created"), IsEmpty());
 }
 
 TEST_F(PopulationTest, RanksByParetoFront_WithSeveralObjectives) {
@@ -348,7 +348,7 @@ class CalmWorld {
       for (const auto& [id, trial] : trials_) {
         if (trial.state == kRunning || trial.state == kStopped) active.push_back(id);
       }
-      ASSERT_FALSE(active.empty()) << "nothing runs and the search has not ended";
+      ASSERT_FALSE(active.empty()) << "no trial is running and the search has not ended";
       Advance(
           active[static_cast<size_t>(rng_.UniformInt(0, static_cast<int64_t>(active.size()) - 1))]);
     }
@@ -388,7 +388,7 @@ class CalmWorld {
         Trial trial{.lr = *create->hparams.at("lr").AsDouble()};
         if (create->parent) {
           const Trial& parent = trials_.at(*create->parent);
-          EXPECT_EQ(parent.state, kPaused) << "its checkpoint is not that of its pause";
+          EXPECT_EQ(parent.state, kPaused) << "its checkpoint is not the one from its pause";
           trial.before = parent.before + parent.length;
           trial.quality = parent.quality;
         }

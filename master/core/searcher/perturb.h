@@ -12,9 +12,8 @@ namespace det::searcher {
 
 // Perturbs one hyperparameter, up or down with equal probability:
 //   int, double, log   multiplied or divided by `factor` and clamped to the range. An int is
-//   rounded and
-//                      moves by at least 1, inwards from a bound. A double that is 0 is resampled,
-//                      because no factor changes it.
+//                      rounded and moves by at least 1, inwards from a bound. A double that is 0 is
+//                      resampled, because no factor changes it.
 //   categorical        the previous or next choice in the list; at its ends, the inner one.
 //   const              unchanged.
 // A value that is not valid for the hyperparameter is resampled. REQUIRES factor >= 1, not a map,

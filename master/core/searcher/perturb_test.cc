@@ -49,7 +49,7 @@ TEST(PerturbTest, ScalesNumbersWithinRange) {
   EXPECT_THAT(Steps({LogHparam{2, -2, 2, {}}}, 1.0), UnorderedElementsAre("0.5", "2.0"));
   EXPECT_THAT(Steps({LogHparam{2, -2, 2, {}}}, 4.0), UnorderedElementsAre("2.0", "4.0"));
   EXPECT_THAT(Steps({LogHparam{0.5, -2, 2, {}}}, 4.0), UnorderedElementsAre("2.0", "4.0"))
-      << "a base below 1 turns the range around";
+      << "a base below 1 reverses the range";
   const double max = std::numeric_limits<double>::max();
   for (const std::string& step : Steps({DoubleHparam{-max, max, {}}}, max)) {
     EXPECT_TRUE(std::isfinite(*Value::FromJson(step)->AsDouble())) << step;
@@ -62,7 +62,8 @@ TEST(PerturbTest, RoundsAndMovesIntegers) {
   EXPECT_THAT(Steps({IntHparam{0, 9, {}}}, 0), UnorderedElementsAre("1"));
   EXPECT_THAT(Steps({IntHparam{-9, 9, {}}}, 0), UnorderedElementsAre("-1", "1"));
   EXPECT_THAT(Steps({IntHparam{-9, 9, {}}}, -1, 1.2), UnorderedElementsAre("-2", "0"));
-  EXPECT_THAT(Steps({IntHparam{1, 4, {}}}, 4), UnorderedElementsAre("2", "3")) << "in from a bound";
+  EXPECT_THAT(Steps({IntHparam{1, 4, {}}}, 4), UnorderedElementsAre("2", "3"))
+      << "inward from a bound";
   EXPECT_THAT(Steps({IntHparam{5, 5, {}}}, 5), UnorderedElementsAre("5"));
   const int64_t least = std::numeric_limits<int64_t>::min();
   const int64_t most = std::numeric_limits<int64_t>::max();
@@ -111,7 +112,7 @@ SearchSpace Architecture() {
   space["depth"] = {IntHparam{1, 4, {}}};
   space["net"] = {NestedHparam{layers}};
   space["lr"] = {LogHparam{10, -4, -1, {}}};
-  // In a circle, and behind one: never there.
+  // Hyperparameters with cyclic conditions, and one that depends on them, are never present.
   space["egg"] = {IntHparam{1, 2, {}}, {AtLeast("hen", 0)}};
   space["hen"] = {IntHparam{1, 2, {}}, {AtLeast("egg", 0)}};
   space["chick"] = {IntHparam{1, 2, {}}, {AtLeast("egg", 0)}};
@@ -130,7 +131,7 @@ void ExpectArchitecture(const model::Hparams& point) {
     const Value* kernel = layer.Find("kernel");
     EXPECT_EQ(kind != nullptr, n <= depth);
     ASSERT_EQ(width != nullptr, n <= depth);
-    // A condition on what is absent is false.
+    // A condition on an absent hyperparameter is false.
     ASSERT_EQ(kernel != nullptr, kind != nullptr && *kind == Value("conv"));
     if (width != nullptr) {
       EXPECT_THAT(*width->AsInt(), AllOf(Ge(8), Le(64)));
@@ -169,7 +170,7 @@ TEST(ConditionalSpaceTest, OrdersLeavesAfterTheirDependencies) {
   };
   EXPECT_LT(at("depth"), at("net.layer_1.kind"));
   EXPECT_LT(at("net.layer_4.kind"), at("net.layer_4.kernel"));
-  EXPECT_LT(at("net.layer_4.kernel"), at("chick")) << "those in circles come last";
+  EXPECT_LT(at("net.layer_4.kernel"), at("chick")) << "leaves with cyclic conditions come last";
   EXPECT_EQ(order.size(), 2u + 12 + 5);
 }
 
@@ -193,7 +194,7 @@ TEST(ConditionalSpaceTest, SamplesNewlyPresentHyperparameters) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);
     base::Rng rng(seed);
-    // Two values: each step goes to the other one.
+    // With two values, each step chooses the other one.
     const model::Hparams deep = Explore(space, {{"depth", 1}}, 0, 2, rng);
     EXPECT_EQ(deep.at("depth"), Value(2));
     ASSERT_TRUE(deep.contains("width_2"));

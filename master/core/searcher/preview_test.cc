@@ -9,7 +9,7 @@ namespace {
 
 using Rows = std::vector<PlannedTrials>;
 
-Plan PlanOf(model::SearchMode mode, double divisor, int64_t length, int64_t trials) {
+Plan MakePlan(model::SearchMode mode, double divisor, int64_t length, int64_t trials) {
   model::ExperimentConfig config = TestConfig("adaptive_asha", length, trials, 16);
   config.searcher.mode = mode;
   config.searcher.divisor = divisor;
@@ -18,17 +18,18 @@ Plan PlanOf(model::SearchMode mode, double divisor, int64_t length, int64_t tria
 
 // Reference vectors of Determined.
 TEST(PreviewTest, PreviewsAdaptiveAsha) {
-  EXPECT_EQ(SumPlan(PlanOf(model::SearchMode::kStandard, 4, 937, 500)).rows,
+  EXPECT_EQ(SumPlan(MakePlan(model::SearchMode::kStandard, 4, 937, 500)).rows,
             (Rows{{266, 3}, {149, 14}, {65, 58}, {16, 234}, {4, 937}}));
-  EXPECT_EQ(SumPlan(PlanOf(model::SearchMode::kAggressive, 4, 937, 500)).rows,
+  EXPECT_EQ(SumPlan(MakePlan(model::SearchMode::kAggressive, 4, 937, 500)).rows,
             (Rows{{375, 3}, {94, 14}, {24, 58}, {6, 234}, {1, 937}}));
-  EXPECT_EQ(SumPlan(PlanOf(model::SearchMode::kStandard, 4, 1000, 64)).rows,
+  EXPECT_EQ(SumPlan(MakePlan(model::SearchMode::kStandard, 4, 1000, 64)).rows,
             (Rows{{34, 15}, {20, 62}, {7, 250}, {3, 1000}}));
-  EXPECT_EQ(SumPlan(PlanOf(model::SearchMode::kStandard, 4, 1, 10)).rows, (Rows{{10, 1}}));
+  EXPECT_EQ(SumPlan(MakePlan(model::SearchMode::kStandard, 4, 1, 10)).rows, (Rows{{10, 1}}));
 }
 
 TEST(PreviewTest, PromotesOneOfFewerThanDivisor) {
-  EXPECT_EQ(SumPlan(PlanOf(model::SearchMode::kAggressive, 3, 9, 3)).rows, (Rows{{2, 3}, {1, 9}}));
+  EXPECT_EQ(SumPlan(MakePlan(model::SearchMode::kAggressive, 3, 9, 3)).rows,
+            (Rows{{2, 3}, {1, 9}}));
 }
 
 TEST(PreviewTest, ReturnsOneRow_WithoutRungs) {

@@ -52,7 +52,7 @@ TEST(RungsTest, ReturnsNumberOfBetterEntries) {
   EXPECT_EQ(rungs.Add(0, {1.2, 2}), 1);
   EXPECT_EQ(rungs.Add(0, {3.0, 3}), 4);
   EXPECT_EQ(rungs.Add(0, {-3.4, 4}), 0);
-  EXPECT_EQ(rungs.Add(0, {1.5, 5}), 3) << "an equal one is not better";
+  EXPECT_EQ(rungs.Add(0, {1.5, 5}), 3) << "an equal entry is not better";
   EXPECT_EQ(rungs.Rank(0, {1.5, 5}), 4) << "but the older one comes first";
   EXPECT_EQ(rungs.reported(0), 7);
   EXPECT_EQ(rungs.equal(0, 1.5), 2);

@@ -29,7 +29,7 @@ auto& PickAny(const Container& from, base::Rng& rng) {
 void HostileWorld::Play(Searcher& searcher) {
   Take(searcher.Start());
   for (int i = 0; i < 100'000 && !shut_down_; ++i) {
-    ASSERT_TRUE(SomebodyMoves()) << "nothing runs and the search has not ended";
+    ASSERT_TRUE(CanProgress()) << "no trial is running and the search has not ended";
     const Event event = Next();
     if (keep_snapshots) snapshots.push_back(searcher.Snapshot());
     history.push_back({event, searcher.Handle(event)});
@@ -40,7 +40,7 @@ void HostileWorld::Play(Searcher& searcher) {
   if (keep_snapshots) snapshots.push_back(searcher.Snapshot());
   EXPECT_TRUE(searcher.shut_down());
   EXPECT_EQ(searcher.Progress(), 1);
-  for (const RequestId& id : asked_) {
+  for (const RequestId& id : requests_) {
     EXPECT_TRUE(searcher.Handle(TrialExited{id, TrialEnd::kFailed}).empty());
   }
 }
@@ -65,13 +65,13 @@ void HostileWorld::Take(const std::vector<Operation>& operations) {
       shut_down_ = true;
     }
     const int64_t most = case_.config.searcher.max_concurrent_trials;
-    EXPECT_TRUE(most == 0 || Running() <= most) << Running() << " trials run";
+    EXPECT_TRUE(most == 0 || Running() <= most) << Running() << " trials are running";
   }
-  EXPECT_LE(static_cast<int64_t>(asked_.size()), case_.budget);
+  EXPECT_LE(static_cast<int64_t>(requests_.size()), case_.budget);
 }
 
 void HostileWorld::Create(const CreateTrial& create) {
-  EXPECT_TRUE(asked_.insert(create.request).second) << create.request;
+  EXPECT_TRUE(requests_.insert(create.request).second) << create.request;
   live_.emplace(create.request, Trial{});
   const auto& space = case_.config.hyperparameters;
   EXPECT_LE(create.hparams.size(), space.size());
@@ -87,7 +87,7 @@ void HostileWorld::CheckBrackets(const std::vector<Bracket>& brackets) const {
       int64_t continued = 0;
       for (size_t place = 0; place < rung.arrivals.size(); ++place) {
         const Arrival& arrival = rung.arrivals[place];
-        EXPECT_TRUE(asked_.contains(arrival.request)) << arrival.request;
+        EXPECT_TRUE(requests_.contains(arrival.request)) << arrival.request;
         EXPECT_TRUE(come.insert(arrival.request).second) << arrival.request << " arrived twice";
         EXPECT_FALSE(stopped.contains(arrival.request)) << arrival.request << " was stopped";
         EXPECT_TRUE(place == 0 || rung.arrivals[place - 1].loss <= arrival.loss);
@@ -113,7 +113,7 @@ int64_t HostileWorld::Running() const {
 }
 
 // A paused trial does not train, but it may end.
-bool HostileWorld::SomebodyMoves() const {
+bool HostileWorld::CanProgress() const {
   return std::any_of(live_.begin(), live_.end(),
                      [](const auto& t) { return !t.second.paused || t.second.stopped; });
 }
@@ -140,7 +140,7 @@ const HostileWorld::Live::value_type* HostileWorld::Pick(
 Event HostileWorld::Next() {
   const int64_t dice = rng_.UniformInt(0, 9);
   // Often repeated, sometimes for a trial that has ended.
-  if (dice == 0) return TrialCreated{PickAny(asked_, rng_)};
+  if (dice == 0) return TrialCreated{PickAny(requests_, rng_)};
   if (dice == 1) return TrialExited{RequestId("never created"), TrialEnd::kFailed};
   if (dice == 2 && trials != Trials::kSilent) return WildValidation();
   if (dice < 7 && trials != Trials::kSilent) {
@@ -153,9 +153,9 @@ Event HostileWorld::Next() {
 }
 
 Event HostileWorld::WildValidation() {
-  const RequestId& request = PickAny(asked_, rng_);
+  const RequestId& request = PickAny(requests_, rng_);
   const auto live = live_.find(request);
-  // An obedient trial may be late, but its reports are correct.
+  // A trial of kind kObedient may be late, but its reports are correct.
   if (trials == Trials::kObedient && live != live_.end() && !live->second.stopped &&
       !live->second.paused) {
     return NextValidation(request);
@@ -193,7 +193,7 @@ double HostileWorld::Metric() {
     case 3:
       return std::numeric_limits<double>::max();
     case 4:
-      return 0;  // to get ties
+      return 0;  // so that there are ties
     case 5:
       return rng_.Normal();
     default:
@@ -280,7 +280,7 @@ TEST_P(SearchMethodContract, RestoreAtEveryPrefixContinuesIdentically) {
     world.keep_snapshots = true;
     world.Play(original);
     for (size_t from = 0; from < world.snapshots.size(); ++from) {
-      // Through JSON text, as in the store.
+      // The snapshot passes through JSON text, as in the store.
       const auto snapshot = model::Value::FromJson(world.snapshots[from].ToJson());
       ASSERT_TRUE(snapshot.ok()) << snapshot.status();
       auto restored = Searcher::Restore(GetParam().config, *snapshot);

@@ -67,7 +67,7 @@ class HostileWorld {
   // waiting.
   void CheckBrackets(const std::vector<Bracket>& brackets) const;
   int64_t Running() const;
-  bool SomebodyMoves() const;
+  bool CanProgress() const;
 
   Event Next();
   Event Exit();
@@ -84,7 +84,7 @@ class HostileWorld {
 
   const ContractCase& case_;
   base::Rng rng_;
-  std::set<model::RequestId> asked_;
+  std::set<model::RequestId> requests_;
   Live live_;
   bool shut_down_ = false;
 };

@@ -17,7 +17,7 @@ namespace {
 using model::RequestId;
 using model::Value;
 
-absl::Status BadSearcher(const std::string& what) {
+absl::Status InvalidSearcherSnapshot(const std::string& what) {
   return absl::InvalidArgumentError(absl::StrCat("searcher snapshot: ", what));
 }
 
@@ -47,7 +47,7 @@ absl::StatusOr<Searcher> Searcher::Restore(const model::ExperimentConfig& config
   const Value* shutdown = snapshot.Find("shutdown");
   if (rng == nullptr || rng->AsString() == nullptr || method == nullptr || trials == nullptr ||
       shutdown == nullptr) {
-    return BadSearcher("rng, method, trials or shutdown is missing");
+    return InvalidSearcherSnapshot("rng, method, trials or shutdown is missing");
   }
   DET_ASSIGN_OR_RETURN(searcher.rng_, base::Rng::FromString(*rng->AsString()));
   DET_RETURN_IF_ERROR(searcher.method_->Restore(*method));
@@ -60,18 +60,19 @@ absl::StatusOr<Searcher> Searcher::Restore(const model::ExperimentConfig& config
 }
 
 absl::Status Searcher::RestoreTrials(const Value& trials) {
-  if (trials.AsObject() == nullptr) return BadSearcher("trials is not an object");
+  if (trials.AsObject() == nullptr) return InvalidSearcherSnapshot("trials is not an object");
   for (const auto& [id, saved] : *trials.AsObject()) {
     LiveTrial& trial = live_[RequestId(id)];
     trial.created = IsTrue(saved.Find("created"));
     trial.paused = IsTrue(saved.Find("paused"));
     trial.stopped = IsTrue(saved.Find("stopped"));
     const Value* last = saved.Find("last_validation");
-    if (last == nullptr) return BadSearcher(absl::StrCat("trial ", id, " has no last_validation"));
+    if (last == nullptr)
+      return InvalidSearcherSnapshot(absl::StrCat("trial ", id, " has no last_validation"));
     if (const int64_t* steps = last->AsInt()) trial.last_validation = *steps;
     const Value* withheld = saved.Find("withheld");
     if (withheld == nullptr) continue;
-    if (withheld->AsList() == nullptr) return BadSearcher("withheld is not a list");
+    if (withheld->AsList() == nullptr) return InvalidSearcherSnapshot("withheld is not a list");
     for (const Value& value : *withheld->AsList()) {
       DET_ASSIGN_OR_RETURN(Event event, EventFromValue(value));
       trial.withheld.push_back(std::move(event));
@@ -172,26 +173,26 @@ Report Searcher::MakeReport(const ValidationReported& event) const {
 }
 
 std::vector<Operation> Searcher::Record(std::vector<Operation> operations) {
-  std::vector<Operation> noted;
-  std::deque<RequestId> heard;  // trials whose withheld events may be handled
-  const auto note = [&](std::vector<Operation> asked) {
-    for (Operation& operation : asked) {
+  std::vector<Operation> accepted;
+  std::deque<RequestId> unblocked;  // trials whose withheld events may be handled
+  const auto accept = [&](std::vector<Operation> returned) {
+    for (Operation& operation : returned) {
       const auto* stop = std::get_if<StopTrial>(&operation);
       const auto* resume = std::get_if<ResumeTrial>(&operation);
-      if (stop != nullptr) heard.push_back(stop->request);
-      if (resume != nullptr) heard.push_back(resume->request);
-      if (Accept(operation)) noted.push_back(std::move(operation));
+      if (stop != nullptr) unblocked.push_back(stop->request);
+      if (resume != nullptr) unblocked.push_back(resume->request);
+      if (Accept(operation)) accepted.push_back(std::move(operation));
     }
   };
-  note(std::move(operations));
-  while (!heard.empty() && !shutdown_) {
-    if (const std::optional<Event> event = NextWithheld(heard.front())) {
-      note(Dispatch(*event));
+  accept(std::move(operations));
+  while (!unblocked.empty() && !shutdown_) {
+    if (const std::optional<Event> event = NextWithheld(unblocked.front())) {
+      accept(Dispatch(*event));
     } else {
-      heard.pop_front();
+      unblocked.pop_front();
     }
   }
-  return noted;
+  return accepted;
 }
 
 // Whether the operation has an effect: its trial is live and not being stopped.

@@ -37,9 +37,9 @@ class Searcher {
   // created, a validation not later than the last one of its trial, or of a trial that is being
   // stopped. Validations of a trial that is being paused are withheld until it resumes, because the
   // time to pause must not change the search; so is its exit if it trains to its end instead. After
-  // Shutdown it returns nothing. An OperationsPosted that is refused changes nothing.
+  // Shutdown it returns nothing. An OperationsPosted that is rejected changes nothing.
   std::vector<Operation> Handle(const Event& event);
-  // Like Handle, but returns why the operations were refused.
+  // Like Handle, but returns why the operations were rejected.
   absl::StatusOr<std::vector<Operation>> Post(const OperationsPosted& event);
   // Returns the events that the program has not acknowledged; see search_method.h.
   std::vector<PendingEvent> PendingEvents(int64_t after = 0,

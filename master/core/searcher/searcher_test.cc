@@ -71,7 +71,7 @@ TEST(SearchMethodTest, NamesAreTheChoicesOfTheConfiguration) {
   EXPECT_THAT(GetChoices("searcher.sampler"), ::testing::UnorderedElementsAreArray(SamplerNames()));
 }
 
-TEST(SamplingTest, CoversTheSpace) {
+TEST(SamplingTest, CoversSpace) {
   base::Rng rng(1);
   std::set<int64_t> layers;
   std::set<std::string> optimizers;
@@ -183,14 +183,14 @@ TEST(SearcherTest, KeepsConcurrencyLimit_WithRandom) {
 TEST(SearcherTest, ReplacesInvalidTrialsUpToBound_WithRandom) {
   Searcher searcher = *Searcher::Make(Config("random", 2, 1));
   auto operations = searcher.Start();
-  int asked = 0;
+  int created = 0;
   while (!searcher.shut_down()) {
     ASSERT_EQ(operations.size(), 1u);
-    ++asked;
+    ++created;
     operations = searcher.Handle(
         TrialExited{std::get<CreateTrial>(operations[0]).request, TrialEnd::kInvalidHp});
   }
-  EXPECT_EQ(asked, 2 + 16);
+  EXPECT_EQ(created, 2 + 16);
   EXPECT_TRUE(searcher.failed());
 }
 

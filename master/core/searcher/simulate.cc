@@ -38,7 +38,8 @@ class World {
     while (!segments_.empty()) {
       const Segment segment = segments_.top();
       segments_.pop();
-      if (trials_[segment.trial].segment != segment.number) continue;  // it was cut short
+      if (trials_[segment.trial].segment != segment.number)
+        continue;  // the segment was interrupted
       Pass(segment.time);
       Arrive(segment.trial);
       Settle();
@@ -75,8 +76,8 @@ class World {
     }
   };
 
-  const RequestId& IdOf(size_t trial) const { return result_.trials[trial].request; }
-  int64_t LimitOf(const Trial& trial) const { return max_length_ - trial.inherited; }
+  const RequestId& GetId(size_t trial) const { return result_.trials[trial].request; }
+  int64_t GetLimit(const Trial& trial) const { return max_length_ - trial.inherited; }
 
   void Pass(int64_t time) {
     result_.units += busy_ * (time - result_.time);
@@ -111,9 +112,9 @@ class World {
 
   void Train(size_t index) {
     Trial& trial = trials_[index];
-    int64_t target = LimitOf(trial);
+    int64_t target = GetLimit(trial);
     if (trial.length >= target) return Leave(index, State::kEnded);
-    for (const int64_t length : searcher_.ReportLengths(IdOf(index))) {
+    for (const int64_t length : searcher_.ReportLengths(GetId(index))) {
       if (length > trial.length) target = std::min(target, length);
     }
     if (const int64_t every = options_.report_every; every > 0) {
@@ -124,7 +125,7 @@ class World {
         {.time = result_.time + target - trial.length, .trial = index, .number = ++trial.segment});
   }
 
-  // Handles the end of its segment.
+  // Handles the end of the trial's segment.
   void Arrive(size_t index) {
     Trial& trial = trials_[index];
     trial.length += result_.time - trial.since;
@@ -134,13 +135,13 @@ class World {
     const std::vector<double> metrics = curve_(shown.hparams, trial.inherited + trial.length);
     if (!metrics.empty()) {
       shown.metrics = metrics;
-      NoteBest(metrics.front(), shown.request);
-      Take(searcher_.Handle(ValidationReported{.request = IdOf(index),
+      RecordBest(metrics.front(), shown.request);
+      Take(searcher_.Handle(ValidationReported{.request = GetId(index),
                                                .steps_completed = trial.length,
                                                .length = static_cast<double>(trial.length),
                                                .metrics = metrics}));
     }
-    // Take may have moved it.
+    // Take may have paused or stopped it.
     if (trials_[index].state == State::kRunning) Train(index);
   }
 
@@ -155,7 +156,7 @@ class World {
       --busy_;
     }
     trial.state = state;
-    if (state == State::kEnded) events_.push_back(TrialExited{IdOf(index), TrialEnd::kCompleted});
+    if (state == State::kEnded) events_.push_back(TrialExited{GetId(index), TrialEnd::kCompleted});
   }
 
   void Take(const std::vector<Operation>& operations) {
@@ -187,7 +188,7 @@ class World {
     events_.push_back(TrialCreated{create.request});
   }
 
-  void NoteBest(double metric, const RequestId& request) {
+  void RecordBest(double metric, const RequestId& request) {
     if (!std::isfinite(metric)) return;
     const auto better = [this](double a, double b) {
       return objective_.smaller_is_better ? a < b : a > b;

@@ -18,7 +18,7 @@ TEST(SimulateTest, TrainsTrialsInParallel) {
   ASSERT_TRUE(simulation.ok()) << simulation.status();
   EXPECT_EQ(simulation->trials.size(), 5u);
   EXPECT_EQ(simulation->units, 50);
-  EXPECT_EQ(simulation->time, 30) << "two, two and one";
+  EXPECT_EQ(simulation->time, 30) << "two at a time, then one";
   for (const SimulatedTrial& trial : simulation->trials) {
     EXPECT_EQ(trial.length, 10);
     EXPECT_EQ(trial.metrics, (std::vector<double>{X(trial.hparams)}));
@@ -30,7 +30,7 @@ TEST(SimulateTest, RunsAllTrials_WithoutSlotLimit) {
   EXPECT_EQ(Simulate(TestConfig("random", 10, 6, 0), ByX)->time, 10);
 }
 
-TEST(SimulateTest, BestSoFarImprovesWithTheUnitsSpent) {
+TEST(SimulateTest, ImprovesBestValueWithUnits) {
   for (const bool smaller : {true, false}) {
     model::ExperimentConfig config = TestConfig("random", 10, 30, 0);
     config.searcher.smaller_is_better = smaller;
@@ -83,7 +83,7 @@ TEST(SimulateTest, ResumesPausedTrials) {
   ASSERT_TRUE(simulation.ok()) << simulation.status();
   int64_t units = 0;
   for (const SimulatedTrial& trial : simulation->trials) units += trial.length;
-  EXPECT_EQ(simulation->units, units) << "nothing is trained twice";
+  EXPECT_EQ(simulation->units, units) << "no unit is trained twice";
 }
 
 TEST(SimulateTest, IsDeterministic) {
@@ -115,11 +115,11 @@ TEST(SimulateTest, HalvingNeedsFewerUnitsThanRandom) {
 }
 
 TEST(SimulateTest, EndsWhenCallbackReturnsFalse) {
-  int asked = 0;
+  int calls = 0;
   const auto given_up = Simulate(TestConfig("random", 1000, 64, 8), ByX,
-                                 {.keep_going = [&asked] { return ++asked < 100; }});
+                                 {.keep_going = [&calls] { return ++calls < 100; }});
   EXPECT_EQ(given_up.status().code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(asked, 100);
+  EXPECT_EQ(calls, 100);
 }
 
 TEST(SimulateTest, RejectsSearchWithoutEnd) {

@@ -12,9 +12,9 @@ namespace {
 
 using model::Value;
 
-absl::Status Bad(const char* name, const char* wanted) {
+absl::Status InvalidMember(const char* name, const char* type) {
   return absl::InvalidArgumentError(
-      absl::StrCat("searcher snapshot: ", name, " is missing or not a ", wanted));
+      absl::StrCat("searcher snapshot: ", name, " is missing or not a ", type));
 }
 
 std::optional<double> AsNumber(const Value& value) {
@@ -31,7 +31,7 @@ std::optional<double> AsNumber(const Value& value) {
 absl::StatusOr<int64_t> ReadCount(const Value& from, const char* name) {
   const Value* value = from.Find(name);
   if (value == nullptr || value->AsInt() == nullptr || *value->AsInt() < 0) {
-    return Bad(name, "count");
+    return InvalidMember(name, "count");
   }
   return *value->AsInt();
 }
@@ -39,7 +39,7 @@ absl::StatusOr<int64_t> ReadCount(const Value& from, const char* name) {
 absl::StatusOr<double> ReadNumber(const Value& from, const char* name) {
   const Value* value = from.Find(name);
   const std::optional<double> number = value == nullptr ? std::nullopt : AsNumber(*value);
-  if (!number) return Bad(name, "number");
+  if (!number) return InvalidMember(name, "number");
   return *number;
 }
 
@@ -48,7 +48,7 @@ absl::StatusOr<std::vector<double>> ReadNumbers(const Value& from, const char* n
   std::vector<double> numbers;
   for (const Value& value : *list) {
     const std::optional<double> number = AsNumber(value);
-    if (!number) return Bad(name, "list of numbers");
+    if (!number) return InvalidMember(name, "list of numbers");
     numbers.push_back(*number);
   }
   return numbers;
@@ -56,25 +56,25 @@ absl::StatusOr<std::vector<double>> ReadNumbers(const Value& from, const char* n
 
 absl::StatusOr<bool> ReadBool(const Value& from, const char* name) {
   const Value* value = from.Find(name);
-  if (value == nullptr || value->AsBool() == nullptr) return Bad(name, "boolean");
+  if (value == nullptr || value->AsBool() == nullptr) return InvalidMember(name, "boolean");
   return *value->AsBool();
 }
 
 absl::StatusOr<std::string> ReadText(const Value& from, const char* name) {
   const Value* value = from.Find(name);
-  if (value == nullptr || value->AsString() == nullptr) return Bad(name, "text");
+  if (value == nullptr || value->AsString() == nullptr) return InvalidMember(name, "text");
   return *value->AsString();
 }
 
 absl::StatusOr<const Value::List*> ReadList(const Value& from, const char* name) {
   const Value* value = from.Find(name);
-  if (value == nullptr || value->AsList() == nullptr) return Bad(name, "list");
+  if (value == nullptr || value->AsList() == nullptr) return InvalidMember(name, "list");
   return value->AsList();
 }
 
 absl::StatusOr<const Value::Object*> ReadObject(const Value& from, const char* name) {
   const Value* value = from.Find(name);
-  if (value == nullptr || value->AsObject() == nullptr) return Bad(name, "object");
+  if (value == nullptr || value->AsObject() == nullptr) return InvalidMember(name, "object");
   return value->AsObject();
 }
 

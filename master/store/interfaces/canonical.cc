@@ -103,10 +103,10 @@ void CleanInPlace(cluster::AddLogLine& add) { add.line = Canonical(std::move(add
 void CleanInPlace(cluster::SetProject& set) {
   CleanAll(set.to.workspace_name, set.to.project_name);
 }
-void CleanInPlace(cluster::SetTexts& set) {
-  CleanAll(set.texts.name, set.texts.description, set.texts.notes);
-  if (!set.texts.labels) return;
-  for (std::string& label : *set.texts.labels) CleanInPlace(label);
+void CleanInPlace(cluster::SetExperimentDetails& set) {
+  CleanAll(set.details.name, set.details.description, set.details.notes);
+  if (!set.details.labels) return;
+  for (std::string& label : *set.details.labels) CleanInPlace(label);
 }
 
 // Ids and numbers.
@@ -252,8 +252,8 @@ const CheckpointEntry* FindBest(const std::vector<const CheckpointEntry*>& check
 }
 
 Range Resolve(const Window& window, int total) {
-  const int64_t wanted = window.offset < 0 ? int64_t{total} + window.offset : window.offset;
-  const int64_t begin = std::clamp<int64_t>(wanted, 0, total);
+  const int64_t requested = window.offset < 0 ? int64_t{total} + window.offset : window.offset;
+  const int64_t begin = std::clamp<int64_t>(requested, 0, total);
   const int64_t limit = window.limit == 0 ? total : std::max(window.limit, 0);
   return {static_cast<int>(begin), static_cast<int>(std::min<int64_t>(total, begin + limit))};
 }

@@ -17,8 +17,8 @@ class ConfigPolicies {
  public:
   virtual ~ConfigPolicies() = default;
 
-  // Returns the policies of a workspace (0: the cluster) for "EXPERIMENT" or "NTSC"; null if there
-  // are none.
+  // Returns the policies of a workspace (0: the cluster) for "EXPERIMENT" or "NTSC"; null if it has
+  // no policies.
   virtual absl::StatusOr<model::Value> GetPolicies(int32_t workspace,
                                                    const std::string& workload) = 0;
   // Replaces the policies. They are deleted with their workspace. NOT_FOUND if the workspace does

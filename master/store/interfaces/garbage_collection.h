@@ -86,7 +86,7 @@ class GarbageCollection {
   // Removes at most `limit` expired log lines. `days` is the default for trials without a setting.
   // Returns true if all were removed.
   virtual absl::StatusOr<bool> RemoveExpiredLogs(absl::Time now, int days, int limit) = 0;
-  // Removes audit records from before `until`, likewise.
+  // Removes at most `limit` audit records from before `until`. Returns true if all were removed.
   virtual absl::StatusOr<bool> RemoveExpiredAudit(absl::Time until, int limit) = 0;
 
   // Lists the checkpoints of the experiment that are in use, sorted by id.

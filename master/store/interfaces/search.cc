@@ -33,7 +33,7 @@ constexpr std::array<std::pair<std::string_view, Operator>, 10> kOperators = {{
     {"notEmpty", Operator::kNotEmpty},
 }};
 
-absl::Status Wrong(const std::string& column, const std::string& why) {
+absl::Status InvalidCondition(const std::string& column, const std::string& why) {
   return absl::InvalidArgumentError(absl::StrCat("filter, column \"", column, "\": ", why));
 }
 
@@ -43,7 +43,7 @@ std::string TextAt(const model::Value& object, std::string_view key) {
   return text == nullptr ? "" : *text;
 }
 
-bool Asks(Operator op) { return op != Operator::kIsEmpty && op != Operator::kNotEmpty; }
+bool TakesOperand(Operator op) { return op != Operator::kIsEmpty && op != Operator::kNotEmpty; }
 
 bool Fits(Operator op, const Column& column) {
   switch (op) {
@@ -73,7 +73,7 @@ absl::StatusOr<Operand> ReadOperand(const std::string& name, const Column& colum
       double number = 0;
       if (const auto direct = value.AsNumber()) return Operand(*direct);
       if (absl::SimpleAtod(text, &number)) return Operand(number);
-      return Wrong(name, absl::StrCat("\"", text, "\" is not a number"));
+      return InvalidCondition(name, absl::StrCat("\"", text, "\" is not a number"));
     }
     case ColumnType::kDate: {
       // Metadata stores dates as strings, which sort chronologically.
@@ -82,12 +82,13 @@ absl::StatusOr<Operand> ReadOperand(const std::string& name, const Column& colum
       std::string error;
       if (absl::ParseTime(absl::RFC3339_full, text, &time, &error)) return Operand(time);
       if (absl::ParseTime("%Y-%m-%d", text, &time, &error)) return Operand(time);
-      return Wrong(name, absl::StrCat("\"", text, "\" is not a time such as 2026-01-31T12:00:00Z"));
+      return InvalidCondition(
+          name, absl::StrCat("\"", text, "\" is not a time such as 2026-01-31T12:00:00Z"));
     }
     case ColumnType::kFlag:
       if (text == "true") return Operand(true);
       if (text == "false") return Operand(false);
-      return Wrong(name, absl::StrCat("\"", text, "\" is neither true nor false"));
+      return InvalidCondition(name, absl::StrCat("\"", text, "\" is neither true nor false"));
     case ColumnType::kText:
     case ColumnType::kArray:
       break;
@@ -95,8 +96,8 @@ absl::StatusOr<Operand> ReadOperand(const std::string& name, const Column& colum
   return Operand(text);
 }
 
-// Stored states for the names that are shown.
-std::vector<std::string> KeptStates(Table table, const std::string& given) {
+// Stored states for displayed names.
+std::vector<std::string> ToStoredStates(Table table, const std::string& given) {
   std::string state = absl::AsciiStrToUpper(given);
   if (absl::StartsWith(state, "STATE_")) state.erase(0, 6);
   const bool starts = state == "PULLING" || state == "STARTING";
@@ -112,18 +113,18 @@ std::vector<std::string> KeptStates(Table table, const std::string& given) {
 }
 
 // Whether the trials determine the state: the experiment itself is stored as ACTIVE.
-bool IsOfTrials(Table table, std::string_view kept) {
+bool DependsOnTrials(Table table, std::string_view kept) {
   return table == Table::kExperiments && (kept == "RUNNING" || kept == "QUEUED");
 }
 
-Filter OfStates(Table table, Condition condition) {
+Filter MakeStateFilter(Table table, Condition condition) {
   const std::string given = std::get<std::string>(condition.operand);
   Filter group;
   group.any = condition.op == Operator::kEqual || condition.op == Operator::kContains;
-  for (const std::string& state : KeptStates(table, given)) {
+  for (const std::string& state : ToStoredStates(table, given)) {
     Filter one;
     condition.operand = state;
-    condition.column.field = IsOfTrials(table, state) ? Field::kShownState : Field::kState;
+    condition.column.field = DependsOnTrials(table, state) ? Field::kShownState : Field::kState;
     one.condition = condition;
     group.parts.push_back(std::move(one));
   }
@@ -184,11 +185,12 @@ class Reader {
       condition.op = op;
       known = true;
     }
-    if (!known) return Wrong(name, absl::StrCat("there is no operator \"", word, "\""));
+    if (!known) return InvalidCondition(name, absl::StrCat("there is no operator \"", word, "\""));
     if (!Fits(condition.op, condition.column)) {
-      return Wrong(name, absl::StrCat("the operator \"", word, "\" does not apply to its type"));
+      return InvalidCondition(
+          name, absl::StrCat("the operator \"", word, "\" does not apply to its type"));
     }
-    if (Asks(condition.op)) {
+    if (TakesOperand(condition.op)) {
       if (operand == nullptr || operand->is_null()) return std::optional<Filter>();
       DET_ASSIGN_OR_RETURN(condition.operand, ReadOperand(name, condition.column, *operand));
     }
@@ -196,8 +198,8 @@ class Reader {
       return absl::InvalidArgumentError(
           absl::StrCat("the filter has more than ", kConditions, " conditions"));
     }
-    if (condition.column == StateColumn() && Asks(condition.op)) {
-      return std::optional(OfStates(table_, std::move(condition)));
+    if (condition.column == StateColumn() && TakesOperand(condition.op)) {
+      return std::optional(MakeStateFilter(table_, std::move(condition)));
     }
     Filter one;
     one.condition = std::move(condition);
@@ -224,8 +226,8 @@ absl::StatusOr<Filter> ParseFilter(Table table, std::string_view text) {
   }
   if (const model::Value* group = value->Find("filterGroup")) {
     Reader reader(table);
-    DET_ASSIGN_OR_RETURN(Filter asked, reader.ReadGroup(*group, 1));
-    if (!asked.parts.empty()) whole.parts.push_back(std::move(asked));
+    DET_ASSIGN_OR_RETURN(Filter requested, reader.ReadGroup(*group, 1));
+    if (!requested.parts.empty()) whole.parts.push_back(std::move(requested));
   }
   const model::Value* archived = value->Find("showArchived");
   const bool* shown = archived == nullptr ? nullptr : archived->AsBool();

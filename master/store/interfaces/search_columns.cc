@@ -80,7 +80,7 @@ std::vector<FixedColumn> Shared() {
   };
 }
 
-std::vector<FixedColumn> OfExperiments() {
+std::vector<FixedColumn> MakeExperimentColumns() {
   std::vector<FixedColumn> columns = {
       {"id", Field::kExperimentId, Type::kNumber, "ID", true},
       {"name", Field::kName, Type::kText, "Name", true},
@@ -93,7 +93,7 @@ std::vector<FixedColumn> OfExperiments() {
   return columns;
 }
 
-std::vector<FixedColumn> OfRuns() {
+std::vector<FixedColumn> MakeRunColumns() {
   std::vector<FixedColumn> columns = {
       {"id", Field::kRunId, Type::kNumber, "Global Run ID", false},
       {"localId", Field::kLocalId, Type::kText, "Run ID", false},
@@ -109,7 +109,7 @@ std::vector<FixedColumn> OfRuns() {
 }
 
 // Aliases that requests may use.
-std::string Usual(Table table, const std::string& name) {
+std::string ResolveAlias(Table table, const std::string& name) {
   if (name == "searcherMetricValue") return std::string("searcherMetricsVal");
   if (name == "labels") return std::string("tags");
   if (table != Table::kRuns) return name;
@@ -121,8 +121,8 @@ std::string Usual(Table table, const std::string& name) {
 }  // namespace
 
 const std::vector<FixedColumn>& FixedColumns(Table table) {
-  static const auto& runs = *new std::vector<FixedColumn>(OfRuns());
-  static const auto& experiments = *new std::vector<FixedColumn>(OfExperiments());
+  static const auto& runs = *new std::vector<FixedColumn>(MakeRunColumns());
+  static const auto& experiments = *new std::vector<FixedColumn>(MakeExperimentColumns());
   return table == Table::kRuns ? runs : experiments;
 }
 
@@ -142,7 +142,7 @@ absl::StatusOr<Column> ParseColumn(Table table, const std::string& name, std::st
   }
   if (!metric) {
     const std::vector<FixedColumn>& fixed = FixedColumns(table);
-    const std::string usual = Usual(table, name);
+    const std::string usual = ResolveAlias(table, name);
     const auto found = std::find_if(fixed.begin(), fixed.end(),
                                     [&](const FixedColumn& each) { return usual == each.name; });
     if (found != fixed.end()) {

@@ -21,7 +21,7 @@ std::string Group(const std::string& conjunction, const std::string& children) {
 std::string Whole(const std::string& group) {
   return absl::StrCat(R"({"showArchived":true,"filterGroup":)", group, "}");
 }
-std::string ErrorOf(const std::string& field) {
+std::string GetError(const std::string& field) {
   const auto search = ParseSearch(Table::kRuns, Whole(Group("and", Field(field))), "");
   EXPECT_TRUE(absl::IsInvalidArgument(search.status())) << field;
   return std::string(search.status().message());
@@ -85,19 +85,19 @@ TEST(SearchTest, ParsesColumnNames) {
 }
 
 TEST(SearchTest, ReportsInvalidPart) {
-  EXPECT_THAT(ErrorOf(R"("columnName":"colour","operator":"=","value":1)"), HasSubstr("colour"));
-  EXPECT_THAT(ErrorOf(R"("columnName":"validation.loss.best","operator":"=","value":1)"),
+  EXPECT_THAT(GetError(R"("columnName":"colour","operator":"=","value":1)"), HasSubstr("colour"));
+  EXPECT_THAT(GetError(R"("columnName":"validation.loss.best","operator":"=","value":1)"),
               HasSubstr("validation.loss.best"));
-  EXPECT_THAT(ErrorOf(R"("columnName":"id","operator":"~","value":1)"), HasSubstr("\"~\""));
-  EXPECT_THAT(ErrorOf(R"("columnName":"id","operator":"contains","value":1)"),
+  EXPECT_THAT(GetError(R"("columnName":"id","operator":"~","value":1)"), HasSubstr("\"~\""));
+  EXPECT_THAT(GetError(R"("columnName":"id","operator":"contains","value":1)"),
               HasSubstr("does not apply to its type"));
-  EXPECT_THAT(ErrorOf(R"("columnName":"tags","operator":"<","value":1)"),
+  EXPECT_THAT(GetError(R"("columnName":"tags","operator":"<","value":1)"),
               HasSubstr("does not apply to its type"));
-  EXPECT_THAT(ErrorOf(R"("columnName":"id","operator":"=","value":"x")"),
+  EXPECT_THAT(GetError(R"("columnName":"id","operator":"=","value":"x")"),
               HasSubstr("not a number"));
-  EXPECT_THAT(ErrorOf(R"("columnName":"startTime","operator":">","value":"soon")"),
+  EXPECT_THAT(GetError(R"("columnName":"startTime","operator":">","value":"soon")"),
               HasSubstr("not a time"));
-  EXPECT_THAT(ErrorOf(R"("columnName":"archived","operator":"=","value":"perhaps")"),
+  EXPECT_THAT(GetError(R"("columnName":"archived","operator":"=","value":"perhaps")"),
               HasSubstr("neither true nor false"));
   EXPECT_THAT(ParseSearch(Table::kRuns, "{", "").status().message(), HasSubstr("not valid JSON"));
   EXPECT_THAT(ParseSearch(Table::kRuns, Whole(Group("xor", "")), "").status().message(),

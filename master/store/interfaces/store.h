@@ -48,8 +48,8 @@ class Store {
 
   // Takes over the cluster: raises the epoch, so that commits of older masters fail from now on,
   // and returns the state to restore. Deletes context directories without an experiment: a context
-  // is stored before its experiment, which may be refused or lost in a crash. Only here can they be
-  // told from those of requests in progress.
+  // is stored before its experiment, which may be rejected or lost in a crash. At this point no
+  // request is in progress whose context is still needed.
   virtual absl::StatusOr<cluster::Image> Load() = 0;
 
   // Writes all changes or none, in one transaction that also checks the epoch. ABORTED: another
@@ -68,9 +68,9 @@ class Store {
   virtual absl::Status RenewLease(const std::string& leader) = 0;
 
   // After Load, every write below checks the epoch in its own transaction. If another master has
-  // taken over, the write does nothing and returns UNAVAILABLE, so that its caller may ask the new
-  // leader, and `fenced` is called once, on that thread, with ABORTED: the process must exit. Set
-  // before Load.
+  // taken over, the write does nothing and returns UNAVAILABLE, so that its caller can retry with
+  // the new leader, and `fenced` is called once, on that thread, with ABORTED: the process must
+  // exit. Set before Load.
   virtual void OnFenced(absl::AnyInvocable<void(absl::Status)> fenced) = 0;
 
   // ---- bulk data: durable when the call returns OK; existing rows are skipped ----

@@ -22,7 +22,7 @@ struct StoredResponse {
   absl::Time at;
   int code = 0;          // an absl::StatusCode
   std::string message;   // of the status
-  std::string response;  // the serialised response; any bytes
+  std::string response;  // the serialized response; any bytes
   friend bool operator==(const StoredResponse&, const StoredResponse&) = default;
 };
 

@@ -1,5 +1,5 @@
 // Writes whose outcome is unknown: the connection broke during the commit, and the database could
-// not be asked. Their status is UNAVAILABLE with a payload. A caller that must not repeat a write
+// not be queried. Their status is UNAVAILABLE with a payload. A caller that must not repeat a write
 // checks IsUnknownCommit before it retries.
 #ifndef MASTER_STORE_INTERFACES_UNKNOWN_COMMIT_H_
 #define MASTER_STORE_INTERFACES_UNKNOWN_COMMIT_H_
@@ -16,7 +16,7 @@ inline bool IsUnknownCommit(const absl::Status& status) {
   return status.GetPayload(kUnknownCommit).has_value();
 }
 
-// `why`: the error of the last attempt to ask the database.
+// `why`: the error of the last attempt to query the database.
 inline absl::Status UnknownCommitError(const absl::Status& why) {
   absl::Status doubt =
       absl::UnavailableError(absl::StrCat("it is unknown whether this was written: ", why.message(),

@@ -83,7 +83,7 @@ constexpr char kAddSearcherEvents[] = R"sql(
 INSERT INTO searcher_events (experiment, sequence, events) VALUES ($1,$2,$3)
 ON CONFLICT DO NOTHING)sql";
 
-// Later changes of its files are not overwritten.
+// Does not overwrite later changes of the checkpoint's files.
 constexpr char kPutCheckpoint[] = R"sql(
 INSERT INTO checkpoints (id, trial, allocation, steps, resources, size, metadata, time, state)
 VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9)
@@ -131,7 +131,7 @@ constexpr char kPutRetention[] =
     "UPDATE experiments SET save_experiment_best = $2, save_trial_best = $3, "
     "save_trial_latest = $4, retained = false WHERE id = $1";
 
-constexpr char kSetTexts[] =
+constexpr char kSetExperimentDetails[] =
     "UPDATE experiments SET name = coalesce($2, name), description = coalesce($3, description), "
     "labels = coalesce($4::jsonb, labels), notes = coalesce($5, notes) WHERE id = $1";
 
@@ -144,14 +144,14 @@ ON CONFLICT DO NOTHING)sql";
 // Skips lines of deleted experiments, which would never be removed. A task is
 // "<experiment>.<trial>".
 constexpr char kAddLogLines[] = R"sql(
-WITH gone AS MATERIALIZED (SELECT t.task
+WITH deleted_tasks AS MATERIALIZED (SELECT t.task
   FROM (SELECT DISTINCT task FROM unnest($1::text[]) l (task)) t, highest_deleted d
   WHERE split_part(t.task, '.', 1)::int <= d.experiment AND NOT EXISTS (SELECT FROM experiments e
     WHERE e.id = split_part(t.task, '.', 1)::int AND e.state <> 'DELETED'))
 INSERT INTO task_logs (task, allocation, agent, sequence, time, rank, level, stdtype, source, text)
 SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::timestamptz[],
   $6::int[], $7::smallint[], $8::text[], $9::text[], $10::text[]) l (task)
-WHERE l.task NOT IN (SELECT task FROM gone)
+WHERE l.task NOT IN (SELECT task FROM deleted_tasks)
 ON CONFLICT DO NOTHING)sql";
 
 // An arbitrary number that no other advisory lock uses.
@@ -271,10 +271,10 @@ Statement ToStatement(const cluster::Change& change, bool known) {
           "WHERE id = $2::int FOR KEY SHARE), project) WHERE id = $1",
           MakeParams(set.experiment, set.to.project)};
     }
-    Statement operator()(const cluster::SetTexts& set) {
-      const cluster::Texts& texts = set.texts;
+    Statement operator()(const cluster::SetExperimentDetails& set) {
+      const cluster::ExperimentDetails& texts = set.details;
       const Param labels = texts.labels ? ToParam(ToDocument(*texts.labels)) : Param{};
-      return {kSetTexts,
+      return {kSetExperimentDetails,
               {ToParam(set.experiment), ToParam(texts.name), ToParam(texts.description), labels,
                ToParam(texts.notes)}};
     }

@@ -32,13 +32,13 @@ struct ClearResult {
 };
 using OwnedResult = std::unique_ptr<PGresult, ClearResult>;
 
-// Transient errors: nothing was done, and the statement may be retried. By prefix of their codes,
-// longer prefixes first.
-struct PassingError {
+// Transient errors: nothing was done, and the statement can be retried. The first column is a
+// prefix of the SQLSTATE; longer prefixes come first.
+struct TransientError {
   std::string_view code;
   std::string_view words;
 };
-constexpr PassingError kPassingErrors[] = {
+constexpr TransientError kTransientErrors[] = {
     {"08", "the connection broke"},
     {"25006", "it is read-only or a replica"},
     {"25P03", "the transaction was idle for too long"},
@@ -57,8 +57,8 @@ constexpr PassingError kPassingErrors[] = {
     {"58030", "it has an I/O error"},
 };
 
-const PassingError* FindTransientError(std::string_view sqlstate) {
-  for (const PassingError& error : kPassingErrors) {
+const TransientError* FindTransientError(std::string_view sqlstate) {
+  for (const TransientError& error : kTransientErrors) {
     if (sqlstate.substr(0, error.code.size()) == error.code) return &error;
   }
   return nullptr;
@@ -126,7 +126,8 @@ absl::Time Result::Time(int row, int column) const {
 void Connection::Finish::operator()(pg_conn* connection) const { ::PQfinish(connection); }
 
 absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& connection_string) {
-  // The first are defaults, which the connection string may override; the last override it.
+  // The first keywords are defaults that the connection string may override; the last ones override
+  // it.
   const std::array<const char*, 7> keywords = {"connect_timeout",
                                                "tcp_user_timeout",
                                                "keepalives_idle",
@@ -160,9 +161,9 @@ absl::Status Connection::MakeError(const pg_result* result) {
       result == nullptr ? nullptr : ::PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
   const std::string text = primary != nullptr ? absl::StrCat(primary, " (", sqlstate_, ")")
                                               : OneLine(::PQerrorMessage(connection_.get()));
-  if (const PassingError* passing = FindTransientError(sqlstate_); passing != nullptr) {
+  if (const TransientError* transient = FindTransientError(sqlstate_); transient != nullptr) {
     return absl::UnavailableError(
-        absl::StrCat("the database: ", std::string(passing->words), ": ", text));
+        absl::StrCat("the database: ", std::string(transient->words), ": ", text));
   }
   if (sqlstate_.empty()) {
     // Reported by libpq and not by the server: the connection is lost.
@@ -271,21 +272,21 @@ absl::Status Connection::ExecAll(const std::vector<Statement>& statements, bool*
     DET_RETURN_IF_ERROR(Prepare(statement.sql).status());
   }
   if (::PQenterPipelineMode(connection_.get()) != 1) return MakeError(nullptr);
-  absl::Status refused;
-  for (size_t begin = 0; begin < statements.size() && refused.ok(); begin += kPipelineDepth) {
+  absl::Status rejected;
+  for (size_t begin = 0; begin < statements.size() && rejected.ok(); begin += kPipelineDepth) {
     const size_t end = std::min(begin + kPipelineDepth, statements.size());
     DET_RETURN_IF_ERROR(SendAll(statements.data() + begin, statements.data() + end));
-    refused = Receive(end - begin);
+    rejected = Receive(end - begin);
   }
-  if (!alive()) return refused;
-  // The transaction ends here: with a commit, or with a rollback if a statement was refused.
+  if (!alive()) return rejected;
+  // The transaction ends here: with a commit, or with a rollback if a statement was rejected.
   const std::string sqlstate = sqlstate_;
   const absl::Status synced = Sync();
-  if (!alive() && refused.ok() && is_unknown != nullptr) *is_unknown = true;
+  if (!alive() && rejected.ok() && is_unknown != nullptr) *is_unknown = true;
   if (!alive() || ::PQexitPipelineMode(connection_.get()) != 1) Drop();
-  if (refused.ok()) return synced;
+  if (rejected.ok()) return synced;
   sqlstate_ = sqlstate;
-  return refused;
+  return rejected;
 }
 
 absl::StatusOr<Connection::WriteId> Connection::NextWriteId() {
@@ -298,9 +299,9 @@ absl::StatusOr<Connection::WriteId> Connection::NextWriteId() {
 }
 
 absl::StatusOr<bool> WasCommitted(Connection& connection, const Connection::WriteId& write_id) {
-  DET_ASSIGN_OR_RETURN(const Result asked, connection.Exec(kCloseWriter, {{write_id.writer}}));
+  DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kCloseWriter, {{write_id.writer}}));
   // If the earlier row is missing, so is this one: a lagging replica has taken over.
-  return !asked.IsNull(0, 0) && asked.Int(0, 0) >= write_id.number;
+  return !result.IsNull(0, 0) && result.Int(0, 0) >= write_id.number;
 }
 
 }  // namespace det::store

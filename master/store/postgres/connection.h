@@ -128,7 +128,7 @@ inline constexpr char kRecordWriteId[] = "SELECT mark($1, $2)";
 
 // Returns whether a write was committed whose connection broke before the response arrived. If it
 // was not, it never will be. Waits for a transaction that is still in progress. UNAVAILABLE if the
-// database cannot be asked.
+// database cannot be queried.
 absl::StatusOr<bool> WasCommitted(Connection& connection, const Connection::WriteId& write_id);
 
 }  // namespace det::store

@@ -1,4 +1,4 @@
-// Curves of more reports than anybody can see.
+// Tests curves with many reports, which are downsampled.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -23,7 +23,7 @@ class CurvesTest : public ::testing::Test {
     ASSERT_TRUE(store.ok()) << store.status();
     store_ = *std::move(store);
     ASSERT_TRUE(store_->Load().ok());
-    // Peaks are made in between, and kept up after that.
+    // Peaks are computed in between, and updated after that.
     for (int first = 1; first <= kReports; first += 4000) {
       std::vector<model::MetricReport> reports;
       for (int i = first; i < first + 4000; ++i) {
@@ -105,7 +105,8 @@ TEST_F(CurvesTest, UsesNewestAttemptOfStep) {
 }
 
 TEST_F(CurvesTest, ReadsLongAndShortCurvesTogether) {
-  // 2 has more than are read of all, but no more than are read as they are; 30 others are short.
+  // Trial 2 has more reports than are read for every trial, but few enough to be read unsampled; 30
+  // other trials are short.
   std::vector<model::MetricReport> reports;
   for (int i = 1; i <= 2000; ++i) reports.push_back(MakeReport(2, "training", i, i));
   CurveQuery all = whole_;

@@ -45,16 +45,16 @@ std::string ConnectionStringFor(const std::string& socket_dir) {
 }
 
 // Recovery after a crash may take a while.
-constexpr absl::Duration kStartPatience = absl::Minutes(2);
+constexpr absl::Duration kStartTimeout = absl::Minutes(2);
 constexpr absl::Duration kFastShutdown = absl::Seconds(20);
 constexpr absl::Duration kImmediateShutdown = absl::Seconds(5);
 constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
-constexpr absl::Duration kLongestPause = absl::Seconds(5);
+constexpr absl::Duration kMaxPause = absl::Seconds(5);
 
 // The last lines of the server's log, in one line.
 std::string ReadLastLogLines(const std::string& log_path) {
   const absl::StatusOr<std::string> text = base::ReadFile(log_path);
-  if (!text.ok()) return "it has written no log";
+  if (!text.ok()) return "the log is empty or missing";
   std::vector<absl::string_view> lines = absl::StrSplit(*text, '\n', absl::SkipWhitespace());
   const size_t first = lines.size() - std::min<size_t>(lines.size(), 3);
   return absl::StrJoin(lines.begin() + first, lines.end(), " | ",
@@ -64,7 +64,7 @@ std::string ReadLastLogLines(const std::string& log_path) {
 }
 
 // Returns a descriptor that becomes readable when the process ends; invalid if there is no such
-// process. By number, because glibc 2.36's header of these calls lacks extern "C".
+// process. Uses the number of the system call, because glibc 2.36's header lacks extern "C".
 base::Fd OpenProcess(pid_t pid) {
   return base::Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
 }
@@ -73,11 +73,11 @@ void Send(const base::Fd& process, int signal) {
 }
 
 // Waits for either descriptor; returns whether `process` has ended.
-bool WaitForEnd(const base::Fd& process, absl::Duration patience, int wake = -1) {
+bool WaitForEnd(const base::Fd& process, absl::Duration timeout, int wake = -1) {
   pollfd polled[2] = {{process.get(), POLLIN, 0}, {wake, POLLIN, 0}};
-  const absl::Time deadline = absl::Now() + patience;
+  const absl::Time deadline = absl::Now() + timeout;
   while (true) {
-    const bool endless = patience == absl::InfiniteDuration();
+    const bool endless = timeout == absl::InfiniteDuration();
     const auto left = absl::ToInt64Milliseconds(
         absl::Ceil(std::max(deadline - absl::Now(), absl::ZeroDuration()), absl::Milliseconds(1)));
     const int ready = ::poll(polled, 2, endless ? -1 : static_cast<int>(left));
@@ -90,9 +90,9 @@ bool WaitForEnd(const base::Fd& process, absl::Duration patience, int wake = -1)
 bool Shutdown(const base::Fd& process) {
   const std::pair<int, absl::Duration> steps[] = {
       {SIGINT, kFastShutdown}, {SIGQUIT, kImmediateShutdown}, {SIGKILL, kImmediateShutdown}};
-  for (const auto& [signal, patience] : steps) {
+  for (const auto& [signal, timeout] : steps) {
     Send(process, signal);
-    if (WaitForEnd(process, patience)) return true;
+    if (WaitForEnd(process, timeout)) return true;
   }
   return false;
 }
@@ -131,11 +131,11 @@ bool HasSameSettings(const Server& server, const std::vector<std::string>& argv,
                      const std::string& connection_string) {
   const std::string proc = absl::StrCat("/proc/", server.pid);
   const absl::StatusOr<std::string> line = base::ReadFile(proc + "/cmdline");
-  const std::string wanted(
+  const std::string expected(
       absl::StrCat(absl::StrJoin(argv, absl::string_view("\0", 1)), absl::string_view("\0", 1)));
   std::error_code error;
   // An upgrade replaces the program.
-  if (!line.ok() || *line != wanted || !fs::equivalent(proc + "/exe", argv[0], error) || error) {
+  if (!line.ok() || *line != expected || !fs::equivalent(proc + "/exe", argv[0], error) || error) {
     return false;
   }
   return ::PQping(absl::StrCat(connection_string, " connect_timeout=2").c_str()) == PQPING_OK;
@@ -191,14 +191,15 @@ absl::Status MakeCluster(const Layout& layout) {
       absl::StrCat("cannot fill ", layout.cluster, ": ", error.message()));
 }
 
-// Caches frequently read data (indices of runs and their summaries) in the server. Pages use memory
-// only once touched; a small machine keeps its memory for training.
+// The size of the server's cache for frequently read data (indexes of runs and their summaries).
+// Pages use memory only once they are touched, so a small machine keeps its memory for training.
 int64_t SharedMegabytes() {
   int64_t bytes = int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
   // The limit of a container; "max" if it has none.
   int64_t limit = 0;
-  const absl::StatusOr<std::string> told = base::ReadFile("/sys/fs/cgroup/memory.max");
-  if (told.ok() && absl::SimpleAtoi(*told, &limit) && limit > 0) bytes = std::min(bytes, limit);
+  const absl::StatusOr<std::string> limit_text = base::ReadFile("/sys/fs/cgroup/memory.max");
+  if (limit_text.ok() && absl::SimpleAtoi(*limit_text, &limit) && limit > 0)
+    bytes = std::min(bytes, limit);
   return std::clamp<int64_t>((bytes >> 20) / 64, 64, 512);
 }
 
@@ -220,14 +221,14 @@ class EmbeddedPostgres::Impl {
 
  private:
   std::vector<std::string> Command() const;
-  // Handles a server that an earlier master left running: true if it is reused, false if there is
-  // none any more.
+  // Handles a server that an earlier master left running. Returns true if it is reused, false if it
+  // is not running anymore.
   absl::StatusOr<bool> TakeOver();
   absl::Status Launch();
   absl::Status AwaitReady();
   void Supervise();
   // Waits for `pause`, or until Stop.
-  bool Stopped(absl::Duration pause);
+  bool WaitForStop(absl::Duration pause);
 
   const Layout layout_;
   const bool fsync_;
@@ -249,14 +250,14 @@ std::vector<std::string> EmbeddedPostgres::Impl::Command() const {
   set("unix_socket_permissions=0700");
   set("port=5432");
   set("log_line_prefix=%m [%p] ");
-  // A small server: one master with a handful of connections beside training.
+  // The server is small: one master with few connections, on a machine that also trains.
   set("max_connections=32");
   set(absl::StrCat("shared_buffers=", SharedMegabytes(), "MB"));
   set("max_wal_size=512MB");
   set("checkpoint_timeout=15min");
   set("huge_pages=off");
   set("jit=off");
-  // A new cluster has no statistics, so that reading its first long log would scan the whole table.
+  // A new cluster has no statistics, so the first read of a long log would scan the whole table.
   set("autovacuum_naptime=10s");
   set("max_parallel_workers_per_gather=0");
   set("max_logical_replication_workers=0");
@@ -293,7 +294,7 @@ absl::Status EmbeddedPostgres::Impl::Launch() {
 }
 
 absl::Status EmbeddedPostgres::Impl::AwaitReady() {
-  const absl::Time deadline = absl::Now() + kStartPatience;
+  const absl::Time deadline = absl::Now() + kStartTimeout;
   absl::Duration pause = absl::Milliseconds(5);
   while (::PQping(connection_string_.c_str()) != PQPING_OK) {
     const bool ended = WaitForEnd(process_, pause);
@@ -336,19 +337,19 @@ void EmbeddedPostgres::Impl::Supervise() {
       (void)base::WaitForExit(pid_);  // a reused server is not a child process
       pid_ = 0;
       if (!ended) return;
-      DET_LOG(ERROR) << "PostgreSQL died; restarting it"
+      DET_LOG(ERROR) << "PostgreSQL exited unexpectedly; restarting it"
                      << base::Field("last", ReadLastLogLines(layout_.log_path));
       if (absl::Now() - since > absl::Minutes(1)) pause = kFirstPause;
     }
-    if (Stopped(pause)) return;
-    pause = std::min(2 * pause, kLongestPause);
+    if (WaitForStop(pause)) return;
+    pause = std::min(2 * pause, kMaxPause);
     if (absl::Status status = Launch(); !status.ok()) {
       DET_LOG(ERROR) << "cannot start PostgreSQL" << base::Field("reason", status.message());
     }
   }
 }
 
-bool EmbeddedPostgres::Impl::Stopped(absl::Duration pause) { return WaitForEnd(wake_, pause); }
+bool EmbeddedPostgres::Impl::WaitForStop(absl::Duration pause) { return WaitForEnd(wake_, pause); }
 
 void EmbeddedPostgres::Impl::Stop() {
   if (!supervisor_.joinable()) return;

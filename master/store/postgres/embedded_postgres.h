@@ -1,6 +1,6 @@
 // The embedded PostgreSQL server: a private cluster in <data_dir>/postgres, reached only through a
 // Unix socket. It is created at the first start, restarted when it dies, and shut down cleanly at
-// the end. If the master runs as root, which PostgreSQL refuses, the server runs as user "postgres"
+// the end. If the master runs as root, which PostgreSQL rejects, the server runs as user "postgres"
 // or "nobody".
 //
 // Owned by the composition root, which holds the lock on data_dir: two servers on one directory are
@@ -25,7 +25,7 @@ class EmbeddedPostgres {
 
   // Returns once the server accepts connections. A server that an earlier master left running on
   // the same directory is reused if it answers and has the same settings; otherwise it is stopped
-  // first. Errors (FAILED_PRECONDITION, PERMISSION_DENIED, UNAVAILABLE) tell what to do.
+  // first. Errors (FAILED_PRECONDITION, PERMISSION_DENIED, UNAVAILABLE) state what to do.
   static absl::StatusOr<std::unique_ptr<EmbeddedPostgres>> Start(const Options& options);
 
   // Stops the server that an earlier master left running, if there is one. UNAVAILABLE if it does

@@ -25,7 +25,7 @@ const std::string kCrashIn = "DET_TEST_CRASH_IN";
 base::TempDir MakeTempDir() {
   absl::StatusOr<base::TempDir> dir = base::TempDir::Create("pg");
   EXPECT_TRUE(dir.ok()) << dir.status();
-  // As root, the server runs as another user, who has to get in.
+  // As root, the server runs as another user, who needs access to the directory.
   EXPECT_EQ(::chmod(dir->path().c_str(), 0755), 0);
   return *std::move(dir);
 }
@@ -36,8 +36,8 @@ std::unique_ptr<EmbeddedPostgres> Start(const std::string& data_dir) {
   return server.ok() ? *std::move(server) : nullptr;
 }
 
-// The first value of the answer, or the error.
-std::string Ask(const EmbeddedPostgres& server, const char* sql) {
+// Returns the first value of the result, or the error.
+std::string Query(const EmbeddedPostgres& server, const char* sql) {
   PGconn* connection = PQconnectdb(server.connection_string().c_str());
   PGresult* result = PQexec(connection, sql);
   std::string answer = PQresultStatus(result) == PGRES_TUPLES_OK ? PQgetvalue(result, 0, 0)
@@ -51,21 +51,21 @@ TEST(EmbeddedPostgresTest, KeepsDataAfterStop) {
   const base::TempDir dir = MakeTempDir();
   auto server = Start(dir.path());
   ASSERT_NE(server, nullptr);
-  EXPECT_EQ(Ask(*server, "CREATE TABLE kept AS SELECT 7 AS x; SELECT x FROM kept"), "7");
+  EXPECT_EQ(Query(*server, "CREATE TABLE kept AS SELECT 7 AS x; SELECT x FROM kept"), "7");
   const int pid = server->pid();
   server->Stop();
   EXPECT_NE(::kill(pid, 0), 0);
 
   server = Start(dir.path());
   ASSERT_NE(server, nullptr);
-  EXPECT_EQ(Ask(*server, "SELECT x FROM kept"), "7");
+  EXPECT_EQ(Query(*server, "SELECT x FROM kept"), "7");
 }
 
 TEST(EmbeddedPostgresTest, ListensOnNoNetwork) {
   const base::TempDir dir = MakeTempDir();
   const auto server = Start(dir.path());
   ASSERT_NE(server, nullptr);
-  EXPECT_EQ(Ask(*server, "SHOW listen_addresses"), "");
+  EXPECT_EQ(Query(*server, "SHOW listen_addresses"), "");
   struct stat socket_dir = {};
   ASSERT_EQ(::stat((dir.path() + "/run").c_str(), &socket_dir), 0);
   EXPECT_EQ(socket_dir.st_mode & 0777, 0700u);
@@ -81,10 +81,10 @@ TEST(EmbeddedPostgresTest, RestartsAfterDeath) {
          PQping(server->connection_string().c_str()) != PQPING_OK) {
     std::this_thread::yield();
   }
-  EXPECT_EQ(Ask(*server, "SELECT 1"), "1");
+  EXPECT_EQ(Query(*server, "SELECT 1"), "1");
 }
 
-// Runs this program as a master that starts a server on `data_dir` and ends without a word.
+// Runs this program as a master that starts a server on `data_dir` and crashes.
 void CrashIn(const std::string& data_dir) {
   base::SpawnOptions options;
   options.argv = {"/proc/self/exe"};
@@ -95,7 +95,7 @@ void CrashIn(const std::string& data_dir) {
   ASSERT_TRUE(exit.ok() && exit->ok()) << exit.status();
 }
 
-// The server that a master left behind which crashed in `data_dir`.
+// Returns the PID of a server that a crashed master left running on `data_dir`.
 int Orphan(const std::string& data_dir) {
   CrashIn(data_dir);
   const absl::StatusOr<std::string> left = base::ReadFile(data_dir + "/postgres/postmaster.pid");
@@ -111,10 +111,10 @@ TEST(EmbeddedPostgresTest, ReusesLeftoverServer) {
   const auto server = Start(dir.path());
   ASSERT_NE(server, nullptr);
   EXPECT_EQ(server->pid(), orphan);
-  EXPECT_EQ(Ask(*server, "SELECT 1"), "1");
+  EXPECT_EQ(Query(*server, "SELECT 1"), "1");
   server->Stop();
   EXPECT_NE(PQping(server->connection_string().c_str()), PQPING_OK);
-  // In order: a server that was ended so leaves no such file.
+  // A server that was shut down cleanly leaves no such file.
   EXPECT_FALSE(base::ReadFile(dir.path() + "/postgres/postmaster.pid").ok());
 }
 
@@ -129,7 +129,7 @@ TEST(EmbeddedPostgresTest, RestartsReusedServerAfterDeath) {
          PQping(server->connection_string().c_str()) != PQPING_OK) {
     std::this_thread::yield();
   }
-  EXPECT_EQ(Ask(*server, "SELECT 1"), "1");
+  EXPECT_EQ(Query(*server, "SELECT 1"), "1");
 }
 
 TEST(EmbeddedPostgresTest, StopsLeftoverServerWithOtherSettings) {
@@ -138,13 +138,13 @@ TEST(EmbeddedPostgresTest, StopsLeftoverServerWithOtherSettings) {
   const auto server = EmbeddedPostgres::Start({.data_dir = dir.path(), .fsync = true});
   ASSERT_TRUE(server.ok()) << server.status();
   EXPECT_NE((*server)->pid(), orphan);
-  EXPECT_EQ(Ask(**server, "SHOW fsync"), "on");
+  EXPECT_EQ(Query(**server, "SHOW fsync"), "on");
 }
 
 TEST(EmbeddedPostgresTest, StopsHangingLeftoverServer) {
   const base::TempDir dir = MakeTempDir();
   const int orphan = Orphan(dir.path());
-  // It ends as soon as its clients have gone, and takes no new one until then.
+  // The server ends as soon as its clients have disconnected, and accepts no new ones until then.
   PGconn* client = PQconnectdb(EmbeddedPostgres::ConnectionString(dir.path()).c_str());
   ASSERT_EQ(PQstatus(client), CONNECTION_OK);
   ASSERT_EQ(::kill(orphan, SIGTERM), 0);
@@ -155,7 +155,7 @@ TEST(EmbeddedPostgresTest, StopsHangingLeftoverServer) {
   PQfinish(client);
   ASSERT_NE(server, nullptr);
   EXPECT_NE(server->pid(), orphan);
-  EXPECT_EQ(Ask(*server, "SELECT 1"), "1");
+  EXPECT_EQ(Query(*server, "SELECT 1"), "1");
 }
 
 TEST(EmbeddedPostgresTest, UsesShortSocketPath_WhenPathIsLong) {
@@ -163,7 +163,7 @@ TEST(EmbeddedPostgresTest, UsesShortSocketPath_WhenPathIsLong) {
   const std::string deep = dir.path() + "/" + std::string(120, 'x');
   const auto server = Start(deep);
   ASSERT_NE(server, nullptr);
-  EXPECT_EQ(Ask(*server, "SELECT 1"), "1");
+  EXPECT_EQ(Query(*server, "SELECT 1"), "1");
   EXPECT_THAT(server->connection_string(), HasSubstr("host=/tmp/resolute-"));
 }
 

@@ -8,7 +8,7 @@ namespace det::store {
 namespace {
 
 constexpr char kHoldEpoch[] = "SELECT hold_epoch($1)";
-constexpr char kOver[] = "another master has taken over this database";
+constexpr char kFencedMessage[] = "another master has taken over this database";
 
 }  // namespace
 
@@ -23,7 +23,7 @@ absl::Status Fence::ReportFenced() {
     std::lock_guard lock(mutex_);
     fenced = std::exchange(fenced_, nullptr);
   }
-  const absl::Status over = absl::AbortedError(absl::StrCat(kOver, "; stop this one"));
+  const absl::Status over = absl::AbortedError(absl::StrCat(kFencedMessage, "; stop this one"));
   if (fenced) fenced(over);
   return over;
 }
@@ -31,7 +31,7 @@ absl::Status Fence::ReportFenced() {
 absl::Status Fence::CheckEpoch(const Connection& connection, absl::Status status) {
   if (status.ok() || connection.sqlstate() != kFencedState) return status;
   ReportFenced().IgnoreError();
-  return absl::UnavailableError(absl::StrCat(kOver, "; send requests to that one"));
+  return absl::UnavailableError(absl::StrCat(kFencedMessage, "; send requests to that one"));
 }
 
 absl::Status Fence::Write(Pool& pool, std::vector<Connection::Statement> statements) {

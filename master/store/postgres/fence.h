@@ -38,17 +38,17 @@ class Fence {
   absl::Status ReportFenced();
 
   // Executes the statements exactly once, in one transaction that checks the epoch. If the response
-  // to the commit is lost, the database is asked for the transaction's WriteId. UNAVAILABLE if the
+  // to the commit is lost, queries the database for the transaction's WriteId. UNAVAILABLE if the
   // epoch is old: the caller may retry and will reach the new leader.
   absl::Status Write(Pool& pool, std::vector<Connection::Statement> statements);
 
-  // The same for `work(Connection&)`, which reads the results of its statements.
+  // Same as above, for `work(Connection&)`, which reads the results of its statements.
   template <class Work>
   auto Run(Pool& pool, const Work& work) -> decltype(work(std::declval<Connection&>())) {
     return Run(pool, work, "SELECT hold_epoch($3), mark($1, $2)");
   }
-  // The same between two batches: sees all changes of earlier batches, and later batches see its
-  // changes. Batches wait for it, so it must be short.
+  // Same as above, between two batches: sees all changes of earlier batches, and later batches see
+  // its changes. Batches wait for it, so it must be short.
   template <class Work>
   auto RunBetweenBatches(Pool& pool, const Work& work)
       -> decltype(work(std::declval<Connection&>())) {
@@ -61,7 +61,7 @@ class Fence {
       -> decltype(work(std::declval<Connection&>())) {
     using Response = decltype(work(std::declval<Connection&>()));
     UnknownCommit unknown;
-    std::optional<Response> response;  // of the write whose outcome is unknown
+    std::optional<Response> response;  // the response to the write whose outcome is unknown
     return RunOnce(pool, unknown, [&](Connection& connection) -> Response {
       DET_ASSIGN_OR_RETURN(const bool committed, ResolveUnknown(connection, unknown));
       if (committed) return *std::move(response);
@@ -75,7 +75,7 @@ class Fence {
       return *std::move(response);
     });
   }
-  // Id of a write whose connection broke after its commit was sent.
+  // The ID of a write whose connection broke after its commit was sent.
   using UnknownCommit = std::optional<Connection::WriteId>;
   // Returns whether the unknown write was committed, and resets `unknown`; false if it is unset.
   static absl::StatusOr<bool> ResolveUnknown(Connection& connection, UnknownCommit& unknown);

@@ -112,7 +112,7 @@ absl::Status MakePrivateDir(const std::string& path, const std::optional<User>& 
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot give ", path, " to user ", user->name));
   }
   if (::chmod(path.c_str(), 0700) != 0) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot close ", path, " to others"));
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot restrict access to ", path));
   }
   return absl::OkStatus();
 }
@@ -127,7 +127,7 @@ absl::StatusOr<std::optional<User>> ChooseUser() {
       "'adduser --system postgres', or run the master as an ordinary user");
 }
 
-// The server must be able to append to the log, whoever created it.
+// The server must be able to append to the log, which the master may have created as another user.
 absl::Status MakeLog(const std::string& path, const std::optional<User>& user) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
@@ -140,7 +140,7 @@ absl::Status MakeLog(const std::string& path, const std::optional<User>& user) {
 
 }  // namespace
 
-// In /usr/lib/postgresql, else in $PATH.
+// Searches /usr/lib/postgresql, then $PATH.
 absl::StatusOr<std::string> FindServerPrograms(const std::string& cluster) {
   std::error_code ignored;
   const absl::StatusOr<std::string> made_by = base::ReadFile(cluster + "/PG_VERSION");

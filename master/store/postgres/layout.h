@@ -22,7 +22,7 @@ struct Layout {
   std::optional<gid_t> gid;
 };
 
-// Finds the programs, chooses the user and creates the folders. Errors tell what to do.
+// Finds the programs, chooses the user and creates the folders. Errors state what to do.
 absl::StatusOr<Layout> PrepareLayout(const std::string& data_dir);
 
 // Returns <data_dir>/run, or a folder in /tmp if the socket's path would be too long.

@@ -59,7 +59,7 @@ absl::Status ApplyAll(Connection& connection, const std::vector<const Migration*
   return connection.ExecScript("COMMIT");
 }
 
-absl::Status RefuseNewer(const Newest& newest, int known) {
+absl::Status RejectNewer(const Newest& newest, int known) {
   return absl::FailedPreconditionError(absl::StrCat(
       "the database was changed by a newer master (version ",
       newest.version.empty() ? "unknown" : newest.version, ", migration ", newest.number, " ",
@@ -71,7 +71,7 @@ absl::Status ApplyPending(Connection& connection, const std::vector<Migration>& 
   DET_RETURN_IF_ERROR(connection.ExecScript(kMakeTable));
   DET_ASSIGN_OR_RETURN(const Newest newest, FindNewest(connection));
   const int known = migrations.empty() ? 0 : migrations.back().number;
-  if (newest.number > known) return RefuseNewer(newest, known);
+  if (newest.number > known) return RejectNewer(newest, known);
   std::vector<const Migration*> pending;
   for (const Migration& migration : migrations) {
     if (migration.number > newest.number) pending.push_back(&migration);

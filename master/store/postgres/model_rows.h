@@ -11,7 +11,7 @@
 
 namespace det::store {
 
-// As JSON; NULL if the patch does not set it.
+// Returns the labels as JSON; NULL if the patch does not set them.
 Param LabelsParam(const std::vector<std::string>& labels);
 Param LabelsParam(const std::optional<std::vector<std::string>>& labels);
 

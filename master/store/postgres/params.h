@@ -25,11 +25,11 @@ Param ToParam(std::string_view text);
 inline Param ToParam(const char* text) { return ToParam(std::string_view(text)); }
 inline Param ToParam(const std::string& text) { return ToParam(std::string_view(text)); }
 Param ToParam(absl::Time time);
-// As microseconds.
+// Microseconds.
 inline Param ToParam(absl::Duration duration) {
   return ToParam(absl::ToInt64Microseconds(duration));
 }
-// As JSON.
+// JSON text.
 Param ToParam(const model::Value& value);
 
 template <class Tag, class Rep>

@@ -20,7 +20,7 @@ TEST(ParsedConfigsTest, ReturnsCachedObject) {
   EXPECT_EQ(*configs.Parse(Text(1)), first);
   for (int i = 2; i <= 5; ++i)
     EXPECT_EQ((*configs.Parse(Text(i)))->name, absl::StrCat("experiment ", i));
-  EXPECT_EQ(*configs.Parse(Text(1)), first) << "one of those before";
+  EXPECT_EQ(*configs.Parse(Text(1)), first) << "an entry of the previous generation";
   for (int i = 6; i <= 20; ++i) ASSERT_TRUE(configs.Parse(Text(i)).ok());
   EXPECT_NE(*configs.Parse(Text(1)), first) << "forgotten";
 }

@@ -11,7 +11,7 @@
 namespace det::store {
 namespace {
 
-// Keeps an existing row, and returns it in either case.
+// Keeps an existing row, and returns the stored value in both cases.
 constexpr char kProperty[] = R"sql(
 INSERT INTO properties (key, value) VALUES ($1, $2)
 ON CONFLICT (key) DO UPDATE SET value = properties.value RETURNING value)sql";

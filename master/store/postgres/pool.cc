@@ -5,7 +5,7 @@ namespace det::store {
 Pool::Lease::Lease(Pool& owner) : pool(owner) {
   std::unique_lock lock(pool.mutex_);
   pool.returned_.wait(lock, [this] { return !pool.idle_.empty(); });
-  // From the end, where the last used one is, so that few callers use few connections.
+  // Takes the connection that was used last, so that few callers use few connections.
   connection = std::move(pool.idle_.back());
   pool.idle_.pop_back();
 }

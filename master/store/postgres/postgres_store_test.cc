@@ -48,7 +48,7 @@ class PostgresBackend final : public StoreBackend {
 INSTANTIATE_TEST_SUITE_P(Postgres, StoreContractTest,
                          ::testing::Values([] { return std::make_unique<PostgresBackend>(); }));
 
-// Ends all connections to the database but the one that says so.
+// Ends all connections to the database except the one that executes this.
 void CutConnections(const std::string& database) {
   const auto connection = Connect(database);
   EXPECT_TRUE(connection
@@ -71,7 +71,7 @@ TEST(PostgresStoreTest, ReconnectsAfterDisconnect) {
   EXPECT_EQ(store->ListExperiments({})->total, 2);
 }
 
-// Asks until the server is back; only UNAVAILABLE may come before.
+// Calls until the server is back; before that, only UNAVAILABLE may be returned.
 template <class Call>
 void AwaitOk(const Call& call) {
   absl::Status status;
@@ -95,7 +95,7 @@ TEST(PostgresStoreTest, RecoversWithServer) {
   EXPECT_EQ(store->ListLogs({.task = model::TaskId("1.1")})->size(), 1u);
 }
 
-// A master that was stopped in the middle of a transaction holds the row that a new one needs.
+// A master that was stopped during a transaction holds a lock on the row that a new master needs.
 TEST(PostgresStoreTest, TakesOverFromMasterHangingInTransaction) {
   const std::string database = TestServer::Get().MakeDatabase();
   const auto older = OpenStore(database);
@@ -118,7 +118,7 @@ TEST(PostgresStoreTest, DoesNotBlockBulkWritesOnBatches) {
   ASSERT_TRUE(store->Load().ok());
   const auto batch = Connect(database);
   const auto write = Connect(database);
-  // Each would hang here for ever.
+  // With row locks in conflict, each of these would block forever.
   ASSERT_TRUE(batch->ExecScript("BEGIN; SELECT fence(1, 1)").ok());
   ASSERT_TRUE(write->ExecScript("BEGIN; SELECT hold_epoch(1)").ok());
   EXPECT_TRUE(store->AddMetrics({MakeReport(1, "training", 1, 0.5)}).ok());
@@ -140,9 +140,9 @@ TEST(PostgresStoreTest, ReadsLeaseOnTablesOfAnyVersion) {
   EXPECT_EQ(*standby->ReadLease(), (LeaseRecord{.epoch = 5, .renewals = 1, .leader = ""}));
 }
 
-// What the database says when it cannot, with a code of its own each time, and what we make of it.
+// For each SQLSTATE, the error of the database and its classification.
 TEST(PostgresStoreTest, ClassifiesTransientErrors) {
-  const std::pair<const char*, const char*> kPassing[] = {
+  const std::pair<const char*, const char*> kTransient[] = {
       {"53100", "its disk is full"},
       {"53300", "too many connections"},
       {"53200", "it is out of memory"},
@@ -163,8 +163,8 @@ TEST(PostgresStoreTest, ClassifiesTransientErrors) {
   ASSERT_TRUE(store->Load().ok());
   const auto connection = Connect(database);
   int64_t sequence = 0;
-  for (const auto& [code, words] : kPassing) {
-    // Every new row meets it.
+  for (const auto& [code, words] : kTransient) {
+    // Every inserted row raises the error.
     ASSERT_TRUE(connection
                     ->ExecScript(absl::StrCat(
                         "CREATE OR REPLACE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS "
@@ -186,7 +186,7 @@ TEST(PostgresStoreTest, ClassifiesTransientErrors) {
     ASSERT_TRUE(
         connection->ExecScript("DROP TRIGGER fail ON experiments; DROP TRIGGER fail ON metrics")
             .ok());
-    // The same batch, as the committer gives it.
+    // The committer repeats the same batch.
     EXPECT_TRUE(store->Commit(sequence, batch).ok()) << code;
   }
   EXPECT_EQ(store->ListExperiments({})->total, sequence);
@@ -228,7 +228,7 @@ TEST(PostgresStoreTest, ShowsLogIdsInOrder) {
   const std::string database = TestServer::Get().MakeDatabase();
   const auto store = OpenStore(database);
   ASSERT_TRUE(store->Load().ok());
-  // Lines of the master itself come by commits, those of agents by the writer.
+  // The master's own lines are stored by commits, those of agents by the writer.
   constexpr int kLines = 200;
   std::thread commits([&] {
     for (int i = 1; i <= kLines; ++i) {
@@ -240,7 +240,7 @@ TEST(PostgresStoreTest, ShowsLogIdsInOrder) {
       EXPECT_TRUE(store->AddLogLines({MakeLine("1.1", i, "task")}).ok());
     }
   });
-  // A follower who asks for what came after the last line that he has seen misses none.
+  // A client that follows a log by the ID of the last line misses no line.
   LogQuery query = {.task = model::TaskId("1.1")};
   int seen = 0;
   while (seen < 2 * kLines) {
@@ -258,7 +258,7 @@ TEST(PostgresStoreTest, ShowsLogIdsInOrder) {
 
 TEST(PostgresStoreTest, AcceptsUrl) {
   const std::string database = TestServer::Get().MakeDatabase();
-  // "host=DIR user=U dbname=postgres dbname=D", of which the last name counts.
+  // "host=DIR user=U dbname=postgres dbname=D", of which the last dbname applies.
   const std::string host = database.substr(5, database.find(' ') - 5);
   const std::string name = database.substr(database.rfind('=') + 1);
   const auto store = OpenStore(absl::StrCat("postgresql://resolute@/", name,
@@ -312,7 +312,7 @@ TEST(MigrationsTest, ReportsVersionToInstall_WhenDatabaseIsNewer) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("install 7.8.9"));
 }
 
-// As masters before made it.
+// A table as older masters created it.
 TEST(MigrationsTest, AcceptsTableWithoutVersions) {
   const auto connection = Connect(TestServer::Get().MakeDatabase());
   ASSERT_TRUE(connection
@@ -351,7 +351,7 @@ TEST(MigrationsTest, NumbersMigrationsFromOne) {
   EXPECT_GE(expected, 1);
 }
 
-// What a database from before there were workspaces and projects gets: each name that was used.
+// A database without workspaces and projects gets one for each name that was used.
 TEST(MigrationsTest, AssignsOldExperimentsToNamedProjects) {
   const std::string database = TestServer::Get().MakeDatabase();
   const auto connection = Connect(database);
@@ -401,7 +401,7 @@ TEST(MigrationsTest, AssignsOldExperimentsToNamedProjects) {
   EXPECT_EQ(store->workspaces().ListWorkspaces({})->total, 3);
 }
 
-// What a database from before the queue had places gets.
+// A database without queue positions gets them in the order of creation.
 TEST(MigrationsTest, QueuesOldExperimentsAsConfigured) {
   const std::string database = TestServer::Get().MakeDatabase();
   const auto connection = Connect(database);
@@ -464,7 +464,7 @@ TEST(MigrationsTest, QueuesOldExperimentsAsConfigured) {
   EXPECT_EQ(image->usage.users.at("ann"), 400);
 }
 
-// The server's end is gone without a word.
+// Kills the server process of the connection.
 TEST(ConnectionTest, ReportsLostServerAsUnavailable) {
   const std::string database = TestServer::Get().MakeDatabase();
   const auto connection = Connect(database);
@@ -475,7 +475,7 @@ TEST(ConnectionTest, ReportsLostServerAsUnavailable) {
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
   EXPECT_FALSE(connection->alive());
   EXPECT_TRUE(absl::IsUnavailable(connection->ExecAll({{"SELECT 2", {}}})));
-  // It starts again by itself.
+  // The supervisor restarts the server.
   AwaitOk([&] { return Connection::Open(database).status(); });
 }
 
@@ -486,8 +486,8 @@ TEST(ConnectionTest, RollsBackAllStatements_WhenOneFails) {
   std::vector<Connection::Statement> statements;
   for (int i = 0; i < 1000; ++i) statements.push_back({insert, {{absl::StrCat(i)}}});
   statements.push_back({insert, {{"7"}}});
-  const absl::Status refused = connection->ExecAll(statements);
-  EXPECT_TRUE(absl::IsInternal(refused)) << refused;
+  const absl::Status rejected = connection->ExecAll(statements);
+  EXPECT_TRUE(absl::IsInternal(rejected)) << rejected;
   EXPECT_EQ(connection->sqlstate(), "23505");
   EXPECT_EQ(connection->Exec("SELECT count(*) FROM c")->Int(0, 0), 0);
   statements.pop_back();

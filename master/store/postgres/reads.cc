@@ -52,7 +52,7 @@ absl::StatusOr<ExperimentRecord> ToExperimentRecord(const Result& result, int ro
   return record;
 }
 
-// In this order, without experiments that were deleted meanwhile.
+// Returns the experiments in the order of `ids`, without those that were deleted meanwhile.
 absl::StatusOr<std::vector<ExperimentRecord>> ReadExperiments(Connection& connection,
                                                               const std::vector<int64_t>& ids) {
   std::vector<ExperimentRecord> records;
@@ -96,7 +96,7 @@ const char* GetSortKey(ExperimentQuery::Sort sort) {
 
 // A query of experiments with only the requested conditions, so that counting all of a project uses
 // an index.
-struct Asked {
+struct ExperimentSelection {
   std::string tables = "experiments e";
   std::string where;
   Params params;
@@ -109,44 +109,48 @@ struct Asked {
   }
 };
 
-Asked ToAsked(const ExperimentQuery& query) {
-  Asked asked;
-  if (query.visible) absl::StrAppend(&asked.tables, " LEFT JOIN projects p ON p.id = e.project");
+ExperimentSelection ToSelection(const ExperimentQuery& query) {
+  ExperimentSelection selection;
+  if (query.visible)
+    absl::StrAppend(&selection.tables, " LEFT JOIN projects p ON p.id = e.project");
   if (!query.usernames.empty() || query.sort == ExperimentQuery::Sort::kUser) {
-    absl::StrAppend(&asked.tables, " LEFT JOIN users u ON u.id = e.owner");
+    absl::StrAppend(&selection.tables, " LEFT JOIN users u ON u.id = e.owner");
   }
-  asked.where = query.states.empty() ? " WHERE e.state <> 'DELETED'" : "";
-  if (!query.states.empty()) asked.Add("e.state = ANY($?::text[])", ToStateFilter(query.states));
-  if (!query.ids.empty()) asked.Add("e.id = ANY($?::int[])", ToArray(query.ids));
-  if (!query.not_ids.empty()) asked.Add("e.id <> ALL($?::int[])", ToArray(query.not_ids));
-  if (query.min_id) asked.Add("e.id >= $?::bigint", ToParam(*query.min_id));
-  if (query.max_id) asked.Add("e.id <= $?::bigint", ToParam(*query.max_id));
-  if (query.project != 0) asked.Add("e.project = $?::int", ToParam(query.project));
+  selection.where = query.states.empty() ? " WHERE e.state <> 'DELETED'" : "";
+  if (!query.states.empty())
+    selection.Add("e.state = ANY($?::text[])", ToStateFilter(query.states));
+  if (!query.ids.empty()) selection.Add("e.id = ANY($?::int[])", ToArray(query.ids));
+  if (!query.not_ids.empty()) selection.Add("e.id <> ALL($?::int[])", ToArray(query.not_ids));
+  if (query.min_id) selection.Add("e.id >= $?::bigint", ToParam(*query.min_id));
+  if (query.max_id) selection.Add("e.id <= $?::bigint", ToParam(*query.max_id));
+  if (query.project != 0) selection.Add("e.project = $?::int", ToParam(query.project));
   if (query.visible) {
-    asked.Add("coalesce(p.workspace, 1) = ANY($?::int[])", ToArray(*query.visible));
+    selection.Add("coalesce(p.workspace, 1) = ANY($?::int[])", ToArray(*query.visible));
   }
-  if (query.archived) asked.Add("e.archived = $?::boolean", ToParam(query.archived));
+  if (query.archived) selection.Add("e.archived = $?::boolean", ToParam(query.archived));
   if (!query.name.empty()) {
-    asked.Add("strpos(lower(e.name), lower($?::text)) > 0", ToParam(query.name));
+    selection.Add("strpos(lower(e.name), lower($?::text)) > 0", ToParam(query.name));
   }
   if (!query.description.empty()) {
-    asked.Add("strpos(lower(e.description), lower($?::text)) > 0", ToParam(query.description));
+    selection.Add("strpos(lower(e.description), lower($?::text)) > 0", ToParam(query.description));
   }
-  if (!query.request_id.empty()) asked.Add("e.request_id = $?::text", ToParam(query.request_id));
+  if (!query.request_id.empty())
+    selection.Add("e.request_id = $?::text", ToParam(query.request_id));
   if (!query.labels.empty()) {
     model::Value::List labels;
     for (const std::string& label : query.labels) labels.emplace_back(label);
-    asked.Add("e.labels @> $?::jsonb", ToParam(model::Value(labels)));
+    selection.Add("e.labels @> $?::jsonb", ToParam(model::Value(labels)));
   }
   if (!query.usernames.empty()) {
-    asked.Add("coalesce(u.username, '') = ANY($?::text[])", ToFilter(query.usernames));
+    selection.Add("coalesce(u.username, '') = ANY($?::text[])", ToFilter(query.usernames));
   }
-  if (!query.owner_ids.empty()) asked.Add("e.owner = ANY($?::int[])", ToFilter(query.owner_ids));
-  return asked;
+  if (!query.owner_ids.empty())
+    selection.Add("e.owner = ANY($?::int[])", ToFilter(query.owner_ids));
+  return selection;
 }
 
 // LIKE patterns for texts that contain the parts.
-std::vector<std::string> LikeEach(const std::vector<std::string>& parts) {
+std::vector<std::string> MakeLikePatterns(const std::vector<std::string>& parts) {
   std::vector<std::string> patterns;
   for (const std::string& part : parts) {
     patterns.push_back(absl::StrCat(
@@ -168,17 +172,18 @@ absl::StatusOr<ExperimentRecord> SqlStore::GetExperiment(model::ExperimentId id)
 }
 
 absl::StatusOr<ExperimentPage> SqlStore::ListExperiments(const ExperimentQuery& query) {
-  const Asked asked = ToAsked(query);
+  const ExperimentSelection selection = ToSelection(query);
   // Selects ids first, so that aggregates are computed only for the page.
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<ExperimentPage> {
     DET_ASSIGN_OR_RETURN(
         const WindowRows window,
-        ReadWindow(
-            connection, absl::StrCat("SELECT count(*) FROM ", asked.tables, asked.where),
-            absl::StrCat("SELECT e.id FROM ", asked.tables,
-                         query.sort == ExperimentQuery::Sort::kNumTrials ? kTrialTotals : "",
-                         asked.where, OrderBy(GetSortKey(query.sort), "e.id", query.descending)),
-            asked.params, query.window));
+        ReadWindow(connection,
+                   absl::StrCat("SELECT count(*) FROM ", selection.tables, selection.where),
+                   absl::StrCat("SELECT e.id FROM ", selection.tables,
+                                query.sort == ExperimentQuery::Sort::kNumTrials ? kTrialTotals : "",
+                                selection.where,
+                                OrderBy(GetSortKey(query.sort), "e.id", query.descending)),
+                   selection.params, query.window));
     std::vector<int64_t> ids;
     for (int row = 0; row < window.rows.rows(); ++row) ids.push_back(window.rows.Int(row, 0));
     ExperimentPage page;
@@ -296,7 +301,7 @@ absl::StatusOr<std::vector<LogRecord>> SqlStore::ListLogs(const LogQuery& query)
       ToParam(query.contains),
       ToParam(std::max(query.limit, 0)),
       ToParam(query.before_id > 0 ? query.before_id : std::numeric_limits<int64_t>::max()),
-      ToFilter(LikeEach(query.parts))};
+      ToFilter(MakeLikePatterns(query.parts))};
   const std::string sql =
       absl::StrCat("SELECT ", kLogColumns, kWhere, errors_alone ? kErrors : "", " ORDER BY l.id ",
                    query.descending ? "DESC" : "ASC", " LIMIT $12::bigint");

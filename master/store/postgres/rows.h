@@ -28,28 +28,28 @@ Connection::Statement LockLog();
 
 // Columns for a SELECT, and their conversion to a struct; `column` is the index of the first one.
 // INTERNAL if a row is invalid.
-extern const char kExperimentColumns[];  // of kExperimentTables
+extern const char kExperimentColumns[];  // columns of kExperimentTables
 extern const char kExperimentTables[];   // experiments e with their projects p and workspaces w
 inline constexpr int kNumExperimentColumns = 33;
 absl::StatusOr<experiment::Experiment> ToExperiment(const Result& result, int row, int column = 0);
 
-extern const char kTrialColumns[];  // of trials as t
+extern const char kTrialColumns[];  // columns of trials as t
 inline constexpr int kNumTrialColumns = 28;
 absl::StatusOr<experiment::Trial> ToTrial(const Result& result, int row, int column = 0);
 
-extern const char kAllocationColumns[];  // of allocations as a
+extern const char kAllocationColumns[];  // columns of allocations as a
 absl::StatusOr<experiment::Allocation> ToAllocation(const Result& result, int row);
 
-extern const char kMetricColumns[];  // of metrics as m
+extern const char kMetricColumns[];  // columns of metrics as m
 // For an experiment as e: the metric that ranks trials; with several objectives, the first.
 extern const char kRankingMetric[];
 absl::StatusOr<model::MetricReport> ToMetricReport(const Result& result, int row);
 
-extern const char kCheckpointColumns[];  // of checkpoints as c
+extern const char kCheckpointColumns[];  // columns of checkpoints as c
 inline constexpr int kNumCheckpointColumns = 8;
 absl::StatusOr<model::CheckpointRecord> ToCheckpoint(const Result& result, int row);
 
-extern const char kLogColumns[];  // of task_logs as l
+extern const char kLogColumns[];  // columns of task_logs as l
 LogRecord ToLogRecord(const Result& result, int row);
 
 absl::StatusOr<model::Value> ToValue(const Result& result, int row, int column);

@@ -43,7 +43,7 @@ constexpr char kSelectPools[] =
     "SELECT name, description, policy, fitting, preemption, heterogeneous, backfill, hold_after, "
     "default_priority, max_aux_per_agent, shared_devices, workspaces, maintenance_lead "
     "FROM resource_pools ORDER BY name";
-// Users before workspaces, in the order of Scope.
+// Quotas of users before those of workspaces, in the order of Scope.
 constexpr char kSelectQuotas[] =
     "SELECT scope, name, max_slots, slot_hours FROM quotas ORDER BY scope, name";
 constexpr char kSelectMonth[] =

@@ -8,7 +8,7 @@
 namespace det::store {
 namespace {
 
-// Equals ShownState in the fake.
+// Must be equivalent to ShownState in the fake.
 constexpr char kShownStateSql[] =
     "CASE WHEN e.state <> 'ACTIVE' THEN e.state "
     "WHEN EXISTS (SELECT FROM trials f WHERE f.experiment = e.id "

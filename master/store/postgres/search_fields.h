@@ -18,7 +18,8 @@ class SearchFields {
 
   // Also records which joins the expression needs.
   std::string GetExpression(Field field);
-  // Expression for the run's id; for experiments, of the best run, or else the first.
+  // Expression for the run's ID; for experiments, that of the best run, or of the first if there is
+  // no best.
   const char* GetRunId();
   // The joins needed so far, to follow the searched table.
   std::string BuildJoins() const;

@@ -25,7 +25,7 @@ std::string GetColumnName(Statistic statistic, const char* row) {
   return absl::StrCat("(", row, ".sum / ", row, ".count)");
 }
 
-// Whether both are read from the same rows.
+// Whether both columns are read from the same rows.
 bool SameRows(const Column& a, const Column& b) {
   return a.kind != Column::Kind::kField && a.kind == b.kind && a.key == b.key &&
          a.group == b.group && a.metric == b.metric;
@@ -46,26 +46,26 @@ const char* GetOperatorSql(Operator op) {
   }
 }
 
-// The operators that say no are the others' contraries, and hold where there is no value.
-bool IsContrary(Operator op) {
+// Negated operators are true for rows without a value.
+bool IsNegated(Operator op) {
   return op == Operator::kNotEqual || op == Operator::kNotContains || op == Operator::kIsEmpty;
 }
 
-// Those of which each must hold.
-void Collect(const Filter& filter, std::vector<const Condition*>& all) {
+// Collects the conditions that must all hold.
+void CollectConjuncts(const Filter& filter, std::vector<const Condition*>& all) {
   if (filter.condition) all.push_back(&*filter.condition);
   if (filter.any && filter.parts.size() > 1) return;
-  for (const Filter& part : filter.parts) Collect(part, all);
+  for (const Filter& part : filter.parts) CollectConjuncts(part, all);
 }
 
-// One that rows of values or metrics answer: these are searched then, in place of the runs, as each
-// of them is of another run.
+// Returns a condition that rows of values or metrics can answer. The query then searches these rows
+// instead of the runs, because each of them belongs to a different run.
 const Condition* FindDriver(const Search& search) {
   std::vector<const Condition*> all;
-  Collect(search.filter, all);
+  CollectConjuncts(search.filter, all);
   const Condition* driver = nullptr;
   for (const Condition* each : all) {
-    if (each->column.kind == Column::Kind::kField || IsContrary(each->op)) continue;
+    if (each->column.kind == Column::Kind::kField || IsNegated(each->op)) continue;
     const bool sorted =
         !search.order.empty() && SameRows(each->column, search.order.front().column);
     if (driver == nullptr || sorted) driver = each;
@@ -73,8 +73,8 @@ const Condition* FindDriver(const Search& search) {
   return driver;
 }
 
-// Whose rows are searched in place of the runs, if any's.
-const Column* FindDriving(const Search& search, const Condition* driver, SearchedRows rows) {
+// Returns the column whose rows are searched instead of the runs; null if runs are searched.
+const Column* FindSearchedColumn(const Search& search, const Condition* driver, SearchedRows rows) {
   if (rows != SearchedRows::kAll) return &search.order.front().column;
   return driver == nullptr ? nullptr : &driver->column;
 }
@@ -85,7 +85,7 @@ class Writer {
       : runs_(table == Table::kRuns),
         by_project_(rows == SearchedRows::kNumbersByProject),
         driver_(runs_ ? FindDriver(search) : nullptr),
-        driving_(runs_ ? FindDriving(search, driver_, rows) : nullptr),
+        driving_(runs_ ? FindSearchedColumn(search, driver_, rows) : nullptr),
         fields_(table, driving_ != nullptr) {
     params_.push_back(std::move(projects));
     if (driver_ != nullptr && !SameRows(driver_->column, *driving_)) driver_ = nullptr;
@@ -97,7 +97,7 @@ class Writer {
     if (driving_ == nullptr) return std::string("trials t");
     return driving_->kind == Column::Kind::kMetric ? "metric_summaries d" : "run_values d";
   }
-  // What all rows must be, whatever is asked.
+  // The condition that all rows must satisfy, for every search.
   std::string Base() {
     if (!runs_) return std::string("e.project = ANY($1::int[]) AND e.state <> 'DELETED'");
     if (driving_ == nullptr) return std::string("t.project = ANY($1::int[])");
@@ -130,7 +130,7 @@ class Writer {
     const bool metric = column.kind == Column::Kind::kMetric;
     if (driving_ != nullptr && SameRows(column, *driving_)) {
       if (metric) return order_.push_back({GetColumnName(column.statistic, "d"), direction});
-      // Where all have a number, the index need not know where those without one are.
+      // If all rows have a number, the position of rows without one in the index does not matter.
       order_.push_back({"d.number", by_project_ ? key.descending ? " DESC" : " ASC" : direction});
       return order_.push_back({"d.text", direction});
     }
@@ -170,7 +170,7 @@ class Writer {
     return absl::StrCat(Add(ToParam(text == nullptr ? std::string() : *text)), "::text");
   }
 
-  // Which of the rows are the column's, whatever the trial.
+  // Condition for the rows of a column, for all trials.
   std::string Rows(const Column& column, const char* row, bool of_one_project = false) {
     const std::string of = absl::StrCat(
         row, of_one_project ? ".project = q.project AND " : ".project = ANY($1::int[]) AND ", row);
@@ -182,7 +182,7 @@ class Writer {
                         ".metric = ", Add(Operand(column.metric)));
   }
 
-  // Of a row of values or metrics; empty: that it is there is enough.
+  // Condition on a row of values or metrics; empty if the existence of the row is sufficient.
   std::string CompareRow(const Condition& condition, const char* row) {
     const Column& column = condition.column;
     const bool asks_presence =
@@ -198,7 +198,8 @@ class Writer {
     return Compare(absl::StrCat(row, value), column.type, condition);
   }
 
-  // Few are archived, if any: those are looked up, not the experiments of all others.
+  // Few experiments are archived, so their runs are looked up instead of the experiments of all
+  // runs.
   std::string WriteArchived(const Condition& condition) {
     const bool archived = std::get<bool>(condition.operand) == (condition.op == Operator::kEqual);
     return absl::StrCat(fields_.GetRunId(), archived ? "" : " NOT",
@@ -216,18 +217,18 @@ class Writer {
       }
       const std::string holds =
           Compare(fields_.GetExpression(column.field), column.type, condition);
-      return IsContrary(condition.op) ? absl::StrCat("NOT coalesce(", holds, ", false)") : holds;
+      return IsNegated(condition.op) ? absl::StrCat("NOT coalesce(", holds, ", false)") : holds;
     }
     std::string rows = Rows(column, "s");
     const std::string holds = CompareRow(condition, "s");
     if (!holds.empty()) absl::StrAppend(&rows, " AND ", holds);
-    return absl::StrCat(fields_.GetRunId(), IsContrary(condition.op) ? " NOT" : "",
+    return absl::StrCat(fields_.GetRunId(), IsNegated(condition.op) ? " NOT" : "",
                         " IN (SELECT s.trial FROM ",
                         column.kind == Column::Kind::kMetric ? "metric_summaries" : "run_values",
                         " s WHERE ", rows, ")");
   }
 
-  // Of the contraries, what they deny. Null where there is no value.
+  // Compares without the negation of a negated operator. The result is NULL if there is no value.
   std::string Compare(const std::string& value, ColumnType type, const Condition& condition) {
     switch (condition.op) {
       case Operator::kIsEmpty:
@@ -248,8 +249,8 @@ class Writer {
   }
 
   const bool runs_, by_project_;
-  const Condition* driver_;  // answered by the rows that are searched
-  const Column* driving_;    // of the rows that are searched in place of the runs
+  const Condition* driver_;  // condition that the searched rows answer
+  const Column* driving_;    // column whose rows are searched instead of the runs
   SearchFields fields_;
   Params params_;
   std::string order_from_;
@@ -285,7 +286,7 @@ std::string SearchSql::Page(int offset, int limit) const {
   for (const OrderKey& key : order) {
     columns.push_back(absl::StrCat(key.expression, " AS k", columns.size()));
   }
-  // The last key is the run's number.
+  // The last key is the run's ID.
   return absl::StrCat("SELECT x.k", order.size() - 1,
                       " FROM unnest($1::int[]) q (project) CROSS JOIN LATERAL (SELECT ",
                       absl::StrJoin(columns, ", "), " FROM ", order_from, where,

@@ -35,11 +35,11 @@ struct SearchSql {
 
 enum class SearchedRows {
   kAll,
-  // Only runs that have a value in the first sort column, which must be of values or metrics.
+  // Only runs that have a value in the first sort column, which must be a value or a metric.
   // Without a filter, only the rows of that column are read.
   kHavingKey,
-  // Only runs that have a number there: the first of each project are found by the index in order,
-  // then merged across projects.
+  // Only runs that have a number in that column: the index returns the first ones of each project
+  // in order, and they are merged across projects.
   kNumbersByProject,
 };
 SearchSql ToSql(Table table, const Search& search, Param projects,

@@ -35,7 +35,7 @@ constexpr char kDeleteLogins[] =
     "DELETE FROM sessions WHERE user_id = $1 AND kind = 'user' AND expires_at IS NOT NULL AND "
     "token_hash <> $2";
 constexpr char kDeleteAll[] = "DELETE FROM sessions WHERE user_id = $1 AND kind <> 'agent'";
-constexpr char kNoteUse[] = "UPDATE sessions SET last_used_at = $2 WHERE token_hash = $1";
+constexpr char kRecordUse[] = "UPDATE sessions SET last_used_at = $2 WHERE token_hash = $1";
 constexpr char kAccessFrom[] = R"sql( FROM sessions WHERE kind = 'access'
   AND ($1::int[] IS NULL OR id = ANY($1::int[])) AND ($2::int IS NULL OR user_id = $2::int)
   AND ($3::timestamptz IS NULL OR
@@ -70,7 +70,7 @@ SessionRecord ToSession(const Result& result, int row) {
   session.user = model::UserId(static_cast<int32_t>(result.Int(row, 3)));
   session.expires_at = result.Maybe(&Result::Time, row, 4);
   session.description = std::string(result.Text(row, 5));
-  // A role that this version does not know: the least.
+  // A role that this version does not know is treated as the lowest one.
   session.limit = model::ParseRole(result.Text(row, 6)).value_or(model::Role::kViewer);
   session.created_at = result.Time(row, 7);
   session.last_used_at = result.Maybe(&Result::Time, row, 8);
@@ -138,7 +138,7 @@ absl::Status SqlAccess::DeleteUserSessions(model::UserId user) {
 }
 
 absl::Status SqlAccess::RecordUse(const std::string& token_hash, absl::Time at) {
-  return Write(kNoteUse, MakeParams(token_hash, at));
+  return Write(kRecordUse, MakeParams(token_hash, at));
 }
 
 absl::StatusOr<TokenPage> SqlAccess::ListTokens(const TokenQuery& query) {
@@ -180,7 +180,7 @@ absl::StatusOr<std::vector<RoleAssignment>> SqlAccess::Roles(const char* where, 
     std::vector<RoleAssignment> roles;
     for (int row = 0; row < result.rows(); ++row) {
       const auto role = model::ParseRole(result.Text(row, 2));
-      if (!role) continue;  // of another version
+      if (!role) continue;  // a role of another version
       roles.push_back({model::UserId(static_cast<int32_t>(result.Int(row, 0))),
                        static_cast<int32_t>(result.Int(row, 1)), *role});
     }

@@ -1,4 +1,4 @@
-// Curves of trials, few points of very many (migration 016), and what else is asked of a metric in
+// Curves of trials, downsampled to few points (migration 016), and other queries of one metric in
 // all trials of an experiment.
 #include <algorithm>
 #include <charconv>
@@ -23,10 +23,10 @@ namespace {
 using Reports = std::vector<model::MetricReport>;
 using Trials = std::vector<model::TrialId>;
 
-// So many of a trial are read without a look at what is known of them.
+// Up to this number, the reports of a trial are read without looking at its summary.
 constexpr int kFewReports = 1024;
-// Of whose curves there is one answer.
-constexpr size_t kTrialsAtOnce = 25;
+// The maximum number of trials whose curves one query reads.
+constexpr size_t kMaxTrialsPerQuery = 25;
 
 constexpr char kSteps[] = R"sql(
 SELECT DISTINCT d.steps FROM (
@@ -35,7 +35,8 @@ SELECT DISTINCT d.steps FROM (
     AND m.steps BETWEEN $4 AND $5
   WHERE t.experiment = $1 ORDER BY m.trial, m.steps, m.run_id DESC) d
 WHERE d.value IS NOT NULL ORDER BY d.steps)sql";
-// Numbers that JSON lacks are texts. Read backwards from the last one, as far as needed.
+// Numbers that JSON does not support are strings. Reads backward from the last report, as far as
+// necessary.
 constexpr char kLast[] = R"sql(
 SELECT t.id, l.steps, l.value FROM trials t CROSS JOIN LATERAL (
   SELECT v.steps, v.value FROM (
@@ -57,16 +58,16 @@ model::TrialId TrialAt(const Result& result, int row) {
   return model::TrialId(static_cast<int32_t>(result.Int(row, 0)));
 }
 
-// Of the trials the next that are asked for at once.
+// Returns the next portion of the trials.
 Trials Portion(const Trials& trials, size_t first) {
   const auto begin = trials.begin() + static_cast<int64_t>(first);
   return Trials(begin,
-                begin + static_cast<int64_t>(std::min(kTrialsAtOnce, trials.size() - first)));
+                begin + static_cast<int64_t>(std::min(kMaxTrialsPerQuery, trials.size() - first)));
 }
 
-// The first reports of each trial as m, `most` of all runs at most. Read in the order of the index
-// and sorted out here: a query that does so itself may be planned to sort all that a trial has
-// reported.
+// The first reports of each trial as m, at most `most` of all attempts. Reads them in the order of
+// the index and leaves sorting to the caller: the planner may sort all reports of a trial for a
+// query that sorts itself.
 std::string FirstReports(const char* columns, int most) {
   return absl::StrCat("SELECT ", columns,
                       " FROM unnest($1::int[]) t (id) CROSS JOIN LATERAL (SELECT * FROM metrics n "
@@ -92,18 +93,19 @@ absl::StatusOr<Curves> ReadFirst(Connection& connection, const CurveQuery& query
   return curves;
 }
 
-// A number in JSON, or the text of one that JSON lacks; as GetMetricNumber(), else NaN.
+// Parses a JSON number, or the string of a number that JSON does not support, like
+// GetMetricNumber(); otherwise returns NaN.
 double ParseNumber(std::string_view json) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (json == "\"Infinity\"") return kInfinity;
   if (json == "\"-Infinity\"") return -kInfinity;
   double number = std::numeric_limits<double>::quiet_NaN();
-  // Takes "nan" and "inf" for numbers, too; no JSON begins like that.
+  // Also accepts "nan" and "inf", which cannot occur in JSON.
   std::from_chars(json.data(), json.data() + json.size(), number);
   return number;
 }
 
-// As ReadFirst, of one metric. `cut`: those of which there are `most` reports.
+// Like ReadFirst, for one metric. Adds trials with `most` reports to `cut`.
 absl::StatusOr<NumberCurves> ReadFirstNumbers(Connection& connection, const CurveQuery& query,
                                               const Trials& trials, int most, Trials* cut) {
   Params params = MakeQueryParams(query, trials);
@@ -118,7 +120,7 @@ absl::StatusOr<NumberCurves> ReadFirstNumbers(Connection& connection, const Curv
     if (trial != TrialAt(result, first)) first = row;
     if (row - first + 1 == most) cut->push_back(trial);
     const int64_t steps = result.Int(row, 1);
-    // The newest run's is the last of a step's.
+    // The report of the newest attempt is the last one of a step.
     const bool replaced = row + 1 < result.rows() && TrialAt(result, row + 1) == trial &&
                           result.Int(row + 1, 1) == steps;
     if (replaced || result.IsNull(row, 2)) continue;
@@ -129,7 +131,7 @@ absl::StatusOr<NumberCurves> ReadFirstNumbers(Connection& connection, const Curv
   return curves;
 }
 
-// Of each step the newest run's.
+// Keeps the report of the newest attempt for each step.
 void KeepNewestRuns(Reports& reports) {
   const auto place = [](const model::MetricReport& report) {
     return std::tie(report.steps_completed, report.run_id);
@@ -139,18 +141,18 @@ void KeepNewestRuns(Reports& reports) {
   const auto older = [](const auto& a, const auto& b) {
     return a.steps_completed == b.steps_completed;
   };
-  // From behind: of equals the last stays.
+  // Searches from the end, so that the last of equal reports stays.
   reports.erase(reports.begin(), std::unique(reports.rbegin(), reports.rend(), older).base());
 }
 
 struct Peaks {
-  std::string metric;  // empty: nothing is known of the group
+  std::string metric;  // empty: the group has no summary
   bool made = false;
-  bool many = false;  // there are surely more reports of it than would be read as they are
+  bool many = false;  // there are certainly more reports than are read unsampled
 };
-using PeaksOf = std::map<model::TrialId, Peaks>;
+using PeaksByTrial = std::map<model::TrialId, Peaks>;
 
-absl::StatusOr<PeaksOf> FindPeaks(Connection& connection, const CurveQuery& query,
+absl::StatusOr<PeaksByTrial> FindPeaks(Connection& connection, const CurveQuery& query,
                                   const Trials& trials) {
   DET_ASSIGN_OR_RETURN(
       const Result found,
@@ -161,7 +163,7 @@ absl::StatusOr<PeaksOf> FindPeaks(Connection& connection, const CurveQuery& quer
                                    "AND s.group_name = $2 AND ($3 = '' OR s.metric = $3) "
                                    "ORDER BY s.trial, s.count DESC, s.metric"),
                       {ToArray(trials), ToParam(query.group), ToParam(query.metric)}));
-  PeaksOf peaks;
+  PeaksByTrial peaks;
   for (int row = 0; row < found.rows(); ++row) {
     peaks[TrialAt(found, row)] = {.metric = std::string(found.Text(row, 1)),
                                   .made = found.Bool(row, 2),
@@ -170,7 +172,7 @@ absl::StatusOr<PeaksOf> FindPeaks(Connection& connection, const CurveQuery& quer
   return peaks;
 }
 
-// Of one trial: asked for several at once, the server may look for the steps once per report.
+// Reads a single trial: for several trials, the server may look up the steps once per report.
 absl::StatusOr<Reports> ReadPeaks(Connection& connection, const CurveQuery& query,
                                   const model::TrialId& trial, const std::string& metric) {
   DET_ASSIGN_OR_RETURN(
@@ -188,7 +190,7 @@ absl::StatusOr<Reports> ReadPeaks(Connection& connection, const CurveQuery& quer
   return reports;
 }
 
-// So many rows of a trial are more than were to be read.
+// Whether a trial has more rows than were to be read.
 bool IsCut(const Reports& reports, int most) { return reports.size() > static_cast<size_t>(most); }
 
 absl::StatusOr<Reports> ReadLongCurve(Pool& pool, Fence& fence, const CurveQuery& query,
@@ -201,11 +203,11 @@ absl::StatusOr<Reports> ReadLongCurve(Pool& pool, Fence& fence, const CurveQuery
   DET_ASSIGN_OR_RETURN(Curves whole, pool.Run([&](Connection& connection) {
     return ReadFirst(connection, query, {trial}, kMaxUnsampledReports + 1);
   }));
-  // Without numbers no point stands out: the first of them.
+  // Without numbers there are no peaks, so the first reports are returned.
   if (!IsCut(whole[trial], kMaxUnsampledReports) || peaks.metric.empty())
     return std::move(whole[trial]);
   if (!peaks.made) {
-    // Of a trial that reported before there were peaks: once.
+    // Needed once, for a trial that reported before peaks existed.
     DET_RETURN_IF_ERROR(fence
                             .Run(pool,
                                  [&](Connection& connection) {
@@ -222,7 +224,7 @@ absl::StatusOr<Reports> ReadLongCurve(Pool& pool, Fence& fence, const CurveQuery
 
 absl::Status SqlRuns::ReadLongCurves(const CurveQuery& query, const Trials& trials,
                                      Curves* curves) {
-  DET_ASSIGN_OR_RETURN(const PeaksOf found, pool_.Run([&](Connection& connection) {
+  DET_ASSIGN_OR_RETURN(const PeaksByTrial found, pool_.Run([&](Connection& connection) {
     return FindPeaks(connection, query, trials);
   }));
   for (const model::TrialId& trial : trials) {
@@ -235,7 +237,7 @@ absl::Status SqlRuns::ReadLongCurves(const CurveQuery& query, const Trials& tria
 
 absl::StatusOr<Curves> SqlRuns::ReadCurves(const CurveQuery& query) {
   Curves curves;
-  for (size_t first = 0; first < query.trials.size(); first += kTrialsAtOnce) {
+  for (size_t first = 0; first < query.trials.size(); first += kMaxTrialsPerQuery) {
     const Trials trials = Portion(query.trials, first);
     DET_ASSIGN_OR_RETURN(Curves some, pool_.Run([&](Connection& connection) {
       return ReadFirst(connection, query, trials, kFewReports + 1);
@@ -253,7 +255,7 @@ absl::StatusOr<Curves> SqlRuns::ReadCurves(const CurveQuery& query) {
 
 absl::StatusOr<NumberCurves> SqlRuns::ReadNumbers(const CurveQuery& query) {
   NumberCurves curves;
-  for (size_t first = 0; first < query.trials.size(); first += kTrialsAtOnce) {
+  for (size_t first = 0; first < query.trials.size(); first += kMaxTrialsPerQuery) {
     const Trials trials = Portion(query.trials, first);
     Trials longer;
     DET_ASSIGN_OR_RETURN(NumberCurves some, pool_.Run([&](Connection& connection) {

@@ -47,12 +47,12 @@ constexpr char kKeepExperimentLogs[] =
     "UPDATE experiments SET log_days = $2 WHERE id = $1 RETURNING id";
 constexpr char kForgetTrialLogs[] =
     "UPDATE trials SET log_days = NULL WHERE experiment = $1 AND log_days IS NOT NULL";
-constexpr char kKeepTrialLogs[] = "UPDATE trials SET log_days = $2 WHERE id = $1 RETURNING id";
+constexpr char kSetTrialLogDays[] = "UPDATE trials SET log_days = $2 WHERE id = $1 RETURNING id";
 constexpr char kTrialLogDays[] =
     "SELECT coalesce(t.log_days, e.log_days, "
     "(e.config #>> '{retention_policy,log_retention_days}')::int) "
     "FROM trials t JOIN experiments e ON e.id = t.experiment WHERE t.id = $1";
-// First which trials are due, of those that left lines: there are fewer of them than of lines.
+// Finds the due trials that have lines first, because there are fewer of them than lines.
 constexpr char kOldLogs[] = R"sql(
 WITH due AS MATERIALIZED (
   SELECT t.task FROM trials t JOIN experiments e ON e.id = t.experiment
@@ -61,29 +61,29 @@ WITH due AS MATERIALIZED (
   WHERE isfinite(t.ended_at) AND t.ended_at < $1 AND kept.days >= 0
     AND t.ended_at < $1::timestamptz - make_interval(days => kept.days)
     AND EXISTS (SELECT FROM task_logs l WHERE l.task = t.task)),
-gone AS (DELETE FROM task_logs WHERE ctid = ANY(ARRAY(
+removed AS (DELETE FROM task_logs WHERE ctid = ANY(ARRAY(
   SELECT l.ctid FROM due JOIN task_logs l ON l.task = due.task LIMIT $3)) RETURNING 1)
-SELECT count(*) FROM gone)sql";
+SELECT count(*) FROM removed)sql";
 constexpr char kOldAudit[] = R"sql(
-WITH gone AS (DELETE FROM audit WHERE id = ANY(ARRAY(
+WITH removed AS (DELETE FROM audit WHERE id = ANY(ARRAY(
   SELECT id FROM audit WHERE at < $1 ORDER BY at LIMIT $2)) RETURNING 1)
-SELECT count(*) FROM gone)sql";
+SELECT count(*) FROM removed)sql";
 
-// Of one table each, in the order in which they go.
+// One statement per table, in the order of deletion.
 constexpr const char* kBulk[] = {
-    "WITH gone AS (DELETE FROM task_logs WHERE ctid = ANY(ARRAY("
+    "WITH removed AS (DELETE FROM task_logs WHERE ctid = ANY(ARRAY("
     "SELECT l.ctid FROM task_logs l JOIN trials t ON t.task = l.task WHERE t.experiment = $1 "
-    "LIMIT $2)) RETURNING 1) SELECT count(*) FROM gone",
-    "WITH gone AS (DELETE FROM metrics WHERE ctid = ANY(ARRAY("
+    "LIMIT $2)) RETURNING 1) SELECT count(*) FROM removed",
+    "WITH removed AS (DELETE FROM metrics WHERE ctid = ANY(ARRAY("
     "SELECT m.ctid FROM metrics m JOIN trials t ON t.id = m.trial WHERE t.experiment = $1 "
-    "LIMIT $2)) RETURNING 1) SELECT count(*) FROM gone",
-    "WITH gone AS (DELETE FROM searcher_events WHERE ctid = ANY(ARRAY("
+    "LIMIT $2)) RETURNING 1) SELECT count(*) FROM removed",
+    "WITH removed AS (DELETE FROM searcher_events WHERE ctid = ANY(ARRAY("
     "SELECT ctid FROM searcher_events WHERE experiment = $1 LIMIT $2)) RETURNING 1) "
-    "SELECT count(*) FROM gone",
+    "SELECT count(*) FROM removed",
 };
 
-// Together, and only for an experiment that is being deleted; behind LockLog(), so that no line
-// comes between the first of them and the last.
+// Executed together, and only for an experiment that is being deleted; after LockLog(), so that no
+// line is inserted between the first statement and the last.
 constexpr const char* kRest[] = {
     "DELETE FROM task_logs l USING trials t WHERE t.experiment = $1 AND l.task = t.task",
     "UPDATE highest_deleted SET experiment = greatest(experiment, $1), "
@@ -107,7 +107,7 @@ constexpr const char* kRest[] = {
     "DELETE FROM webhook_fired f USING trials t WHERE t.experiment = $1 AND f.trial = t.id",
     "DELETE FROM run_values v USING trials t WHERE t.experiment = $1 AND v.trial = t.id",
     "DELETE FROM run_metadata d USING trials t WHERE t.experiment = $1 AND d.trial = t.id",
-    // First: summaries of theirs that are being made are waited for.
+    // Must come first: waits until summaries that are being computed are complete.
     "DELETE FROM unsummarized u USING trials t WHERE t.experiment = $1 AND u.trial = t.id",
     "DELETE FROM metric_summaries s USING trials t WHERE t.experiment = $1 AND s.trial = t.id",
     "DELETE FROM metric_peaks p USING trials t WHERE t.experiment = $1 AND p.trial = t.id",
@@ -130,7 +130,8 @@ absl::StatusOr<Ids> SelectIds(Pool& pool, const char* sql, const Params& params)
   });
 }
 
-// By experiment: configurations are large, and many checkpoints have the same.
+// Groups the checkpoints by experiment, because configurations are large and many checkpoints share
+// one.
 template <class Checkpoints>
 absl::Status AddStorage(Connection& connection, Checkpoints& checkpoints) {
   std::map<model::ExperimentId, model::CheckpointStorageConfig> storage;
@@ -143,7 +144,7 @@ absl::Status AddStorage(Connection& connection, Checkpoints& checkpoints) {
       if (result.rows() == 0) {
         return absl::InternalError(absl::StrCat("checkpoint ", each.id.value(),
                                                 " belongs to experiment ", each.experiment.value(),
-                                                ", which is not there"));
+                                                ", which does not exist"));
       }
       DET_ASSIGN_OR_RETURN(const experiment::Experiment experiment, ToExperiment(result, 0));
       storage[each.experiment] = experiment.config->checkpoint_storage;
@@ -227,8 +228,8 @@ absl::StatusOr<bool> SqlGarbageCollection::RemoveRows(model::ExperimentId id, in
                         MakeParams(id)));
     if (found.rows() == 0) return true;
     for (const char* sql : kBulk) {
-      DET_ASSIGN_OR_RETURN(const Result gone, connection.Exec(sql, MakeParams(id, limit)));
-      if (gone.Int(0, 0) > 0) return false;
+      DET_ASSIGN_OR_RETURN(const Result deleted, connection.Exec(sql, MakeParams(id, limit)));
+      if (deleted.Int(0, 0) > 0) return false;
     }
     const auto [lock, none] = LockLog();
     DET_RETURN_IF_ERROR(connection.Exec(lock, none).status());
@@ -251,7 +252,7 @@ absl::Status SqlGarbageCollection::SetExperimentLogDays(model::ExperimentId id, 
     DET_ASSIGN_OR_RETURN(const Result found,
                          connection.Exec(kKeepExperimentLogs, MakeParams(id, days)));
     if (found.rows() == 0) {
-      return absl::NotFoundError(absl::StrCat("no experiment ", id.value()));
+      return absl::NotFoundError(absl::StrCat("experiment ", id.value(), " does not exist"));
     }
     return connection.Exec(kForgetTrialLogs, MakeParams(id)).status();
   });
@@ -259,16 +260,16 @@ absl::Status SqlGarbageCollection::SetExperimentLogDays(model::ExperimentId id, 
 
 absl::Status SqlGarbageCollection::SetTrialLogDays(model::TrialId id, int days) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
-    DET_ASSIGN_OR_RETURN(const Result found, connection.Exec(kKeepTrialLogs, MakeParams(id, days)));
+    DET_ASSIGN_OR_RETURN(const Result found, connection.Exec(kSetTrialLogDays, MakeParams(id, days)));
     if (found.rows() > 0) return absl::OkStatus();
-    return absl::NotFoundError(absl::StrCat("no trial ", id.value()));
+    return absl::NotFoundError(absl::StrCat("trial ", id.value(), " does not exist"));
   });
 }
 
 absl::StatusOr<std::optional<int>> SqlGarbageCollection::GetTrialLogDays(model::TrialId id) {
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<std::optional<int>> {
     DET_ASSIGN_OR_RETURN(const Result found, connection.Exec(kTrialLogDays, MakeParams(id)));
-    if (found.rows() == 0) return absl::NotFoundError(absl::StrCat("no trial ", id.value()));
+    if (found.rows() == 0) return absl::NotFoundError(absl::StrCat("trial ", id.value(), " does not exist"));
     if (found.IsNull(0, 0)) return std::nullopt;
     return static_cast<int>(found.Int(0, 0));
   });
@@ -285,8 +286,8 @@ absl::StatusOr<bool> SqlGarbageCollection::RemoveExpiredAudit(absl::Time until, 
 absl::StatusOr<bool> SqlGarbageCollection::RemovePortion(const char* sql, const Params& params,
                                                          int limit) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<bool> {
-    DET_ASSIGN_OR_RETURN(const Result gone, connection.Exec(sql, params));
-    return gone.Int(0, 0) < limit;
+    DET_ASSIGN_OR_RETURN(const Result deleted, connection.Exec(sql, params));
+    return deleted.Int(0, 0) < limit;
   });
 }
 

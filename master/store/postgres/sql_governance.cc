@@ -25,7 +25,7 @@ constexpr char kListAudit[] =
 constexpr char kCountAudit[] = "SELECT count(*)" DET_AUDIT_FOUND;
 #undef DET_AUDIT_FOUND
 
-// In hexadecimal: the other columns are read as text.
+// The response is hexadecimal, because the other columns are read as text.
 constexpr char kGetResponse[] =
     "SELECT method, request, micros(at), code, message, encode(response, 'hex') FROM answers "
     "WHERE user_id = $1 AND key = $2 AND at >= $3";

@@ -8,7 +8,7 @@ namespace {
 
 constexpr char kNoSuchTable[] = "42P01";
 
-// By way of JSON, as the columns may not be there yet.
+// Uses JSON, because the columns may not exist yet.
 constexpr char kRead[] =
     "SELECT f.epoch, (to_json(f)->>'renewals')::bigint, coalesce(to_json(f)->>'leader', '') "
     "FROM fencing f";

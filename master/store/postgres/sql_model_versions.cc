@@ -54,7 +54,7 @@ absl::StatusOr<ModelVersionRecord> ToVersion(const Result& result, int row) {
   return v;
 }
 
-// Why there is none of this number.
+// Returns why there is no version with this number.
 absl::Status VersionNotFound(Connection& connection, int32_t model, int32_t version) {
   DET_ASSIGN_OR_RETURN(const Result row,
                        connection.Exec("SELECT name FROM models WHERE id = $1", MakeParams(model)));
@@ -78,7 +78,7 @@ absl::Status CheckCompleted(Connection& connection, const model::CheckpointId& i
   if (row.rows() == 0) return NoSuchCheckpointToHold(id);
   const auto state = model::ParseCheckpointState(row.Text(0, 0));
   if (!state) {
-    return absl::InternalError(absl::StrCat("the database holds the unknown state ",
+    return absl::InternalError(absl::StrCat("the database contains the unknown state ",
                                             std::string(row.Text(0, 0)), " of checkpoint ",
                                             id.value()));
   }
@@ -148,9 +148,9 @@ absl::StatusOr<ModelVersionRecord> SqlModels::ChangeVersion(int32_t model, int32
 absl::Status SqlModels::DeleteVersion(int32_t model, int32_t version, absl::Time at) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
     DET_RETURN_IF_ERROR(LockModel(connection, model, true).status());
-    DET_ASSIGN_OR_RETURN(const Result gone,
+    DET_ASSIGN_OR_RETURN(const Result deleted,
                          connection.Exec(kVersionDelete, MakeParams(model, version)));
-    if (gone.rows() == 0) return VersionNotFound(connection, model, version);
+    if (deleted.rows() == 0) return VersionNotFound(connection, model, version);
     return connection.Exec("UPDATE models SET updated_at = $2 WHERE id = $1", MakeParams(model, at))
         .status();
   });

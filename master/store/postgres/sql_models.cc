@@ -165,9 +165,9 @@ absl::StatusOr<ModelRecord> SqlModels::ChangeModel(int32_t id, const ModelPatch&
 absl::Status SqlModels::DeleteModel(int32_t id) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
     DET_ASSIGN_OR_RETURN(
-        const Result gone,
+        const Result deleted,
         connection.Exec("DELETE FROM models WHERE id = $1 RETURNING id", MakeParams(id)));
-    return gone.rows() > 0 ? absl::OkStatus() : NoSuchModel(absl::StrCat(id));
+    return deleted.rows() > 0 ? absl::OkStatus() : NoSuchModel(absl::StrCat(id));
   });
 }
 

@@ -1,4 +1,5 @@
-// A version that comes to hold a checkpoint, and a batch that gives the checkpoint up, at one time.
+// Tests a version that refers to a checkpoint concurrently with a batch that deletes the
+// checkpoint.
 #include <atomic>
 #include <memory>
 #include <string>
@@ -25,15 +26,15 @@ class SqlModelsTest : public ::testing::Test {
     changes.emplace_back(cluster::AddCheckpoint{MakeCheckpoint("a", 1, 10)});
     ASSERT_TRUE(store_->Load().ok());
     ASSERT_TRUE(store_->Commit(1, changes).ok());
-    ModelRecord wanted;
-    wanted.name = "bert";
-    wanted.workspace = kUncategorized;
-    wanted.owner = model::UserId(1);
-    const auto made = store_->models().AddModel(wanted);
+    ModelRecord requested;
+    requested.name = "bert";
+    requested.workspace = kUncategorized;
+    requested.owner = model::UserId(1);
+    const auto made = store_->models().AddModel(requested);
     ASSERT_TRUE(made.ok()) << made.status();
     bert_ = made->id;
   }
-  // Runs `call` on a thread of its own, and returns once it waits for a lock, or has ended.
+  // Runs `call` on its own thread, and returns once it waits for a lock or has ended.
   template <class Call>
   std::thread Start(const Call& call) {
     std::thread thread([this, call] {
@@ -44,7 +45,7 @@ class SqlModelsTest : public ::testing::Test {
       const auto locks = other_->Exec("SELECT FROM pg_locks WHERE NOT granted");
       return locks.ok() && locks->rows() > 0;
     };
-    // Only looking can tell.
+    // There is no notification of locks, so this polls.
     while (!ended_ && !waits()) std::this_thread::yield();
     return thread;
   }
@@ -80,12 +81,12 @@ TEST_F(SqlModelsTest, RejectsVersionAfterBatchInProgress) {
                   ->ExecScript("BEGIN; SELECT fence(1, 2); "
                                "UPDATE checkpoints SET state = 'DELETING' WHERE id = 'a'")
                   .ok());
-  ModelVersionRecord wanted;
-  wanted.model = bert_;
-  wanted.checkpoint = model::CheckpointId("a");
-  wanted.owner = model::UserId(1);
+  ModelVersionRecord requested;
+  requested.model = bert_;
+  requested.checkpoint = model::CheckpointId("a");
+  requested.owner = model::UserId(1);
   absl::StatusOr<ModelVersionRecord> made;
-  std::thread version = Start([&] { made = store_->models().AddVersion(wanted); });
+  std::thread version = Start([&] { made = store_->models().AddVersion(requested); });
   EXPECT_FALSE(ended_);
   ASSERT_TRUE(other_->ExecScript("COMMIT").ok());
   version.join();

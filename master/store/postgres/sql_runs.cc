@@ -37,7 +37,7 @@ constexpr char kSummaries[] =
     "SELECT s.trial, s.group_name, s.metric, s.count, s.sum, s.min, s.max, s.last "
     "FROM summaries_of(ARRAY(SELECT trial FROM unsummarized WHERE trial = ANY($1::int[]))) s";
 
-// From one name to the next by the index, not through all rows.
+// Skips from one name to the next in the index instead of reading all rows.
 constexpr char kValueColumns[] = R"sql(
 WITH RECURSIVE k (key, number) AS (
   (SELECT v.key, v.number FROM run_values v WHERE v.project = $1
@@ -75,7 +75,8 @@ constexpr char kRanges[] =
 constexpr char kPutMetadata[] =
     "INSERT INTO run_metadata (trial, metadata) SELECT id, $2::json FROM trials WHERE id = $1 "
     "ON CONFLICT (trial) DO UPDATE SET metadata = excluded.metadata RETURNING trial";
-// As writers of summaries do (migration 013): a move waits for this one, or is seen by it.
+// Same lock as in the functions that write summaries (migration 013): a move waits for this
+// transaction, or is visible to it.
 constexpr char kHoldProjects[] = "SELECT pg_advisory_xact_lock_shared(7241900303)";
 constexpr char kDropValues[] =
     "DELETE FROM run_values WHERE trial = $1 AND key >= 'metadata.' AND key < 'metadata/'";
@@ -104,8 +105,8 @@ absl::StatusOr<std::vector<int32_t>> ReadIds(Connection& connection, const Searc
   return ids;
 }
 
-// In one statement, so that what the condition costs is paid once. None: the window is behind the
-// last row, or counts from it.
+// Uses one statement, so that the condition is evaluated once. Returns nullopt if the window is
+// behind the last row, or counts from it.
 absl::StatusOr<std::optional<FoundIds>> FindCounted(Connection& connection, const SearchSql& sql,
                                                     const Window& window) {
   if (window.offset < 0 || window.limit <= 0) return std::nullopt;
@@ -136,7 +137,7 @@ absl::StatusOr<FoundIds> Find(Connection& connection, Table table, const RunQuer
   const Search& search = query.search;
   const SearchSql sql = ToSql(table, search, projects);
   const bool asks = search.filter.condition.has_value() || !search.filter.parts.empty();
-  // No index has runs in the order of a metric: all are read for a page, as for the count.
+  // No index contains runs in the order of a metric, so all are read for a page, as for the count.
   if (asks && !search.order.empty() && search.order.front().column.kind == Column::Kind::kMetric) {
     DET_ASSIGN_OR_RETURN(std::optional<FoundIds> found, FindCounted(connection, sql, query.window));
     if (found) return *std::move(found);
@@ -149,7 +150,7 @@ absl::StatusOr<FoundIds> Find(Connection& connection, Table table, const RunQuer
   found.total = static_cast<int>(count.Int(0, 0));
   const Range range = Resolve(query.window, found.total);
   if (range.begin == range.end) return found;
-  // Rows without a key come last: often those with one are enough.
+  // Rows without a key come last, and often those with a key suffice.
   for (const SearchedRows rows : {SearchedRows::kNumbersByProject, SearchedRows::kHavingKey}) {
     if (!CanSearch(table, search, rows)) continue;
     DET_ASSIGN_OR_RETURN(found.ids,
@@ -226,7 +227,7 @@ absl::StatusOr<std::vector<RunRecord>> ReadRuns(Connection& connection,
   std::vector<RunRecord> runs;
   for (const int32_t id : ids) {
     const auto run = by_id.find(id);
-    // Deleted since it was found.
+    // The run may have been deleted since it was found.
     if (run != by_id.end()) runs.push_back(std::move(run->second));
   }
   return runs;

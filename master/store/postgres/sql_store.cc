@@ -19,13 +19,13 @@
 namespace det::store {
 namespace {
 
-constexpr int kReaders = 24;  // at most; below the 32 connections of our own server
+constexpr int kReaders = 24;  // maximum; less than the 32 connections of the embedded server
 constexpr size_t kMaxRows = 5000;
 constexpr int kOldestServer = 140000;
 
 constexpr char kTakeOver[] =
     "UPDATE fencing SET epoch = epoch + 1, commit_seq = 0, leader = '' RETURNING epoch";
-// As in the condition of the index experiments_live.
+// Must equal the condition of the index experiments_live.
 constexpr char kLive[] =
     "e.state NOT IN ('COMPLETED', 'CANCELED', 'ERROR', 'DELETING', 'DELETE_FAILED', 'DELETED')";
 constexpr char kHighest[] =
@@ -36,7 +36,7 @@ constexpr char kDropOrphans[] =
     "DELETE FROM contexts x WHERE NOT EXISTS "
     "(SELECT FROM experiments e WHERE e.context_hash = x.hash)";
 constexpr char kDropWriters[] = "DELETE FROM writers WHERE touched < now() - interval '1 day'";
-// Trials whose newest checkpoint is not to be had any more, and the newest that is.
+// Trials whose latest checkpoint was deleted, and their latest existing one.
 constexpr char kOlderCheckpoints[] = R"sql(
 SELECT t.id, n.id, coalesce(n.steps, 0)
 FROM trials t JOIN checkpoints c ON c.id = t.latest_checkpoint
@@ -47,9 +47,9 @@ WHERE t.experiment = $1 AND c.state <> 'COMPLETED')sql";
 constexpr char kFence[] = "SELECT fence($1, $2)";
 constexpr char kCommittedAlready[] = "RS002";
 
-// What a change replaces; none for those that append, or are too rare to matter.
+// The row that a change replaces; empty for changes that append rows or are too rare to matter.
 using Key = std::tuple<size_t, std::string>;
-struct WriteKeyOf {
+struct GetWriteKey {
   std::optional<std::string> operator()(const cluster::PutExperiment& put) const {
     return ToString(put.experiment.id);
   }
@@ -71,12 +71,12 @@ struct WriteKeyOf {
   }
 };
 
-// The changes of a batch without those that a later one of the same row makes again.
-std::vector<const cluster::Change*> Newest(const std::vector<cluster::Change>& changes) {
+// Returns the changes of a batch without those that a later change of the same row replaces.
+std::vector<const cluster::Change*> RemoveOverwritten(const std::vector<cluster::Change>& changes) {
   std::vector<const cluster::Change*> newest;
   std::set<Key> seen;
   for (auto change = changes.rbegin(); change != changes.rend(); ++change) {
-    std::optional<std::string> id = std::visit(WriteKeyOf(), *change);
+    std::optional<std::string> id = std::visit(GetWriteKey(), *change);
     if (!id || seen.emplace(change->index(), *std::move(id)).second) newest.push_back(&*change);
   }
   std::reverse(newest.begin(), newest.end());
@@ -108,12 +108,12 @@ absl::Status SqlStore::Prepare() {
     if (result.Int(0, 0) < kOldestServer) {
       return absl::FailedPreconditionError(absl::StrCat("the database server is PostgreSQL ",
                                                         std::string(result.Text(0, 2)),
-                                                        "; 14 or newer is needed"));
+                                                        "; version 14 or newer is required"));
     }
     if (result.Text(0, 1) != "UTF8") {
       return absl::FailedPreconditionError(
           absl::StrCat("the database's encoding is ", std::string(result.Text(0, 1)),
-                       "; make one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"));
+                       "; create one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"));
     }
     return Migrate(connection, AllMigrations());
   });
@@ -132,7 +132,7 @@ absl::StatusOr<cluster::Image> SqlStore::Load() {
 
 absl::StatusOr<cluster::Image> SqlStore::LoadFrom(Connection& connection) {
   cluster::Image image;
-  // First: from here on no older master can change what is read below.
+  // Comes first: from here on no older master can change what is read below.
   DET_RETURN_IF_ERROR(SeizeFencing(connection));
   DET_ASSIGN_OR_RETURN(const Result epoch, connection.Exec(kTakeOver));
   fence_.Set(epoch.Int(0, 0));
@@ -167,7 +167,7 @@ absl::Status SqlStore::AddExperiments(Connection& connection, const std::string&
   for (int row = 0; row < experiments.rows(); ++row) {
     DET_ASSIGN_OR_RETURN(image.experiments.emplace_back(), ToExperiment(experiments, row));
   }
-  // By number, not by a join: those that are over, which are many, are not even looked at.
+  // Selects by ID instead of a join, so that ended experiments, which are many, are not read.
   std::vector<model::ExperimentId> ids;
   for (const experiment::Experiment& each : image.experiments) ids.push_back(each.id);
   const Params these = {ToArray(ids)};
@@ -232,11 +232,12 @@ std::vector<Connection::Statement> SqlStore::ToStatements(
     int64_t sequence, const std::vector<cluster::Change>& changes) const {
   std::vector<Connection::Statement> statements = {{kFence, MakeParams(fence_.epoch(), sequence)}};
   std::vector<const model::LogLine*> lines;
-  // Behind all rows of the batch: they change rows that it may add, or look at who holds what.
+  // Executed after all rows of the batch, because they change rows that the batch may add, or check
+  // what uses a checkpoint.
   std::vector<Connection::Statement> behind;
-  for (const cluster::Change* change : Newest(changes)) {
+  for (const cluster::Change* change : RemoveOverwritten(changes)) {
     if (std::holds_alternative<cluster::SetProject>(*change) ||
-        std::holds_alternative<cluster::SetTexts>(*change) ||
+        std::holds_alternative<cluster::SetExperimentDetails>(*change) ||
         std::holds_alternative<cluster::MarkDeleting>(*change) ||
         std::holds_alternative<cluster::DropCheckpoints>(*change) ||
         std::holds_alternative<cluster::TrimCheckpoint>(*change) ||
@@ -265,7 +266,7 @@ std::vector<Connection::Statement> SqlStore::ToStatements(
 absl::Status SqlStore::Commit(int64_t sequence, const std::vector<cluster::Change>& changes) {
   if (fence_.epoch() == 0) return absl::FailedPreconditionError("Commit before Load; load first");
   const std::vector<Connection::Statement> statements = ToStatements(sequence, changes);
-  // Done twice by the pool, if the connection breaks, it is a no-op the second time.
+  // If the connection breaks, the pool repeats this, which then has no effect.
   const absl::Status status = committer_.Run([&](Connection& connection) {
     absl::Status done = connection.ExecAll(statements);
     if (!done.ok() && connection.sqlstate() == kCommittedAlready) return absl::OkStatus();
@@ -275,7 +276,8 @@ absl::Status SqlStore::Commit(int64_t sequence, const std::vector<cluster::Chang
   if (!status.ok()) return status;
   for (const cluster::Change& change : changes) {
     if (const auto* put = std::get_if<cluster::PutExperiment>(&change)) {
-      // One that has ended may go on with another configuration; then it is written whole.
+      // An ended experiment may continue with another configuration; its row is then written
+      // completely.
       if (model::IsTerminal(put->experiment.state)) {
         known_experiments_.erase(put->experiment.id);
       } else {

@@ -7,7 +7,7 @@
 namespace det::store {
 namespace {
 
-// The row that was there first stays, and is returned in either case.
+// Keeps an existing row, and returns the stored row in both cases.
 constexpr char kTemplateAdd[] = R"sql(
 INSERT INTO templates (name, yaml, workspace) VALUES ($1, $2, $3)
 ON CONFLICT (name) DO UPDATE SET yaml = templates.yaml RETURNING name, yaml, workspace)sql";
@@ -17,7 +17,7 @@ constexpr char kTemplatePut[] =
     "WHERE templates.workspace IN ($4, excluded.workspace) RETURNING name";
 constexpr char kReplace[] =
     "UPDATE templates SET yaml = $2 WHERE name = $1 AND workspace = $3 RETURNING name";
-// Both names, as far as they are taken, held until the end.
+// Locks the rows of both names, if they exist, until the transaction ends.
 constexpr char kLockNames[] =
     "SELECT name, workspace FROM templates WHERE name IN ($1, $2) FOR UPDATE";
 constexpr char kRename[] = "UPDATE templates SET name = $2 WHERE name = $1";

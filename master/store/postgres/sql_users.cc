@@ -18,35 +18,35 @@ namespace {
   "micros(modified_at), micros(last_auth_at)"
 
 constexpr char kById[] = "SELECT " DET_USER_COLUMNS " FROM users WHERE id = $1";
-// Case is ASCII's alone, as the index has it.
+// Only the case of ASCII letters is ignored, as in the index.
 constexpr char kByName[] =
     "SELECT " DET_USER_COLUMNS " FROM users WHERE lower(username) = lower($1::text COLLATE \"C\")";
-constexpr char kPeopleFrom[] = R"sql( FROM users
+constexpr char kUsersFrom[] = R"sql( FROM users
 WHERE (strpos(lower(username), lower($1::text COLLATE "C")) > 0 OR
        strpos(lower(display_name COLLATE "C"), lower($1::text COLLATE "C")) > 0)
   AND ($2::boolean IS NULL OR active = $2::boolean)
   AND ($3::boolean IS NULL OR admin = $3::boolean)
   AND ($4::text[] IS NULL OR (admin AND 'ClusterAdmin' = ANY($4)) OR EXISTS (
     SELECT FROM role_assignments r WHERE r.user_id = users.id AND r.role = ANY($4))))sql";
-constexpr char kPeopleAdd[] =
+constexpr char kUserAdd[] =
     "INSERT INTO users (username, password_hash, admin, active, display_name, remote, agent_user, "
     "modified_at, last_auth_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) "
     "ON CONFLICT DO NOTHING RETURNING " DET_USER_COLUMNS;
 constexpr char kAddRole[] =
     "INSERT INTO role_assignments (user_id, workspace, role) VALUES ($1, $2, $3)";
-// Two who give up their rights at the same time wait here for each other.
+// Serializes concurrent removals of administrators.
 constexpr char kHoldAdministrators[] =
     "SELECT id FROM users WHERE admin AND active ORDER BY id FOR UPDATE";
 constexpr char kNameTaken[] =
     "SELECT 1 FROM users WHERE lower(username) = lower($2::text COLLATE \"C\") AND id <> $1";
-constexpr char kPeopleChange[] = R"sql(
+constexpr char kUserChange[] = R"sql(
 UPDATE users SET username = coalesce($2::text, username),
   password_hash = coalesce($3::text, password_hash), admin = coalesce($4::boolean, admin),
   active = coalesce($5::boolean, active), display_name = coalesce($6::text, display_name),
   remote = coalesce($7::boolean, remote), agent_user = coalesce($8::json, agent_user),
   modified_at = $9
 WHERE id = $1 RETURNING )sql" DET_USER_COLUMNS;
-constexpr char kNoteLogin[] = "UPDATE users SET last_auth_at = $2 WHERE id = $1";
+constexpr char kRecordLogin[] = "UPDATE users SET last_auth_at = $2 WHERE id = $1";
 
 constexpr char kSettings[] =
     "SELECT storage_path, key, value FROM user_settings WHERE user_id = $1 "
@@ -95,7 +95,8 @@ const char* GetSortKey(UserQuery::Sort sort) {
   return "id";
 }
 
-// Whether `id` is the only active administrator, who stays one until this transaction ends.
+// Whether `id` is the only active administrator; locks the administrators until the transaction
+// ends.
 absl::StatusOr<bool> IsLastAdministrator(Connection& connection, model::UserId id) {
   DET_ASSIGN_OR_RETURN(const Result leaders, connection.Exec(kHoldAdministrators));
   return leaders.rows() == 1 && leaders.Int(0, 0) == id.value();
@@ -125,8 +126,8 @@ absl::StatusOr<UserPage> SqlUsers::ListUsers(const UserQuery& query) {
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<UserPage> {
     DET_ASSIGN_OR_RETURN(
         const WindowRows window,
-        ReadWindow(connection, absl::StrCat("SELECT count(*)", kPeopleFrom),
-                   absl::StrCat("SELECT " DET_USER_COLUMNS, kPeopleFrom,
+        ReadWindow(connection, absl::StrCat("SELECT count(*)", kUsersFrom),
+                   absl::StrCat("SELECT " DET_USER_COLUMNS, kUsersFrom,
                                 OrderBy(GetSortKey(query.sort), "id", query.descending)),
                    params, query.window));
     UserPage page;
@@ -143,10 +144,10 @@ absl::StatusOr<UserRecord> SqlUsers::AddUser(const UserRecord& user, model::Role
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<UserRecord> {
     DET_ASSIGN_OR_RETURN(
         const Result result,
-        connection.Exec(kPeopleAdd,
-                        MakeParams(user.username, user.password_hash, user.admin, user.active,
-                                   user.display_name, user.remote, user.agent_user,
-                                   user.modified_at, user.last_auth_at)));
+        connection.Exec(
+            kUserAdd, MakeParams(user.username, user.password_hash, user.admin, user.active,
+                                 user.display_name, user.remote, user.agent_user, user.modified_at,
+                                 user.last_auth_at)));
     if (result.rows() == 0) return UserExists(user.username);
     DET_ASSIGN_OR_RETURN(UserRecord added, ToUser(result, 0));
     if (role != model::Role::kNone) {
@@ -173,9 +174,9 @@ absl::StatusOr<UserRecord> SqlUsers::ChangeUser(model::UserId id, const UserPatc
     }
     DET_ASSIGN_OR_RETURN(
         const Result result,
-        connection.Exec(kPeopleChange, MakeParams(id, patch.username, patch.password_hash,
-                                                  patch.admin, patch.active, patch.display_name,
-                                                  patch.remote, patch.agent_user, now)));
+        connection.Exec(kUserChange, MakeParams(id, patch.username, patch.password_hash,
+                                                patch.admin, patch.active, patch.display_name,
+                                                patch.remote, patch.agent_user, now)));
     if (result.rows() == 0) return NoSuchUser(id);
     return ToUser(result, 0);
   });
@@ -183,7 +184,7 @@ absl::StatusOr<UserRecord> SqlUsers::ChangeUser(model::UserId id, const UserPatc
 
 absl::Status SqlUsers::RecordLogin(model::UserId id, absl::Time at) {
   return fence_.Run(pool_, [&](Connection& connection) {
-    return connection.Exec(kNoteLogin, MakeParams(id, at)).status();
+    return connection.Exec(kRecordLogin, MakeParams(id, at)).status();
   });
 }
 

@@ -26,18 +26,18 @@ constexpr Name<WebhookMode> kModes[] = {{WebhookMode::kWorkspace, "WORKSPACE"},
 constexpr Name<State> kStates[] = {
     {State::kPending, "PENDING"}, {State::kDelivered, "DELIVERED"}, {State::kFailed, "FAILED"}};
 
-// Of one webhook, or of all without $1.
+// Webhooks by ID, or all without $1.
 constexpr char kWebhooks[] =
     "SELECT id, coalesce(workspace, 0), name, url, type, mode FROM webhooks "
     "WHERE $1::int IS NULL OR id = $1 ORDER BY id";
 constexpr char kTriggers[] =
     "SELECT webhook, id, type, condition FROM webhook_triggers "
     "WHERE $1::int IS NULL OR webhook = $1 ORDER BY webhook, id";
-constexpr char kHookAdd[] =
+constexpr char kWebhookAdd[] =
     "INSERT INTO webhooks (workspace, name, url, type, mode) "
     "VALUES (nullif($1::int, 0), $2, $3, $4, $5) "
     "ON CONFLICT (coalesce(workspace, 0), name) DO NOTHING RETURNING id";
-constexpr char kHookChange[] =
+constexpr char kWebhookChange[] =
     "UPDATE webhooks SET name = coalesce($2, name), url = coalesce($3, url) WHERE id = $1 "
     "RETURNING id";
 constexpr char kDeliveryColumns[] =
@@ -59,7 +59,7 @@ absl::Status Read(const Name<Enum> (&names)[N], const Result& result, int row, i
   const auto value = model::ParseName(names, result.Text(row, column));
   if (!value) {
     return absl::InternalError(absl::StrCat("webhooks: \"", std::string(result.Text(row, column)),
-                                            "\" is none of the words of its column"));
+                                            "\" is not a valid value of its column"));
   }
   *out = *value;
   return absl::OkStatus();
@@ -67,7 +67,7 @@ absl::Status Read(const Name<Enum> (&names)[N], const Result& result, int row, i
 
 absl::Status ReadTrigger(const Result& result, int row, int column, model::WebhookTrigger* out) {
   const auto value = model::ParseWebhookTrigger(result.Text(row, column));
-  if (!value) return absl::InternalError("webhooks: a trigger is of no known type");
+  if (!value) return absl::InternalError("webhooks: a trigger has an unknown type");
   *out = *value;
   return absl::OkStatus();
 }
@@ -110,7 +110,8 @@ absl::StatusOr<std::vector<WebhookRecord>> ReadWebhooks(Connection& connection,
     DET_ASSIGN_OR_RETURN(all.emplace_back(), ToWebhook(rows, row));
     WebhookRecord& record = all.back();
     for (; next < triggers.rows() && triggers.Int(next, 0) <= record.id; ++next) {
-      if (triggers.Int(next, 0) < record.id) continue;  // of one that was added in between
+      if (triggers.Int(next, 0) < record.id)
+        continue;  // the webhook was added between the two queries
       TriggerRecord& trigger = record.triggers.emplace_back();
       trigger.id = static_cast<int32_t>(triggers.Int(next, 1));
       DET_RETURN_IF_ERROR(ReadTrigger(triggers, next, 2, &trigger.type));
@@ -123,7 +124,7 @@ absl::StatusOr<std::vector<WebhookRecord>> ReadWebhooks(Connection& connection,
 absl::Status AddTriggers(Connection& connection, int32_t id,
                          const std::vector<TriggerRecord>& triggers) {
   for (const TriggerRecord& trigger : triggers) {
-    // One that was to stay may be gone by now, by another's change: it is made again.
+    // A trigger to keep may have been deleted by a concurrent change; it is then created again.
     DET_RETURN_IF_ERROR(
         connection
             .Exec(
@@ -170,9 +171,10 @@ absl::StatusOr<WebhookRecord> SqlWebhooks::AddWebhook(const WebhookRecord& webho
     if (webhook.workspace != 0) DET_RETURN_IF_ERROR(LockOpen(connection, webhook.workspace));
     DET_ASSIGN_OR_RETURN(
         const Result added,
-        connection.Exec(kHookAdd, MakeParams(webhook.workspace, webhook.name, webhook.url,
-                                             std::string(model::GetName(kTypes, webhook.type)),
-                                             std::string(model::GetName(kModes, webhook.mode)))));
+        connection.Exec(kWebhookAdd,
+                        MakeParams(webhook.workspace, webhook.name, webhook.url,
+                                   std::string(model::GetName(kTypes, webhook.type)),
+                                   std::string(model::GetName(kModes, webhook.mode)))));
     if (added.rows() == 0) return WebhookExists(webhook.name);
     const auto id = static_cast<int32_t>(added.Int(0, 0));
     std::vector<TriggerRecord> triggers = webhook.triggers;
@@ -185,7 +187,7 @@ absl::StatusOr<WebhookRecord> SqlWebhooks::AddWebhook(const WebhookRecord& webho
 absl::StatusOr<WebhookRecord> SqlWebhooks::ChangeWebhook(int32_t id, const WebhookPatch& patch) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<WebhookRecord> {
     const absl::StatusOr<Result> changed =
-        connection.Exec(kHookChange, MakeParams(id, patch.name, patch.url));
+        connection.Exec(kWebhookChange, MakeParams(id, patch.name, patch.url));
     if (!changed.ok() && connection.sqlstate() == kUniqueViolation)
       return WebhookExists(*patch.name);
     DET_RETURN_IF_ERROR(changed.status());
@@ -199,9 +201,9 @@ absl::StatusOr<WebhookRecord> SqlWebhooks::ChangeWebhook(int32_t id, const Webho
 absl::Status SqlWebhooks::DeleteWebhook(int32_t id) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
     DET_ASSIGN_OR_RETURN(
-        const Result gone,
+        const Result deleted,
         connection.Exec("DELETE FROM webhooks WHERE id = $1 RETURNING id", MakeParams(id)));
-    return gone.rows() > 0 ? absl::OkStatus() : NoSuchWebhook(id);
+    return deleted.rows() > 0 ? absl::OkStatus() : NoSuchWebhook(id);
   });
 }
 

@@ -1,4 +1,4 @@
-// Webhooks and policies for configurations in PostgreSQL. Used by SqlStore. Any thread; blocks.
+// Webhooks and configuration policies in PostgreSQL. Used by SqlStore. Any thread; blocks.
 #ifndef MASTER_STORE_POSTGRES_SQL_WEBHOOKS_H_
 #define MASTER_STORE_POSTGRES_SQL_WEBHOOKS_H_
 

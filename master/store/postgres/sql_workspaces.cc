@@ -14,7 +14,7 @@
 namespace det::store {
 namespace {
 
-// $1: who asks.
+// $1: the calling user.
 constexpr char kWorkspaceSources[] = R"sql(
 FROM workspaces w LEFT JOIN users u ON u.id = w.owner
 LEFT JOIN workspace_pins n ON n.workspace = w.id AND n.user_id = $1)sql";
@@ -22,7 +22,7 @@ constexpr char kWorkspaceColumns[] =
     "SELECT w.id, w.name, w.owner, coalesce(u.username, ''), w.archived, w.immutable, w.state, "
     "w.error, w.agent_user, coalesce(w.checkpoint_storage::text, ''), w.default_compute_pool, "
     "w.default_aux_pool, micros(n.pinned_at), coalesce(c.projects, 0), coalesce(x.experiments, 0)";
-// Of all in one pass: the many experiments of each would be looked for in all of them.
+// Counts all workspaces in one pass, which is cheaper than searching the many experiments of each.
 constexpr char kWorkspaceCounts[] = R"sql(
 LEFT JOIN (SELECT workspace, count(*) AS projects FROM projects GROUP BY workspace) c
   ON c.workspace = w.id
@@ -57,7 +57,7 @@ constexpr char kExperimentsIn[] =
     "SELECT count(*) FROM projects p JOIN experiments e ON e.project = p.id "
     "WHERE p.workspace = $1 AND e.state <> 'DELETED'";
 constexpr char kModelsIn[] = "SELECT count(*) FROM models WHERE workspace = $1";
-// In the order in which they go.
+// The statements, in order.
 constexpr const char* kWorkspaceDelete[] = {
     "DELETE FROM project_visits v USING projects p WHERE p.workspace = $1 AND v.project = p.id",
     "DELETE FROM projects WHERE workspace = $1",
@@ -97,7 +97,8 @@ absl::StatusOr<WorkspaceRecord> ReadWorkspace(Connection& connection, int32_t id
   return ToWorkspace(result, 0);
 }
 
-// Holds the row until the transaction ends. NOT_FOUND; FAILED_PRECONDITION for an immutable one.
+// Locks the row until the transaction ends. NOT_FOUND; FAILED_PRECONDITION if the workspace is
+// immutable.
 absl::StatusOr<std::string> LockMutable(Connection& connection, int32_t id, const char* what) {
   DET_ASSIGN_OR_RETURN(
       const Result row,

@@ -10,10 +10,10 @@
 namespace det::store {
 namespace {
 
-// Reports of a trial wait while it is summed up, and others behind them.
-constexpr int kTrialsAtOnce = 1;
+// Reports of a trial wait while its summaries are computed, and other reports wait behind them.
+constexpr int kTrialsPerTransaction = 1;
 constexpr absl::Duration kBetween = absl::Milliseconds(10);
-constexpr absl::Duration kAgainAfter = absl::Seconds(5);  // where the database was away
+constexpr absl::Duration kRetryDelay = absl::Seconds(5);  // the pause after an error
 
 }  // namespace
 
@@ -40,21 +40,21 @@ void SummaryBackfill::Start() {
 }
 
 void SummaryBackfill::Run() {
-  bool said = false;
+  bool logged = false;
   while (true) {
-    const absl::StatusOr<bool> all = BackfillSummaries(pool_, fence_, kTrialsAtOnce);
+    const absl::StatusOr<bool> all = BackfillSummaries(pool_, fence_, kTrialsPerTransaction);
     if (all.ok() && *all) break;
-    if (!std::exchange(said, true)) {
+    if (!std::exchange(logged, true)) {
       DET_LOG(INFO)
-          << "metrics of older trials are summed up; until then searches do not find them";
+          << "computing metric summaries of older trials; searches do not find their metrics until then";
     }
     if (!all.ok()) {
-      DET_LOG(WARNING) << "older metrics are not summed up now, and later tried again"
+      DET_LOG(WARNING) << "cannot compute metric summaries of older trials; retrying"
                        << base::Field("error", all.status().message());
     }
-    if (!Pause(all.ok() ? kBetween : kAgainAfter)) return;
+    if (!Pause(all.ok() ? kBetween : kRetryDelay)) return;
   }
-  if (said) DET_LOG(INFO) << "metrics of all trials are summed up";
+  if (logged) DET_LOG(INFO) << "metric summaries of all trials are complete";
 }
 
 bool SummaryBackfill::Pause(absl::Duration length) {

@@ -1,5 +1,5 @@
-// Summaries of metrics in a database of a version that had none: made in portions, while trials
-// report.
+// Tests metric summaries in a database of an older version without them: they are computed in
+// portions while trials report.
 #include "master/store/postgres/summary_backfill.h"
 
 #include <memory>
@@ -25,7 +25,7 @@ constexpr int kBefore = 12;  // the last migration without summaries
 
 class SummaryBackfillTest : public ::testing::Test {
  protected:
-  // Trials 1 to 3, each with two reports; then a newer master.
+  // Stores trials 1 to 3, each with two reports, and then migrates as a newer master does.
   void SetUp() override {
     const std::vector<Migration> old(AllMigrations().begin(), AllMigrations().begin() + kBefore);
     ASSERT_TRUE(Migrate(*connection_, old).ok());
@@ -66,7 +66,7 @@ class SummaryBackfillTest : public ::testing::Test {
 
   const std::string database_ = TestServer::Get().MakeDatabase();
   const std::unique_ptr<Connection> connection_ = *Connection::Open(database_);
-  std::unique_ptr<Store> store_;  // not loaded: it does nothing by itself
+  std::unique_ptr<Store> store_;  // not loaded, so that it starts no backfill
   Pool pool_{database_, 1};
   Fence fence_;
 };
@@ -101,7 +101,7 @@ TEST_F(SummaryBackfillTest, BackfillsInBackground) {
   EXPECT_EQ(Of(1), (MetricSummary{2, 4, 1, 3, 3}));
 }
 
-// The report is stored, but not committed yet: it is waited for, and counts.
+// A report that is stored but not committed yet is waited for and counted.
 TEST_F(SummaryBackfillTest, WaitsForReportInProgress) {
   ASSERT_TRUE(
       connection_
@@ -111,7 +111,7 @@ TEST_F(SummaryBackfillTest, WaitsForReportInProgress) {
   const auto looker = *Connection::Open(database_);
   absl::StatusOr<bool> all;
   std::thread sums([&] { all = BackfillSummaries(pool_, fence_, 10); });
-  // Only looking can tell.
+  // There is no notification of locks, so this polls.
   while (looker->Exec("SELECT FROM pg_locks WHERE NOT granted")->rows() == 0) {
     std::this_thread::yield();
   }

@@ -1,4 +1,4 @@
-// SqlStore: answers about trials and their checkpoints.
+// SqlStore: reads of trials and their checkpoints.
 #include <map>
 #include <string>
 #include <utility>
@@ -37,7 +37,8 @@ const char* GetSortKey(TrialQuery::Sort sort) {
   return "t.id";
 }
 
-// The number of a validation's metric, or null; `name` is an expression of SQL.
+// Returns the expression for the number of a validation's metric, or NULL; `name` is an SQL
+// expression.
 std::string GetNumber(const char* name) {
   return absl::StrCat("CASE json_typeof(v.metrics -> ", name,
                       ") WHEN 'number' THEN (v.metrics ->> ", name, ")::double precision END");
@@ -65,7 +66,7 @@ std::string GetSortKey(CheckpointQuery::Sort sort) {
   return "c.time";
 }
 
-// Trials without an end come last; runs that did not start or end take no time.
+// Trials without an end come last; attempts that did not start or end count as zero.
 constexpr char kMeanRunTimes[] = R"sql(
 SELECT w.id, avg(r.micros)::bigint
 FROM (SELECT DISTINCT unnest($1::int[]) AS id) w
@@ -78,7 +79,8 @@ CROSS JOIN LATERAL (
   WHERE a.task = t.task AND isfinite(a.started_at) AND isfinite(a.ended_at)) r
 GROUP BY w.id)sql";
 
-// Checkpoints with all that an entry holds: the newest run's validation at their step.
+// Selects checkpoints with all columns of an entry, including the newest attempt's validation at
+// their step.
 std::string SelectCheckpoints() {
   return absl::StrCat("SELECT ", kCheckpointColumns, ", t.experiment, t.hparams, ", kRankingMetric,
                       ", e.smaller_is_better, v.metrics "
@@ -105,8 +107,8 @@ absl::StatusOr<CheckpointEntry> ToCheckpointEntry(const Result& result, int row)
 
 using TrialsById = std::map<model::TrialId, TrialRecord*>;
 
-// The last report of each whose present run has reported numbers: what is summed up of them says
-// where to look, so that the many before need not be read.
+// The last validation of each trial whose current attempt has reported numbers. The summaries
+// contain its step, so the earlier ones need not be read.
 constexpr char kLatestValidations[] = R"sql(
 FROM (SELECT DISTINCT ON (s.trial) s.trial, s.last_run, s.last_steps
   FROM metric_summaries s JOIN trials t ON t.id = s.trial AND t.run_id = s.last_run
@@ -114,7 +116,7 @@ FROM (SELECT DISTINCT ON (s.trial) s.trial, s.last_run, s.last_steps
   ORDER BY s.trial, s.last_steps DESC) s
 CROSS JOIN LATERAL (SELECT * FROM metrics m WHERE m.trial = s.trial AND m.group_name = 'validation'
   AND m.steps >= s.last_steps AND m.run_id = s.last_run ORDER BY m.steps DESC LIMIT 1) m)sql";
-// The same of the others.
+// The last validation of the other trials.
 constexpr char kOtherValidations[] = R"sql(
 FROM (SELECT t.id FROM trials t WHERE t.id = ANY($1::int[]) AND NOT EXISTS (
     SELECT FROM metric_summaries s WHERE s.trial = t.id AND s.group_name = 'validation'
@@ -175,7 +177,7 @@ absl::Status AddCheckpoints(Connection& connection, const Param& ids, const Tria
   return absl::OkStatus();
 }
 
-// Records from rows of kTrialColumns.
+// Converts rows of kTrialColumns to records.
 absl::StatusOr<std::vector<TrialRecord>> ToTrialRecords(Connection& connection,
                                                         const Result& result, bool bare) {
   std::vector<TrialRecord> records(result.rows());
@@ -209,16 +211,16 @@ absl::StatusOr<TrialRecord> SqlStore::GetTrial(model::TrialId id) {
 }
 
 absl::StatusOr<TrialPage> SqlStore::ListTrials(const TrialQuery& query) {
-  const char* asked = "t.experiment = $1";
+  const char* condition = "t.experiment = $1";
   Param which = ToParam(query.experiment);
   if (query.warm_start) {
-    asked = "t.warm_start = $1";
+    condition = "t.warm_start = $1";
     which = ToParam(*query.warm_start);
   } else if (!query.ids.empty()) {
-    asked = "t.id = ANY($1::int[])";
+    condition = "t.id = ANY($1::int[])";
     which = ToArray(query.ids);
   }
-  const std::string from = absl::StrCat(" FROM trials t WHERE ", asked,
+  const std::string from = absl::StrCat(" FROM trials t WHERE ", condition,
                                         " AND ($2::text[] IS NULL OR t.state = ANY($2))");
   const Params params = {std::move(which), ToStateFilter(query.states)};
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<TrialPage> {
@@ -261,7 +263,7 @@ absl::StatusOr<CheckpointEntry> SqlStore::GetCheckpoint(const model::CheckpointI
 }
 
 absl::StatusOr<CheckpointPage> SqlStore::ListCheckpoints(const CheckpointQuery& query) {
-  // The fourth is for the order alone, but each statement must know all.
+  // The fourth parameter is only for the order, but each statement must use all of them.
   std::string where =
       " WHERE ($1::int IS NULL OR t.experiment = $1) AND ($2::int IS NULL OR c.trial = $2) "
       "AND ($3::text[] IS NULL OR c.state = ANY($3)) AND ($4::text IS NULL OR true)";

@@ -1,4 +1,4 @@
-// A write whose commit went through, but not the answer to it, is made once.
+// Tests that a write is executed once if its commit succeeded but the response was lost.
 #include <signal.h>
 
 #include <memory>
@@ -30,25 +30,26 @@ class UnknownCommitTest : public ::testing::Test {
     return record;
   }
   static WorkspaceRecord Named(const std::string& name) {
-    WorkspaceRecord wanted;
-    wanted.name = name;
-    wanted.owner = model::UserId(1);
-    return wanted;
+    WorkspaceRecord requested;
+    requested.name = name;
+    requested.owner = model::UserId(1);
+    return requested;
   }
 
-  // All of the server's processes forget what was not on disk, and it has started again.
+  // Crashes the server, which loses what was not on disk, and waits until it has restarted.
   void Crash() const {
     const auto doomed = *Connection::Open(server_);
     const auto witness = *Connection::Open(server_);
     const auto pid = static_cast<pid_t>(doomed->Exec("SELECT pg_backend_pid()")->Int(0, 0));
     ASSERT_EQ(::kill(pid, SIGKILL), 0);
-    // Until the server has noticed it lets others in, whom it ends then: as it does the witness.
+    // The server accepts connections until it notices the crash; then it ends them, including the
+    // witness.
     while (witness->Exec("SELECT 1").ok()) {
     }
     while (!Connection::Open(server_).ok()) {
     }
   }
-  // As many transactions of others.
+  // Executes this number of other transactions.
   void Write(int transactions) const {
     const auto connection = *Connection::Open(server_);
     for (int i = 0; i < transactions; ++i) {
@@ -61,7 +62,7 @@ class UnknownCommitTest : public ::testing::Test {
   const std::unique_ptr<Store> store_ = *OpenPostgresStore(proxy_.database());
 };
 
-// Statements in one go: a pipeline.
+// Statements that are sent together as a pipeline.
 TEST_F(UnknownCommitTest, AddsRecordsOnce) {
   ASSERT_TRUE(store_->audit().AddAudit({Record("one")}).ok());
   proxy_.Cut();
@@ -85,7 +86,7 @@ TEST_F(UnknownCommitTest, AddsUnnumberedLinesOnce) {
   EXPECT_EQ(store_->ListLogs({.task = model::TaskId("1.1")})->size(), 1u);
 }
 
-// A transaction that looks at its answers. The second would be told that the name is taken.
+// A transaction that reads its results. A second execution would report that the name is taken.
 TEST_F(UnknownCommitTest, ReturnsResultOfCommittedWrite) {
   for (const char* name : {"on a new connection", "on an old one"}) {
     proxy_.Cut();
@@ -127,7 +128,7 @@ TEST_F(UnknownCommitTest, WaitsForUnavailableServer) {
   EXPECT_EQ(store_->audit().ListAudit({.limit = 10})->size(), 2u);
 }
 
-// The numbers of its transactions are given out again: what has this one's was made by others.
+// After the crash, transaction IDs are reused: this one's ID belongs to another transaction.
 TEST_F(UnknownCommitTest, RepeatsWriteUndoneByCrash) {
   ASSERT_TRUE(store_->audit().AddAudit({Record("one")}).ok());
   const auto crash = [this] {
@@ -150,7 +151,7 @@ TEST_F(UnknownCommitTest, FindsCommittedWriteAfterCrash) {
   EXPECT_EQ(store_->audit().ListAudit({.limit = 10})->size(), 1u);
 }
 
-// A transaction that still waits when it is asked for is not made later.
+// A transaction that is still waiting when its outcome is queried is not committed later.
 TEST_F(UnknownCommitTest, WaitsForWriteInProgress) {
   const auto holder = *Connection::Open(server_);
   const auto write_id = *holder->NextWriteId();
@@ -161,7 +162,7 @@ TEST_F(UnknownCommitTest, WaitsForWriteInProgress) {
   ASSERT_TRUE(holder->ExecScript("COMMIT").ok());
   EXPECT_EQ(WasCommitted(*asks, write_id), absl::StatusOr<bool>(true));
   EXPECT_EQ(WasCommitted(*asks, write_id), absl::StatusOr<bool>(true));
-  // From then on that writer makes nothing.
+  // After that, this writer ID cannot be used anymore.
   EXPECT_FALSE(holder->Exec(kRecordWriteId, MakeParams(write_id.writer, write_id.number + 1)).ok());
 }
 

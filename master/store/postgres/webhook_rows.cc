@@ -7,11 +7,12 @@
 namespace det::store {
 namespace {
 
-// Who hears of it: the webhooks of the experiment's workspace and of all, unless its configuration
-// keeps them out or does not name them. `told`: of those that tell of a trial once, the triggers
-// that had not. The lock: one that is deleted meanwhile drops out, in place of failing the commit.
+// The triggers of the event: those of webhooks of the experiment's workspace or of all workspaces,
+// unless the configuration excludes them, or the webhook must be named and is not. `fired`: of
+// triggers that fire once per trial, those that have not. Because of the lock, a trigger that is
+// deleted concurrently is skipped instead of failing the commit.
 constexpr char kRaise[] = R"sql(
-WITH heard AS (
+WITH matching AS (
   SELECT t.id AS trigger, t.condition, w.id AS webhook
   FROM webhook_triggers t JOIN webhooks w ON w.id = t.webhook
   JOIN experiments e ON e.id = $2 LEFT JOIN projects p ON p.id = e.project
@@ -23,13 +24,13 @@ WITH heard AS (
     AND (w.mode = 'WORKSPACE' OR coalesce(c.named -> 'webhook_id' @> to_jsonb(w.id), false)
          OR coalesce(c.named -> 'webhook_name' @> to_jsonb(w.name), false))
   FOR KEY SHARE OF t, w
-), told AS (
-  INSERT INTO webhook_fired (trial, trigger) SELECT $5::int, trigger FROM heard
+), fired AS (
+  INSERT INTO webhook_fired (trial, trigger) SELECT $5::int, trigger FROM matching
   WHERE $5::int IS NOT NULL ON CONFLICT DO NOTHING RETURNING trigger
 )
 INSERT INTO webhook_deliveries (webhook, event_id, trigger, condition, data, raised_at, next_at)
 SELECT webhook, gen_random_uuid()::text, $1, condition, $6::json, $7::timestamptz, $7::timestamptz
-FROM heard WHERE $5::int IS NULL OR trigger IN (SELECT trigger FROM told)
+FROM matching WHERE $5::int IS NULL OR trigger IN (SELECT trigger FROM fired)
 ORDER BY trigger RETURNING id)sql";
 
 }  // namespace

@@ -14,7 +14,7 @@ absl::StatusOr<WorkspaceState> ToWorkspaceState(std::string_view text) {
   if (text == "DELETING") return WorkspaceState::kDeleting;
   if (text == "DELETE_FAILED") return WorkspaceState::kDeleteFailed;
   return absl::InternalError(
-      absl::StrCat("the database holds the unknown state ", std::string(text)));
+      absl::StrCat("the database contains the unknown state ", std::string(text)));
 }
 
 absl::Status LockOpen(Connection& connection, int32_t workspace) {

@@ -64,7 +64,7 @@ TEST(WriteGroupTest, GroupsWaitingCallers) {
   while (waiting < 4) std::this_thread::yield();
   let_first_go.set_value();
   for (std::thread& thread : threads) thread.join();
-  // All rows, each once, and the pairs of a caller side by side.
+  // All rows were written once, and the pairs of each caller are adjacent.
   std::vector<int> all;
   for (const auto& write : writes) {
     if (&write == &writes[0]) continue;

@@ -1,5 +1,4 @@
-// Sessions, access tokens and roles, as every Store keeps them; a part of the suite in
-// store_contract.h.
+// Sessions, access tokens and roles: a part of the contract suite in store_contract.h.
 #include <string>
 #include <vector>
 
@@ -70,7 +69,7 @@ TEST_P(StoreContractTest, DeletesLoginsOfUser) {
     EXPECT_TRUE(IsThere(*store_, hash)) << hash;
   }
   ASSERT_TRUE(access.DeleteSession("token").ok());
-  EXPECT_TRUE(IsThere(*store_, "token")) << "an access token is revoked instead";
+  EXPECT_TRUE(IsThere(*store_, "token")) << "access tokens are revoked instead";
   ASSERT_TRUE(access.DeleteUserSessions(kAnn).ok());
   for (const char* hash : {"this", "file", "token"}) EXPECT_FALSE(IsThere(*store_, hash)) << hash;
   EXPECT_TRUE(IsThere(*store_, "agent"));

@@ -1,5 +1,4 @@
-// What trials reported, step by step, as every Store reads it; a part of the suite in
-// store_contract.h.
+// Reports of trials, step by step: a part of the contract suite in store_contract.h.
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -45,7 +44,7 @@ TEST_P(StoreContractTest, ReadsNumbersOfOneMetric) {
     return report;
   };
   model::MetricReport without = MakeReport(1, "training", 30, 0.3);
-  without.run_id = 1;  // Hides what an older run has told of the step.
+  without.run_id = 1;  // replaces the older attempt's report of the step
   ASSERT_TRUE(
       store_
           ->AddMetrics({with(1, 10, 0.25), with(1, 10, -1.5e-7, 1), with(1, 20, "NaN"),
@@ -57,7 +56,7 @@ TEST_P(StoreContractTest, ReadsNumbersOfOneMetric) {
                    .group = "training",
                    .metric = "lo\"ss"};
   const NumberCurves curves = *store_->runs().ReadNumbers(query);
-  ASSERT_EQ(curves.size(), 2u);  // The third has never told of it.
+  ASSERT_EQ(curves.size(), 2u);  // the third trial has not reported the metric
   const NumberCurve& first = curves.at(model::TrialId(1));
   EXPECT_THAT(first.steps, ElementsAre(10, 20, 40, 50, 60, 70, 80));
   EXPECT_THAT(first.values, ElementsAre(-1.5e-7, IsNan(), -std::numeric_limits<double>::infinity(),

@@ -132,7 +132,7 @@ absl::StatusOr<std::vector<RoleAssignment>> FakeAccess::GetUserRoles(model::User
   for (const RoleAssignment& each : rows_.roles) {
     if (each.user == user) roles.push_back(each);
   }
-  return roles;  // a set has them by user, workspace, role
+  return roles;  // the set is sorted by user, workspace and role
 }
 
 absl::StatusOr<std::vector<RoleAssignment>> FakeAccess::GetWorkspaceRoles(int32_t workspace) {

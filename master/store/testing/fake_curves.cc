@@ -1,4 +1,4 @@
-// FakeRuns: what trials reported, step by step.
+// FakeRuns: reports of trials, step by step.
 #include <set>
 #include <utility>
 
@@ -8,7 +8,7 @@
 
 namespace det::store {
 
-// Always all of them.
+// Always returns all reports.
 absl::StatusOr<Curves> FakeRuns::ReadCurves(const CurveQuery& query) {
   std::lock_guard lock(db_.mutex);
   Curves curves;

@@ -11,7 +11,7 @@ namespace det::store {
 void FakeDatabase::Apply(const cluster::PutExperiment& put) {
   const auto known = experiments.find(put.experiment.id);
   int32_t project = known == experiments.end() ? put.experiment.project : known->second.project;
-  if (!workspace_rows.projects.contains(project)) project = kUncategorized;  // deleted beside it
+  if (!workspace_rows.projects.contains(project)) project = kUncategorized;  // deleted concurrently
   experiments[put.experiment.id] = put.experiment;
   experiments[put.experiment.id].project = project;
   archived.erase(put.experiment.id);
@@ -27,7 +27,7 @@ void FakeDatabase::Apply(const cluster::PutSearcher& put) {
 }
 
 void FakeDatabase::Apply(const cluster::AddCheckpoint& add) {
-  // Nobody takes over the checkpoint of another trial by naming it.
+  // A trial cannot replace the checkpoint of another trial.
   const auto [it, inserted] = checkpoints.emplace(add.checkpoint.id, add.checkpoint);
   const model::CheckpointState state = it->second.state;
   if (inserted || it->second.trial != add.checkpoint.trial) return;
@@ -52,11 +52,11 @@ void FakeDatabase::Apply(const cluster::SetProject& set) {
   cluster::Put(set.to, e->second);
 }
 
-void FakeDatabase::Apply(const cluster::SetTexts& set) {
+void FakeDatabase::Apply(const cluster::SetExperimentDetails& set) {
   const auto e = experiments.find(set.experiment);
   if (e == experiments.end()) return;
-  cluster::Put(set.texts, e->second);
-  if (set.texts.notes) workspace_rows.experiment_notes[set.experiment] = *set.texts.notes;
+  cluster::Put(set.details, e->second);
+  if (set.details.notes) workspace_rows.experiment_notes[set.experiment] = *set.details.notes;
 }
 
 void FakeDatabase::Apply(const cluster::SetArchived& set) {
@@ -78,8 +78,9 @@ experiment::Experiment FakeDatabase::WithCurrentProject(
   const auto project = workspace_rows.projects.find(experiment.project);
   if (project == workspace_rows.projects.end()) return placed;
   const WorkspaceRecord& workspace = workspace_rows.workspaces.at(project->second.workspace);
-  cluster::Put(cluster::Space{workspace.id, project->first, workspace.name, project->second.name},
-               placed);
+  cluster::Put(
+      cluster::ProjectRef{workspace.id, project->first, workspace.name, project->second.name},
+      placed);
   return placed;
 }
 

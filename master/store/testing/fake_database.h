@@ -3,6 +3,7 @@
 #define MASTER_STORE_TESTING_FAKE_DATABASE_H_
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <set>
@@ -11,22 +12,72 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/time/time.h"
 #include "master/core/cluster/change.h"
 #include "master/core/cluster/image.h"
+#include "master/core/model/ids.h"
 #include "master/store/interfaces/lease.h"
+#include "master/store/interfaces/models.h"
+#include "master/store/interfaces/projects.h"
 #include "master/store/interfaces/records.h"
 #include "master/store/interfaces/templates.h"
+#include "master/store/interfaces/webhooks.h"
+#include "master/store/interfaces/workspaces.h"
 #include "master/store/testing/fake_access.h"
 #include "master/store/testing/fake_governance.h"
-#include "master/store/testing/fake_model_rows.h"
 #include "master/store/testing/fake_users.h"
-#include "master/store/testing/fake_webhook_rows.h"
-#include "master/store/testing/fake_workspace_rows.h"
 
 namespace det::store {
 
 using MetricKey =
     std::tuple<model::TrialId, std::string, int64_t, int>;  // the last element is the attempt
+
+// The rows of the model registry, without names of owners and workspaces, and without counts.
+struct ModelRows {
+  std::map<int32_t, ModelRecord> models;
+  std::map<std::pair<int32_t, int32_t>, ModelVersionRecord> versions;  // by model and number
+  std::map<int32_t, int32_t> last_numbers;  // the last version number of each model
+  int32_t last_model = 0;
+  int32_t last_version = 0;  // the last ID
+};
+
+// The rows of webhooks and configuration policies.
+struct WebhookRows {
+  std::map<int32_t, WebhookRecord> webhooks;
+  int32_t last_webhook = 0;
+  int32_t last_trigger = 0;
+  std::map<int64_t, DeliveryRecord> deliveries;
+  int64_t last_delivery = 0;
+  std::set<std::pair<model::TrialId, int32_t>> fired;
+  std::map<std::pair<int32_t, std::string>, model::Value> policies;
+};
+
+// The rows of workspaces and projects, without names of owners and without counts.
+struct WorkspaceRows {
+  WorkspaceRows() {
+    WorkspaceRecord& workspace = workspaces[kUncategorized];
+    workspace.id = kUncategorized;
+    workspace.name = "Uncategorized";
+    workspace.owner = model::UserId(1);
+    workspace.immutable = true;
+    ProjectRecord& project = projects[kUncategorized];
+    project.id = kUncategorized;
+    project.workspace = kUncategorized;
+    project.name = "Uncategorized";
+    project.key = "UNCAT";
+    project.owner = model::UserId(1);
+    project.immutable = true;
+  }
+
+  std::map<int32_t, WorkspaceRecord> workspaces;
+  std::map<int32_t, ProjectRecord> projects;
+  int32_t last_workspace = kUncategorized;
+  int32_t last_project = kUncategorized;
+  std::map<std::pair<model::UserId, int32_t>, absl::Time> pins, visits;
+  std::map<model::ExperimentId, std::string> experiment_notes;
+};
 
 struct FakeDatabase {
   std::mutex mutex;
@@ -73,7 +124,7 @@ struct FakeDatabase {
 
   void Apply(const cluster::PutExperiment& put);
   void Apply(const cluster::SetProject& set);
-  void Apply(const cluster::SetTexts& set);
+  void Apply(const cluster::SetExperimentDetails& set);
   void Apply(const cluster::SetArchived& set);
   void Apply(const cluster::MarkDeleting& mark);
   void Apply(const cluster::PutRetention& put);
@@ -129,7 +180,7 @@ struct FakeDatabase {
   // Adds agents, pools, quotas and their usage.
   void AddScheduling(cluster::Image& image) const;
 
-  // The newest run's report of each step.
+  // Reports of each step, as the newest attempt reported it.
   std::vector<model::MetricReport> ListMetrics(model::TrialId trial,
                                                const std::string& group) const;
   std::vector<CheckpointEntry> ListCheckpoints(model::TrialId trial) const;
@@ -139,6 +190,20 @@ struct FakeDatabase {
   TrialRecord Record(const experiment::Trial& trial) const;
   ExperimentRecord Record(const experiment::Experiment& experiment) const;
 };
+
+// Whether a workspace or project matches the query.
+template <class Query, class Record>
+bool MatchesQuery(const Query& query, const Record& record, int32_t workspace) {
+  const auto is_in = [](const auto& list, const auto& item) {
+    return std::find(list.begin(), list.end(), item) != list.end();
+  };
+  return absl::StrContains(absl::AsciiStrToLower(record.name), absl::AsciiStrToLower(query.name)) &&
+         (query.exact_name.empty() || query.exact_name == record.name) &&
+         (!query.archived || *query.archived == record.archived) &&
+         (query.owners.empty() || is_in(query.owners, record.owner_name)) &&
+         (query.owner_ids.empty() || is_in(query.owner_ids, record.owner)) &&
+         (!query.visible || is_in(*query.visible, workspace));
+}
 
 }  // namespace det::store
 

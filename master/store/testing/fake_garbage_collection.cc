@@ -12,7 +12,7 @@ using Ids = std::vector<model::ExperimentId>;
 using model::CheckpointState;
 using model::ExperimentState;
 
-// Removes at most `limit`; how many were there.
+// Removes at most `limit` elements; returns how many it removed.
 template <class Container, class Condition>
 int RemoveUpTo(Container& rows, int limit, const Condition& condition) {
   int removed = 0;
@@ -196,7 +196,7 @@ absl::Status FakeGarbageCollection::SetExperimentLogDays(model::ExperimentId id,
   DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   if (!db_.experiments.contains(id)) {
-    return absl::NotFoundError(absl::StrCat("no experiment ", id.value()));
+    return absl::NotFoundError(absl::StrCat("experiment ", id.value(), " does not exist"));
   }
   db_.log_days[id] = days;
   for (const auto& [number, trial] : db_.trials) {
@@ -208,7 +208,8 @@ absl::Status FakeGarbageCollection::SetExperimentLogDays(model::ExperimentId id,
 absl::Status FakeGarbageCollection::SetTrialLogDays(model::TrialId id, int days) {
   DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
-  if (!db_.trials.contains(id)) return absl::NotFoundError(absl::StrCat("no trial ", id.value()));
+  if (!db_.trials.contains(id))
+    return absl::NotFoundError(absl::StrCat("trial ", id.value(), " does not exist"));
   db_.trial_log_days[id] = days;
   return absl::OkStatus();
 }
@@ -216,7 +217,8 @@ absl::Status FakeGarbageCollection::SetTrialLogDays(model::TrialId id, int days)
 absl::StatusOr<std::optional<int>> FakeGarbageCollection::GetTrialLogDays(model::TrialId id) {
   std::lock_guard lock(db_.mutex);
   const auto trial = db_.trials.find(id);
-  if (trial == db_.trials.end()) return absl::NotFoundError(absl::StrCat("no trial ", id.value()));
+  if (trial == db_.trials.end())
+    return absl::NotFoundError(absl::StrCat("trial ", id.value(), " does not exist"));
   if (const auto it = db_.trial_log_days.find(id); it != db_.trial_log_days.end()) {
     return it->second;
   }
@@ -232,9 +234,10 @@ absl::StatusOr<bool> FakeGarbageCollection::RemoveExpiredLogs(absl::Time now, in
   for (const auto& [id, trial] : db_.trials) {
     const experiment::Experiment& e = db_.experiments.at(trial.experiment);
     int kept = e.config->log_retention_days.value_or(days);
-    if (const auto said = db_.log_days.find(e.id); said != db_.log_days.end()) kept = said->second;
-    if (const auto said = db_.trial_log_days.find(id); said != db_.trial_log_days.end()) {
-      kept = said->second;
+    if (const auto log_days = db_.log_days.find(e.id); log_days != db_.log_days.end())
+      kept = log_days->second;
+    if (const auto log_days = db_.trial_log_days.find(id); log_days != db_.trial_log_days.end()) {
+      kept = log_days->second;
     }
     const bool over = trial.ended_at && *trial.ended_at < now - absl::Hours(24) * kept;
     if (kept >= 0 && over) due.insert(trial.task);

@@ -20,7 +20,7 @@ bool Matches(const AuditRecord& record, const AuditQuery& query) {
          (query.before_id == 0 || record.id < query.before_id);
 }
 
-// Whether the allocation held slots at some time of the interval.
+// Whether the allocation held slots during the interval.
 bool HeldSlotsDuring(const experiment::Allocation& a, absl::Time from, absl::Time until) {
   return a.started_at && a.granted > 0 && *a.started_at < until &&
          (!a.ended_at || *a.ended_at > from);

@@ -26,7 +26,7 @@ struct GovernanceRows {
   std::optional<MessageRecord> message;
 };
 
-// In all of them `check_epoch` is called before each write, without the mutex that guards the rows.
+// All of them call `check_epoch` before each write, without the mutex that guards the rows.
 
 class FakeAudit final : public Audit {
  public:

@@ -1,4 +1,4 @@
-// Who leads, as FakeStore keeps it, and what becomes of the writes of one that no longer does.
+// The lease in FakeStore, and the rejection of writes of a fenced master.
 #include <utility>
 
 #include "master/store/testing/fake_database.h"
@@ -10,7 +10,7 @@ bool FakeStore::is_fenced() const { return epoch_ != 0 && database_->lease.epoch
 
 absl::Status FakeStore::ReportFenced() {
   const absl::Status over =
-      absl::AbortedError("another master has taken over this database; end this one");
+      absl::AbortedError("another master has taken over this database; stop this one");
   absl::AnyInvocable<void(absl::Status)> fenced;
   {
     std::lock_guard lock(database_->mutex);
@@ -26,7 +26,7 @@ absl::Status FakeStore::CheckEpoch() {
     if (!is_fenced()) return absl::OkStatus();
   }
   ReportFenced().IgnoreError();
-  return absl::UnavailableError("another master has taken over this database; ask that one");
+  return absl::UnavailableError("another master has taken over this database; send requests to that one");
 }
 
 absl::StatusOr<LeaseRecord> FakeStore::ReadLease() {

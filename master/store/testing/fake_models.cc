@@ -53,7 +53,7 @@ void Sort(std::vector<ModelRecord>& models, const ModelQuery& query) {
   }
 }
 
-// What both kinds of patches set.
+// Applies the fields that both kinds of patches have.
 template <class Patch, class Record>
 void Apply(const Patch& patch, Record* row) {
   if (patch.name) row->name = *patch.name;
@@ -112,7 +112,7 @@ std::vector<ModelRecord> FakeModels::FilterModels(const ModelQuery& query) const
   std::vector<ModelRecord> found;
   for (const auto& [id, row] : rows_.models) {
     ModelRecord record = Read(row);
-    const bool asked =
+    const bool matches =
         (!query.id || *query.id == id) && IsIn(query.name, row.name) &&
         IsIn(query.description, row.description) &&
         std::all_of(query.labels.begin(), query.labels.end(),
@@ -123,7 +123,7 @@ std::vector<ModelRecord> FakeModels::FilterModels(const ModelQuery& query) const
         (query.workspace_names.empty() || Has(query.workspace_names, record.workspace_name)) &&
         (query.workspaces.empty() || Has(query.workspaces, row.workspace)) &&
         (!query.visible || Has(*query.visible, row.workspace));
-    if (asked) found.push_back(std::move(record));
+    if (matches) found.push_back(std::move(record));
   }
   return found;
 }

@@ -1,4 +1,4 @@
-// FakeRuns: what was said of runs and checkpoints later.
+// FakeRuns: metadata of runs and checkpoints.
 #include "base/status_macros.h"
 #include "master/store/interfaces/canonical.h"
 #include "master/store/testing/fake_runs.h"

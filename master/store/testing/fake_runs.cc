@@ -22,7 +22,7 @@ std::string Text(const model::Value& value) {
   return value.AsString() != nullptr ? *value.AsString() : value.ToJson();
 }
 
-// As leaves() of the database.
+// Equivalent to the SQL function leaves().
 void AddLeaves(const std::string& prefix, const model::Value& value,
                std::map<std::string, Cell>& leaves) {
   if (const model::Value::Object* object = value.AsObject()) {
@@ -71,7 +71,7 @@ Cell Duration(absl::Time begin, std::optional<absl::Time> end) {
   return absl::ToDoubleSeconds(end.value_or(absl::Now()) - begin);
 }
 
-// What runs and experiments have in common; `run` may be one without a trial.
+// Fields that runs and experiments share; `run` may lack a trial.
 Cell Shared(const RunRecord& run, const std::string& username, Field field) {
   switch (field) {
     case Field::kName:
@@ -105,7 +105,7 @@ Cell Shared(const RunRecord& run, const std::string& username, Field field) {
   }
 }
 
-// Of an active experiment, whether one of its trials runs, or all wait.
+// For an active experiment, RUNNING if one of its trials is running, QUEUED if one is queued.
 std::string ShownState(model::ExperimentState state, const std::set<model::TrialState>& trials) {
   if (state == model::ExperimentState::kActive) {
     for (const auto runs : {model::TrialState::kRunning, model::TrialState::kStopping}) {
@@ -170,7 +170,7 @@ Cell GetCell(const ExperimentRecord& record, const RunRecord& run, Field field) 
   }
 }
 
-// A row and what it has in the columns.
+// A row and its cells in the columns.
 template <class Row>
 struct Found {
   Row row;

@@ -36,7 +36,7 @@ void SortBy(std::vector<T>& items, bool descending, const Key& key, const IdOf& 
 
 void Sort(std::vector<ExperimentRecord>& items, const ExperimentQuery& query);
 void Sort(std::vector<TrialRecord>& items, const TrialQuery& query);
-// `smaller_is_better` tells it of an experiment's searcher metric.
+// `smaller_is_better` returns the direction of an experiment's searcher metric.
 void Sort(std::vector<CheckpointEntry>& items, const CheckpointQuery& query,
           const std::function<bool(model::ExperimentId)>& smaller_is_better);
 

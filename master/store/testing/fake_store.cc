@@ -77,7 +77,7 @@ bool Matches(const LogQuery& query, const model::LogLine& line) {
                      [&small](const std::string& part) { return absl::StrContains(small, part); });
 }
 
-// Where the newest checkpoint of a trial was deleted, the one before that was not.
+// If the latest checkpoint of a trial was deleted, uses the latest one that was not.
 void UseCompletedCheckpoint(const FakeDatabase& database, experiment::Trial& trial) {
   constexpr auto kCompleted = model::CheckpointState::kCompleted;
   if (!trial.latest_checkpoint) return;
@@ -250,10 +250,10 @@ absl::StatusOr<TrialPage> FakeStore::ListTrials(const TrialQuery& query) {
   std::lock_guard lock(database_->mutex);
   std::vector<TrialRecord> found;
   for (const auto& [id, trial] : database_->trials) {
-    const bool asked = query.warm_start    ? trial.warm_start == query.warm_start
+    const bool matches = query.warm_start    ? trial.warm_start == query.warm_start
                        : query.ids.empty() ? trial.experiment == query.experiment
                                            : Contains(query.ids, id);
-    if (!asked || !Contains(query.states, trial.state)) continue;
+    if (!matches || !Contains(query.states, trial.state)) continue;
     found.push_back(query.bare ? TrialRecord{.trial = trial} : database_->Record(trial));
   }
   Sort(found, query);

@@ -17,7 +17,7 @@ bool Has(const std::vector<T>& list, const T& item) {
   return std::count(list.begin(), list.end(), item) > 0;
 }
 
-// Whether the webhook hears of what happens to an experiment of this configuration.
+// Whether the webhook is notified of events of an experiment with this configuration.
 bool IsSubscribed(const WebhookRecord& webhook, int32_t workspace,
                   const model::WebhooksConfig& config) {
   if (config.exclude || (webhook.workspace != 0 && webhook.workspace != workspace)) return false;
@@ -25,7 +25,7 @@ bool IsSubscribed(const WebhookRecord& webhook, int32_t workspace,
          Has(config.names, webhook.name);
 }
 
-// OK for 0, the cluster.
+// Returns OK for workspace 0, the cluster.
 absl::Status CheckOpen(const FakeDatabase& db, int32_t workspace) {
   if (workspace == 0) return absl::OkStatus();
   const auto it = db.workspace_rows.workspaces.find(workspace);

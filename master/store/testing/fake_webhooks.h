@@ -1,4 +1,4 @@
-// Webhooks and policies for configurations in memory. Used by FakeStore. Any thread; never blocks.
+// Webhooks and configuration policies in memory. Used by FakeStore. Any thread; never blocks.
 #ifndef MASTER_STORE_TESTING_FAKE_WEBHOOKS_H_
 #define MASTER_STORE_TESTING_FAKE_WEBHOOKS_H_
 
@@ -14,7 +14,7 @@
 
 namespace det::store {
 
-// In both `check_epoch` is called before each write, without the database's mutex.
+// Both call `check_epoch` before each write, without the database's mutex.
 
 class FakeWebhooks final : public Webhooks {
  public:

@@ -42,11 +42,11 @@ absl::Status FaultyStore::Commit(int64_t sequence, const std::vector<cluster::Ch
     during = std::exchange(during_, nullptr);
   }
   if (during) during();
-  if (fault == Fault::kRefused) return absl::InternalError("refused by script");
-  if (fault == Fault::kUnreached) return absl::UnavailableError("unreached by script");
+  if (fault == Fault::kRejected) return absl::InternalError("rejected by script");
+  if (fault == Fault::kUnreached) return absl::UnavailableError("unreachable by script");
   const absl::Status committed = store_.Commit(sequence, changes);
   if (committed.ok() && committed_) committed_(sequence, changes);
-  if (fault == Fault::kLostAck) return absl::UnavailableError("answer lost by script");
+  if (fault == Fault::kLostAck) return absl::UnavailableError("response lost by script");
   return committed;
 }
 

@@ -21,7 +21,7 @@ class FaultyStore final : public Store {
     kNone,       // succeeds
     kUnreached,  // UNAVAILABLE, and nothing was committed
     kLostAck,    // UNAVAILABLE, and it was committed
-    kRefused,    // INTERNAL, and nothing was committed
+    kRejected,   // INTERNAL, and nothing was committed
   };
 
   explicit FaultyStore(Store* store) : store_(*store) {}

@@ -1,4 +1,5 @@
-// What every Store does with experiments that have ended and with checkpoints that go.
+// Deletion of ended experiments and of checkpoints: a part of the contract suite in
+// store_contract.h.
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,7 +35,7 @@ std::string States(Store& store, int experiment) {
   return text;
 }
 
-// Experiment 1 with trial 1 and checkpoints a, b; experiment 2, which runs, starts from a.
+// Experiment 1 with trial 1 and checkpoints a, b; experiment 2, which is running, starts from a.
 std::vector<cluster::Change> Family() {
   experiment::Experiment child = MakeExperiment(2);
   child.warm_start = CheckpointId("a");
@@ -89,23 +90,23 @@ TEST_P(StoreContractTest, RemovesLogsAfterRetention) {
     return store_->ListLogs({.task = ended.task})->size() +
            store_->ListLogs({.task = MakeTrial(2, 2).task})->size();
   };
-  const auto said = [&] { return *gc.GetTrialLogDays(model::TrialId(1)); };
-  // Nobody says anything.
-  EXPECT_EQ(said(), std::nullopt);
+  const auto log_days = [&] { return *gc.GetTrialLogDays(model::TrialId(1)); };
+  // No retention is set.
+  EXPECT_EQ(log_days(), std::nullopt);
   EXPECT_EQ(*gc.RemoveExpiredLogs(day(1'000), -1, 10), true);
   EXPECT_EQ(*gc.RemoveExpiredLogs(day(3), 4, 10), true);
-  // The experiment, then a trial of it, wins over what holds for all.
+  // The setting of the experiment, then that of a trial, takes precedence over the default.
   ASSERT_TRUE(gc.SetExperimentLogDays(ExperimentId(1), -1).ok());
   EXPECT_EQ(*gc.RemoveExpiredLogs(day(100), 4, 10), true);
   ASSERT_TRUE(gc.SetTrialLogDays(model::TrialId(1), 7).ok());
-  EXPECT_EQ(said(), 7);
+  EXPECT_EQ(log_days(), 7);
   EXPECT_EQ(*gc.RemoveExpiredLogs(day(6), 4, 10), true);
-  // The newest word.
+  // The most recent setting applies.
   ASSERT_TRUE(gc.SetExperimentLogDays(ExperimentId(1), 8).ok());
-  EXPECT_EQ(said(), 8);
+  EXPECT_EQ(log_days(), 8);
   EXPECT_EQ(*gc.RemoveExpiredLogs(day(7), 4, 10), true);
   EXPECT_EQ(left(), 3u);
-  // A line at a time, and none of the trial that runs.
+  // One line at a time, and none of the running trial.
   EXPECT_EQ(*gc.RemoveExpiredLogs(day(8), 4, 1), false);
   EXPECT_EQ(left(), 2u);
   EXPECT_EQ(*gc.RemoveExpiredLogs(day(8), 4, 10), true);
@@ -161,7 +162,7 @@ TEST_P(StoreContractTest, MakesRetentionDueAtEndAndOnPolicyChange) {
   EXPECT_THAT(*gc.ListDueRetentions(ExperimentId(0), 10), ElementsAre(ExperimentId(1)));
   Commit({cluster::PutRetention{ExperimentId(3), {4, 5, 6}}});
   EXPECT_THAT(*gc.ListDueRetentions(ExperimentId(1), 10), ElementsAre(ExperimentId(3)));
-  // What was decided by the policy before changes nothing.
+  // Decisions under the previous policy change nothing.
   Commit({cluster::PutTrial{MakeTrial(1, 3)}, cluster::AddCheckpoint{MakeCheckpoint("a", 1, 10)},
           cluster::ApplyRetention{ExperimentId(3), usual, {CheckpointId("a")}}});
   EXPECT_EQ(States(*store_, 3), "a=COMPLETED ");
@@ -189,7 +190,7 @@ TEST_P(StoreContractTest, DeletesCheckpointsUnlessHeld) {
   ASSERT_TRUE(gc.MarkCheckpointsDeleted({CheckpointId("a"), CheckpointId("b")}).ok());
   EXPECT_EQ(States(*store_, 1), "a=COMPLETED b=DELETED ");
   EXPECT_THAT(*gc.ListCheckpointsToDelete(CheckpointId(""), 10), IsEmpty());
-  // A report that comes late brings nothing back.
+  // A late report does not restore anything.
   Commit({cluster::AddCheckpoint{MakeCheckpoint("b", 1, 20)}});
   EXPECT_EQ(States(*store_, 1), "a=COMPLETED b=DELETED ");
   EXPECT_EQ(store_->GetExperiment(ExperimentId(1))->checkpoint_count, 1);
@@ -197,7 +198,7 @@ TEST_P(StoreContractTest, DeletesCheckpointsUnlessHeld) {
   const CheckpointQuery there = {.experiment = ExperimentId(1),
                                  .states = {CheckpointState::kCompleted}};
   EXPECT_EQ(store_->ListCheckpoints(there)->total, 1);
-  // Who goes on does so from the one that is there.
+  // A trial that continues does so from the checkpoint that exists.
   const experiment::Trial trial = store_->LoadExperiment(ExperimentId(1))->trials.at(0);
   EXPECT_EQ(trial.latest_checkpoint, CheckpointId("a"));
   EXPECT_EQ(trial.steps_completed, 10);
@@ -211,8 +212,8 @@ TEST_P(StoreContractTest, TrimsCheckpoints) {
     return cluster::TrimCheckpoint{CheckpointId(id), std::move(globs)};
   };
   Commit({trim("a", {"*"}), trim("b", {"state/*"}), trim("x", {"*"})});
-  EXPECT_EQ(States(*store_, 1), "a=COMPLETED b=PARTIALLY_DELETED ") << "a is held";
-  // In one batch with a later one; one that comes twice is the same.
+  EXPECT_EQ(States(*store_, 1), "a=COMPLETED b=PARTIALLY_DELETED ") << "a is in use";
+  // In one batch with a later trim; a repeated trim changes nothing.
   Commit({trim("b", {"opt*"}), trim("b", {"state/*"})});
   EXPECT_THAT(*gc.ListCheckpointsToDelete(CheckpointId(""), 10), IsEmpty());
   EXPECT_THAT(*gc.ListCheckpointsToTrim(CheckpointId("b"), 10), IsEmpty());
@@ -223,11 +224,11 @@ TEST_P(StoreContractTest, TrimsCheckpoints) {
   EXPECT_EQ(trimmed[0].storage.host_path, "/tmp/checkpoints");
   EXPECT_EQ(trimmed[0].resources, MakeCheckpoint("b", 1, 20).resources);
   EXPECT_THAT(trimmed[0].globs, ElementsAre("opt*", "state/*"));
-  // Nobody starts from it from now on.
+  // No trial starts from it from now on.
   const experiment::Trial trial = store_->LoadExperiment(ExperimentId(1))->trials.at(0);
   EXPECT_EQ(trial.latest_checkpoint, CheckpointId("a"));
 
-  // What is asked for meanwhile is not forgotten.
+  // A trim that is requested meanwhile is kept.
   Commit({trim("b", {"late"})});
   const model::Resources left = {{"model.pt", 1000}};
   ASSERT_TRUE(gc.MarkCheckpointTrimmed(trimmed[0], left).ok());
@@ -240,13 +241,13 @@ TEST_P(StoreContractTest, TrimsCheckpoints) {
     const CheckpointEntry entry = *store_->GetCheckpoint(CheckpointId("b"));
     EXPECT_EQ(entry.checkpoint.state, CheckpointState::kPartiallyDeleted);
     EXPECT_EQ(entry.checkpoint.resources, left);
-    // A report that comes late brings nothing back.
+    // A late report does not restore anything.
     Commit({cluster::AddCheckpoint{MakeCheckpoint("b", 1, 20)}});
   }
   EXPECT_EQ(store_->GetExperiment(ExperimentId(1))->checkpoint_count, 2);
   EXPECT_EQ(store_->GetExperiment(ExperimentId(1))->checkpoint_size, 1024 + 1000);
 
-  // The rest goes as a whole.
+  // The remaining files are deleted together.
   Commit({trim("b", {"model*"}), cluster::MarkDeleting{ExperimentId(1)}});
   EXPECT_EQ(States(*store_, 1), "a=COMPLETED b=DELETING ");
   EXPECT_THAT(*gc.ListCheckpointsToTrim(CheckpointId(""), 10), IsEmpty());
@@ -301,7 +302,8 @@ TEST_P(StoreContractTest, DeletesAllOfExperimentAndNothingElse) {
   int steps = 1;
   while (!*gc.RemoveRows(ExperimentId(1), 1)) ++steps;
   EXPECT_EQ(steps, 4) << "two lines, one report, the rest";
-  // a is held: it stays, with as much as is needed to find it, and its experiment is not listed.
+  // a is in use: it stays, with the rows that are needed to find it, and its experiment is not
+  // listed.
   EXPECT_EQ(States(*store_, 1), "a=COMPLETED ");
   EXPECT_EQ(store_->GetExperiment(ExperimentId(1))->experiment.state, ExperimentState::kDeleted);
   EXPECT_EQ(store_->ListExperiments({})->total, 1);
@@ -312,7 +314,7 @@ TEST_P(StoreContractTest, DeletesAllOfExperimentAndNothingElse) {
   EXPECT_EQ(store_->ListMetrics({model::TrialId(2)}, "")->size(), 1u);
   EXPECT_THAT(*gc.ListReleased(), IsEmpty());
 
-  // Once nobody holds it, the rest follows.
+  // Once it is not in use anymore, the rest is removed.
   experiment::Experiment child = Ended(2).experiment;
   child.warm_start = CheckpointId("a");
   Commit({cluster::PutExperiment{child}, cluster::MarkDeleting{ExperimentId(2)}});
@@ -325,7 +327,7 @@ TEST_P(StoreContractTest, DeletesAllOfExperimentAndNothingElse) {
     EXPECT_TRUE(absl::IsNotFound(store_->GetExperiment(ExperimentId(id)).status()));
   }
   EXPECT_TRUE(absl::IsNotFound(store_->GetCheckpoint(CheckpointId("a")).status()));
-  // Ids are not given again.
+  // IDs are not reused.
   const cluster::Image image = Reload();
   EXPECT_EQ(image.last_experiment, 2);
   EXPECT_EQ(image.last_trial, 2);
@@ -340,13 +342,13 @@ TEST_P(StoreContractTest, RejectsLogLinesOfDeletedExperiment) {
   const auto lines = [&](const char* task) {
     return store_->ListLogs({.task = model::TaskId(task)})->size();
   };
-  // While it is being deleted a line goes with the others, also one of the last moment.
+  // A line that arrives during the deletion is deleted, too, even at the last moment.
   while (lines("1.1") > 0) EXPECT_FALSE(*gc.RemoveRows(ExperimentId(1), 1));
   ASSERT_TRUE(store_->AddLogLines({MakeLine("1.1", 1, "late")}).ok());
   EXPECT_EQ(lines("1.1"), 1u);
   while (!*gc.RemoveRows(ExperimentId(1), 1)) {
   }
-  // A checkpoint of it is held, so its row is there; then it is not.
+  // First a checkpoint of the experiment is in use, so its row exists; then the row is gone.
   for (int sequence = 2; sequence < 4; ++sequence) {
     ASSERT_TRUE(store_
                     ->AddLogLines({MakeLine("1.1", sequence, "later"),
@@ -358,7 +360,7 @@ TEST_P(StoreContractTest, RejectsLogLinesOfDeletedExperiment) {
     EXPECT_EQ(lines("2.2"), static_cast<size_t>(sequence));
     EXPECT_EQ(lines("3.3"), static_cast<size_t>(sequence - 1));
     if (sequence > 2) break;
-    // Who is being deleted itself holds nothing.
+    // An experiment that is being deleted itself does not protect checkpoints.
     experiment::Experiment child = Ended(2).experiment;
     child.warm_start = CheckpointId("a");
     Commit({cluster::PutExperiment{child}, cluster::MarkDeleting{ExperimentId(2)}});
@@ -378,7 +380,7 @@ TEST_P(StoreContractTest, DoesNotResumeFromDamagedCheckpoint) {
   Commit({cluster::MarkDamaged{CheckpointId("b"), model::TrialId(1), damage},
           cluster::MarkDamaged{CheckpointId("none"), model::TrialId(1), damage}});
   EXPECT_EQ(States(*store_, 1), "a=COMPLETED b=ERROR ");
-  // Nor does a registration that is repeated.
+  // A repeated registration does not change that.
   Commit({cluster::AddCheckpoint{MakeCheckpoint("b", 1, 20)}});
   const model::CheckpointRecord b = store_->GetCheckpoint(CheckpointId("b"))->checkpoint;
   EXPECT_EQ(b.state, CheckpointState::kError);
@@ -386,7 +388,7 @@ TEST_P(StoreContractTest, DoesNotResumeFromDamagedCheckpoint) {
   EXPECT_EQ(*b.metadata.Find("framework"), model::Value("libtorch"));
   EXPECT_EQ(store_->LoadExperiment(ExperimentId(1))->trials.at(0).latest_checkpoint,
             CheckpointId("a"));
-  // People may give it up.
+  // A user may delete it.
   Commit({cluster::DropCheckpoints{{CheckpointId("b")}}});
   EXPECT_EQ(States(*store_, 1), "a=COMPLETED b=DELETING ");
   Commit({cluster::MarkDamaged{CheckpointId("b"), model::TrialId(1), damage}});

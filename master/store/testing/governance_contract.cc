@@ -1,5 +1,5 @@
-// Audit records, first responses, the cluster's message and usage, as every Store keeps them; a
-// part of the suite in store_contract.h.
+// Audit records, stored responses, the cluster message and usage: a part of the contract suite in
+// store_contract.h.
 #include <string>
 #include <vector>
 

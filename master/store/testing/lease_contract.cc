@@ -1,4 +1,4 @@
-// Who leads, and what one who does not lead any more may write: nothing. A part of the suite in
+// The lease, and the rejection of writes of a fenced master: a part of the contract suite in
 // store_contract.h.
 #include <optional>
 #include <string>
@@ -51,7 +51,7 @@ TEST_P(StoreContractTest, LetsOneOfTwoClaimLease) {
   EXPECT_EQ(one->ReadLease()->renewals, 3);
 }
 
-// Everything that a master writes beside its commits.
+// Executes every write of a master other than commits.
 std::vector<absl::Status> WriteAll(Store& store) {
   return {store.AddMetrics({MakeReport(1, "training", 10, 0.1)}),
           store.AddLogLines({MakeLine("1.1", 1, "late")}),
@@ -86,7 +86,7 @@ TEST_P(StoreContractTest, WritesNothingWithOldEpoch) {
   EXPECT_THAT(fenced, IsEmpty());
 
   for (const absl::Status& status : WriteAll(*store_)) {
-    // Its caller may ask the other one.
+    // The caller can retry with the new leader.
     EXPECT_TRUE(absl::IsUnavailable(status)) << status;
   }
   ASSERT_THAT(fenced, SizeIs(1));
@@ -103,7 +103,7 @@ TEST_P(StoreContractTest, WritesNothingWithOldEpoch) {
   for (const absl::Status& status : WriteAll(*newer)) {
     EXPECT_TRUE(status.ok() || absl::IsAlreadyExists(status)) << status;
   }
-  // Reading is nobody's harm.
+  // Reads are not fenced.
   EXPECT_TRUE(store_->ListExperiments({}).ok());
 }
 

@@ -1,4 +1,5 @@
-// What every Store answers about experiments, trials, allocations and checkpoints.
+// Lists of experiments, trials, allocations and checkpoints: a part of the contract suite in
+// store_contract.h.
 #include <limits>
 #include <optional>
 #include <string>
@@ -61,7 +62,7 @@ TEST_P(StoreContractTest, ListsExperimentsByFilterSortAndWindow) {
   EXPECT_THAT(list({.sort = Sort::kState}), ElementsAre(1, 2, 3, 4, 5));
   EXPECT_THAT(list({.sort = Sort::kState, .descending = true}), ElementsAre(5, 4, 3, 2, 1));
   EXPECT_THAT(list({.sort = Sort::kStartTime, .descending = true}), ElementsAre(5, 4, 3, 2, 1));
-  // Without an end they come last in either direction.
+  // Experiments without an end come last in both directions.
   EXPECT_THAT(list({.sort = Sort::kEndTime}), ElementsAre(5, 4, 1, 2, 3));
   EXPECT_THAT(list({.sort = Sort::kEndTime, .descending = true}), ElementsAre(4, 5, 3, 2, 1));
   EXPECT_THAT(list({.sort = Sort::kProgress, .descending = true}), ElementsAre(2, 5, 4, 3, 1));
@@ -169,7 +170,7 @@ TEST_P(StoreContractTest, ReturnsBestAndLatestOfTrial) {
   model::MetricReport again = MakeReport(1, "validation", 25, kNan);
   again.run_id = t.run_id = 1;
   Commit({cluster::PutTrial{t}, cluster::AddMetrics{again}});
-  EXPECT_EQ(store_->GetTrial(t.id)->latest_validation->steps_completed, 25) << "of a later run";
+  EXPECT_EQ(store_->GetTrial(t.id)->latest_validation->steps_completed, 25) << "of a later attempt";
   const TrialRecord bare = *store_->GetBareTrial(record.trial.id);
   EXPECT_EQ(bare.trial.task, record.trial.task);
   EXPECT_FALSE(bare.latest_validation);
@@ -234,7 +235,7 @@ TEST_P(StoreContractTest, ReturnsCheckpointsWithValidation) {
   EXPECT_THAT(list({.window = {1, 1}}), ElementsAre("c"));
   EXPECT_THAT(list({.ids = {model::CheckpointId("a"), model::CheckpointId("c")}}),
               ElementsAre("c", "a"));
-  // Whatever part of them is read.
+  // The order is the same for every window.
   for (const Window& window : {Window{0, 1}, Window{0, 3}, Window{1, 1}, Window{2, 5}, Window{2, 0},
                                Window{3, 1}, Window{9, 0}, Window{-1, 0}}) {
     EXPECT_EQ(store_->ListCheckpoints({.window = window})->total, 3)
@@ -264,7 +265,7 @@ TEST_P(StoreContractTest, SortsCheckpoints) {
   EXPECT_THAT(sorted(Sort::kTrial), ElementsAre("b", "c", "d", "a"));
   EXPECT_THAT(sorted(Sort::kSteps, true), ElementsAre("a", "b", "c", "d"));
   EXPECT_THAT(sorted(Sort::kState), ElementsAre("a", "b", "c", "d"));
-  // The best first, which is the greatest here; without a number last.
+  // Best first, which is the greatest value here; checkpoints without a number come last.
   EXPECT_THAT(sorted(Sort::kSearcherMetric), ElementsAre("c", "d", "b", "a"));
   EXPECT_THAT(sorted(Sort::kSearcherMetric, true), ElementsAre("b", "d", "c", "a"));
   EXPECT_THAT(sorted(Sort::kMetric, false, "loss"), ElementsAre("b", "d", "a", "c"));

@@ -1,4 +1,4 @@
-// The model registry, as every Store keeps it; a part of the suite in store_contract.h.
+// The model registry: a part of the contract suite in store_contract.h.
 #include "gmock/gmock.h"
 #include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"
@@ -24,7 +24,7 @@ ModelRecord ModelNamed(const std::string& name, int32_t workspace = kUncategoriz
   return record;
 }
 
-ModelVersionRecord VersionOf(const ModelRecord& model, const char* checkpoint) {
+ModelVersionRecord MakeVersion(const ModelRecord& model, const char* checkpoint) {
   ModelVersionRecord record;
   record.model = model.id;
   record.checkpoint = CheckpointId(checkpoint);
@@ -33,7 +33,7 @@ ModelVersionRecord VersionOf(const ModelRecord& model, const char* checkpoint) {
   return record;
 }
 
-std::vector<std::string> NamesOf(const absl::StatusOr<ModelPage>& page) {
+std::vector<std::string> GetNames(const absl::StatusOr<ModelPage>& page) {
   std::vector<std::string> names;
   if (!page.ok()) return {std::string(page.status().message())};
   for (const ModelRecord& model : page->models) names.push_back(model.name);
@@ -47,7 +47,7 @@ std::vector<int> ExtractNumbers(const absl::StatusOr<ModelVersionPage>& page) {
   return numbers;
 }
 
-// Experiment 1, which is over, with trial 1 and the checkpoints a, b, c.
+// Experiment 1, which has ended, with trial 1 and the checkpoints a, b, c.
 std::vector<cluster::Change> Trained() {
   experiment::Experiment e = MakeExperiment(1);
   e.state = model::ExperimentState::kCompleted;
@@ -62,29 +62,29 @@ std::vector<cluster::Change> Trained() {
   return changes;
 }
 
-CheckpointState StateOf(Store& store, const char* id) {
+CheckpointState GetState(Store& store, const char* id) {
   return store.GetCheckpoint(CheckpointId(id))->checkpoint.state;
 }
 
 TEST_P(StoreContractTest, StoresAndChangesModel) {
   const UserRecord ann = *store_->users().AddUser({.username = "ann"});
   Models& models = store_->models();
-  ModelRecord wanted = ModelNamed("bert");
-  wanted.description = "it's \"quoted\"";
-  wanted.notes = "# Notes\n";
-  wanted.metadata = Value::Object{{"layers", 12}, {"lr", 0.5}};
-  wanted.labels = {"nlp", "base"};
-  wanted.owner = ann.id;
-  const auto made = models.AddModel(wanted);
+  ModelRecord requested = ModelNamed("bert");
+  requested.description = "it's \"quoted\"";
+  requested.notes = "# Notes\n";
+  requested.metadata = Value::Object{{"layers", 12}, {"lr", 0.5}};
+  requested.labels = {"nlp", "base"};
+  requested.owner = ann.id;
+  const auto made = models.AddModel(requested);
   ASSERT_TRUE(made.ok()) << made.status();
   EXPECT_TRUE(absl::IsAlreadyExists(models.AddModel(ModelNamed("bert")).status()));
 
   const auto read = backend_->Open()->models().GetModel("bert");
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->id, made->id);
-  EXPECT_EQ(read->description, wanted.description);
-  EXPECT_EQ(read->notes, wanted.notes);
-  EXPECT_EQ(read->metadata, wanted.metadata);
+  EXPECT_EQ(read->description, requested.description);
+  EXPECT_EQ(read->notes, requested.notes);
+  EXPECT_EQ(read->metadata, requested.metadata);
   EXPECT_THAT(read->labels, ElementsAre("nlp", "base"));
   EXPECT_EQ(read->owner_name, "ann");
   EXPECT_EQ(read->workspace, kUncategorized);
@@ -104,7 +104,7 @@ TEST_P(StoreContractTest, StoresAndChangesModel) {
                                                      .at = TimeAt(7)});
   ASSERT_TRUE(changed.ok()) << changed.status();
   EXPECT_EQ(changed->name, "bert-2");
-  EXPECT_EQ(changed->description, wanted.description);
+  EXPECT_EQ(changed->description, requested.description);
   EXPECT_EQ(changed->notes, "");
   EXPECT_EQ(changed->metadata, Value(Value::Object{}));
   EXPECT_THAT(changed->labels, IsEmpty());
@@ -172,7 +172,7 @@ TEST_P(StoreContractTest, SortsModels) {
   Models& models = store_->models();
   using Sort = ModelQuery::Sort;
   const auto sorted = [&](Sort sort, bool descending = false) {
-    return NamesOf(models.ListModels({.sort = sort, .descending = descending}));
+    return GetNames(models.ListModels({.sort = sort, .descending = descending}));
   };
   EXPECT_THAT(sorted(Sort::kId), ElementsAre("b-net", "a-Net"));
   EXPECT_THAT(sorted(Sort::kName), ElementsAre("a-Net", "b-net"));
@@ -181,7 +181,7 @@ TEST_P(StoreContractTest, SortsModels) {
   EXPECT_THAT(sorted(Sort::kUpdated), ElementsAre("b-net", "a-Net"));
   EXPECT_THAT(sorted(Sort::kWorkspace), ElementsAre("b-net", "a-Net"));
   Commit(Trained());
-  ASSERT_TRUE(models.AddVersion(VersionOf(two.b, "a")).ok());
+  ASSERT_TRUE(models.AddVersion(MakeVersion(two.b, "a")).ok());
   EXPECT_THAT(sorted(Sort::kNumVersions), ElementsAre("a-Net", "b-net"));
 }
 
@@ -189,24 +189,24 @@ TEST_P(StoreContractTest, ListsModelsByFilterAndWindow) {
   const TwoModels two(*store_);
   Models& models = store_->models();
   ModelQuery page{.window = {.offset = 1, .limit = 1}, .name = "NET"};
-  EXPECT_THAT(NamesOf(models.ListModels(page)), ElementsAre("a-Net"));
+  EXPECT_THAT(GetNames(models.ListModels(page)), ElementsAre("a-Net"));
   EXPECT_EQ(models.ListModels(page)->total, 2);
-  EXPECT_THAT(NamesOf(models.ListModels({.id = two.a.id})), ElementsAre("a-Net"));
-  EXPECT_THAT(NamesOf(models.ListModels({.description = "cats"})), ElementsAre("b-net"));
-  EXPECT_THAT(NamesOf(models.ListModels({.labels = {"big", "cats"}})), ElementsAre("b-net"));
-  EXPECT_THAT(NamesOf(models.ListModels({.owners = {"ann"}})), ElementsAre("a-Net"));
-  EXPECT_THAT(NamesOf(models.ListModels({.owner_ids = {two.bob.id}})), ElementsAre("b-net"));
-  EXPECT_THAT(NamesOf(models.ListModels({.workspace_names = {"Vision"}})), ElementsAre("a-Net"));
-  EXPECT_THAT(NamesOf(models.ListModels({.workspaces = {kUncategorized}})), ElementsAre("b-net"));
+  EXPECT_THAT(GetNames(models.ListModels({.id = two.a.id})), ElementsAre("a-Net"));
+  EXPECT_THAT(GetNames(models.ListModels({.description = "cats"})), ElementsAre("b-net"));
+  EXPECT_THAT(GetNames(models.ListModels({.labels = {"big", "cats"}})), ElementsAre("b-net"));
+  EXPECT_THAT(GetNames(models.ListModels({.owners = {"ann"}})), ElementsAre("a-Net"));
+  EXPECT_THAT(GetNames(models.ListModels({.owner_ids = {two.bob.id}})), ElementsAre("b-net"));
+  EXPECT_THAT(GetNames(models.ListModels({.workspace_names = {"Vision"}})), ElementsAre("a-Net"));
+  EXPECT_THAT(GetNames(models.ListModels({.workspaces = {kUncategorized}})), ElementsAre("b-net"));
   ModelQuery visible;
   visible.visible = std::vector<int32_t>{two.vision};
-  EXPECT_THAT(NamesOf(models.ListModels(visible)), ElementsAre("a-Net"));
+  EXPECT_THAT(GetNames(models.ListModels(visible)), ElementsAre("a-Net"));
   EXPECT_THAT(*models.ListModelLabels(visible), ElementsAre("big"));
   visible.visible = std::vector<int32_t>();
-  EXPECT_THAT(NamesOf(models.ListModels(visible)), IsEmpty());
+  EXPECT_THAT(GetNames(models.ListModels(visible)), IsEmpty());
   EXPECT_THAT(*models.ListModelLabels({}), ElementsAre("big", "cats"));
   ASSERT_TRUE(models.ChangeModel(two.a.id, {.archived = true, .at = TimeAt(9)}).ok());
-  EXPECT_THAT(NamesOf(models.ListModels({.archived = false})), ElementsAre("b-net"));
+  EXPECT_THAT(GetNames(models.ListModels({.archived = false})), ElementsAre("b-net"));
 }
 
 TEST_P(StoreContractTest, NumbersVersionsWithoutReuse) {
@@ -215,20 +215,20 @@ TEST_P(StoreContractTest, NumbersVersionsWithoutReuse) {
   const auto bert = models.AddModel(ModelNamed("bert"));
   const auto gpt = models.AddModel(ModelNamed("gpt"));
   ASSERT_TRUE(bert.ok() && gpt.ok());
-  ModelVersionRecord wanted = VersionOf(*bert, "a");
-  wanted.name = "first";
-  wanted.comment = "c";
-  wanted.notes = "n";
-  wanted.metadata = Value::Object{{"k", "v"}};
-  wanted.labels = {"good"};
-  const auto first = models.AddVersion(wanted);
+  ModelVersionRecord requested = MakeVersion(*bert, "a");
+  requested.name = "first";
+  requested.comment = "c";
+  requested.notes = "n";
+  requested.metadata = Value::Object{{"k", "v"}};
+  requested.labels = {"good"};
+  const auto first = models.AddVersion(requested);
   ASSERT_TRUE(first.ok()) << first.status();
   EXPECT_EQ(first->version, 1);
-  EXPECT_EQ(models.AddVersion(VersionOf(*bert, "b"))->version, 2);
-  EXPECT_EQ(models.AddVersion(VersionOf(*gpt, "a"))->version, 1);
+  EXPECT_EQ(models.AddVersion(MakeVersion(*bert, "b"))->version, 2);
+  EXPECT_EQ(models.AddVersion(MakeVersion(*gpt, "a"))->version, 1);
   EXPECT_TRUE(models.DeleteVersion(bert->id, 2, TimeAt(8)).ok());
-  wanted.created_at = TimeAt(1);
-  EXPECT_EQ(models.AddVersion(wanted)->version, 3);
+  requested.created_at = TimeAt(1);
+  EXPECT_EQ(models.AddVersion(requested)->version, 3);
   EXPECT_EQ(models.GetModel("bert")->num_versions, 2);
 
   const auto read = models.GetVersion(bert->id, 1);
@@ -238,7 +238,7 @@ TEST_P(StoreContractTest, NumbersVersionsWithoutReuse) {
   EXPECT_EQ(read->name, "first");
   EXPECT_EQ(read->comment, "c");
   EXPECT_EQ(read->notes, "n");
-  EXPECT_EQ(read->metadata, wanted.metadata);
+  EXPECT_EQ(read->metadata, requested.metadata);
   EXPECT_THAT(read->labels, ElementsAre("good"));
   EXPECT_EQ(read->created_at, TimeAt(2));
   EXPECT_THAT(ExtractNumbers(models.ListVersions(bert->id, {})), ElementsAre(1, 3));
@@ -265,16 +265,16 @@ TEST_P(StoreContractTest, RejectsChangesOfArchivedModel) {
   Commit(Trained());
   Models& models = store_->models();
   const auto bert = models.AddModel(ModelNamed("bert"));
-  ASSERT_TRUE(bert.ok() && models.AddVersion(VersionOf(*bert, "a")).ok());
+  ASSERT_TRUE(bert.ok() && models.AddVersion(MakeVersion(*bert, "a")).ok());
   ASSERT_TRUE(models.ChangeModel(bert->id, {.archived = true, .at = TimeAt(3)}).ok());
   EXPECT_TRUE(models.GetModel("bert")->archived);
-  EXPECT_TRUE(absl::IsFailedPrecondition(models.AddVersion(VersionOf(*bert, "b")).status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(models.AddVersion(MakeVersion(*bert, "b")).status()));
   EXPECT_TRUE(absl::IsFailedPrecondition(
       models.ChangeModel(bert->id, {.notes = "n", .at = TimeAt(3)}).status()));
   EXPECT_TRUE(absl::IsFailedPrecondition(
       models.ChangeVersion(bert->id, 1, {.notes = "n", .at = TimeAt(3)}).status()));
   ASSERT_TRUE(models.ChangeModel(bert->id, {.archived = false, .at = TimeAt(3)}).ok());
-  EXPECT_TRUE(models.AddVersion(VersionOf(*bert, "b")).ok());
+  EXPECT_TRUE(models.AddVersion(MakeVersion(*bert, "b")).ok());
 }
 
 TEST_P(StoreContractTest, RequiresCompletedCheckpointForVersion) {
@@ -284,15 +284,15 @@ TEST_P(StoreContractTest, RequiresCompletedCheckpointForVersion) {
   Models& models = store_->models();
   const auto bert = models.AddModel(ModelNamed("bert"));
   ASSERT_TRUE(bert.ok()) << bert.status();
-  const absl::Status damaged = models.AddVersion(VersionOf(*bert, "a")).status();
+  const absl::Status damaged = models.AddVersion(MakeVersion(*bert, "a")).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(damaged));
   EXPECT_THAT(std::string(damaged.message()), HasSubstr("checkpoint a is ERROR"));
-  EXPECT_TRUE(absl::IsFailedPrecondition(models.AddVersion(VersionOf(*bert, "b")).status()));
-  EXPECT_TRUE(absl::IsNotFound(models.AddVersion(VersionOf(*bert, "x")).status()));
-  EXPECT_EQ(models.AddVersion(VersionOf(*bert, "c"))->version, 1);
+  EXPECT_TRUE(absl::IsFailedPrecondition(models.AddVersion(MakeVersion(*bert, "b")).status()));
+  EXPECT_TRUE(absl::IsNotFound(models.AddVersion(MakeVersion(*bert, "x")).status()));
+  EXPECT_EQ(models.AddVersion(MakeVersion(*bert, "c"))->version, 1);
   ModelRecord none = *bert;
   none.id = 99;
-  EXPECT_TRUE(absl::IsNotFound(models.AddVersion(VersionOf(none, "c")).status()));
+  EXPECT_TRUE(absl::IsNotFound(models.AddVersion(MakeVersion(none, "c")).status()));
 }
 
 TEST_P(StoreContractTest, KeepsCheckpointsOfModelVersions) {
@@ -300,32 +300,32 @@ TEST_P(StoreContractTest, KeepsCheckpointsOfModelVersions) {
   Models& models = store_->models();
   const auto bert = models.AddModel(ModelNamed("bert"));
   ASSERT_TRUE(bert.ok()) << bert.status();
-  ASSERT_TRUE(models.AddVersion(VersionOf(*bert, "a")).ok());
+  ASSERT_TRUE(models.AddVersion(MakeVersion(*bert, "a")).ok());
   GarbageCollection& gc = store_->garbage_collection();
   EXPECT_THAT(*gc.ListHeldCheckpoints(ExperimentId(1)),
               ElementsAre(HeldCheckpoint{CheckpointId("a"), "version 1 of model bert"}));
   EXPECT_THAT(*models.ListHolders(ExperimentId(1)), ElementsAre("version 1 of model bert"));
   EXPECT_THAT(*models.ListHolders(ExperimentId(2)), IsEmpty());
 
-  // By name, by retention, with its experiment.
+  // Deletion by ID, by retention, and with the experiment.
   Commit({cluster::DropCheckpoints{{CheckpointId("a"), CheckpointId("b")}}});
-  EXPECT_EQ(StateOf(*store_, "a"), CheckpointState::kCompleted);
-  EXPECT_EQ(StateOf(*store_, "b"), CheckpointState::kDeleting);
+  EXPECT_EQ(GetState(*store_, "a"), CheckpointState::kCompleted);
+  EXPECT_EQ(GetState(*store_, "b"), CheckpointState::kDeleting);
   Commit({cluster::ApplyRetention{ExperimentId(1), {0, 1, 1}, {CheckpointId("a")}}});
-  EXPECT_EQ(StateOf(*store_, "a"), CheckpointState::kCompleted);
+  EXPECT_EQ(GetState(*store_, "a"), CheckpointState::kCompleted);
   Commit({cluster::MarkDeleting{ExperimentId(1)}});
-  EXPECT_EQ(StateOf(*store_, "a"), CheckpointState::kCompleted);
-  EXPECT_EQ(StateOf(*store_, "c"), CheckpointState::kDeleting);
+  EXPECT_EQ(GetState(*store_, "a"), CheckpointState::kCompleted);
+  EXPECT_EQ(GetState(*store_, "c"), CheckpointState::kDeleting);
   ASSERT_TRUE(
       gc.MarkCheckpointsDeleted({CheckpointId("a"), CheckpointId("b"), CheckpointId("c")})
           .ok());
   while (!*gc.RemoveRows(ExperimentId(1), 10)) {
   }
-  EXPECT_EQ(StateOf(*store_, "a"), CheckpointState::kCompleted);
+  EXPECT_EQ(GetState(*store_, "a"), CheckpointState::kCompleted);
   EXPECT_TRUE(absl::IsNotFound(store_->GetCheckpoint(CheckpointId("c")).status()));
   EXPECT_THAT(*gc.ListReleased(), IsEmpty());
 
-  // Until the version goes, alone or with its model.
+  // The checkpoint is protected until the version is deleted, alone or with its model.
   ASSERT_TRUE(models.DeleteModel(bert->id).ok());
   EXPECT_THAT(*gc.ListHeldCheckpoints(ExperimentId(1)), IsEmpty());
   EXPECT_THAT(*gc.ListReleased(), ElementsAre(ExperimentId(1)));

@@ -1,5 +1,4 @@
-// Projects and the experiments in them, as every Store keeps them; a part of the suite in
-// store_contract.h.
+// Projects and the experiments in them: a part of the contract suite in store_contract.h.
 #include "gmock/gmock.h"
 #include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"
@@ -27,7 +26,7 @@ int32_t AddWorkspace(Store& store, const std::string& name) {
   return store.workspaces().AddWorkspace(record)->id;
 }
 
-std::vector<std::string> NamesOf(const absl::StatusOr<ProjectPage>& page) {
+std::vector<std::string> GetNames(const absl::StatusOr<ProjectPage>& page) {
   std::vector<std::string> names;
   if (!page.ok()) return {std::string(page.status().message())};
   for (const ProjectRecord& project : page->projects) names.push_back(project.name);
@@ -46,17 +45,17 @@ cluster::PutExperiment In(int id, const ProjectRecord& project,
 TEST_P(StoreContractTest, StoresAndChangesProject) {
   Projects& projects = store_->projects();
   const int32_t vision = AddWorkspace(*store_, "vision");
-  ProjectRecord wanted = ProjectNamed("cats", vision);
-  wanted.description = "small ones";
-  const auto made = projects.AddProject(wanted);
+  ProjectRecord requested = ProjectNamed("cats", vision);
+  requested.description = "small ones";
+  const auto made = projects.AddProject(requested);
   ASSERT_TRUE(made.ok()) << made.status();
   EXPECT_EQ(made->workspace_name, "vision");
   EXPECT_EQ(made->key, "CAT");
-  EXPECT_TRUE(absl::IsAlreadyExists(projects.AddProject(wanted).status()));
+  EXPECT_TRUE(absl::IsAlreadyExists(projects.AddProject(requested).status()));
   EXPECT_EQ(projects.AddProject(ProjectNamed("cats"))->key, "CAT2") << "of another workspace";
-  wanted.name = "dogs";
-  wanted.key = "CAT";
-  EXPECT_TRUE(absl::IsAlreadyExists(projects.AddProject(wanted).status()));
+  requested.name = "dogs";
+  requested.key = "CAT";
+  EXPECT_TRUE(absl::IsAlreadyExists(projects.AddProject(requested).status()));
   EXPECT_TRUE(absl::IsNotFound(projects.AddProject(ProjectNamed("x", 99)).status()));
 
   ProjectPatch patch{.name = "lions", .description = "large ones", .key = "LEO"};
@@ -125,24 +124,24 @@ TEST_P(StoreContractTest, ListsProjectsByFilterSortAndWindow) {
   Commit({In(1, *added_b), In(2, *added_a)});
   EXPECT_EQ(projects.ListProjects({})->total, 3);
   ProjectQuery query{.workspace = vision};
-  EXPECT_THAT(NamesOf(projects.ListProjects(query)), ElementsAre("b-cats", "a-Cats"));
+  EXPECT_THAT(GetNames(projects.ListProjects(query)), ElementsAre("b-cats", "a-Cats"));
   query.sort = ProjectQuery::Sort::kName;
-  EXPECT_THAT(NamesOf(projects.ListProjects(query)), ElementsAre("a-Cats", "b-cats"));
+  EXPECT_THAT(GetNames(projects.ListProjects(query)), ElementsAre("a-Cats", "b-cats"));
   query.sort = ProjectQuery::Sort::kDescription;
-  EXPECT_THAT(NamesOf(projects.ListProjects(query)), ElementsAre("b-cats", "a-Cats"));
+  EXPECT_THAT(GetNames(projects.ListProjects(query)), ElementsAre("b-cats", "a-Cats"));
   query.sort = ProjectQuery::Sort::kLastExperimentStart;
   query.descending = true;
-  EXPECT_THAT(NamesOf(projects.ListProjects(query)), ElementsAre("a-Cats", "b-cats"));
+  EXPECT_THAT(GetNames(projects.ListProjects(query)), ElementsAre("a-Cats", "b-cats"));
   query.window.limit = 1;
-  EXPECT_THAT(NamesOf(projects.ListProjects(query)), ElementsAre("a-Cats"));
+  EXPECT_THAT(GetNames(projects.ListProjects(query)), ElementsAre("a-Cats"));
   EXPECT_EQ(projects.ListProjects(query)->total, 2);
-  EXPECT_THAT(NamesOf(projects.ListProjects({.name = "CATS", .exact_name = "b-cats"})),
+  EXPECT_THAT(GetNames(projects.ListProjects({.name = "CATS", .exact_name = "b-cats"})),
               ElementsAre("b-cats"));
   ProjectQuery visible;
   visible.visible = std::vector<int32_t>{vision};
   EXPECT_EQ(projects.ListProjects(visible)->total, 2);
   ASSERT_TRUE(projects.ChangeProject(added_a->id, {.archived = true}).ok());
-  EXPECT_THAT(NamesOf(projects.ListProjects({.archived = true})), ElementsAre("a-Cats"));
+  EXPECT_THAT(GetNames(projects.ListProjects({.archived = true})), ElementsAre("a-Cats"));
 }
 
 TEST_P(StoreContractTest, ListsLastVisitedProjects) {
@@ -220,16 +219,17 @@ TEST_P(StoreContractTest, UsesUncategorized_WhenProjectWasDeleted) {
 }
 
 TEST_P(StoreContractTest, ChangesNameDescriptionAndLabels) {
-  cluster::Texts texts{.name = "lion", .description = "Large"};
-  texts.labels = std::vector<std::string>{"cat", "wild"};
-  texts.notes = "roars";
-  // In one batch with the row, and the row again behind it, as it was made in memory.
+  cluster::ExperimentDetails details{.name = "lion", .description = "Large"};
+  details.labels = std::vector<std::string>{"cat", "wild"};
+  details.notes = "roars";
+  // In one batch with the row, which is then written again from the engine's state.
   experiment::Experiment changed = MakeExperiment(1);
-  cluster::Put(texts, changed);
+  cluster::Put(details, changed);
   Commit({cluster::PutExperiment{MakeExperiment(1)},
-          cluster::SetTexts{model::ExperimentId(1), texts}, cluster::PutExperiment{changed}});
+          cluster::SetExperimentDetails{model::ExperimentId(1), details},
+          cluster::PutExperiment{changed}});
   experiment::Experiment other = MakeExperiment(2);
-  cluster::Texts one;
+  cluster::ExperimentDetails one;
   one.labels = std::vector<std::string>{"cat"};
   cluster::Put(one, other);
   Commit({cluster::PutExperiment{other}});
@@ -237,7 +237,7 @@ TEST_P(StoreContractTest, ChangesNameDescriptionAndLabels) {
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->experiment, changed);
   EXPECT_EQ(read->notes, "roars");
-  Commit({cluster::SetTexts{model::ExperimentId(1), {.description = "Larger"}}});
+  Commit({cluster::SetExperimentDetails{model::ExperimentId(1), {.description = "Larger"}}});
   const auto again = store_->GetExperiment(model::ExperimentId(1));
   EXPECT_EQ(again->experiment.config->name, "lion");
   EXPECT_EQ(again->experiment.config->description, "Larger");

@@ -1,4 +1,4 @@
-// How every Store keeps what passes by the cluster: metrics, logs, contexts, properties.
+// Records that bypass the engine: metrics, logs, contexts, properties.
 #include <limits>
 #include <string>
 #include <thread>
@@ -26,10 +26,10 @@ std::vector<std::string> Texts(const std::vector<LogRecord>& records) {
 TEST_P(StoreContractTest, ReplacesCheckpointMetadata) {
   Commit({cluster::PutExperiment{MakeExperiment(1)}, cluster::PutTrial{MakeTrial(1, 1)},
           cluster::AddCheckpoint{MakeCheckpoint("a", 1, 10)}});
-  const model::Value said = model::Value::Object{{"steps_completed", 10}, {"note", "good"}};
-  EXPECT_TRUE(store_->runs().PutCheckpointMetadata(model::CheckpointId("a"), said).ok());
+  const model::Value metadata = model::Value::Object{{"steps_completed", 10}, {"note", "good"}};
+  EXPECT_TRUE(store_->runs().PutCheckpointMetadata(model::CheckpointId("a"), metadata).ok());
   const CheckpointEntry entry = *store_->GetCheckpoint(model::CheckpointId("a"));
-  EXPECT_EQ(entry.checkpoint.metadata, said);
+  EXPECT_EQ(entry.checkpoint.metadata, metadata);
   EXPECT_EQ(entry.checkpoint.steps_completed, 10);
   EXPECT_TRUE(absl::IsNotFound(
       store_->runs().PutCheckpointMetadata(model::CheckpointId("b"), model::Value::Object{})));
@@ -47,7 +47,7 @@ TEST_P(StoreContractTest, StoresMetricsOnceAndUsesNewestAttempt) {
           ->AddMetrics({MakeReport(1, "training", 10, 0.1), again, batch,
                         MakeReport(1, "validation", 10, 0.4), MakeReport(2, "training", 5, 0.5)})
           .ok());
-  // Skipped: the rows are there.
+  // Skipped, because the rows exist.
   model::MetricReport other = MakeReport(1, "training", 20, 9.9);
   ASSERT_TRUE(store_->AddMetrics({other, batch}).ok());
   ASSERT_TRUE(store_->AddMetrics({}).ok());
@@ -69,7 +69,8 @@ TEST_P(StoreContractTest, ReadsMetricsInPortions) {
       again, MakeReport(1, "training", 20, 0.3), MakeReport(1, "validation", 5, 0.4),
       MakeReport(2, "training", 1, 0.5), MakeReport(2, "training", 2, 0.6)};
   ASSERT_TRUE(store_->AddMetrics(all).ok());
-  ASSERT_TRUE(store_->AddMetrics({MakeReport(1, "training", 10, 0.1)}).ok()) << "an earlier run's";
+  ASSERT_TRUE(store_->AddMetrics({MakeReport(1, "training", 10, 0.1)}).ok())
+      << "of an earlier attempt";
   const auto read = [this](MetricQuery query) {
     std::vector<model::MetricReport> found;
     for (;;) {
@@ -99,9 +100,9 @@ TEST_P(StoreContractTest, ReadsMetricsInPortions) {
 
 TEST_P(StoreContractTest, StoresLogLinesOnceInOrder) {
   ASSERT_TRUE(store_->AddLogLines({MakeLine("1.1", 1, "one"), MakeLine("1.1", 2, "two")}).ok());
-  // The agent sends again what it has no answer for.
+  // The agent repeats lines that were not acknowledged.
   ASSERT_TRUE(store_->AddLogLines({MakeLine("1.1", 2, "two"), MakeLine("1.1", 3, "three")}).ok());
-  // Without a number nothing is taken for a repetition.
+  // Lines without a sequence number are never duplicates.
   ASSERT_TRUE(store_->AddLogLines({MakeLine("1.1", 0, "own"), MakeLine("1.1", 0, "own")}).ok());
   ASSERT_TRUE(store_->AddLogLines({MakeLine("2.2", 1, "elsewhere")}).ok());
   const LogQuery query = {.task = model::TaskId("1.1")};
@@ -124,7 +125,7 @@ TEST_P(StoreContractTest, StoresLogLinesOnceInOrder) {
   EXPECT_THAT(Texts(*store_->ListLogs(last)), ElementsAre("two"));
 }
 
-// A line that is refused is sent again and again, and holds up all that come after it.
+// A rejected line would be repeated forever and hold up all later lines.
 TEST_P(StoreContractTest, AcceptsAnyLogText) {
   model::LogLine odd = MakeLine("1.1", 1, std::string("nul \0 bad \xff half \xE2\x82", 19));
   odd.stdtype = std::string("std\0out", 7);
@@ -226,7 +227,7 @@ TEST_P(StoreContractTest, AllowsConcurrentWriters) {
       for (int i = 1; i <= kBatches; ++i) {
         EXPECT_TRUE(store_->AddLogLines({MakeLine(task, i, absl::StrCat(i))}).ok());
         EXPECT_TRUE(store_->AddMetrics({MakeReport(thread + 1, "training", i, 0.5)}).ok());
-        // Durable, hence readable, when the call returns.
+        // Durable, and therefore visible, when the call returns.
         EXPECT_EQ(store_->ListLogs({.task = model::TaskId(task)})->size(), size_t(i));
       }
     });

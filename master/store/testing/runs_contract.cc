@@ -1,4 +1,4 @@
-// Searches over runs, as every Store answers them; a part of the suite in store_contract.h.
+// Searches over runs: a part of the contract suite in store_contract.h.
 #include <random>
 #include <string>
 #include <vector>
@@ -52,7 +52,7 @@ experiment::Trial MakeRun(int id, int experiment, double lr) {
   return trial;
 }
 
-// Three experiments with two runs each; the last lies elsewhere.
+// Three experiments with two runs each; the last one is in project `elsewhere`.
 std::vector<cluster::Change> Rows(int32_t elsewhere) {
   std::vector<cluster::Change> rows;
   for (int e = 1; e <= 3; ++e) {
@@ -78,7 +78,7 @@ std::vector<cluster::Change> Rows(int32_t elsewhere) {
   return rows;
 }
 
-// The project where the last experiment lies.
+// Returns the project of the last experiment.
 int32_t Fill(Store& store) {
   WorkspaceRecord workspace;
   workspace.name = "other";
@@ -141,7 +141,7 @@ TEST_P(StoreContractTest, SummarizesAllReports) {
   const RunPage page =
       *store_->runs().SearchRuns({.search = Parse(Table::kRuns, Where("id", "=", "1"))});
   ASSERT_EQ(page.runs.size(), 1u);
-  // The step that came twice was kept once.
+  // The repeated step was stored once.
   EXPECT_EQ(page.runs[0].metrics.at({"training", "accuracy"}), (MetricSummary{3, 5.5, 0.5, 4, 4}));
   model::MetricReport later = MakeReport(1, "training", 6, 3);
   later.run_id = 1;
@@ -233,7 +233,7 @@ TEST_P(StoreContractTest, ListsOnlyVisibleRuns) {
   EXPECT_THAT(Ids(runs.SearchRuns({.search = all, .project = elsewhere, .visible = {{1}}})),
               IsEmpty());
   EXPECT_THAT(Ids(runs.SearchRuns({.search = all, .visible = std::vector<int32_t>()})), IsEmpty());
-  // They go where their experiment goes.
+  // Runs move with their experiment.
   cluster::SetProject move;
   move.experiment = model::ExperimentId(2);
   move.to.project = elsewhere;
@@ -320,7 +320,7 @@ class Questions {
     const auto& columns = FixedColumns(table);
     return columns[static_cast<size_t>(Below(static_cast<int>(columns.size())))].name;
   }
-  // For both tables.
+  // A condition that both tables support.
   std::string Condition() {
     static const auto& kConditions = *new std::vector<std::string>{
         R"("columnName":"hp.lr","type":"COLUMN_TYPE_NUMBER")",

@@ -1,4 +1,4 @@
-// The contract, of agents' states, pools, quotas and what was used of them.
+// Agent states, pools, quotas and their usage: a part of the contract suite in store_contract.h.
 #include <utility>
 
 #include "master/store/testing/make_rows.h"
@@ -146,7 +146,7 @@ TEST_P(StoreContractTest, ComputesMeanRunTimes) {
   EXPECT_TRUE(store_->GetMeanRunTimes({}, 2)->empty());
 }
 
-// The month of TimeAt is November 2023; it began this long before.
+// TimeAt is in November 2023, which began at this time.
 const absl::Time kMonth = absl::FromCivil(absl::CivilSecond(2023, 11, 1), absl::UTCTimeZone());
 
 TEST_P(StoreContractTest, SumsUsageOfEndedAllocations) {
@@ -155,10 +155,10 @@ TEST_P(StoreContractTest, SumsUsageOfEndedAllocations) {
   for (const std::string name : {"vision", "speech"}) {
     const auto workspace = store_->workspaces().AddWorkspace({.name = name});
     ASSERT_TRUE(workspace.ok()) << workspace.status();
-    ProjectRecord wanted;
-    wanted.workspace = workspace->id;
-    wanted.name = "p";
-    const auto project = store_->projects().AddProject(wanted);
+    ProjectRecord requested;
+    requested.workspace = workspace->id;
+    requested.name = "p";
+    const auto project = store_->projects().AddProject(requested);
     ASSERT_TRUE(project.ok()) << project.status();
     projects[name] = *project;
   }
@@ -168,7 +168,7 @@ TEST_P(StoreContractTest, SumsUsageOfEndedAllocations) {
     experiment::Experiment e = MakeExperiment(id);
     e.owner_name = owner;
     const ProjectRecord& in = projects[id < 3 ? "vision" : "speech"];
-    cluster::Put(cluster::Space{in.workspace, in.id, in.workspace_name, in.name}, e);
+    cluster::Put(cluster::ProjectRef{in.workspace, in.id, in.workspace_name, in.name}, e);
     const experiment::Trial trial = MakeTrial(id, id);
     experiment::Allocation a = MakeAllocation(trial, 0);
     a.state = model::AllocationState::kTerminated;

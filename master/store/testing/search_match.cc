@@ -29,7 +29,7 @@ int Order(const T& a, const T& b) {
   return IsLess(a, b) ? -1 : IsLess(b, a) ? 1 : 0;
 }
 
-// Of the same kind: of one column, or a cell and an operand for it.
+// Compares values of the same kind: two cells of a column, or a cell and an operand.
 int Order(const Cell& a, const Cell& b) {
   return std::visit(
       [&](const auto& x) {
@@ -43,7 +43,7 @@ int Order(const Cell& a, const Cell& b) {
       a);
 }
 
-// Where there is a value of the operand's kind.
+// Whether the condition holds for a cell with a value of the operand's kind.
 bool Holds(Operator op, const Cell& cell, const Operand& operand) {
   const Cell other = std::visit([](const auto& value) { return Cell(value); }, operand);
   if (cell.index() != other.index()) return false;
@@ -93,7 +93,7 @@ int Compare(const Cell& a, const Cell& b, bool descending) {
   const bool has_a = !std::holds_alternative<std::monostate>(a);
   const bool has_b = !std::holds_alternative<std::monostate>(b);
   if (!has_a || !has_b) return has_a ? -1 : has_b ? 1 : 0;
-  // A value is a number in one run and a text in another: numbers first.
+  // A value may be a number in one run and a string in another: numbers come first.
   if (a.index() != b.index()) return a.index() < b.index() ? -1 : 1;
   const int order = Order(a, b);
   return descending ? -order : order;

@@ -33,7 +33,7 @@ namespace {
 constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// An experiment in the middle of everything, with each field set.
+// An experiment in progress, with each field set.
 cluster::Image MakeBusyImage() {
   cluster::Image image;
   experiment::Experiment e = MakeExperiment(3);
@@ -149,11 +149,11 @@ TEST_P(StoreContractTest, ReplacesEarlierChanges) {
   image.allocations[0].local_tasks[1].exited = true;
   image.searchers.begin()->second.sequence = 9;
   image.searchers.begin()->second.snapshot = model::Value::Object{{"x", 2}};
-  // A snapshot takes the place of the journal before it.
+  // A snapshot replaces the journal before it.
   image.searcher_events.erase(image.searcher_events.begin(), image.searcher_events.begin() + 2);
   Commit(ToChanges(image));
   EXPECT_EQ(Reload(), image);
-  // Also after a restart, when the store has not inserted the experiment itself.
+  // The same after a restart, when this store has not inserted the experiment itself.
   image.experiments[0].progress = 0.75;
   Commit({cluster::PutExperiment{MakeExperiment(3)}, cluster::PutExperiment{image.experiments[0]}});
   EXPECT_EQ(Reload(), image);
@@ -254,7 +254,7 @@ TEST_P(StoreContractTest, FencesOlderMaster) {
   EXPECT_TRUE(newer->GetExperiment(model::ExperimentId(1)).ok());
   EXPECT_TRUE(absl::IsNotFound(newer->GetExperiment(model::ExperimentId(2)).status()));
   EXPECT_TRUE(newer->GetExperiment(model::ExperimentId(5)).ok());
-  // Still, however often it tries, and for a sequence that is committed.
+  // It is still rejected, however often it tries, and for a sequence that is committed.
   EXPECT_TRUE(absl::IsAborted(store_->Commit(1, {})));
 }
 

@@ -1,4 +1,4 @@
-// Templates, as every Store keeps them; a part of the suite in store_contract.h.
+// Templates: a part of the contract suite in store_contract.h.
 #include "gmock/gmock.h"
 #include "master/store/testing/store_contract.h"
 
@@ -13,7 +13,7 @@ TEST_P(StoreContractTest, StoresTemplatesByName) {
   const TemplateRecord small{"small", "resources:\n  slots_per_trial: 1  # one\n"};
   const TemplateRecord large{"large", "resources: {slots_per_trial: 8}"};
   EXPECT_TRUE(templates.AddTemplate(small).ok());
-  EXPECT_TRUE(templates.AddTemplate(small).ok()) << "a request that was repeated";
+  EXPECT_TRUE(templates.AddTemplate(small).ok()) << "a repeated request";
   EXPECT_TRUE(templates.AddTemplate(large).ok());
   EXPECT_TRUE(absl::IsAlreadyExists(templates.AddTemplate({"small", "{}"})));
   EXPECT_THAT(*templates.ListTemplates(), ElementsAre(large, small));
@@ -34,26 +34,26 @@ TEST_P(StoreContractTest, KeepsTemplatesInWorkspaces) {
   ASSERT_TRUE(templates.AddTemplate(small).ok());
   EXPECT_EQ(*backend_->Open()->templates().GetTemplate("small"), small);
   EXPECT_TRUE(absl::IsAlreadyExists(templates.AddTemplate({"small", "{}"})))
-      << "the same text elsewhere";
+      << "the same text in another workspace";
   EXPECT_TRUE(absl::IsNotFound(templates.RenameTemplate("small", kUncategorized, "tiny")))
-      << "of a workspace about which nobody was asked";
+      << "in a workspace for which the caller was not authorized";
   EXPECT_TRUE(absl::IsNotFound(templates.DeleteTemplate("small", kUncategorized)));
   EXPECT_EQ(templates.GetTemplate("small")->workspace, vision);
   ASSERT_TRUE(templates.RenameTemplate("small", vision, "tiny").ok());
   EXPECT_EQ(templates.GetTemplate("tiny")->workspace, vision);
   EXPECT_TRUE(absl::IsAlreadyExists(templates.PutTemplate({"tiny", "{}"}, kUncategorized)))
-      << "of a workspace about which nobody was asked";
+      << "in a workspace for which the caller was not authorized";
   EXPECT_EQ(templates.GetTemplate("tiny")->workspace, vision);
   ASSERT_TRUE(templates.PutTemplate({"tiny", "{}"}, vision).ok());
   EXPECT_EQ(templates.GetTemplate("tiny")->workspace, kUncategorized);
-  ASSERT_TRUE(templates.PutTemplate({"tiny", "{a: 1}"}, vision).ok()) << "moved here meanwhile";
+  ASSERT_TRUE(templates.PutTemplate({"tiny", "{a: 1}"}, vision).ok()) << "moved to this workspace meanwhile";
   EXPECT_EQ(templates.GetTemplate("tiny")->yaml, "{a: 1}");
   EXPECT_TRUE(absl::IsNotFound(templates.PutTemplate({"tiny", "{}", 99}, kUncategorized)));
   ASSERT_TRUE(templates.ReplaceTemplate({"tiny", "{a: 2}"}).ok());
   EXPECT_EQ(templates.GetTemplate("tiny")->yaml, "{a: 2}");
   EXPECT_TRUE(absl::IsNotFound(templates.ReplaceTemplate({"tiny", "{}", vision})));
   EXPECT_TRUE(absl::IsNotFound(templates.ReplaceTemplate({"gone", "{}"})));
-  EXPECT_TRUE(absl::IsNotFound(templates.GetTemplate("gone").status())) << "it is not made again";
+  EXPECT_TRUE(absl::IsNotFound(templates.GetTemplate("gone").status())) << "it is not created again";
   EXPECT_TRUE(absl::IsNotFound(templates.AddTemplate({"other", "{}", 99})));
 
   ASSERT_TRUE(templates.AddTemplate({"kept", "{}"}).ok());

@@ -1,4 +1,4 @@
-// Users and their settings, as every Store keeps them; a part of the suite in store_contract.h.
+// Users and their settings: a part of the contract suite in store_contract.h.
 #include <string>
 #include <thread>
 #include <vector>

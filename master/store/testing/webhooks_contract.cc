@@ -1,5 +1,5 @@
-// Webhooks, their deliveries, and policies for configurations, as every Store keeps them; a part of
-// the suite in store_contract.h.
+// Webhooks, their deliveries, and configuration policies: a part of the contract suite in
+// store_contract.h.
 #include "gmock/gmock.h"
 #include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"
@@ -45,52 +45,52 @@ cluster::PutExperiment With(int id, const model::WebhooksConfig& webhooks) {
 TEST_P(StoreContractTest, StoresWebhooks) {
   Webhooks& webhooks = store_->webhooks();
   EXPECT_THAT(*webhooks.ListWebhooks(), IsEmpty());
-  WebhookRecord wanted = MakeWebhook("done", 1, "COMPLETED");
-  wanted.type = WebhookType::kSlack;
-  wanted.mode = WebhookMode::kSpecific;
-  wanted.triggers.push_back({.id = 0,
+  WebhookRecord requested = MakeWebhook("done", 1, "COMPLETED");
+  requested.type = WebhookType::kSlack;
+  requested.mode = WebhookMode::kSpecific;
+  requested.triggers.push_back({.id = 0,
                              .type = WebhookTrigger::kTaskLog,
                              .condition = model::Value::Object{{"regex", "oo\"ps.*"}}});
-  const auto made = webhooks.AddWebhook(wanted);
+  const auto made = webhooks.AddWebhook(requested);
   ASSERT_TRUE(made.ok()) << made.status();
-  wanted.id = made->id;
+  requested.id = made->id;
   ASSERT_THAT(made->triggers, SizeIs(2));
   EXPECT_LT(made->triggers[0].id, made->triggers[1].id);
-  for (size_t i = 0; i < 2; ++i) wanted.triggers[i].id = made->triggers[i].id;
-  EXPECT_EQ(*made, wanted);
-  EXPECT_TRUE(absl::IsAlreadyExists(webhooks.AddWebhook(wanted).status()));
+  for (size_t i = 0; i < 2; ++i) requested.triggers[i].id = made->triggers[i].id;
+  EXPECT_EQ(*made, requested);
+  EXPECT_TRUE(absl::IsAlreadyExists(webhooks.AddWebhook(requested).status()));
   EXPECT_TRUE(absl::IsNotFound(webhooks.AddWebhook(MakeWebhook("a", 99, "ERROR")).status()));
   const auto global = webhooks.AddWebhook(MakeWebhook("done", 0, "ERROR"));
-  ASSERT_TRUE(global.ok()) << "a name is one of a kind in its workspace alone";
+  ASSERT_TRUE(global.ok()) << "names are unique only within a workspace";
   EXPECT_THAT(*backend_->Open()->webhooks().ListWebhooks(), ElementsAre(*made, *global));
 
-  wanted.url = "http://elsewhere";
-  EXPECT_EQ(*webhooks.ChangeWebhook(made->id, {.name = {}, .url = wanted.url}), wanted);
+  requested.url = "http://elsewhere";
+  EXPECT_EQ(*webhooks.ChangeWebhook(made->id, {.name = {}, .url = requested.url}), requested);
   ASSERT_TRUE(webhooks.AddWebhook(MakeWebhook("other", 1, "ERROR")).ok());
   EXPECT_TRUE(absl::IsAlreadyExists(
       webhooks.ChangeWebhook(made->id, {.name = "other", .url = {}}).status()));
   EXPECT_TRUE(absl::IsNotFound(webhooks.ChangeWebhook(99, {}).status()));
-  EXPECT_EQ(*webhooks.GetWebhook(made->id), wanted);
+  EXPECT_EQ(*webhooks.GetWebhook(made->id), requested);
 
-  // The second one stays and keeps its id, the first one goes, another one comes.
+  // The second trigger stays and keeps its ID, the first one is deleted, and another one is added.
   WebhookPatch patch;
-  patch.triggers = {wanted.triggers[1], {.id = 0, .type = WebhookTrigger::kCustom}};
+  patch.triggers = {requested.triggers[1], {.id = 0, .type = WebhookTrigger::kCustom}};
   const auto changed = webhooks.ChangeWebhook(made->id, patch);
   ASSERT_TRUE(changed.ok()) << changed.status();
   ASSERT_THAT(changed->triggers, SizeIs(2));
-  EXPECT_EQ(changed->triggers[0], wanted.triggers[1]);
+  EXPECT_EQ(changed->triggers[0], requested.triggers[1]);
   EXPECT_EQ(changed->triggers[1].type, WebhookTrigger::kCustom);
   EXPECT_GT(changed->triggers[1].id, changed->triggers[0].id);
   EXPECT_EQ(*webhooks.GetWebhook(made->id), *changed);
-  EXPECT_EQ(*webhooks.GetWebhook(global->id), *global) << "another webhook's triggers went, too";
+  EXPECT_EQ(*webhooks.GetWebhook(global->id), *global) << "triggers of another webhook were deleted, too";
 
-  // Whoever read it before that wants the first one to stay.
-  patch.triggers = wanted.triggers;
+  // A client that read the webhook before that change still keeps the first trigger.
+  patch.triggers = requested.triggers;
   const auto late = webhooks.ChangeWebhook(made->id, patch);
   ASSERT_TRUE(late.ok()) << late.status();
   ASSERT_THAT(late->triggers, SizeIs(2));
-  EXPECT_EQ(late->triggers[0], wanted.triggers[1]);
-  EXPECT_EQ(late->triggers[1].condition, wanted.triggers[0].condition);
+  EXPECT_EQ(late->triggers[0], requested.triggers[1]);
+  EXPECT_EQ(late->triggers[1].condition, requested.triggers[0].condition);
   EXPECT_TRUE(webhooks.DeleteWebhook(made->id).ok());
   EXPECT_TRUE(absl::IsNotFound(webhooks.DeleteWebhook(made->id)));
   EXPECT_TRUE(absl::IsNotFound(webhooks.GetWebhook(made->id).status()));
@@ -153,7 +153,7 @@ TEST_P(StoreContractTest, RaisesOnlyReferencedWebhooks) {
     ASSERT_TRUE(made.ok()) << made.status();
     EXPECT_EQ(*made, id == 1 ? 1 : id == 2 ? 3 : 0);
   }
-  EXPECT_EQ(*webhooks.Raise(Entered(9, "ERROR")), 0) << "there is none";
+  EXPECT_EQ(*webhooks.Raise(Entered(9, "ERROR")), 0) << "the experiment does not exist";
   EXPECT_THAT(*webhooks.ListDeliveries(one, 10), SizeIs(1));
   EXPECT_THAT(*webhooks.ListDeliveries(two, 10), SizeIs(1));
   EXPECT_THAT(*webhooks.ListDeliveries(any, 10), SizeIs(2));
@@ -210,8 +210,8 @@ TEST_P(StoreContractTest, RecordsAttempts) {
   EXPECT_THAT(*webhooks.ListDeliveries(id, 10), SizeIs(2));
   EXPECT_THAT(*webhooks.ListDeliveries(id, 1), SizeIs(1));
   EXPECT_TRUE(webhooks.DropDeliveries(TimeAt(9.5)).ok());
-  EXPECT_THAT(*webhooks.ListDeliveries(id, 10), ElementsAre(again)) << "what is pending stays";
-  EXPECT_TRUE(webhooks.RecordAttempt(second.id, {}).ok()) << "gone by now";
+  EXPECT_THAT(*webhooks.ListDeliveries(id, 10), ElementsAre(again)) << "pending deliveries stay";
+  EXPECT_TRUE(webhooks.RecordAttempt(second.id, {}).ok()) << "deleted meanwhile";
   EXPECT_TRUE(webhooks.DeleteWebhook(id).ok());
   EXPECT_FALSE(webhooks.GetNextDelivery({})->has_value());
 }

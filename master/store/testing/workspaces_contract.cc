@@ -1,4 +1,4 @@
-// Workspaces, as every Store keeps them; a part of the suite in store_contract.h.
+// Workspaces: a part of the contract suite in store_contract.h.
 #include "gmock/gmock.h"
 #include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"
@@ -9,7 +9,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::vector<std::string> NamesOf(const absl::StatusOr<WorkspacePage>& page) {
+std::vector<std::string> GetNames(const absl::StatusOr<WorkspacePage>& page) {
   std::vector<std::string> names;
   if (!page.ok()) return {std::string(page.status().message())};
   for (const WorkspaceRecord& workspace : page->workspaces) names.push_back(workspace.name);
@@ -42,20 +42,20 @@ TEST_P(StoreContractTest, KeepsUncategorized) {
 
 TEST_P(StoreContractTest, StoresAndChangesWorkspace) {
   Workspaces& workspaces = store_->workspaces();
-  WorkspaceRecord wanted = WorkspaceNamed("vision");
-  wanted.agent_user = AgentUser{.uid = 7, .gid = 8, .user = "ann", .group = "lab"};
-  wanted.checkpoint_storage = R"({"type":"shared_fs"})";
-  wanted.default_compute_pool = "gpus";
-  const auto made = workspaces.AddWorkspace(wanted);
+  WorkspaceRecord requested = WorkspaceNamed("vision");
+  requested.agent_user = AgentUser{.uid = 7, .gid = 8, .user = "ann", .group = "lab"};
+  requested.checkpoint_storage = R"({"type":"shared_fs"})";
+  requested.default_compute_pool = "gpus";
+  const auto made = workspaces.AddWorkspace(requested);
   ASSERT_TRUE(made.ok()) << made.status();
   EXPECT_GT(made->id, kUncategorized);
-  EXPECT_TRUE(absl::IsAlreadyExists(workspaces.AddWorkspace(wanted).status()));
+  EXPECT_TRUE(absl::IsAlreadyExists(workspaces.AddWorkspace(requested).status()));
 
   const auto read = backend_->Open()->workspaces().GetWorkspace(made->id, model::UserId(1));
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->name, "vision");
-  EXPECT_EQ(read->agent_user, wanted.agent_user);
-  EXPECT_EQ(read->checkpoint_storage, wanted.checkpoint_storage);
+  EXPECT_EQ(read->agent_user, requested.agent_user);
+  EXPECT_EQ(read->checkpoint_storage, requested.checkpoint_storage);
   EXPECT_EQ(read->default_compute_pool, "gpus");
   EXPECT_EQ(read->default_aux_pool, "");
   EXPECT_FALSE(read->archived);
@@ -83,23 +83,23 @@ TEST_P(StoreContractTest, ListsWorkspacesByFilterSortAndWindow) {
   const auto a = workspaces.AddWorkspace(WorkspaceNamed("a-Lab", bob.id.value()));
   ASSERT_TRUE(a.ok() && b.ok()) << a.status() << b.status();
   EXPECT_EQ(a->owner_name, "bob");
-  EXPECT_THAT(NamesOf(workspaces.ListWorkspaces({})),
+  EXPECT_THAT(GetNames(workspaces.ListWorkspaces({})),
               ElementsAre("Uncategorized", "b-lab", "a-Lab"));
   WorkspaceQuery query{.sort = WorkspaceQuery::Sort::kName, .descending = true, .name = "LAB"};
-  EXPECT_THAT(NamesOf(workspaces.ListWorkspaces(query)), ElementsAre("b-lab", "a-Lab"));
+  EXPECT_THAT(GetNames(workspaces.ListWorkspaces(query)), ElementsAre("b-lab", "a-Lab"));
   query.window = {.offset = 1, .limit = 1};
-  EXPECT_THAT(NamesOf(workspaces.ListWorkspaces(query)), ElementsAre("a-Lab"));
+  EXPECT_THAT(GetNames(workspaces.ListWorkspaces(query)), ElementsAre("a-Lab"));
   EXPECT_EQ(workspaces.ListWorkspaces(query)->total, 2);
-  EXPECT_THAT(NamesOf(workspaces.ListWorkspaces({.exact_name = "b-lab"})), ElementsAre("b-lab"));
-  EXPECT_THAT(NamesOf(workspaces.ListWorkspaces({.owners = {"ann"}})),
+  EXPECT_THAT(GetNames(workspaces.ListWorkspaces({.exact_name = "b-lab"})), ElementsAre("b-lab"));
+  EXPECT_THAT(GetNames(workspaces.ListWorkspaces({.owners = {"ann"}})),
               ElementsAre("Uncategorized"));
-  EXPECT_THAT(NamesOf(workspaces.ListWorkspaces({.owner_ids = {bob.id}})),
+  EXPECT_THAT(GetNames(workspaces.ListWorkspaces({.owner_ids = {bob.id}})),
               ElementsAre("b-lab", "a-Lab"));
   WorkspaceQuery visible;
   visible.visible = std::vector<int32_t>{a->id};
-  EXPECT_THAT(NamesOf(workspaces.ListWorkspaces(visible)), ElementsAre("a-Lab"));
+  EXPECT_THAT(GetNames(workspaces.ListWorkspaces(visible)), ElementsAre("a-Lab"));
   visible.visible = std::vector<int32_t>();
-  EXPECT_THAT(NamesOf(workspaces.ListWorkspaces(visible)), ElementsAre());
+  EXPECT_THAT(GetNames(workspaces.ListWorkspaces(visible)), ElementsAre());
 }
 
 TEST_P(StoreContractTest, PinsWorkspacePerUser) {
@@ -111,9 +111,9 @@ TEST_P(StoreContractTest, PinsWorkspacePerUser) {
   EXPECT_TRUE(workspaces.PinWorkspace(ann, made->id, TimeAt(2)).ok());
   EXPECT_EQ(workspaces.GetWorkspace(made->id, ann)->pinned_at, TimeAt(2));
   EXPECT_FALSE(workspaces.GetWorkspace(made->id, bob)->pinned_at);
-  EXPECT_THAT(NamesOf(workspaces.ListWorkspaces({.asking = ann, .pinned = true})),
+  EXPECT_THAT(GetNames(workspaces.ListWorkspaces({.asking = ann, .pinned = true})),
               ElementsAre("vision"));
-  EXPECT_THAT(NamesOf(workspaces.ListWorkspaces({.asking = bob, .pinned = true})), ElementsAre());
+  EXPECT_THAT(GetNames(workspaces.ListWorkspaces({.asking = bob, .pinned = true})), ElementsAre());
   EXPECT_TRUE(workspaces.PinWorkspace(ann, made->id, std::nullopt).ok());
   EXPECT_FALSE(workspaces.GetWorkspace(made->id, ann)->pinned_at);
   EXPECT_TRUE(absl::IsNotFound(workspaces.PinWorkspace(ann, 99, TimeAt(1))));
@@ -154,7 +154,7 @@ TEST_P(StoreContractTest, ArchivesProjectsWithWorkspace) {
   EXPECT_TRUE(store_->projects().GetProject(p->id)->archived);
   project.name = "dogs";
   EXPECT_TRUE(absl::IsFailedPrecondition(store_->projects().AddProject(project).status()));
-  EXPECT_THAT(NamesOf(store_->workspaces().ListWorkspaces({.archived = true})),
+  EXPECT_THAT(GetNames(store_->workspaces().ListWorkspaces({.archived = true})),
               ElementsAre("vision"));
   ASSERT_TRUE(store_->workspaces().ChangeWorkspace(w->id, {.archived = false}).ok());
   EXPECT_FALSE(store_->projects().GetProject(p->id)->archived);

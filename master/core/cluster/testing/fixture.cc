@@ -34,11 +34,11 @@ Outcome Fixture::Apply(const Event& event) {
   return *std::move(outcome);
 }
 
-absl::Status Fixture::Refused(const Event& event) {
+absl::Status Fixture::ExpectRejection(const Event& event) {
   const Image before = cluster_.Dump();
   const absl::StatusOr<Outcome> outcome = cluster_.Apply(event, now_);
   EXPECT_FALSE(outcome.ok());
-  EXPECT_TRUE(cluster_.Dump() == before) << "a refusal changed something";
+  EXPECT_TRUE(cluster_.Dump() == before) << "a rejected event changed the state";
   return outcome.status();
 }
 

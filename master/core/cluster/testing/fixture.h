@@ -22,7 +22,7 @@ class Fixture : public ::testing::Test {
 
   // Applies an event and expects success.
   Outcome Apply(const Event& event);
-  absl::Status Refused(const Event& event);
+  absl::Status ExpectRejection(const Event& event);
 
   void AddAgent(const std::string& id, int slots, std::vector<std::string> running = {});
   // Creates an experiment and runs a scheduling pass.
@@ -52,7 +52,7 @@ CheckpointReported Checkpoint(const std::string& allocation, int trial, const st
 
 // Returns the effects of one kind, in order.
 template <class T>
-std::vector<T> Of(const Outcome& outcome) {
+std::vector<T> GetEffects(const Outcome& outcome) {
   std::vector<T> found;
   for (const Effect& effect : outcome.effects) {
     if (const T* one = std::get_if<T>(&effect)) found.push_back(*one);

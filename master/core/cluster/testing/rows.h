@@ -47,7 +47,7 @@ class Rows {
     if (it != checkpoints.end()) it->second.state = model::CheckpointState::kError;
   }
   void Put(const SetProject& row) { PutInto(row.experiment, row.to); }
-  void Put(const SetTexts& row) { PutInto(row.experiment, row.texts); }
+  void Put(const SetExperimentDetails& row) { PutInto(row.experiment, row.details); }
   template <class What>
   void PutInto(model::ExperimentId id, const What& what) {
     const auto it = experiments.find(id);

@@ -241,7 +241,7 @@ void Members::ForEach(
   }
 }
 
-void Members::RefuseOthers() const {
+void Members::RejectUnknownMembers() const {
   if (object_ == nullptr) return;
   for (const auto& [key, value] : *object_) {
     if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;

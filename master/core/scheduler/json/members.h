@@ -81,7 +81,7 @@ class Members {
                absl::FunctionRef<void(const model::Value&, const std::string& path)> element);
 
   // Reports every unknown member.
-  void RefuseOthers() const;
+  void RejectUnknownMembers() const;
 
  private:
   void Expected(std::string_view key, std::string_view what);

@@ -40,7 +40,7 @@ class Slots {
   void TakeCounted(double fraction, RunningPart& part) {
     const auto it = held_.find(part.agent);
     if (it == held_.end()) return;
-    const int wanted = part.count;
+    const int requested = part.count;
     for (auto& [id, held] : it->second) {
       if (part.count == 0) return;
       if (held + fraction > kFull) continue;
@@ -49,8 +49,9 @@ class Slots {
       --part.count;
     }
     if (part.count == 0) return;
-    problems_->Add(part.path, absl::StrCat("agent \"", part.agent.value(), "\" has room for ",
-                                           wanted - part.count, " of these ", wanted, " slots"));
+    problems_->Add(part.path,
+                   absl::StrCat("agent \"", part.agent.value(), "\" has room for ",
+                                requested - part.count, " of these ", requested, " slots"));
   }
 
  private:

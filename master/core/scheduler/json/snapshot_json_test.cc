@@ -21,7 +21,7 @@ Snapshot Parse(const std::string& json) {
   return snapshot.ok() ? *snapshot : Snapshot();
 }
 
-std::string Refusal(const std::string& json) {
+std::string GetRejection(const std::string& json) {
   const auto snapshot = ParseSnapshot(json);
   EXPECT_EQ(snapshot.status().code(), absl::StatusCode::kInvalidArgument);
   return std::string(snapshot.status().message());
@@ -105,7 +105,7 @@ TEST(SnapshotJson, AcceptsSubmissionsAsTimesOrFractions) {
 }
 
 TEST(SnapshotJson, ReportsAllProblems) {
-  EXPECT_EQ(Refusal(R"({
+  EXPECT_EQ(GetRejection(R"({
     "policy": "lottery", "fits": "best",
     "agents": [{"id": "a", "slots": 2}, {"id": "a", "slots": "two"}, {"slots": [1, 1]}, 5],
     "jobs": [{"id": "j", "priority": 100, "weight": 0}],
@@ -118,24 +118,24 @@ TEST(SnapshotJson, ReportsAllProblems) {
 }
 
 TEST(SnapshotJson, ReportsPositionOfInvalidJson) {
-  EXPECT_THAT(Refusal("{\"agents\": ["), HasSubstr("not valid JSON at byte"));
-  EXPECT_THAT(Refusal("[]"), HasSubstr("expected an object, found a list"));
+  EXPECT_THAT(GetRejection("{\"agents\": ["), HasSubstr("not valid JSON at byte"));
+  EXPECT_THAT(GetRejection("[]"), HasSubstr("expected an object, found a list"));
 }
 
 TEST(SnapshotJson, TruncatesLongListOfProblems) {
   std::string text = "{\"gangs\": [";
   for (int i = 0; i < 80; ++i) absl::StrAppend(&text, i > 0 ? "," : "", "{\"slots\": 1}");
-  EXPECT_THAT(Refusal(text + "]}"), HasSubstr("\nand 30 more"));
+  EXPECT_THAT(GetRejection(text + "]}"), HasSubstr("\nand 30 more"));
 }
 
 // The stable format: the JSON of a snapshot with every kind of object.
-TEST(SnapshotJson, WritesTheDocumentedFormat) {
+TEST(SnapshotJson, WritesDocumentedFormat) {
   const Snapshot snapshot = Parse(Golden("shared_cluster.json"));
   EXPECT_EQ(ToJson(snapshot), Golden("shared_cluster.written.json"));
   EXPECT_EQ(Parse(ToJson(snapshot)), snapshot);
 }
 
-TEST(SnapshotJson, WritesThePlan) {
+TEST(SnapshotJson, WritesPlan) {
   Scheduled scheduled;
   scheduled.plan.assign.push_back({model::AllocationId("g"), {On("a", {0, 1}), On("b", {5})}});
   scheduled.plan.preempt.push_back(
@@ -236,7 +236,7 @@ Gang RandomGang(Dice& dice, int number, const std::vector<Node>& nodes) {
   gang.submitted = dice.Int(-5, 1'000'000);
   gang.queued_at = dice.Time();
   if (dice.Coin()) gang.max_run_time = absl::Milliseconds(dice.Int(0, 100'000));
-  // On an agent of its own, so that no two hold a slot.
+  // On a separate agent, so that no two gangs hold the same slot.
   if (number < static_cast<int>(nodes.size()) && dice.Coin()) {
     const Node& node = nodes[static_cast<size_t>(number)];
     gang.running_on = {On(node.id.value(), {})};

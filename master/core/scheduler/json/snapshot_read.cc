@@ -44,7 +44,7 @@ class Reader {
     m.ForEach("jobs", [&](const Value& v, const std::string& path) { ReadJob(v, path); });
     m.ForEach("gangs", [&](const Value& v, const std::string& path) { ReadGang(v, path); });
     m.ForEach("limits", [&](const Value& v, const std::string& path) { ReadLimit(v, path); });
-    m.RefuseOthers();
+    m.RejectUnknownMembers();
     AddPools();
     AddJobs();
     NumberSubmissions();
@@ -88,7 +88,7 @@ class Reader {
     m.Read("description", &pool.description);
     ReadSettings(m, pool);
     m.ReadStrings("workspaces", &pool.workspaces);
-    m.RefuseOthers();
+    m.RejectUnknownMembers();
     snapshot_.pools.push_back(std::move(pool));
   }
 
@@ -122,7 +122,7 @@ class Reader {
       node.maintenance.push_back(ReadMaintenance(v, at));
     });
     ReadSlots(m, node);
-    m.RefuseOthers();
+    m.RejectUnknownMembers();
     snapshot_.nodes.push_back(std::move(node));
   }
 
@@ -136,7 +136,7 @@ class Reader {
       m.Complain("end", "is not after begin");
     }
     m.Read("note", &window.note);
-    m.RefuseOthers();
+    m.RejectUnknownMembers();
     return window;
   }
 
@@ -164,7 +164,7 @@ class Reader {
         of.Read("model", &slot.model);
         of.ReadInt("island", 0, kMaxInt, &slot.island);
         of.Read("enabled", &slot.enabled);
-        of.RefuseOthers();
+        of.RejectUnknownMembers();
       }
       if (!taken.insert(slot.id).second) {
         problems_.Add(path, absl::StrCat("duplicate slot ", slot.id));
@@ -190,7 +190,7 @@ class Reader {
     if (m.ReadInt("max_gangs", int64_t{0}, kMaxInt64, &gangs)) job.max_gangs = gangs;
     m.Read("workspace", &job.workspace);
     m.Read("user", &job.user);
-    m.RefuseOthers();
+    m.RejectUnknownMembers();
     snapshot_.jobs.push_back(std::move(job));
   }
 
@@ -225,7 +225,7 @@ class Reader {
     gang.saved_at = gang.started_at;
     m.ReadTime("saved", &gang.saved_at);
     m.Read("leaving", &gang.terminating);
-    m.RefuseOthers();
+    m.RejectUnknownMembers();
     snapshot_.gangs.push_back(std::move(gang));
     notes_.push_back(std::move(notes));
     running_.push_back(std::move(running));
@@ -292,7 +292,7 @@ class Reader {
         }
       });
     }
-    m.RefuseOthers();
+    m.RejectUnknownMembers();
     return part;
   }
 
@@ -310,7 +310,7 @@ class Reader {
     if (m.ReadNumber("max_slots", 0, &number)) limit.quota.max_slots = number;
     if (m.ReadNumber("slot_hours", 0, &number)) limit.quota.slot_hours = number;
     m.ReadNumber("slot_hours_used", 0, &limit.slot_hours_used);
-    m.RefuseOthers();
+    m.RejectUnknownMembers();
     snapshot_.limits.push_back(std::move(limit));
   }
 

@@ -20,7 +20,7 @@ bool RightDevice(const Gang& gang, const Slot& slot) {
          absl::StrContains(absl::AsciiStrToLower(slot.model), absl::AsciiStrToLower(gang.device));
 }
 
-// What a node has left.
+// The free resources of a node.
 struct Left {
   std::map<int, double> slots;  // by id
   double cpus = 1e18;
@@ -65,7 +65,7 @@ bool MaintenanceAllows(const Snapshot& snapshot, const Node& node, const Gang& g
   return std::none_of(node.maintenance.begin(), node.maintenance.end(), [&](const Maintenance& w) {
     if (snapshot.now >= w.end) return false;
     if (gang.max_run_time == absl::InfiniteDuration()) return w.begin - snapshot.now <= lead;
-    // Rounded up by an eighth at most.
+    // The scheduler rounds up by at most an eighth.
     return snapshot.now + gang.max_run_time * 9 / 8 + absl::Seconds(1) > w.begin;
   });
 }
@@ -76,7 +76,7 @@ bool Open(const Snapshot& snapshot, const Node& node, const Gang& gang) {
          std::find(gang.blocked.begin(), gang.blocked.end(), node.id) == gang.blocked.end();
 }
 
-// How many slots the gang could have here.
+// Returns how many slots of the node the gang could use.
 int UsableOn(const Node& node, const Gang& gang, const Left& left) {
   int usable = 0;
   for (const Slot& slot : node.slots) {
@@ -171,10 +171,10 @@ std::optional<absl::Time> FitsAt(const Snapshot& snapshot, const Gang& gang,
     ends.insert(other.started_at + other.max_run_time);
   }
   for (const absl::Time end : ends) {
-    const auto gone = [&](const Gang& other) {
+    const auto has_ended = [&](const Gang& other) {
       return ignored(other) || other.terminating || other.started_at + other.max_run_time <= end;
     };
-    if (FitsLeftover(snapshot, gang, gone)) return end;
+    if (FitsLeftover(snapshot, gang, has_ended)) return end;
   }
   return std::nullopt;
 }
@@ -191,7 +191,7 @@ std::string WrongPlacement(const Snapshot& after, const Gang& gang) {
                                      [&](const Slot& s) { return s.id == id; });
       if (slot == node->slots.end() || !RightDevice(gang, *slot))
         return "on a slot of another kind";
-      if (left.slots.at(id) < -kTiny) return "on a slot that others have";
+      if (left.slots.at(id) < -kTiny) return "on a slot that other gangs use";
     }
     if (gang.cpus > 0 && left.cpus < -kTiny) return "more cpus than there are";
     if (gang.memory > 0 && left.memory < 0) return "more memory than there is";
@@ -199,7 +199,8 @@ std::string WrongPlacement(const Snapshot& after, const Gang& gang) {
     slots += placement.slots.size();
   }
   const auto most = static_cast<size_t>(std::max(gang.slots, gang.max_slots));
-  if (slots < static_cast<size_t>(gang.slots) || slots > most) return "not whole";
+  if (slots < static_cast<size_t>(gang.slots) || slots > most)
+    return "with the wrong number of slots";
   if ((gang.single_node || gang.slots == 0) && gang.running_on.size() != 1)
     return "not on one node";
   return "";

@@ -30,8 +30,9 @@ model::ResourcePool RandomPool(base::Rng& rng, const std::string& name) {
   return pool;
 }
 
-// Some of what waits starts, as a scheduler had it; some of what runs is leaving.
-void LetSomeRun(base::Rng& rng, Snapshot& snapshot) {
+// Starts some of the waiting gangs where a scheduler places them, and marks some running ones as
+// terminating.
+void StartSomeGangs(base::Rng& rng, Snapshot& snapshot) {
   Apply(Schedule(snapshot).plan, snapshot);
   for (Gang& gang : snapshot.gangs) {
     if (gang.running_on.empty()) continue;
@@ -46,8 +47,8 @@ void LetSomeRun(base::Rng& rng, Snapshot& snapshot) {
   }
 }
 
-// Jobs get other priorities, and agents lose slots or go, below what runs.
-void Disturb(base::Rng& rng, Snapshot& snapshot) {
+// Changes priorities of jobs, and removes slots and agents, also those in use.
+void ChangeCluster(base::Rng& rng, Snapshot& snapshot) {
   for (Job& job : snapshot.jobs) {
     if (OneIn(rng, 2)) job.priority = Roll(rng, 1, 4);
     if (OneIn(rng, 6)) job.max_slots = Roll(rng, 1, 6);
@@ -138,8 +139,8 @@ Snapshot RandomSnapshot(base::Rng& rng) {
   for (int i = 0; i < 5; ++i) snapshot.jobs.push_back(RandomJob(rng, i));
   for (int i = Roll(rng, 0, 12); i > 0; --i) snapshot.gangs.push_back(RandomGang(rng, i));
   if (OneIn(rng, 3)) snapshot.limits.push_back(RandomLimit(rng));
-  if (OneIn(rng, 3)) LetSomeRun(rng, snapshot);
-  if (OneIn(rng, 3)) Disturb(rng, snapshot);
+  if (OneIn(rng, 3)) StartSomeGangs(rng, snapshot);
+  if (OneIn(rng, 3)) ChangeCluster(rng, snapshot);
   return snapshot;
 }
 

@@ -1,6 +1,6 @@
--- Rows refer to each other by id without foreign keys: the cluster's state machines keep them whole,
--- and a batch may hold them in any order.
--- Documents are json, not jsonb: they must come back as they went in, 1.0 as 1.0.
+-- Rows refer to each other by ID without foreign keys: the cluster's state machines keep them
+-- consistent, and a batch may contain them in any order. Documents are json, not jsonb, because
+-- they must be returned exactly as they were stored: 1.0 as 1.0.
 
 CREATE TABLE fencing (
   one        boolean PRIMARY KEY DEFAULT true CHECK (one),
@@ -9,7 +9,8 @@ CREATE TABLE fencing (
 );
 INSERT INTO fencing (epoch, commit_seq) VALUES (0, 0);
 
--- Opens a batch: RS001 when another master has taken over, RS002 when the batch is committed already.
+-- Begins a batch. Raises RS001 if another master has taken over, RS002 if the batch is committed
+-- already.
 CREATE FUNCTION fence(mine bigint, batch bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   present fencing%ROWTYPE;
@@ -25,7 +26,7 @@ BEGIN
   RAISE EXCEPTION 'epoch % is over, % is here', mine, present.epoch USING ERRCODE = 'RS001';
 END $$;
 
--- A time as the master reads it: microseconds since 1970.
+-- Converts a time to the master's format: microseconds since 1970.
 CREATE FUNCTION micros(at timestamptz) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$
   SELECT trunc(extract(epoch FROM at) * 1000000)
 $$;
@@ -55,7 +56,7 @@ CREATE TABLE contexts (
   hash text PRIMARY KEY,
   tgz  bytea NOT NULL
 );
--- Compressed already.
+-- The content is already compressed.
 ALTER TABLE contexts ALTER COLUMN tgz SET STORAGE EXTERNAL;
 
 CREATE TABLE experiments (
@@ -138,7 +139,7 @@ CREATE INDEX allocations_task ON allocations (task, run_id);
 CREATE INDEX allocations_submitted ON allocations (submitted);
 CREATE INDEX allocations_live ON allocations (id) WHERE state <> 'TERMINATED';
 
--- The newest run of a step is the one that is shown.
+-- For each step, the report of the newest attempt is displayed.
 CREATE TABLE metrics (
   trial      int NOT NULL,
   group_name text COLLATE "C" NOT NULL,

@@ -1,2 +1,2 @@
--- The experiment that this one was made from.
+-- The experiment from which this one was forked.
 ALTER TABLE experiments ADD COLUMN forked_from int;

@@ -1,6 +1,6 @@
--- Who orders and limits work: pools, places in the queue, quotas, agents out of service.
+-- Scheduling: pools, places in the queue, quotas, agents out of service.
 
--- What people, or the master, have decided about an agent.
+-- The administrative state of an agent, set by users or the master.
 CREATE TABLE agent_states (
   id          text COLLATE "C" PRIMARY KEY,
   enabled     boolean NOT NULL,
@@ -9,7 +9,7 @@ CREATE TABLE agent_states (
   maintenance json NOT NULL
 );
 
--- Those that were set at run time; the others are in the configuration file.
+-- Pools that were defined at run time; the others are defined in the configuration file.
 CREATE TABLE resource_pools (
   name              text COLLATE "C" PRIMARY KEY,
   description       text NOT NULL,
@@ -39,14 +39,15 @@ CREATE TABLE quotas (
   PRIMARY KEY (scope, name)
 );
 
--- Where an experiment stands in the queue: as its configuration asks for, in the order of creation.
+-- The place of an experiment in the queue: initially as its configuration requests, in the order of
+-- creation.
 ALTER TABLE experiments
   ADD COLUMN owner_name    text NOT NULL DEFAULT '',
   ADD COLUMN resource_pool text NOT NULL DEFAULT 'default',
   ADD COLUMN priority      int NOT NULL DEFAULT 42,
   ADD COLUMN weight        double precision NOT NULL DEFAULT 1,
   ADD COLUMN position      double precision NOT NULL DEFAULT 0,
-  ADD COLUMN position_set  boolean NOT NULL DEFAULT false,  -- by hand
+  ADD COLUMN position_set  boolean NOT NULL DEFAULT false,  -- set by a user
   ADD COLUMN max_slots     int;
 UPDATE experiments SET
   owner_name    = coalesce((SELECT u.username FROM users u WHERE u.id = owner), ''),

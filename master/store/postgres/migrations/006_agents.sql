@@ -1,4 +1,5 @@
--- Agents that registered and were not lost since: known to a restarted master before they return.
+-- Agents that registered and were not lost since, so that a restarted master knows them before they
+-- reconnect.
 CREATE TABLE agents (
   id             text COLLATE "C" PRIMARY KEY,
   version        text NOT NULL,
@@ -12,5 +13,5 @@ CREATE TABLE agents (
   registered_at  timestamptz NOT NULL
 );
 
--- Agents on which a trial does not run again until somebody enables them.
+-- Agents on which the trial does not run again until they are enabled.
 ALTER TABLE trials ADD COLUMN suspects json NOT NULL DEFAULT '[]';

@@ -1,12 +1,12 @@
--- Who leads, and that it lives: docs/durability.md.
+-- The lease of the leading master: docs/durability.md.
 
 ALTER TABLE fencing
   ADD COLUMN renewals bigint,                  -- NULL: the leader keeps no lease
   ADD COLUMN leader   text NOT NULL DEFAULT '';
 
--- Opens a write that is no batch: RS001 when another master has taken over. Who takes over locks the
--- row FOR UPDATE, and so waits for the end of each of these; batches, which change commit_seq alone,
--- do not wait for them, nor they for batches.
+-- Begins a write outside of batches. Raises RS001 if another master has taken over. A master that
+-- takes over locks the row FOR UPDATE, and so waits for the end of each of these writes. Batches
+-- change only commit_seq, so batches and these writes do not wait for each other.
 CREATE FUNCTION hold_epoch(mine bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   present bigint;

@@ -1,12 +1,13 @@
--- Experiments that have ended: archived, thinned out, deleted.
+-- Archiving, retention and deletion of ended experiments.
 
--- What is known of a checkpoint stays when its files are gone.
+-- The row of a checkpoint is kept when its files are removed.
 ALTER TABLE checkpoints ADD COLUMN state text COLLATE "C" NOT NULL DEFAULT 'COMPLETED';
 CREATE INDEX checkpoints_doomed ON checkpoints (id) WHERE state = 'DELETING';
 
--- How many checkpoints are kept: these, not those of the configuration, which never changes.
--- `retained`: since its end, or since the policy changed, the others were given up. Experiments that
--- ended before this was here stay as they are until somebody asks.
+-- How many checkpoints to keep. These columns apply instead of the configuration, which never
+-- changes. `retained`: whether the other checkpoints have been dropped since the end of the
+-- experiment or the last change of the policy. Experiments that ended before this migration are
+-- retained until a user requests it.
 ALTER TABLE experiments
   ADD COLUMN archived             boolean NOT NULL DEFAULT false,
   ADD COLUMN retained             boolean NOT NULL DEFAULT false,
@@ -26,7 +27,7 @@ DROP INDEX experiments_live;
 CREATE INDEX experiments_live ON experiments (id)
   WHERE state NOT IN ('COMPLETED', 'CANCELED', 'ERROR', 'DELETING', 'DELETE_FAILED', 'DELETED');
 
--- Whose files stay, whatever is deleted, and who needs them. The one place that says so.
+-- The checkpoints whose files must be kept, and what uses them. Only this view defines it.
 CREATE VIEW held_checkpoints (checkpoint, holder) AS
   SELECT e.warm_start, 'experiment ' || e.id FROM experiments e
   WHERE e.warm_start IS NOT NULL AND e.state NOT IN ('DELETING', 'DELETE_FAILED', 'DELETED')
@@ -37,8 +38,8 @@ UNION
   WHERE s.checkpoint IS NOT NULL AND e.state NOT IN
     ('COMPLETED', 'CANCELED', 'ERROR', 'DELETING', 'DELETE_FAILED', 'DELETED');
 
--- What outlives the rows it was read from: ids are not given twice, and what was used of a month's
--- slot hours stays used.
+-- Values that outlive the rows from which they were computed: the highest IDs, because IDs are not
+-- reused, and the slot hours used in a month.
 CREATE TABLE highest_deleted (
   one        boolean PRIMARY KEY DEFAULT true CHECK (one),
   experiment int NOT NULL,
@@ -51,6 +52,6 @@ CREATE TABLE deleted_usage (
   workspace  text NOT NULL,
   began_at   timestamptz NOT NULL,
   ended_at   timestamptz NOT NULL,
-  slots      double precision NOT NULL  -- fractions as such
+  slots      double precision NOT NULL  -- fractions of a slot are counted as such
 );
 CREATE INDEX deleted_usage_ended ON deleted_usage (ended_at);

@@ -1,4 +1,4 @@
--- Users, what they may, and where experiments lie.
+-- Users, their roles, workspaces and projects.
 
 ALTER TABLE users
   ADD COLUMN remote       boolean NOT NULL DEFAULT false,
@@ -6,8 +6,8 @@ ALTER TABLE users
   ADD COLUMN modified_at  timestamptz NOT NULL DEFAULT now(),
   ADD COLUMN last_auth_at timestamptz;
 CREATE UNIQUE INDEX users_name ON users (lower(username));
--- Until now of the password itself, from now on of what clients make of it: new ones are set on the
--- next start (auth/first_start.h).
+-- Until now the hash was of the password itself, from now on it is of the client's hash of it. New
+-- passwords are set at the next start (auth/first_start.h).
 UPDATE users SET password_hash = '';
 
 CREATE TABLE user_settings (
@@ -21,7 +21,7 @@ CREATE TABLE user_settings (
 ALTER TABLE sessions
   ADD COLUMN id           serial UNIQUE,
   ADD COLUMN description  text NOT NULL DEFAULT '',
-  ADD COLUMN role_limit   text NOT NULL DEFAULT '',  -- no more than this; empty: as the user
+  ADD COLUMN role_limit   text NOT NULL DEFAULT '',  -- maximum role; empty: the user's roles
   ADD COLUMN created_at   timestamptz NOT NULL DEFAULT now(),
   ADD COLUMN last_used_at timestamptz,
   ADD COLUMN revoked      boolean NOT NULL DEFAULT false;
@@ -35,7 +35,7 @@ CREATE TABLE role_assignments (
   PRIMARY KEY (user_id, workspace, role)
 );
 CREATE INDEX role_assignments_workspace ON role_assignments (workspace);
--- Until now everybody could work everywhere.
+-- Until now, every user could work in every workspace.
 INSERT INTO role_assignments (user_id, workspace, role)
   SELECT id, 0, 'Editor' FROM users WHERE NOT admin;
 
@@ -80,12 +80,13 @@ CREATE TABLE project_visits (
   PRIMARY KEY (user_id, project)
 );
 
--- Whoever owns them is made after the tables: the first user, the administrator.
+-- The owner is created after the tables: the first user, who is the administrator.
 INSERT INTO workspaces (name, owner, immutable) VALUES ('Uncategorized', 1, true);
 INSERT INTO projects (workspace, name, key, owner, immutable)
   VALUES (1, 'Uncategorized', 'UNCAT', 1, true);
 
--- Workspaces and projects were names in configurations until now: each name that was used is one.
+-- Until now, workspaces and projects were names in configurations. Each name that was used becomes
+-- a row.
 INSERT INTO workspaces (name, owner)
   SELECT DISTINCT config ->> 'workspace', 1 FROM experiments
   WHERE coalesce(config ->> 'workspace', '') <> ''
@@ -108,7 +109,7 @@ UPDATE experiments e SET project = p.id
     AND p.id <> 1;
 CREATE INDEX experiments_project ON experiments (project, id);
 
--- What people call experiments: these, not what the configuration says.
+-- Names and texts that users can change; they apply instead of those in the configuration.
 ALTER TABLE experiments
   ADD COLUMN description text NOT NULL DEFAULT '',
   ADD COLUMN labels      jsonb NOT NULL DEFAULT '[]',
@@ -117,7 +118,7 @@ UPDATE experiments SET description = coalesce(config ->> 'description', ''),
   labels = CASE WHEN json_typeof(config -> 'labels') = 'array' THEN (config -> 'labels')::jsonb
                 ELSE '[]' END;
 
--- Who changed what. Never changed itself.
+-- Audit records: who changed what. Rows are never changed.
 CREATE TABLE audit (
   id         bigserial PRIMARY KEY,
   at         timestamptz NOT NULL,
@@ -125,8 +126,8 @@ CREATE TABLE audit (
   caller     text NOT NULL,  -- the user's name, "agent" or the allocation
   peer       text NOT NULL,
   method     text NOT NULL,
-  target     text NOT NULL,  -- what the request named: "experiment 7"
+  target     text NOT NULL,  -- the resource that the request named: "experiment 7"
   request_id text NOT NULL,
-  code       text NOT NULL   -- OK, or why not
+  code       text NOT NULL   -- OK, or the error code
 );
 CREATE INDEX audit_user ON audit (user_id, id);

@@ -12,7 +12,7 @@ CREATE TABLE models (
   archived    boolean NOT NULL DEFAULT false,
   created_at  timestamptz NOT NULL,
   updated_at  timestamptz NOT NULL,
-  last_number int NOT NULL DEFAULT 0  -- of its versions: none is given twice
+  last_number int NOT NULL DEFAULT 0  -- the last version number; numbers are not reused
 );
 CREATE INDEX models_workspace ON models (workspace);
 
@@ -33,9 +33,9 @@ CREATE TABLE model_versions (
 );
 CREATE INDEX model_versions_checkpoint ON model_versions (checkpoint);
 
--- As hold_epoch(), and between two batches: those change the row, so they wait for the end of this
--- write, and see it then. A version comes to hold a checkpoint so: else a batch that gives the
--- checkpoint up might have asked who holds it a moment too early.
+-- Begins a write between two batches. Like hold_epoch(), but batches change the locked row, so they
+-- wait for the end of this write and then see it. A model version is created in this way: otherwise
+-- a batch that drops the checkpoint could check its holders just before the version exists.
 CREATE FUNCTION hold_batches(mine bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   present bigint;
@@ -46,7 +46,7 @@ BEGIN
   END IF;
 END $$;
 
--- As before, and what a version holds.
+-- As before, and additionally checkpoints that a model version uses.
 DROP VIEW held_checkpoints;
 CREATE VIEW held_checkpoints (checkpoint, holder) AS
   SELECT e.warm_start, 'experiment ' || e.id FROM experiments e

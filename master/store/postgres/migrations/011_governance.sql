@@ -1,4 +1,4 @@
--- First answers to creates that carried an idempotency key; each is good for a day.
+-- Stored responses to create requests with an idempotency key; each is valid for a day.
 CREATE TABLE answers (
   user_id  int NOT NULL,
   key      text COLLATE "C" NOT NULL,
@@ -12,7 +12,7 @@ CREATE TABLE answers (
 );
 CREATE INDEX answers_at ON answers (at);
 
--- What administrators have to say to everybody.
+-- The message of the administrators to all users.
 CREATE TABLE cluster_message (
   one        boolean PRIMARY KEY DEFAULT true CHECK (one),
   text       text NOT NULL,

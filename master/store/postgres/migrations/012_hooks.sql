@@ -1,7 +1,7 @@
--- Webhooks, and what they are to be told.
+-- Webhooks, their triggers and their deliveries.
 CREATE TABLE webhooks (
   id        serial PRIMARY KEY,
-  workspace int REFERENCES workspaces ON DELETE CASCADE,  -- NULL: of all
+  workspace int REFERENCES workspaces ON DELETE CASCADE,  -- NULL: all workspaces
   name      text COLLATE "C" NOT NULL,
   url       text NOT NULL,
   type      text NOT NULL,
@@ -35,17 +35,18 @@ CREATE INDEX webhook_deliveries_webhook ON webhook_deliveries (webhook, id);
 CREATE INDEX webhook_deliveries_pending ON webhook_deliveries (next_at) WHERE state = 'PENDING';
 CREATE INDEX webhook_deliveries_ended ON webhook_deliveries (ended_at) WHERE state <> 'PENDING';
 
--- Of which trial a trigger on metrics or logs has told already.
+-- The trials for which a trigger on metrics or logs has fired.
 CREATE TABLE webhook_fired (
   trial   int NOT NULL,
-  trigger int NOT NULL REFERENCES webhook_triggers ON DELETE CASCADE,  -- goes with its webhook alone
+  -- deleted only with its webhook
+  trigger int NOT NULL REFERENCES webhook_triggers ON DELETE CASCADE,
   PRIMARY KEY (trial, trigger)
 );
 CREATE INDEX webhook_fired_trigger ON webhook_fired (trigger);
 
--- What those who configure experiments may not decide for themselves.
+-- Configuration policies: configuration that a workspace or the cluster enforces.
 CREATE TABLE config_policies (
-  workspace int REFERENCES workspaces ON DELETE CASCADE,  -- NULL: of the cluster
+  workspace int REFERENCES workspaces ON DELETE CASCADE,  -- NULL: the cluster
   workload  text NOT NULL,
   policies  json NOT NULL
 );

@@ -1,17 +1,19 @@
--- Runs are searched by whatever they were given and reported: beside the documents, their values one
--- by one. Each row says the project, so that a search reads what lies in its projects alone.
+-- Runs can be searched by their hyperparameters, metrics and metadata. Besides the documents, the
+-- values are stored one by one. Each row contains the project, so that a search reads only rows of
+-- its projects.
 
--- Of its experiment, and follows it; 0: deleted, and there for its checkpoints alone.
+-- The project of the trial's experiment, updated when that moves; 0: the experiment is deleted, and
+-- the trial exists only because of its checkpoints.
 ALTER TABLE trials ADD COLUMN project int NOT NULL DEFAULT 1;
 UPDATE trials t SET project = CASE e.state WHEN 'DELETED' THEN 0 ELSE e.project END
   FROM experiments e
   WHERE e.id = t.experiment AND (e.project <> 1 OR e.state = 'DELETED');
--- With what never changes and is often asked: then the rows, which are wide, are not looked at.
+-- Includes columns that never change and are often queried, so that the wide rows need not be read.
 CREATE INDEX trials_project ON trials (project, id) INCLUDE (experiment, created_at);
 CREATE INDEX experiments_archived ON experiments (id) WHERE archived;
 
--- What a document says, path by path: objects are taken apart, lists are texts. What is too long for
--- an index is left out (paths) or cut (texts).
+-- Returns the values of a document by path: objects are flattened, lists are converted to text.
+-- Paths that are too long for an index are omitted, long texts are truncated.
 CREATE FUNCTION leaves(prefix text, doc json)
 RETURNS TABLE (key text, number double precision, text text) LANGUAGE sql IMMUTABLE AS $$
   WITH RECURSIVE w (key, value) AS (
@@ -42,7 +44,7 @@ CREATE TABLE run_metadata (
   trial    int PRIMARY KEY,
   metadata json NOT NULL
 );
--- Of all numbers that were reported under a name, in every run of the trial.
+-- Summaries of all numbers that were reported under a name, in all attempts of the trial.
 CREATE TABLE metric_summaries (
   trial      int NOT NULL,
   group_name text COLLATE "C" NOT NULL,
@@ -56,10 +58,10 @@ CREATE TABLE metric_summaries (
   last_run   int NOT NULL,
   last_steps bigint NOT NULL,
   PRIMARY KEY (trial, group_name, metric)
-) WITH (fillfactor = 70);  -- each report changes rows; no index has what it changes
+) WITH (fillfactor = 70);  -- each report updates rows; no indexed column changes
 
--- The numbers of reports. Those that are too large to be added up are left out, as are names that no
--- index can hold, and reports of more than a thousand names, which nobody sorts by.
+-- Returns the numbers of a report. Omits numbers that are too large to be added up, names that are
+-- too long for an index, and reports with more than a thousand names.
 CREATE FUNCTION numbers_of(metrics json)
 RETURNS TABLE (metric text, number double precision) LANGUAGE sql IMMUTABLE AS $$
   SELECT m.metric, m.number FROM (
@@ -72,7 +74,7 @@ $$;
 INSERT INTO run_values (trial, key, project, number, text)
   SELECT t.id, l.key, t.project, l.number, l.text
   FROM trials t CROSS JOIN LATERAL leaves('hp', t.hparams) l WHERE t.project <> 0;
--- What was reported before is summed up later, while the cluster works: migration 015.
+-- Earlier reports are summarized later, while the cluster is running: migration 015.
 
 CREATE INDEX run_values_number ON run_values (project, key, number, trial);
 CREATE INDEX run_values_text ON run_values (project, key, text, trial) WHERE text IS NOT NULL;
@@ -88,8 +90,9 @@ END $$;
 CREATE TRIGGER add_run_values AFTER INSERT ON trials
   FOR EACH ROW EXECUTE FUNCTION add_run_values();
 
--- Any number that nothing else in the database locks: writers of summaries share it, so that a move,
--- which writes those of others, waits for them first and never for one that waits for it.
+-- The lock has an arbitrary number that no other lock uses. Writers of summaries share it. A move
+-- of an experiment updates the rows of others, so it first waits for them, and never for a writer
+-- that waits for it.
 CREATE FUNCTION add_summaries() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM pg_advisory_xact_lock_shared(7241900303);

@@ -1,12 +1,13 @@
--- Trials whose reports are older than summaries (013). They are summed up in portions while the
--- cluster works (sum_up), as all at once takes minutes; until then reports of theirs add nothing.
+-- Trials with reports from before summaries existed (013). Their summaries are computed in portions
+-- (sum_up) while the cluster is running, because computing all at once takes minutes; until then
+-- their new reports are not added.
 CREATE TABLE unsummarized (trial int PRIMARY KEY);
 INSERT INTO unsummarized (trial)
   SELECT t.id FROM trials t
   CROSS JOIN LATERAL (SELECT FROM metrics m WHERE m.trial = t.id LIMIT 1) m
   WHERE t.project <> 0 AND NOT EXISTS (SELECT FROM metric_summaries s WHERE s.trial = t.id);
 
--- Of all that these trials have reported.
+-- Returns the summaries of all reports of these trials.
 CREATE FUNCTION summaries_of(trials int[])
 RETURNS TABLE (trial int, group_name text, metric text, count bigint, sum double precision,
   min double precision, max double precision, last double precision, last_run int,
@@ -19,14 +20,15 @@ RETURNS TABLE (trial int, group_name text, metric text, count bigint, sum double
   ORDER BY m.trial, m.group_name, n.metric COLLATE "C", m.run_id DESC, m.steps DESC
 $$;
 
--- SummaryBackfill up at most so many trials, those that run last, else the newest first, and says how many. Who reports of one of them
--- meanwhile waits, and adds to its summaries then; who did so before is waited for.
+-- Computes the summaries of at most `most` trials, newest first and running ones last, and returns
+-- how many. A concurrent report of one of these trials waits and is then added to the summaries; an
+-- earlier report in progress is waited for.
 CREATE FUNCTION sum_up(most int) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
   chosen int[];
 BEGIN
   PERFORM pg_advisory_xact_lock_shared(7241900303);
-  -- Locked in the order in which add_summaries() does.
+  -- Locks in the same order as add_summaries().
   SELECT array_agg(u.trial) INTO chosen FROM (
     SELECT trial FROM unsummarized WHERE trial IN (
       SELECT n.trial FROM unsummarized n LEFT JOIN trials t ON t.id = n.trial
@@ -41,7 +43,7 @@ BEGIN
   RETURN coalesce(cardinality(chosen), 0);
 END $$;
 
--- As before (013), but for those trials, and with one look at each trial and one sort of its numbers.
+-- As before (013), but skips those trials, and reads each trial and sorts its numbers only once.
 CREATE OR REPLACE FUNCTION add_summaries() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM pg_advisory_xact_lock_shared(7241900303);

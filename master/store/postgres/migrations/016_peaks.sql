@@ -1,7 +1,8 @@
--- Curves of trials that report very much, thinned out so that their peaks stay. Of each portion of a
--- metric's steps: where it was lowest and where highest. From some thousand reports on every report
--- keeps them up, so that nobody needs to read, nor to send, all of them.
-ALTER TABLE metric_summaries ADD COLUMN portion bigint NOT NULL DEFAULT 0;  -- in steps; 0: not yet
+-- Peaks of long curves, for downsampling: for each portion of a metric's steps, where the value is
+-- lowest and where it is highest. Maintained by each report once there are some thousand reports,
+-- so that not all of them need to be read or sent.
+-- length in steps; 0: there are no peaks yet
+ALTER TABLE metric_summaries ADD COLUMN portion bigint NOT NULL DEFAULT 0;
 CREATE TABLE metric_peaks (
   trial      int NOT NULL,
   group_name text COLLATE "C" NOT NULL,
@@ -12,9 +13,10 @@ CREATE TABLE metric_peaks (
   high       double precision NOT NULL,
   high_steps bigint NOT NULL,
   PRIMARY KEY (trial, group_name, metric, place)
-) WITH (fillfactor = 70);  -- each report changes a row; no index has what it changes
+) WITH (fillfactor = 70);  -- each report updates a row; no indexed column changes
 
--- Of what was reported so far, with some 64 reports in a portion. Who reports of it meanwhile waits.
+-- Computes the peaks of the reports so far, with about 64 reports in a portion. Concurrent reports
+-- wait.
 CREATE FUNCTION make_peaks(of_trial int, of_group text, of_metric text) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -37,7 +39,7 @@ BEGIN
     WHERE s.trial = of_trial AND s.group_name = of_group AND s.metric = of_metric;
 END $$;
 
--- As before (015), and the peaks.
+-- As before (015), and also maintains the peaks.
 CREATE OR REPLACE FUNCTION add_summaries() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   known record;
@@ -99,8 +101,8 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- Steps at which to look at a curve: its ends, and where each of at most so many stretches is lowest
--- and highest. Nothing where there are no peaks yet (make_peaks).
+-- Returns the steps at which to sample a curve: its ends, and where each of at most this many
+-- intervals is lowest and highest. Empty if there are no peaks yet (make_peaks).
 CREATE FUNCTION curve_steps(of_trial int, of_group text, of_metric text, from_steps bigint,
   to_steps bigint, stretches int) RETURNS SETOF bigint LANGUAGE sql STABLE AS $$
   WITH here AS (
@@ -109,7 +111,7 @@ CREATE FUNCTION curve_steps(of_trial int, of_group text, of_metric text, from_st
     WHERE s.trial = of_trial AND s.group_name = of_group AND s.metric = of_metric AND s.portion > 0
       AND p.place BETWEEN from_steps / s.portion AND to_steps / s.portion),
   whole AS (SELECT min(place) AS low, max(place) - min(place) + 1 AS size FROM here)
-  -- A portion at an edge may be lowest or highest outside.
+  -- A portion at the edge may have its lowest or highest value outside of the requested steps.
   SELECT steps FROM (
     SELECT unnest(ARRAY[(array_agg(h.low_steps ORDER BY h.low, h.place))[1],
                         (array_agg(h.high_steps ORDER BY h.high DESC, h.place))[1]]) AS steps

@@ -1,15 +1,17 @@
--- Whether a write was made of which the answer was lost: docs/durability.md. The number of a
--- transaction does not say it: after a crash the server gives out again what it had not written down.
+-- Records writes, so that a client can find out whether one was committed if its response was lost:
+-- docs/durability.md. Transaction IDs are not sufficient, because after a crash the server reuses
+-- those that were not on disk.
 
--- One row per connection that writes, made before its first write.
+-- One row per connection that writes, created before its first write.
 CREATE TABLE writers (
   id     uuid PRIMARY KEY DEFAULT gen_random_uuid(),
-  marked bigint NOT NULL DEFAULT 0,           -- its newest write that was made
-  closed boolean NOT NULL DEFAULT false,      -- it makes no more
+  marked bigint NOT NULL DEFAULT 0,           -- its last committed write
+  closed boolean NOT NULL DEFAULT false,      -- whether further writes are rejected
   opened timestamptz NOT NULL DEFAULT now()
 );
 
--- Part of a write, which is made with it or not at all. RS003: the write was given up already.
+-- Executed within a write, and committed or rolled back with it. Raises RS003 if the writer is
+-- closed.
 CREATE FUNCTION mark(writer uuid, number bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE writers SET marked = number WHERE id = writer AND NOT closed;
@@ -18,15 +20,16 @@ BEGIN
   END IF;
 END $$;
 
--- The writer's newest write; there will be none after it. Waits for one that is under way, but not
--- for ever.
+-- Closes the writer and returns its last write. Waits for a write in progress, but not longer than
+-- the lock timeout.
 CREATE FUNCTION close_writer(writer uuid) RETURNS bigint LANGUAGE sql SET lock_timeout = '2s' AS $$
   UPDATE writers SET closed = true WHERE id = writer RETURNING marked
 $$;
 
--- After a backup was restored (docs/backup.md). What got its number since then is not here, but agents
--- and tasks may still have it: new ids begin beyond, and the runs under way are none that an agent
--- knows, so agents stop what they have, and trials go on from their newest checkpoints.
+-- Called after a backup was restored (docs/backup.md). IDs that were assigned after the backup are
+-- missing here, but agents and tasks may still use them. New IDs therefore start beyond them.
+-- Agents do not know the restored attempts, so they stop their tasks, and trials continue from
+-- their latest checkpoints.
 CREATE FUNCTION leave_room() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   runs CONSTANT int := 1000;

@@ -1,2 +1,2 @@
--- Which trials started from a checkpoint, without a look at all of them.
+-- Finds the trials that start from a checkpoint without reading all trials.
 CREATE INDEX trials_warm_start ON trials (warm_start) WHERE warm_start IS NOT NULL;

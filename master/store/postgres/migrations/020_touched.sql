@@ -1,5 +1,5 @@
--- Rows of writers go a day after their newest write, and not after their first: a connection may live for
--- months, and its master may ask for its mark just after another has taken over.
+-- Rows of writers are removed a day after their last write instead of their first: a connection may
+-- live for months, and its master may query its row just after another master has taken over.
 ALTER TABLE writers RENAME COLUMN opened TO touched;
 
 CREATE OR REPLACE FUNCTION mark(writer uuid, number bigint) RETURNS void LANGUAGE plpgsql AS $$

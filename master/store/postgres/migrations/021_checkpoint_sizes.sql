@@ -1,3 +1,3 @@
--- How many checkpoints a trial has and how large they are, from an index alone: a page of experiments
--- asks it of all their trials.
+-- Returns number and size of a trial's checkpoints from the index alone: a page of experiments
+-- needs them for all trials.
 CREATE INDEX checkpoints_counted ON checkpoints (trial) INCLUDE (size) WHERE state <> 'DELETED';

@@ -1,5 +1,5 @@
--- As in 016, without a sort: of a stretch the least pair of a value and its steps is its first lowest one.
--- Steps are exact as double precision up to 2^53.
+-- As in 016, without a sort: the least pair of value and steps in an interval is its first lowest
+-- point. Steps are exact as double precision up to 2^53.
 CREATE OR REPLACE FUNCTION curve_steps(of_trial int, of_group text, of_metric text, from_steps bigint,
   to_steps bigint, stretches int) RETURNS SETOF bigint LANGUAGE sql STABLE AS $$
   WITH here AS MATERIALIZED (
@@ -12,7 +12,7 @@ CREATE OR REPLACE FUNCTION curve_steps(of_trial int, of_group text, of_metric te
   ends AS (
     SELECT min(ARRAY[h.low, h.low_steps]) AS low, min(ARRAY[-h.high, h.high_steps]) AS high
     FROM here h CROSS JOIN whole w GROUP BY (h.place - w.low) * stretches / w.size)
-  -- A portion at an edge may be lowest or highest outside.
+  -- A portion at the edge may have its lowest or highest value outside of the requested steps.
   SELECT steps FROM (SELECT unnest(ARRAY[low[2]::bigint, high[2]::bigint]) AS steps FROM ends) p
   WHERE steps BETWEEN from_steps AND to_steps
   UNION

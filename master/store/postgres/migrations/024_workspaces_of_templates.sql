@@ -1,2 +1,3 @@
--- A template belongs to a workspace, whose Editors change it. Those of before: to Uncategorized.
+-- The workspace whose Editors may change the template. Existing templates are moved to
+-- Uncategorized.
 ALTER TABLE templates ADD COLUMN workspace int NOT NULL DEFAULT 1;

@@ -1,4 +1,5 @@
--- From a time on an agent offers so many slots to a pool; 0: it is gone. What there was before is not known.
+-- The number of slots that an agent offers to a pool from a time on; 0: the agent was lost. Earlier
+-- capacity is not known.
 CREATE TABLE capacity (
   agent         text COLLATE "C" NOT NULL,
   resource_pool text NOT NULL,

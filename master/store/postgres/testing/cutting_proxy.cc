@@ -17,7 +17,7 @@ namespace {
 
 constexpr char kSocket[] = "/.s.PGSQL.5432";
 
-sockaddr_un AddressOf(const std::string& path) {
+sockaddr_un MakeAddress(const std::string& path) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   DET_CHECK(path.size() < sizeof(address.sun_path)) << path;
@@ -25,7 +25,7 @@ sockaddr_un AddressOf(const std::string& path) {
   return address;
 }
 
-// What there is to read; empty at the end.
+// Returns the available bytes; empty at the end of the stream.
 std::string Read(const base::Fd& fd) {
   char buffer[65536];
   const ssize_t n = ::read(fd.get(), buffer, sizeof(buffer));
@@ -41,9 +41,9 @@ bool Write(const base::Fd& fd, std::string_view bytes) {
   return true;
 }
 
-// A query of this text, or the Sync of a pipeline, which comes alone.
-bool EndsTransaction(std::string_view said) {
-  return said.find("COMMIT") != std::string_view::npos || said == std::string_view("S\0\0\0\4", 5);
+// Whether the message is a query with COMMIT, or the Sync of a pipeline, which is sent separately.
+bool EndsTransaction(std::string_view message) {
+  return message.find("COMMIT") != std::string_view::npos || message == std::string_view("S\0\0\0\4", 5);
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ CuttingProxy::CuttingProxy(const std::string& database) : dir_(*base::TempDir::C
   server_ = absl::StrCat(host, kSocket);
   database_ = absl::StrCat("host=", dir_.path(), database.substr(database.find(' ')));
   listener_ = base::Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const sockaddr_un address = AddressOf(absl::StrCat(dir_.path(), kSocket));
+  const sockaddr_un address = MakeAddress(absl::StrCat(dir_.path(), kSocket));
   DET_CHECK(::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) ==
             0);
   DET_CHECK(::listen(listener_.get(), 16) == 0);
@@ -81,7 +81,7 @@ void CuttingProxy::Accept() {
 
 void CuttingProxy::Pass(base::Fd client) {
   const base::Fd server(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const sockaddr_un address = AddressOf(server_);
+  const sockaddr_un address = MakeAddress(server_);
   if (::connect(server.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     return;
   }
@@ -90,14 +90,14 @@ void CuttingProxy::Pass(base::Fd client) {
     pollfd both[] = {{client.get(), POLLIN, 0}, {server.get(), POLLIN, 0}};
     if (::poll(both, 2, -1) < 0) return;
     if (both[0].revents != 0) {
-      const std::string said = Read(client);
-      if (said.empty()) return;
-      background = background || said.find("SELECT sum_up($1)") != std::string::npos;
-      const bool cut = !background && EndsTransaction(said) && armed_.exchange(false);
+      const std::string message = Read(client);
+      if (message.empty()) return;
+      background = background || message.find("SELECT sum_up($1)") != std::string::npos;
+      const bool cut = !background && EndsTransaction(message) && armed_.exchange(false);
       const bool passes = !cut || moment_ == Moment::kAfter;
-      if (passes && !Write(server, said)) return;
+      if (passes && !Write(server, message)) return;
       if (cut) {
-        // The server has done it when it says so; nobody hears that.
+        // The server has committed when it responds; the response is dropped.
         if (passes) Read(server);
         const std::function<void()> then = [this] {
           std::lock_guard lock(mutex_);

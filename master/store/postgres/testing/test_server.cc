@@ -25,13 +25,13 @@ TestServer& TestServer::Get() {
 }
 
 TestServer::TestServer() : dir_(Checked(base::TempDir::Create("pg"))) {
-  // As root, the server runs as another user, who has to get in.
+  // As root, the server runs as another user, who needs access to the directory.
   DET_CHECK(::chmod(dir_.path().c_str(), 0755) == 0);
   postgres_ = Checked(EmbeddedPostgres::Start({.data_dir = dir_.path(), .fsync = false}));
 }
 
 std::string TestServer::MakeDatabase() {
-  // A test before this one may have crashed the server, which is on its way back.
+  // An earlier test may have crashed the server, which is then restarting.
   auto opened = Connection::Open(postgres_->connection_string());
   while (absl::IsUnavailable(opened.status())) {
     opened = Connection::Open(postgres_->connection_string());

@@ -1,9 +1,9 @@
-// The project of an experiment and its descriptive texts, which users may change at any time. Part
-// of request.h and change.h.
+// The project of an experiment and its details (name, description, labels, notes), which users may
+// change at any time. Part of request.h and change.h.
 //
 // PURE.
-#ifndef MASTER_CORE_CLUSTER_SPACES_H_
-#define MASTER_CORE_CLUSTER_SPACES_H_
+#ifndef MASTER_CORE_CLUSTER_EXPERIMENT_DETAILS_H_
+#define MASTER_CORE_CLUSTER_EXPERIMENT_DETAILS_H_
 
 #include <cstdint>
 #include <optional>
@@ -16,25 +16,25 @@
 
 namespace det::cluster {
 
-struct Space {
+struct ProjectRef {
   int32_t workspace = 1;
   int32_t project = 1;
   std::string workspace_name;
   std::string project_name;
-  friend bool operator==(const Space&, const Space&) = default;
+  friend bool operator==(const ProjectRef&, const ProjectRef&) = default;
 };
-// The texts to change; an absent one is unchanged.
-struct Texts {
+// The details to change; an absent one is unchanged.
+struct ExperimentDetails {
   std::optional<std::string> name = std::nullopt;
   std::optional<std::string> description = std::nullopt;
   std::optional<std::vector<std::string>> labels = std::nullopt;
   std::optional<std::string> notes = std::nullopt;  // stored in the row only
-  friend bool operator==(const Texts&, const Texts&) = default;
+  friend bool operator==(const ExperimentDetails&, const ExperimentDetails&) = default;
 };
 
 // Stores them in the experiment and in its configuration.
-void Put(const Space& space, experiment::Experiment& e);
-void Put(const Texts& texts, experiment::Experiment& e);
+void Put(const ProjectRef& space, experiment::Experiment& e);
+void Put(const ExperimentDetails& details, experiment::Experiment& e);
 
 // ---- requests, also about experiments that have ended ----
 
@@ -42,32 +42,32 @@ void Put(const Texts& texts, experiment::Experiment& e);
 // usage for the new workspace; INVALID_ARGUMENT if that workspace may not use its pool.
 struct MoveExperiment {
   model::ExperimentId id;
-  Space to;
+  ProjectRef to;
 };
 // Updates the name of a workspace or of a project in the experiments that run there.
-struct RenameSpace {
+struct RenameWorkspaceOrProject {
   int32_t workspace = 0;  // one of the two, the other is 0
   int32_t project = 0;
   std::string name;
 };
-struct DescribeExperiment {
+struct UpdateExperimentDetails {
   model::ExperimentId id;
-  Texts texts;
+  ExperimentDetails details;
 };
 
 // ---- changes ----
 
 struct SetProject {
   model::ExperimentId experiment;
-  Space to;
+  ProjectRef to;
   friend bool operator==(const SetProject&, const SetProject&) = default;
 };
-struct SetTexts {
+struct SetExperimentDetails {
   model::ExperimentId experiment;
-  Texts texts;
-  friend bool operator==(const SetTexts&, const SetTexts&) = default;
+  ExperimentDetails details;
+  friend bool operator==(const SetExperimentDetails&, const SetExperimentDetails&) = default;
 };
 
 }  // namespace det::cluster
 
-#endif  // MASTER_CORE_CLUSTER_SPACES_H_
+#endif  // MASTER_CORE_CLUSTER_EXPERIMENT_DETAILS_H_

@@ -1,4 +1,4 @@
-#include "master/core/cluster/spaces.h"
+#include "master/core/cluster/experiment_details.h"
 
 #include <memory>
 #include <utility>
@@ -10,7 +10,7 @@
 namespace det::cluster {
 namespace {
 
-void SetProjectRef(Step& step, Entry& entry, const Space& space) {
+void SetProjectRef(Step& step, Entry& entry, const ProjectRef& space) {
   experiment::Experiment& e = entry.experiment;
   Put(space, e);
   for (const auto& [request, id] : entry.trials) {
@@ -21,7 +21,7 @@ void SetProjectRef(Step& step, Entry& entry, const Space& space) {
   step.Replan();
 }
 
-absl::Status Move(Step& step, Entry& entry, const Space& to) {
+absl::Status Move(Step& step, Entry& entry, const ProjectRef& to) {
   const experiment::Experiment& e = entry.experiment;
   if (to.workspace_name != e.config->workspace) {
     model::ExperimentConfig there = *e.config;
@@ -34,7 +34,7 @@ absl::Status Move(Step& step, Entry& entry, const Space& to) {
 
 }  // namespace
 
-void Put(const Space& space, experiment::Experiment& e) {
+void Put(const ProjectRef& space, experiment::Experiment& e) {
   e.workspace = space.workspace;
   e.project = space.project;
   if (e.config->workspace == space.workspace_name && e.config->project == space.project_name) {
@@ -46,11 +46,11 @@ void Put(const Space& space, experiment::Experiment& e) {
   e.config = std::make_shared<const model::ExperimentConfig>(std::move(config));
 }
 
-void Put(const Texts& texts, experiment::Experiment& e) {
+void Put(const ExperimentDetails& details, experiment::Experiment& e) {
   model::ExperimentConfig config = *e.config;
-  if (texts.name) config.name = *texts.name;
-  if (texts.description) config.description = *texts.description;
-  if (texts.labels) config.labels = *texts.labels;
+  if (details.name) config.name = *details.name;
+  if (details.description) config.description = *details.description;
+  if (details.labels) config.labels = *details.labels;
   e.config = std::make_shared<const model::ExperimentConfig>(std::move(config));
 }
 
@@ -66,7 +66,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const MoveExperiment& event) {
   return step.Finish();
 }
 
-absl::StatusOr<Outcome> Apply(Step& step, const RenameSpace& event) {
+absl::StatusOr<Outcome> Apply(Step& step, const RenameWorkspaceOrProject& event) {
   for (auto& [id, entry] : step.s.experiments) {
     const experiment::Experiment& e = entry.experiment;
     const bool by_workspace = event.workspace != 0 && e.workspace == event.workspace;
@@ -79,14 +79,14 @@ absl::StatusOr<Outcome> Apply(Step& step, const RenameSpace& event) {
   return step.Finish();
 }
 
-absl::StatusOr<Outcome> Apply(Step& step, const DescribeExperiment& event) {
+absl::StatusOr<Outcome> Apply(Step& step, const UpdateExperimentDetails& event) {
   const auto live = step.s.experiments.find(event.id);
   if (live != step.s.experiments.end()) {
-    Put(event.texts, live->second.experiment);
+    Put(event.details, live->second.experiment);
   } else {
     DET_RETURN_IF_ERROR(CheckNotDeleting(step.s, event.id));
   }
-  step.Change(SetTexts{event.id, event.texts});
+  step.Change(SetExperimentDetails{event.id, event.details});
   step.Effect(ExperimentChanged{event.id});
   return step.Finish();
 }
