@@ -8,7 +8,7 @@ test.each([
   [7_500, "2 h 5 min"],
   [86_400 * 3 + 59, "3 d"],
   [-3, "0 s"],
-])("%d s are %s", (seconds, words) => {
+])("formats %d s as %s", (seconds, words) => {
   expect(duration(seconds)).toBe(words);
 });
 
@@ -17,11 +17,11 @@ test.each([
   [240_000, "4 min ago"],
   [7_500_000, "2 h ago"],
   [-10_800_000, "in 3 h"],
-])("what was %d ms ago was %s", (ago, words) => {
+])("formats a time %d ms ago as %s", (ago, words) => {
   expect(relative(1e12 - ago, 1e12)).toBe(words);
 });
 
-test("a percentage is full only at the end", () => {
+test("rounds percentages down", () => {
   expect([0, 0.999, 1, 2].map(percent)).toEqual(["0 %", "99 %", "100 %", "100 %"]);
 });
 
@@ -29,10 +29,10 @@ test.each([
   ["America/St_Johns", "2026-01-31T20:30:00.123-03:30"],
   ["Asia/Tokyo", "2026-02-01T09:00:00.123+09:00"],
   ["UTC", "2026-02-01T00:00:00.123+00:00"],
-])("a time as it is in %s", (zone, said) => {
+])("formats a time in the zone %s", (zone, text) => {
   const before = process.env.TZ;
   process.env.TZ = zone;
-  expect(isoLocal("2026-02-01T00:00:00.123456789Z")).toBe(said);
+  expect(isoLocal("2026-02-01T00:00:00.123456789Z")).toBe(text);
   expect(isoLocal("soon")).toBe("");
   process.env.TZ = before;
 });

@@ -11,7 +11,7 @@ const joined = (parts: Uint8Array[]) => {
   return all;
 };
 
-it("writes what it reads: short, long and foreign names, folders, contents of any size", () => {
+it("round-trips short, long and non-ASCII names, folders, and contents of any size", () => {
   const long = `${"deep/".repeat(30)}weights.bin`;
   const sizes = { "a.bin": 0, "b.bin": 1, [long]: 511, "größe.txt": 512, "z/x": 513 };
   const parts: Uint8Array[] = [...tarHeader("z/", 0)];
@@ -24,12 +24,12 @@ it("writes what it reads: short, long and foreign names, folders, contents of an
   expect(readTar(archive).every(({ content }) => content.every((byte) => byte === 7))).toBe(true);
 });
 
-it("sums each header up, and says sizes in pax that ustar has no digits for", () => {
+it("writes checksums, and a pax record for sizes too large for ustar", () => {
   const [pax, records, , header] = tarHeader("huge.bin", 8 ** 11) as Uint8Array[];
   expect(new TextDecoder().decode(records)).toBe("19 size=8589934592\n");
   for (const block of [pax, header]) {
-    const said = parseInt(new TextDecoder().decode(block?.subarray(148, 154)), 8);
+    const checksum = parseInt(new TextDecoder().decode(block?.subarray(148, 154)), 8);
     const blanked = Uint8Array.from(block ?? [], (byte, i) => (i >= 148 && i < 156 ? 32 : byte));
-    expect(blanked.reduce((sum, byte) => sum + byte, 0)).toBe(said);
+    expect(blanked.reduce((sum, byte) => sum + byte, 0)).toBe(checksum);
   }
 });

@@ -5,7 +5,7 @@ import { createPortCarrier, type WorkerEvent, type WorkerRequest } from "./share
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A master whose connections stay open: each with its address, and what says something on it. */
+/** A fake master whose connections stay open; returns them with their paths and means to send and fail. */
 function master() {
   const connections: {
     of: string[];
@@ -32,7 +32,7 @@ function master() {
   return connections;
 }
 
-/** Opens a stream and keeps what is said of it, without the word that it is live. */
+/** Opens a stream and collects its events, except "live". */
 function follow(carrier: Carrier, path: string) {
   const events: StreamEvent[] = [];
   const close = carrier(path, (event) => event.kind !== "live" && events.push(event));
@@ -91,7 +91,7 @@ it("moves all streams to one connection at the connection limit", async () => {
   await settle();
   expect(connections).toHaveLength(2);
   const events: string[] = [];
-  // As a page does: what is to be asked for again is asked for at once.
+  // Pages request a moved stream again at once.
   const again = (path: string) =>
     carrier(path, (event) => {
       events.push(`${path} ${event.kind}`);
@@ -100,7 +100,7 @@ it("moves all streams to one connection at the connection limit", async () => {
   again("/api/v1/c");
   await settle();
   expect(connections[0]?.signal.aborted && connections[1]?.signal.aborted).toBe(true);
-  expect([a, other].map(({ events: said }) => said)).toEqual([
+  expect([a, other].map(({ events }) => events)).toEqual([
     [{ kind: "again" }],
     [{ kind: "again" }],
   ]);
@@ -125,9 +125,9 @@ it("closes a connection without streams", async () => {
 });
 
 it("carries streams through a port, or directly if the worker fails", () => {
-  const told: WorkerRequest[] = [];
+  const sent: WorkerRequest[] = [];
   const port = {
-    postMessage: (message: WorkerRequest) => told.push(message),
+    postMessage: (message: WorkerRequest) => sent.push(message),
   } as unknown as MessagePort;
   const hear = (data: WorkerEvent) => {
     port.onmessage?.call(port, new MessageEvent("message", { data }));
@@ -136,7 +136,7 @@ it("carries streams through a port, or directly if the worker fails", () => {
   const carrier = createPortCarrier(port, (onFailure) => (fail = onFailure));
   const a = follow(carrier, "/api/v1/a");
   const b = follow(carrier, "/api/v1/b");
-  const [first, second] = told as { open: string; path: string }[];
+  const [first, second] = sent as { open: string; path: string }[];
   expect([first?.path, second?.path]).toEqual(["/api/v1/a", "/api/v1/b"]);
   hear({ key: first?.open ?? "", event: { kind: "message", text: "1" } });
   hear({ key: first?.open ?? "", event: { kind: "end" } });
@@ -145,5 +145,5 @@ it("carries streams through a port, or directly if the worker fails", () => {
   fail();
   expect(b.events).toEqual([{ kind: "again" }]);
   dispatchEvent(new Event("pagehide"));
-  expect(told.at(-1)).toEqual({ leave: true });
+  expect(sent.at(-1)).toEqual({ leave: true });
 });

@@ -83,8 +83,8 @@ it("adds the names of new metrics", () => {
   expect(addNames(names, [fresh, fresh])).toHaveLength(3);
 });
 
-/** Numbers from 0 to below 1 that a seed decides (mulberry32). */
-function randomOf(seed: number) {
+/** A seeded generator of numbers from 0 to below 1 (mulberry32). */
+function createRandom(seed: number) {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
@@ -97,18 +97,18 @@ function randomOf(seed: number) {
 it("neither misses nor duplicates points for any order of reads, messages and losses", async () => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   console.info(`seed ${seed}`);
-  const random = randomOf(seed);
+  const random = createRandom(seed);
   const below = (n: number) => Math.floor(random() * n);
   for (let round = 0; round < 30; round++) {
-    const stored = new Map<string, ReportedPoint>(); // by trial and batches: a later run replaces
-    const told: ReportedPoint[] = []; // by the stream, in this order
-    const answers: (() => void)[] = []; // of reads that are under way
+    const stored = new Map<string, ReportedPoint>(); // by trial and batches; a later attempt replaces a point
+    const sent: ReportedPoint[] = []; // by the stream, in this order
+    const answers: (() => void)[] = []; // of reads in progress
     const all = () => addToCurves([], [...stored.values()], METRIC);
     const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
     const query = liveQuery<Series[]>(1, {
       queryKey: ["curves"],
       add: (series, points) => addToCurves(series, points, METRIC),
-      // The answer is made at some time, and comes at a later one.
+      // A response is created at one time and arrives later.
       read: () =>
         new Promise((resolve) => {
           answers.push(() => {
@@ -125,9 +125,9 @@ it("neither misses nor duplicates points for any order of reads, messages and lo
     const settle = () => new Promise((resolve) => setTimeout(resolve, 0));
     const begin = () => {
       isOpen = true;
-      // Sometimes the master has not kept what was told: then it says so, and all is read again.
+      // Sometimes the master has discarded messages: it reports that, and everything is read again.
       if (random() < 0.3) {
-        place = told.length;
+        place = sent.length;
         renewal.news();
       }
     };
@@ -135,14 +135,14 @@ it("neither misses nor duplicates points for any order of reads, messages and lo
       if (random() < 0.5) {
         const reported = point(1 + below(3), below(40), step);
         stored.set(`${reported.trialId} ${reported.batches}`, reported);
-        told.push(reported);
+        sent.push(reported);
       }
       if (isOpen && random() < 0.4) {
-        // Of the last message it may be that it comes again.
+        // The last message may arrive again.
         const from = Math.max(0, place - below(2));
         const until = Math.max(from, place + below(4));
-        if (until > from) applyReported(client, 1, told.slice(from, until));
-        place = Math.max(place, Math.min(until, told.length));
+        if (until > from) applyReported(client, 1, sent.slice(from, until));
+        place = Math.max(place, Math.min(until, sent.length));
       }
       if (random() < 0.1) {
         if (isOpen) isOpen = false;
@@ -152,7 +152,7 @@ it("neither misses nor duplicates points for any order of reads, messages and lo
       if (random() < 0.2) await settle();
     }
     if (!isOpen) begin();
-    applyReported(client, 1, told.slice(place));
+    applyReported(client, 1, sent.slice(place));
     for (let i = 0; i < 30; i++) {
       answers.splice(0).forEach((answer) => answer());
       await settle();

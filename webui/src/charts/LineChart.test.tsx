@@ -47,7 +47,7 @@ const chart = (more: { view?: ChartView; best?: number; readCsv?: () => Promise<
 );
 const getQueryOptions = () => vi.mocked(createPlot).mock.lastCall?.[1] as PlotOptions;
 
-it("keeps its plot, and with it the zoom, when the best value changes", () => {
+it("keeps its plot and zoom when the best value changes", () => {
   const { rerender } = render(chart({ best: 2 }));
   rerender(chart({ best: 1 }));
   expect(createPlot).toHaveBeenCalledOnce();
@@ -91,7 +91,7 @@ it("is navigable by keys and announces values", () => {
   expect(plot.zoomBy.mock.calls).toEqual([[0.5], [2]]);
   press("0");
   expect(plot.reset).toHaveBeenCalledOnce();
-  // What the browser zooms its page with is the browser's.
+  // The browser's own zoom keys have no effect on the chart.
   press("0", { ctrlKey: true });
   expect(plot.reset).toHaveBeenCalledOnce();
 

@@ -47,11 +47,11 @@ test("sends the filter and keeps it in the address", async () => {
   });
 });
 
-test("what follows is read from where the page ended, to the last", async () => {
+test("reads all further pages from the end of the previous one", async () => {
   const page = showPage(Audit, "/admin/audit", "/admin/audit", {
     [list]: { records: [record(5)], nextBeforeId: "5" },
   });
-  // The list is short, so that its end is seen at once.
+  // The list is short, so its end is visible at once.
   await vi.waitFor(() => {
     const queries = page.calls.filter(({ what }) => what === list).map(({ query }) => query);
     expect(queries[1]).toContain("beforeId=5");
@@ -65,7 +65,7 @@ test("highlights refused calls", async () => {
   expect(await screen.findByText("✕ PERMISSION_DENIED")).toBeVisible();
 });
 
-test("times are of this computer's clock", () => {
+test("converts times from the local time zone", () => {
   expect(toIsoTime("2026-01-02T03:04")).toBe(new Date(2026, 0, 2, 3, 4).toISOString());
   expect(toIsoTime("")).toBeUndefined();
   expect(toIsoTime("soon")).toBeUndefined();

@@ -47,7 +47,7 @@ const jobs = new Map([["7", job("7", { name: "bert" })]]);
 const [clusterAdmin] = permissions.answer.roles;
 const [anywhere] = permissions.answer.assignments;
 
-/** To someone who may everything, or has a role in these workspaces alone. An answer that throws is a refusal. */
+/** Shows the page to a cluster admin, or to an Editor of `workspaces` only. An `answer` that throws is a refusal. */
 function show(
   page: React.ReactNode,
   at = "/",
@@ -129,7 +129,7 @@ test("drains and disables agents and slots with permission", async () => {
   ]);
 });
 
-test("the legend counts slots", () => {
+test("counts slots in the legend", () => {
   const held = { container: { id: "7.9.1" } };
   const agents = [agent({ id: "n", slots: { "0": slot("0", held), "1": slot("1", held) } })];
   expect(countSlots(agents, jobs, "experiment")).toEqual([
@@ -147,7 +147,7 @@ test("shows the wait reason of a queued job", () => {
   expect(screen.getByText("Queued")).toBeVisible();
 });
 
-/** What the caller may is known. */
+/** Waits until the permissions are loaded. */
 const mayMove = () =>
   vi.waitFor(() =>
     expect(screen.getByRole("button", { name: /^Move 2.*arrow keys/ })).toHaveAttribute(
@@ -156,7 +156,7 @@ const mayMove = () =>
     ),
   );
 
-test("others' jobs are moved by an Editor of their workspace, also without a mouse or keys", async () => {
+test("lets a workspace Editor move other users' jobs, also by buttons", async () => {
   const pools = [{ name: "gpu", schedulerType: "SCHEDULER_TYPE_PRIORITY" as const }];
   const mine = job("2", { username: "bob", userId: 9, workspaceId: 7, workspace: "vision" });
   const theirs = job("1", { workspaceId: 8, workspace: "speech" });
@@ -175,7 +175,7 @@ test("others' jobs are moved by an Editor of their workspace, also without a mou
   expect(sent).toEqual(['/api/v1/job-queues {"updates":[{"jobId":"exp-2","aheadOf":"exp-1"}]}']);
 });
 
-test("a job changes places with those of its pool and priority alone", () => {
+test("moves a job only within its pool and priority", () => {
   const list = [job("1"), job("2", { priority: 50 }), job("3"), job("4")];
   expect(moveTo(list, "exp-4", "exp-1")).toEqual({ jobId: "exp-4", aheadOf: "exp-1" });
   expect(moveTo(list, "exp-1", "exp-3")).toEqual({ jobId: "exp-1", behindOf: "exp-3" });
@@ -184,7 +184,7 @@ test("a job changes places with those of its pool and priority alone", () => {
   expect(moveBy(list, "exp-1", -1)).toBeUndefined();
 });
 
-test("the queue is put in another order by mouse and by keyboard, where its policy has one", async () => {
+test("reorders the queue by mouse and keyboard if the policy has an order", async () => {
   const pools = [{ name: "gpu", schedulerType: "SCHEDULER_TYPE_PRIORITY" as const }];
   const list = [job("1"), job("2"), job("3", { resourcePool: "fair" })];
   const sent = show(<Queue jobs={list} pools={pools} />);
@@ -241,7 +241,7 @@ test("refetches the explanation after a move", async () => {
   expect(sent.filter((what) => what === explain)).toHaveLength(2);
 });
 
-test("usage is summed, and drawn as steps", () => {
+test("sums usage and draws it as steps", () => {
   const at = (minutes: number) => new Date(minutes * 60_000).toISOString();
   const common = { resourcePool: "gpu", username: "ann", seconds: 1800, slots: 2 };
   const entries = [
@@ -286,12 +286,12 @@ test("draws capacity next to usage and exports both", () => {
   ]);
 });
 
-test("usage is a file, too, in which no name is a formula", () => {
+test("exports usage as CSV without formulas", () => {
   const file = usedCsv("User", [{ name: "=ann, of vision", slotHours: 1.5 }]);
   expect(file).toBe('User,Slot-hours\r\n"\'=ann, of vision",1.5\r\n');
 });
 
-test("an empty cluster says what to do", () => {
+test("shows the next step when the cluster is empty", () => {
   showAgents([]);
   expect(screen.getByText(/No agent/)).toBeVisible();
   show(<Queue jobs={[]} pools={[]} />);

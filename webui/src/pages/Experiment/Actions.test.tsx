@@ -23,7 +23,7 @@ const show = (at = "/", answers = {}) =>
     ...answers,
   });
 
-it("sends what was changed alone, so that others' changes of the rest stay", async () => {
+it("sends only changed fields, so that concurrent changes remain", async () => {
   const patch = "PATCH /api/v1/experiments/1";
   const page = show("/?do=edit", { [patch]: {} });
   const name = await screen.findByLabelText("Name");
@@ -36,7 +36,7 @@ it("sends what was changed alone, so that others' changes of the rest stay", asy
   );
 });
 
-it("moves to another project in which one may", async () => {
+it("moves to another project that the user can edit", async () => {
   const post = "POST /api/v1/experiments/1/move";
   const page = show("/?do=move", { [post]: {} });
   const choice = await screen.findByLabelText("Destination project");
@@ -49,21 +49,21 @@ it("moves to another project in which one may", async () => {
 it.each([
   ["there is no other project", { projects: [project(3, "nets")] }, /no other project/],
   ["the projects cannot be read", new Error("the database is away"), /database is away/],
-])("says why nothing can be moved where %s", async (_, answer, words) => {
+])("explains why nothing can be moved when %s", async (_, answer, words) => {
   show("/?do=move", { "GET /api/v1/workspaces/7/projects": answer });
   expect(await screen.findByText(words)).toBeVisible();
   expect(screen.getAllByRole("button", { name: "Move" }).at(-1)).toBeDisabled();
 });
 
-it("says what is lost before it deletes, and goes to the list then", async () => {
-  const asked = vi.spyOn(window, "confirm").mockReturnValue(true);
+it("names what is lost before it deletes, and opens the list afterwards", async () => {
+  const confirm = vi.spyOn(window, "confirm").mockReturnValue(true);
   const page = show("/", { "DELETE /api/v1/experiments/1": {} });
   await userEvent.click(await screen.findByRole("button", { name: "Delete" }));
-  expect(asked.mock.calls[0]?.[0]).toMatch(
+  expect(confirm.mock.calls[0]?.[0]).toMatch(
     /This deletes its 2 trials, logs and 2 MB of checkpoints/,
   );
-  // The master deletes none of which a model's version holds a checkpoint.
-  expect(asked.mock.calls[0]?.[0]).toMatch(/checkpoint in a registered model cannot be deleted/);
+  // The master does not delete experiments with a checkpoint in a registered model.
+  expect(confirm.mock.calls[0]?.[0]).toMatch(/checkpoint in a registered model cannot be deleted/);
   await vi.waitFor(() => expect(page.router.state.location.pathname).toBe("/experiments"));
 });
 
@@ -82,7 +82,7 @@ it.each(["STATE_RUNNING", "STATE_COMPLETED"] as const)(
     );
     const buttons = screen.getAllByRole("button");
     expect(buttons.length).toBeGreaterThan(5);
-    const asked = vi.spyOn(window, "confirm").mockReturnValue(true);
+    const confirm = vi.spyOn(window, "confirm").mockReturnValue(true);
     for (const button of buttons) {
       expect(button).toHaveAttribute("aria-disabled", "true");
       expect(button.title).toMatch(/^Requires the Editor role in (workspace vision|a workspace);/);
@@ -90,7 +90,7 @@ it.each(["STATE_RUNNING", "STATE_COMPLETED"] as const)(
     }
     expect(screen.queryByRole("link")).toBeNull();
     expect(screen.queryByRole("dialog")).toBeNull();
-    expect(asked).not.toHaveBeenCalled();
+    expect(confirm).not.toHaveBeenCalled();
     expect(page.calls.every(({ what }) => what.startsWith("GET "))).toBe(true);
   },
 );

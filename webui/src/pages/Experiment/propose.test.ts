@@ -12,12 +12,12 @@ const hparams = { lr: 0.003, net: { depth: 4 }, act: "relu" };
 const origin = { trialId: 7, hparams, length: 500 };
 const read = (text: string) => parse(text) as Record<string, Record<string, unknown>>;
 
-describe("what a form begins with", () => {
-  it("is the configuration itself for a fork", () => {
+describe("initial configuration", () => {
+  it("is unchanged for a fork", () => {
     expect(propose(config, "fork", origin)).toBe(config);
   });
 
-  it("has ranges around what was fixed, for a search, and keeps comments", () => {
+  it("has ranges around fixed values for a search, and keeps comments", () => {
     const text = propose(config, "search", origin);
     expect(text).toContain("# as in the paper");
     expect(read(text)).toMatchObject({
@@ -31,7 +31,7 @@ describe("what a form begins with", () => {
     });
   });
 
-  it("narrows what was searched, and fixes the rest as it was", () => {
+  it("narrows searched ranges and keeps fixed values", () => {
     const searched = config
       .replace("lr: 0.003", "lr: {type: log, base: 10, minval: -4, maxval: -1}")
       .replace(", max_length: 600", "");

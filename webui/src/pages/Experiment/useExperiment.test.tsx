@@ -17,7 +17,7 @@ function Shown() {
   );
 }
 
-it("shows the stream's news, and what is read after the stream has ended", async () => {
+it("shows messages of the stream, and later reads after the stream has ended", async () => {
   let notes = "old";
   const experiment = () => like<Experiment>(golden.answer.experiment, { notes });
   vi.stubGlobal(

@@ -44,7 +44,7 @@ const show = (
     answers,
   );
 
-/** Once it is known that one may. */
+/** Clicks a button once the permissions are loaded. */
 async function press(name: string) {
   await vi.waitFor(() => expect(screen.getByRole("button", { name })).toBeEnabled());
   await userEvent.click(screen.getByRole("button", { name }));
@@ -62,15 +62,15 @@ it("disables the actions for a viewer with the reason", async () => {
 });
 
 it("deletes after a confirmation and reports refusals", async () => {
-  const asked = vi.spyOn(window, "confirm").mockReturnValue(true);
+  const confirm = vi.spyOn(window, "confirm").mockReturnValue(true);
   const onGone = vi.fn();
   const results = [{ id: 1 }, { id: 2, error: "it runs" }];
   const page = show({ "DELETE /api/v1/projects/3/experiments/delete": { results } }, onGone);
   await press("Delete");
   expect(await screen.findByText("1 deleted; 1 refused: it runs")).toBeVisible();
-  expect(asked.mock.calls[0]?.[0]).toMatch(/^Delete 2 experiments\? Their trials/);
-  // The master deletes none of which a model's version holds a checkpoint.
-  expect(asked.mock.calls[0]?.[0]).toMatch(/checkpoint in a registered model are skipped\.$/);
+  expect(confirm.mock.calls[0]?.[0]).toMatch(/^Delete 2 experiments\? Their trials/);
+  // The master does not delete experiments with a checkpoint in a registered model.
+  expect(confirm.mock.calls[0]?.[0]).toMatch(/checkpoint in a registered model are skipped\.$/);
   expect(onGone).toHaveBeenCalledWith([1]);
   expect(page.bodyOf("DELETE /api/v1/projects/3/experiments/delete")).toEqual({
     experimentIds: [1, 2],
@@ -97,7 +97,7 @@ it("moves all to one project", async () => {
   });
 });
 
-it("finds what was moved in its new project", async () => {
+it("finds moved experiments in their new project", async () => {
   const project = like<Message["Project"]>(projects.answer.projects[0], {
     id: 4,
     name: "trees",
@@ -119,8 +119,8 @@ it("finds what was moved in its new project", async () => {
   expect(page.bodyOf("POST /api/v1/projects/3/experiments/pause")).toEqual({ experimentIds: [2] });
 });
 
-it("asks each project for its own, a thousand at a time, and says how many they are before", async () => {
-  const asked = vi.spyOn(window, "confirm").mockReturnValue(true);
+it("calls each project with at most 1,000 experiments and confirms their number first", async () => {
+  const confirm = vi.spyOn(window, "confirm").mockReturnValue(true);
   const rows = Array.from({ length: 1201 }, (_, i) => row(i + 1, i < 1200 ? 3 : 5));
   const page = show(
     {
@@ -134,7 +134,7 @@ it("asks each project for its own, a thousand at a time, and says how many they 
   await press("Pause");
   expect(await screen.findByText("1200 paused; 1 refused: the database is away")).toBeVisible();
   expect(screen.getByText("Request ID r-1")).toBeVisible();
-  expect(asked).toHaveBeenCalledWith("Pause 1,201 experiments?");
+  expect(confirm).toHaveBeenCalledWith("Pause 1,201 experiments?");
   const sizes = page.calls
     .filter(({ what }) => what.endsWith("/pause"))
     .map(({ what, body }) => [
@@ -149,14 +149,14 @@ it("asks each project for its own, a thousand at a time, and says how many they 
 });
 
 it("asks no confirmation for reversible actions on few rows", async () => {
-  const asked = vi.spyOn(window, "confirm");
+  const confirm = vi.spyOn(window, "confirm");
   show({ "POST /api/v1/projects/3/experiments/pause": {} });
   await press("Pause");
   expect(await screen.findByText("2 paused")).toBeVisible();
-  expect(asked).not.toHaveBeenCalled();
+  expect(confirm).not.toHaveBeenCalled();
 });
 
-it("selects all that match where more do, and says why it could not", async () => {
+it("selects all matching rows, and reports an error", async () => {
   const onAll = vi.fn(() => Promise.reject(new Error("the master is away")));
   show({}, vi.fn(), "experiments", { found: 1234, onAll });
   await userEvent.click(screen.getByRole("button", { name: "Select all 1,234 matching rows" }));
@@ -164,14 +164,14 @@ it("selects all that match where more do, and says why it could not", async () =
   expect(await screen.findByText(/Cannot select all rows: the master is away/)).toBeVisible();
 });
 
-it("says why nothing can be moved, in place of doing nothing", async () => {
+it("explains why nothing can be moved", async () => {
   show({ "GET /api/v1/workspaces/7/projects": new Error("the database is away") });
   await press("Move");
   expect(await screen.findByText("the database is away")).toBeVisible();
   expect(screen.getAllByRole("button", { name: "Move" }).at(-1)).toBeDisabled();
 });
 
-it("says that no workspace is open to move to", async () => {
+it("explains that no workspace accepts the experiments", async () => {
   show({ "GET /api/v1/workspaces": { workspaces: [] } });
   await press("Move");
   expect(
@@ -179,8 +179,8 @@ it("says that no workspace is open to move to", async () => {
   ).toBeVisible();
 });
 
-it("does it with runs in one call, and tells what was refused of which", async () => {
-  const asked = vi.spyOn(window, "confirm").mockReturnValue(true);
+it("acts on runs in one call and reports each refusal", async () => {
+  const confirm = vi.spyOn(window, "confirm").mockReturnValue(true);
   const onGone = vi.fn();
   const results = [
     { id: 1, error: "" },
@@ -189,12 +189,12 @@ it("does it with runs in one call, and tells what was refused of which", async (
   const page = show({ "POST /api/v1/runs/delete": { results } }, onGone, "runs");
   await press("Delete");
   expect(await screen.findByText(/^1 deleted; 1 refused: run 2 belongs to a search/)).toBeVisible();
-  expect(asked.mock.calls[0]?.[0]).toMatch(/^Delete 2 trials\? Their logs/);
+  expect(confirm.mock.calls[0]?.[0]).toMatch(/^Delete 2 trials\? Their logs/);
   expect(page.bodyOf("POST /api/v1/runs/delete")).toEqual({ runIds: [1, 2] });
   expect(onGone).toHaveBeenCalledWith([1]);
 });
 
-it("moves runs to a project, and says when the call itself was refused", async () => {
+it("moves runs to a project and reports a refused call", async () => {
   const project = like<Message["Project"]>(projects.answer.projects[0], {
     id: 4,
     name: "trees",

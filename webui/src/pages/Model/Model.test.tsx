@@ -19,13 +19,13 @@ const answers = { [versions]: { model, modelVersions } };
 const show = (at: string, more = {}) =>
   showPage(Model, "/models/:name", `/models/classifier${at}`, { ...answers, ...more });
 
-test("a version leads to its trial", async () => {
+test("links a version to its trial", async () => {
   show("");
   expect(await screen.findByRole("link", { name: "trial 5" })).toHaveAttribute("href", "/trials/5");
   expect(screen.getByRole("heading", { name: "Why" })).toBeInTheDocument();
 });
 
-test("the address names the checkpoint that is registered", async () => {
+test("registers the checkpoint in the address", async () => {
   const post = "POST /api/v1/models/classifier/versions";
   const page = show("?do=register&checkpoint=abc", { [post]: { modelVersion: { version: 2 } } });
   await userEvent.click(await screen.findByRole("button", { name: "Register" }));
@@ -33,14 +33,14 @@ test("the address names the checkpoint that is registered", async () => {
   expect(page.bodyOf(post)).toMatchObject({ checkpointUuid: "abc" });
 });
 
-test("an archived one takes no changes and says so", async () => {
+test("disables changes of an archived model with the reason", async () => {
   show("", { [versions]: { model: { ...model, archived: true }, modelVersions } });
   const button = await screen.findByRole("button", { name: "Register version" });
   expect(button).toHaveAttribute("aria-disabled", "true");
   expect(screen.getByRole("button", { name: "Unarchive" })).toBeEnabled();
 });
 
-test("deleting says what is lost, and asks", async () => {
+test("confirms a deletion and names what is lost", async () => {
   const ask = vi.spyOn(window, "confirm").mockReturnValue(false);
   const page = show("");
   await userEvent.click(await screen.findByRole("button", { name: "Delete" }));
@@ -48,13 +48,13 @@ test("deleting says what is lost, and asks", async () => {
   expect(page.calls.some(({ what }) => what.startsWith("DELETE"))).toBe(false);
 });
 
-test("a reader is offered nothing", async () => {
+test("disables all actions for a viewer", async () => {
   show("", viewer);
   await screen.findByRole("link", { name: "trial 5" });
   expect(screen.queryByRole("button", { name: "Delete" })).toBeNull();
 });
 
-test("metadata are edited as JSON, and sent only if they are an object", async () => {
+test("edits metadata as JSON and sends only objects", async () => {
   const patch = "PATCH /api/v1/models/classifier";
   const page = show("?do=edit", { [patch]: { model } });
   const field = await screen.findByLabelText("Metadata");

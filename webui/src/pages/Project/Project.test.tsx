@@ -25,7 +25,7 @@ const show = (at: string, more = {}) =>
     ...more,
   });
 
-test("one note is edited, the others stay", async () => {
+test("edits one note and keeps the others", async () => {
   const put = "PUT /api/v1/projects/3/notes";
   const page = show("?do=note-1", { [put]: {} });
   const text = await screen.findByLabelText("Text");
@@ -37,7 +37,7 @@ test("one note is edited, the others stay", async () => {
   );
 });
 
-test("a note goes to where the others' are by now, and over none that another has changed", async () => {
+test("adds a note to the current list and does not overwrite concurrent changes", async () => {
   const put = "PUT /api/v1/projects/3/notes";
   const get = "GET /api/v1/projects/3";
   const answers: Answers = { [get]: { project }, [put]: {} };

@@ -31,7 +31,7 @@ async function signIn(next: string, answer: Response) {
   return { fetch, router };
 }
 
-test("the master is asked for a cookie, and one is where one wanted to be", async () => {
+test("signs in with a cookie and opens the requested page", async () => {
   const { fetch, router } = await signIn("/experiments/7?tab=logs", Response.json({}));
   const made = fetch.mock.calls[0]?.[0];
   expect(made?.headers.get("X-Det-Session")).toBe("cookie");
@@ -49,7 +49,7 @@ test.each(["//elsewhere.example", "https://elsewhere.example", "/\\elsewhere.exa
   },
 );
 
-test("a refusal is shown as the master says it", async () => {
+test("shows the master's message of a refusal", async () => {
   const error = { code: 7, reason: "PermissionDenied", error: "wrong user or password" };
   await signIn("/", Response.json({ error }, { status: 403, headers: { "X-Request-Id": "r-1" } }));
   expect(await screen.findByRole("alert")).toHaveTextContent("wrong user or password");

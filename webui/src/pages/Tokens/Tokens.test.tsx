@@ -21,7 +21,7 @@ const answers = {
 const show = (at: string, more = {}) =>
   showPage(Tokens, "/admin/tokens", `/admin/tokens${at}`, { ...answers, ...more });
 
-test("a token is shown once, and kept neither in the address nor on the page", async () => {
+test("shows a new token once, and keeps it neither in the address nor on the page", async () => {
   const page = show("?do=create", { "POST /api/v1/tokens": { token: "s3cret", tokenId: 5 } });
   await userEvent.type(await screen.findByLabelText("Description"), "ci");
   await userEvent.click(screen.getByRole("button", { name: "Create" }));
@@ -36,7 +36,7 @@ test("a token is shown once, and kept neither in the address nor on the page", a
   expect(screen.queryByText("s3cret")).toBeNull();
 });
 
-test("one's own are listed, those of all when an administrator asks", async () => {
+test("lists the user's own tokens, and all tokens when an admin requests them", async () => {
   const page = show("");
   await screen.findByText("nightly");
   const queries = () => page.calls.filter(({ what }) => what === "GET /api/v1/tokens");
@@ -46,7 +46,7 @@ test("one's own are listed, those of all when an administrator asks", async () =
   await vi.waitFor(() => expect(queries()[1]?.query).not.toContain("username"));
 });
 
-test("revoking is asked for and sent", async () => {
+test("revokes a token after a confirmation", async () => {
   vi.spyOn(window, "confirm").mockReturnValue(true);
   const page = show("", { "PATCH /api/v1/tokens/4": {} });
   await userEvent.click(await screen.findByRole("button", { name: "Revoke" }));
@@ -55,7 +55,7 @@ test("revoking is asked for and sent", async () => {
   );
 });
 
-test("what a token opens", () => {
+test("formats the scope of a token", () => {
   const now = Date.parse("2026-01-02T00:00:00Z");
   expect(getTokenStatus({ expiry: "2026-01-01T00:00:00Z" }, now)).toBe("expired");
   expect(getTokenStatus({ expiry: "2026-01-03T00:00:00Z" }, now)).toBe("valid");
@@ -63,7 +63,7 @@ test("what a token opens", () => {
   expect(getTokenStatus({ revoked: true }, now)).toBe("revoked");
 });
 
-test("a token is described anew", async () => {
+test("edits a token's description", async () => {
   const page = show("", { "PATCH /api/v1/tokens/4": {} });
   await userEvent.click(await screen.findByRole("button", { name: "Edit" }));
   expect(page.router.state.location.search).toBe("?do=edit-4");

@@ -32,7 +32,7 @@ test("lists deliveries with state and error", async () => {
   expect(screen.getByRole("row", { name: /Delivered/ })).toBeVisible();
 });
 
-test("a test says that it was received, or why not", async () => {
+test("reports whether a test delivery was received, and why not", async () => {
   const test = "POST /api/v1/webhooks/2/test";
   const answers = { [test]: {} as object | Error };
   show(answers);
@@ -40,7 +40,7 @@ test("a test says that it was received, or why not", async () => {
   expect(await screen.findByText("Test event delivered to ci.example.org.")).toBeVisible();
 });
 
-test("a test that was refused says why", async () => {
+test("shows the reason of a refused test delivery", async () => {
   show({ "POST /api/v1/webhooks/2/test": new Error("it answered 500") });
   await userEvent.click(await screen.findByRole("button", { name: "Test" }));
   expect(await screen.findByText("it answered 500")).toBeVisible();

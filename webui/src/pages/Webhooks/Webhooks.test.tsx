@@ -22,7 +22,7 @@ test("describes the condition of each trigger", () => {
   expect(of("CUSTOM", {})).toBe("custom event");
 });
 
-test("a list shows where a URL leads, and not what may be secret in it", async () => {
+test("shows the host of a URL without its secret parts", async () => {
   const url = "https://ci.example.org/hook?key=secret";
   showPage(Webhooks, "/admin/webhooks", "/admin/webhooks", {
     [list]: { webhooks: [like<Message["Webhook"]>(golden.answer.webhooks[0], { url })] },
@@ -32,7 +32,7 @@ test("a list shows where a URL leads, and not what may be secret in it", async (
   expect(getHost("nonsense")).toBe("nonsense");
 });
 
-test("conditions are those of the triggers that were chosen, of which there may be several", async () => {
+test("shows the conditions of each chosen trigger", async () => {
   const page = showPage(Webhooks, "/admin/webhooks", "/admin/webhooks?do=create", {
     [list]: { webhooks: [] },
     [post]: { webhook: { id: 2 } },

@@ -61,20 +61,20 @@ const answers = {
 const show = (at: string, more = {}) =>
   showPage(Workspace, "/workspaces/:id/:tab?", `/workspaces/7${at}`, { ...answers, ...more });
 
-test("its projects lead to their experiments", async () => {
+test("links projects to their experiments", async () => {
   show("");
   expect(await screen.findByRole("link", { name: "nets" })).toHaveAttribute("href", "/projects/3");
   expect(screen.getByRole("link", { name: "4" })).toHaveAttribute("href", "/experiments?project=3");
 });
 
-test("members are named with their roles", () => {
+test("lists members with their roles", () => {
   expect(parseMembers(members)).toEqual([
     { userId: 1, username: "Ann (ann)", role: "WorkspaceAdmin" },
     { userId: 2, username: "bob", role: "Editor" },
   ]);
 });
 
-test("a role is taken once that is confirmed", async () => {
+test("revokes a role after a confirmation", async () => {
   vi.spyOn(window, "confirm").mockReturnValue(true);
   const post = "POST /api/v1/roles/remove-assignments";
   const page = show("/members", { [post]: {} });
@@ -86,7 +86,7 @@ test("a role is taken once that is confirmed", async () => {
   );
 });
 
-test("its own quota is shown, and the pools that it may use", async () => {
+test("shows the workspace's quota and pools", async () => {
   show("/pools");
   expect(await screen.findByText(/25 of 100/)).toBeVisible();
   expect(screen.getByText(/0 \(no limit\)/)).toBeVisible();
@@ -94,7 +94,7 @@ test("its own quota is shown, and the pools that it may use", async () => {
   expect(screen.queryByText("other")).toBeNull();
 });
 
-test("a reader may pin it, and is told why not more", async () => {
+test("lets a viewer pin the workspace and explains disabled actions", async () => {
   show("", viewer);
   const button = await screen.findByRole("button", { name: "New project" });
   expect(button.title).toContain("WorkspaceAdmin role in vision");
@@ -115,7 +115,7 @@ test("sends only changed fields", async () => {
   await vi.waitFor(() => expect(page.bodyOf(patch)).toEqual({ defaultComputePool: "gpu" }));
 });
 
-test("a member's role is exchanged for another", async () => {
+test("replaces a member's role", async () => {
   const add = "POST /api/v1/roles/add-assignments";
   const remove = "POST /api/v1/roles/remove-assignments";
   const page = show("/members", { [add]: {}, [remove]: {} });
@@ -132,7 +132,7 @@ test("a member's role is exchanged for another", async () => {
 
 const policies = "/api/v1/config-policies/workspaces/7/EXPERIMENT";
 
-test("its policies are shown, and saved once they are right", async () => {
+test("shows policies and saves valid ones", async () => {
   const configPolicies = { constraints: { priority_limit: 40 } };
   const put = `PUT ${policies}`;
   const refused = new Error("constraints.x: unknown\nconstraints.y: unknown");
@@ -153,7 +153,7 @@ test("its policies are shown, and saved once they are right", async () => {
   expect(screen.queryByText(/constraints.y/)).toBeNull();
 });
 
-test("policies are for its administrators to change, and are deleted once that is confirmed", async () => {
+test("lets a workspace admin delete policies after a confirmation", async () => {
   const confirm = vi.spyOn(window, "confirm").mockReturnValue(true);
   const configPolicies = { constraints: { priority_limit: 40 } };
   const remove = `DELETE ${policies}`;
@@ -167,7 +167,7 @@ test("policies are for its administrators to change, and are deleted once that i
   expect(confirm.mock.calls[0]?.[0]).toMatch(/^Delete the policies of vision\?/);
 });
 
-test("a reader sees the policies, and that there are none", async () => {
+test("shows a viewer that there are no policies", async () => {
   show("/policies", { ...viewer, [`GET ${policies}`]: { configPolicies: {} } });
   expect(await screen.findByText("No policies.")).toBeVisible();
   expect(screen.queryByRole("button", { name: "Save" })).toBeNull();

@@ -15,7 +15,7 @@ const workspaces = [
 ];
 const answers = { "GET /api/v1/workspaces": { workspaces } };
 
-test("pinned ones come first, archived ones when one asks for them", async () => {
+test("lists pinned workspaces first, and archived ones on request", async () => {
   showPage(Workspaces, "/workspaces", "/workspaces", answers);
   await screen.findByRole("link", { name: "vision" });
   const names = () => screen.getAllByRole("link").map((link) => link.textContent);
@@ -24,7 +24,7 @@ test("pinned ones come first, archived ones when one asks for them", async () =>
   expect(names()).toEqual(["vision", "Uncategorized", "old"]);
 });
 
-test("makes the creator its administrator", async () => {
+test("makes the creator the workspace admin", async () => {
   const page = showPage(Workspaces, "/workspaces", "/workspaces?do=create", {
     ...answers,
     "POST /api/v1/workspaces": { workspace: { id: 9 } },
@@ -33,6 +33,6 @@ test("makes the creator its administrator", async () => {
   await userEvent.click(screen.getByRole("button", { name: "Create" }));
   await vi.waitFor(() => expect(page.router.state.location.pathname).toBe("/workspaces/9"));
   expect(page.bodyOf("POST /api/v1/workspaces")).toMatchObject({ name: "speech" });
-  const asked = page.calls.filter(({ what }) => what === "GET /api/v1/permissions/summary");
-  expect(asked).toHaveLength(2);
+  const reads = page.calls.filter(({ what }) => what === "GET /api/v1/permissions/summary");
+  expect(reads).toHaveLength(2);
 });
