@@ -1,23 +1,23 @@
-"""cc_library, cc_binary and cc_test of this project: rules_cc's, compiled faster.
+"""cc_library, cc_binary and cc_test of this project: those of rules_cc, with faster compilation.
 
-Most of a source's compile time is the headers of others: the standard library's, gtest's, gRPC's. They
-are read precompiled, by `-include`; a target whose own flags forbid that (optimisation, debug
-information) says `precompiled = False`, or names another header. --config=plain builds without, which shows sources that lean
-on it. Libraries are archives only: nobody needs each as a shared library, too.
+The compiler spends most of its time in headers of the standard library, gtest and gRPC. Targets therefore
+use a precompiled header with `-include`. A target whose flags do not permit that (optimisation, debug
+information) sets `precompiled = False`, or names another header. --config=plain builds without precompiled
+headers, and so finds sources that do not include what they use. Libraries are static archives only.
 
-Where many sources lie in one target, the headers of this project are what is left, and the templates
-that each source instantiates anew: `bundled = True` compiles the sources eight at a time, one after
-the other in one unit, in a third of the time. Their file-local names must then differ, and a
-file-local overload hides those of the namespace around it; of generated code `statics` names those that
-do not differ. --config=plain compiles each by itself.
+In a target with many sources, the remaining time is spent in the headers of this project and in templates
+that each source instantiates again. `bundled = True` concatenates the sources in units of eight, which
+takes a third of the time. The file-local names of a target must then be unique, because a file-local
+overload would hide those of the enclosing namespace; `statics` lists file-local names of generated code
+that are not unique. --config=plain compiles each source separately.
 """
 
 load("@rules_cc//cc:defs.bzl", _cc_binary = "cc_binary", _cc_library = "cc_library", _cc_test = "cc_test")
 
-# Optimising a test takes a third of its compile time and gains nothing, but for those that search.
+# Optimisation takes a third of a test's compile time, and only long computations gain from it.
 UNOPTIMISED = ["-O0", "-U_FORTIFY_SOURCE"]
 
-# Generated code is not ours to lint, and not worth the optimiser's time.
+# Generated code: no warnings, little optimisation, no debug information.
 GENERATED = ["-w", "-O1", "-g0"]
 
 _OPTIMISED_TESTS = [
@@ -34,7 +34,7 @@ def _optimised(package):
     return False
 
 def _with(header, copts, deps):
-    """The two attributes of a target that includes tools/precompiled/<header>.h first."""
+    """Returns the copts and deps of a target that includes tools/precompiled/<header>.h first."""
     plain = "//tools:plain"
     return dict(
         copts = copts + select({
@@ -48,16 +48,16 @@ def _with(header, copts, deps):
     )
 
 def _header(deps, test = False):
-    """The precompiled header of a target: gRPC's for one that names gRPC or stubs among its deps."""
+    """Returns the precompiled header of a target; one with gRPC if its deps contain gRPC or stubs."""
     grpc = [d for d in deps if d == "//third_party:grpc" or (d.startswith("//proto:") and d.endswith("_grpc"))]
     return ("grpc_" if grpc else "") + ("test" if test else "std")
 
-# More would leave a core idle at the end, fewer would read the headers more often.
+# The number of sources per unit. Larger units leave cores idle at the end of a build; smaller ones parse the
+# headers more often.
 _IN_A_BUNDLE = 8
 
 def _bundles(name, srcs, statics = []):
-    """The sources of a target as a few units, each some sources one after the other, of which each has
-    `statics` of its own."""
+    """Returns units that concatenate the sources of a target; `statics` are renamed in each source."""
     define = "".join(["echo \"#define %s %s_$$((++n))\"; " % (each, each) for each in statics])
     undefine = "".join(["echo \"#undef %s\"; " % each for each in statics])
     sources = [s for s in srcs if s.endswith(".cc")]

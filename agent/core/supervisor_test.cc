@@ -337,7 +337,7 @@ class RandomHistory {
         return TaskStarted{RandomId(), 1};
       case 4: {
         const AllocationId id = RandomId();
-        // A driver reports only tasks that it was told to start, and each exit once.
+        // A driver reports only tasks that it started, and each exit once.
         if (!alive_.contains(id)) return Tick{};
         return TaskExited{id, kOk};
       }

@@ -17,7 +17,7 @@ namespace {
 // Bytes in each window of the validation.
 constexpr int64_t kValidationLength = 256;
 
-std::string BytesOf(const torch::Tensor& floats) {
+std::string ToByteString(const torch::Tensor& floats) {
   const torch::Tensor flat = floats.to(torch::kCPU).contiguous();
   return {static_cast<const char*>(flat.data_ptr()), static_cast<size_t>(flat.nbytes())};
 }
@@ -45,7 +45,7 @@ class Carry : public det::Callback {
     all_.clear();
     for (const torch::Tensor& own : {state_.hidden, state_.cell}) {
       std::string rows;
-      for (const std::string& part : context_.core().communicator().AllGather(BytesOf(own))) {
+      for (const std::string& part : context_.core().communicator().AllGather(ToByteString(own))) {
         rows += part;
       }
       torch::Tensor whole = torch::empty({context_.global_batch_size(), hidden_});

@@ -43,7 +43,7 @@ void Master::Lead() {
   if (stage_.now() < database_back_) {
     return stage_.After(absl::Seconds(1), [this] { Lead(); });
   }
-  stage_.Note("master: start");
+  stage_.Log("master: start");
   leader_ = std::make_shared<MasterProcess>(stage_, *this, database_, ahead_);
   stage_.Check(leader_->Start());
   unchecked_.clear();
@@ -52,7 +52,7 @@ void Master::Lead() {
 
 void Master::Crash() {
   if (leader_ == nullptr) return;
-  stage_.Note("master: crash");
+  stage_.Log("master: crash");
   Destroy(*leader_);
 }
 
@@ -68,7 +68,7 @@ void Master::Destroy(MasterProcess& process) {
 
 void Master::TakeOver() {
   if (leader_ == nullptr || older_ != nullptr || disconnected_ != nullptr) return;
-  stage_.Note("master: disconnected from the database");
+  stage_.Log("master: disconnected from the database");
   disconnected_ = leader_.get();
   disconnected_until_ = stage_.now() + stage_.Ms(0, 20'000);
   lease_until_ = stage_.now() + kLease;
@@ -86,7 +86,7 @@ void Master::Succeed(const MasterProcess* disconnected) {
     disconnected_ = nullptr;
     return;
   }
-  stage_.Note("master: another takes over");
+  stage_.Log("master: another takes over");
   ++stage_.counts.takeovers;
   older_ = std::exchange(leader_, nullptr);
   of_older_ = committed_;
@@ -99,13 +99,13 @@ void Master::Succeed(const MasterProcess* disconnected) {
 }
 
 void Master::LoseDatabase(absl::Duration away) {
-  stage_.Note(absl::StrCat("database: unavailable for ", absl::FormatDuration(away)));
+  stage_.Log(absl::StrCat("database: unavailable for ", absl::FormatDuration(away)));
   ++stage_.counts.outages;
   database_back_ = std::max(database_back_, stage_.now() + away);
 }
 
 void Master::SetClock(absl::Duration by) {
-  stage_.Note(absl::StrCat("master: its clock is set by ", absl::FormatDuration(by)));
+  stage_.Log(absl::StrCat("master: its clock is set by ", absl::FormatDuration(by)));
   ++stage_.counts.clocks_set;
   ahead_ += by;
   if (leader_ != nullptr) leader_->SetClock(ahead_);
@@ -198,7 +198,7 @@ std::vector<model::MetricReport> Master::Metrics(model::TrialId trial) {
 void Master::OnStep(MasterProcess& process) {
   if (process.killed()) return Destroy(process);
   if (stage_.Fault(0.0004)) {
-    stage_.Note("master: crash between two steps");
+    stage_.Log("master: crash between two steps");
     return Destroy(process);
   }
   if (&process == leader_.get() && process.AtRest()) CheckRest();

@@ -35,7 +35,7 @@ MasterProcess::MasterProcess(Stage& stage, Host& host,
   engine_ = std::make_unique<engine::Engine>(
       kSettings, &store_, &main_.loop, engine::Sinks{this, this, this},
       [this](const absl::Status& status) {
-        stage_.Note(absl::StrCat("master: ends, ", status.message()));
+        stage_.Log(absl::StrCat("master: ends, ", status.message()));
         RequestKill();
       },
       &commit_.loop);
@@ -218,7 +218,7 @@ void MasterProcess::OnDisconnected(const model::AgentId& agent) {
 void MasterProcess::StartReconnectTimer(const model::AgentId& agent) {
   hub_[agent].reconnect_timer = main_.loop.PostAfter(kReconnectTimeout, [this, agent] {
     if (killed_) return;
-    stage_.Note(absl::StrCat("master: lost ", agent.value()));
+    stage_.Log(absl::StrCat("master: lost ", agent.value()));
     ++stage_.counts.lost_agents;
     hub_.erase(agent);
     engine_->Submit(cluster::AgentLost{agent});
@@ -243,7 +243,7 @@ void MasterProcess::DisconnectAgents() {
 // Returns false if the process was killed before the effect was sent.
 bool MasterProcess::Emit(const cluster::Effect& effect) {
   if (!killed_ && stage_.Fault(0.0003)) {
-    stage_.Note("master: killed while it sends effects");
+    stage_.Log("master: killed while it sends effects");
     RequestKill();
   }
   if (killed_) return false;

@@ -100,7 +100,7 @@ class Stage {
   void Check(const absl::Status& status);
   const absl::Status& status() const { return status_; }
   // Prints a line of the history if `verbose` is set.
-  void Note(const std::string& what) const;
+  void Log(const std::string& what) const;
 
   // A digest of the times of all actions, which identifies the history of a seed.
   uint64_t Digest() const { return digest_; }

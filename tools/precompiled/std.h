@@ -1,9 +1,9 @@
 #ifndef TOOLS_PRECOMPILED_STD_H_
 #define TOOLS_PRECOMPILED_STD_H_
 
-// (g++ takes no "pragma once" in a header that it precompiles.)
-// What nearly every source of ours includes, parsed once for all of them (see precompiled.bzl). Each
-// source still names what it uses: --config=plain builds without this.
+// Precompiled headers that most sources use (see precompiled.bzl). Each source still includes what it
+// uses, because --config=plain builds without this header. It has an include guard because g++ does
+// not support "pragma once" in a header that it precompiles.
 
 #include <algorithm>
 #include <array>

@@ -12,14 +12,14 @@ import tempfile
 import textwrap
 import unittest
 
-# Bazel starts this through a link into the source tree; the tree around the real file is checked.
+# Bazel starts this test through a symlink into the source tree; resolve it to check the real tree.
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "trial_api/python"
 sys.path.insert(0, str(ROOT / "tests/e2e"))
 import harness
 
-# Prints the modules of a cycle among the imports of packages, those inside functions included. The
-# first argument is the prefix of modules that are not checked.
+# Prints the modules of an import cycle in packages, including imports inside functions. The first
+# argument is the prefix of modules that are not checked.
 FIND_CYCLE = """
 import graphlib, sys
 import grimp
@@ -37,7 +37,7 @@ NOT_CHECKED_FOR_CYCLES = ""
 
 
 def virtual_environment():
-    """Returns the folder of the environment that tools/install_packages has made."""
+    """Returns the virtual environment that tools/install_packages created."""
     requirements = ROOT / "tools/python/requirements-test.txt"
     command = [ROOT / "tools/python/venv_path", requirements]
     folder = pathlib.Path(subprocess.check_output(command, encoding="utf-8").strip())
@@ -46,7 +46,7 @@ def virtual_environment():
 
 
 def find_cycle(folder, packages, skipped=""):
-    """Returns what the search for a cycle prints; an empty string if there is none."""
+    """Returns the error message about an import cycle; an empty string if there is none."""
     python = virtual_environment() / "bin/python"
     command = [python, "-B", "-c", FIND_CYCLE, skipped, *packages]
     environment = {**os.environ, "PYTHONPATH": str(folder)}

@@ -75,7 +75,7 @@ class Agents final : public AgentSink {
         [this, id = order.spec.allocation, sent](const cluster::Cluster& cluster) {
           const experiment::Allocation* allocation = cluster.FindAllocation(id);
           if (allocation == nullptr || !allocation->started_at) return;
-          Note(id, *allocation->started_at, sent);
+          Record(id, *allocation->started_at, sent);
         },
         [this, id = order.spec.allocation, agent = order.agent](const absl::Status&) {
           engine_->Submit(cluster::LocalTaskStarted{id, agent});
@@ -86,7 +86,7 @@ class Agents final : public AgentSink {
     engine_->Submit(cluster::LocalTaskExited{.allocation = order.allocation, .agent = order.agent});
   }
 
-  // Blocks until `count` gangs have been placed.
+  // Blocks until `placements` gangs have been placed.
   void Await(size_t placements) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return sent_.size() >= placements; });
@@ -102,7 +102,7 @@ class Agents final : public AgentSink {
 
  private:
   // Once per gang, regardless of the number of its agents.
-  void Note(const model::AllocationId& id, absl::Time decided, absl::Time sent) {
+  void Record(const model::AllocationId& id, absl::Time decided, absl::Time sent) {
     std::lock_guard lock(mutex_);
     if (!seen_.insert(id).second) return;
     sent_.push_back(sent);

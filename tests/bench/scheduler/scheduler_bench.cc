@@ -116,7 +116,7 @@ Snapshot MakeSnapshot(const Case& c, int nodes, int gangs) {
   return snapshot;
 }
 
-void TellAll(const Snapshot& snapshot, Scheduler& scheduler) {
+void PutAll(const Snapshot& snapshot, Scheduler& scheduler) {
   for (const auto& pool : snapshot.pools) scheduler.Put(pool);
   for (const Node& node : snapshot.nodes) scheduler.Put(node);
   for (const Job& job : snapshot.jobs) scheduler.Put(job);
@@ -185,11 +185,11 @@ double Measure(const Case& c, const Size& size) {
     Scheduled scheduled;
     whole.push_back(Milliseconds([&] { scheduled = Schedule(snapshot); }));
     Scheduler scheduler;
-    TellAll(snapshot, scheduler);
+    PutAll(snapshot, scheduler);
     passes.push_back(Milliseconds([&] { scheduler.Pass(snapshot.now); }));
   }
   Scheduler scheduler;
-  TellAll(snapshot, scheduler);
+  PutAll(snapshot, scheduler);
   Gangs gangs;
   for (const Gang& gang : snapshot.gangs) gangs[gang.id] = gang;
   const Plan first = scheduler.Pass(snapshot.now);

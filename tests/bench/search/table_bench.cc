@@ -136,7 +136,7 @@ double RandomBest(const LearningCurve& curve, int64_t trials, int seeds) {
 }
 
 // Whether `units` are at most `bound` times `others`. False if the target was not reached.
-bool Judge(const char* what, double units, double others, double bound) {
+bool CheckRatio(const char* what, double units, double others, double bound) {
   const double ratio = units / others;
   if (units == kNever) {
     std::printf("%-58s not reached (target: at most %.2f)  MISSED\n", what, bound);
@@ -185,12 +185,12 @@ int CompareOnTable(const LearningCurve& curve, int seeds) {
   const Medians& adaptive = medians["adaptive_asha"];
   std::printf("to the best result of random with the same number of trials (%lld):\n",
               static_cast<long long>(kTrials));
-  bool good = Judge("adaptive_asha, of random's units", adaptive.to_target, kTrials * kUnits, 0.1);
-  good = Judge("asha with tpe, of asha", with_tpe.to_target, asha.to_target, 0.7) && good;
+  bool good = CheckRatio("adaptive_asha, of random's units", adaptive.to_target, kTrials * kUnits, 0.1);
+  good = CheckRatio("asha with tpe, of asha", with_tpe.to_target, asha.to_target, 0.7) && good;
   std::printf("for information, to its best result with %lld:\n",
               static_cast<long long>(kFewTrials));
-  Judge("adaptive_asha, of random's units", adaptive.to_few, kFewTrials * kUnits, 0.1);
-  Judge("asha with tpe, of asha", with_tpe.to_few, asha.to_few, 0.7);
+  CheckRatio("adaptive_asha, of random's units", adaptive.to_few, kFewTrials * kUnits, 0.1);
+  CheckRatio("asha with tpe, of asha", with_tpe.to_few, asha.to_few, 0.7);
   return good ? 0 : 1;
 }
 

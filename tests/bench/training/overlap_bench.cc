@@ -46,10 +46,10 @@ class SlowNetwork final : public Communicator {
 
   const det::Ranks& ranks() const override { return real_->ranks(); }
   void AllReduceSum(void* data, size_t count, DType dtype) override {
-    Last(count * det::BytesOf(dtype), [&] { real_->AllReduceSum(data, count, dtype); });
+    Last(count * det::GetElementSize(dtype), [&] { real_->AllReduceSum(data, count, dtype); });
   }
   void ReduceSum(void* data, size_t count, DType dtype, int root) override {
-    Last(count * det::BytesOf(dtype), [&] { real_->ReduceSum(data, count, dtype, root); });
+    Last(count * det::GetElementSize(dtype), [&] { real_->ReduceSum(data, count, dtype, root); });
   }
   void Broadcast(void* data, size_t bytes, int root) override {
     Last(bytes, [&] { real_->Broadcast(data, bytes, root); });

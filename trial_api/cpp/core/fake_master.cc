@@ -26,9 +26,9 @@ constexpr char kToken[] = "secret";
 
 grpc::Status Authorize(const grpc::ServerContext& context, const std::string& allocation) {
   const auto found = context.client_metadata().find("authorization");
-  const std::string wanted = std::string("Bearer ") + kToken;
+  const std::string expected = std::string("Bearer ") + kToken;
   if (found == context.client_metadata().end() ||
-      std::string(found->second.data(), found->second.size()) != wanted) {
+      std::string(found->second.data(), found->second.size()) != expected) {
     return {grpc::StatusCode::UNAUTHENTICATED, "no token"};
   }
   if (allocation != kAllocation) return {grpc::StatusCode::NOT_FOUND, "unknown allocation"};

@@ -30,9 +30,9 @@ const Json* Find(const Json& values, std::string_view name) {
   return nullptr;
 }
 
-[[noreturn]] void ThrowType(std::string_view name, const Json& value, const char* wanted) {
+[[noreturn]] void ThrowType(std::string_view name, const Json& value, const char* expected) {
   throw InvalidHp("hyperparameter '" + std::string(name) + "' is " + value.dump() + ", not " +
-                  wanted);
+                  expected);
 }
 
 const Json& Require(const Json& values, std::string_view name) {

@@ -150,7 +150,7 @@ class Group {
   }
 
   // If several fail at once, a process killed by a signal comes first, because the others failed as
-  // a consequence. After the others were told to stop, their exits are irrelevant.
+  // a consequence. Once the others have been asked to stop, their exits are irrelevant.
   void TakeExits() {
     for (size_t i = 0; i < processes_.size(); ++i) {
       if (!processes_[i].running) continue;

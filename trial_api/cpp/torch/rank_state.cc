@@ -57,7 +57,7 @@ void ReadGenerators(InputArchive& archive, const TrialContext& context) {
 }
 
 // Stores bytes as a tensor, because strings in an archive must be valid text.
-torch::Tensor BytesOf(const std::string& text) {
+torch::Tensor ToByteTensor(const std::string& text) {
   const torch::Tensor bytes = torch::empty({static_cast<int64_t>(text.size())}, torch::kUInt8);
   std::copy(text.begin(), text.end(), bytes.data_ptr<uint8_t>());
   return bytes;
@@ -141,8 +141,8 @@ int RanksIn(const std::string& dir) {
 int ReadersIn(const std::string& dir, int ranks) {
   int readers = ranks;
   ReadArchive(dir + "/" + RankFileName(0), torch::kCPU, [&](InputArchive& archive) {
-    c10::IValue told;
-    if (archive.try_read("readers", told)) readers = static_cast<int>(told.toInt());
+    c10::IValue stored;
+    if (archive.try_read("readers", stored)) readers = static_cast<int>(stored.toInt());
   });
   return readers;
 }
@@ -157,7 +157,7 @@ OutputArchive RankState(TrialContext& context, MetricsSum& unreported) {
   WriteGenerators(archive, context);
   archive.write("unreported_metrics", c10::IValue(unreported.ToText()));
   if (!context.reducers().empty()) {
-    archive.write("reducers", BytesOf(context.reducers().TrainingText()));
+    archive.write("reducers", ToByteTensor(context.reducers().TrainingText()));
   }
   const Parts left_out = context.strategy().GetResiduals();
   ForEachParameter(context, [&](size_t place, const torch::Tensor& parameter) {

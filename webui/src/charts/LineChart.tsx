@@ -1,5 +1,6 @@
 import "uplot/dist/uPlot.min.css";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
+import { useLatest } from "@/useLatest";
 import { ChartHead } from "./ChartHead";
 import { save, seriesToCsv } from "./export";
 import { formatNumber } from "./format";
@@ -147,8 +148,7 @@ function usePlot(
 ) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot>(undefined);
-  const current = useRef(handlers);
-  current.current = handlers;
+  const latest = useLatest(handlers);
   const isDark = useIsDark();
   useLayoutEffect(() => {
     const element = place.current;
@@ -160,11 +160,11 @@ function usePlot(
       xLabel,
       formatX,
       ...(syncKey !== undefined && { syncKey }),
-      onNear: (...near) => current.current.onNear(...near),
-      onZoom: (zoom) => current.current.onZoom(zoom),
+      onNear: (...near) => latest.current.onNear(...near),
+      onZoom: (zoom) => latest.current.onZoom(zoom),
     });
     plot.current = made;
-    current.current.onMade(made);
+    latest.current.onMade(made);
     const observer = new ResizeObserver(() => made.setSize(element.clientWidth, height));
     observer.observe(element);
     return () => {
@@ -172,6 +172,6 @@ function usePlot(
       made.destroy();
       plot.current = undefined;
     };
-  }, [isLog, isDark, height, xLabel, formatX, syncKey]);
+  }, [isLog, isDark, height, xLabel, formatX, syncKey, latest]);
   return { place, plot };
 }

@@ -75,8 +75,8 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
   const isDark = useIsDark();
   const placed = axes.map(place);
   const apart = (width - 2 * EDGE.side) / Math.max(1, placed.length - 1);
-  const xOf = (i: number) => EDGE.side + i * apart;
-  const yOf = (share: number) => HEIGHT - EDGE.bottom - share * (HEIGHT - EDGE.top - EDGE.bottom);
+  const toX = (i: number) => EDGE.side + i * apart;
+  const toY = (share: number) => HEIGHT - EDGE.bottom - share * (HEIGHT - EDGE.top - EDGE.bottom);
 
   useEffect(() => {
     const element = holder.current;
@@ -118,7 +118,7 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
         : resolveColour("--faint");
       context.beginPath();
       shares.forEach((share, i) => {
-        if (Number.isFinite(share)) context.lineTo(xOf(i), yOf(share));
+        if (Number.isFinite(share)) context.lineTo(toX(i), toY(share));
       });
       context.stroke();
     }
@@ -162,7 +162,7 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
         {placed.map(({ name, ticks }, i) => {
           const kept = brushes[name];
           return (
-            <g key={name} transform={`translate(${xOf(i)} 0)`} fill="var(--secondary)">
+            <g key={name} transform={`translate(${toX(i)} 0)`} fill="var(--secondary)">
               <line y1={EDGE.top} y2={HEIGHT - EDGE.bottom} stroke="var(--strong-line)" />
               <text y={14} textAnchor="middle" fontWeight={600} fill="var(--text)">
                 {truncateMiddle(name, apart - GAP)}
@@ -172,7 +172,7 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
                 <text
                   key={text}
                   x={6}
-                  y={yOf(at) + 4}
+                  y={toY(at) + 4}
                   paintOrder="stroke"
                   stroke="var(--page)"
                   strokeWidth={3}
@@ -185,8 +185,8 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
                 <rect
                   x={-6}
                   width={12}
-                  y={yOf(kept[1])}
-                  height={yOf(kept[0]) - yOf(kept[1])}
+                  y={toY(kept[1])}
+                  height={toY(kept[0]) - toY(kept[1])}
                   fill="var(--accent)"
                   opacity={0.3}
                 />

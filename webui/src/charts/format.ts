@@ -1,18 +1,18 @@
 import { duration } from "@/format";
 
 /** Converts a number of the API, which sends NaN and infinities as the strings "NaN" and "Infinity". */
-export function toNumber(said: number | string | undefined): number {
-  return Number(said ?? NaN);
+export function toNumber(raw: number | string | undefined): number {
+  return Number(raw ?? NaN);
 }
 
 /**
  * Formats a measured number with four significant digits; very large and small ones with an exponent. Chosen
  * values, such as hyperparameters, are shown unchanged.
  */
-export function formatNumber(said: number | string | undefined | null): string {
-  if (said === undefined || said === null) return "–";
-  const value = Number(said);
-  if (typeof said === "string" && Number.isNaN(value)) return said;
+export function formatNumber(raw: number | string | undefined | null): string {
+  if (raw === undefined || raw === null) return "–";
+  const value = Number(raw);
+  if (typeof raw === "string" && Number.isNaN(value)) return raw;
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "-∞";
   const size = Math.abs(value);
   if (Number.isInteger(value) && size < 1e7) return String(value);

@@ -47,7 +47,7 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
   let crosshair: { x: number; top: number } | undefined;
   let placed: { left: number; top: number } | undefined; // the crosshair's position if a key placed it
 
-  const areaOf = (u: uPlot): Area => ({
+  const toArea = (u: uPlot): Area => ({
     left: u.bbox.left,
     top: u.bbox.top,
     width: u.bbox.width,
@@ -63,11 +63,11 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
     if (isWhole) {
       picture = painted;
       plot.redraw(false);
-    } else drawPicture(plot.ctx, painted, areaOf(plot));
+    } else drawPicture(plot.ctx, painted, toArea(plot));
   });
 
   const draw = (u: uPlot) => {
-    const area = areaOf(u);
+    const area = toArea(u);
     if (curves.length < MANY) paint(u.ctx, curves, area, devicePixelRatio);
     else drawMany(u.ctx, area);
     if (best !== undefined) drawBest(u.ctx, area, best);
@@ -100,7 +100,7 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
   };
 
   const nearTo = (u: uPlot, left: number, top: number) => {
-    const area = areaOf(u);
+    const area = toArea(u);
     const at = { x: u.posToVal(left, "x"), top: area.top + top * devicePixelRatio };
     return nearestCurves(curves, toPlane(area), at);
   };

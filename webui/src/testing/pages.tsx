@@ -73,8 +73,8 @@ export function showPage(Page: React.ComponentType, route: string, at: string, a
       <RouterProvider router={router} />
     </QueryClientProvider>,
   );
-  const bodyOf = (what: string) => calls.find((call) => call.what === what)?.body;
-  return { router, calls, bodyOf };
+  const getBody = (what: string) => calls.find((call) => call.what === what)?.body;
+  return { router, calls, getBody };
 }
 
 /** The permissions of a Viewer of workspace 7. */

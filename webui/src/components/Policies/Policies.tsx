@@ -30,7 +30,7 @@ const EXAMPLE = `# invariant_config:            # overrides the configuration of
 #   priority_limit: 40         # lowest number allowed; lower numbers run first
 `;
 
-/** The config policies of a scope, with an editor for those who may change them. */
+/** The config policies of a scope, with an editor if the caller may change them. */
 export function Policies({ scope, of, mayChange }: Props) {
   const read = useQuery({
     queryKey: policiesKey(scope),

@@ -67,7 +67,7 @@ export function Queue({ jobs, pools }: Props) {
   const moved = useRef<string>(undefined);
   const { mutate, error } = useMove();
   const roles = useRoles();
-  const [said, setSaid] = useState("");
+  const [message, setMessage] = useState("");
   const order = jobs.map((job) => job.jobId).join();
   useEffect(() => {
     // React recreates a row that moves down, which would lose the focus.
@@ -82,10 +82,10 @@ export function Queue({ jobs, pools }: Props) {
   }
   const send = (move: Move | undefined) => {
     moved.current = move?.jobId;
-    setSaid("");
+    setMessage("");
     if (!move) return;
     const { entityId = "", name = "" } = jobs.find(({ jobId }) => jobId === move.jobId) ?? {};
-    mutate(move, { onSuccess: () => setSaid(`Moved ${entityId} ${name}.`) });
+    mutate(move, { onSuccess: () => setMessage(`Moved ${entityId} ${name}.`) });
   };
   const toggle = (id: string) => {
     const next = new URLSearchParams(params);
@@ -100,7 +100,7 @@ export function Queue({ jobs, pools }: Props) {
     <div className={styles.scroll} tabIndex={0} role="group" aria-label="Queue">
       {error && <ErrorPanel error={error} />}
       <p role="status" className="visually-hidden">
-        {said}
+        {message}
       </p>
       <table>
         <thead>

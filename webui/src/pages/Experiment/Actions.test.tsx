@@ -32,7 +32,7 @@ it("sends only changed fields, so that concurrent changes remain", async () => {
   await userEvent.type(screen.getByLabelText("Priority"), "10");
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
   await vi.waitFor(() =>
-    expect(page.bodyOf(patch)).toEqual({ name: "bert", resources: { priority: 10 } }),
+    expect(page.getBody(patch)).toEqual({ name: "bert", resources: { priority: 10 } }),
   );
 });
 
@@ -43,7 +43,7 @@ it("moves to another project that the user can edit", async () => {
   expect(choice).toHaveTextContent("vision / trees");
   expect(choice).not.toHaveTextContent("nets");
   await userEvent.click(screen.getAllByRole("button", { name: "Move" }).at(-1) as HTMLElement);
-  await vi.waitFor(() => expect(page.bodyOf(post)).toEqual({ destinationProjectId: 4 }));
+  await vi.waitFor(() => expect(page.getBody(post)).toEqual({ destinationProjectId: 4 }));
 });
 
 it.each([

@@ -14,16 +14,16 @@ interface Props {
 type Resources = Message["PatchExperiment.PatchResources"];
 
 /** The resources to change; empty fields stay unchanged. */
-export function resourcesOf(values: Values): Resources | undefined {
+export function toResources(values: Values): Resources | undefined {
   const typed = [
     ["priority", "priority"],
     ["weight", "weight"],
     ["maxSlots", "slots"],
   ] as const;
-  const said = typed.flatMap(([field, name]) =>
+  const changed = typed.flatMap(([field, name]) =>
     values[name] ? [[field, Number(values[name])] as const] : [],
   );
-  return said.length > 0 ? Object.fromEntries(said) : undefined;
+  return changed.length > 0 ? Object.fromEntries(changed) : undefined;
 }
 
 /** Edits name, description, labels and resources. */
@@ -32,7 +32,7 @@ export function Edit({ experiment, onClose }: Props) {
   const client = useQueryClient();
   const stays = "Empty: unchanged";
   const changeTo = async (_: Values, changed: Values) => {
-    const resources = resourcesOf(changed);
+    const resources = toResources(changed);
     await api.PATCH("/api/v1/experiments/{experiment_id}", {
       params: { path: { experiment_id: id } },
       body: {

@@ -30,8 +30,8 @@ function useSettled(text: string): string {
  */
 export function Fork({ experiment }: { experiment: Experiment }) {
   const [params] = useSearchParams();
-  const said = params.get("for");
-  const purpose: Purpose = said === "search" || said === "continue" ? said : "fork";
+  const requested = params.get("for");
+  const purpose: Purpose = requested === "search" || requested === "continue" ? requested : "fork";
   const best = experiment.bestTrialId || experiment.trialIds?.[0];
   const trialId = purpose === "fork" ? undefined : Number(params.get("trial") ?? 0) || best;
   const { data: origin, error } = useOriginTrial(trialId);

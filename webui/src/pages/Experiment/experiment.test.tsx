@@ -128,14 +128,14 @@ it("asks before it overwrites concurrent changes of the notes", async () => {
     expect(screen.getByRole("button", { name: "Edit" })).toHaveAttribute("aria-disabled", "false"),
   );
   await userEvent.click(screen.getByRole("button", { name: "Edit" }));
-  act(() => change("hers"));
+  act(() => change("theirs"));
   await userEvent.type(screen.getByLabelText("Notes (Markdown)"), "!");
   const confirm = vi.spyOn(window, "confirm").mockReturnValueOnce(false).mockReturnValue(true);
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
   expect(confirm.mock.calls[0]?.[0]).toMatch(/^Someone else changed the notes/);
-  expect(page.bodyOf(patch)).toBeUndefined();
+  expect(page.getBody(patch)).toBeUndefined();
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
-  await vi.waitFor(() => expect(page.bodyOf(patch)).toEqual({ notes: "mine!" }));
+  await vi.waitFor(() => expect(page.getBody(patch)).toEqual({ notes: "mine!" }));
 });
 
 describe("Fork", () => {

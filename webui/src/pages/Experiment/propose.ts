@@ -53,11 +53,11 @@ function searchAround(document: Document, { hparams, length }: Origin) {
     ...(!hasLength && { max_length: { batches: Math.max(1, length) } }),
     max_trials: TRIALS,
   });
-  const said = (document.toJS() as { hyperparameters?: Record<string, unknown> }).hyperparameters;
-  const all = leaves(said);
+  const configured = (document.toJS() as { hyperparameters?: Record<string, unknown> }).hyperparameters;
+  const all = leaves(configured);
   // If the experiment was a search, its fixed hyperparameters stay fixed.
   const isSearched = all.some((each) => isRange(each));
-  document.set("hyperparameters", around(hparams, said ?? {}, isSearched));
+  document.set("hyperparameters", around(hparams, configured ?? {}, isSearched));
 }
 
 function getSearcher(document: Document): Record<string, unknown> {
@@ -83,12 +83,12 @@ function leaves(value: unknown): unknown[] {
 
 function around(
   hparams: Record<string, unknown>,
-  said: Record<string, unknown>,
+  configured: Record<string, unknown>,
   isSearched: boolean,
 ): Record<string, unknown> {
   return Object.fromEntries(
     sorted(hparams).map(([name, value]) => {
-      const before = said[name];
+      const before = configured[name];
       if (isRecord(value) && !isRange(before))
         return [name, around(value, isRecord(before) ? before : {}, isSearched)];
       if (isRange(before)) return [name, narrowRange(before as Range, value)];

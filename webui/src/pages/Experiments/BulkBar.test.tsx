@@ -72,7 +72,7 @@ it("deletes after a confirmation and reports refusals", async () => {
   // The master does not delete experiments with a checkpoint in a registered model.
   expect(confirm.mock.calls[0]?.[0]).toMatch(/checkpoint in a registered model are skipped\.$/);
   expect(onGone).toHaveBeenCalledWith([1]);
-  expect(page.bodyOf("DELETE /api/v1/projects/3/experiments/delete")).toEqual({
+  expect(page.getBody("DELETE /api/v1/projects/3/experiments/delete")).toEqual({
     experimentIds: [1, 2],
   });
 });
@@ -91,7 +91,7 @@ it("moves all to one project", async () => {
   expect(await screen.findByLabelText("Destination project")).toHaveTextContent("vision / trees");
   await userEvent.click(screen.getAllByRole("button", { name: "Move" }).at(-1) as HTMLElement);
   expect(await screen.findByText("2 moved")).toBeVisible();
-  expect(page.bodyOf("POST /api/v1/projects/3/experiments/move")).toEqual({
+  expect(page.getBody("POST /api/v1/projects/3/experiments/move")).toEqual({
     experimentIds: [1, 2],
     destinationProjectId: 4,
   });
@@ -115,8 +115,8 @@ it("finds moved experiments in their new project", async () => {
   expect(await screen.findByText(/^1 moved; 1 refused/)).toBeVisible();
   await press("Pause");
   expect(await screen.findByText("2 paused")).toBeVisible();
-  expect(page.bodyOf("POST /api/v1/projects/4/experiments/pause")).toEqual({ experimentIds: [1] });
-  expect(page.bodyOf("POST /api/v1/projects/3/experiments/pause")).toEqual({ experimentIds: [2] });
+  expect(page.getBody("POST /api/v1/projects/4/experiments/pause")).toEqual({ experimentIds: [1] });
+  expect(page.getBody("POST /api/v1/projects/3/experiments/pause")).toEqual({ experimentIds: [2] });
 });
 
 it("calls each project with at most 1,000 experiments and confirms their number first", async () => {
@@ -190,7 +190,7 @@ it("acts on runs in one call and reports each refusal", async () => {
   await press("Delete");
   expect(await screen.findByText(/^1 deleted; 1 refused: run 2 belongs to a search/)).toBeVisible();
   expect(confirm.mock.calls[0]?.[0]).toMatch(/^Delete 2 trials\? Their logs/);
-  expect(page.bodyOf("POST /api/v1/runs/delete")).toEqual({ runIds: [1, 2] });
+  expect(page.getBody("POST /api/v1/runs/delete")).toEqual({ runIds: [1, 2] });
   expect(onGone).toHaveBeenCalledWith([1]);
 });
 
@@ -213,5 +213,5 @@ it("moves runs to a project and reports a refused call", async () => {
   await userEvent.click(screen.getAllByRole("button", { name: "Move" }).at(-1) as HTMLElement);
   expect(await screen.findByText(/^0 moved; 2 refused: the project is archived/)).toBeVisible();
   const body = { runIds: [1, 2], destinationProjectId: 4 };
-  expect(page.bodyOf("POST /api/v1/runs/move")).toEqual(body);
+  expect(page.getBody("POST /api/v1/runs/move")).toEqual(body);
 });

@@ -40,7 +40,7 @@ export function ColumnPicker({ columns, view, onView }: Props) {
         ? view.heat.filter((each) => each !== name)
         : [...view.heat, name],
     });
-  const nameOf = (name: string) => columns.find((c) => c.column === name)?.displayName || name;
+  const getName = (name: string) => columns.find((c) => c.column === name)?.displayName || name;
   return (
     <details className={styles.picker}>
       <summary>Columns</summary>
@@ -57,7 +57,7 @@ export function ColumnPicker({ columns, view, onView }: Props) {
         <ol className={styles.shown}>
           {view.columns.map((name, i) => (
             <li key={name}>
-              <span>{nameOf(name)}</span>
+              <span>{getName(name)}</span>
               <button
                 type="button"
                 className="plain"

@@ -1,4 +1,4 @@
-import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
 import { useSearchParams } from "react-router";
 import { useOverview } from "@/api/useOverview";
 import { useRefresh } from "@/api/useRefresh";
@@ -8,6 +8,7 @@ import { DataTable } from "@/components/table/DataTable";
 import { FilterError } from "@/components/table/filter";
 import { readView, writeView, type TableView } from "@/components/table/view";
 import { counted } from "@/text";
+import { useLatest } from "@/useLatest";
 import { BulkBar } from "./BulkBar";
 import { renderCell, tableColumn } from "./cells";
 import { ColumnPicker } from "./ColumnPicker";
@@ -17,7 +18,7 @@ import styles from "./Experiments.module.css";
 import { FilterBar } from "./FilterBar";
 import { suggestColumnValues } from "./suggestedValues";
 import { ProjectChip } from "./ProjectChip";
-import { nounOf, rowsBetween, getValue, type Kind, type Row } from "./rows";
+import { getNoun, rowsBetween, getValue, type Kind, type Row } from "./rows";
 import { SavedViews } from "./SavedViews";
 import { baseView, toSearch } from "./search";
 import { useColumns, useMetricRanges, type MetricRange } from "./useColumns";
@@ -58,10 +59,11 @@ export default function Experiments() {
   );
   const wrong = found instanceof FilterError && known ? found : undefined;
   // While the filter is invalid, keep the rows of the last valid one.
-  const good = useRef<Search>(undefined);
-  if (!(found instanceof FilterError)) good.current = found;
-  const isHere = good.current?.kind === kind && good.current.projectId === projectId;
-  const search = isHere ? good.current : undefined;
+  const [lastValid, setLastValid] = useState<Search>();
+  const valid = found instanceof FilterError ? lastValid : found;
+  if (valid !== lastValid) setLastValid(valid);
+  const latestValid = useLatest(valid);
+  const search = valid?.kind === kind && valid.projectId === projectId ? valid : undefined;
   const shown = view.columns.map(
     (name) =>
       columns.find((column) => column.column === name) ?? {
@@ -85,14 +87,14 @@ export default function Experiments() {
   const decimals = useDecimals(view.columns, here, listing);
   const isHot = view.heat.length > 0;
   const { data: ends, isLoading: areRangesLoading } = useMetricRanges(projectId, isHot);
-  const rangeOf = (name: string): MetricRange | undefined => {
+  const getRange = (name: string): MetricRange | undefined => {
     const known = ends?.get(name.replace(/\.(last|min|max|mean)$/, ""));
     if (known || areRangesLoading) return known;
     const values = here.map((row) => Number(getValue(row, name)));
     const finite = values.filter(Number.isFinite);
     return finite.length > 0 ? [Math.min(...finite), Math.max(...finite)] : undefined;
   };
-  const ranges = new Map(view.heat.map((name) => [name, rangeOf(name)]));
+  const ranges = new Map(view.heat.map((name) => [name, getRange(name)]));
   // Selected rows are kept when they are scrolled out of view.
   const select = (ids: ReadonlySet<number>) => {
     const seen = new Map(here.map((row) => [row.id, row]));
@@ -102,7 +104,7 @@ export default function Experiments() {
     if (!search) return;
     const all = await readAll(search);
     // The filter may have changed meanwhile.
-    if (good.current?.filter === search.filter) setSelected(all);
+    if (latestValid.current?.filter === search.filter) setSelected(all);
   };
   const forget = (gone: readonly number[]) =>
     setSelection((now) => {
@@ -171,7 +173,7 @@ export default function Experiments() {
         <ColumnPicker columns={columns} view={view} onView={setView} />
         <SavedViews query={params.toString()} />
         <span className={styles.count} role="status">
-          {isLoading || !search ? "" : counted(total, nounOf(kind))}
+          {isLoading || !search ? "" : counted(total, getNoun(kind))}
         </span>
       </div>
       {(error ?? columnsError) && <ErrorPanel error={error ?? columnsError} onRetry={retry} />}

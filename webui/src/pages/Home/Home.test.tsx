@@ -32,7 +32,7 @@ const overview = like<Overview>(golden.answer, {
     }),
     like<Experiment>(job, {
       id: 41,
-      name: "hers",
+      name: "other",
       state: "STATE_QUEUED",
       userId: 2,
       username: "eve",
@@ -78,7 +78,7 @@ test("lists each experiment in its section", () => {
 
 test("reads the user's experiments separately when the overview may be incomplete", async () => {
   const many = Array.from({ length: 50 }, (_, i) =>
-    like<Experiment>(job, { id: 100 + i, name: `hers ${i}`, userId: 2, stateReason: "" }),
+    like<Experiment>(job, { id: 100 + i, name: `other ${i}`, userId: 2, stateReason: "" }),
   );
   const queries: string[] = [];
   vi.stubGlobal("fetch", (request: Request) => {

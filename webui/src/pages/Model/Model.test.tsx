@@ -30,7 +30,7 @@ test("registers the checkpoint in the address", async () => {
   const page = show("?do=register&checkpoint=abc", { [post]: { modelVersion: { version: 2 } } });
   await userEvent.click(await screen.findByRole("button", { name: "Register" }));
   await vi.waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
-  expect(page.bodyOf(post)).toMatchObject({ checkpointUuid: "abc" });
+  expect(page.getBody(post)).toMatchObject({ checkpointUuid: "abc" });
 });
 
 test("disables changes of an archived model with the reason", async () => {
@@ -67,8 +67,8 @@ test("edits metadata as JSON and sends only objects", async () => {
   await userEvent.type(field, "{{");
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
   expect(await screen.findByText(/is not valid JSON/)).toBeInTheDocument();
-  expect(page.bodyOf(patch)).toBeUndefined();
+  expect(page.getBody(patch)).toBeUndefined();
   await userEvent.type(field, '"team": 7}');
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
-  await vi.waitFor(() => expect(page.bodyOf(patch)).toEqual({ metadata: { team: 7 } }));
+  await vi.waitFor(() => expect(page.getBody(patch)).toEqual({ metadata: { team: 7 } }));
 });

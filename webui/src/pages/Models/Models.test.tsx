@@ -45,7 +45,7 @@ test("creates a model in a workspace that the user can edit, and opens it", asyn
   await userEvent.type(screen.getByLabelText("Labels"), "a, b");
   await userEvent.click(screen.getByRole("button", { name: "Create" }));
   await vi.waitFor(() => expect(page.router.state.location.pathname).toBe("/models/net"));
-  expect(page.bodyOf("POST /api/v1/models")).toEqual({
+  expect(page.getBody("POST /api/v1/models")).toEqual({
     name: "net",
     description: "",
     workspaceId: 7,

@@ -33,7 +33,7 @@ test("edits one note and keeps the others", async () => {
   await userEvent.type(text, "some");
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
   await vi.waitFor(() =>
-    expect(page.bodyOf(put)).toEqual({ notes: [notes[0], { name: "Done", contents: "some" }] }),
+    expect(page.getBody(put)).toEqual({ notes: [notes[0], { name: "Done", contents: "some" }] }),
   );
 });
 
@@ -48,12 +48,12 @@ test("adds a note to the current list and does not overwrite concurrent changes"
   await userEvent.type(text, "!");
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
   expect(await screen.findByText(/Someone else changed or deleted the note Done/)).toBeVisible();
-  expect(page.bodyOf(put)).toBeUndefined();
+  expect(page.getBody(put)).toBeUndefined();
   const other = { name: "Other", contents: "" };
   now([other, ...notes]);
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
   await vi.waitFor(() =>
-    expect(page.bodyOf(put)).toEqual({
+    expect(page.getBody(put)).toEqual({
       notes: [other, notes[0], { name: "Done", contents: "all!" }],
     }),
   );
@@ -64,7 +64,7 @@ test("sends only changed fields", async () => {
   const page = show("?do=edit", { [patch]: {} });
   await userEvent.type(await screen.findByLabelText("Description"), "What sees");
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
-  await vi.waitFor(() => expect(page.bodyOf(patch)).toEqual({ description: "What sees" }));
+  await vi.waitFor(() => expect(page.getBody(patch)).toEqual({ description: "What sees" }));
 });
 
 test("explains why the built-in project cannot change", async () => {

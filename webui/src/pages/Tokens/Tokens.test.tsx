@@ -26,7 +26,7 @@ test("shows a new token once, and keeps it neither in the address nor on the pag
   await userEvent.type(await screen.findByLabelText("Description"), "ci");
   await userEvent.click(screen.getByRole("button", { name: "Create" }));
   expect(await screen.findByText("s3cret")).toBeInTheDocument();
-  expect(page.bodyOf("POST /api/v1/tokens")).toEqual({
+  expect(page.getBody("POST /api/v1/tokens")).toEqual({
     description: "ci",
     lifespan: "720h",
     role: "",
@@ -51,7 +51,7 @@ test("revokes a token after a confirmation", async () => {
   const page = show("", { "PATCH /api/v1/tokens/4": {} });
   await userEvent.click(await screen.findByRole("button", { name: "Revoke" }));
   await vi.waitFor(() =>
-    expect(page.bodyOf("PATCH /api/v1/tokens/4")).toEqual({ setRevoked: true }),
+    expect(page.getBody("PATCH /api/v1/tokens/4")).toEqual({ setRevoked: true }),
   );
 });
 
@@ -72,6 +72,6 @@ test("edits a token's description", async () => {
   await userEvent.type(field, " build");
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
   await vi.waitFor(() =>
-    expect(page.bodyOf("PATCH /api/v1/tokens/4")).toEqual({ description: "nightly build" }),
+    expect(page.getBody("PATCH /api/v1/tokens/4")).toEqual({ description: "nightly build" }),
   );
 });

@@ -55,7 +55,7 @@ export default function Tokens() {
   const rows = read.data?.filter(({ tokenType }) => tokenType !== "TOKEN_TYPE_USER_SESSION");
   const edited = rows?.find(({ id = 0 }) => dialog === `edit-${id}`);
   const now = Date.now();
-  const nameOf = (id: number | undefined) =>
+  const getName = (id: number | undefined) =>
     users?.find((user) => user.id === id)?.username ?? String(id);
   const revoke = async (token: Token) => {
     await api.PATCH("/api/v1/tokens/{token_id}", {
@@ -80,7 +80,7 @@ export default function Tokens() {
       sortBy: ({ description }) => description,
     },
     ...(isAll
-      ? [{ head: "User", cell: ({ userId }: Token) => nameOf(userId) } as ListColumn<Token>]
+      ? [{ head: "User", cell: ({ userId }: Token) => getName(userId) } as ListColumn<Token>]
       : []),
     { head: "Permissions", cell: ({ role }) => (role ? `up to ${role}` : "same as its user") },
     { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },

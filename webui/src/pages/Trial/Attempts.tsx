@@ -71,8 +71,8 @@ function formatExit(run: Run): string {
   if (!run.endTime) return "running";
   const reason = run.exitReason ?? "";
   const words = /^[A-Z_]+$/.test(reason) ? reason.toLowerCase().replaceAll("_", " ") : reason;
-  const isSaid = run.exitCode === undefined || /exit code|signal/.test(reason);
-  return isSaid ? words : `${words} (exit code ${run.exitCode})`;
+  const hasCode = run.exitCode === undefined || /exit code|signal/.test(reason);
+  return hasCode ? words : `${words} (exit code ${run.exitCode})`;
 }
 
 function Timeline({ trial, runs }: { trial: Message["Trial"]; runs: readonly Run[] }) {

@@ -163,7 +163,7 @@ it("shows a checkpoint's files and registers it as a model version", async () =>
   await userEvent.type(await screen.findByRole("textbox"), "bert");
   await userEvent.click(screen.getByRole("button", { name: "Register" }));
   expect(await screen.findByText("Registered version 3 of bert")).toBeInTheDocument();
-  expect(page.bodyOf("POST /api/v1/models/bert/versions")).toEqual({ checkpointUuid: uuid });
+  expect(page.getBody("POST /api/v1/models/bert/versions")).toEqual({ checkpointUuid: uuid });
 });
 
 it("offers a partially deleted checkpoint for download, not for registration", async () => {

@@ -50,10 +50,10 @@ test("sends a password only if both inputs are equal", async () => {
   await userEvent.type(screen.getByLabelText("Confirm password"), "Secret12");
   await userEvent.click(screen.getByRole("button", { name: "Change" }));
   expect(await screen.findByText(/do not match/)).toBeInTheDocument();
-  expect(page.bodyOf(patch)).toBeUndefined();
+  expect(page.getBody(patch)).toBeUndefined();
   await userEvent.type(screen.getByLabelText("Confirm password"), "3");
   await userEvent.click(screen.getByRole("button", { name: "Change" }));
-  await vi.waitFor(() => expect(page.bodyOf(patch)).toEqual({ password: "Secret123" }));
+  await vi.waitFor(() => expect(page.getBody(patch)).toEqual({ password: "Secret123" }));
 });
 
 test("prevents an admin from deactivating themselves", async () => {
@@ -80,7 +80,7 @@ test("sends only the changed name", async () => {
   });
   await userEvent.type(await screen.findByLabelText("Username"), "by");
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
-  await vi.waitFor(() => expect(page.bodyOf(patch)).toEqual({ username: "bobby" }));
+  await vi.waitFor(() => expect(page.getBody(patch)).toEqual({ username: "bobby" }));
 });
 
 test("replaces a role and assigns the new one first", async () => {
@@ -100,8 +100,8 @@ test("replaces a role and assigns the new one first", async () => {
   const given = (name: string) => ({
     userRoleAssignments: [{ userId: 2, roleAssignment: { role: { name }, scopeWorkspaceId: 7 } }],
   });
-  await vi.waitFor(() => expect(page.bodyOf(remove)).toEqual(given("Editor")));
-  expect(page.bodyOf(add)).toEqual(given("Viewer"));
+  await vi.waitFor(() => expect(page.getBody(remove)).toEqual(given("Editor")));
+  expect(page.getBody(add)).toEqual(given("Viewer"));
   const posts = page.calls.map(({ what }) => what).filter((what) => what.startsWith("POST"));
   expect(posts).toEqual([add, remove]);
 });

@@ -79,7 +79,7 @@ test("edits, adds and removes triggers and explains each", async () => {
   expect(group("Trigger 2").getByText(/core_context.alert/)).toBeVisible();
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
   await vi.waitFor(() =>
-    expect(page.bodyOf(patch)).toMatchObject({
+    expect(page.getBody(patch)).toMatchObject({
       triggers: [
         { triggerType: "TRIGGER_TYPE_TASK_LOG", condition: { regex: "out of memory" } },
         { triggerType: "TRIGGER_TYPE_CUSTOM", condition: {} },

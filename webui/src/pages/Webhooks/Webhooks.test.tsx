@@ -50,7 +50,7 @@ test("shows the conditions of each chosen trigger", async () => {
   await userEvent.selectOptions(second.getByLabelText("State"), "ERROR");
   await userEvent.click(screen.getByRole("button", { name: "Create" }));
   await vi.waitFor(() => expect(page.router.state.location.pathname).toBe("/admin/webhooks/2"));
-  expect(page.bodyOf(post)).toMatchObject({
+  expect(page.getBody(post)).toMatchObject({
     name: "best",
     url: "https://example.org/best",
     workspaceId: 7,

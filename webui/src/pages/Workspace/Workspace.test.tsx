@@ -82,7 +82,7 @@ test("revokes a role after a confirmation", async () => {
   if (second) await userEvent.click(second);
   const roleAssignment = { role: { name: "Editor" }, scopeWorkspaceId: 7 };
   await vi.waitFor(() =>
-    expect(page.bodyOf(post)).toEqual({ userRoleAssignments: [{ userId: 2, roleAssignment }] }),
+    expect(page.getBody(post)).toEqual({ userRoleAssignments: [{ userId: 2, roleAssignment }] }),
   );
 });
 
@@ -112,7 +112,7 @@ test("sends only changed fields", async () => {
   await userEvent.clear(pool);
   await userEvent.type(pool, "gpu");
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
-  await vi.waitFor(() => expect(page.bodyOf(patch)).toEqual({ defaultComputePool: "gpu" }));
+  await vi.waitFor(() => expect(page.getBody(patch)).toEqual({ defaultComputePool: "gpu" }));
 });
 
 test("replaces a member's role", async () => {
@@ -126,8 +126,8 @@ test("replaces a member's role", async () => {
   const given = (name: string) => ({
     userRoleAssignments: [{ userId: 2, roleAssignment: { role: { name }, scopeWorkspaceId: 7 } }],
   });
-  await vi.waitFor(() => expect(page.bodyOf(remove)).toEqual(given("Editor")));
-  expect(page.bodyOf(add)).toEqual(given("Viewer"));
+  await vi.waitFor(() => expect(page.getBody(remove)).toEqual(given("Editor")));
+  expect(page.getBody(add)).toEqual(given("Viewer"));
 });
 
 const policies = "/api/v1/config-policies/workspaces/7/EXPERIMENT";
@@ -148,7 +148,7 @@ test("shows policies and saves valid ones", async () => {
   await userEvent.click(save);
   expect(await screen.findByText(/constraints.y: unknown/)).toBeVisible();
   expect(editor).toHaveAttribute("aria-invalid", "true");
-  expect(page.bodyOf(put)).toEqual({ configPolicies: "x: 1" });
+  expect(page.getBody(put)).toEqual({ configPolicies: "x: 1" });
   await userEvent.type(editor, "2");
   expect(screen.queryByText(/constraints.y/)).toBeNull();
 });

@@ -32,7 +32,7 @@ test("makes the creator the workspace admin", async () => {
   await userEvent.type(await screen.findByLabelText("Name"), " speech ");
   await userEvent.click(screen.getByRole("button", { name: "Create" }));
   await vi.waitFor(() => expect(page.router.state.location.pathname).toBe("/workspaces/9"));
-  expect(page.bodyOf("POST /api/v1/workspaces")).toMatchObject({ name: "speech" });
+  expect(page.getBody("POST /api/v1/workspaces")).toMatchObject({ name: "speech" });
   const reads = page.calls.filter(({ what }) => what === "GET /api/v1/permissions/summary");
   expect(reads).toHaveLength(2);
 });
