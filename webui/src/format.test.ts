@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { duration, isoLocal, percent, relative } from "./format";
+import { formatDuration, formatLocalTime, formatPercent, formatRelativeTime } from "./format";
 
 test.each([
   [0, "0 s"],
@@ -9,7 +9,7 @@ test.each([
   [86_400 * 3 + 59, "3 d"],
   [-3, "0 s"],
 ])("formats %d s as %s", (seconds, words) => {
-  expect(duration(seconds)).toBe(words);
+  expect(formatDuration(seconds)).toBe(words);
 });
 
 test.each([
@@ -18,11 +18,11 @@ test.each([
   [7_500_000, "2 h ago"],
   [-10_800_000, "in 3 h"],
 ])("formats a time %d ms ago as %s", (ago, words) => {
-  expect(relative(1e12 - ago, 1e12)).toBe(words);
+  expect(formatRelativeTime(1e12 - ago, 1e12)).toBe(words);
 });
 
 test("rounds percentages down", () => {
-  expect([0, 0.999, 1, 2].map(percent)).toEqual(["0 %", "99 %", "100 %", "100 %"]);
+  expect([0, 0.999, 1, 2].map(formatPercent)).toEqual(["0 %", "99 %", "100 %", "100 %"]);
 });
 
 test.each([
@@ -32,7 +32,7 @@ test.each([
 ])("formats a time in the zone %s", (zone, text) => {
   const before = process.env.TZ;
   process.env.TZ = zone;
-  expect(isoLocal("2026-02-01T00:00:00.123456789Z")).toBe(text);
-  expect(isoLocal("soon")).toBe("");
+  expect(formatLocalTime("2026-02-01T00:00:00.123456789Z")).toBe(text);
+  expect(formatLocalTime("soon")).toBe("");
   process.env.TZ = before;
 });

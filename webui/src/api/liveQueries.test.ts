@@ -1,6 +1,6 @@
 import { QueryClient, QueryObserver } from "@tanstack/react-query";
 import { expect, it } from "vitest";
-import { addToCurves, coloured } from "@/pages/Experiment/curves";
+import { addToCurves, assignRanks } from "@/pages/Experiment/curves";
 import { mergeOrder, downsample } from "@/charts/merge";
 import type { Series } from "@/charts/series";
 import {
@@ -68,8 +68,8 @@ it("gives each trial a stable colour", () => {
       METRIC,
     );
   const rankOf = (series: Series[]) => Object.fromEntries(series.map(({ id, rank }) => [id, rank]));
-  expect(rankOf(coloured(curves([9, 7, 8]), [7, 8, 9]))).toEqual({ 7: 0, 8: 1, 9: 2 });
-  expect(rankOf(coloured(curves([10, 8, 9, 7]), [7, 8, 9, 10]))).toMatchObject({
+  expect(rankOf(assignRanks(curves([9, 7, 8]), [7, 8, 9]))).toEqual({ 7: 0, 8: 1, 9: 2 });
+  expect(rankOf(assignRanks(curves([10, 8, 9, 7]), [7, 8, 9, 10]))).toMatchObject({
     7: 0,
     8: 1,
     9: 2,

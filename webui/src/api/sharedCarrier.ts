@@ -35,7 +35,7 @@ export function createPortCarrier(
   onFailure: (fail: () => void) => void,
 ): Carrier {
   const open = new Map<string, OnEvent>();
-  const tell = (message: WorkerRequest) => port.postMessage(message);
+  const post = (message: WorkerRequest) => port.postMessage(message);
   const again = () => {
     const all = [...open.values()];
     open.clear();
@@ -51,15 +51,15 @@ export function createPortCarrier(
     again();
   });
   // The worker does not notice a closed window: without this message its streams would stay open.
-  addEventListener("pagehide", () => tell({ leave: true }));
+  addEventListener("pagehide", () => post({ leave: true }));
   // The browser may restore the page from its back/forward cache.
   addEventListener("pageshow", ({ persisted }) => persisted && again());
   return (path, onEvent) => {
     const key = randomId();
     open.set(key, onEvent);
-    tell({ open: key, path });
+    post({ open: key, path });
     return () => {
-      if (open.delete(key)) tell({ close: key });
+      if (open.delete(key)) post({ close: key });
     };
   };
 }

@@ -41,7 +41,7 @@ function events(pieces: string[], ends = true): Response {
   );
 }
 
-/** A stream that sends `text` and openStream open until the request is aborted. */
+/** A stream that sends `text` and stays open until the request is aborted. */
 const openStream = (text: string) => (request: Request) =>
   new Response(
     new ReadableStream({
@@ -160,5 +160,8 @@ test("resumes each connection after the last message", async () => {
   await vi.runAllTimersAsync();
   await over;
   const requests = fetch.mock.calls as unknown as [Request][];
-  expect(requests.map(([request]) => new URL(request.url).search)).toEqual(["?after=0", "?after=7"]);
+  expect(requests.map(([request]) => new URL(request.url).search)).toEqual([
+    "?after=0",
+    "?after=7",
+  ]);
 });

@@ -82,7 +82,7 @@ export function LineChart(props: Props) {
   };
   const picture = { title, curves, xLabel, formatX, isLog, ...(zoom && { zoom }) };
   const saveAs = (ending: string, content: Blob) => save(`${title}.${ending}`, content);
-  const drawn = () => new Blob([seriesToCsv(series, xLabel, title)], { type: "text/csv" });
+  const createCsv = () => new Blob([seriesToCsv(series, xLabel, title)], { type: "text/csv" });
   const savePng = async () => {
     const canvas = plot.current?.canvas();
     if (canvas) saveAs("png", await toPng({ title, canvas, curves }));
@@ -98,7 +98,7 @@ export function LineChart(props: Props) {
         onPng={() => void savePng()}
         onSvg={() => saveAs("svg", new Blob([toSvg(picture)], { type: "image/svg+xml" }))}
         onCsv={async (signal) => {
-          const content = props.readCsv ? await props.readCsv(signal) : drawn();
+          const content = props.readCsv ? await props.readCsv(signal) : createCsv();
           if (!signal.aborted) saveAs("csv", content);
         }}
       />

@@ -95,14 +95,14 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
     const finite = colourBy.filter(Number.isFinite);
     const least = Math.min(...finite);
     const greatest = Math.max(...finite);
-    const goodness = (value: number) => {
+    const computeQuality = (value: number) => {
       const share = greatest > least ? (value - least) / (greatest - least) : 1;
       return smallerIsBetter ? 1 - share : share;
     };
     // Draw the best last, on top of the others.
     const order = colourBy
       .map((_, i) => i)
-      .sort((a, b) => goodness(colourBy[a] ?? NaN) - goodness(colourBy[b] ?? NaN));
+      .sort((a, b) => computeQuality(colourBy[a] ?? NaN) - computeQuality(colourBy[b] ?? NaN));
     for (const line of order) {
       const shares = placed.map((axis, i) => axis.share(axes[i]?.values[line]));
       const isKept = placed.every(({ name }, i) => {
@@ -114,7 +114,7 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
       context.lineWidth = 1.5;
       const value = colourBy[line] ?? NaN;
       context.strokeStyle = Number.isFinite(value)
-        ? viridis(goodness(value), isDark)
+        ? viridis(computeQuality(value), isDark)
         : resolveColour("--faint");
       context.beginPath();
       shares.forEach((share, i) => {

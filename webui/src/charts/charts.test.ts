@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { getStroke, viridis, wantsDarkText } from "./colours";
+import { getStroke, viridis, needsDarkText } from "./colours";
 import { drawCurve, type Plane } from "./columns";
 import { seriesToCsv, toSvgPath } from "./export";
 import { countDecimals, formatBytes, formatFixed, formatNumber } from "./format";
 import { computeLegendHeight, layoutLegend } from "./legendRows";
-import { nearestCurves, nextPlace } from "./nearest";
+import { findNearestCurves, findNextPoint } from "./nearest";
 import { toCurves, computeYRange, toPlane, computeXRange } from "./paint";
-import { lowerBound, nearestIndex, type Series } from "./series";
+import { lowerBound, findNearestIndex, type Series } from "./series";
 import { truncateMiddle } from "./ParallelCoordinates";
 import { smooth } from "./smooth";
 import { toSvg } from "./svg";
-import { rounded } from "./view";
-import { niceTicks, numberScale } from "./ticks";
+import { roundRange } from "./view";
+import { computeTicks, numberScale } from "./ticks";
 
 const series = (id: string, y: number[], rank = 0): Series => ({
   id,
@@ -70,8 +70,8 @@ describe("curve", () => {
 });
 
 it("finds positions in ascending numbers", () => {
-  expect(nearestIndex([], 1)).toBe(-1);
-  expect([0, 1.4, 1.6, 99].map((at) => nearestIndex([0, 1, 2], at))).toEqual([0, 1, 2, 2]);
+  expect(findNearestIndex([], 1)).toBe(-1);
+  expect([0, 1.4, 1.6, 99].map((at) => findNearestIndex([0, 1, 2], at))).toEqual([0, 1, 2, 2]);
   expect([-1, 1, 1.5, 9].map((at) => lowerBound([0, 1, 2], at))).toEqual([0, 1, 2, 3]);
 });
 
@@ -120,7 +120,7 @@ describe("visible range", () => {
       y: [0, 30],
       isLog: false,
     });
-    const near = nearestCurves(curves, plane, { x: 1.1, top: 12 });
+    const near = findNearestCurves(curves, plane, { x: 1.1, top: 12 });
     expect(near.map(({ curve, y }) => [curve.series.id, y])).toEqual([
       ["b", 20],
       ["a", 5],
@@ -140,15 +140,15 @@ it("colours shares by viridis with the largest most prominent on light and dark 
   expect(viridis(1, true)).toBe("rgb(253 231 37)");
   expect(viridis(7)).toBe(viridis(1));
   expect(viridis(NaN)).toBe(viridis(0));
-  expect([wantsDarkText(0), wantsDarkText(1)]).toEqual([true, false]);
+  expect([needsDarkText(0), needsDarkText(1)]).toEqual([true, false]);
 });
 
 describe("axes", () => {
   it("have round ticks", () => {
-    expect(niceTicks(0, 1)).toEqual([0, 0.2, 0.4, 0.6, 0.8, 1]);
-    expect(niceTicks(0.13, 0.47)).toEqual([0.2, 0.3, 0.4]);
-    expect(niceTicks(5, 5)).toEqual([5]);
-    expect(niceTicks(NaN, 1)).toEqual([]);
+    expect(computeTicks(0, 1)).toEqual([0, 0.2, 0.4, 0.6, 0.8, 1]);
+    expect(computeTicks(0.13, 0.47)).toEqual([0.2, 0.3, 0.4]);
+    expect(computeTicks(5, 5)).toEqual([5]);
+    expect(computeTicks(NaN, 1)).toEqual([]);
   });
 
   it("use powers of ten on a logarithmic scale", () => {
@@ -202,19 +202,19 @@ it("escapes CSV cells that spreadsheets take for formulas", () => {
 it("finds the next point of any curve at least a pixel away", () => {
   const curves = toCurves([series("a", [1, 5, 2]), series("b", [1, 2, 3, 4], 1)], new Set(), 0);
   const next = (from: number | undefined, direction: number, width = 100) =>
-    nextPlace(curves, [0, 3], from, direction, width);
+    findNextPoint(curves, [0, 3], from, direction, width);
   expect([next(undefined, 1), next(undefined, -1)]).toEqual([0, 3]);
   expect([next(0, 1), next(2, 1), next(3, 1)]).toEqual([1, 3, undefined]);
   expect([next(3, -1), next(1.5, -1), next(0, -1)]).toEqual([2, 1, undefined]);
   // A key skips points in the same pixel.
   expect(next(0, 1, 2)).toBe(2);
-  expect(nextPlace([], [0, 1], 0, 1, 100)).toBeUndefined();
+  expect(findNextPoint([], [0, 1], 0, 1, 100)).toBeUndefined();
 });
 
 it("rounds a range to visible digits", () => {
-  expect(rounded([0.123456789, 1.23456789])).toEqual([0.1235, 1.2346]);
-  expect(rounded([12345.678, 98765.4321])).toEqual([12346, 98765]);
-  expect(rounded([1e-7, 2e-7])).toEqual([1e-7, 2e-7]);
+  expect(roundRange([0.123456789, 1.23456789])).toEqual([0.1235, 1.2346]);
+  expect(roundRange([12345.678, 98765.4321])).toEqual([12346, 98765]);
+  expect(roundRange([1e-7, 2e-7])).toEqual([1e-7, 2e-7]);
 });
 
 describe("exported picture", () => {

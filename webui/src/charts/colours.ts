@@ -53,7 +53,7 @@ export function viridis(share: number, isDark = false): string {
 }
 
 /** Whether black (true) or white text is more readable on viridis(share). */
-export function wantsDarkText(share: number, isDark = false): boolean {
+export function needsDarkText(share: number, isDark = false): boolean {
   const [red, green, blue] = viridisRgb(share, isDark).map((part) => {
     const c = part / 255;
     return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;

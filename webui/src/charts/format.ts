@@ -1,4 +1,4 @@
-import { duration } from "@/format";
+import { formatDuration } from "@/format";
 
 /** Converts a number of the API, which sends NaN and infinities as the strings "NaN" and "Infinity". */
 export function toNumber(raw: number | string | undefined): number {
@@ -52,7 +52,7 @@ export function countDecimals(values: readonly number[]): number {
 
 /** Formats seconds since a start: "2.5 s", "4 min 10 s". */
 export function seconds(value: number): string {
-  return Math.abs(value) < 60 ? `${formatNumber(value)} s` : duration(value);
+  return Math.abs(value) < 60 ? `${formatNumber(value)} s` : formatDuration(value);
 }
 
 /** Formats bytes with a unit: "14 GB" (powers of 1,000). */

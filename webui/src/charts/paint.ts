@@ -1,7 +1,7 @@
 import { getStroke } from "./colours";
 import { drawCurve, type Plane } from "./columns";
 import { smooth } from "./smooth";
-import { extent, lowerBound, type Series } from "./series";
+import { computeExtent, lowerBound, type Series } from "./series";
 import { resolveColour } from "./theme";
 
 /** The drawn values of a series, and the raw values behind them. */
@@ -216,6 +216,6 @@ export function computeYRange(
 
 /** The x range of all curves; [0, 1] without curves. */
 export function computeXRange(curves: readonly Curve[]): [number, number] {
-  const [from, to] = extent(curves.map(({ series }) => series.x)) ?? [0, 1];
+  const [from, to] = computeExtent(curves.map(({ series }) => series.x)) ?? [0, 1];
   return from < to ? [from, to] : [from - 0.5, to + 0.5];
 }

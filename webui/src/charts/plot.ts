@@ -1,10 +1,10 @@
 import uPlot from "uplot";
 import { createGradualPainter, drawPicture, type Picture } from "./gradual";
-import { nearestCurves, nextPlace } from "./nearest";
+import { findNearestCurves, findNextPoint } from "./nearest";
 import { computeYRange, paint, toPlane, computeXRange, type Area, type Curve } from "./paint";
 import { resolveColour } from "./theme";
 import { uplotOptions, type PlotOptions } from "./uplotOptions";
-import { isSameRange, rounded, type Range } from "./view";
+import { isSameRange, roundRange, type Range } from "./view";
 
 /** A plot on the page. Call `destroy` when it is removed. */
 export interface Plot {
@@ -94,7 +94,7 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
   };
   const zoomTo = (range: Range | undefined) => {
     const before = zoom;
-    zoom = range && rounded(range);
+    zoom = range && roundRange(range);
     show(zoom ?? full);
     if (!isSameRange(before, zoom)) options.onZoom(zoom);
   };
@@ -102,7 +102,7 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
   const nearTo = (u: uPlot, left: number, top: number) => {
     const area = toArea(u);
     const at = { x: u.posToVal(left, "x"), top: area.top + top * devicePixelRatio };
-    return nearestCurves(curves, toPlane(area), at);
+    return findNearestCurves(curves, toPlane(area), at);
   };
   const follow = (u: uPlot) => {
     const { left, top, event } = u.cursor;
@@ -178,7 +178,7 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
       const last = crosshair && Math.min(to, Math.max(from, crosshair.x));
       // The first key press shows the newest points.
       const first = across < 0 ? to : from;
-      const next = across === 0 ? last : nextPlace(curves, [from, to], last, across, width);
+      const next = across === 0 ? last : findNextPoint(curves, [from, to], last, across, width);
       place(next ?? last ?? first, within);
     },
     zoomBy(factor) {

@@ -2,7 +2,7 @@
  * About `max` round values from `least` to `greatest`, ascending: multiples of 1, 2 or 5 times a power of
  * ten.
  */
-export function niceTicks(least: number, greatest: number, max = 6): number[] {
+export function computeTicks(least: number, greatest: number, max = 6): number[] {
   if (!Number.isFinite(least) || !Number.isFinite(greatest)) return [];
   if (least === greatest) return [least];
   const rough = (greatest - least) / Math.max(1, max - 1);
@@ -32,5 +32,5 @@ export function numberScale(least: number, greatest: number, isLog: boolean): Sc
     return { share: (value) => (Math.log10(value) - from) / span, ticks: shown };
   }
   const span = greatest - least || 1;
-  return { share: (value) => (value - least) / span, ticks: niceTicks(least, greatest) };
+  return { share: (value) => (value - least) / span, ticks: computeTicks(least, greatest) };
 }

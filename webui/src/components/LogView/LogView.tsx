@@ -66,14 +66,14 @@ export function LogView({ trialId, follow }: Props) {
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [lines, selected, isAtEnd, log.hasEnd, log.hasStart]);
 
-  const inSight = () => {
+  const getVisibleRange = () => {
     const { scrollTop = 0, clientHeight = 0 } = place.current ?? {};
     return [Math.floor(scrollTop / ROW), Math.ceil((scrollTop + clientHeight) / ROW)] as const;
   };
   const onScroll = () => {
     const element = place.current;
     if (!element) return;
-    const [first, last] = inSight();
+    const [first, last] = getVisibleRange();
     top.current = { id: lines[first]?.id ?? "", offset: element.scrollTop - first * ROW };
     setAtEnd(element.scrollHeight - element.scrollTop - element.clientHeight < 2 * ROW);
     if (first < NEAR) void log.readOlder();
@@ -87,7 +87,7 @@ export function LogView({ trialId, follow }: Props) {
     [setSelected],
   );
   const goToError = async (isBack: boolean) => {
-    const [first, last] = inSight();
+    const [first, last] = getVisibleRange();
     const here = lines[isBack ? Math.min(last, lines.length - 1) : first]?.id ?? "0";
     // Consecutive error lines count as one error, unless only errors are shown.
     const from = selected ? findErrorEdge(lines, selected, isBack) : here;

@@ -12,7 +12,7 @@ import {
 import { Actions } from "../Actions/Actions";
 import { ErrorPanel } from "../ErrorPanel/ErrorPanel";
 import { Section } from "../Page/Page";
-import { syntaxProblems } from "../YamlEditor/problems";
+import { findSyntaxProblems } from "../YamlEditor/problems";
 import { YamlEditor } from "../YamlEditor/YamlEditor";
 
 interface Props {
@@ -50,7 +50,7 @@ function Editor({ scope, of, mayChange, kept }: Props & { kept: string }) {
   const [text, setText] = useState(begin);
   // The problems of the refused text; they do not apply to another text.
   const [refused, setRefused] = useState({ text: "", problems: [] as string[] });
-  const syntax = syntaxProblems(text);
+  const syntax = findSyntaxProblems(text);
   const problems = syntax.length > 0 ? syntax : refused.text === text ? refused.problems : [];
   const refresh = () => client.invalidateQueries({ queryKey: policiesKey(scope) });
   const save = async () => {

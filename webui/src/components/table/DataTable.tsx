@@ -69,7 +69,7 @@ export function DataTable<Row>(props: Props<Row>) {
     onSelect(next);
   };
   // The visible rows, without overscan rows and rows behind the head.
-  const seen = () => {
+  const getVisibleRows = () => {
     const top = lines.scrollOffset ?? 0;
     const bottom = top + (lines.scrollRect?.height ?? 0) - height;
     return shown
@@ -77,7 +77,8 @@ export function DataTable<Row>(props: Props<Row>) {
       .map(({ index }) => rowAt(index))
       .filter((row) => row !== undefined);
   };
-  const areAll = seen().length > 0 && seen().every((row) => selected.has(getId(row)));
+  const areAll =
+    getVisibleRows().length > 0 && getVisibleRows().every((row) => selected.has(getId(row)));
 
   return (
     <div
@@ -94,7 +95,9 @@ export function DataTable<Row>(props: Props<Row>) {
             type="checkbox"
             aria-label="Select visible rows"
             checked={areAll}
-            onChange={() => onSelect(new Set(areAll ? [] : [...selected, ...seen().map(getId)]))}
+            onChange={() =>
+              onSelect(new Set(areAll ? [] : [...selected, ...getVisibleRows().map(getId)]))
+            }
           />
         </div>
         {columns.map((column, i) => (

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findColumns, filterText, parseFilter, type FilterColumn } from "./filter";
+import { findColumns, formatFilter, parseFilter, type FilterColumn } from "./filter";
 
 const COLUMNS: FilterColumn[] = [
   { column: "state", type: "COLUMN_TYPE_TEXT", displayName: "State" },
@@ -71,7 +71,7 @@ describe("parseFilter", () => {
   });
 
   it("parses an empty text to an empty filter", () => {
-    expect(filterText(parse("  "), false)).toBe(
+    expect(formatFilter(parse("  "), false)).toBe(
       '{"showArchived":false,"filterGroup":{"kind":"group","conjunction":"and","children":[]}}',
     );
   });

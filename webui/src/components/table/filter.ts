@@ -60,7 +60,7 @@ export function parseFilter(sentence: string, columns: readonly FilterColumn[]):
 }
 
 /** The value of the API's `filter`. */
-export function filterText(group: FilterGroup, showArchived: boolean): string {
+export function formatFilter(group: FilterGroup, showArchived: boolean): string {
   return JSON.stringify({ showArchived, filterGroup: group });
 }
 

@@ -14,7 +14,7 @@ import { Agents } from "./Agents";
 import { countSlots } from "./slotHolders";
 import { moveBy, moveTo } from "./order";
 import { Queue } from "./Queue";
-import { sumSlotHours, usedCsv, utilizationCsv, computeUtilization } from "./usage";
+import { sumSlotHours, formatUsageCsv, formatUtilizationCsv, computeUtilization } from "./usage";
 
 const [machine] = machines.answer.agents;
 const busy = machine?.slots[0];
@@ -274,7 +274,7 @@ test("draws capacity next to usage and exports both", () => {
   ]);
   expect(series[2]?.x).toEqual([-60, -60, -60, -20, -20, 0]);
   expect(series[2]?.y).toEqual([0, 0, 8, 8, 0, 0]);
-  expect(utilizationCsv(used, there, 0, 60 * 60_000).split("\r\n")).toEqual([
+  expect(formatUtilizationCsv(used, there, 0, 60 * 60_000).split("\r\n")).toEqual([
     "pool,time,slots in use,all slots",
     "cpu,1970-01-01T00:00:00.000Z,0,0",
     "cpu,1970-01-01T00:20:00.000Z,0,1",
@@ -287,7 +287,7 @@ test("draws capacity next to usage and exports both", () => {
 });
 
 test("exports usage as CSV without formulas", () => {
-  const file = usedCsv("User", [{ name: "=ann, of vision", slotHours: 1.5 }]);
+  const file = formatUsageCsv("User", [{ name: "=ann, of vision", slotHours: 1.5 }]);
   expect(file).toBe('User,Slot-hours\r\n"\'=ann, of vision",1.5\r\n');
 });
 

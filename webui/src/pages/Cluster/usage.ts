@@ -27,7 +27,7 @@ export function sumSlotHours(
 }
 
 /** A usage table as CSV. */
-export function usedCsv(head: string, rows: readonly Used[]): string {
+export function formatUsageCsv(head: string, rows: readonly Used[]): string {
   const lines = rows.map(({ name, slotHours }) => [name, Number(slotHours.toFixed(4))] as const);
   return formatCsv([[head, "Slot-hours"], ...lines]);
 }
@@ -122,7 +122,7 @@ const listPools = (...each: Map<string, Steps>[]) =>
   [...new Set(each.flatMap((steps) => [...steps.keys()]))].sort();
 
 /** Joins both step functions at the times of their changes. */
-function together(used: Steps, there: Steps): [at: number, use: number, all: number][] {
+function joinSteps(used: Steps, there: Steps): [at: number, use: number, all: number][] {
   const changes = [
     ...used.map(([at, slots]) => ({ at, use: slots })),
     ...there.map(([at, slots]) => ({ at, all: slots })),
@@ -137,7 +137,7 @@ function together(used: Steps, there: Steps): [at: number, use: number, all: num
 }
 
 /** All changes of usage and capacity as CSV. */
-export function utilizationCsv(
+export function formatUtilizationCsv(
   entries: readonly Held[],
   capacity: readonly Held[],
   from: number,
@@ -146,7 +146,7 @@ export function utilizationCsv(
   const used = toSteps(entries, from, to);
   const there = toSteps(capacity, from, to);
   const lines = listPools(used, there).flatMap((pool) =>
-    together(used.get(pool) ?? [], there.get(pool) ?? []).map(
+    joinSteps(used.get(pool) ?? [], there.get(pool) ?? []).map(
       ([time, use, all]) => [pool, new Date(time).toISOString(), use, all] as const,
     ),
   );

@@ -65,7 +65,7 @@ function mergeCurve(series: Series, added: ReadonlyMap<number, number>): Series 
 }
 
 /** Gives each curve a stable colour by the order in which the trials were created. */
-export function coloured(series: readonly Series[], trialIds: readonly number[]): Series[] {
+export function assignRanks(series: readonly Series[], trialIds: readonly number[]): Series[] {
   const ranks = new Map([...trialIds].sort((a, b) => a - b).map((id, rank) => [String(id), rank]));
   return series.map((each) => ({ ...each, rank: ranks.get(each.id) ?? each.rank }));
 }

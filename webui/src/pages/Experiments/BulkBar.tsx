@@ -4,7 +4,7 @@ import { useProjectChoices } from "@/api/useProjectChoices";
 import { explainRefusal, useRoles } from "@/api/useRoles";
 import { RequestId } from "@/components/ErrorPanel/RequestId";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
-import { counted } from "@/text";
+import { formatCount } from "@/text";
 import { ACTIONS, runAction, moveTo, type Action, type Outcome, type Target } from "./bulk";
 import { getNoun, type Kind, type Row } from "./rows";
 import { ROWS_KEY } from "./useRows";
@@ -42,7 +42,7 @@ export function BulkBar(props: Props) {
   const refused = explainRefusal(useRoles(), "Editor");
   const isOff = isBusy || Boolean(refused);
   const act = async (action: Action) => {
-    const what = counted(ids.length, getNoun(kind));
+    const what = formatCount(ids.length, getNoun(kind));
     const isEnabled = action.loss !== undefined || ids.length > MANY;
     const question = [`${action.label} ${what}?`, action.loss].filter(Boolean).join(" ");
     if (isEnabled && !confirm(question)) return;
@@ -113,7 +113,7 @@ export function BulkBar(props: Props) {
       )}
       {trials.length > 0 && (
         <button type="button" onClick={() => onCompare(trials)}>
-          Compare {counted(trials.length, "trial")}
+          Compare {formatCount(trials.length, "trial")}
         </button>
       )}
       <button type="button" className="plain" onClick={clear}>
@@ -159,7 +159,7 @@ function Move({ kind, count, onMove, onClose }: MoveProps) {
   const { options, problem } = choices;
   return (
     <FormDialog
-      title={`Move ${counted(count, getNoun(kind))}`}
+      title={`Move ${formatCount(count, getNoun(kind))}`}
       problem={problem}
       verb="Move"
       onClose={onClose}

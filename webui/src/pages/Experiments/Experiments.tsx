@@ -7,10 +7,10 @@ import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { DataTable } from "@/components/table/DataTable";
 import { FilterError } from "@/components/table/filter";
 import { readView, writeView, type TableView } from "@/components/table/view";
-import { counted } from "@/text";
+import { formatCount } from "@/text";
 import { useLatest } from "@/useLatest";
 import { BulkBar } from "./BulkBar";
-import { renderCell, tableColumn } from "./cells";
+import { renderCell, toTableColumn } from "./cells";
 import { ColumnPicker } from "./ColumnPicker";
 import { Conditions } from "./Conditions";
 import { Empty } from "./Empty";
@@ -20,7 +20,7 @@ import { suggestColumnValues } from "./suggestedValues";
 import { ProjectChip } from "./ProjectChip";
 import { getNoun, rowsBetween, getValue, type Kind, type Row } from "./rows";
 import { SavedViews } from "./SavedViews";
-import { baseView, toSearch } from "./search";
+import { createDefaultView, toSearch } from "./search";
 import { useColumns, useMetricRanges, type MetricRange } from "./useColumns";
 import { useDecimals } from "./useDecimals";
 import { readAll, ROWS_KEY, useRows, type Search } from "./useRows";
@@ -38,7 +38,7 @@ export default function Experiments() {
   const [params, setParams] = useSearchParams();
   const kind: Kind = params.get("of") === "runs" ? "runs" : "experiments";
   const projectId = Number(params.get("project") ?? 0) || undefined;
-  const base = useMemo(() => baseView(kind), [kind]);
+  const base = useMemo(() => createDefaultView(kind), [kind]);
   const view = useMemo(() => readView(params, base), [params, base]);
   const setView = (next: TableView) => setParams(writeView(params, next, base), { replace: true });
   // IDs of trials and experiments differ: a selection belongs to one listing.
@@ -106,7 +106,7 @@ export default function Experiments() {
     // The filter may have changed meanwhile.
     if (latestValid.current?.filter === search.filter) setSelected(all);
   };
-  const forget = (gone: readonly number[]) =>
+  const removeFromSelection = (gone: readonly number[]) =>
     setSelection((now) => {
       const rows = new Map([...now.rows].filter(([id]) => !gone.includes(id)));
       return now.listing === listing ? { listing, rows } : now;
@@ -173,7 +173,7 @@ export default function Experiments() {
         <ColumnPicker columns={columns} view={view} onView={setView} />
         <SavedViews query={params.toString()} />
         <span className={styles.count} role="status">
-          {isLoading || !search ? "" : counted(total, getNoun(kind))}
+          {isLoading || !search ? "" : formatCount(total, getNoun(kind))}
         </span>
       </div>
       {(error ?? columnsError) && <ErrorPanel error={error ?? columnsError} onRetry={retry} />}
@@ -183,7 +183,7 @@ export default function Experiments() {
         <DataTable<Row>
           key={listing}
           label={kind === "runs" ? "Trials" : "Experiments"}
-          columns={shown.map(tableColumn)}
+          columns={shown.map(toTableColumn)}
           count={isLoading ? 20 : total}
           rowAt={rowAt}
           getId={(row) => row.id}
@@ -206,7 +206,7 @@ export default function Experiments() {
         onAll={selectAll}
         onCompare={(trials) => compare(trials.join(","))}
         onClear={() => setSelected(NONE)}
-        onGone={forget}
+        onGone={removeFromSelection}
       />
       {compared && (
         <Suspense>

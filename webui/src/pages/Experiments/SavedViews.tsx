@@ -16,7 +16,7 @@ export function SavedViews({ query }: { query: string }) {
       onSuccess: () => setName(""),
     });
   };
-  const forget = (gone: string) => {
+  const deleteView = (gone: string) => {
     if (confirm(`Delete the view ${gone}?`))
       change((now) => now.filter((each) => each.name !== gone));
   };
@@ -31,7 +31,7 @@ export function SavedViews({ query }: { query: string }) {
               type="button"
               className="plain"
               aria-label={`Delete view ${view.name}`}
-              onClick={() => forget(view.name)}
+              onClick={() => deleteView(view.name)}
             >
               ✕
             </button>

@@ -5,7 +5,7 @@ import experiments from "@goldens/experiments.json";
 import runs from "@goldens/runs.json";
 import { renderCell } from "./cells";
 import { getValue, type Row } from "./rows";
-import { baseView, toSearch } from "./search";
+import { createDefaultView, toSearch } from "./search";
 
 // Responses of a real master.
 const run = runs.answer.runs[0] as never;
@@ -52,7 +52,7 @@ describe("row", () => {
 });
 
 it("converts the typed filter to a search, or reports its error", () => {
-  const view = { ...baseView("experiments"), filter: "lr < 1", text: "mnist" };
+  const view = { ...createDefaultView("experiments"), filter: "lr < 1", text: "mnist" };
   const columns = [{ column: "hp.lr", type: "COLUMN_TYPE_NUMBER" as const, displayName: "" }];
   const search = toSearch(view, "experiments", undefined, columns);
   if (search instanceof FilterError) throw search;

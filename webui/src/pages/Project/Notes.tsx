@@ -20,7 +20,7 @@ function findNote(seen: Note, notes: readonly Note[]): number {
   );
 }
 
-const replaced = (notes: readonly Note[], place: number, by: readonly Note[]): Note[] => [
+const replaceNote = (notes: readonly Note[], place: number, by: readonly Note[]): Note[] => [
   ...notes.slice(0, place),
   ...by,
   ...notes.slice(place + 1),
@@ -47,7 +47,7 @@ export function Notes({ project, mayEdit }: { project: Message["Project"]; mayEd
     }
   };
   const save = (opened: Note | undefined, next: Note) =>
-    change((now) => (opened ? replaced(now, findNote(opened, now), [next]) : [...now, next]));
+    change((now) => (opened ? replaceNote(now, findNote(opened, now), [next]) : [...now, next]));
   return (
     <>
       <Section
@@ -74,7 +74,7 @@ export function Notes({ project, mayEdit }: { project: Message["Project"]; mayEd
                     refused,
                     confirm: `Delete the note ${name}?`,
                     run: () =>
-                      change((now) => replaced(now, findNote({ name, contents }, now), [])),
+                      change((now) => replaceNote(now, findNote({ name, contents }, now), [])),
                   },
                 ]}
               />

@@ -5,7 +5,7 @@ import golden from "@goldens/template.json";
 import workspaces from "@goldens/workspaces.json";
 import type { Message } from "@/api/types";
 import { like } from "@/testing/goldens";
-import { syntaxProblems } from "@/components/YamlEditor/problems";
+import { findSyntaxProblems } from "@/components/YamlEditor/problems";
 import { showPage, viewer, type Answers } from "@/testing/pages";
 import Template from "./Template";
 
@@ -22,8 +22,8 @@ const show = (more = {}) =>
   });
 
 test("reports YAML errors with their line", () => {
-  expect(syntaxProblems("a: 1\n")).toEqual([]);
-  const [problem] = syntaxProblems("a: 1\nb: [\n");
+  expect(findSyntaxProblems("a: 1\n")).toEqual([]);
+  const [problem] = findSyntaxProblems("a: 1\nb: [\n");
   expect(problem).toMatch(/^\d+: /);
 });
 

@@ -12,7 +12,7 @@ import { Page } from "@/components/Page/Page";
 import { useDialog, useParam } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { paths } from "@/paths";
-import { counted } from "@/text";
+import { formatCount } from "@/text";
 
 type Template = Message["Template"];
 
@@ -60,7 +60,7 @@ export default function Templates() {
       head={
         <>
           <SearchBox label="Search templates" />
-          <Count>{shown && counted(shown.length, "template")}</Count>
+          <Count>{shown && formatCount(shown.length, "template")}</Count>
           <Actions
             actions={[
               {

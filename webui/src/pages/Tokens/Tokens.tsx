@@ -13,7 +13,7 @@ import { Page } from "@/components/Page/Page";
 import { useDialog, useParam } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { Time } from "@/components/Time/Time";
-import { counted } from "@/text";
+import { formatCount } from "@/text";
 import { Create } from "./Create";
 import { EditToken } from "./EditToken";
 import { NewToken } from "./NewToken";
@@ -122,7 +122,7 @@ export default function Tokens() {
         <>
           <ParamCheck name="old" label="Show revoked and expired" />
           {may("ClusterAdmin") && <ParamCheck name="all" label="Show all users" />}
-          <Count>{rows && counted(rows.length, "token")}</Count>
+          <Count>{rows && formatCount(rows.length, "token")}</Count>
           <Actions
             actions={[
               {
