@@ -1,8 +1,8 @@
 #ifndef TOOLS_PRECOMPILED_STD_H_
 #define TOOLS_PRECOMPILED_STD_H_
 
-// Precompiled headers that most sources use (see precompiled.bzl). Each source still includes what it
-// uses, because --config=plain builds without this header. It has an include guard because g++ does
+// Precompiled headers that most sources use (see precompiled.bzl). Each source still includes what
+// it uses, because --config=plain builds without this header. It has an include guard because g++ does
 // not support "pragma once" in a header that it precompiles.
 
 #include <algorithm>

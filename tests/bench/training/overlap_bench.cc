@@ -4,8 +4,7 @@
 // and exits with 1 if it is missed.
 //
 // Each rank is a process with one thread. Gloo communicates over the loopback interface, throttled
-// to
-// --gigabytes-per-second (1): otherwise two ranks on two cores would have no core left for
+// to --gigabytes-per-second (1): otherwise two ranks on two cores would have no core left for
 // communication during the pass, and no latency to hide.
 #include <sys/wait.h>
 #include <unistd.h>
