@@ -327,25 +327,25 @@ void World::CheckEnd() {
 void World::RecordPendingWork() const {
   const cluster::Rows& rows = master_.committed();
   stage_.Log(absl::StrCat(created_.size(), " of ", requested_experiments_,
-                           " experiments are created; the master ",
-                           master_.AtRest() ? "is at rest" : "is not at rest"));
+                          " experiments are created; the master ",
+                          master_.AtRest() ? "is at rest" : "is not at rest"));
   for (const auto& [id, e] : rows.experiments) {
     stage_.Log(absl::StrCat("experiment ", id.value(), " (", e.config->searcher.name,
-                             "): ", std::string(model::ToString(e.state))));
+                            "): ", std::string(model::ToString(e.state))));
   }
   for (const auto& [id, trial] : rows.trials) {
     if (model::IsTerminal(trial.state)) continue;
     stage_.Log(absl::StrCat("trial ", id.value(), ": ", std::string(model::ToString(trial.state)),
-                             trial.held ? ", held" : "", trial.waits_for ? ", waits" : ""));
+                            trial.held ? ", held" : "", trial.waits_for ? ", waits" : ""));
   }
   for (const auto& [id, a] : rows.allocations) {
     if (a.state == model::AllocationState::kTerminated) continue;
     stage_.Log(absl::StrCat(id.value(), ": ", std::string(model::ToString(a.state)), ", ", a.slots,
-                             " slots of ", a.resource_pool));
+                            " slots of ", a.resource_pool));
   }
   for (const auto& machine : machines_) {
     stage_.Log(absl::StrCat(machine->id().value(), " with ", machine->slots(), " slots is ",
-                             machine->Idle() ? "idle" : "busy"));
+                            machine->Idle() ? "idle" : "busy"));
   }
 }
 

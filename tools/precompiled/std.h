@@ -2,8 +2,8 @@
 #define TOOLS_PRECOMPILED_STD_H_
 
 // Precompiled headers that most sources use (see precompiled.bzl). Each source still includes what
-// it uses, because --config=plain builds without this header. It has an include guard because g++ does
-// not support "pragma once" in a header that it precompiles.
+// it uses, because --config=plain builds without this header. It has an include guard because g++
+// does not support "pragma once" in a header that it precompiles.
 
 #include <algorithm>
 #include <array>

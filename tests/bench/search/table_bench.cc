@@ -185,7 +185,8 @@ int CompareOnTable(const LearningCurve& curve, int seeds) {
   const Medians& adaptive = medians["adaptive_asha"];
   std::printf("to the best result of random with the same number of trials (%lld):\n",
               static_cast<long long>(kTrials));
-  bool good = CheckRatio("adaptive_asha, of random's units", adaptive.to_target, kTrials * kUnits, 0.1);
+  bool good =
+      CheckRatio("adaptive_asha, of random's units", adaptive.to_target, kTrials * kUnits, 0.1);
   good = CheckRatio("asha with tpe, of asha", with_tpe.to_target, asha.to_target, 0.7) && good;
   std::printf("for information, to its best result with %lld:\n",
               static_cast<long long>(kFewTrials));
