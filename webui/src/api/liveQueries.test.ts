@@ -120,14 +120,14 @@ it("neither misses nor duplicates points for any order of reads, messages and lo
     const observer = new QueryObserver(client, { ...query, structuralSharing: false });
     const stop = observer.subscribe(() => undefined);
     const renewal = createRefresher(client, liveQueryFilter(1), 0);
-    let place = 0;
+    let position = 0;
     let isOpen = true;
     const settle = () => new Promise((resolve) => setTimeout(resolve, 0));
     const begin = () => {
       isOpen = true;
       // Sometimes the master has discarded messages: it reports that, and everything is read again.
       if (random() < 0.3) {
-        place = sent.length;
+        position = sent.length;
         renewal.news();
       }
     };
@@ -139,10 +139,10 @@ it("neither misses nor duplicates points for any order of reads, messages and lo
       }
       if (isOpen && random() < 0.4) {
         // The last message may arrive again.
-        const from = Math.max(0, place - below(2));
-        const until = Math.max(from, place + below(4));
+        const from = Math.max(0, position - below(2));
+        const until = Math.max(from, position + below(4));
         if (until > from) applyReported(client, 1, sent.slice(from, until));
-        place = Math.max(place, Math.min(until, sent.length));
+        position = Math.max(position, Math.min(until, sent.length));
       }
       if (random() < 0.1) {
         if (isOpen) isOpen = false;
@@ -152,7 +152,7 @@ it("neither misses nor duplicates points for any order of reads, messages and lo
       if (random() < 0.2) await settle();
     }
     if (!isOpen) begin();
-    applyReported(client, 1, sent.slice(place));
+    applyReported(client, 1, sent.slice(position));
     for (let i = 0; i < 30; i++) {
       answers.splice(0).forEach((answer) => answer());
       await settle();

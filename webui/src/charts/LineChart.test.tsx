@@ -80,8 +80,8 @@ it("smooths while the slider moves and reports the final weight", () => {
 
 it("is navigable by keys and announces values", () => {
   render(chart());
-  const place = screen.getByRole("application", { name: /^Chart of loss by batches/ });
-  const press = (key: string, more = {}) => fireEvent.keyDown(place, { key, ...more });
+  const plotElement = screen.getByRole("application", { name: /^Chart of loss by batches/ });
+  const press = (key: string, more = {}) => fireEvent.keyDown(plotElement, { key, ...more });
   press("ArrowRight");
   expect(plot.step).toHaveBeenLastCalledWith(1);
   press("ArrowLeft", { shiftKey: true });
@@ -99,7 +99,7 @@ it("is navigable by keys and announces values", () => {
   const status = screen.getByRole("status");
   getQueryOptions().onNear(near, { left: 1, top: 1 });
   expect(status).toHaveTextContent("");
-  fireEvent.focus(place);
+  fireEvent.focus(plotElement);
 });
 
 it("announces the key position in a live region", async () => {

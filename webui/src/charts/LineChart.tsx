@@ -57,7 +57,7 @@ export function LineChart(props: Props) {
   const weight = draft ?? view.weight;
   const [near, setNear] = useState<{ near: Near[]; at: At; isByKey: boolean }>();
   const curves = useMemo(() => toCurves(series, hidden, weight), [series, hidden, weight]);
-  const { place, plot } = usePlot({ isLog, xLabel, formatX, height }, syncKey, {
+  const { container, plot } = usePlot({ isLog, xLabel, formatX, height }, syncKey, {
     onNear: (found, at, isByKey = false) =>
       setNear(at && found.length > 0 ? { near: found, at, isByKey } : undefined),
     onZoom: (next) => onView({ zoom: next }),
@@ -104,7 +104,7 @@ export function LineChart(props: Props) {
       />
       <div className={styles.body}>
         <div
-          ref={place}
+          ref={container}
           className={styles.plot}
           style={{ minHeight: height }}
           tabIndex={0}
@@ -146,12 +146,12 @@ function usePlot(
   syncKey: string | undefined,
   handlers: Handlers,
 ) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot>(undefined);
   const latest = useLatest(handlers);
   const isDark = useIsDark();
   useLayoutEffect(() => {
-    const element = place.current;
+    const element = container.current;
     if (!element) return;
     const made = createPlot(element, {
       width: Math.max(200, element.clientWidth),
@@ -173,5 +173,5 @@ function usePlot(
       plot.current = undefined;
     };
   }, [isLog, isDark, height, xLabel, formatX, syncKey, latest]);
-  return { place, plot };
+  return { container, plot };
 }

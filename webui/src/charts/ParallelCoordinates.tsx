@@ -42,7 +42,7 @@ export function truncateMiddle(text: string, room: number): string {
     : text;
 }
 
-function place({ name, values, isLog }: Axis): Placed {
+function placeAxis({ name, values, isLog }: Axis): Placed {
   const numbers = values.filter((value) => typeof value === "number");
   if (numbers.length > 0 && values.every((v) => v === undefined || typeof v === "number")) {
     const scale = numberScale(Math.min(...numbers), Math.max(...numbers), isLog ?? false);
@@ -73,8 +73,8 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
   const width = Math.max(room, 2 * EDGE.side + (axes.length - 1) * MIN_SPACING);
   const [brushes, setBrushes] = useState<Record<string, [number, number]>>({});
   const isDark = useIsDark();
-  const placed = axes.map(place);
-  const apart = (width - 2 * EDGE.side) / Math.max(1, placed.length - 1);
+  const placedAxes = axes.map(placeAxis);
+  const apart = (width - 2 * EDGE.side) / Math.max(1, placedAxes.length - 1);
   const toX = (i: number) => EDGE.side + i * apart;
   const toY = (share: number) => HEIGHT - EDGE.bottom - share * (HEIGHT - EDGE.top - EDGE.bottom);
 
@@ -104,8 +104,8 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
       .map((_, i) => i)
       .sort((a, b) => computeQuality(colourBy[a] ?? NaN) - computeQuality(colourBy[b] ?? NaN));
     for (const line of order) {
-      const shares = placed.map((axis, i) => axis.share(axes[i]?.values[line]));
-      const isKept = placed.every(({ name }, i) => {
+      const shares = placedAxes.map((axis, i) => axis.share(axes[i]?.values[line]));
+      const isKept = placedAxes.every(({ name }, i) => {
         const brush = brushes[name];
         const share = shares[i] ?? NaN;
         return !brush || (share >= brush[0] && share <= brush[1]);
@@ -159,7 +159,7 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
         aria-label="Parallel coordinates"
         fontSize={11}
       >
-        {placed.map(({ name, ticks }, i) => {
+        {placedAxes.map(({ name, ticks }, i) => {
           const kept = brushes[name];
           return (
             <g key={name} transform={`translate(${toX(i)} 0)`} fill="var(--secondary)">
@@ -177,7 +177,7 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
                   stroke="var(--page)"
                   strokeWidth={3}
                 >
-                  {truncateMiddle(text, i + 1 < placed.length ? apart - GAP : EDGE.side - GAP)}
+                  {truncateMiddle(text, i + 1 < placedAxes.length ? apart - GAP : EDGE.side - GAP)}
                   <title>{text}</title>
                 </text>
               ))}

@@ -24,9 +24,9 @@ export interface Stroke {
 
 /** The stroke of the series with a rank (from 0): eight colours, then the same dashed, then again. */
 export function getStroke(rank: number): Stroke {
-  const place = ORDER[rank % ORDER.length] as (typeof ORDER)[number];
+  const index = ORDER[rank % ORDER.length] as (typeof ORDER)[number];
   const isDashed = Math.floor(rank / ORDER.length) % 2 === 1;
-  return { colour: SERIES[place], dash: isDashed ? [5, 3] : [] };
+  return { colour: SERIES[index], dash: isDashed ? [5, 3] : [] };
 }
 
 // Viridis at nine equidistant points with linear interpolation, which looks like the full table.

@@ -19,9 +19,9 @@ export function toBins({ values, isLog = false }: Axis): Bins {
         typeof a === "number" && typeof b === "number" ? a - b : String(a) < String(b) ? -1 : 1,
       )
       .map((value) => (typeof value === "number" ? formatNumber(value) : value));
-    const places = new Map(distinct.map((value, i) => [value, i]));
+    const indices = new Map(distinct.map((value, i) => [value, i]));
     return {
-      of: values.map((value) => (value === undefined ? -1 : (places.get(value) ?? -1))),
+      of: values.map((value) => (value === undefined ? -1 : (indices.get(value) ?? -1))),
       names,
     };
   }

@@ -3,21 +3,21 @@
  * old one, or -1 - i for the new one with index i. A new position replaces an equal old one.
  */
 export function mergeOrder(old: ArrayLike<number>, added: readonly number[]): number[] {
-  const places: number[] = [];
+  const order: number[] = [];
   let next = 0;
   for (let i = 0; i < old.length; i++) {
     const at = old[i] ?? NaN;
     while (next < added.length && (added[next] ?? NaN) < at) {
-      places.push(-1 - next);
+      order.push(-1 - next);
       next++;
     }
-    if (added[next] !== at) places.push(i);
+    if (added[next] !== at) order.push(i);
   }
   while (next < added.length) {
-    places.push(-1 - next);
+    order.push(-1 - next);
     next++;
   }
-  return places;
+  return order;
 }
 
 /**

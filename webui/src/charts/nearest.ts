@@ -45,14 +45,14 @@ export function findNextPoint(
   const pixel = (shown[1] - shown[0]) / Math.max(1, width);
   const edge = direction > 0 ? shown[0] : shown[1];
   const limit = from === undefined ? edge : from + direction * pixel;
-  const places = curves.flatMap(({ series: { x } }) => {
+  const positions = curves.flatMap(({ series: { x } }) => {
     const i = lowerBound(x, limit);
     return x[direction > 0 || x[i] === limit ? i : i - 1] ?? [];
   });
-  return places
-    .filter((place) => place >= shown[0] && place <= shown[1])
-    .reduce<number | undefined>((best, place) => {
-      if (best === undefined) return place;
-      return direction > 0 ? Math.min(best, place) : Math.max(best, place);
+  return positions
+    .filter((position) => position >= shown[0] && position <= shown[1])
+    .reduce<number | undefined>((best, position) => {
+      if (best === undefined) return position;
+      return direction > 0 ? Math.min(best, position) : Math.max(best, position);
     }, undefined);
 }

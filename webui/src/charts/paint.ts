@@ -166,14 +166,14 @@ function paintRestarts(
   plane: Plane,
   ratio: number,
 ) {
-  const places = new Set(curves.flatMap(({ series }) => series.restarts ?? []));
-  if (places.size === 0) return;
+  const positions = new Set(curves.flatMap(({ series }) => series.restarts ?? []));
+  if (positions.size === 0) return;
   const colour = resolveColour("--failed");
   context.strokeStyle = colour;
   context.fillStyle = colour;
   context.lineWidth = ratio;
   context.setLineDash([3 * ratio, 3 * ratio]);
-  for (const at of places) {
+  for (const at of positions) {
     const x = Math.round(plane.toX(at)) + 0.5;
     context.beginPath();
     context.moveTo(x, area.top);

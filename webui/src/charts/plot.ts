@@ -45,7 +45,7 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
   let isMoving = false;
   let zoom: Range | undefined;
   let crosshair: { x: number; top: number } | undefined;
-  let placed: { left: number; top: number } | undefined; // the crosshair's position if a key placed it
+  let keyPosition: { left: number; top: number } | undefined; // the crosshair's position if a key moved it
 
   const toArea = (u: uPlot): Area => ({
     left: u.bbox.left,
@@ -107,8 +107,8 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
   const follow = (u: uPlot) => {
     const { left, top, event } = u.cursor;
     // uPlot also reports the cursor after each change of the curves.
-    if (placed && left === placed.left && top === placed.top) return;
-    placed = undefined;
+    if (keyPosition && left === keyPosition.left && top === keyPosition.top) return;
+    keyPosition = undefined;
     if (left === undefined || top === undefined || left < 0 || !event) {
       options.onNear([]);
       return;
@@ -117,14 +117,14 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
     options.onNear(nearTo(u, left, top), { left, top });
   };
   // A scripted cursor also moves the crosshair of the page's other charts.
-  const place = (x: number, top: number) => {
+  const moveCrosshair = (x: number, top: number) => {
     crosshair = { x, top };
-    placed = { left: plot.valToPos(x, "x"), top };
-    plot.setCursor(placed, false);
-    options.onNear(nearTo(plot, placed.left, top), placed, true);
+    keyPosition = { left: plot.valToPos(x, "x"), top };
+    plot.setCursor(keyPosition, false);
+    options.onNear(nearTo(plot, keyPosition.left, top), keyPosition, true);
   };
   // The curves or the visible range around the crosshair have changed.
-  const placeAgain = () => crosshair && place(crosshair.x, crosshair.top);
+  const updateCrosshair = () => crosshair && moveCrosshair(crosshair.x, crosshair.top);
 
   const plot = new uPlot(
     uplotOptions(options, () => zoomTo(undefined), {
@@ -157,13 +157,13 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
       wanted = undefined;
       plot.setData([full, [null, null]], false);
       show(isMoving ? shown() : (zoom ?? full));
-      if (placed) placeAgain();
+      if (keyPosition) updateCrosshair();
     },
     setZoom(next) {
       if (isSameRange(zoom, next)) return;
       zoom = next;
       show(zoom ?? full);
-      if (placed) placeAgain();
+      if (keyPosition) updateCrosshair();
     },
     setBest(next) {
       best = next;
@@ -179,7 +179,7 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
       // The first key press shows the newest points.
       const first = across < 0 ? to : from;
       const next = across === 0 ? last : findNextPoint(curves, [from, to], last, across, width);
-      place(next ?? last ?? first, within);
+      moveCrosshair(next ?? last ?? first, within);
     },
     zoomBy(factor) {
       const [from, to] = shown();
@@ -188,7 +188,7 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
       const end = Math.min(full[1], middle + (to - middle) * factor);
       const isAll = begin <= full[0] && end >= full[1];
       if (begin < end) zoomTo(isAll ? undefined : [begin, end]);
-      placeAgain();
+      updateCrosshair();
     },
     panBy(share) {
       const [from, to] = shown();
@@ -197,11 +197,11 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
     },
     reset() {
       zoomTo(undefined);
-      placeAgain();
+      updateCrosshair();
     },
     leave() {
       crosshair = undefined;
-      placed = undefined;
+      keyPosition = undefined;
       plot.setCursor({ left: -10, top: -10 }, false);
       options.onNear([]);
     },

@@ -32,12 +32,12 @@ export function LogView({ trialId, follow }: Props) {
   const [selected, setSelected] = useParam("line");
   const log = useLog(trialId, filters, follow, selected || undefined);
   const { lines } = log;
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const [isAtEnd, setAtEnd] = useState(!selected);
   const [status, setStatus] = useState("");
   const rows = useVirtualizer({
     count: lines.length,
-    getScrollElement: () => place.current,
+    getScrollElement: () => container.current,
     estimateSize: () => ROW,
     overscan: 20,
     initialRect: { width: 800, height: 600 },
@@ -48,7 +48,7 @@ export function LogView({ trialId, follow }: Props) {
   const top = useRef<{ id: string; offset: number }>(undefined);
   const seen = useRef("");
   useLayoutEffect(() => {
-    const element = place.current;
+    const element = container.current;
     // Changed filters start without lines.
     if (!selected || lines.length === 0) seen.current = "";
     if (!element || lines.length === 0) return;
@@ -67,11 +67,11 @@ export function LogView({ trialId, follow }: Props) {
   }, [lines, selected, isAtEnd, log.hasEnd, log.hasStart]);
 
   const getVisibleRange = () => {
-    const { scrollTop = 0, clientHeight = 0 } = place.current ?? {};
+    const { scrollTop = 0, clientHeight = 0 } = container.current ?? {};
     return [Math.floor(scrollTop / ROW), Math.ceil((scrollTop + clientHeight) / ROW)] as const;
   };
   const onScroll = () => {
-    const element = place.current;
+    const element = container.current;
     if (!element) return;
     const [first, last] = getVisibleRange();
     top.current = { id: lines[first]?.id ?? "", offset: element.scrollTop - first * ROW };
@@ -102,7 +102,7 @@ export function LogView({ trialId, follow }: Props) {
     top.current = undefined;
     setAtEnd(isEnd);
     void move().then(() => {
-      if (!isEnd && place.current) place.current.scrollTop = 0;
+      if (!isEnd && container.current) container.current.scrollTop = 0;
     });
   };
   const isFollowing = follow && log.hasEnd && isAtEnd;
@@ -135,7 +135,7 @@ export function LogView({ trialId, follow }: Props) {
         </EmptyState>
       )}
       <div
-        ref={place}
+        ref={container}
         className={styles.lines}
         onScroll={onScroll}
         tabIndex={0}

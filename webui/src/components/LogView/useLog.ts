@@ -39,22 +39,22 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
   const client = useQueryClient();
 
   const read = useCallback(
-    async (place: LogRange): Promise<LogLine[]> => {
+    async (range: LogRange): Promise<LogLine[]> => {
       const signal = aborter.current?.signal ?? new AbortController().signal;
       const parsed = JSON.parse(name) as LogFilters;
-      const lines = await readMessages<LogLine>(logPath(trialId, parsed, place), signal);
-      return place.isDescending ? lines.reverse() : lines;
+      const lines = await readMessages<LogLine>(logPath(trialId, parsed, range), signal);
+      return range.isDescending ? lines.reverse() : lines;
     },
     [trialId, name],
   );
   // Same as `read`, but uses prefetched lines.
   const readFirst = useCallback(
-    async (place: LogRange): Promise<LogLine[]> => {
+    async (range: LogRange): Promise<LogLine[]> => {
       const signal = aborter.current?.signal;
       const parsed = JSON.parse(name) as LogFilters;
-      const lines = await client.query(portionQuery(trialId, parsed, place));
+      const lines = await client.query(portionQuery(trialId, parsed, range));
       signal?.throwIfAborted();
-      return place.isDescending ? [...lines].reverse() : lines;
+      return range.isDescending ? [...lines].reverse() : lines;
     },
     [client, trialId, name],
   );
@@ -142,8 +142,8 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
     // A new connection resumes after the last line: a log may be long.
     let newest = latestLastId.current;
     const path = () => {
-      const place = { follow: true, ...(newest !== undefined && { afterId: newest }) };
-      return logPath(trialId, JSON.parse(name) as LogFilters, place);
+      const range = { follow: true, ...(newest !== undefined && { afterId: newest }) };
+      return logPath(trialId, JSON.parse(name) as LogFilters, range);
     };
     void watch<LogLine>(path, ender.signal, {
       onMessage: (line) => {

@@ -2,7 +2,7 @@ import { useEffect } from "react";
 import { useNavigate } from "react-router";
 import { adminNavItems, navItems } from "../Frame/navItems";
 
-const SEQUENCE_TIMEOUT = 1000; // ms between `g` and the key of a place
+const SEQUENCE_TIMEOUT = 1000; // ms between `g` and the key of a page
 
 const isTyping = (target: EventTarget | null) =>
   target instanceof HTMLElement && target.closest("input, textarea, select, [contenteditable]");
@@ -35,9 +35,9 @@ export function useShortcuts(open: () => void) {
       }
       if (ctrlKey || metaKey || altKey || isTyping(event.target)) return;
       const all = [...navItems, ...adminNavItems];
-      const place = timeStamp - went < SEQUENCE_TIMEOUT && all.find((each) => each.key === key);
+      const item = timeStamp - went < SEQUENCE_TIMEOUT && all.find((each) => each.key === key);
       went = key === "g" ? timeStamp : -Infinity;
-      if (place) void navigate(place.to);
+      if (item) void navigate(item.to);
       if (key !== "/") return;
       event.preventDefault();
       open();

@@ -38,12 +38,12 @@ const BOX = 36;
 export function DataTable<Row>(props: Props<Row>) {
   const { columns, count, rowAt, getId, renderCell, onRange, view, onView, selected, onSelect } =
     props;
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const { isCompact } = view;
   const height = isCompact ? COMPACT_ROW : ROW;
   const lines = useVirtualizer({
     count,
-    getScrollElement: () => place.current,
+    getScrollElement: () => container.current,
     estimateSize: () => height,
     overscan: 12,
     initialRect: { width: 1000, height: 600 },
@@ -82,8 +82,8 @@ export function DataTable<Row>(props: Props<Row>) {
 
   return (
     <div
-      ref={place}
-      className={`${styles.place} ${isCompact ? styles.compact : ""}`}
+      ref={container}
+      className={`${styles.container} ${isCompact ? styles.compact : ""}`}
       role="table"
       aria-label={props.label}
       aria-rowcount={count + 1}

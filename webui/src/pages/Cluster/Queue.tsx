@@ -15,18 +15,18 @@ import { useMove } from "./useCluster";
 
 interface RowProps {
   job: Job;
-  place: number;
+  position: number;
   handle: React.ReactNode;
   isOpen: boolean;
   onOpen: () => void;
 }
 
-function Cells({ job, place, handle, isOpen, onOpen }: RowProps) {
+function Cells({ job, position, handle, isOpen, onOpen }: RowProps) {
   const waits = job.summary?.state === "STATE_QUEUED";
   return (
     <>
       <td className={styles.handleCell}>{handle}</td>
-      <td className="number">{place}</td>
+      <td className="number">{position}</td>
       <td>
         <Link to={paths.experiment(Number(job.entityId))}>
           {job.entityId} {job.name}
@@ -139,7 +139,7 @@ export function Queue({ jobs, pools }: Props) {
                 >
                   <Cells
                     job={job}
-                    place={before.length + 1}
+                    position={before.length + 1}
                     isOpen={open === id}
                     onOpen={() => toggle(id)}
                     handle={

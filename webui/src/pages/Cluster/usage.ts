@@ -74,12 +74,12 @@ function toCurve(steps: Steps, to: number, unit: number) {
   const x: number[] = [];
   const y: number[] = [];
   steps.forEach(([at, slots], i) => {
-    const place = (at - to) / unit;
+    const position = (at - to) / unit;
     if (i > 0) {
-      x.push(place);
+      x.push(position);
       y.push(steps[i - 1]?.[1] ?? 0);
     }
-    x.push(place);
+    x.push(position);
     y.push(slots);
   });
   return { x: [...x, 0], y: [...y, steps.at(-1)?.[1] ?? 0] };

@@ -99,7 +99,7 @@ function useSeries(experiment: Experiment, metric: Metric, axis: XAxis) {
   const { data: curves = NONE } = plain;
   const { data: points = NO_POINTS } = timed;
   const series = useMemo(() => {
-    const all = isPlain ? curves : buildSeries(points, metric.name, axis, (_, place) => place);
+    const all = isPlain ? curves : buildSeries(points, metric.name, axis, (_, index) => index);
     return assignRanks(all, trialIds.split(",").map(Number));
   }, [isPlain, curves, points, metric.name, axis, trialIds]);
   const hasPoints = points.length > 0;

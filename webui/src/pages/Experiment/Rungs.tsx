@@ -76,11 +76,11 @@ function BracketTable({ title, isAlone, unit, bracket, max }: BracketProps) {
         </tr>
       </thead>
       <tbody>
-        {(bracket.rungs ?? []).map((rung, place, rungs) => (
+        {(bracket.rungs ?? []).map((rung, index, rungs) => (
           <RungRow
-            key={`${place} ${rung.length ?? 0}`}
+            key={`${index} ${rung.length ?? 0}`}
             rung={rung}
-            isLast={place === rungs.length - 1}
+            isLast={index === rungs.length - 1}
             max={max}
           />
         ))}

@@ -22,7 +22,7 @@ function show(held: number[] = [], broken: number[] = []) {
       const error = { reason: "Unavailable", error: `no page ${page}` };
       return Response.json({ error }, { status: 503 });
     }
-    const getId = (place: number) => (body.sort === "id=desc" ? 1000 - place : place);
+    const getId = (index: number) => (body.sort === "id=desc" ? 1000 - index : index);
     const rows = Array.from({ length: 100 }, (_, i) => ({ ...run, id: getId(body.offset + i) }));
     return Response.json({ runs: rows, pagination: { total: 1000 } });
   });
@@ -34,7 +34,7 @@ function show(held: number[] = [], broken: number[] = []) {
       <QueryClientProvider client={client}>{children}</QueryClientProvider>
     ),
   });
-  const at = (place: number) => hook.result.current.rowAt(place)?.id;
+  const at = (index: number) => hook.result.current.rowAt(index)?.id;
   return { requests, hook, at, search, held, client };
 }
 

@@ -48,7 +48,7 @@ export default function Templates() {
     queryFn: async ({ signal }) =>
       (await unwrap(api.GET("/api/v1/templates", { signal }))).templates ?? [],
   });
-  const places = (workspaces ?? [])
+  const workspaceOptions = (workspaces ?? [])
     .filter(({ id, archived }) => !archived && may("Editor", id))
     .map(({ id, name = "" }) => [String(id), name] as const);
   const shown = read.data?.filter(({ name }) => hasText(query, name));
@@ -103,8 +103,8 @@ export default function Templates() {
               name: "workspace",
               label: "Workspace",
               type: "choice",
-              options: places,
-              value: places[0]?.[0],
+              options: workspaceOptions,
+              value: workspaceOptions[0]?.[0],
               hint: "Workspace editors can change it",
             },
           ]}

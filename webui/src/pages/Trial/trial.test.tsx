@@ -87,8 +87,8 @@ it.each([
 it("leaves a gap at each restart", () => {
   const at = (second: number) => `2026-01-01T00:00:0${second}Z`;
   const points = [10, 20, 30].map((batches, i) => ({ batches, time: at(2 * i), values: { l: i } }));
-  const places = findPositions(points, [Date.parse(at(3)), Date.parse(at(9))], "batches");
-  expect(places).toEqual([{ at: 30, index: 2 }]);
+  const positions = findPositions(points, [Date.parse(at(3)), Date.parse(at(9))], "batches");
+  expect(positions).toEqual([{ at: 30, index: 2 }]);
   const gapped = withGaps(toColumns(points, "l", "batches"), [2]);
   expect([...gapped.x]).toEqual([10, 20, 25, 30]);
   expect([...gapped.y]).toEqual([0, 1, NaN, 2]);
@@ -204,7 +204,9 @@ const toResponse = (text: string) =>
 it("packs a checkpoint into one archive and reports the progress", async () => {
   vi.stubGlobal(
     "fetch",
-    vi.fn((request: Request) => Promise.resolve(toResponse(request.url.endsWith("a.pt") ? "ab" : "c"))),
+    vi.fn((request: Request) =>
+      Promise.resolve(toResponse(request.url.endsWith("a.pt") ? "ab" : "c")),
+    ),
   );
   const progress: number[] = [];
   const { signal } = new AbortController();
