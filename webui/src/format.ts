@@ -7,10 +7,10 @@ const units = [
 
 /** Formats seconds with the two largest units: "2 h 5 min", "40 s". */
 export function formatDuration(seconds: number): string {
-  const whole = Math.max(0, Math.round(seconds));
-  const first = units.findIndex(([, size]) => whole >= size);
+  const roundedSeconds = Math.max(0, Math.round(seconds));
+  const first = units.findIndex(([, size]) => roundedSeconds >= size);
   if (first === -1) return "0 s";
-  let rest = whole;
+  let rest = roundedSeconds;
   return units
     .slice(first, first + 2)
     .map(([unit, size]) => {

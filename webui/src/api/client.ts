@@ -52,9 +52,9 @@ export async function request(input: Request): Promise<Response> {
 
 // 64-bit numbers are strings in the API's JSON; convert them with Number() where needed.
 const readJson: Middleware = {
-  onRequest: ({ request: made }) => {
-    made.headers.set("Accept", "application/json");
-    return made;
+  onRequest: ({ request }) => {
+    request.headers.set("Accept", "application/json");
+    return request;
   },
 };
 

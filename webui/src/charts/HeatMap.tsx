@@ -25,10 +25,10 @@ export function HeatMap({ across, down, values, metric, smallerIsBetter }: Props
   const rows = toBins(down);
   const cells = toCells(columns, rows, values, smallerIsBetter);
   const all = cells.flat().flatMap((cell) => (cell ? [cell.best] : []));
-  const least = Math.min(...all);
-  const greatest = Math.max(...all);
+  const lowest = Math.min(...all);
+  const highest = Math.max(...all);
   const computeQuality = (value: number) => {
-    const share = greatest > least ? (value - least) / (greatest - least) : 1;
+    const share = highest > lowest ? (value - lowest) / (highest - lowest) : 1;
     return smallerIsBetter ? 1 - share : share;
   };
   return (

@@ -62,10 +62,10 @@ export function LineChart(props: Props) {
       setNear(at && found.length > 0 ? { near: found, at, isByKey } : undefined),
     onZoom: (next) => onView({ zoom: next }),
     // A new plot starts without zoom, curves and best value.
-    onMade: (made) => {
-      made.setZoom(zoom);
-      made.setBest(best);
-      made.setCurves(curves);
+    onCreate: (created) => {
+      created.setZoom(zoom);
+      created.setBest(best);
+      created.setCurves(curves);
     },
   });
   useEffect(() => plot.current?.setCurves(curves), [plot, curves]);
@@ -138,7 +138,7 @@ function announce(near: readonly Near[], xLabel: string, formatX: (x: number) =>
   return `${xLabel} ${formatX(near[0]?.x ?? NaN)}: ${values.join(", ")}`;
 }
 
-type Handlers = Pick<PlotOptions, "onNear" | "onZoom"> & { onMade: (plot: Plot) => void };
+type Handlers = Pick<PlotOptions, "onNear" | "onZoom"> & { onCreate: (plot: Plot) => void };
 
 /** A plot that fills an element; created again when its axes or colours change. */
 function usePlot(
@@ -153,7 +153,7 @@ function usePlot(
   useLayoutEffect(() => {
     const element = container.current;
     if (!element) return;
-    const made = createPlot(element, {
+    const created = createPlot(element, {
       width: Math.max(200, element.clientWidth),
       height,
       isLog,
@@ -163,13 +163,13 @@ function usePlot(
       onNear: (...near) => latest.current.onNear(...near),
       onZoom: (zoom) => latest.current.onZoom(zoom),
     });
-    plot.current = made;
-    latest.current.onMade(made);
-    const observer = new ResizeObserver(() => made.setSize(element.clientWidth, height));
+    plot.current = created;
+    latest.current.onCreate(created);
+    const observer = new ResizeObserver(() => created.setSize(element.clientWidth, height));
     observer.observe(element);
     return () => {
       observer.disconnect();
-      made.destroy();
+      created.destroy();
       plot.current = undefined;
     };
   }, [isLog, isDark, height, xLabel, formatX, syncKey, latest]);

@@ -93,10 +93,10 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
     canvas.current.height = HEIGHT * devicePixelRatio;
     context.scale(devicePixelRatio, devicePixelRatio);
     const finite = colourBy.filter(Number.isFinite);
-    const least = Math.min(...finite);
-    const greatest = Math.max(...finite);
+    const lowest = Math.min(...finite);
+    const highest = Math.max(...finite);
     const computeQuality = (value: number) => {
-      const share = greatest > least ? (value - least) / (greatest - least) : 1;
+      const share = highest > lowest ? (value - lowest) / (highest - lowest) : 1;
       return smallerIsBetter ? 1 - share : share;
     };
     // Draw the best last, on top of the others.

@@ -85,9 +85,9 @@ describe("visible range", () => {
 
   it("spans all curves", () => {
     expect(computeXRange(curves)).toEqual([0, 2]);
-    const [least, greatest] = computeYRange(curves, 0, 2, false);
-    expect(least).toBeLessThan(1);
-    expect(greatest).toBeGreaterThan(30);
+    const [lowest, highest] = computeYRange(curves, 0, 2, false);
+    expect(lowest).toBeLessThan(1);
+    expect(highest).toBeGreaterThan(30);
     expect(computeYRange(curves, 0, 0.5, false)[1]).toBeLessThan(11);
     expect(computeYRange([], 0, 1, true)).toEqual([0.1, 1]);
   });

@@ -38,16 +38,16 @@ export function formatFixed(value: number, decimals: number): string {
  */
 export function countDecimals(values: readonly number[]): number {
   let needed = 0;
-  let greatest = 0;
+  let highest = 0;
   for (const value of values) {
     if (!Number.isFinite(value)) continue;
-    greatest = Math.max(greatest, Math.abs(value));
+    highest = Math.max(highest, Math.abs(value));
     const text = String(Number(value.toPrecision(4)));
     const dot = text.indexOf(".");
     if (dot >= 0 && !text.includes("e")) needed = Math.max(needed, text.length - dot - 1);
   }
-  if (greatest === 0) return 0;
-  return Math.min(needed, 6, Math.max(0, 3 - Math.floor(Math.log10(greatest))));
+  if (highest === 0) return 0;
+  return Math.min(needed, 6, Math.max(0, 3 - Math.floor(Math.log10(highest))));
 }
 
 /** Formats seconds since a start: "2.5 s", "4 min 10 s". */

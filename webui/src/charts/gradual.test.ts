@@ -88,10 +88,10 @@ it("cancels a picture when another begins", () => {
   });
   painter.begin(curves(500), area, 1);
   playOne();
-  const wanted: Area = { ...area, x: [20, 40] };
-  painter.begin(curves(60), wanted, 1);
+  const nextArea: Area = { ...area, x: [20, 40] };
+  painter.begin(curves(60), nextArea, 1);
   play();
-  expect(whole.map((picture) => picture.area)).toEqual([wanted]);
+  expect(whole.map((picture) => picture.area)).toEqual([nextArea]);
 });
 
 it("paints nothing in an empty area", () => {

@@ -28,15 +28,17 @@ export function toBins({ values, isLog = false }: Axis): Bins {
   const numbers = known as number[];
   const by = isLog && numbers.every((value) => value > 0) ? Math.log10 : Number;
   const back = by === Math.log10 ? (at: number) => 10 ** at : Number;
-  const least = by(Math.min(...numbers));
-  const size = (by(Math.max(...numbers)) - least) / MAX_BINS;
+  const lowest = by(Math.min(...numbers));
+  const size = (by(Math.max(...numbers)) - lowest) / MAX_BINS;
   const names = Array.from({ length: MAX_BINS }, (_, i) => {
-    const from = back(least + i * size);
-    const to = back(least + (i + 1) * size);
+    const from = back(lowest + i * size);
+    const to = back(lowest + (i + 1) * size);
     return `${formatNumber(Number(from.toPrecision(2)))} – ${formatNumber(Number(to.toPrecision(2)))}`;
   });
   const of = values.map((value) =>
-    typeof value === "number" ? Math.min(MAX_BINS - 1, Math.floor((by(value) - least) / size)) : -1,
+    typeof value === "number"
+      ? Math.min(MAX_BINS - 1, Math.floor((by(value) - lowest) / size))
+      : -1,
   );
   return { of, names };
 }

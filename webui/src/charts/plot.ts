@@ -41,7 +41,7 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
   let best: number | undefined;
   let full: [number, number] = [0, 1];
   let picture: Picture | undefined;
-  let wanted: Area | undefined; // the area of the current or next picture
+  let requested: Area | undefined; // the area of the current or next picture
   let isMoving = false;
   let zoom: Range | undefined;
   let crosshair: { x: number; top: number } | undefined;
@@ -74,17 +74,17 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
   };
   const drawMany = (context: CanvasRenderingContext2D, area: Area) => {
     if (picture) drawPicture(context, picture, area);
-    if (isMoving || (wanted && isSame(wanted, area))) return;
-    wanted = area;
+    if (isMoving || (requested && isSame(requested, area))) return;
+    requested = area;
     painter.begin(curves, area, devicePixelRatio);
   };
 
   // Set both scales in one batch: each change redraws all curves.
   const show = (range: Range) => {
-    const [least, greatest] = computeYRange(curves, range[0], range[1], options.isLog);
+    const [lowest, highest] = computeYRange(curves, range[0], range[1], options.isLog);
     plot.batch(() => {
       plot.setScale("x", { min: range[0], max: range[1] });
-      plot.setScale("y", { min: least, max: greatest });
+      plot.setScale("y", { min: lowest, max: highest });
       plot.redraw(false);
     });
   };
@@ -154,7 +154,7 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
     setCurves(next) {
       curves = next;
       full = computeXRange(next);
-      wanted = undefined;
+      requested = undefined;
       plot.setData([full, [null, null]], false);
       show(isMoving ? shown() : (zoom ?? full));
       if (keyPosition) updateCrosshair();

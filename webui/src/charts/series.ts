@@ -43,15 +43,15 @@ export function computeExtent(
   columns: readonly ArrayLike<number>[],
   accept: (value: number) => boolean = Number.isFinite,
 ): [number, number] | undefined {
-  let least = Infinity;
-  let greatest = -Infinity;
+  let lowest = Infinity;
+  let highest = -Infinity;
   for (const column of columns) {
     for (let i = 0; i < column.length; i++) {
       const value = column[i] ?? NaN;
       if (!accept(value)) continue;
-      if (value < least) least = value;
-      if (value > greatest) greatest = value;
+      if (value < lowest) lowest = value;
+      if (value > highest) highest = value;
     }
   }
-  return least <= greatest ? [least, greatest] : undefined;
+  return lowest <= highest ? [lowest, highest] : undefined;
 }

@@ -48,10 +48,10 @@ export function giveSize() {
 export function showPage(Page: React.ComponentType, route: string, at: string, answers: Answers) {
   const calls: Call[] = [];
   giveSize();
-  vi.stubGlobal("fetch", async (made: Request) => {
-    const { pathname, search } = new URL(made.url);
-    const what = `${made.method} ${pathname}`;
-    const text = await made.text();
+  vi.stubGlobal("fetch", async (request: Request) => {
+    const { pathname, search } = new URL(request.url);
+    const what = `${request.method} ${pathname}`;
+    const text = await request.text();
     calls.push({ what, query: search, body: text ? (JSON.parse(text) as unknown) : undefined });
     const answer = { ...every, ...answers }[what];
     if (answer === undefined || answer instanceof Error) {

@@ -25,7 +25,7 @@ export function useKey(key: string, act: () => void) {
 export function useShortcuts(open: () => void) {
   const navigate = useNavigate();
   useEffect(() => {
-    let went = -Infinity;
+    let startedAt = -Infinity;
     const press = (event: KeyboardEvent) => {
       const { key, ctrlKey, metaKey, altKey, timeStamp } = event;
       if (key.toLowerCase() === "k" && (ctrlKey || metaKey)) {
@@ -35,8 +35,8 @@ export function useShortcuts(open: () => void) {
       }
       if (ctrlKey || metaKey || altKey || isTyping(event.target)) return;
       const all = [...navItems, ...adminNavItems];
-      const item = timeStamp - went < SEQUENCE_TIMEOUT && all.find((each) => each.key === key);
-      went = key === "g" ? timeStamp : -Infinity;
+      const item = timeStamp - startedAt < SEQUENCE_TIMEOUT && all.find((each) => each.key === key);
+      startedAt = key === "g" ? timeStamp : -Infinity;
       if (item) void navigate(item.to);
       if (key !== "/") return;
       event.preventDefault();

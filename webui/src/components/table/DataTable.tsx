@@ -59,7 +59,7 @@ export function DataTable<Row>(props: Props<Row>) {
     (_, i) => BOX + widths.slice(0, i).reduce((sum, width) => sum + width, 0),
   );
   const total = BOX + widths.reduce((sum, width) => sum + width, 0);
-  const stays = (i: number) =>
+  const pinStyle = (i: number) =>
     i < view.pinned ? ({ left: lefts[i], position: "sticky" } as const) : {};
   const pin = (i: number) => (i < view.pinned ? styles.pinned : "");
 
@@ -106,7 +106,7 @@ export function DataTable<Row>(props: Props<Row>) {
             column={column}
             width={widths[i] ?? column.width}
             className={pin(i) ?? ""}
-            style={stays(i)}
+            style={pinStyle(i)}
             sort={view.sort}
             onSort={(isAdded) =>
               onView({ ...view, sort: toggleSort(view.sort, column.name, isAdded) })
@@ -156,7 +156,7 @@ export function DataTable<Row>(props: Props<Row>) {
                     className={`${styles.cell} ${column.isNumber ? styles.number : ""} ${pin(i)}`}
                     style={{
                       width: widths[i],
-                      ...stays(i),
+                      ...pinStyle(i),
                       ...(cell?.background && { background: cell.background, color: cell.colour }),
                     }}
                   >

@@ -97,11 +97,11 @@ export function computeUtilization(
   unit: number,
 ): Series[] {
   const used = toSteps(entries, from, to);
-  const there = toSteps(capacity, from, to);
-  return listPools(used, there).flatMap((pool, rank) => {
+  const capacities = toSteps(capacity, from, to);
+  return listPools(used, capacities).flatMap((pool, rank) => {
     const label = pool || "no pool";
     const use = used.get(pool);
-    const all = there.get(pool);
+    const all = capacities.get(pool);
     return [
       ...(use ? [{ id: pool, label, rank: rank % DASHED, ...toCurve(use, to, unit) }] : []),
       ...(all
@@ -122,10 +122,10 @@ const listPools = (...each: Map<string, Steps>[]) =>
   [...new Set(each.flatMap((steps) => [...steps.keys()]))].sort();
 
 /** Joins both step functions at the times of their changes. */
-function joinSteps(used: Steps, there: Steps): [at: number, use: number, all: number][] {
+function joinSteps(used: Steps, capacities: Steps): [at: number, use: number, all: number][] {
   const changes = [
     ...used.map(([at, slots]) => ({ at, use: slots })),
-    ...there.map(([at, slots]) => ({ at, all: slots })),
+    ...capacities.map(([at, slots]) => ({ at, all: slots })),
   ].sort((a, b) => a.at - b.at);
   let now = { use: 0, all: 0 };
   const lines = new Map<number, [number, number, number]>();
@@ -144,9 +144,9 @@ export function formatUtilizationCsv(
   to: number,
 ): string {
   const used = toSteps(entries, from, to);
-  const there = toSteps(capacity, from, to);
-  const lines = listPools(used, there).flatMap((pool) =>
-    joinSteps(used.get(pool) ?? [], there.get(pool) ?? []).map(
+  const capacities = toSteps(capacity, from, to);
+  const lines = listPools(used, capacities).flatMap((pool) =>
+    joinSteps(used.get(pool) ?? [], capacities.get(pool) ?? []).map(
       ([time, use, all]) => [pool, new Date(time).toISOString(), use, all] as const,
     ),
   );

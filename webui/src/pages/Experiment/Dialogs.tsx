@@ -30,7 +30,7 @@ export function toResources(values: Values): Resources | undefined {
 export function Edit({ experiment, onClose }: Props) {
   const id = experiment.id ?? 0;
   const client = useQueryClient();
-  const stays = "Empty: unchanged";
+  const unchanged = "Empty: unchanged";
   const changeTo = async (_: Values, changed: Values) => {
     const resources = toResources(changed);
     await api.PATCH("/api/v1/experiments/{experiment_id}", {
@@ -58,13 +58,13 @@ export function Edit({ experiment, onClose }: Props) {
           value: experiment.labels?.join(", "),
           hint: "Comma-separated",
         },
-        { name: "priority", label: "Priority", type: "number", hint: `1 to 99. ${stays}` },
-        { name: "weight", label: "Weight", type: "number", hint: stays },
+        { name: "priority", label: "Priority", type: "number", hint: `1 to 99. ${unchanged}` },
+        { name: "weight", label: "Weight", type: "number", hint: unchanged },
         {
           name: "slots",
           label: "Max slots",
           type: "number",
-          hint: `Total across running trials. ${stays}`,
+          hint: `Total across running trials. ${unchanged}`,
         },
       ]}
       onSubmit={changeTo}

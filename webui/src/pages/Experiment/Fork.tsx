@@ -80,7 +80,7 @@ function Editor({ parentId, title, proposed }: EditorProps) {
       unwrap(
         api.POST("/api/v1/experiments", { body: { config, parentId, activate: true, requestId } }),
       ),
-    onSuccess: ({ experiment: made }) => void navigate(paths.experiment(made?.id ?? 0)),
+    onSuccess: ({ experiment: created }) => void navigate(paths.experiment(created?.id ?? 0)),
   });
   const refused = explainRefusal(useRoles(), "Editor");
   // The request ID makes repeated submissions of the same text create one experiment.

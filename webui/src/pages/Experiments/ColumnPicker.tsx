@@ -22,10 +22,10 @@ interface Props {
 /** Selects, orders, pins and colours columns; usable by keyboard. */
 export function ColumnPicker({ columns, view, onView }: Props) {
   const [text, setText] = useState("");
-  const wanted = text.toLowerCase();
+  const searched = text.toLowerCase();
   const fits = (column: Column) =>
-    column.column.toLowerCase().includes(wanted) ||
-    column.displayName.toLowerCase().includes(wanted);
+    column.column.toLowerCase().includes(searched) ||
+    column.displayName.toLowerCase().includes(searched);
   const toggle = (name: string) =>
     onView({
       ...view,

@@ -83,21 +83,21 @@ export default function Experiments() {
     if (overview) refresh();
   }, [overview, refresh]);
 
-  const here = rowsBetween(rowAt, from, to);
-  const decimals = useDecimals(view.columns, here, listing);
+  const visibleRows = rowsBetween(rowAt, from, to);
+  const decimals = useDecimals(view.columns, visibleRows, listing);
   const isHot = view.heat.length > 0;
   const { data: ends, isLoading: areRangesLoading } = useMetricRanges(projectId, isHot);
   const getRange = (name: string): MetricRange | undefined => {
     const known = ends?.get(name.replace(/\.(last|min|max|mean)$/, ""));
     if (known || areRangesLoading) return known;
-    const values = here.map((row) => Number(getValue(row, name)));
+    const values = visibleRows.map((row) => Number(getValue(row, name)));
     const finite = values.filter(Number.isFinite);
     return finite.length > 0 ? [Math.min(...finite), Math.max(...finite)] : undefined;
   };
   const ranges = new Map(view.heat.map((name) => [name, getRange(name)]));
   // Selected rows are kept when they are scrolled out of view.
   const select = (ids: ReadonlySet<number>) => {
-    const seen = new Map(here.map((row) => [row.id, row]));
+    const seen = new Map(visibleRows.map((row) => [row.id, row]));
     setSelected(new Map([...ids].map((id) => [id, selected.get(id) ?? seen.get(id)])));
   };
   const selectAll = async () => {
@@ -106,9 +106,9 @@ export default function Experiments() {
     // The filter may have changed meanwhile.
     if (latestValid.current?.filter === search.filter) setSelected(all);
   };
-  const removeFromSelection = (gone: readonly number[]) =>
+  const removeFromSelection = (removed: readonly number[]) =>
     setSelection((now) => {
-      const rows = new Map([...now.rows].filter(([id]) => !gone.includes(id)));
+      const rows = new Map([...now.rows].filter(([id]) => !removed.includes(id)));
       return now.listing === listing ? { listing, rows } : now;
     });
   const retry = () => {
@@ -160,7 +160,7 @@ export default function Experiments() {
           sentence={view.filter}
           onSentence={(filter) => setView({ ...view, filter })}
           columns={columns}
-          suggestValues={(column) => suggestColumnValues(column, here)}
+          suggestValues={(column) => suggestColumnValues(column, visibleRows)}
         />
         <label className={styles.check}>
           <input

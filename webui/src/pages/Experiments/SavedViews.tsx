@@ -16,9 +16,9 @@ export function SavedViews({ query }: { query: string }) {
       onSuccess: () => setName(""),
     });
   };
-  const deleteView = (gone: string) => {
-    if (confirm(`Delete the view ${gone}?`))
-      change((now) => now.filter((each) => each.name !== gone));
+  const deleteView = (removedName: string) => {
+    if (confirm(`Delete the view ${removedName}?`))
+      change((now) => now.filter((each) => each.name !== removedName));
   };
   return (
     <details className={styles.picker}>

@@ -36,7 +36,7 @@ export default function Tokens() {
   const [old] = useParam("old");
   const [all] = useParam("all");
   // The token is neither in the address nor in the query cache.
-  const [made, setMade] = useState<string>();
+  const [newToken, setNewToken] = useState<string>();
   const isAll = all === "yes" && may("ClusterAdmin");
   const read = useQuery({
     queryKey: ["tokens", isAll ? "" : me?.username, old],
@@ -136,7 +136,7 @@ export default function Tokens() {
         </>
       }
     >
-      {made && <NewToken token={made} onClose={() => setMade(undefined)} />}
+      {newToken && <NewToken token={newToken} onClose={() => setNewToken(undefined)} />}
       <ListTable<Token>
         label="Access tokens"
         columns={columns}
@@ -158,7 +158,7 @@ export default function Tokens() {
         <Create
           onClose={() => setDialog("")}
           onMade={async (token) => {
-            setMade(token);
+            setNewToken(token);
             await client.invalidateQueries({ queryKey: ["tokens"] });
           }}
         />

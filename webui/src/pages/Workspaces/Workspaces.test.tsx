@@ -7,11 +7,11 @@ import { like } from "@/testing/goldens";
 import { showPage } from "@/testing/pages";
 import Workspaces from "./Workspaces";
 
-const [always, made] = golden.answer.workspaces;
+const [always, created] = golden.answer.workspaces;
 const workspaces = [
   like<Message["Workspace"]>(always),
-  like<Message["Workspace"]>(made, { id: 7, pinned: true, numProjects: 2 }),
-  like<Message["Workspace"]>(made, { id: 8, name: "old", archived: true }),
+  like<Message["Workspace"]>(created, { id: 7, pinned: true, numProjects: 2 }),
+  like<Message["Workspace"]>(created, { id: 8, name: "old", archived: true }),
 ];
 const answers = { "GET /api/v1/workspaces": { workspaces } };
 
