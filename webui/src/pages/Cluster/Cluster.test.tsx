@@ -262,11 +262,11 @@ test("draws capacity next to usage and exports both", () => {
   const used = [{ resourcePool: "gpu", slots: 2, startTime: at(10), endTime: at(30) }];
   const offered = (more: Message["CapacityEntry"]) =>
     like<Message["CapacityEntry"]>(capacity.answer.entries[0], more);
-  const offered = [
+  const capacities = [
     offered({ resourcePool: "gpu", slots: 8, startTime: at(-5), endTime: at(40) }),
     offered({ resourcePool: "cpu", slots: 1, startTime: at(20), endTime: undefined }),
   ];
-  const series = computeUtilization(used, offered, 0, 60 * 60_000, 60_000);
+  const series = computeUtilization(used, capacities, 0, 60 * 60_000, 60_000);
   expect(series.map(({ label, rank }) => [label, rank])).toEqual([
     ["cpu: capacity", 8],
     ["gpu", 1],
@@ -274,7 +274,7 @@ test("draws capacity next to usage and exports both", () => {
   ]);
   expect(series[2]?.x).toEqual([-60, -60, -60, -20, -20, 0]);
   expect(series[2]?.y).toEqual([0, 0, 8, 8, 0, 0]);
-  expect(formatUtilizationCsv(used, offered, 0, 60 * 60_000).split("\r\n")).toEqual([
+  expect(formatUtilizationCsv(used, capacities, 0, 60 * 60_000).split("\r\n")).toEqual([
     "pool,time,slots in use,all slots",
     "cpu,1970-01-01T00:00:00.000Z,0,0",
     "cpu,1970-01-01T00:20:00.000Z,0,1",
