@@ -1,6 +1,6 @@
 import { viridis, needsDarkText } from "./colours";
 import { formatNumber } from "./format";
-import { toBins, toCells } from "./heat";
+import { toBins, toCells } from "./heatMapCells";
 import styles from "./HeatMap.module.css";
 import type { Axis } from "./ParallelCoordinates";
 import { useIsDark } from "./theme";

@@ -6,7 +6,7 @@ import me from "@goldens/me.json";
 import permissions from "@goldens/permissions.json";
 import workspaces from "@goldens/workspaces.json";
 import type { Message, User } from "@/api/types";
-import { like } from "./goldens";
+import { copyGolden } from "./goldens";
 
 /** The master's responses by method and path: "GET /api/v1/models". An Error is a refusal. */
 export type Answers = Record<string, object | Error>;
@@ -24,17 +24,17 @@ const [workspace] = workspaces.answer.workspaces;
 
 /** The permissions of a cluster admin. */
 export const everything = {
-  roles: [like<Message["Role"]>(role, { roleId: 1, name: "ClusterAdmin" })],
+  roles: [copyGolden<Message["Role"]>(role, { roleId: 1, name: "ClusterAdmin" })],
   assignments: [
-    like<Message["RoleAssignmentSummary"]>(assignment, { roleId: 1, scopeCluster: true }),
+    copyGolden<Message["RoleAssignmentSummary"]>(assignment, { roleId: 1, scopeCluster: true }),
   ],
 };
 
 const every = {
-  "GET /api/v1/me": { user: like<User>(me.answer.user, { id: 1, username: "ann" }) },
+  "GET /api/v1/me": { user: copyGolden<User>(me.answer.user, { id: 1, username: "ann" }) },
   "GET /api/v1/permissions/summary": everything,
   "GET /api/v1/workspaces": {
-    workspaces: [like<Message["Workspace"]>(workspace, { id: 7, name: "vision" })],
+    workspaces: [copyGolden<Message["Workspace"]>(workspace, { id: 7, name: "vision" })],
   },
 };
 
@@ -80,9 +80,9 @@ export function showPage(Page: React.ComponentType, route: string, at: string, a
 /** The permissions of a Viewer of workspace 7. */
 export const viewer: Answers = {
   "GET /api/v1/permissions/summary": {
-    roles: [like<Message["Role"]>(role, { roleId: 4, name: "Viewer" })],
+    roles: [copyGolden<Message["Role"]>(role, { roleId: 4, name: "Viewer" })],
     assignments: [
-      like<Message["RoleAssignmentSummary"]>(assignment, {
+      copyGolden<Message["RoleAssignmentSummary"]>(assignment, {
         roleId: 4,
         scopeWorkspaceIds: [7],
         scopeCluster: false,

@@ -3,7 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import audit from "@goldens/audit.json";
 import type { Message } from "@/api/types";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { showPage } from "@/testing/pages";
 import Audit from "./Audit";
 import { toIsoTime } from "./useAudit";
@@ -11,7 +11,7 @@ import { getTargetPath, shortMethod } from "./format";
 
 const list = "GET /api/v1/master/audit";
 const record = (id: number, more: Message["AuditRecord"] = {}) =>
-  like<Message["AuditRecord"]>(audit.answer.records[0], {
+  copyGolden<Message["AuditRecord"]>(audit.answer.records[0], {
     id: String(id),
     caller: "ann",
     userId: 1,

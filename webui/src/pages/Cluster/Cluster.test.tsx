@@ -9,7 +9,7 @@ import explanation from "@goldens/explanation.json";
 import permissions from "@goldens/permissions.json";
 import queue from "@goldens/queue.json";
 import type { Job, Message } from "@/api/types";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { Agents } from "./Agents";
 import { countSlots } from "./slotHolders";
 import { moveBy, moveTo } from "./order";
@@ -19,18 +19,18 @@ import { sumSlotHours, formatUsageCsv, formatUtilizationCsv, computeUtilization 
 const [machine] = machines.answer.agents;
 const busy = machine?.slots[0];
 const slot = (id: string, more: Message["Slot"] = {}) =>
-  like<Message["Slot"]>(busy, {
+  copyGolden<Message["Slot"]>(busy, {
     id,
-    device: like<Message["Device"]>(busy?.device, { brand: "A100" }),
+    device: copyGolden<Message["Device"]>(busy?.device, { brand: "A100" }),
     container: undefined,
     containers: [],
     ...more,
   });
 const agent = (more: Message["Agent"]) =>
-  like<Message["Agent"]>(machine, { resourcePools: [], ...more });
+  copyGolden<Message["Agent"]>(machine, { resourcePools: [], ...more });
 const [runs, waits] = queue.answer.jobs;
 const job = (id: string, more: Job = {}) =>
-  like<Job>(runs, {
+  copyGolden<Job>(runs, {
     jobId: `exp-${id}`,
     entityId: id,
     name: `n${id}`,
@@ -55,9 +55,9 @@ function show(
   workspaces?: number[],
 ) {
   const summary = {
-    roles: [like<Message["Role"]>(clusterAdmin, { roleId: 1, name: "ClusterAdmin" })],
+    roles: [copyGolden<Message["Role"]>(clusterAdmin, { roleId: 1, name: "ClusterAdmin" })],
     assignments: [
-      like<Message["RoleAssignmentSummary"]>(anywhere, {
+      copyGolden<Message["RoleAssignmentSummary"]>(anywhere, {
         roleId: 1,
         scopeCluster: !workspaces,
         scopeWorkspaceIds: workspaces ?? [],
@@ -139,7 +139,7 @@ test("counts slots in the legend", () => {
 });
 
 test("shows the wait reason of a queued job", () => {
-  const { summary } = like<Job>(waits);
+  const { summary } = copyGolden<Job>(waits);
   const reason = "needs 8, 2 are free";
   show(<Queue jobs={[job("7", { summary, reason })]} pools={[]} />);
   expect(screen.getByRole("link", { name: "7 n7" })).toHaveAttribute("href", "/experiments/7");
@@ -230,7 +230,7 @@ test("refetches the explanation after a move", async () => {
   const [waiting] = explanation.answer.waiting;
   const sent = show(<Queue jobs={[job("1"), job("2")]} pools={pools} />, "/?why=exp-2", () => ({
     ...explanation.answer,
-    waiting: [like<Message["ExplainJobResponse.Waiting"]>(waiting, { reason })],
+    waiting: [copyGolden<Message["ExplainJobResponse.Waiting"]>(waiting, { reason })],
   }));
   expect(await screen.findByText(/is behind 1/)).toBeVisible();
   reason = "waits for 7";
@@ -261,7 +261,7 @@ test("draws capacity next to usage and exports both", () => {
   const at = (minute: number) => new Date(minute * 60_000).toISOString();
   const used = [{ resourcePool: "gpu", slots: 2, startTime: at(10), endTime: at(30) }];
   const offered = (more: Message["CapacityEntry"]) =>
-    like<Message["CapacityEntry"]>(capacity.answer.entries[0], more);
+    copyGolden<Message["CapacityEntry"]>(capacity.answer.entries[0], more);
   const capacities = [
     offered({ resourcePool: "gpu", slots: 8, startTime: at(-5), endTime: at(40) }),
     offered({ resourcePool: "cpu", slots: 1, startTime: at(20), endTime: undefined }),

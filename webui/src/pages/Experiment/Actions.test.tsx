@@ -4,11 +4,11 @@ import { expect, it, vi } from "vitest";
 import golden from "@goldens/experiment.json";
 import projects from "@goldens/projects.json";
 import type { Experiment, Message } from "@/api/types";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { showPage, viewer } from "@/testing/pages";
 import { Actions } from "./Actions";
 
-const experiment = like<Experiment>(golden.answer.experiment, {
+const experiment = copyGolden<Experiment>(golden.answer.experiment, {
   id: 1,
   workspaceId: 7,
   projectId: 3,
@@ -16,7 +16,7 @@ const experiment = like<Experiment>(golden.answer.experiment, {
   checkpointSize: "2000000",
 });
 const project = (id: number, name: string) =>
-  like<Message["Project"]>(projects.answer.projects[0], { id, name, archived: false });
+  copyGolden<Message["Project"]>(projects.answer.projects[0], { id, name, archived: false });
 const show = (at = "/", answers = {}) =>
   showPage(() => <Actions experiment={experiment} />, "/", at, {
     "GET /api/v1/workspaces/7/projects": { projects: [project(3, "nets"), project(4, "trees")] },

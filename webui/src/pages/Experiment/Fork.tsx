@@ -9,7 +9,7 @@ import { RequestId } from "@/components/ErrorPanel/RequestId";
 import { paths } from "@/paths";
 import { randomId } from "@/randomId";
 import styles from "./Experiment.module.css";
-import { propose, type Purpose } from "./propose";
+import { proposeConfig, type Purpose } from "./initialConfig";
 import { useOriginTrial } from "./useExperiment";
 
 // ms after the last key press before the text is validated
@@ -47,7 +47,7 @@ export function Fork({ experiment }: { experiment: Experiment }) {
       key={`${purpose} ${trialId ?? ""}`}
       parentId={experiment.id ?? 0}
       title={what[purpose]}
-      proposed={propose(experiment.originalConfig ?? "", purpose, origin)}
+      proposed={proposeConfig(experiment.originalConfig ?? "", purpose, origin)}
     />
   );
 }

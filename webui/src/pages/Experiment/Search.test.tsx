@@ -2,11 +2,11 @@ import { screen, within } from "@testing-library/react";
 import { expect, it } from "vitest";
 import golden from "@goldens/experiment.json";
 import type { Experiment, Message } from "@/api/types";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { showPage } from "@/testing/pages";
 import { Search } from "./Search";
 
-const experiment = like<Experiment>(golden.answer.experiment, { id: 1 });
+const experiment = copyGolden<Experiment>(golden.answer.experiment, { id: 1 });
 
 function show(search: Message["Search"]) {
   showPage(() => <Search experiment={experiment} />, "/", "/", {

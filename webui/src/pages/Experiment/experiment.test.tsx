@@ -8,7 +8,7 @@ import sample from "@goldens/sample.json";
 import trials from "@goldens/trials.json";
 import { describeChange, readText, unpack } from "@/components/Code/files";
 import { readTar } from "@/tar";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { showPage, viewer, type Answers } from "@/testing/pages";
 import { getVerbs } from "./Actions";
 import { firstMetric, formatHparams, toSeries } from "./curves";
@@ -74,17 +74,17 @@ it("offers the actions that a state allows", () => {
 
 it("converts sampled trials to curves with gaps for values that are not numbers", () => {
   const [trial] = sample.answer.trials;
-  const columns = like(trial?.columns, { batches: [1, 2], values: [2, "NaN"] as never });
-  const [series] = toSeries([like(trial, { trialId: 7, columns })]);
+  const columns = copyGolden(trial?.columns, { batches: [1, 2], values: [2, "NaN"] as never });
+  const [series] = toSeries([copyGolden(trial, { trialId: 7, columns })]);
   expect(series).toMatchObject({ id: "7", label: "trial 7", rank: 0 });
   expect([...(series ? Array.from(series.y) : [])]).toEqual([2, NaN]);
   expect(formatHparams({ lr: 0.123456, opt: "sgd" })).toBe('lr 0.123456, opt "sgd"');
   const metrics = [
-    like<{ group: string; name: string }>(names.answer.metricNames[0], {
+    copyGolden<{ group: string; name: string }>(names.answer.metricNames[0], {
       group: "training",
       name: "loss",
     }),
-    like<{ group: string; name: string }>(names.answer.metricNames[0], {
+    copyGolden<{ group: string; name: string }>(names.answer.metricNames[0], {
       group: "validation",
       name: "error",
     }),

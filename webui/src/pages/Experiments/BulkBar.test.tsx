@@ -3,7 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { expect, it, vi } from "vitest";
 import projects from "@goldens/projects.json";
 import type { Message } from "@/api/types";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { showPage, viewer, type Answers } from "@/testing/pages";
 import { BulkBar } from "./BulkBar";
 import type { Kind, Row } from "./rows";
@@ -78,7 +78,7 @@ it("deletes after a confirmation and reports refusals", async () => {
 });
 
 it("moves all to one project", async () => {
-  const project = like<Message["Project"]>(projects.answer.projects[0], {
+  const project = copyGolden<Message["Project"]>(projects.answer.projects[0], {
     id: 4,
     name: "trees",
     archived: false,
@@ -98,7 +98,7 @@ it("moves all to one project", async () => {
 });
 
 it("finds moved experiments in their new project", async () => {
-  const project = like<Message["Project"]>(projects.answer.projects[0], {
+  const project = copyGolden<Message["Project"]>(projects.answer.projects[0], {
     id: 4,
     name: "trees",
     archived: false,
@@ -195,7 +195,7 @@ it("acts on runs in one call and reports each refusal", async () => {
 });
 
 it("moves runs to a project and reports a refused call", async () => {
-  const project = like<Message["Project"]>(projects.answer.projects[0], {
+  const project = copyGolden<Message["Project"]>(projects.answer.projects[0], {
     id: 4,
     name: "trees",
     archived: false,

@@ -5,23 +5,27 @@ import { expect, test, vi } from "vitest";
 import golden from "@goldens/overview.json";
 import type { Experiment, Message } from "@/api/types";
 import type { Overview } from "@/api/useOverview";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import Home from "./Home";
 
 const [pool] = golden.answer.pools;
 const [job] = golden.answer.running;
 const [done] = golden.answer.ended;
-const overview = like<Overview>(golden.answer, {
+const overview = copyGolden<Overview>(golden.answer, {
   agents: 2,
   slots: 16,
   slotsInUse: 12,
   jobsRunning: 1,
   jobsWaiting: 3,
   pools: [
-    like<Message["ResourcePool"]>(pool, { name: "default", slotsAvailable: 16, slotsUsed: 12 }),
+    copyGolden<Message["ResourcePool"]>(pool, {
+      name: "default",
+      slotsAvailable: 16,
+      slotsUsed: 12,
+    }),
   ],
   running: [
-    like<Experiment>(job, {
+    copyGolden<Experiment>(job, {
       id: 42,
       name: "mine",
       state: "STATE_RUNNING",
@@ -30,7 +34,7 @@ const overview = like<Overview>(golden.answer, {
       username: "ann",
       stateReason: "",
     }),
-    like<Experiment>(job, {
+    copyGolden<Experiment>(job, {
       id: 41,
       name: "other",
       state: "STATE_QUEUED",
@@ -40,7 +44,7 @@ const overview = like<Overview>(golden.answer, {
     }),
   ],
   ended: [
-    like<Experiment>(done, {
+    copyGolden<Experiment>(done, {
       id: 40,
       name: "old",
       state: "STATE_ERROR",
@@ -78,7 +82,7 @@ test("lists each experiment in its section", () => {
 
 test("reads the user's experiments separately when the overview may be incomplete", async () => {
   const many = Array.from({ length: 50 }, (_, i) =>
-    like<Experiment>(job, { id: 100 + i, name: `other ${i}`, userId: 2, stateReason: "" }),
+    copyGolden<Experiment>(job, { id: 100 + i, name: `other ${i}`, userId: 2, stateReason: "" }),
   );
   const queries: string[] = [];
   vi.stubGlobal("fetch", (request: Request) => {

@@ -3,17 +3,17 @@ import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import golden from "@goldens/versions.json";
 import type { Message } from "@/api/types";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { showPage, viewer } from "@/testing/pages";
 import Model from "./Model";
 
-const model = like<Message["Model"]>(golden.answer.model, { workspaceId: 7 });
+const model = copyGolden<Message["Model"]>(golden.answer.model, { workspaceId: 7 });
 const [version] = golden.answer.modelVersions;
-const training = like<Message["CheckpointTrainingMetadata"]>(version?.checkpoint.training, {
+const training = copyGolden<Message["CheckpointTrainingMetadata"]>(version?.checkpoint.training, {
   trialId: 5,
 });
-const checkpoint = like<Message["Checkpoint"]>(version?.checkpoint, { training });
-const modelVersions = [like<Message["ModelVersion"]>(version, { checkpoint })];
+const checkpoint = copyGolden<Message["Checkpoint"]>(version?.checkpoint, { training });
+const modelVersions = [copyGolden<Message["ModelVersion"]>(version, { checkpoint })];
 const versions = "GET /api/v1/models/classifier/versions";
 const answers = { [versions]: { model, modelVersions } };
 const show = (at: string, more = {}) =>

@@ -3,13 +3,13 @@ import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import golden from "@goldens/models.json";
 import type { Message } from "@/api/types";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { showPage, viewer } from "@/testing/pages";
 import Models from "./Models";
 
 const models = [
-  like<Message["Model"]>(golden.answer.models[0], { workspaceId: 7 }),
-  like<Message["Model"]>(golden.answer.models[0], {
+  copyGolden<Message["Model"]>(golden.answer.models[0], { workspaceId: 7 }),
+  copyGolden<Message["Model"]>(golden.answer.models[0], {
     id: 2,
     name: "old",
     workspaceId: 7,

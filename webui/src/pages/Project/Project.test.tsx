@@ -3,7 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import golden from "@goldens/project.json";
 import type { Message } from "@/api/types";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { showPage, type Answers } from "@/testing/pages";
 import Project from "./Project";
 
@@ -11,7 +11,7 @@ const notes = [
   { name: "Plan", contents: "# Try" },
   { name: "Done", contents: "all" },
 ];
-const project = like<Message["Project"]>(golden.answer.project, {
+const project = copyGolden<Message["Project"]>(golden.answer.project, {
   id: 3,
   name: "nets",
   description: "",

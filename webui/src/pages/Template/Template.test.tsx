@@ -4,7 +4,7 @@ import { expect, test, vi } from "vitest";
 import golden from "@goldens/template.json";
 import workspaces from "@goldens/workspaces.json";
 import type { Message } from "@/api/types";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { findSyntaxProblems } from "@/components/YamlEditor/problems";
 import { showPage, viewer, type Answers } from "@/testing/pages";
 import Template from "./Template";
@@ -15,7 +15,9 @@ const put = "PUT /api/v1/templates/small";
 const show = (more = {}) =>
   showPage(Template, "/admin/templates/:name", "/admin/templates/small", {
     [read]: {
-      template: like<Message["Template"]>(golden.answer.template, { yaml: "max_restarts: 1\n" }),
+      template: copyGolden<Message["Template"]>(golden.answer.template, {
+        yaml: "max_restarts: 1\n",
+      }),
     },
     [put]: {},
     ...more,
@@ -64,13 +66,13 @@ test("is read-only for a viewer", async () => {
 });
 
 test("shows the template's workspace and moves the current text to another one", async () => {
-  const vision = like<Message["Workspace"]>(workspaces.answer.workspaces[0], {
+  const vision = copyGolden<Message["Workspace"]>(workspaces.answer.workspaces[0], {
     id: 7,
     name: "vision",
     archived: false,
   });
   const ofYaml = (yaml: string) => ({
-    template: like<Message["Template"]>(golden.answer.template, { yaml, workspaceId: 7 }),
+    template: copyGolden<Message["Template"]>(golden.answer.template, { yaml, workspaceId: 7 }),
   });
   const answers: Answers = {
     [read]: ofYaml("max_restarts: 1\n"),

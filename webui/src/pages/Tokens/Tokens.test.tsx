@@ -4,18 +4,20 @@ import { expect, test, vi } from "vitest";
 import golden from "@goldens/tokens.json";
 import users from "@goldens/users.json";
 import type { Message, User } from "@/api/types";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { showPage } from "@/testing/pages";
 import Tokens, { getTokenStatus } from "./Tokens";
 
 const tokenInfo = [
-  like<Message["TokenInfo"]>(golden.answer.tokenInfo[0], {
+  copyGolden<Message["TokenInfo"]>(golden.answer.tokenInfo[0], {
     id: 4,
     expiry: new Date(Date.now() + 86_400_000).toISOString(),
   }),
 ];
 const answers = {
-  "GET /api/v1/users": { users: [like<User>(users.answer.users[0], { id: 1, username: "ann" })] },
+  "GET /api/v1/users": {
+    users: [copyGolden<User>(users.answer.users[0], { id: 1, username: "ann" })],
+  },
   "GET /api/v1/tokens": { tokenInfo },
 };
 const show = (at: string, more = {}) =>

@@ -8,7 +8,7 @@ import answered from "@goldens/trial.json";
 import { readArchive, readFile } from "@/api/checkpointFiles";
 import type { Message } from "@/api/types";
 import { LineChart } from "@/charts/LineChart";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { showPage, viewer, type Answers } from "@/testing/pages";
 import {
   toColumns,
@@ -57,7 +57,7 @@ it.each([
   ["time", undefined, [60]],
   ["epochs", "No epochs reported.", []],
 ])("marks checkpoints on a chart over %s, or explains missing data", async (x, none, marks) => {
-  const checkpoint = like<Message["Checkpoint"]>(golden.answer.checkpoints[0], {
+  const checkpoint = copyGolden<Message["Checkpoint"]>(golden.answer.checkpoints[0], {
     metadata: { steps_completed: 20 } as never,
   });
   const data = [
@@ -65,7 +65,7 @@ it.each([
     { batches: 20, time: "2026-01-01T00:01:00Z", values: { loss: 1 } },
   ];
   const [name] = metricNames.answer.metricNames;
-  const metricName = like<{ group: string; name: string }>(name, {
+  const metricName = copyGolden<{ group: string; name: string }>(name, {
     group: "training",
     name: "loss",
   });
@@ -116,7 +116,7 @@ it("distinguishes system metrics from training metrics", () => {
 
 it("shows why each attempt ended", () => {
   const run = (values: Message["TrialRun"]) =>
-    like<Message["TrialRun"]>(answered.answer.trial.runs[0], values);
+    copyGolden<Message["TrialRun"]>(answered.answer.trial.runs[0], values);
   const runs = [
     run({
       exitReason: "FAILED",
@@ -143,7 +143,7 @@ it("shows why each attempt ended", () => {
 const uuid = "0b5d1d1a-0000-4000-8000-000000000001";
 
 function showCheckpoints(answers: Answers = {}) {
-  const checkpoint = like<Message["Checkpoint"]>(golden.answer.checkpoints[0], {
+  const checkpoint = copyGolden<Message["Checkpoint"]>(golden.answer.checkpoints[0], {
     uuid,
     resources: { "model.pt": "1500", "dir/": "0" },
     metadata: { steps_completed: 40 } as never,
@@ -167,7 +167,7 @@ it("shows a checkpoint's files and registers it as a model version", async () =>
 });
 
 it("offers a partially deleted checkpoint for download, not for registration", async () => {
-  const checkpoint = like<Message["Checkpoint"]>(golden.answer.checkpoints[0], {
+  const checkpoint = copyGolden<Message["Checkpoint"]>(golden.answer.checkpoints[0], {
     state: "STATE_PARTIALLY_DELETED",
   });
   const page = showCheckpoints({

@@ -4,7 +4,7 @@ import { expect, test, vi } from "vitest";
 import golden from "@goldens/user.json";
 import held from "@goldens/userRoles.json";
 import type { Message } from "@/api/types";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { showPage, viewer } from "@/testing/pages";
 import User from "./User";
 import { parseHeldRoles } from "./UserRoles";
@@ -12,10 +12,10 @@ import { parseHeldRoles } from "./UserRoles";
 const [editor] = held.answer.roles;
 const [given] = editor?.userRoleAssignments ?? [];
 const holds = (name: string, scope: Message["RoleAssignment"]) =>
-  like<Message["RoleWithAssignments"]>(editor, {
-    role: like<Message["Role"]>(editor?.role, { name }),
+  copyGolden<Message["RoleWithAssignments"]>(editor, {
+    role: copyGolden<Message["Role"]>(editor?.role, { name }),
     userRoleAssignments: [
-      like<Message["UserRoleAssignment"]>(given, {
+      copyGolden<Message["UserRoleAssignment"]>(given, {
         userId: 2,
         roleAssignment: { ...given?.roleAssignment, ...scope },
       }),
@@ -28,7 +28,7 @@ const roles = [
 ];
 const toAnswers = (id: number, more = {}) => ({
   [`GET /api/v1/users/${id}`]: {
-    user: like<Message["User"]>(golden.answer.user, { id, ...more }),
+    user: copyGolden<Message["User"]>(golden.answer.user, { id, ...more }),
   },
   [`GET /api/v1/roles/search/by-user/${id}`]: { roles },
 });

@@ -3,11 +3,11 @@ import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import golden from "@goldens/webhook.json";
 import type { Message } from "@/api/types";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { showPage } from "@/testing/pages";
 import Webhook from "./Webhook";
 
-const webhook = like<Message["Webhook"]>(golden.answer.webhook, { id: 2, workspaceId: 7 });
+const webhook = copyGolden<Message["Webhook"]>(golden.answer.webhook, { id: 2, workspaceId: 7 });
 const deliveries = [
   {
     id: "9",
@@ -50,12 +50,12 @@ test("shows the reason of a refused test delivery", async () => {
 test("edits, adds and removes triggers and explains each", async () => {
   const trigger = golden.answer.webhook.triggers[0];
   const triggers = [
-    like<Message["Trigger"]>(trigger, {
+    copyGolden<Message["Trigger"]>(trigger, {
       id: 1,
       triggerType: "TRIGGER_TYPE_EXPERIMENT_STATE_CHANGE",
       condition: { state: "ERROR" } as never,
     }),
-    like<Message["Trigger"]>(trigger, {
+    copyGolden<Message["Trigger"]>(trigger, {
       id: 2,
       triggerType: "TRIGGER_TYPE_TASK_LOG",
       condition: { regex: "out of memory" } as never,

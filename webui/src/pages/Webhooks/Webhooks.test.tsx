@@ -3,7 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import golden from "@goldens/webhooks.json";
 import type { Message } from "@/api/types";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { showPage } from "@/testing/pages";
 import { getHost, describeTrigger } from "@/triggers";
 import Webhooks from "./Webhooks";
@@ -25,7 +25,7 @@ test("describes the condition of each trigger", () => {
 test("shows the host of a URL without its secret parts", async () => {
   const url = "https://ci.example.org/hook?key=secret";
   showPage(Webhooks, "/admin/webhooks", "/admin/webhooks", {
-    [list]: { webhooks: [like<Message["Webhook"]>(golden.answer.webhooks[0], { url })] },
+    [list]: { webhooks: [copyGolden<Message["Webhook"]>(golden.answer.webhooks[0], { url })] },
   });
   expect(await screen.findByText("ci.example.org")).toBeVisible();
   expect(document.body.innerHTML).not.toContain("secret");

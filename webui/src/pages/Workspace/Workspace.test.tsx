@@ -8,7 +8,7 @@ import limits from "@goldens/quotas.json";
 import golden from "@goldens/workspace.json";
 import usable from "@goldens/workspacePools.json";
 import type { Message, User } from "@/api/types";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { showPage, viewer } from "@/testing/pages";
 import { parseMembers } from "./Members";
 import Workspace from "./Workspace";
@@ -16,31 +16,33 @@ import Workspace from "./Workspace";
 const [user] = given.answer.usersAssignedDirectly;
 const [assigned] = given.answer.assignments;
 const holds = (name: string, userId: number) =>
-  like<Message["RoleWithAssignments"]>(assigned, {
-    role: like<Message["Role"]>(assigned?.role, { name }),
+  copyGolden<Message["RoleWithAssignments"]>(assigned, {
+    role: copyGolden<Message["Role"]>(assigned?.role, { name }),
     userRoleAssignments: [
-      like<Message["UserRoleAssignment"]>(assigned?.userRoleAssignments[0], { userId }),
+      copyGolden<Message["UserRoleAssignment"]>(assigned?.userRoleAssignments[0], { userId }),
     ],
   });
-const members = like<Message["GetGroupsAndUsersAssignedToWorkspaceResponse"]>(given.answer, {
+const members = copyGolden<Message["GetGroupsAndUsersAssignedToWorkspaceResponse"]>(given.answer, {
   usersAssignedDirectly: [
-    like<User>(user, { id: 2, username: "bob", displayName: "" }),
-    like<User>(user, { id: 1, username: "ann", displayName: "Ann" }),
+    copyGolden<User>(user, { id: 2, username: "bob", displayName: "" }),
+    copyGolden<User>(user, { id: 1, username: "ann", displayName: "Ann" }),
   ],
   assignments: [holds("Editor", 2), holds("WorkspaceAdmin", 1)],
 });
 const pool = (name: string, workspaces: string[]) =>
-  like<Message["ResourcePool"]>(pools.answer.resourcePools[0], { name, workspaces });
+  copyGolden<Message["ResourcePool"]>(pools.answer.resourcePools[0], { name, workspaces });
 const [quota] = limits.answer.quotas;
 const answers = {
   "GET /api/v1/workspaces/7": {
-    workspace: like<Message["Workspace"]>(golden.answer.workspace, { id: 7 }),
+    workspace: copyGolden<Message["Workspace"]>(golden.answer.workspace, { id: 7 }),
   },
   "GET /api/v1/workspaces/7/projects": {
-    projects: [like<Message["Project"]>(projects.answer.projects[0], { id: 3, numExperiments: 4 })],
+    projects: [
+      copyGolden<Message["Project"]>(projects.answer.projects[0], { id: 3, numExperiments: 4 }),
+    ],
   },
   "GET /api/v1/roles/workspace/7": members,
-  "GET /api/v1/workspaces/7/available-resource-pools": like<object>(usable.answer, {
+  "GET /api/v1/workspaces/7/available-resource-pools": copyGolden<object>(usable.answer, {
     resourcePools: ["gpu"],
   }),
   "GET /api/v1/resource-pools": {
@@ -48,8 +50,8 @@ const answers = {
   },
   "GET /api/v1/quotas": {
     quotas: [
-      like<Message["Quota"]>(quota, { scope: "user", maxSlots: 1 }),
-      like<Message["Quota"]>(quota, {
+      copyGolden<Message["Quota"]>(quota, { scope: "user", maxSlots: 1 }),
+      copyGolden<Message["Quota"]>(quota, {
         slotHours: 100,
         slotHoursUsed: 25,
         slotsUsed: 0,

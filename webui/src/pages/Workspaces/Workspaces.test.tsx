@@ -3,15 +3,15 @@ import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import golden from "@goldens/workspaces.json";
 import type { Message } from "@/api/types";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { showPage } from "@/testing/pages";
 import Workspaces from "./Workspaces";
 
 const [always, created] = golden.answer.workspaces;
 const workspaces = [
-  like<Message["Workspace"]>(always),
-  like<Message["Workspace"]>(created, { id: 7, pinned: true, numProjects: 2 }),
-  like<Message["Workspace"]>(created, { id: 8, name: "old", archived: true }),
+  copyGolden<Message["Workspace"]>(always),
+  copyGolden<Message["Workspace"]>(created, { id: 7, pinned: true, numProjects: 2 }),
+  copyGolden<Message["Workspace"]>(created, { id: 8, name: "old", archived: true }),
 ];
 const answers = { "GET /api/v1/workspaces": { workspaces } };
 

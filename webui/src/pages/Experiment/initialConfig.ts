@@ -19,7 +19,11 @@ const TRIALS = 16;
  * searcher and ranges around the trial's hyperparameters; for a continuation, with the trial's
  * hyperparameters and checkpoint.
  */
-export function propose(config: string, purpose: Purpose, origin: Origin | undefined): string {
+export function proposeConfig(
+  config: string,
+  purpose: Purpose,
+  origin: Origin | undefined,
+): string {
   if (purpose === "fork" || !origin) return config;
   const document = parseDocument(config);
   if (!isMap(document.contents)) return config;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { toBins, toCells } from "./heat";
+import { toBins, toCells } from "./heatMapCells";
 
 it("gives strings and few numbers a bin each, in order", () => {
   expect(toBins({ name: "act", values: ["tanh", undefined, "relu"] })).toEqual({
