@@ -6,7 +6,7 @@ import { ROWS_KEY, useRows, type Search } from "./useRows";
 
 const [run] = runs.answer.runs;
 
-/** A fake master with 1,000 runs, whose IDs are their positions in the sort order. It delays the `held` pages. */
+/** A fake master with 1,000 runs, whose IDs are their positions in the sort order. Pages in `held` get no response. */
 function show(held: number[] = [], broken: number[] = []) {
   const requests: { page: number; sort: string; signal: AbortSignal }[] = [];
   vi.stubGlobal("fetch", async (request: Request) => {
