@@ -33,7 +33,7 @@ struct Range {
   }
 };
 
-bool Shows(const std::pair<double, double>& point) {
+bool IsVisible(const std::pair<double, double>& point) {
   return std::isfinite(point.first) && std::isfinite(point.second);
 }
 
@@ -105,7 +105,7 @@ void Draw(const Curve& curve, const Range& xs, const Range& ys, Canvas* canvas) 
   bool begun = false;
   std::pair<int, int> last;
   for (const auto& point : curve.points) {
-    if (!Shows(point)) {
+    if (!IsVisible(point)) {
       begun = false;
       continue;
     }
@@ -135,7 +135,7 @@ std::vector<std::string> Plot(const std::vector<Curve>& curves, int columns, int
   Range xs, ys;
   for (const Curve& curve : curves) {
     for (const auto& point : curve.points) {
-      if (!Shows(point)) continue;
+      if (!IsVisible(point)) continue;
       xs.Include(point.first);
       ys.Include(point.second);
     }

@@ -115,23 +115,23 @@ struct Remembered {
   const cluster::Rows& rows;
 
   template <class T>
-  static bool Same(const T* memory, const T& row, bool over) {
+  static bool IsEqual(const T* memory, const T& row, bool over) {
     return over ? memory == nullptr : memory != nullptr && *memory == row;
   }
-  bool Over(model::ExperimentId id) const {
+  bool HasEnded(model::ExperimentId id) const {
     return model::IsTerminal(rows.experiments.at(id).state);
   }
   bool operator()(const cluster::PutExperiment& put) const {
     const model::ExperimentId id = put.experiment.id;
-    return Same(cluster.FindExperiment(id), rows.experiments.at(id), Over(id));
+    return IsEqual(cluster.FindExperiment(id), rows.experiments.at(id), HasEnded(id));
   }
   bool operator()(const cluster::PutTrial& put) const {
     const experiment::Trial& row = rows.trials.at(put.trial.id);
-    return Same(cluster.FindTrial(row.id), row, Over(row.experiment));
+    return IsEqual(cluster.FindTrial(row.id), row, HasEnded(row.experiment));
   }
   bool operator()(const cluster::PutAllocation& put) const {
     const experiment::Allocation& row = rows.allocations.at(put.allocation.id);
-    return Same(cluster.FindAllocation(row.id), row, row.state == AllocationState::kTerminated);
+    return IsEqual(cluster.FindAllocation(row.id), row, row.state == AllocationState::kTerminated);
   }
   bool operator()(const cluster::PutAgentState& put) const {
     const auto memory = cluster.agent_states().find(put.agent.id);

@@ -23,7 +23,7 @@ constexpr int64_t kThorough = 16;
 
 Master::Master(Stage& stage, EffectCallback news)
     : stage_(stage), on_effect_(std::move(news)), reader_(database_) {
-  Lead();
+  StartLeader();
 }
 
 cluster::Space Master::MakeSpace(const std::string& workspace) {
@@ -38,10 +38,10 @@ cluster::Space Master::MakeSpace(const std::string& workspace) {
 
 // ---- processes ----
 
-void Master::Lead() {
+void Master::StartLeader() {
   if (leader_ != nullptr) return;
   if (stage_.now() < database_back_) {
-    return stage_.After(absl::Seconds(1), [this] { Lead(); });
+    return stage_.After(absl::Seconds(1), [this] { StartLeader(); });
   }
   stage_.Log("master: start");
   leader_ = std::make_shared<MasterProcess>(stage_, *this, database_, ahead_);
@@ -63,7 +63,7 @@ void Master::Destroy(MasterProcess& process) {
   ++stage_.counts.crashes;
   leader_.reset();
   stage_.After(stage_.Chance(0.1) ? stage_.Ms(20'000, 60'000) : stage_.Ms(50, 5'000),
-               [this] { Lead(); });
+               [this] { StartLeader(); });
 }
 
 void Master::TakeOver() {
@@ -91,7 +91,7 @@ void Master::Succeed(const MasterProcess* disconnected) {
   older_ = std::exchange(leader_, nullptr);
   of_older_ = committed_;
   ahead_ += stage_.Ms(-2'000, 2'000);
-  Lead();
+  StartLeader();
   stage_.After(kOlderLives, [this, older = std::weak_ptr(older_)] {
     if (const auto process = older.lock(); process != nullptr && process == older_)
       Destroy(*process);

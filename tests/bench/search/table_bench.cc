@@ -104,7 +104,7 @@ Simulation Run(const model::ExperimentConfig& config, const LearningCurve& curve
 }
 
 // Units spent until the best value reached `target`.
-double UnitsTo(const Simulation& simulation, double target) {
+double CountUnitsUntil(const Simulation& simulation, double target) {
   for (const searcher::BestSoFar& best : simulation.best) {
     if (best.metric <= target) return static_cast<double>(best.units);
   }
@@ -157,8 +157,8 @@ Medians Compare(const LearningCurve& curve, const Method& method, double target,
   std::vector<double> to_target, to_few, all, best;
   for (int seed = 0; seed < seeds; ++seed) {
     const Simulation simulation = Run(Config(method, kTrials, kAtOnce, seed), curve);
-    to_target.push_back(UnitsTo(simulation, target));
-    to_few.push_back(UnitsTo(simulation, few));
+    to_target.push_back(CountUnitsUntil(simulation, target));
+    to_few.push_back(CountUnitsUntil(simulation, few));
     all.push_back(static_cast<double>(simulation.units));
     best.push_back(simulation.best.back().metric);
   }
@@ -241,7 +241,7 @@ int PrintSamples(const LearningCurve& curve, int samples) {
   return 0;
 }
 
-int Speed() {
+int MeasureSpeed() {
   const absl::Time began = absl::Now();
   const auto config = Config({"", "adaptive_asha", "random"}, 10'000, kAtOnce, 1);
   const Simulation simulation = Run(config, [](const model::Hparams& point, int64_t length) {
@@ -261,7 +261,7 @@ int main(int argc, char** argv) {
   using namespace det;
   std::map<std::string, std::string> options;
   for (int i = 2; i + 1 < argc; i += 2) options[argv[i]] = argv[i + 1];
-  if (argc == 2 && std::string(argv[1]) == "--speed") return bench::Speed();
+  if (argc == 2 && std::string(argv[1]) == "--speed") return bench::MeasureSpeed();
   if (argc < 2 || argc % 2 != 0) {
     std::fprintf(stderr,
                  "usage: table_bench CURVES.csv [--losses BUDGETS | --samples N] [--seeds N] | "

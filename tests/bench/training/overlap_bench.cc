@@ -92,9 +92,9 @@ torch::nn::Sequential MakeNet() {
 }
 
 // One variant: seconds per step, alternating with the other variant.
-class Way {
+class Variant {
  public:
-  Way(Communicator& communicator, const det::trial::BucketLimits& limits)
+  Variant(Communicator& communicator, const det::trial::BucketLimits& limits)
       : communicator_(communicator), net_(MakeNet()) {
     det::trial::GradientReducer::NamedParameters parameters;
     for (const auto& item : net_->named_parameters()) {
@@ -131,8 +131,8 @@ int RunRank(int rank, const std::string& dir, double bytes_per_second) {
   SlowNetwork network(det::core::ConnectGloo({rank, 2, rank, 2, 0, 1}, "127.0.0.1", *exchange),
                       bytes_per_second);
   constexpr int64_t kAll = int64_t{1} << 40;
-  Way beside(network, {});
-  Way behind(network, {.first_bytes = kAll, .other_bytes = kAll});
+  Variant beside(network, {});
+  Variant behind(network, {.first_bytes = kAll, .other_bytes = kAll});
   const torch::Tensor batch = torch::rand({kRecords, kWidth});
   std::vector<double> warm_up, with, without, ratios;
   beside.Step(batch, warm_up);

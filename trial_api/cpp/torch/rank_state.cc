@@ -83,9 +83,9 @@ void WritePart(OutputArchive& archive, const std::string& name, const torch::Ten
 
 // Adds up the tensors of old ranks. `factor` scales each, because the mean is over another number
 // of ranks now.
-class TakenOver {
+class MergedTensors {
  public:
-  TakenOver(const char* prefix, double factor) : prefix_(prefix), factor_(factor) {}
+  MergedTensors(const char* prefix, double factor) : prefix_(prefix), factor_(factor) {}
 
   void Add(InputArchive& archive, const TrialContext& context, const std::string& path) {
     ForEachParameter(context, [&](size_t place, const torch::Tensor& parameter) {
@@ -179,8 +179,8 @@ void LoadRankState(const std::string& dir, TrialContext& context, MetricsSum& un
   // If all ranks have the same records (Strategy::SameRecords), each takes over everything.
   const Ranks mine = context.readers();
   const double factor = static_cast<double>(mine.size) / readers;
-  TakenOver gradients(kGradient, factor);
-  TakenOver left_out(kLeftOut, factor);
+  MergedTensors gradients(kGradient, factor);
+  MergedTensors left_out(kLeftOut, factor);
   for (int rank = mine.rank; rank < ranks; rank += mine.size) {
     const std::string path = dir + "/" + RankFileName(rank);
     ReadArchive(path, torch::kCPU, [&](InputArchive& archive) {
