@@ -54,7 +54,7 @@ bool IsSumCorrect(Communicator& communicator, DType dtype, size_t count) {
 
 // Sums in a type that C++ does not have; `all[n]` is the sum of n times `one`.
 bool IsBitSumCorrect(Communicator& communicator, DType dtype, uint16_t one,
-                const std::vector<uint16_t>& all) {
+                     const std::vector<uint16_t>& all) {
   const uint16_t expected = all[static_cast<size_t>(communicator.ranks().size)];
   for (const size_t count : {size_t{1}, size_t{70000}}) {
     std::vector<uint16_t> values(count, one);

@@ -28,7 +28,9 @@ void Set(bool cuda, bool on, torch::ScalarType type) {
 
 #else
 
-bool IsAutocastEnabled(bool cuda) { return cuda ? at::autocast::is_enabled() : at::autocast::is_cpu_enabled(); }
+bool IsAutocastEnabled(bool cuda) {
+  return cuda ? at::autocast::is_enabled() : at::autocast::is_cpu_enabled();
+}
 
 torch::ScalarType GetAutocastType(bool cuda) {
   return cuda ? at::autocast::get_autocast_gpu_dtype() : at::autocast::get_autocast_cpu_dtype();

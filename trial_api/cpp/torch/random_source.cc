@@ -32,7 +32,7 @@ bool DrawsRandomNumbers(const c10::FunctionSchema& schema) {
 // Passes this thread's generator to an operation that draws random numbers, unless it has a
 // generator argument or runs on a GPU.
 void PassOwnGenerator(const c10::OperatorHandle& operation, c10::DispatchKeySet keys,
-                torch::jit::Stack* stack) {
+                      torch::jit::Stack* stack) {
   const std::vector<c10::Argument>& arguments = operation.schema().arguments();
   if (own_source && keys.has(c10::DispatchKey::CPU)) {
     for (size_t i = 0; i < arguments.size(); ++i) {
@@ -56,7 +56,8 @@ void AddLayer() {
     c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
     for (const c10::OperatorName& name : dispatcher.getAllOpNames()) {
       const auto operation = dispatcher.findSchema(name);
-      if (!operation || name.getNamespace() != "aten" || !DrawsRandomNumbers(operation->schema())) continue;
+      if (!operation || name.getNamespace() != "aten" || !DrawsRandomNumbers(operation->schema()))
+        continue;
       drawing->impl(c10::toString(name).c_str(),
                     torch::CppFunction::makeFromBoxedFunction<&PassOwnGenerator>());
     }

@@ -42,7 +42,8 @@ torch::Tensor Pass(Communicator& channel, const torch::Tensor& tensor, int root,
   const bool mine = channel.ranks().rank == root;
   Shape shape = mine ? GetShape(tensor) : Shape();
   channel.Broadcast(&shape, sizeof shape, root);
-  const torch::Tensor host = mine ? tensor.detach().to(torch::kCPU).contiguous() : MakeTensor(shape);
+  const torch::Tensor host =
+      mine ? tensor.detach().to(torch::kCPU).contiguous() : MakeTensor(shape);
   if (host.numel() > 0) channel.Broadcast(host.data_ptr(), host.nbytes(), root);
   return mine ? tensor.detach() : host.to(device);
 }
