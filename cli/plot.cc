@@ -102,19 +102,19 @@ class Canvas {
 };
 
 void Draw(const Curve& curve, const Range& xs, const Range& ys, Canvas* canvas) {
-  bool begun = false;
+  bool drawn = false;
   std::pair<int, int> last;
   for (const auto& point : curve.points) {
     if (!IsVisible(point)) {
-      begun = false;
+      drawn = false;
       continue;
     }
     const std::pair<int, int> at = {xs.ToDot(point.first, canvas->width()),
                                     ys.ToDot(point.second, canvas->height())};
-    const std::pair<int, int> from = begun ? last : at;
+    const std::pair<int, int> from = drawn ? last : at;
     canvas->Line(from.first, from.second, at.first, at.second, curve.paint);
     last = at;
-    begun = true;
+    drawn = true;
   }
 }
 

@@ -200,13 +200,13 @@ std::vector<Segment> KeeperFolder::ListSegments() const {
 }
 
 bool KeeperFolder::RemoveSegments(const std::vector<Segment>& segments, size_t count) const {
-  bool gone = true;
+  bool all_removed = true;
   for (size_t i = 0; i < count; ++i) {
     const std::string path = File(SegmentName(segments[i].first));
     // Agent and keeper may remove the same file.
-    if (::unlink(path.c_str()) != 0 && errno != ENOENT) gone = false;
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) all_removed = false;
   }
-  return gone;
+  return all_removed;
 }
 
 int64_t KeeperFolder::ReadDelivered() const {

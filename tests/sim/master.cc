@@ -27,12 +27,12 @@ Master::Master(Stage& stage, EffectCallback news)
 }
 
 cluster::Space Master::MakeSpace(const std::string& workspace) {
-  const auto made = reader_.workspaces().AddWorkspace({.name = workspace});
+  const auto created = reader_.workspaces().AddWorkspace({.name = workspace});
   store::ProjectRecord wanted;
-  wanted.workspace = made.ok() ? made->id : 0;
+  wanted.workspace = created.ok() ? created->id : 0;
   wanted.name = "p";
   const auto project = reader_.projects().AddProject(wanted);
-  if (!made.ok() || !project.ok()) stage_.Fail("cannot create a workspace and project");
+  if (!created.ok() || !project.ok()) stage_.Fail("cannot create a workspace and project");
   return {wanted.workspace, project.ok() ? project->id : 0, workspace, wanted.name};
 }
 

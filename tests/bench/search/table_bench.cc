@@ -201,9 +201,9 @@ int CompareOnTable(const LearningCurve& curve, int seeds) {
 int64_t TrialsFor(const Method& method, int64_t budget) {
   int64_t trials = 1;
   for (int64_t step = budget; step > 0; step /= 2) {
-    const auto made = searcher::Searcher::Make(Config(method, trials + step, 1, 0));
-    DET_CHECK_OK(made);
-    const double units = searcher::SumPlan(made->Preview()).units;
+    const auto search = searcher::Searcher::Make(Config(method, trials + step, 1, 0));
+    DET_CHECK_OK(search);
+    const double units = searcher::SumPlan(search->Preview()).units;
     if (units <= static_cast<double>(budget)) trials += step;
   }
   return trials;

@@ -168,13 +168,13 @@ struct TrialClient::Rep {
         return response;
       }
       ThrowIfRefused(name, status);
-      const auto gone = Clock::now() - start;
-      if (hurry || (options.retry_timeout && gone + pause > *options.retry_timeout) ||
+      const auto elapsed = Clock::now() - start;
+      if (hurry || (options.retry_timeout && elapsed + pause > *options.retry_timeout) ||
           !Pause(pause)) {
         throw Unreachable("master at " + masters.GetAddress(master) + " does not answer " + name +
                           ": " + status.error_message());
       }
-      if (gone > kSilence) LogOutage(masters.GetAddress(master), status.error_message());
+      if (elapsed > kSilence) LogOutage(masters.GetAddress(master), status.error_message());
       if (masters.Leave(master)) pause = std::min(2 * pause, kMaxPause);
     }
   }

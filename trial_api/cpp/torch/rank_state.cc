@@ -67,12 +67,12 @@ torch::Tensor ToByteTensor(const std::string& text) {
 // index.
 template <class F>
 void ForEachParameter(const TrialContext& context, const F& visit) {
-  size_t place = 0;
+  size_t index = 0;
   std::set<const c10::TensorImpl*> seen;
   for (const auto& model : context.models()) {
     for (torch::Tensor parameter : model->parameters()) {
-      if (seen.insert(parameter.unsafeGetTensorImpl()).second) visit(place, parameter);
-      ++place;
+      if (seen.insert(parameter.unsafeGetTensorImpl()).second) visit(index, parameter);
+      ++index;
     }
   }
 }
@@ -88,9 +88,9 @@ class MergedTensors {
   MergedTensors(const char* prefix, double factor) : prefix_(prefix), factor_(factor) {}
 
   void Add(InputArchive& archive, const TrialContext& context, const std::string& path) {
-    ForEachParameter(context, [&](size_t place, const torch::Tensor& parameter) {
+    ForEachParameter(context, [&](size_t index, const torch::Tensor& parameter) {
       torch::Tensor part;
-      const std::string name = prefix_ + std::to_string(place);
+      const std::string name = prefix_ + std::to_string(index);
       if (!archive.try_read(name, part, /*is_buffer=*/true)) return;
       if (part.sizes() != parameter.sizes()) {
         throw Error("checkpoint file " + path + " does not fit this trial: " + name +
@@ -98,8 +98,8 @@ class MergedTensors {
       }
       if (!context.strategy().StepsWith(parameter)) return;
       if (factor_ != 1.0) part.mul_(factor_);
-      if (parts_.size() <= place) parts_.resize(place + 1);
-      torch::Tensor& sum = parts_[place];
+      if (parts_.size() <= index) parts_.resize(index + 1);
+      torch::Tensor& sum = parts_[index];
       sum = sum.defined() ? sum.add_(part) : part;
     });
   }
@@ -112,9 +112,9 @@ class MergedTensors {
 };
 
 void AddToGradients(const TrialContext& context, const Parts& parts) {
-  ForEachParameter(context, [&](size_t place, torch::Tensor& parameter) {
-    if (place >= parts.size() || !parts[place].defined()) return;
-    const torch::Tensor part = parts[place].to(parameter.device());
+  ForEachParameter(context, [&](size_t index, torch::Tensor& parameter) {
+    if (index >= parts.size() || !parts[index].defined()) return;
+    const torch::Tensor part = parts[index].to(parameter.device());
     torch::Tensor& gradient = parameter.mutable_grad();
     gradient = gradient.defined() ? gradient + part : part;
   });
@@ -160,13 +160,13 @@ OutputArchive RankState(TrialContext& context, MetricsSum& unreported) {
     archive.write("reducers", ToByteTensor(context.reducers().TrainingText()));
   }
   const Parts left_out = context.strategy().GetResiduals();
-  ForEachParameter(context, [&](size_t place, const torch::Tensor& parameter) {
-    const std::string number = std::to_string(place);
+  ForEachParameter(context, [&](size_t index, const torch::Tensor& parameter) {
+    const std::string number = std::to_string(index);
     // With a pipeline, ranks may also have gradients for weights of other stages, as of the last
     // synchronization.
     const bool own = context.strategy().StepsWith(parameter);
     if (context.IsAggregating() && own) WritePart(archive, kGradient + number, parameter.grad());
-    if (place < left_out.size()) WritePart(archive, kLeftOut + number, left_out[place]);
+    if (index < left_out.size()) WritePart(archive, kLeftOut + number, left_out[index]);
   });
   return archive;
 }
