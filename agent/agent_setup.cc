@@ -71,8 +71,8 @@ absl::StatusOr<AgentSetup> PrepareAgent(AgentOptions options) {
   std::error_code error;
   options.work_dir = std::filesystem::absolute(options.work_dir, error).lexically_normal();
   if (const absl::Status status = base::MakeDirs(options.work_dir, 0700); !status.ok()) {
-    return absl::Status(status.code(),
-                        absl::StrCat(status.message(), "; choose another directory with --work-dir"));
+    return absl::Status(status.code(), absl::StrCat(status.message(),
+                                                    "; choose another directory with --work-dir"));
   }
   options.keeper = std::filesystem::absolute(options.keeper, error);
   if (::access(options.keeper.c_str(), X_OK) != 0) {

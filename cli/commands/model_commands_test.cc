@@ -87,7 +87,7 @@ TEST_F(ModelCommandsTest, ListsAndRegistersVersions) {
 
 TEST_F(ModelCommandsTest, CreatesAndChangesModels) {
   const DetResult created = RunDet("model create bert -w vision --description of~May --label nlp",
-                                {R"({"model":{"id":2,"name":"bert"}})"});
+                                   {R"({"model":{"id":2,"name":"bert"}})"});
   EXPECT_EQ(created.out, "created model bert (id 2)\n");
   for (const char* part :
        {R"("workspaceName":"vision")", R"("description":"of May")", R"(["nlp"])"}) {

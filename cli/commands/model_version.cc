@@ -58,8 +58,9 @@ absl::StatusOr<int> RunRegister(Invocation& run) {
   DET_RETURN_IF_ERROR(api->Call("ModelService.PostModelVersion", request, &response));
   const ModelVersion& version = response.model_version();
   return run.PrintResult(
-      response, absl::StrCat("registered version ", version.version(), " of model ",
-                             version.model().name(), ": checkpoint ", version.checkpoint().uuid(), "\n"));
+      response,
+      absl::StrCat("registered version ", version.version(), " of model ", version.model().name(),
+                   ": checkpoint ", version.checkpoint().uuid(), "\n"));
 }
 
 absl::StatusOr<int> RunDeleteVersion(Invocation& run) {

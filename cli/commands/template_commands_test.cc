@@ -23,7 +23,7 @@ class TemplateCommandsTest : public ::testing::Test {
 
 TEST_F(TemplateCommandsTest, CreatesTemplateInWorkspace) {
   const DetResult created = RunDet("template create base " + path_ + " -w vision",
-                                {kVision, R"({"template":{"name":"base"}})"});
+                                   {kVision, R"({"template":{"name":"base"}})"});
   ASSERT_TRUE(created.code.ok()) << created.code.status();
   EXPECT_THAT(created.requests[1], HasSubstr("POST /api/v1/templates/base "));
   EXPECT_THAT(created.requests[1], HasSubstr(R"("workspaceId":2)"));
