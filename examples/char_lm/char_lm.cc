@@ -109,7 +109,7 @@ class CharLmTrial : public det::Trial {
     } else if (precision == "float16") {
       context.use_mixed_precision(torch::kHalf);
     } else if (precision != "float32") {
-      throw det::InvalidHp("precision is " + precision + ": give float32, bfloat16 or float16");
+      throw det::InvalidHp("precision is " + precision + ": expected float32, bfloat16 or float16");
     }
   }
 
@@ -145,8 +145,8 @@ class CharLmTrial : public det::Trial {
     for (size_t rank = 1; rank < all.size(); ++rank) {
       if (all[rank] == all[0]) continue;
       throw det::Error("rank " + std::to_string(rank) +
-                       " finds other text than rank 0: set data.path to a folder that all nodes "
-                       "share");
+                       " found different text than rank 0: set data.path to a directory that all "
+                       "nodes share");
     }
   }
 

@@ -9,7 +9,9 @@ namespace det::sim {
 namespace {
 
 model::AllocationId Mine(const agent::AllocationId& id) { return model::AllocationId(id.value()); }
-agent::AllocationId Its(const model::AllocationId& id) { return agent::AllocationId(id.value()); }
+agent::AllocationId ToAgentId(const model::AllocationId& id) {
+  return agent::AllocationId(id.value());
+}
 
 }  // namespace
 
@@ -218,7 +220,7 @@ void Machine::Send(const agent::Report& report) {
 void Machine::Exit(const model::AllocationId& id, int code, int signal) {
   if (processes_.erase(id) == 0) return;
   stage_.Log(absl::StrCat(self_.id.value(), ": ", id.value(), " ended with ", code));
-  End(Its(id), {.exit_code = code, .signal = signal, .message = ""});
+  End(ToAgentId(id), {.exit_code = code, .signal = signal, .message = ""});
 }
 
 // Includes tasks that the master gave up while this machine was disconnected.

@@ -69,19 +69,19 @@ class LintTest(unittest.TestCase):
         )
         self.assertEqual(0, done.returncode, done.stdout)
 
-    def test_ruff_finds_nothing(self):
+    def test_passes_ruff(self):
         self.run_tool("ruff", "check", "--no-cache", "--output-format=concise", ".")
 
-    def test_code_is_formatted(self):
+    def test_is_formatted(self):
         self.run_tool("ruff", "format", "--no-cache", "--check", ".")
 
-    def test_types_are_strict(self):
+    def test_passes_mypy_strict(self):
         self.run_tool("mypy", f"--cache-dir={os.devnull}", folder=PACKAGE)
 
-    def test_package_has_no_import_cycle(self):
+    def test_has_no_import_cycle(self):
         self.assertEqual("", find_cycle(PACKAGE, ["det", "determined"], NOT_CHECKED_FOR_CYCLES))
 
-    def test_import_cycle_is_reported(self):
+    def test_reports_import_cycle(self):
         modules = {
             "__init__": "",
             "first": "from package.second import value",

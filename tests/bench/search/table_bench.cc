@@ -185,13 +185,16 @@ int CompareOnTable(const LearningCurve& curve, int seeds) {
   const Medians& adaptive = medians["adaptive_asha"];
   std::printf("to the best result of random with the same number of trials (%lld):\n",
               static_cast<long long>(kTrials));
-  bool good =
-      CheckRatio("adaptive_asha, of random's units", adaptive.to_target, kTrials * kUnits, 0.1);
-  good = CheckRatio("asha with tpe, of asha", with_tpe.to_target, asha.to_target, 0.7) && good;
+  bool good = CheckRatio("units of adaptive_asha relative to random", adaptive.to_target,
+                         kTrials * kUnits, 0.1);
+  good = CheckRatio("units of asha with tpe relative to asha", with_tpe.to_target, asha.to_target,
+                    0.7) &&
+         good;
   std::printf("for information, to its best result with %lld:\n",
               static_cast<long long>(kFewTrials));
-  CheckRatio("adaptive_asha, of random's units", adaptive.to_few, kFewTrials * kUnits, 0.1);
-  CheckRatio("asha with tpe, of asha", with_tpe.to_few, asha.to_few, 0.7);
+  CheckRatio("units of adaptive_asha relative to random", adaptive.to_few, kFewTrials * kUnits,
+             0.1);
+  CheckRatio("units of asha with tpe relative to asha", with_tpe.to_few, asha.to_few, 0.7);
   return good ? 0 : 1;
 }
 
