@@ -166,7 +166,7 @@ Fault Master::ChooseCommitFault(const MasterProcess& process) {
     return Fault::kRefused;
   }
   if (dice < 20) {
-    ++stage_.counts.lost_answers;
+    ++stage_.counts.lost_acknowledgements;
     return Fault::kLostAck;
   }
   return dice < 30 ? Fault::kUnreached : Fault::kNone;

@@ -22,7 +22,7 @@ test("throws an ApiError with the master's message and the request ID", async ()
 
 test("reports the HTTP status of a response that is not an API error", async () => {
   answer("<html>", { status: 502, statusText: "Bad Gateway" });
-  await expect(me()).rejects.toMatchObject({ message: "the master answered 502 Bad Gateway" });
+  await expect(me()).rejects.toMatchObject({ message: "the master returned HTTP 502 Bad Gateway" });
 });
 
 test("throws an ApiError when the master is unreachable", async () => {

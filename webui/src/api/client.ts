@@ -31,7 +31,7 @@ async function toApiError(response: Response): Promise<ApiError> {
     const { error } = JSON.parse(text) as { error: { reason: string; error: string } };
     return new ApiError(error.error, response.status, error.reason, requestId);
   } catch {
-    const what = `the master answered ${response.status} ${response.statusText}`.trim();
+    const what = `the master returned HTTP ${response.status} ${response.statusText}`.trim();
     return new ApiError(what, response.status, "", requestId);
   }
 }

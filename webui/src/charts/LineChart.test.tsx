@@ -112,9 +112,9 @@ it("announces the key position in a live region", async () => {
 });
 
 it("shows a CSV error and allows a retry", async () => {
-  const readCsv = vi.fn().mockRejectedValue(new Error("the master is away"));
+  const readCsv = vi.fn().mockRejectedValue(new Error("the master is unreachable"));
   render(chart({ readCsv }));
   await userEvent.click(screen.getByRole("button", { name: "Export loss as CSV" }));
-  expect(await screen.findByRole("alert")).toHaveTextContent("the master is away");
+  expect(await screen.findByRole("alert")).toHaveTextContent("the master is unreachable");
   expect(screen.getByRole("button", { name: "Export loss as CSV" })).toBeEnabled();
 });

@@ -207,19 +207,19 @@ test("reorders the queue by mouse and keyboard if the policy has an order", asyn
 
 test("shows the request ID of a refusal", async () => {
   const refuse = () => {
-    throw new Error("the database is away");
+    throw new Error("the database is unavailable");
   };
   const pools = [{ name: "gpu", schedulerType: "SCHEDULER_TYPE_PRIORITY" as const }];
   show(<Queue jobs={[job("1"), job("2")]} pools={pools} />, "/", refuse);
   await mayMove();
   await userEvent.click(screen.getByRole("button", { name: "Move 2 n2 up" }));
-  expect(await screen.findByText("the database is away")).toBeVisible();
+  expect(await screen.findByText("the database is unavailable")).toBeVisible();
   expect(screen.getByText("Request ID r-1")).toBeVisible();
   cleanup();
   const agents = [agent({ id: "n", slots: {} })];
   show(<Agents agents={agents} jobs={jobs} colourBy="experiment" mayChange />, "/", refuse);
   await userEvent.click(screen.getByRole("button", { name: "Drain n" }));
-  expect(await screen.findByText("the database is away")).toBeVisible();
+  expect(await screen.findByText("the database is unavailable")).toBeVisible();
   expect(screen.getByText("Request ID r-1")).toBeVisible();
 });
 

@@ -125,14 +125,14 @@ it("calls each project with at most 1,000 experiments and confirms their number 
   const page = show(
     {
       "POST /api/v1/projects/3/experiments/pause": {},
-      "POST /api/v1/projects/5/experiments/pause": new Error("the database is away"),
+      "POST /api/v1/projects/5/experiments/pause": new Error("the database is unavailable"),
     },
     vi.fn(),
     "experiments",
     { rows, found: 1201 },
   );
   await press("Pause");
-  expect(await screen.findByText("1200 paused; 1 refused: the database is away")).toBeVisible();
+  expect(await screen.findByText("1200 paused; 1 refused: the database is unavailable")).toBeVisible();
   expect(screen.getByText("Request ID r-1")).toBeVisible();
   expect(confirm).toHaveBeenCalledWith("Pause 1,201 experiments?");
   const sizes = page.calls
@@ -157,17 +157,17 @@ it("asks no confirmation for reversible actions on few rows", async () => {
 });
 
 it("selects all matching rows, and reports an error", async () => {
-  const onAll = vi.fn(() => Promise.reject(new Error("the master is away")));
+  const onAll = vi.fn(() => Promise.reject(new Error("the master is unreachable")));
   show({}, vi.fn(), "experiments", { found: 1234, onAll });
   await userEvent.click(screen.getByRole("button", { name: "Select all 1,234 matching rows" }));
   expect(onAll).toHaveBeenCalledOnce();
-  expect(await screen.findByText(/Cannot select all rows: the master is away/)).toBeVisible();
+  expect(await screen.findByText(/Cannot select all rows: the master is unreachable/)).toBeVisible();
 });
 
 it("explains why nothing can be moved", async () => {
-  show({ "GET /api/v1/workspaces/7/projects": new Error("the database is away") });
+  show({ "GET /api/v1/workspaces/7/projects": new Error("the database is unavailable") });
   await press("Move");
-  expect(await screen.findByText("the database is away")).toBeVisible();
+  expect(await screen.findByText("the database is unavailable")).toBeVisible();
   expect(screen.getAllByRole("button", { name: "Move" }).at(-1)).toBeDisabled();
 });
 

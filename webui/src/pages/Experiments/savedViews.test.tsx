@@ -54,12 +54,12 @@ it("keeps views that another browser saved meanwhile", async () => {
 it("shows a refusal and its request ID", async () => {
   showPage(() => <SavedViews query="q=a" />, "/", "/", {
     "GET /api/v1/users/setting": { settings: [] },
-    "POST /api/v1/users/setting": new Error("the database is away"),
+    "POST /api/v1/users/setting": new Error("the database is unavailable"),
   });
   await vi.waitFor(() =>
     expect(screen.getByRole("button", { name: "Save", hidden: true })).toBeEnabled(),
   );
   await userEvent.type(screen.getByLabelText("Name of this view"), "new{Enter}");
-  expect(await screen.findByText("the database is away")).toBeInTheDocument();
+  expect(await screen.findByText("the database is unavailable")).toBeInTheDocument();
   expect(screen.getByText("Request ID r-1")).toBeInTheDocument();
 });

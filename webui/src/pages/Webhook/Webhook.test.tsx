@@ -41,9 +41,9 @@ test("reports whether a test delivery was received, and why not", async () => {
 });
 
 test("shows the reason of a refused test delivery", async () => {
-  show({ "POST /api/v1/webhooks/2/test": new Error("it answered 500") });
+  show({ "POST /api/v1/webhooks/2/test": new Error("HTTP status 500") });
   await userEvent.click(await screen.findByRole("button", { name: "Test" }));
-  expect(await screen.findByText("it answered 500")).toBeVisible();
+  expect(await screen.findByText("HTTP status 500")).toBeVisible();
   expect(screen.getByText("Request ID r-1")).toBeVisible();
 });
 
