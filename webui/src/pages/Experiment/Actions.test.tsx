@@ -48,7 +48,11 @@ it("moves to another project that the user can edit", async () => {
 
 it.each([
   ["there is no other project", { projects: [project(3, "nets")] }, /no other project/],
-  ["the projects cannot be read", new Error("the database is unavailable"), /database is unavailable/],
+  [
+    "the projects cannot be read",
+    new Error("the database is unavailable"),
+    /database is unavailable/,
+  ],
 ])("explains why nothing can be moved when %s", async (_, answer, words) => {
   show("/?do=move", { "GET /api/v1/workspaces/7/projects": answer });
   expect(await screen.findByText(words)).toBeVisible();

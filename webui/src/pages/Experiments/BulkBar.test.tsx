@@ -132,7 +132,9 @@ it("calls each project with at most 1,000 experiments and confirms their number 
     { rows, found: 1201 },
   );
   await press("Pause");
-  expect(await screen.findByText("1200 paused; 1 refused: the database is unavailable")).toBeVisible();
+  expect(
+    await screen.findByText("1200 paused; 1 refused: the database is unavailable"),
+  ).toBeVisible();
   expect(screen.getByText("Request ID r-1")).toBeVisible();
   expect(confirm).toHaveBeenCalledWith("Pause 1,201 experiments?");
   const sizes = page.calls
@@ -161,7 +163,9 @@ it("selects all matching rows, and reports an error", async () => {
   show({}, vi.fn(), "experiments", { found: 1234, onAll });
   await userEvent.click(screen.getByRole("button", { name: "Select all 1,234 matching rows" }));
   expect(onAll).toHaveBeenCalledOnce();
-  expect(await screen.findByText(/Cannot select all rows: the master is unreachable/)).toBeVisible();
+  expect(
+    await screen.findByText(/Cannot select all rows: the master is unreachable/),
+  ).toBeVisible();
 });
 
 it("explains why nothing can be moved", async () => {

@@ -244,7 +244,9 @@ describe("experiments page", () => {
     const reads = () => requests.filter(({ path }) => path.endsWith("/metric-ranges"));
     show("/experiments");
     await screen.findByRole("checkbox", { name: "Select 1" });
-    await vi.waitFor(() => expect(requests.some(({ path }) => path.endsWith("/columns"))).toBe(true));
+    await vi.waitFor(() =>
+      expect(requests.some(({ path }) => path.endsWith("/columns"))).toBe(true),
+    );
     expect(reads()).toHaveLength(0);
     cleanup();
     show("/experiments?heat=validation.loss.last");
@@ -257,9 +259,9 @@ describe("experiments page", () => {
     await vi.waitFor(() => expect(screen.getByRole("button", { name: "Archive" })).toBeEnabled());
     await userEvent.click(screen.getByRole("button", { name: "Archive" }));
     expect(await screen.findByText("1 archived")).toBeInTheDocument();
-    expect(requests.find(({ path }) => path === "/api/v1/projects/1/experiments/archive")?.body).toBe(
-      '{"experimentIds":[1]}',
-    );
+    expect(
+      requests.find(({ path }) => path === "/api/v1/projects/1/experiments/archive")?.body,
+    ).toBe('{"experimentIds":[1]}');
     await userEvent.click(screen.getByRole("button", { name: "Compare 1 trial" }));
     const drawer = within(await screen.findByRole("complementary", { name: "Compared trials" }));
     expect(drawer.getByRole("link", { name: "Open as a page" })).toHaveAttribute(

@@ -192,7 +192,7 @@ function usePageCache(listing: string, loaded: (readonly [number, Row[]])[]): Pa
   useEffect(() => {
     if (loaded.every(([page, rows]) => pages.get(page) === rows)) return;
     setCache({ listing, pages: addPages(pages, loaded) });
-  });
+  }, [loaded, listing, pages]);
   return pages;
 }
 
