@@ -74,7 +74,7 @@ struct Story {
 
 class SupervisorStories : public testing::TestWithParam<Story> {};
 
-TEST_P(SupervisorStories, GivesExpectedActions) {
+TEST_P(SupervisorStories, ReturnsExpectedActions) {
   Supervisor supervisor;
   for (size_t i = 0; i < GetParam().steps.size(); ++i) {
     const Step& step = GetParam().steps[i];

@@ -106,7 +106,7 @@ TEST_F(ModelCommandsTest, CreatesAndChangesModels) {
   EXPECT_EQ(moved.out, "moved model bert to workspace vision\n");
 }
 
-TEST_F(ModelCommandsTest, AsksBeforeDeleting) {
+TEST_F(ModelCommandsTest, ConfirmsBeforeDeleting) {
   EXPECT_FALSE(RunDet("model delete bert", {}).code.ok());
   EXPECT_THAT(RunDet("model delete bert --yes", {"{}"}).requests,
               ElementsAre("DELETE /api/v1/models/bert"));
