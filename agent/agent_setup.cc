@@ -70,9 +70,9 @@ absl::StatusOr<AgentSetup> PrepareAgent(AgentOptions options) {
   }
   std::error_code error;
   options.work_dir = std::filesystem::absolute(options.work_dir, error).lexically_normal();
-  if (const absl::Status made = base::MakeDirs(options.work_dir, 0700); !made.ok()) {
-    return absl::Status(made.code(),
-                        absl::StrCat(made.message(), "; choose another directory with --work-dir"));
+  if (const absl::Status status = base::MakeDirs(options.work_dir, 0700); !status.ok()) {
+    return absl::Status(status.code(), absl::StrCat(status.message(),
+                                                    "; choose another directory with --work-dir"));
   }
   options.keeper = std::filesystem::absolute(options.keeper, error);
   if (::access(options.keeper.c_str(), X_OK) != 0) {

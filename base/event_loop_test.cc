@@ -115,7 +115,7 @@ TEST_P(EventLoopContract, StopRunsPostedFunctionsAndDropsTimers) {
   EXPECT_EQ(trace_, "ab");
 }
 
-TEST(AsioEventLoop, AcceptsPostsFromManyThreads) {
+TEST(AsioEventLoopTest, AcceptsPostsFromManyThreads) {
   auto loop = MakeAsioEventLoop("test");
   int count = 0;  // Needs no lock, because only the loop's thread uses it.
   std::vector<std::thread> threads;
@@ -129,7 +129,7 @@ TEST(AsioEventLoop, AcceptsPostsFromManyThreads) {
   EXPECT_EQ(count, 4000);
 }
 
-TEST(AsioEventLoop, UsesNoCpu_WhenIdle) {
+TEST(AsioEventLoopTest, UsesNoCpu_WhenIdle) {
   auto loop = MakeAsioEventLoop("test");
   loop->PostAfter(absl::Hours(1), [] {});
   loop->PostAt(absl::InfiniteFuture(), [] {});
@@ -139,7 +139,7 @@ TEST(AsioEventLoop, UsesNoCpu_WhenIdle) {
   EXPECT_LT(std::clock() - before, CLOCKS_PER_SEC / 50);
 }
 
-TEST(FakeEventLoop, RunsEachTimerAtItsOwnTime) {
+TEST(FakeEventLoopTest, RunsEachTimerAtItsOwnTime) {
   FakeEventLoop loop;
   const absl::Time start = loop.Now();
   std::vector<absl::Duration> ran;
@@ -154,7 +154,7 @@ TEST(FakeEventLoop, RunsEachTimerAtItsOwnTime) {
   EXPECT_TRUE(loop.IsIdle());
 }
 
-TEST(FakeEventLoop, KeepsTimerDelays_WhenClockIsSet) {
+TEST(FakeEventLoopTest, KeepsTimerDelays_WhenClockIsSet) {
   FakeEventLoop loop;
   const absl::Time set = loop.Now() - absl::Hours(1);
   absl::Time ran;
@@ -167,7 +167,7 @@ TEST(FakeEventLoop, KeepsTimerDelays_WhenClockIsSet) {
   EXPECT_EQ(ran, set + absl::Seconds(5));
 }
 
-TEST(FakeEventLoop, RunsOneFunctionAtATimeAndCanBeKilledInBetween) {
+TEST(FakeEventLoopTest, RunsOneFunctionAtATimeAndCanBeKilledInBetween) {
   FakeEventLoop loop;
   int ran = 0;
   for (int i = 0; i < 3; ++i) loop.Post([&] { ++ran; });

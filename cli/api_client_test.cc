@@ -130,7 +130,7 @@ TEST(ApiClientTest, SendsKeyForCreatesButNotForUpdates) {
   EXPECT_EQ(GetKey(server.requests[3]), "");
 }
 
-TEST(ApiClientTest, SaysWhatToDo_WhenMasterIsUnreachable) {
+TEST(ApiClientTest, NamesRemedy_WhenMasterIsUnreachable) {
   std::string url;
   {
     FakeServer gone({});
@@ -258,7 +258,7 @@ TEST(FindMasterTest, AcceptsSeveralAddresses) {
   EXPECT_FALSE(FindMaster("a,ftp://b").ok());
 }
 
-TEST(ApiClientTest, SaysWhereToSetToken_WhenTokenIsRejected) {
+TEST(ApiClientTest, NamesSourceOfToken_WhenTokenIsRejected) {
   FakeServer server({Answer("401 Unauthorized", R"({"error":{"error":"unknown token"}})")});
   api::v1::GetExperimentsResponse response;
   const absl::Status status =

@@ -68,8 +68,7 @@ class Arguments {
 void AddOptions(const std::vector<Option>& options, CLI::App* app);
 
 // Parses `argv`, the words after the command. Returns a usage error that names the invalid word.
-// With
-// --help, positionals can be missing.
+// With --help, positionals can be missing.
 absl::StatusOr<Arguments> ParseArguments(const std::vector<Option>& options,
                                          const std::vector<Positional>& positionals,
                                          const std::vector<std::string>& argv);

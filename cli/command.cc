@@ -176,7 +176,7 @@ const Option kCsv = {"csv", 0, "", "Print the table as CSV"};
 const std::vector<Option>& CommonOptions() {
   static const auto& options = *new std::vector<Option>{
       {"master", 'm', "URL", "Master URLs, as A,B for several (default: $DET_MASTER or local)"},
-      {"user", 'u', "USER", "User to authenticate as (default: the last one who signed in)"},
+      {"user", 'u', "USER", "User to authenticate as (default: the user that signed in last)"},
       {"json", 0, "", "Print the API response as JSON"},
       {"no-color", 0, "", "Disable colors, as with $NO_COLOR"},
       {"help", 'h', "", "Show this help"},

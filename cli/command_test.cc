@@ -113,7 +113,7 @@ TEST(CommandsTest, HelpTextsFollowStyle) {
   }
 }
 
-TEST(CommandsTest, HaveHelpAndUniqueOptions) {
+TEST(CommandsTest, HasHelpAndUniqueOptions) {
   std::set<std::string> paths;
   for (const Command& command : AllCommands()) {
     const std::string path = absl::StrJoin(command.path, " ");

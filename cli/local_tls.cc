@@ -40,21 +40,21 @@ absl::StatusOr<LocalTls> LocalTls::Open(const std::string& folder) {
   }
   const absl::Time now = absl::Now();
   DET_ASSIGN_OR_RETURN(
-      base::CertificateAndKey made,
+      base::CertificateAndKey created,
       base::MakeCertificateAuthority("Resolute local cluster", now - kClockSkew, now + 10 * kYear));
-  DET_RETURN_IF_ERROR(Write(path, made));
-  return LocalTls(folder, std::move(made));
+  DET_RETURN_IF_ERROR(Write(path, created));
+  return LocalTls(folder, std::move(created));
 }
 
 absl::Status LocalTls::AddMasterFlags(std::vector<std::string>* flags) const {
   const absl::Time now = absl::Now();
-  DET_ASSIGN_OR_RETURN(const base::CertificateAndKey made,
+  DET_ASSIGN_OR_RETURN(const base::CertificateAndKey created,
                        base::SignCertificate(authority_, {.name = "resolute-master",
-                                               .hosts = GetHostNames(),
-                                               .use = base::CertificateUse::kServer,
-                                               .from = now - kClockSkew,
-                                               .until = now + 2 * kYear}));
-  DET_RETURN_IF_ERROR(Write(folder_ + "/master", made));
+                                                          .hosts = GetHostNames(),
+                                                          .use = base::CertificateUse::kServer,
+                                                          .from = now - kClockSkew,
+                                                          .until = now + 2 * kYear}));
+  DET_RETURN_IF_ERROR(Write(folder_ + "/master", created));
   flags->insert(flags->end(), {"--tls-cert", folder_ + "/master.crt", "--tls-key",
                                folder_ + "/master.key", "--tls-client-ca", folder_ + "/ca.crt"});
   return absl::OkStatus();
@@ -62,13 +62,13 @@ absl::Status LocalTls::AddMasterFlags(std::vector<std::string>* flags) const {
 
 absl::Status LocalTls::AddAgentFlags(const std::string& id, std::vector<std::string>* flags) const {
   const absl::Time now = absl::Now();
-  DET_ASSIGN_OR_RETURN(const base::CertificateAndKey made,
+  DET_ASSIGN_OR_RETURN(const base::CertificateAndKey created,
                        base::SignCertificate(authority_, {.name = id,
-                                               .use = base::CertificateUse::kClient,
-                                               .from = now - kClockSkew,
-                                               .until = now + 2 * kYear}));
+                                                          .use = base::CertificateUse::kClient,
+                                                          .from = now - kClockSkew,
+                                                          .until = now + 2 * kYear}));
   const std::string path = absl::StrCat(folder_, "/", id);
-  DET_RETURN_IF_ERROR(Write(path, made));
+  DET_RETURN_IF_ERROR(Write(path, created));
   flags->insert(flags->end(), {"--tls-ca", folder_ + "/ca.crt", "--tls-cert", path + ".crt",
                                "--tls-key", path + ".key"});
   return absl::OkStatus();

@@ -33,7 +33,7 @@ struct Range {
   }
 };
 
-bool Shows(const std::pair<double, double>& point) {
+bool IsVisible(const std::pair<double, double>& point) {
   return std::isfinite(point.first) && std::isfinite(point.second);
 }
 
@@ -102,19 +102,19 @@ class Canvas {
 };
 
 void Draw(const Curve& curve, const Range& xs, const Range& ys, Canvas* canvas) {
-  bool begun = false;
+  bool drawn = false;
   std::pair<int, int> last;
   for (const auto& point : curve.points) {
-    if (!Shows(point)) {
-      begun = false;
+    if (!IsVisible(point)) {
+      drawn = false;
       continue;
     }
     const std::pair<int, int> at = {xs.ToDot(point.first, canvas->width()),
                                     ys.ToDot(point.second, canvas->height())};
-    const std::pair<int, int> from = begun ? last : at;
+    const std::pair<int, int> from = drawn ? last : at;
     canvas->Line(from.first, from.second, at.first, at.second, curve.paint);
     last = at;
-    begun = true;
+    drawn = true;
   }
 }
 
@@ -135,7 +135,7 @@ std::vector<std::string> Plot(const std::vector<Curve>& curves, int columns, int
   Range xs, ys;
   for (const Curve& curve : curves) {
     for (const auto& point : curve.points) {
-      if (!Shows(point)) continue;
+      if (!IsVisible(point)) continue;
       xs.Include(point.first);
       ys.Include(point.second);
     }

@@ -198,7 +198,7 @@ TEST_F(SignInTest, ReportsWrongPassword) {
   EXPECT_THAT(std::string(result.code.status().message()), HasSubstr("wrong password"));
 }
 
-TEST_F(SignInTest, SaysWhatToDo_WhenNotATerminal) {
+TEST_F(SignInTest, NamesRemedy_WhenNotATerminal) {
   const std::string refusal = Answer("401 Unauthorized", kRefused);
   EXPECT_THAT(std::string(RunDet("user whoami", {refusal}).code.status().message()),
               HasSubstr("not signed in at http"));

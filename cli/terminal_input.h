@@ -36,8 +36,8 @@ absl::StatusOr<std::string> PromptLine(absl::string_view prompt);
 // Same as PromptLine, without echo.
 absl::StatusOr<std::string> PromptPassword(absl::string_view prompt);
 
-// Returns a key that is pressed within `timeout` while a NoEchoInput with `keys` exists; 0 if there
-// is none or stdin has ended. Returns CANCELLED when interrupted.
+// Returns a key that is pressed within `timeout` while a NoEchoInput with `keys` exists; 0 if no
+// key is pressed or stdin has ended. Returns CANCELLED when interrupted.
 absl::StatusOr<char> NextKey(absl::Duration timeout);
 
 }  // namespace det::cli

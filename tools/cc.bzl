@@ -1,4 +1,4 @@
-"""cc_library, cc_binary and cc_test of this project: rules_cc's, compiled faster.
+"""cc_library, cc_binary and cc_test of this project: those of rules_cc, with faster compilation.
 
 Most of a source's compile time is spent on headers of others: the standard library, gtest, gRPC, libtorch.
 They are read precompiled, by `-include` (tools/precompiled). `precompiled` says which: by default it
@@ -58,12 +58,12 @@ def _compiled(precompiled, test, copts, deps):
         precompiled += ("_" if precompiled else "") + ("test" if unoptimized else "std")
     return _with(precompiled, copts, deps)
 
-# More would leave a core idle at the end, fewer would read the headers more often.
+# The number of sources per unit. Larger units leave cores idle at the end of a build; smaller ones parse the
+# headers more often.
 _IN_A_BUNDLE = 8
 
 def _bundles(name, srcs, statics = []):
-    """The sources of a target as a few units, each some sources one after the other, of which each has
-    `statics` of its own."""
+    """Returns units that concatenate the sources of a target; `statics` are renamed in each source."""
     define = "".join(["echo \"#define %s %s_$$((++n))\"; " % (each, each) for each in statics])
     undefine = "".join(["echo \"#undef %s\"; " % each for each in statics])
     sources = [s for s in srcs if s.endswith(".cc")]

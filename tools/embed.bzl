@@ -3,7 +3,7 @@
 load("@rules_cc//cc:defs.bzl", "cc_library")
 
 def det_embed(name, src, header, function, **kwargs):
-    """A library whose `function` returns the content of a file.
+    """Defines a library whose `function` returns the content of a file.
 
     Args:
       name: name of the target.

@@ -22,7 +22,7 @@ def _protoc(name, srcs, protos, outs, args):
     )
 
 def det_proto_library(name, srcs, deps = [], grpc = False):
-    """C++ messages, and with grpc = True the gRPC stubs, of .proto files.
+    """Generates C++ messages, and with grpc = True gRPC stubs, from .proto files.
 
     Defines `<name>` (messages), `<name>_grpc` (stubs, with grpc = True), `<name>_protos` (the .proto files
     with those of deps) and `<name>_descriptors` (file `<name>.pb`: a FileDescriptorSet with imports and

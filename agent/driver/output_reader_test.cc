@@ -92,7 +92,7 @@ TEST(OutputReaderTest, TracebackHasLevelError) {
       (std::vector{kError, kError, kError, kInfo, kInfo, kInfo, kError, kError, kError, kInfo}));
   // A traceback that is interrupted by a line with its own level.
   EXPECT_EQ(
-      ReadLevels({"ERROR: Traceback (most recent call last):", "  File", "INFO: goes on", "x"}),
+      ReadLevels({"ERROR: Traceback (most recent call last):", "  File", "INFO: step 3", "x"}),
       (std::vector{kError, kError, kInfo, kInfo}));
   EXPECT_EQ(ReadLevels({"[rank0]: Traceback (most recent call last):", "[rank0]:   File",
                         "[rank0]: MyTrouble", "x"}),
@@ -102,7 +102,7 @@ TEST(OutputReaderTest, TracebackHasLevelError) {
 TEST(OutputReaderTest, SeparatesTracebacksOfRanksAndStreams) {
   OutputReader reader;
   reader.Read(OutputStream::kStderr, "[rank=1] Traceback (most recent call last):");
-  EXPECT_EQ(reader.Read(OutputStream::kStderr, "[rank=0]   at ease").level, LogLevel::kInfo);
+  EXPECT_EQ(reader.Read(OutputStream::kStderr, "[rank=0]   step 3").level, LogLevel::kInfo);
   EXPECT_EQ(reader.Read(OutputStream::kStdout, "[rank=1] step 3").level, LogLevel::kInfo);
   EXPECT_EQ(reader.Read(OutputStream::kStderr, "[rank=1]   File").level, LogLevel::kError);
   EXPECT_EQ(reader.Read(OutputStream::kStderr, "[rank=1] Stop").level, LogLevel::kError);

@@ -123,12 +123,12 @@ void ProcessTask::Delivered(int64_t sequence) {
 
 void ProcessTask::Run() {
   if (spec_.has_value()) {
-    absl::Status begun = Prepare();
-    if (begun.ok()) begun = StartKeeper();
-    if (!begun.ok()) {
+    absl::Status status = Prepare();
+    if (status.ok()) status = StartKeeper();
+    if (!status.ok()) {
       if (detaching_) return;  // The next agent finds that the task never started.
       RemoveTaskFolder(options_.work_dir, allocation_);
-      options_.listener->OnExited(allocation_, MakeStartFailure(begun));
+      options_.listener->OnExited(allocation_, MakeStartFailure(status));
       done_ = true;
       options_.listener->OnOutputEnded(allocation_);
       return;
@@ -226,11 +226,11 @@ void ProcessTask::FollowKeeper() {
   while (!detaching_) {
     // The order matters: lines that the keeper wrote before it ended must be delivered before the
     // exit.
-    const bool gone = !keeper_.valid();
+    const bool keeper_ended = !keeper_.valid();
     NotifyStarted();
     const bool all = DeliverLines();
-    if (gone && !exited_) NotifyExited();
-    if (gone && all) {
+    if (keeper_ended && !exited_) NotifyExited();
+    if (keeper_ended && all) {
       if (reader_->next() <= last_line_) {
         DeliverLossNotice(last_line_ + 1 - reader_->next(), last_line_);
       }
@@ -324,9 +324,9 @@ TaskExit ProcessTask::HandleLostKeeper() {
   const absl::StatusOr<uint64_t> start_time = StartTime(task.pid);
   // If the start time differs, the pid belongs to another process.
   if (!start_time.ok() || *start_time == task.start_time) left.leader = task.pid;
-  const absl::Status gone = KillProcesses(left, kKillTimeout);
+  const absl::Status killed = KillProcesses(left, kKillTimeout);
   if (!left.group.empty()) RemoveGroup(left.group);
-  if (!gone.ok()) return {.exit_code = 1, .message = std::string(gone.message())};
+  if (!killed.ok()) return {.exit_code = 1, .message = std::string(killed.message())};
   return {.exit_code = 128 + SIGKILL,
           .signal = SIGKILL,
           .message = "the task's keeper was killed, or the machine restarted"};

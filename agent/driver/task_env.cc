@@ -14,7 +14,7 @@ namespace {
 
 constexpr absl::string_view kDefaultPath = "/usr/local/bin:/usr/bin:/bin";
 
-bool IsOfTheMachine(absl::string_view name) {
+bool IsMachineVariable(absl::string_view name) {
   static constexpr absl::string_view kNames[] = {
       "HOME",       "USER",         "LOGNAME",       "SHELL",      "LANG",
       "TZ",         "PATH",         "TMPDIR",        "http_proxy", "https_proxy",
@@ -48,7 +48,7 @@ std::vector<std::string> TaskEnv(const TaskSpec& spec, const Host& host, const T
 
   std::map<std::string, std::string> env;
   for (const auto& [name, value] : inherited) {
-    if (IsOfTheMachine(name)) env[name] = value;
+    if (IsMachineVariable(name)) env[name] = value;
   }
   // Python buffers output to a pipe; the log should not lag behind the task.
   env["PYTHONUNBUFFERED"] = "1";

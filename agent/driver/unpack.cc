@@ -23,7 +23,7 @@ using Reader = std::unique_ptr<archive, int (*)(archive*)>;
 using Writer = std::unique_ptr<archive, int (*)(archive*)>;
 
 // Returns whether `path` is the directory itself: "." or "./".
-bool IsTheFolder(absl::string_view path) {
+bool IsUnpackDirectory(absl::string_view path) {
   const std::vector<absl::string_view> parts = absl::StrSplit(path, '/');
   return std::all_of(parts.begin(), parts.end(),
                      [](absl::string_view part) { return part.empty() || part == "."; });
@@ -38,7 +38,7 @@ absl::Status CheckEntry(archive_entry* entry) {
   }
   const auto type = archive_entry_filetype(entry);
   const char* hard = archive_entry_hardlink(entry);
-  if (IsTheFolder(path) && (hard != nullptr || type != AE_IFDIR)) {
+  if (IsUnpackDirectory(path) && (hard != nullptr || type != AE_IFDIR)) {
     return absl::InvalidArgumentError(
         absl::StrCat("the context contains ", path, ", which is not a directory"));
   }

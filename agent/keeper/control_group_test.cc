@@ -15,9 +15,9 @@ namespace det::agent {
 namespace {
 
 // Uses directories instead of the kernel's control groups.
-class FakeGroups : public testing::Test {
+class ControlGroupTest : public testing::Test {
  protected:
-  FakeGroups() {
+  ControlGroupTest() {
     Put("proc/cgroup", "1:name=systemd:/elsewhere\n0::/system.slice/agent.service\n");
     Put("fs/system.slice/agent.service/cgroup.controllers", "cpuset cpu io memory pids\n");
   }
@@ -37,7 +37,7 @@ class FakeGroups : public testing::Test {
 
 constexpr char kService[] = "fs/system.slice/agent.service";
 
-TEST_F(FakeGroups, MovesAgentToItsOwnGroup) {
+TEST_F(ControlGroupTest, MovesAgentToItsOwnGroup) {
   const absl::StatusOr<std::string> group = Take();
   ASSERT_TRUE(group.ok()) << group.status();
   EXPECT_EQ(*group, absl::StrCat(dir_.path(), "/", kService));
@@ -46,14 +46,14 @@ TEST_F(FakeGroups, MovesAgentToItsOwnGroup) {
   EXPECT_EQ(GetAgentGroup(*group + "/7-1.1.0"), *group + "/agent");
 }
 
-TEST_F(FakeGroups, UsesParentGroup_WhenStartedInsideAgentGroup) {
+TEST_F(ControlGroupTest, UsesParentGroup_WhenStartedInsideAgentGroup) {
   Put("proc/cgroup", "0::/system.slice/agent.service/agent\n");
   const absl::StatusOr<std::string> group = Take();
   ASSERT_TRUE(group.ok()) << group.status();
   EXPECT_EQ(*group, absl::StrCat(dir_.path(), "/", kService));
 }
 
-TEST_F(FakeGroups, ReturnsError_WhenControllersAreMissing) {
+TEST_F(ControlGroupTest, ReturnsError_WhenControllersAreMissing) {
   Put(absl::StrCat(kService, "/cgroup.controllers"), "cpu io\n");
   const absl::Status status = Take().status();
   EXPECT_TRUE(absl::IsFailedPrecondition(status));
@@ -63,7 +63,7 @@ TEST_F(FakeGroups, ReturnsError_WhenControllersAreMissing) {
   EXPECT_TRUE(absl::IsNotFound(Take().status()));
 }
 
-TEST_F(FakeGroups, RestoresAgentGroup_WhenControllersCannotBeEnabled) {
+TEST_F(ControlGroupTest, RestoresAgentGroup_WhenControllersCannotBeEnabled) {
   ASSERT_TRUE(
       base::MakeDirs(absl::StrCat(dir_.path(), "/", kService, "/cgroup.subtree_control")).ok());
   const absl::Status status = Take().status();
@@ -71,7 +71,7 @@ TEST_F(FakeGroups, RestoresAgentGroup_WhenControllersCannotBeEnabled) {
   EXPECT_EQ(Get(absl::StrCat(kService, "/cgroup.procs")), absl::StrCat(::getpid()));
 }
 
-TEST_F(FakeGroups, WritesLimits) {
+TEST_F(ControlGroupTest, WritesLimits) {
   const std::string group = dir_.path() + "/task";
   ASSERT_TRUE(CreateGroup(group, {.cpus = 1.5, .memory = int64_t{2} << 30}).ok());
   EXPECT_EQ(Get("task/cpu.max"), "150000 100000");
@@ -83,7 +83,7 @@ TEST_F(FakeGroups, WritesLimits) {
   EXPECT_TRUE(absl::IsNotFound(CreateGroup(dir_.path() + "/no/such/place", {})));
 }
 
-TEST_F(FakeGroups, DetectsOutOfMemoryInEvents) {
+TEST_F(ControlGroupTest, DetectsOutOfMemoryInEvents) {
   const std::string group = dir_.path() + "/task";
   EXPECT_FALSE(RanOutOfMemory(group));
   Put("task/memory.events", "low 0\nhigh 0\nmax 12\noom 1\noom_kill 0\noom_group_kill 0\n");
@@ -92,7 +92,7 @@ TEST_F(FakeGroups, DetectsOutOfMemoryInEvents) {
   EXPECT_TRUE(RanOutOfMemory(group));
 }
 
-TEST_F(FakeGroups, ListsMembersOfNestedGroups) {
+TEST_F(ControlGroupTest, ListsMembersOfNestedGroups) {
   Put("task/cgroup.procs", "12\n0\n");
   Put("task/inner/cgroup.procs", "7\n");
   EXPECT_EQ(GetGroupMembers(dir_.path() + "/task"), (std::vector<pid_t>{7, 12}));

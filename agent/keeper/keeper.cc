@@ -163,7 +163,7 @@ bool Keeper::ReapUntilFirst() const {
 }
 
 RecordedExit Keeper::EndTask() {
-  const absl::Status gone = KillProcesses(processes_, kKillTimeout);
+  const absl::Status killed = KillProcesses(processes_, kKillTimeout);
   for (Stream& stream : streams_) Finish(stream);
   RecordedExit kept;
   kept.last_line = spool_.last_line();
@@ -171,7 +171,7 @@ RecordedExit Keeper::EndTask() {
   if (exit.ok()) {
     kept.code = exit->code;
     kept.signal = exit->signal;
-    kept.message = std::string(gone.message());
+    kept.message = std::string(killed.message());
   } else {
     kept.code = 1;
     kept.message = std::string(exit.status().message());

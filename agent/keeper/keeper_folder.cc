@@ -20,11 +20,11 @@
 namespace det::agent {
 namespace {
 
-absl::Status Damaged(absl::string_view what) {
+absl::Status MakeDamagedError(absl::string_view what) {
   return absl::DataLossError(absl::StrCat("the keeper's file ", what, " is damaged"));
 }
 
-struct flock WholeFile() {
+struct flock MakeFileLock() {
   struct flock lock = {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
@@ -71,10 +71,10 @@ std::string Encode(const Launch& launch) {
 
 absl::StatusOr<Launch> DecodeLaunch(absl::string_view text) {
   Launch launch;
-  if (text.empty() || text.back() != '\0') return Damaged("launch");
+  if (text.empty() || text.back() != '\0') return MakeDamagedError("launch");
   text.remove_suffix(1);
   for (const absl::string_view entry : absl::StrSplit(text, '\0')) {
-    if (entry.empty()) return Damaged("launch");
+    if (entry.empty()) return MakeDamagedError("launch");
     const std::string value(entry.substr(1));
     int slot = 0;
     if (entry[0] == 'a') {
@@ -98,7 +98,7 @@ absl::StatusOr<Launch> DecodeLaunch(absl::string_view text) {
     } else if (entry[0] == 's' && absl::SimpleAtoi(value, &slot)) {
       launch.slots.push_back(slot);
     } else if (entry[0] != 'l' || !absl::SimpleAtoi(value, &launch.spool_limit)) {
-      return Damaged("launch");
+      return MakeDamagedError("launch");
     }
   }
   return launch;
@@ -118,7 +118,7 @@ absl::StatusOr<RecordedExit> DecodeExit(absl::string_view text) {
       !absl::SimpleAtoi(words[1], &exit.signal) ||
       !absl::SimpleAtob(words[2], &exit.start_failed) ||
       !absl::SimpleAtoi(words[3], &exit.last_line)) {
-    return Damaged("exit");
+    return MakeDamagedError("exit");
   }
   exit.message = std::string(parts.second);
   return exit;
@@ -139,7 +139,7 @@ absl::Status KeeperFolder::Prepare(const Launch& launch) const {
 
 absl::StatusOr<KeeperFolder::Claim> KeeperFolder::TakeOver() const {
   Claim claim{.lock = base::Fd(::open(File("keeper").c_str(), O_RDWR | O_CLOEXEC)), .launch = {}};
-  struct flock lock = WholeFile();
+  struct flock lock = MakeFileLock();
   // A record lock ends with the process, is not inherited by children, and reports its holder.
   if (!claim.lock.valid() || ::fcntl(claim.lock.get(), F_SETLK, &lock) != 0) {
     if (errno == EACCES || errno == EAGAIN) {
@@ -158,7 +158,7 @@ bool KeeperFolder::CancelLaunch() const { return ::unlink(File("launch").c_str()
 
 pid_t KeeperFolder::GetKeeperPid() const {
   const base::Fd file(::open(File("keeper").c_str(), O_RDONLY | O_CLOEXEC));
-  struct flock lock = WholeFile();
+  struct flock lock = MakeFileLock();
   if (!file.valid() || ::fcntl(file.get(), F_GETLK, &lock) != 0) return 0;
   return lock.l_type == F_UNLCK ? 0 : lock.l_pid;
 }
@@ -200,13 +200,13 @@ std::vector<Segment> KeeperFolder::ListSegments() const {
 }
 
 bool KeeperFolder::RemoveSegments(const std::vector<Segment>& segments, size_t count) const {
-  bool gone = true;
+  bool all_removed = true;
   for (size_t i = 0; i < count; ++i) {
     const std::string path = File(SegmentName(segments[i].first));
     // Agent and keeper may remove the same file.
-    if (::unlink(path.c_str()) != 0 && errno != ENOENT) gone = false;
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) all_removed = false;
   }
-  return gone;
+  return all_removed;
 }
 
 int64_t KeeperFolder::ReadDelivered() const {

@@ -6,7 +6,7 @@
 //   launched    the same file after the keeper has taken over
 //   keeper      locked by the keeper while it runs; contains the task's first process
 //   output.N    written by the keeper: the task's lines (frame.h); N is the number of the first
-//   nudge       a FIFO to which the keeper writes to wake up the agent
+//   nudge       the wake-up FIFO (kWakeupFifo), to which the keeper writes when it has output
 //   delivered   written by the agent: the number up to which the master has stored all lines
 //   exit        written last by the keeper: how the task ended
 //

@@ -8,7 +8,7 @@
 namespace det::agent {
 namespace {
 
-size_t SizeOf(const OutputLine& line) { return sizeof(line) + line.text.size(); }
+size_t GetSize(const OutputLine& line) { return sizeof(line) + line.text.size(); }
 
 // Returns whether a retry would fail again. UNIMPLEMENTED is not final: a proxy returns it while
 // the master is not available.
@@ -56,7 +56,7 @@ std::shared_ptr<const std::vector<OutputLine>> LogShipper::TakeBatch(Queue& queu
   auto batch = std::make_shared<std::vector<OutputLine>>();
   size_t bytes = 0;
   while (!queue.waiting.empty() && batch->size() < kBatchLines && bytes < kBatchBytes) {
-    bytes += SizeOf(queue.waiting.front());
+    bytes += GetSize(queue.waiting.front());
     batch->push_back(std::move(queue.waiting.front()));
     queue.waiting.pop_front();
   }

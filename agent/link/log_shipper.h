@@ -48,7 +48,7 @@ class LogShipper {
   // Called after the last line.
   void End(const AllocationId& allocation);
 
-  // PendingCalls `done`, possibly inside this call, when the lines have ended and all of them are
+  // Calls `done`, possibly inside this call, when the lines have ended and all of them are
   // delivered. REQUIRES that Flush was not called for this allocation before.
   void Flush(const AllocationId& allocation, absl::AnyInvocable<void()> done);
 

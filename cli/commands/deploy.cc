@@ -54,9 +54,9 @@ LocalCluster OpenCluster(const Invocation& run) {
 }
 
 absl::StatusOr<std::optional<int>> ReadOptionalInt(const Invocation& run, const char* option,
-                                                   int least, int most) {
+                                                   int min, int max) {
   if (!run.args.Has(option)) return std::optional<int>();
-  DET_ASSIGN_OR_RETURN(const int value, run.args.GetInt(option, 0, least, most));
+  DET_ASSIGN_OR_RETURN(const int value, run.args.GetInt(option, 0, min, max));
   return std::optional<int>(value);
 }
 

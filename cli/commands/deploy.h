@@ -24,7 +24,7 @@ inline auto ShowSteps(Invocation& run) {
 
 // Returns the value of an optional option.
 absl::StatusOr<std::optional<int>> ReadOptionalInt(const Invocation& run, const char* option,
-                                                   int least, int most);
+                                                   int min, int max);
 
 // "http://127.0.0.1:8080  2 agents, 4 slots"
 std::string FormatSummary(const ClusterState& state);

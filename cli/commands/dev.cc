@@ -35,7 +35,7 @@ std::vector<Command> DevCommands() {
                       {},
                       {},
                       RunAuthToken,
-                      "Anyone who has the token can act as you until `det user logout`."});
+                      "With the token, any program can act as you until `det user logout`."});
   commands.push_back(
       {{"dev", "config-schema"},
        "Print the JSON Schema of experiment configs, for editors",

@@ -23,7 +23,7 @@ absl::StatusOr<int> Create(Invocation& run, const api::v1::CreateExperimentReque
 
 // ---- checkpoint.cc ----
 Table CheckpointTable(const google::protobuf::RepeatedPtrField<api::v1::Checkpoint>& checkpoints);
-// Prints on stderr which checkpoints were kept, and by whom they are used.
+// Prints on stderr which checkpoints were kept, and what uses them.
 void PrintKept(Invocation& run,
                const google::protobuf::RepeatedPtrField<api::v1::HeldCheckpoint>& kept);
 

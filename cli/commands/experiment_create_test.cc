@@ -78,7 +78,7 @@ TEST(ExperimentCreateTest, PrintsId_WhenInterrupted) {
   }
 }
 
-TEST(ExperimentCreateTest, SaysThatResultIsUnknown_WhenInterruptedWithoutResponse) {
+TEST(ExperimentCreateTest, ReportsUnknownResult_WhenInterruptedWithoutResponse) {
   const ProcessResult ended = CreateInterrupted("", {"HTTP"});
   EXPECT_EQ(ended.code, 3) << ended.output;
   EXPECT_THAT(ended.output,

@@ -79,7 +79,7 @@ TEST(ExperimentDeleteTest, DeletesNothing_WithoutConfirmation) {
   EXPECT_THAT(result.requests, ElementsAre("GET /api/v1/experiments/7"));
 }
 
-TEST(ExperimentDeleteTest, AsksOnTerminal) {
+TEST(ExperimentDeleteTest, ConfirmsOnTerminal) {
   {
     const TerminalInput no("n");
     const DetResult result = RunDet("experiment delete 7", {kExperiment});
@@ -137,7 +137,7 @@ TEST(CheckpointDeleteTest, ReturnsError_WhenOneIsKept) {
   EXPECT_EQ(result.err, "checkpoint c1 was kept: experiment 9 uses it\n");
 }
 
-TEST(CheckpointDeleteTest, AsksBeforeCallingMaster) {
+TEST(CheckpointDeleteTest, ConfirmsBeforeCallingMaster) {
   const NoStdin no_stdin;
   const DetResult result = RunDet("checkpoint delete a,b", {});
   EXPECT_THAT(std::string(result.code.status().message()),
@@ -167,7 +167,7 @@ TEST(GcPolicyTest, ShowsPreviewAndChangesNothing_WithoutConfirmation) {
               ElementsAre("GET /api/v1/experiments/7/preview_gc?saveExperimentBest=2"));
 }
 
-TEST(GcPolicyTest, Asks_WhenNothingWouldBeDeleted) {
+TEST(GcPolicyTest, Confirms_WhenNothingWouldBeDeleted) {
   const TerminalInput yes("yes");
   const DetResult result =
       RunDet("experiment set gc-policy 7 --save-trial-latest 3", {R"({"kept":5})", "{}"});

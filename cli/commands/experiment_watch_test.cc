@@ -32,7 +32,7 @@ TEST(PlotTest, DrawsRisingLineFromCornerToCorner) {
                                  "        0    100 batches"));
 }
 
-TEST(PlotTest, OmitsWhatCannotBeShown) {
+TEST(PlotTest, OmitsUnavailableValues) {
   EXPECT_THAT(Plot({}, 40, 8, "batches", Style()), IsEmpty());
   EXPECT_THAT(Plot({{Paint::kPlain, {{1, kNan}}}}, 40, 8, "batches", Style()), IsEmpty());
   EXPECT_THAT(Plot({{Paint::kPlain, {{1, 1}}}}, 10, 8, "batches", Style()), IsEmpty());
@@ -90,7 +90,7 @@ TEST(WatchFrameTest, ShowsStateCurvesTrialsAndRungs) {
   EXPECT_THAT(MetricNames(Example()), ElementsAre("error", "loss"));
 }
 
-TEST(WatchFrameTest, FitsTheTerminal) {
+TEST(WatchFrameTest, FitsTerminal) {
   for (const auto& [width, height] : {std::pair(80, 24), {40, 12}, {20, 5}, {8, 2}}) {
     const auto lines = WatchFrame(Example(), "error", absl::Now(), Terminal(width, height));
     EXPECT_LT(static_cast<int>(lines.size()), height);

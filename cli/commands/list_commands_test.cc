@@ -59,7 +59,7 @@ class ListCommandsTest : public ::testing::Test {
   CleanEnvironment environment_;
 };
 
-TEST_F(ListCommandsTest, EachPrintsTableCsvAndJson) {
+TEST_F(ListCommandsTest, PrintsTableCsvAndJson) {
   int lists = 0;
   for (const Command& command : AllCommands()) {
     if (!IsList(command)) continue;

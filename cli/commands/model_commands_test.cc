@@ -71,27 +71,27 @@ TEST_F(ModelCommandsTest, ListsAndRegistersVersions) {
             "VERSION,NAME,CHECKPOINT,EXPERIMENT,TRIAL,CREATED,OWNER,COMMENT\n"
             "3,best,c1,7,9,2026-11-21T09:00:00Z,ann,of May\n");
   EXPECT_THAT(list.requests[0], HasSubstr("ORDER_BY_DESC"));
-  const DetResult made =
+  const DetResult created =
       RunDet("model register-version bert c1 --comment of~May --label good --metadata {\"k\":1}",
              {std::string(R"({"modelVersion":)") + kVersion + "}"});
-  ASSERT_TRUE(made.code.ok()) << made.code.status();
-  EXPECT_THAT(made.requests[0], HasSubstr("POST /api/v1/models/bert/versions "));
+  ASSERT_TRUE(created.code.ok()) << created.code.status();
+  EXPECT_THAT(created.requests[0], HasSubstr("POST /api/v1/models/bert/versions "));
   for (const char* part : {R"("checkpointUuid":"c1")", R"("comment":"of May")", R"(["good"])",
                            R"("metadata":{"k":1)"}) {
-    EXPECT_THAT(made.requests[0], HasSubstr(part));
+    EXPECT_THAT(created.requests[0], HasSubstr(part));
   }
-  EXPECT_EQ(made.out, "registered version 3 of model bert: checkpoint c1\n");
+  EXPECT_EQ(created.out, "registered version 3 of model bert: checkpoint c1\n");
   EXPECT_TRUE(
       IsUsageError(RunDet("model register-version bert c1 --metadata no", {}).code.status()));
 }
 
 TEST_F(ModelCommandsTest, CreatesAndChangesModels) {
-  const DetResult made = RunDet("model create bert -w vision --description of~May --label nlp",
-                                {R"({"model":{"id":2,"name":"bert"}})"});
-  EXPECT_EQ(made.out, "created model bert (id 2)\n");
+  const DetResult created = RunDet("model create bert -w vision --description of~May --label nlp",
+                                   {R"({"model":{"id":2,"name":"bert"}})"});
+  EXPECT_EQ(created.out, "created model bert (id 2)\n");
   for (const char* part :
        {R"("workspaceName":"vision")", R"("description":"of May")", R"(["nlp"])"}) {
-    EXPECT_THAT(made.requests[0], HasSubstr(part));
+    EXPECT_THAT(created.requests[0], HasSubstr(part));
   }
   EXPECT_THAT(RunDet("model edit bert --new-name b", {R"({"model":{"name":"b"}})"}).requests,
               ElementsAre(HasSubstr(R"(PATCH /api/v1/models/bert {"name":"b")")));
@@ -106,14 +106,14 @@ TEST_F(ModelCommandsTest, CreatesAndChangesModels) {
   EXPECT_EQ(moved.out, "moved model bert to workspace vision\n");
 }
 
-TEST_F(ModelCommandsTest, AsksBeforeDeleting) {
+TEST_F(ModelCommandsTest, ConfirmsBeforeDeleting) {
   EXPECT_FALSE(RunDet("model delete bert", {}).code.ok());
   EXPECT_THAT(RunDet("model delete bert --yes", {"{}"}).requests,
               ElementsAre("DELETE /api/v1/models/bert"));
   EXPECT_FALSE(RunDet("model delete-version bert 3", {}).code.ok());
-  const DetResult gone = RunDet("model delete-version bert 3 --yes", {"{}"});
-  EXPECT_THAT(gone.requests, ElementsAre("DELETE /api/v1/models/bert/versions/3"));
-  EXPECT_EQ(gone.out, "deleted version 3 of model bert\n");
+  const DetResult deleted = RunDet("model delete-version bert 3 --yes", {"{}"});
+  EXPECT_THAT(deleted.requests, ElementsAre("DELETE /api/v1/models/bert/versions/3"));
+  EXPECT_EQ(deleted.out, "deleted version 3 of model bert\n");
 }
 
 }  // namespace

@@ -56,10 +56,11 @@ absl::StatusOr<int> RunRegister(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::PostModelVersionResponse response;
   DET_RETURN_IF_ERROR(api->Call("ModelService.PostModelVersion", request, &response));
-  const ModelVersion& made = response.model_version();
+  const ModelVersion& version = response.model_version();
   return run.PrintResult(
-      response, absl::StrCat("registered version ", made.version(), " of model ",
-                             made.model().name(), ": checkpoint ", made.checkpoint().uuid(), "\n"));
+      response,
+      absl::StrCat("registered version ", version.version(), " of model ", version.model().name(),
+                   ": checkpoint ", version.checkpoint().uuid(), "\n"));
 }
 
 absl::StatusOr<int> RunDeleteVersion(Invocation& run) {

@@ -28,7 +28,7 @@ absl::Status CheckScope(const std::string& scope) {
 }
 
 // "3 of 8"; red if nothing is left.
-Cell Used(double used, std::optional<double> limit) {
+Cell FormatUsage(double used, std::optional<double> limit) {
   if (!limit) return Cell("-");
   return Cell(absl::StrCat(FormatPlainNumber(used), " of ", FormatPlainNumber(*limit)),
               used >= *limit ? Paint::kFailed : Paint::kPlain);
@@ -41,11 +41,12 @@ absl::StatusOr<int> RunQuotaList(Invocation& run) {
       api->Call("ResourcePoolService.GetQuotas", api::v1::GetQuotasRequest(), &response));
   Table table({{"SCOPE"}, {"NAME", false, true}, {"SLOTS", true}, {"SLOT HOURS (MONTH)", true}});
   for (const Quota& quota : response.quotas()) {
-    table.AddRow({quota.scope(), quota.name(),
-                  Used(quota.slots_used(),
-                       quota.has_max_slots() ? std::optional(quota.max_slots()) : std::nullopt),
-                  Used(quota.slot_hours_used(),
-                       quota.has_slot_hours() ? std::optional(quota.slot_hours()) : std::nullopt)});
+    table.AddRow(
+        {quota.scope(), quota.name(),
+         FormatUsage(quota.slots_used(),
+                     quota.has_max_slots() ? std::optional(quota.max_slots()) : std::nullopt),
+         FormatUsage(quota.slot_hours_used(),
+                     quota.has_slot_hours() ? std::optional(quota.slot_hours()) : std::nullopt)});
   }
   return run.PrintList(response, table,
                        "no quotas; set one: det quota set workspace NAME --max-slots N");

@@ -207,20 +207,20 @@ TEST(ResourcePoolTest, DistinguishesCreateAndSet) {
   const DetResult there = RunDet("resource-pool create default", {kPools});
   EXPECT_THAT(std::string(there.code.status().message()),
               HasSubstr("resource pool default exists; change it with `det resource-pool set"));
-  const DetResult gone = RunDet("resource-pool set gpu policy=fifo", {kPools});
-  EXPECT_THAT(std::string(gone.code.status().message()),
+  const DetResult rejected = RunDet("resource-pool set gpu policy=fifo", {kPools});
+  EXPECT_THAT(std::string(rejected.code.status().message()),
               HasSubstr("resource pool \"gpu\" does not exist; there are: default"));
-  const DetResult made = RunDet(
+  const DetResult created = RunDet(
       "resource-pool create gpu policy=fair_share preemption=true hold-after=90s "
       "maintenance-lead=2h",
       {kPools, R"({"resourcePool":{"name":"gpu"}})"});
-  ASSERT_TRUE(made.code.ok()) << made.code.status();
-  EXPECT_THAT(made.requests[1], HasSubstr("PUT /api/v1/resource-pools/gpu"));
+  ASSERT_TRUE(created.code.ok()) << created.code.status();
+  EXPECT_THAT(created.requests[1], HasSubstr("PUT /api/v1/resource-pools/gpu"));
   for (const char* part : {R"("policy":"fair_share")", R"("preemption":true)",
                            R"("holdAfterSeconds":90)", R"("maintenanceLeadSeconds":7200)"}) {
-    EXPECT_THAT(made.requests[1], HasSubstr(part));
+    EXPECT_THAT(created.requests[1], HasSubstr(part));
   }
-  EXPECT_THAT(made.requests[1], Not(HasSubstr("backfill")));
+  EXPECT_THAT(created.requests[1], Not(HasSubstr("backfill")));
   const DetResult wrong = RunDet("resource-pool set default maintenance-lead=soon", {kPools});
   EXPECT_THAT(std::string(wrong.code.status().message()),
               HasSubstr("maintenance_lead: expected a time such as 5m or 90s, found \"soon\""));

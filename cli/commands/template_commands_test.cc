@@ -22,12 +22,12 @@ class TemplateCommandsTest : public ::testing::Test {
 };
 
 TEST_F(TemplateCommandsTest, CreatesTemplateInWorkspace) {
-  const DetResult made = RunDet("template create base " + path_ + " -w vision",
-                                {kVision, R"({"template":{"name":"base"}})"});
-  ASSERT_TRUE(made.code.ok()) << made.code.status();
-  EXPECT_THAT(made.requests[1], HasSubstr("POST /api/v1/templates/base "));
-  EXPECT_THAT(made.requests[1], HasSubstr(R"("workspaceId":2)"));
-  EXPECT_EQ(made.out, "created template base\n");
+  const DetResult created = RunDet("template create base " + path_ + " -w vision",
+                                   {kVision, R"({"template":{"name":"base"}})"});
+  ASSERT_TRUE(created.code.ok()) << created.code.status();
+  EXPECT_THAT(created.requests[1], HasSubstr("POST /api/v1/templates/base "));
+  EXPECT_THAT(created.requests[1], HasSubstr(R"("workspaceId":2)"));
+  EXPECT_EQ(created.out, "created template base\n");
   const DetResult set = RunDet("tpl set base " + path_, {R"({"template":{"name":"base"}})"});
   EXPECT_THAT(set.requests[0], Not(HasSubstr(R"("workspaceId":2)")));
   const DetResult nowhere = RunDet("template create base " + path_ + " -w visoin", {kVision});

@@ -181,14 +181,14 @@ TEST_F(UserCommandsTest, ListsAndShowsWorkspaces) {
 }
 
 TEST_F(UserCommandsTest, ChangesWorkspaces) {
-  const DetResult made = RunDet(
+  const DetResult created = RunDet(
       "workspace create vision --default-compute-pool gpu "
       "--checkpoint-storage-config {\"type\":\"shared_fs\"}",
       {R"({"workspace":{"id":2}})"});
-  ASSERT_TRUE(made.code.ok()) << made.code.status();
-  EXPECT_THAT(made.requests[0], HasSubstr(R"("name":"vision")"));
-  EXPECT_THAT(made.requests[0], HasSubstr(R"("type":"shared_fs")"));
-  EXPECT_EQ(made.out, "created workspace vision (id 2)\n");
+  ASSERT_TRUE(created.code.ok()) << created.code.status();
+  EXPECT_THAT(created.requests[0], HasSubstr(R"("name":"vision")"));
+  EXPECT_THAT(created.requests[0], HasSubstr(R"("type":"shared_fs")"));
+  EXPECT_EQ(created.out, "created workspace vision (id 2)\n");
   const DetResult edited = RunDet("workspace edit vision --name sight", {kWorkspaces, "{}"});
   EXPECT_THAT(edited.requests[1], HasSubstr("PATCH /api/v1/workspaces/2 "));
   EXPECT_THAT(edited.requests[1], HasSubstr(R"("name":"sight")"));
@@ -236,10 +236,10 @@ TEST_F(UserCommandsTest, ListsAndChangesProjects) {
               HasSubstr("5,p1,P1,3,1,,ann,first\n"));
   EXPECT_THAT(RunDet("workspace list-projects vision", {kWorkspaces, kProjects}).requests[1],
               HasSubstr("GET /api/v1/workspaces/2/projects?archived=false"));
-  const DetResult made =
+  const DetResult created =
       RunDet("project create vision p1 --key P1", {kWorkspaces, R"({"project":{"id":5}})"});
-  EXPECT_THAT(made.requests[1], HasSubstr("POST /api/v1/workspaces/2/projects "));
-  EXPECT_EQ(made.out, "created project p1 (id 5)\n");
+  EXPECT_THAT(created.requests[1], HasSubstr("POST /api/v1/workspaces/2/projects "));
+  EXPECT_EQ(created.out, "created project p1 (id 5)\n");
   const DetResult edited =
       RunDet("project edit vision p1 --new_name p2", {kWorkspaces, kProjects, "{}"});
   EXPECT_THAT(edited.requests[2], HasSubstr("PATCH /api/v1/projects/5 "));

@@ -19,7 +19,7 @@ torch::Tensor ReadIdx(const std::string& path, int64_t header, int64_t count) {
   const int64_t begin = gzseek(file, header, SEEK_SET);
   const int64_t read = gzread(file, bytes.data_ptr(), static_cast<unsigned>(count));
   gzclose(file);
-  if (begin != header || read != count) throw det::Error(path + " is damaged or not complete");
+  if (begin != header || read != count) throw det::Error(path + " is damaged or incomplete");
   return bytes;
 }
 

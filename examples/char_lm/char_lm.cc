@@ -17,7 +17,7 @@ namespace {
 // Bytes in each window of the validation.
 constexpr int64_t kValidationLength = 256;
 
-std::string BytesOf(const torch::Tensor& floats) {
+std::string ToByteString(const torch::Tensor& floats) {
   const torch::Tensor flat = floats.to(torch::kCPU).contiguous();
   return {static_cast<const char*>(flat.data_ptr()), static_cast<size_t>(flat.nbytes())};
 }
@@ -45,7 +45,7 @@ class Carry : public det::Callback {
     all_.clear();
     for (const torch::Tensor& own : {state_.hidden, state_.cell}) {
       std::string rows;
-      for (const std::string& part : context_.core().communicator().AllGather(BytesOf(own))) {
+      for (const std::string& part : context_.core().communicator().AllGather(ToByteString(own))) {
         rows += part;
       }
       torch::Tensor whole = torch::empty({context_.global_batch_size(), hidden_});
@@ -109,7 +109,7 @@ class CharLmTrial : public det::Trial {
     } else if (precision == "float16") {
       context.use_mixed_precision(torch::kHalf);
     } else if (precision != "float32") {
-      throw det::InvalidHp("precision is " + precision + ": give float32, bfloat16 or float16");
+      throw det::InvalidHp("precision is " + precision + ": expected float32, bfloat16 or float16");
     }
   }
 
@@ -145,8 +145,8 @@ class CharLmTrial : public det::Trial {
     for (size_t rank = 1; rank < all.size(); ++rank) {
       if (all[rank] == all[0]) continue;
       throw det::Error("rank " + std::to_string(rank) +
-                       " finds other text than rank 0: set data.path to a folder that all nodes "
-                       "share");
+                       " found different text than rank 0: set data.path to a directory that all "
+                       "nodes share");
     }
   }
 

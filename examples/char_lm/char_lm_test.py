@@ -105,9 +105,9 @@ class CharLmTest(unittest.TestCase):
 
     def test_invalid_arguments_are_reported(self):
         output = self.fail_to_learn("--hparam", "precision=int4")
-        self.assertIn("precision is int4: give float32, bfloat16 or float16", output)
+        self.assertIn("precision is int4: expected float32, bfloat16 or float16", output)
         output = self.run_program("sentiment", "sentiment.yaml", code=1)
-        self.assertIn("cannot read the net in language_model: put a checkpoint", output)
+        self.assertIn("cannot read the net in language_model: set `language_model`", output)
 
     def fail_to_learn(self, *arguments):
         return self.run_program("char_lm", "const.yaml", *arguments, code=1)

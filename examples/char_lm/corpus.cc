@@ -103,11 +103,11 @@ Corpus ReadCorpus(const std::string& folder, int64_t max_bytes, int64_t min_byte
   }
   const auto bytes = static_cast<int64_t>(training.size() + validation.size());
   if (bytes < min_bytes || validation.empty()) {
-    throw det::Error(
-        "below " + folder + " there are " + std::to_string(bytes) + " bytes of text in " +
-        std::to_string(corpus.files) + " files, and " + std::to_string(min_bytes) +
-        " are wanted: set data.path to a folder with more (minimal installations leave "
-        "out documentation), or a smaller data.min_bytes");
+    throw det::Error("found " + std::to_string(bytes) + " bytes of text in " +
+                     std::to_string(corpus.files) + " files below " + folder +
+                     ", fewer than data.min_bytes (" + std::to_string(min_bytes) +
+                     "): set data.path to a directory with more text (minimal installations omit "
+                     "documentation), or reduce data.min_bytes");
   }
   corpus.fingerprint = Hash(validation, Hash(training));
   corpus.training = ToTensor(training);

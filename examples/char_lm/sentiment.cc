@@ -20,7 +20,7 @@ struct Sentences {
 // Reads lines "train|validation <tab> 1|0 <tab> sentence"; returns those of one part.
 Sentences ReadSentences(const std::string& path, const std::string& part) {
   std::ifstream file(path);
-  if (!file) throw det::Error("cannot open " + path + ": it belongs into the context directory");
+  if (!file) throw det::Error("cannot open " + path + ": it must be in the context directory");
   Sentences sentences;
   for (std::string line; std::getline(file, line);) {
     const size_t first = line.find('\t');
@@ -49,10 +49,11 @@ CharNet ReadNet(const std::string& folder, int64_t hidden) {
   try {
     torch::load(net, folder + "/model_0.pt");
   } catch (const c10::Error& error) {
-    throw det::Error("cannot read the net in " + folder +
-                     ": put a checkpoint of char_lm.cc with as many `hidden` there (det checkpoint "
-                     "download UUID -o FOLDER), and name it in `language_model`: " +
-                     error.what_without_backtrace());
+    throw det::Error(
+        "cannot read the net in " + folder +
+        ": set `language_model` to the directory of a checkpoint of char_lm.cc with the "
+        "same `hidden` (det checkpoint download UUID -o FOLDER): " +
+        error.what_without_backtrace());
   }
   net->eval();
   return net;
@@ -62,7 +63,7 @@ CharNet ReadNet(const std::string& folder, int64_t hidden) {
 torch::Tensor Describe(det::TrialContext& context, const std::vector<std::string>& texts) {
   const auto kind = context.hparams().GetOr<std::string>("features", "net");
   if (kind == "bytes") return CountBytes(texts);
-  if (kind != "net") throw det::InvalidHp("features is " + kind + ": give net or bytes");
+  if (kind != "net") throw det::InvalidHp("features is " + kind + ": expected net or bytes");
   CharNet net =
       ReadNet(context.hparam<std::string>("language_model"), context.hparam<int64_t>("hidden"));
   return MeanHidden(net, texts);

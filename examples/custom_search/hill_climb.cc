@@ -33,7 +33,7 @@ class HillClimb {
     const auto events = stub_->WatchSearcherEvents(&context, request);
     api::SearcherEvent event;
     while (events->Read(&event)) {
-      Hear(event.event());
+      ReadEvent(event.event());
       const grpc::Status posted = Post(event.id());
       if (!posted.ok()) return posted;
     }
@@ -47,12 +47,12 @@ class HillClimb {
     if (token != nullptr) context.AddMetadata("authorization", std::string("Bearer ") + token);
   }
 
-  void Hear(const google::protobuf::Struct& event) {
+  void ReadEvent(const google::protobuf::Struct& event) {
     const auto& fields = event.fields();
     const std::string& type = fields.at("type").string_value();
     if (type == "search_started") return;
     const int number = std::stoi(fields.at("request").string_value());
-    if (type == "trial_created") asked_ = std::max(asked_, number);
+    if (type == "trial_created") requested_ = std::max(requested_, number);
     if (type == "trial_exited") ++ended_;
     if (type != "validation") return;
     const double loss = fields.at("metrics").struct_value().fields().at("loss").number_value();
@@ -66,8 +66,8 @@ class HillClimb {
     api::PostSearcherOperationsRequest request;
     request.set_experiment_id(experiment_);
     request.set_id("after-" + std::to_string(event));
-    if (asked_ == ended_ && asked_ < trials_) {
-      const int number = ++asked_;
+    if (requested_ == ended_ && requested_ < trials_) {
+      const int number = ++requested_;
       std::mt19937 dice(static_cast<unsigned>(number));
       points_[number] = best_x_ + std::normal_distribution<double>(0, 1)(dice);
       auto* create = request.add_operations()->mutable_create_trial();
@@ -87,7 +87,7 @@ class HillClimb {
   const std::unique_ptr<api::SearchService::Stub> stub_;
   const int experiment_;
   const int trials_;
-  int asked_ = 0;
+  int requested_ = 0;
   int ended_ = 0;
   std::map<int, double> points_;
   double best_x_ = 0;

@@ -188,7 +188,7 @@ class WeightsTest(Case):
         segments = self.model().encoder.segment.weight
         self.assertTrue(torch.equal(segments[squad.REPEATED], segments[squad.TEXT]))
 
-    def test_errors_name_what_does_not_fit(self):
+    def test_errors_name_the_file_and_field(self):
         with self.assertRaisesRegex(ValueError, "neither model.safetensors nor pytorch_model.bin"):
             self.model()
         for damaged in (b"", b"no weights", b"PK\x03\x04 cut off"):
@@ -315,7 +315,7 @@ class TrialTest(Case):
         last = re.findall(r"^validation steps=60 (.*)$", said.getvalue(), re.MULTILINE)
         self.assertEqual(100, json.loads(last[-1])["f1"], last)
 
-    def test_refuses_the_vocabulary_of_another_bert(self):
+    def test_rejects_vocabulary_of_another_bert(self):
         torch.save(tensors(), self.folder / "pytorch_model.bin")
         with (self.folder / "vocab.txt").open("a", encoding="utf-8") as file:
             file.write("more\n")
@@ -325,7 +325,7 @@ class TrialTest(Case):
             ):
                 model_def.QuestionAnsweringTrial(context)
 
-    def test_refuses_records_longer_than_the_positions(self):
+    def test_rejects_records_longer_than_the_positions(self):
         torch.save(tensors(), self.folder / "pytorch_model.bin")
         with self.training(longest_record=65) as context:
             with self.assertRaisesRegex(ValueError, "longest_record is 65; .* positions for 64"):

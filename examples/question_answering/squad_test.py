@@ -69,7 +69,7 @@ class VocabularyTest(unittest.TestCase):
         numbers = vocabulary.numbers(squad.split("BO knows"))
         self.assertEqual([vocabulary.words.index("bo"), vocabulary.unknown], numbers)
 
-    def test_refuses_a_vocabulary_without_marks(self):
+    def test_rejects_vocabulary_without_special_words(self):
         with self.assertRaisesRegex(ValueError, r"lacks \[UNK\], \[SEP\]"):
             squad.Vocabulary(["[CLS]", "[PAD]", "ann"])
 

@@ -27,18 +27,18 @@ PURE_ABSL = ("absl/algorithm/", "absl/container/", "absl/functional/", "absl/has
              "absl/numeric/", "absl/status/", "absl/strings/", "absl/time/time.h",
              "absl/time/civil_time.h", "absl/types/")
 
-# Folder: which folders and files of this project it may include besides itself. An entry that ends with
-# "/" is a folder without its subfolders, one that ends with "/**" a folder with its subfolders, one that
-# ends with ".h" a file. Folders that are not pure may also include base.
+# Maps each folder to the folders and files of this project that it may include besides itself. An entry
+# that ends with "/" is a folder without its subfolders, "/**" a folder with its subfolders, ".h" a file.
+# Folders that are not pure may also include base.
 PURE = "pure"
 PROTO = "proto/"
 CORE = ["master/core/model/", "master/core/searcher/", "master/core/scheduler/",
         "master/core/experiment/", "master/core/cluster/"]
-# What rows are made of.
+# The types in rows of the store.
 STORED = ["master/core/model/", "master/core/experiment/", "master/core/searcher/operation.h",
           "master/core/cluster/change.h", "master/core/cluster/image.h"]
-# What every part of the API may use. The searcher: to preview and to simulate searches that nobody
-# runs. The scheduler: to show and to explain the queue.
+# The dependencies of all API folders. They use the searcher to preview and simulate searches, and the
+# scheduler to show and explain the queue.
 API = CORE + ["master/core/scheduler/json/", "master/parse/", "master/engine/",
               "master/store/interfaces/", "master/auth/", "master/webhooks/",
               "master/checkpoint_storage/", PROTO]
@@ -49,7 +49,7 @@ FOLDERS = {
     "base": [],
     "base/objects": [],
     "proto": [],
-    # The binary alone; its parts are in app.
+    # Only main.cc; its components are in app.
     "master": [],
     "master/core/model": [PURE],
     "master/core/searcher": [PURE, "master/core/model/"],
@@ -58,10 +58,10 @@ FOLDERS = {
     "master/core/experiment": [PURE, "master/core/model/", "master/core/searcher/"],
     "master/core/cluster": [PURE, "master/core/model/", "master/core/searcher/",
                             "master/core/scheduler/", "master/core/experiment/"],
-    # YAML and JSON of configurations to values of the model.
+    # Parses YAML and JSON configurations to values of the model.
     "master/parse": ["master/core/model/"],
     "master/engine": [*CORE, "master/store/interfaces/"],
-    # The cluster in virtual time, and one pass of the scheduler on a file.
+    # Simulates the cluster in virtual time, and runs one scheduling pass on a file.
     "master/simulate": ["master/core/model/", "master/parse/", "master/core/scheduler/",
                         "master/core/scheduler/json/", "master/core/experiment/",
                         "master/core/cluster/"],
@@ -77,7 +77,7 @@ FOLDERS = {
     "master/agents": ["master/core/model/", "master/core/experiment/", "master/core/cluster/",
                       "master/engine/", "master/store/interfaces/", "master/auth/", PROTO],
     "master/gateway": [PROTO],
-    # What the API's folders share; then what every call passes through; then a folder a resource.
+    # First the folders that all API folders share, then the layers of every call, then one folder per resource.
     "master/api/common": API,
     "master/live": API + ["master/api/common/"],
     "master/api/authz": API,
@@ -101,7 +101,7 @@ FOLDERS = {
     "master/api/users": RESOURCE,
     "master/api/webhooks": RESOURCE,
     "master/api/workspaces": RESOURCE + ["master/api/experiments/", "master/api/users/"],
-    # Creates the services of all of them.
+    # Creates all services.
     "master/api": ["master/**"],
     "master/app": ["master/**", PROTO],
     "master/tests/authz": ["master/**", PROTO],
@@ -111,7 +111,7 @@ FOLDERS = {
     "agent/core": [PURE],
     "agent/device": ["agent/core/"],
     "agent/driver": ["agent/core/", "agent/keeper/"],
-    # A small separate program.
+    # A separate program with few dependencies.
     "agent/keeper": [],
     "agent/link": ["agent/core/", "agent/driver/", PROTO],
     "cli": [PROTO],
@@ -127,7 +127,7 @@ FOLDERS = {
 }
 # Libraries without I/O, clocks or threads. Sources of pure folders may include them.
 PURE_LIBRARIES = (r"nlohmann/", r"eigen3/")
-# Single files under a stricter rule than their folder's.
+# Files that must be pure although their folder is not.
 PURE_FILES = ("agent/keeper/segments.", "master/auth/failed_logins.")
 
 # Libraries: (pattern of the include, folders whose headers may include it, folders whose sources may
@@ -141,11 +141,11 @@ LIBRARIES = (
     (r"grpc(pp)?/|.*\.grpc\.pb\.h$",
      ("master/gateway", "master/api", "master/agents", "agent/link"), RPC),
     (r"google/|.*\.pb\.h$", GENERATED, GENERATED),
-    # A checksum in a separate header, without Asio.
+    # A header for checksums, which does not include Asio.
     (r"boost/crc", (), ("trial_api/cpp/core",)),
     (r"boost/", ("base", "master/gateway", "master/api", "master/agents", "agent/link"),
      ("base", "master/gateway", "master/agents", "agent/link", "cli", "cli/commands")),
-    # The private header of the OpenAPI document, which is JSON.
+    # The private header of the OpenAPI document needs JSON.
     (r"nlohmann/", ("master/gateway",), None),
     (r"yaml-cpp/", (), ("master/parse", "cli", "cli/commands", "trial_api/cpp/core",
                         "trial_api/cpp/launch")),
@@ -184,7 +184,7 @@ def is_test(path):
 
 
 def folder_of(path):
-    """The folder whose entry in the table applies; `testing` belongs to its parent folder."""
+    """Returns the folder whose entry in the table applies; `testing` belongs to its parent folder."""
     folder = os.path.dirname(path)
     if folder not in FOLDERS and os.path.basename(folder) == "testing":
         folder = os.path.dirname(folder)
@@ -207,8 +207,7 @@ def check_ours(path, folder, include):
     if os.path.dirname(include) == folder:
         return None
     if is_test(path):
-        # A test may use its whole program: fakes, contract suites, the components that it is tested
-        # with.
+        # A test may include all of its program: fakes, contract suites and other components.
         own_top = path.split("/")[0]
         if include.split("/")[0] in (own_top, "base", "proto"):
             return None
@@ -249,12 +248,12 @@ def check_system(path, folder, include):
 
 
 def check_include(path, include):
-    """Why the file may not include it, or None."""
+    """Returns why the file may not include the header, or None."""
     folder = folder_of(path)
     if folder is None:
         return "its folder has no entry in the table FOLDERS of tests/layering/layering.py"
     if include.split("/")[0] in TOPS:
-        # base/log.h, but also a generated proto/... header.
+        # A header of this project, such as base/log.h, or a generated proto/... header.
         return check_ours(path, folder, include)
     return check_system(path, folder, include)
 
@@ -294,10 +293,10 @@ def check_tree(root):
 
 
 def needs_readme(folder, names):
-    """Whether the folder has too many files and no README among them."""
+    """Returns whether the folder has too many files and no README."""
     if any(folder == each or folder.startswith(each + "/") for each in NO_README):
         return False
-    # The docstrings of a Python package say what its modules are.
+    # The modules of a Python package are described by their docstrings.
     return len(names) > MAX_FILES_WITHOUT_README and not {"README.md", "__init__.py"} & set(names)
 
 
@@ -312,19 +311,19 @@ def folders_without_readme(root):
 
 
 def self_test_readmes():
-    """The number of wrong results of needs_readme()."""
+    """Returns the number of wrong results of needs_readme()."""
     six = [f"{i}.cc" for i in range(6)]
     cases = (("base", six, True), ("base", six[1:], False), ("base", six + ["README.md"], False),
              ("tests/fuzz/corpus/archive", six, False), ("tests/fuzz/corpus2", six, True))
     wrong = [case for case in cases if needs_readme(*case[:2]) != case[2]]
     for folder, names, needed in wrong:
         print(f"self-test: {folder} with {len(names)} files: a README is "
-              f"{'' if needed else 'not '}needed, but the rule says otherwise")
+              f"{'' if needed else 'not '}needed, but needs_readme() returns the opposite")
     return len(wrong)
 
 
 def self_test(fixtures):
-    """Each line of a fixture: `good|bad  file  include`."""
+    """Checks the fixtures, whose lines are `good|bad  file  include`."""
     failures, cases = 0, 0
     for name in sorted(os.listdir(fixtures)):
         with open(os.path.join(fixtures, name), encoding="utf-8") as file:
@@ -338,7 +337,7 @@ def self_test(fixtures):
                 if (verdict == "bad") != bool(why):
                     failures += 1
                     print(f"{name}:{number}: {path} including {include} is {verdict}, "
-                          f"but the table says: {why or 'good'}")
+                          f"but the check returns: {why or 'good'}")
     print(f"self-test: {cases} cases, {failures} wrong")
     return 0 if failures + self_test_readmes() == 0 and cases > 0 else 1
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Bazel starts this script through a link into the source tree; the tree around the real file is checked.
+# Bazel starts this script through a symlink into the source tree; it is resolved to check the real tree.
 set -eu
 here=$(dirname "$(readlink -f "$0")")
 python3 "$here/layering.py" --self-test "$here/fixtures"

@@ -1,6 +1,5 @@
 // Runs one history per seed. `--seed=N` (or DET_SIM_SEED=N) replays one of them and prints its
-// events;
-// `--seeds=N` sets the number of seeds, which are divided among the shards.
+// events; `--seeds=N` sets the number of seeds, which are divided among the shards.
 //
 // The file is not named *_test.cc because those are compiled without optimization, which would be
 // too slow.

@@ -15,38 +15,38 @@ namespace {
 using model::AllocationState;
 using model::TrialState;
 
-absl::Status Broken(const std::string& what) { return absl::InternalError(what); }
+absl::Status MakeViolation(const std::string& what) { return absl::InternalError(what); }
 
 absl::Status CheckGang(const experiment::Allocation& a,
                        std::set<std::pair<model::AgentId, int>>& taken) {
   if (a.local_tasks.empty()) {
     if (a.state == AllocationState::kQueued) return absl::OkStatus();
-    return Broken(absl::StrCat(a.id.value(), " is not queued but has no local tasks"));
+    return MakeViolation(absl::StrCat(a.id.value(), " is not queued but has no local tasks"));
   }
   int slots = 0;
   std::set<model::AgentId> agents;
   for (const experiment::LocalTask& local_task : a.local_tasks) {
     if (!agents.insert(local_task.placement.agent).second) {
-      return Broken(absl::StrCat(a.id.value(), " has two local tasks on one agent"));
+      return MakeViolation(absl::StrCat(a.id.value(), " has two local tasks on one agent"));
     }
     slots += static_cast<int>(local_task.placement.slots.size());
     if (local_task.exited) continue;
     for (const int slot : local_task.placement.slots) {
       if (taken.emplace(local_task.placement.agent, slot).second) continue;
-      return Broken(absl::StrCat("slot ", slot, " of ", local_task.placement.agent.value(),
-                                 " is used twice, by ", a.id.value()));
+      return MakeViolation(absl::StrCat("slot ", slot, " of ", local_task.placement.agent.value(),
+                                        " is used twice, by ", a.id.value()));
     }
   }
   const bool whole = slots >= a.slots && slots <= std::max(a.slots, a.max_slots);
   if (whole && slots == a.granted) return absl::OkStatus();
-  return Broken(absl::StrCat(a.id.value(), " has ", slots, " slots of ", a.slots, " but reports ",
-                             a.granted));
+  return MakeViolation(absl::StrCat(a.id.value(), " has ", slots, " slots of ", a.slots,
+                                    " but reports ", a.granted));
 }
 
 absl::Status CheckTrial(const experiment::Trial& trial, const experiment::Allocation* allocation) {
   const auto broken = [&](const char* what) {
-    return Broken(absl::StrCat("trial ", trial.id.value(), " is ",
-                               std::string(model::ToString(trial.state)), " and ", what));
+    return MakeViolation(absl::StrCat("trial ", trial.id.value(), " is ",
+                                      std::string(model::ToString(trial.state)), " and ", what));
   };
   const bool queued = allocation != nullptr && allocation->state == AllocationState::kQueued;
   switch (trial.state) {
@@ -68,12 +68,12 @@ absl::Status CheckHeld(const experiment::Trial& trial, const experiment::Experim
   const bool on_its_way =
       trial.state == TrialState::kStopping && trial.end_as == TrialState::kPaused;
   if (trial.held && !rests && !on_its_way) {
-    return Broken(absl::StrCat("trial ", trial.id.value(), " is held and ",
-                               std::string(model::ToString(trial.state))));
+    return MakeViolation(absl::StrCat("trial ", trial.id.value(), " is held and ",
+                                      std::string(model::ToString(trial.state))));
   }
   if (!rests || trial.held || trial.waits_for || e.state != model::ExperimentState::kActive)
     return absl::OkStatus();
-  return Broken(absl::StrCat("trial ", trial.id.value(), " is paused but not held"));
+  return MakeViolation(absl::StrCat("trial ", trial.id.value(), " is paused but not held"));
 }
 
 // The active rows, and the rows that must agree with them.
@@ -103,8 +103,8 @@ absl::Status CheckConcurrency(const Live& live) {
   for (const auto& [id, count] : running) {
     const int64_t limit = live.experiments.at(id)->config->searcher.max_concurrent_trials;
     if (limit == 0 || count <= limit) continue;
-    return Broken(absl::StrCat("experiment ", id.value(), " runs ", count,
-                               " trials; its max_concurrent_trials is ", limit));
+    return MakeViolation(absl::StrCat("experiment ", id.value(), " runs ", count,
+                                      " trials; its max_concurrent_trials is ", limit));
   }
   return absl::OkStatus();
 }
@@ -115,23 +115,23 @@ struct Remembered {
   const cluster::Rows& rows;
 
   template <class T>
-  static bool Same(const T* memory, const T& row, bool over) {
+  static bool IsEqual(const T* memory, const T& row, bool over) {
     return over ? memory == nullptr : memory != nullptr && *memory == row;
   }
-  bool Over(model::ExperimentId id) const {
+  bool HasEnded(model::ExperimentId id) const {
     return model::IsTerminal(rows.experiments.at(id).state);
   }
   bool operator()(const cluster::PutExperiment& put) const {
     const model::ExperimentId id = put.experiment.id;
-    return Same(cluster.FindExperiment(id), rows.experiments.at(id), Over(id));
+    return IsEqual(cluster.FindExperiment(id), rows.experiments.at(id), HasEnded(id));
   }
   bool operator()(const cluster::PutTrial& put) const {
     const experiment::Trial& row = rows.trials.at(put.trial.id);
-    return Same(cluster.FindTrial(row.id), row, Over(row.experiment));
+    return IsEqual(cluster.FindTrial(row.id), row, HasEnded(row.experiment));
   }
   bool operator()(const cluster::PutAllocation& put) const {
     const experiment::Allocation& row = rows.allocations.at(put.allocation.id);
-    return Same(cluster.FindAllocation(row.id), row, row.state == AllocationState::kTerminated);
+    return IsEqual(cluster.FindAllocation(row.id), row, row.state == AllocationState::kTerminated);
   }
   bool operator()(const cluster::PutAgentState& put) const {
     const auto memory = cluster.agent_states().find(put.agent.id);
@@ -198,7 +198,7 @@ struct Committed {
 absl::Status CheckTrialEnd(const cluster::Rows& rows, const experiment::Trial& trial,
                            int failures) {
   const auto broken = [&](const std::string& what) {
-    return Broken(absl::StrCat("trial ", trial.id.value(), " ", what));
+    return MakeViolation(absl::StrCat("trial ", trial.id.value(), " ", what));
   };
   if (!model::IsTerminal(trial.state)) return broken("has not ended");
   const int max_restarts = rows.experiments.at(trial.experiment).config->max_restarts;
@@ -211,12 +211,12 @@ absl::Status CheckTrialEnd(const cluster::Rows& rows, const experiment::Trial& t
 // Trials with invalid hyperparameters are replaced and do not count.
 absl::Status CheckBudget(const experiment::Experiment& e, int trials, int invalid) {
   if (!model::IsTerminal(e.state)) {
-    return Broken(absl::StrCat("experiment ", e.id.value(), " has not ended"));
+    return MakeViolation(absl::StrCat("experiment ", e.id.value(), " has not ended"));
   }
   const int64_t budget = e.config->searcher.name == "single" ? 1 : e.config->searcher.max_trials;
   if (trials - invalid <= budget) return absl::OkStatus();
-  return Broken(absl::StrCat("experiment ", e.id.value(), " has ", trials, " trials, ", invalid,
-                             " of them invalid; its budget is ", budget));
+  return MakeViolation(absl::StrCat("experiment ", e.id.value(), " has ", trials, " trials, ",
+                                    invalid, " of them invalid; its budget is ", budget));
 }
 
 // The names of the parts in which the images differ, or an empty string. The rows of a searcher are
@@ -249,13 +249,15 @@ absl::Status CheckRows(const cluster::Rows& rows) {
   for (const experiment::Allocation* allocation : live.allocations) {
     DET_RETURN_IF_ERROR(CheckGang(*allocation, taken));
     if (of_trial.emplace(allocation->trial, allocation).second) continue;
-    return Broken(absl::StrCat("trial ", allocation->trial.value(), " has two live allocations"));
+    return MakeViolation(
+        absl::StrCat("trial ", allocation->trial.value(), " has two live allocations"));
   }
   for (const auto& [id, trial] : live.trials) {
     if (trial->waits_for) {
       const auto parent = live.trials.find(*trial->waits_for);
       if (parent == live.trials.end() || parent->second->state != TrialState::kStopping) {
-        return Broken(absl::StrCat("trial ", id.value(), " waits for a trial that does not save"));
+        return MakeViolation(
+            absl::StrCat("trial ", id.value(), " waits for a trial that does not save"));
       }
     }
     DET_RETURN_IF_ERROR(CheckHeld(*trial, *live.experiments.at(trial->experiment)));
@@ -264,8 +266,8 @@ absl::Status CheckRows(const cluster::Rows& rows) {
     of_trial.erase(id);
   }
   if (of_trial.empty()) return CheckConcurrency(live);
-  return Broken(absl::StrCat("an allocation of trial ", of_trial.begin()->first.value(),
-                             " has not ended but its experiment has"));
+  return MakeViolation(absl::StrCat("an allocation of trial ", of_trial.begin()->first.value(),
+                                    " has not ended but its experiment has"));
 }
 
 const model::AllocationId* GetContinuedAllocation(const cluster::Effect& effect) {
@@ -279,15 +281,15 @@ const model::AllocationId* GetContinuedAllocation(const cluster::Effect& effect)
 
 absl::Status CheckCommitted(const cluster::Rows& rows, const cluster::Effect& effect) {
   if (std::visit(Committed{rows}, effect)) return absl::OkStatus();
-  return Broken(absl::StrCat("effect number ", effect.index(),
-                             " of the variant was sent before its rows were committed"));
+  return MakeViolation(absl::StrCat("effect number ", effect.index(),
+                                    " of the variant was sent before its rows were committed"));
 }
 
 absl::Status CheckEnd(const cluster::Rows& rows) {
   std::map<model::TrialId, int> failures, invalid;
   for (const auto& [id, a] : rows.allocations) {
     if (a.state != AllocationState::kTerminated) {
-      return Broken(absl::StrCat(id.value(), " has not ended"));
+      return MakeViolation(absl::StrCat(id.value(), " has not ended"));
     }
     failures[a.trial] += a.exit_reason == model::ExitReason::kFailed;
     invalid[a.trial] += a.exit_reason == model::ExitReason::kInvalidHp;
@@ -308,8 +310,8 @@ absl::Status CheckChanges(const cluster::Cluster& cluster, const cluster::Rows& 
                           const std::vector<cluster::Change>& changes) {
   for (const cluster::Change& change : changes) {
     if (std::visit(Remembered{cluster, rows}, change)) continue;
-    return Broken(absl::StrCat("memory differs from the row of change number ", change.index(),
-                               " of the variant"));
+    return MakeViolation(absl::StrCat("memory differs from the row of change number ",
+                                      change.index(), " of the variant"));
   }
   return absl::OkStatus();
 }
@@ -317,14 +319,14 @@ absl::Status CheckChanges(const cluster::Cluster& cluster, const cluster::Rows& 
 absl::Status CheckDurable(const cluster::Cluster& cluster, const cluster::Image& rows) {
   const cluster::Image memory = cluster.Dump();
   const std::string unlike = Difference(memory, rows);
-  if (!unlike.empty()) return Broken(absl::StrCat("memory differs from its rows: ", unlike));
+  if (!unlike.empty()) return MakeViolation(absl::StrCat("memory differs from its rows: ", unlike));
   cluster::Cluster other(cluster::Settings{});
   DET_RETURN_IF_ERROR(other.Restore(rows));
   const cluster::Image restored = other.Dump();
   if (restored == memory) return absl::OkStatus();
-  return Broken(absl::StrCat("restoring the rows gives a different state in ",
-                             Difference(restored, memory),
-                             restored.searchers == memory.searchers ? "" : " (searchers)"));
+  return MakeViolation(absl::StrCat("restoring the rows gives a different state in ",
+                                    Difference(restored, memory),
+                                    restored.searchers == memory.searchers ? "" : " (searchers)"));
 }
 
 std::string Decisions(const cluster::Rows& rows, model::ExperimentId id) {

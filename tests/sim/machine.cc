@@ -9,7 +9,9 @@ namespace det::sim {
 namespace {
 
 model::AllocationId Mine(const agent::AllocationId& id) { return model::AllocationId(id.value()); }
-agent::AllocationId Its(const model::AllocationId& id) { return agent::AllocationId(id.value()); }
+agent::AllocationId ToAgentId(const model::AllocationId& id) {
+  return agent::AllocationId(id.value());
+}
 
 }  // namespace
 
@@ -95,13 +97,13 @@ void Machine::BreakStream() {
 }
 
 void Machine::Disconnect(absl::Duration away) {
-  stage_.Note(absl::StrCat(id().value(), ": disconnected for ", absl::FormatDuration(away)));
+  stage_.Log(absl::StrCat(id().value(), ": disconnected for ", absl::FormatDuration(away)));
   away_until_ = stage_.now() + away;
   BreakStream();
 }
 
 void Machine::Reboot(absl::Duration away) {
-  stage_.Note(absl::StrCat(id().value(), ": reboots, back after ", absl::FormatDuration(away)));
+  stage_.Log(absl::StrCat(id().value(), ": reboots, back after ", absl::FormatDuration(away)));
   ++stage_.counts.reboots;
   ++boot_;
   ++agent_;
@@ -117,7 +119,7 @@ void Machine::Reboot(absl::Duration away) {
 
 void Machine::CrashAgent(absl::Duration away) {
   if (!agent_lives_) return;
-  stage_.Note(
+  stage_.Log(
       absl::StrCat(id().value(), ": agent crashes, restarts after ", absl::FormatDuration(away)));
   ++stage_.counts.agent_crashes;
   ++agent_;
@@ -132,7 +134,7 @@ void Machine::StartAgent() {
   tick_ = absl::InfiniteFuture();
   // A copy, because Handle() may forget tasks that have ended and have no lines to send.
   for (const auto& [id, kept] : std::map(kept_)) {
-    stage_.Note(absl::StrCat(self_.id.value(), ": reattaches to ", id.value()));
+    stage_.Log(absl::StrCat(self_.id.value(), ": reattaches to ", id.value()));
     ++stage_.counts.adoptions;
     stage_.counts.adopted_ends += kept.exit.has_value();
     Handle(agent::TaskAdopted{id, kept.slots});
@@ -181,7 +183,7 @@ void Machine::Begin(const agent::AllocationId& allocation) {
   CheckSlots(id, kept.slots);
   kept.started = true;
   processes_[id] = {kept.slots, stage_.NextNumber()};
-  stage_.Note(absl::StrCat(self_.id.value(), ": runs ", id.value()));
+  stage_.Log(absl::StrCat(self_.id.value(), ": runs ", id.value()));
   on_started_(*this, id);
   Handle(agent::TaskStarted{allocation, 1});
 }
@@ -217,8 +219,8 @@ void Machine::Send(const agent::Report& report) {
 
 void Machine::Exit(const model::AllocationId& id, int code, int signal) {
   if (processes_.erase(id) == 0) return;
-  stage_.Note(absl::StrCat(self_.id.value(), ": ", id.value(), " ended with ", code));
-  End(Its(id), {.exit_code = code, .signal = signal, .message = ""});
+  stage_.Log(absl::StrCat(self_.id.value(), ": ", id.value(), " ended with ", code));
+  End(ToAgentId(id), {.exit_code = code, .signal = signal, .message = ""});
 }
 
 // Includes tasks that the master gave up while this machine was disconnected.

@@ -23,27 +23,27 @@ constexpr int64_t kThorough = 16;
 
 Master::Master(Stage& stage, EffectCallback news)
     : stage_(stage), on_effect_(std::move(news)), reader_(database_) {
-  Lead();
+  StartLeader();
 }
 
 cluster::ProjectRef Master::MakeProjectRef(const std::string& workspace) {
-  const auto made = reader_.workspaces().AddWorkspace({.name = workspace});
+  const auto created = reader_.workspaces().AddWorkspace({.name = workspace});
   store::ProjectRecord wanted;
-  wanted.workspace = made.ok() ? made->id : 0;
+  wanted.workspace = created.ok() ? created->id : 0;
   wanted.name = "p";
   const auto project = reader_.projects().AddProject(wanted);
-  if (!made.ok() || !project.ok()) stage_.Fail("cannot create a workspace and project");
+  if (!created.ok() || !project.ok()) stage_.Fail("cannot create a workspace and project");
   return {wanted.workspace, project.ok() ? project->id : 0, workspace, wanted.name};
 }
 
 // ---- processes ----
 
-void Master::Lead() {
+void Master::StartLeader() {
   if (leader_ != nullptr) return;
   if (stage_.now() < database_back_) {
-    return stage_.After(absl::Seconds(1), [this] { Lead(); });
+    return stage_.After(absl::Seconds(1), [this] { StartLeader(); });
   }
-  stage_.Note("master: start");
+  stage_.Log("master: start");
   leader_ = std::make_shared<MasterProcess>(stage_, *this, database_, ahead_);
   stage_.Check(leader_->Start());
   unchecked_.clear();
@@ -52,7 +52,7 @@ void Master::Lead() {
 
 void Master::Crash() {
   if (leader_ == nullptr) return;
-  stage_.Note("master: crash");
+  stage_.Log("master: crash");
   Destroy(*leader_);
 }
 
@@ -63,12 +63,12 @@ void Master::Destroy(MasterProcess& process) {
   ++stage_.counts.crashes;
   leader_.reset();
   stage_.After(stage_.Chance(0.1) ? stage_.Ms(20'000, 60'000) : stage_.Ms(50, 5'000),
-               [this] { Lead(); });
+               [this] { StartLeader(); });
 }
 
 void Master::TakeOver() {
   if (leader_ == nullptr || older_ != nullptr || disconnected_ != nullptr) return;
-  stage_.Note("master: disconnected from the database");
+  stage_.Log("master: disconnected from the database");
   disconnected_ = leader_.get();
   disconnected_until_ = stage_.now() + stage_.Ms(0, 20'000);
   lease_until_ = stage_.now() + kLease;
@@ -86,12 +86,12 @@ void Master::Succeed(const MasterProcess* disconnected) {
     disconnected_ = nullptr;
     return;
   }
-  stage_.Note("master: another takes over");
+  stage_.Log("master: another takes over");
   ++stage_.counts.takeovers;
   older_ = std::exchange(leader_, nullptr);
   of_older_ = committed_;
   ahead_ += stage_.Ms(-2'000, 2'000);
-  Lead();
+  StartLeader();
   stage_.After(kOlderLives, [this, older = std::weak_ptr(older_)] {
     if (const auto process = older.lock(); process != nullptr && process == older_)
       Destroy(*process);
@@ -99,13 +99,13 @@ void Master::Succeed(const MasterProcess* disconnected) {
 }
 
 void Master::LoseDatabase(absl::Duration away) {
-  stage_.Note(absl::StrCat("database: unavailable for ", absl::FormatDuration(away)));
+  stage_.Log(absl::StrCat("database: unavailable for ", absl::FormatDuration(away)));
   ++stage_.counts.outages;
   database_back_ = std::max(database_back_, stage_.now() + away);
 }
 
 void Master::SetClock(absl::Duration by) {
-  stage_.Note(absl::StrCat("master: its clock is set by ", absl::FormatDuration(by)));
+  stage_.Log(absl::StrCat("master: its clock is set by ", absl::FormatDuration(by)));
   ++stage_.counts.clocks_set;
   ahead_ += by;
   if (leader_ != nullptr) leader_->SetClock(ahead_);
@@ -166,7 +166,7 @@ Fault Master::ChooseCommitFault(const MasterProcess& process) {
     return Fault::kRefused;
   }
   if (dice < 20) {
-    ++stage_.counts.lost_answers;
+    ++stage_.counts.lost_acknowledgements;
     return Fault::kLostAck;
   }
   return dice < 30 ? Fault::kUnreached : Fault::kNone;
@@ -198,7 +198,7 @@ std::vector<model::MetricReport> Master::Metrics(model::TrialId trial) {
 void Master::OnStep(MasterProcess& process) {
   if (process.killed()) return Destroy(process);
   if (stage_.Fault(0.0004)) {
-    stage_.Note("master: crash between two steps");
+    stage_.Log("master: crash between two steps");
     return Destroy(process);
   }
   if (&process == leader_.get() && process.AtRest()) CheckRest();

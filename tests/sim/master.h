@@ -69,7 +69,7 @@ class Master final : public MasterProcess::Host {
 
   bool Responds(const MasterProcess* process) const;
   MasterProcess* FindProcess(int64_t stream);
-  void Lead();
+  void StartLeader();
   void Succeed(const MasterProcess* disconnected);
   void Destroy(MasterProcess& process);
   void EndOlder();

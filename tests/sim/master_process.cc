@@ -35,14 +35,14 @@ MasterProcess::MasterProcess(Stage& stage, Host& host,
   engine_ = std::make_unique<engine::Engine>(
       kSettings, &store_, &main_.loop, engine::Sinks{this, this, this},
       [this](const absl::Status& status) {
-        stage_.Note(absl::StrCat("master: ends, ", status.message()));
+        stage_.Log(absl::StrCat("master: ends, ", status.message()));
         RequestKill();
       },
       &commit_.loop);
 }
 
 absl::Status MasterProcess::Start() {
-  CatchUp();
+  AdvanceClocks();
   DET_RETURN_IF_ERROR(engine_->Start());
   engine_->Query(
       [this](const cluster::Cluster& cluster) {
@@ -79,13 +79,13 @@ void MasterProcess::Kill() {
 // ---- time ----
 
 void MasterProcess::SetClock(absl::Duration ahead) {
-  CatchUp();
+  AdvanceClocks();
   ahead_ = ahead;
   for (Worker* worker : {&main_, &commit_}) worker->loop.SetClock(stage_.now() + ahead_);
   Wake();
 }
 
-void MasterProcess::CatchUp() {
+void MasterProcess::AdvanceClocks() {
   for (Worker* worker : {&main_, &commit_}) {
     worker->loop.AdvanceClock(stage_.now() + ahead_ - worker->loop.Now());
   }
@@ -114,7 +114,7 @@ void MasterProcess::CallLater(Worker& worker, absl::Duration delay) {
 }
 
 void MasterProcess::Turn(Worker& worker) {
-  CatchUp();
+  AdvanceClocks();
   worker.called = false;
   worker.timer = absl::InfiniteFuture();
   if (worker.loop.RunOne()) host_.OnStep(*this);
@@ -129,7 +129,7 @@ bool MasterProcess::AtRest() const {
 // ---- requests ----
 
 void MasterProcess::Submit(const cluster::Event& event, const Reply& reply) {
-  CatchUp();
+  AdvanceClocks();
   engine_->Submit(event, [this, reply](const absl::StatusOr<engine::Applied>& applied) {
     if (reply && !killed_) reply(applied);
   });
@@ -138,7 +138,7 @@ void MasterProcess::Submit(const cluster::Event& event, const Reply& reply) {
 
 void MasterProcess::Watch(const model::AllocationId& id,
                           const std::function<void(const experiment::Allocation*)>& done) {
-  CatchUp();
+  AdvanceClocks();
   auto seen = std::make_shared<std::optional<experiment::Allocation>>();
   engine_->Query(
       [id, seen](const cluster::Cluster& cluster) {
@@ -155,7 +155,7 @@ void MasterProcess::Watch(const model::AllocationId& id,
 void MasterProcess::Register(int64_t stream, model::Agent agent,
                              std::vector<model::AllocationId> running,
                              std::function<void(const Down&)> down) {
-  CatchUp();
+  AdvanceClocks();
   Stream& present = hub_[agent.id];
   if (present.id != 0) present.down(Closed{});
   if (present.reconnect_timer) main_.loop.Cancel(*present.reconnect_timer);
@@ -208,7 +208,7 @@ void MasterProcess::NoticeBreak(int64_t stream, const model::AgentId& agent) {
 }
 
 void MasterProcess::OnDisconnected(const model::AgentId& agent) {
-  CatchUp();
+  AdvanceClocks();
   hub_[agent].id = 0;
   engine_->Submit(cluster::AgentDisconnected{agent});
   StartReconnectTimer(agent);
@@ -218,7 +218,7 @@ void MasterProcess::OnDisconnected(const model::AgentId& agent) {
 void MasterProcess::StartReconnectTimer(const model::AgentId& agent) {
   hub_[agent].reconnect_timer = main_.loop.PostAfter(kReconnectTimeout, [this, agent] {
     if (killed_) return;
-    stage_.Note(absl::StrCat("master: lost ", agent.value()));
+    stage_.Log(absl::StrCat("master: lost ", agent.value()));
     ++stage_.counts.lost_agents;
     hub_.erase(agent);
     engine_->Submit(cluster::AgentLost{agent});
@@ -243,7 +243,7 @@ void MasterProcess::DisconnectAgents() {
 // Returns false if the process was killed before the effect was sent.
 bool MasterProcess::Emit(const cluster::Effect& effect) {
   if (!killed_ && stage_.Fault(0.0003)) {
-    stage_.Note("master: killed while it sends effects");
+    stage_.Log("master: killed while it sends effects");
     RequestKill();
   }
   if (killed_) return false;

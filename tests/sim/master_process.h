@@ -107,7 +107,7 @@ class MasterProcess final : public engine::AgentSink,
   };
 
   void StopLoops();
-  void CatchUp();
+  void AdvanceClocks();
   void Wake();
   void Wake(Worker& worker);
   void Turn(Worker& worker);

@@ -127,7 +127,7 @@ void Programs::Validate(const Rank& rank, int64_t step, const Then& then) {
   report.metrics = model::Value::Object{{"loss", ComputeLoss(trial, step)}};
   Call(rank, cluster::ValidationsReported{rank.allocation, {std::move(report)}},
        [this, id = trial.id, rank, step, then] {
-         stage_.Note(absl::StrCat(rank.allocation.value(), ": validated step ", step));
+         stage_.Log(absl::StrCat(rank.allocation.value(), ": validated step ", step));
          if (IsCurrent(rank)) validated_[id].insert(step);
          then();
        });

@@ -26,7 +26,7 @@ void Searches::Next(const std::shared_ptr<Search>& search) {
     // A rejection is a response, too: the experiment may be ending.
     send_request_(event, [this, search](const absl::StatusOr<engine::Applied>& applied) {
       if (!applied.ok()) {
-        stage_.Note(absl::StrCat("search ", search->id.value(), ": ", applied.status().message()));
+        stage_.Log(absl::StrCat("search ", search->id.value(), ": ", applied.status().message()));
         search->resumed = false;
       }
       Next(search);

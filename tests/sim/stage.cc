@@ -27,10 +27,10 @@ void Stage::Fail(const std::string& what) { Check(absl::InternalError(what)); }
 void Stage::Check(const absl::Status& status) {
   if (status.ok() || !status_.ok()) return;
   status_ = absl::InternalError(absl::StrCat("at ", Clock(), ": ", status.message()));
-  Note(absl::StrCat("FAILED: ", status.message()));
+  Log(absl::StrCat("FAILED: ", status.message()));
 }
 
-void Stage::Note(const std::string& what) const {
+void Stage::Log(const std::string& what) const {
   if (verbose_) std::fprintf(stderr, "%s  %s\n", Clock().c_str(), what.c_str());
 }
 

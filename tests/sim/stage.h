@@ -23,7 +23,7 @@ struct Counts {
   int crashes = 0;          // of masters
   int takeovers = 0;        // by another master
   int outages = 0;          // of the database
-  int lost_answers = 0;     // acknowledgements of successful commits
+  int lost_acknowledgements = 0;     // acknowledgements of successful commits
   int refused_commits = 0;  // each ends a master
   int clocks_set = 0;       // of masters
   int broken_streams = 0;
@@ -56,7 +56,7 @@ inline constexpr CountField kCountFields[] = {
     {"masters crashed", &Counts::crashes},
     {"takeovers", &Counts::takeovers},
     {"database outages", &Counts::outages},
-    {"lost commit acknowledgements", &Counts::lost_answers},
+    {"lost commit acknowledgements", &Counts::lost_acknowledgements},
     {"rejected commits", &Counts::refused_commits},
     {"clocks set", &Counts::clocks_set},
     {"broken streams", &Counts::broken_streams},
@@ -100,7 +100,7 @@ class Stage {
   void Check(const absl::Status& status);
   const absl::Status& status() const { return status_; }
   // Prints a line of the history if `verbose` is set.
-  void Note(const std::string& what) const;
+  void Log(const std::string& what) const;
 
   // A digest of the times of all actions, which identifies the history of a seed.
   uint64_t Digest() const { return digest_; }

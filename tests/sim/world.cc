@@ -35,7 +35,7 @@ absl::Status World::Run() {
   while (stage_.Step()) {
     if (stage_.calm && AllEnded()) break;
     if (stage_.now() > end) {
-      NotePendingWork();
+      RecordPendingWork();
       stage_.Fail("work has not ended in time");
     }
   }
@@ -194,7 +194,7 @@ void World::Create(const std::shared_ptr<const model::ExperimentConfig>& config,
     if (created_.emplace(request, *outcome->created).second) {
       searches_.Begin(*outcome->created);
     }
-    stage_.Note(absl::StrCat("user: created experiment ", outcome->created->value()));
+    stage_.Log(absl::StrCat("user: created experiment ", outcome->created->value()));
   });
 }
 
@@ -240,7 +240,7 @@ void World::ActAsUser() {
   const cluster::Event event = wish();
   const std::string kind =
       event.Visit<std::string>([](const auto& asked) { return std::string(typeid(asked).name()); });
-  stage_.Note(absl::StrCat("user: ", kind, " on experiment ", id.value()));
+  stage_.Log(absl::StrCat("user: ", kind, " on experiment ", id.value()));
   // A rejection is a response, too.
   SendRequest(event, [](const absl::StatusOr<engine::Applied>&) {});
 }
@@ -275,7 +275,7 @@ void World::InjectFault() {
 }
 
 void World::CalmDown() {
-  stage_.Note("all faults stop");
+  stage_.Log("all faults stop");
   stage_.calm = true;
   // Machines and master return by themselves; users activate what they paused.
   stage_.After(absl::Minutes(2), [this] { UndoOperatorActions(); });
@@ -324,28 +324,28 @@ void World::CheckEnd() {
   }
 }
 
-void World::NotePendingWork() const {
+void World::RecordPendingWork() const {
   const cluster::Rows& rows = master_.committed();
-  stage_.Note(absl::StrCat(created_.size(), " of ", requested_experiments_,
-                           " experiments are created; the master ",
-                           master_.AtRest() ? "is at rest" : "is not at rest"));
+  stage_.Log(absl::StrCat(created_.size(), " of ", requested_experiments_,
+                          " experiments are created; the master ",
+                          master_.AtRest() ? "is at rest" : "is not at rest"));
   for (const auto& [id, e] : rows.experiments) {
-    stage_.Note(absl::StrCat("experiment ", id.value(), " (", e.config->searcher.name,
-                             "): ", std::string(model::ToString(e.state))));
+    stage_.Log(absl::StrCat("experiment ", id.value(), " (", e.config->searcher.name,
+                            "): ", std::string(model::ToString(e.state))));
   }
   for (const auto& [id, trial] : rows.trials) {
     if (model::IsTerminal(trial.state)) continue;
-    stage_.Note(absl::StrCat("trial ", id.value(), ": ", std::string(model::ToString(trial.state)),
-                             trial.held ? ", held" : "", trial.waits_for ? ", waits" : ""));
+    stage_.Log(absl::StrCat("trial ", id.value(), ": ", std::string(model::ToString(trial.state)),
+                            trial.held ? ", held" : "", trial.waits_for ? ", waits" : ""));
   }
   for (const auto& [id, a] : rows.allocations) {
     if (a.state == model::AllocationState::kTerminated) continue;
-    stage_.Note(absl::StrCat(id.value(), ": ", std::string(model::ToString(a.state)), ", ", a.slots,
-                             " slots of ", a.resource_pool));
+    stage_.Log(absl::StrCat(id.value(), ": ", std::string(model::ToString(a.state)), ", ", a.slots,
+                            " slots of ", a.resource_pool));
   }
   for (const auto& machine : machines_) {
-    stage_.Note(absl::StrCat(machine->id().value(), " with ", machine->slots(), " slots is ",
-                             machine->Idle() ? "idle" : "busy"));
+    stage_.Log(absl::StrCat(machine->id().value(), " with ", machine->slots(), " slots is ",
+                            machine->Idle() ? "idle" : "busy"));
   }
 }
 

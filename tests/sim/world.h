@@ -55,7 +55,7 @@ class World {
   bool AllEnded() const;
   void CheckEnd();
   // Prints the work that has not ended, to debug a history that does not end.
-  void NotePendingWork() const;
+  void RecordPendingWork() const;
 
   const uint64_t seed_;
   const Kind kind_;

@@ -1,7 +1,7 @@
 #ifndef TOOLS_PRECOMPILED_GRPC_H_
 #define TOOLS_PRECOMPILED_GRPC_H_
 
-// What generated messages and stubs include.
+// The headers that generated messages and stubs include.
 
 #include <google/protobuf/extension_set.h>
 #include <google/protobuf/generated_message_reflection.h>

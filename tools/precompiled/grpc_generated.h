@@ -1,7 +1,7 @@
 #ifndef TOOLS_PRECOMPILED_GRPC_GENERATED_H_
 #define TOOLS_PRECOMPILED_GRPC_GENERATED_H_
 
-// For generated messages and stubs themselves.
+// The precompiled header of generated messages and stubs.
 
 #include "tools/precompiled/grpc.h"
 

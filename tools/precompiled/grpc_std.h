@@ -1,7 +1,7 @@
 #ifndef TOOLS_PRECOMPILED_GRPC_STD_H_
 #define TOOLS_PRECOMPILED_GRPC_STD_H_
 
-// std.h and gRPC's headers.
+// The precompiled header of sources that use gRPC.
 
 #include "tools/precompiled/std.h"
 

@@ -1,7 +1,7 @@
 #ifndef TOOLS_PRECOMPILED_GRPC_TEST_H_
 #define TOOLS_PRECOMPILED_GRPC_TEST_H_
 
-// grpc_std.h for tests.
+// The precompiled header of tests that use gRPC.
 
 #include "tools/precompiled/test.h"
 

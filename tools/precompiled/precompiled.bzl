@@ -12,7 +12,7 @@ def _precompiled_header_impl(ctx):
         unsupported_features = ctx.disabled_features,
     )
 
-    # g++ takes <header>.gch where it looks for <header>, if it was made with the flags of the source.
+    # g++ uses <header>.gch instead of <header> if it was compiled with the same flags as the source.
     header = ctx.actions.declare_file(ctx.file.header.basename)
     ctx.actions.symlink(output = header, target_file = ctx.file.header)
     gch = ctx.actions.declare_file(ctx.file.header.basename + ".gch")

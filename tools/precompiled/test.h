@@ -1,7 +1,7 @@
 #ifndef TOOLS_PRECOMPILED_TEST_H_
 #define TOOLS_PRECOMPILED_TEST_H_
 
-// std.h for tests.
+// The precompiled header of tests.
 
 #include "tools/precompiled/std.h"
 

@@ -12,14 +12,14 @@ import tempfile
 import textwrap
 import unittest
 
-# Bazel starts this through a link into the source tree; the tree around the real file is checked.
+# Bazel starts this test through a symlink into the source tree; resolve it to check the real tree.
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "trial_api/python"
 sys.path.insert(0, str(ROOT / "tests/e2e"))
 import harness
 
-# Prints the modules of a cycle among the imports of packages, those inside functions included. The
-# first argument is the prefix of modules that are not checked.
+# Prints the modules of an import cycle in packages, including imports inside functions. The first
+# argument is the prefix of modules that are not checked.
 FIND_CYCLE = """
 import graphlib, sys
 import grimp
@@ -37,7 +37,7 @@ NOT_CHECKED_FOR_CYCLES = ""
 
 
 def virtual_environment():
-    """Returns the folder of the environment that tools/install_packages has made."""
+    """Returns the virtual environment that tools/install_packages created."""
     requirements = ROOT / "tools/python/requirements-test.txt"
     command = [ROOT / "tools/python/venv_path", requirements]
     folder = pathlib.Path(subprocess.check_output(command, encoding="utf-8").strip())
@@ -46,7 +46,7 @@ def virtual_environment():
 
 
 def find_cycle(folder, packages, skipped=""):
-    """Returns what the search for a cycle prints; an empty string if there is none."""
+    """Returns the error message about an import cycle; an empty string if there is none."""
     python = virtual_environment() / "bin/python"
     command = [python, "-B", "-c", FIND_CYCLE, skipped, *packages]
     environment = {**os.environ, "PYTHONPATH": str(folder)}
@@ -69,19 +69,19 @@ class LintTest(unittest.TestCase):
         )
         self.assertEqual(0, done.returncode, done.stdout)
 
-    def test_ruff_finds_nothing(self):
+    def test_passes_ruff(self):
         self.run_tool("ruff", "check", "--no-cache", "--output-format=concise", ".")
 
-    def test_code_is_formatted(self):
+    def test_is_formatted(self):
         self.run_tool("ruff", "format", "--no-cache", "--check", ".")
 
-    def test_types_are_strict(self):
+    def test_passes_mypy_strict(self):
         self.run_tool("mypy", f"--cache-dir={os.devnull}", folder=PACKAGE)
 
-    def test_package_has_no_import_cycle(self):
+    def test_has_no_import_cycle(self):
         self.assertEqual("", find_cycle(PACKAGE, ["det", "determined"], NOT_CHECKED_FOR_CYCLES))
 
-    def test_import_cycle_is_reported(self):
+    def test_reports_import_cycle(self):
         modules = {
             "__init__": "",
             "first": "from package.second import value",

@@ -15,7 +15,7 @@ class GrpcFront:
     """Translates gRPC calls to calls of the master, and its HTTP statuses to gRPC codes.
 
     Args:
-        master: The master. If it does not answer, the call fails with UNAVAILABLE.
+        master: The master. If it does not respond, the call fails with UNAVAILABLE.
         descriptors: A file with the FileDescriptorSet of trial.proto.
     """
 
@@ -41,33 +41,33 @@ class GrpcFront:
         self._threads.shutdown()
 
     def _handler(self, method):
-        ask, tell = (
+        request_type, response_type = (
             message_factory.MessageFactory(self._service.file.pool).GetPrototype(kind)
             for kind in (method.input_type, method.output_type)
         )
 
-        def body_of(request):
+        def to_body(request):
             return json_format.MessageToDict(request, including_default_value_fields=True)
 
-        def message_of(answer):
-            return json_format.ParseDict(answer, tell())
+        def to_message(answer):
+            return json_format.ParseDict(answer, response_type())
 
         def once(request, context):
             self._check_token(context)
             if method.name == "AllGather":
-                return tell(data=self._gather(request, context))
-            status, answer = self.master.answer("POST", SERVICE + method.name, body_of(request))
+                return response_type(data=self._gather(request, context))
+            status, answer = self.master.answer("POST", SERVICE + method.name, to_body(request))
             if status != 200:
-                _refuse(context, answer)
-            return message_of(answer)
+                _abort(context, answer)
+            return to_message(answer)
 
         def stream(_request, context):
             self._check_token(context)
-            return map(message_of, self._updates(context))
+            return map(to_message, self._updates(context))
 
         coding = {
-            "request_deserializer": ask.FromString,
-            "response_serializer": tell.SerializeToString,
+            "request_deserializer": request_type.FromString,
+            "response_serializer": response_type.SerializeToString,
         }
         if method.name == "WatchAllocation":
             return grpc.unary_stream_rpc_method_handler(stream, **coding)
@@ -88,7 +88,7 @@ class GrpcFront:
         with changed:
             changed.wait_for(lambda: self.master.preempt.is_set() or not context.is_active())
         if context.is_active():
-            yield {"preemption": {"reason": "the scenario asks it to"}}
+            yield {"preemption": {"reason": "requested by the scenario"}}
             with changed:
                 changed.wait_for(lambda: not context.is_active())
 
@@ -110,9 +110,9 @@ def _wake(changed):
         changed.notify_all()
 
 
-def _refuse(context, answer):
+def _abort(context, answer):
     if answer is None:
-        context.abort(grpc.StatusCode.UNAVAILABLE, "nobody is there")
+        context.abort(grpc.StatusCode.UNAVAILABLE, "the master is unavailable")
     context.abort(_CODES[answer["error"]["code"]], answer["error"]["error"])
 
 

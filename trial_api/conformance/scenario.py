@@ -1,4 +1,4 @@
-"""A scenario: run after run of a trial, and the expected observations of each run."""
+"""A scenario: the consecutive runs of a trial, and what is expected of each run."""
 
 import json
 import os
@@ -10,15 +10,15 @@ from harness import free_port
 from task import BATCH_SIZE, PERIOD, environment, start_and_wait
 
 _SCENARIO = {"about", "programs", "runs"}
-_RUN = {"ranks", "environment", "incidents", "master", "sees"}
-_SEES = {
+_RUN = {"ranks", "environment", "incidents", "master", "expect"}
+_EXPECT = {
     "exit",
     "acknowledged",
     "metrics",
     "checkpoints",
     "values",
-    "says",
-    "never_says",
+    "logs",
+    "never_logs",
     "first_error",
     "early_exit",
     "repeated",
@@ -38,7 +38,7 @@ def load(path):
     _check_fields(path, data, _SCENARIO)
     for run in data["runs"]:
         _check_fields(path, run, _RUN)
-        _check_fields(path, run["sees"], _SEES)
+        _check_fields(path, run["expect"], _EXPECT)
     return data
 
 
@@ -70,46 +70,50 @@ def play(test, data, master, program, cwd, folder):
         }
         code = start_and_wait(command, master, env, cwd)
         try:
-            check(test, run["sees"], master, code, before)
-            unregistered = run["sees"].get("unregistered", [])
+            check(test, run["expect"], master, code, before)
+            unregistered = run["expect"].get("unregistered", [])
             check_storage(test, master, os.path.join(folder, "checkpoints"), unregistered)
             test.assertEqual(
-                [], master.unmet(), "events that the master waited for and did not see"
+                [], master.get_missing_events(), "events that the master waited for and did not see"
             )
         except AssertionError as error:
-            heard = "\n".join(master.heard)
-            raise AssertionError(f"run {number}: {error}\nthe master saw:\n{heard}") from None
+            events = "\n".join(master.events)
+            raise AssertionError(
+                f"run {number}: {error}\nevents of the master:\n{events}"
+            ) from None
 
 
-def check(test, sees, master, code, before):
-    log = master.of("log")
-    test.assertEqual(sees["exit"], code, "exit code")
-    test.assertEqual(bool(sees.get("acknowledged")), "ack" in master.heard, "acknowledged")
-    check_metrics(test, expand(sees["metrics"]), sees.get("values", {}), master.of("metrics"))
-    saved = [int(steps) for steps in master.of("checkpoint")]
-    test.assertEqual(sees["checkpoints"], saved, "checkpoints")
-    check_metrics(test, expand(sees.get("leftover", [])), {}, master.of("leftover"))
-    if "leftover" not in sees:
-        check_order(test, master.heard)
+def check(test, expected, master, code, before):
+    log = master.get_events("log")
+    test.assertEqual(expected["exit"], code, "exit code")
+    test.assertEqual(bool(expected.get("acknowledged")), "ack" in master.events, "acknowledged")
+    check_metrics(
+        test, expand(expected["metrics"]), expected.get("values", {}), master.get_events("metrics")
+    )
+    saved = [int(steps) for steps in master.get_events("checkpoint")]
+    test.assertEqual(expected["checkpoints"], saved, "checkpoints")
+    check_metrics(test, expand(expected.get("leftover", [])), {}, master.get_events("leftover"))
+    if "leftover" not in expected:
+        check_order(test, master.events)
     test.assertEqual(len(saved), len(master.checkpoints) - len(before), "new checkpoints")
-    for words in sees.get("says", []):
+    for words in expected.get("logs", []):
         test.assertTrue(
             any(re.search(words, line) for line in log), f"the log does not contain {words}"
         )
-    for words in sees.get("never_says", []):
+    for words in expected.get("never_logs", []):
         test.assertFalse(any(re.search(words, line) for line in log), f"the log contains {words}")
-    if "first_error" in sees:
+    if "first_error" in expected:
         first = next((line for line in log if re.search("Traceback|ERROR", line)), "")
-        test.assertRegex(first, sees["first_error"])
-    early = master.of("early_exit")
-    if "early_exit" in sees:
+        test.assertRegex(first, expected["first_error"])
+    early = master.get_events("early_exit")
+    if "early_exit" in expected:
         test.assertTrue(early, "no early exit")
         for words in early:
-            test.assertRegex(words, sees["early_exit"])
+            test.assertRegex(words, expected["early_exit"])
     else:
         test.assertEqual([], early, "early exit")
-    if sees.get("repeated") != "perhaps":
-        test.assertEqual(bool(sees.get("repeated")), master.repeats > 0, "repeated reports")
+    if expected.get("repeated") != "perhaps":
+        test.assertEqual(bool(expected.get("repeated")), master.repeats > 0, "repeated reports")
 
 
 def expand(listed):
@@ -122,28 +126,28 @@ def expand(listed):
     return found
 
 
-def check_metrics(test, expected, values, heard):
+def check_metrics(test, expected, values, events):
     """Checks the order and the values of reports.
 
     Each is made once, and covers exactly the records trained so far.
     """
-    test.assertEqual(expected, [" ".join(line.split(" ")[:2]) for line in heard], "metrics")
-    for line in heard:
+    test.assertEqual(expected, [" ".join(line.split(" ")[:2]) for line in events], "metrics")
+    for line in events:
         place, _, value = line.partition(" sum=")
         records = int(place.split(" ")[1]) * BATCH_SIZE
         total = values.get(place, records * (records - 1) // 2)
         test.assertEqual(str(float(total)), str(float(value)), f"sum of {place}")
 
 
-def check_order(test, heard):
+def check_order(test, events):
     """Checks that a checkpoint follows the metrics before it, except those that it contains itself."""
-    for at, line in enumerate(heard):
+    for at, line in enumerate(events):
         if line.startswith("checkpoint "):
             steps = int(line.split(" ")[1])
             late = [f"metrics training {n} " for n in range(1, steps)]
             if steps % PERIOD == 0:
                 late.append(f"metrics validation {steps} ")
-            for other in heard[at:]:
+            for other in events[at:]:
                 test.assertFalse(other.startswith(tuple(late)), f"{line} came before {other}")
 
 

@@ -1,27 +1,27 @@
-"""A master that acts as a scenario says when it sees what the scenario names."""
+"""A fake master that performs the actions of a scenario when the events that it names occur."""
 
 import json
 
 from fake_master import SERVICE, FakeMaster
 
-HELD = 300  # Seconds: a bound against hanging, not an expectation.
+HOLD_TIMEOUT = 300  # Seconds; prevents a hang if a rule never occurs.
 
 
 class ScriptedMaster(FakeMaster):
     """The master of one trial, run after run.
 
-    `heard` has the events of the current run in order, each report once: "metrics training 3
+    `events` has the events of the current run in order, each report once: "metrics training 3
     sum=66" ("leftover ..." of an earlier run), "checkpoint 4", "ack", "early_exit FAILED message",
     "log line".
 
     A rule has `when`, the beginning of an event ("start": before all), and `do`, which happens
     once:
         preempt             preempts the trial
-        lose_answers: N     accepts the next N reports, including this one, and breaks the connection
-        be_away: N          does not answer the next N reports, nor other calls meanwhile;
+        lose_responses: N   accepts the next N reports, including this one, and breaks the connection
+        be_unavailable: N   does not respond to the next N reports, nor to other calls meanwhile;
                             `always`: until the run ends
-        hold                delays the answers to all reports until its next action
-        refuse: message     refuses all reports from the next one on
+        hold                delays the responses to all reports until its next action
+        refuse: message     rejects all reports from the next one on
     """
 
     def __init__(self):
@@ -33,9 +33,9 @@ class ScriptedMaster(FakeMaster):
     def begin(self, run, rules, slots):
         """Starts a run with a number of slots."""
         with self.changed:
-            self.run, self.heard, self.rules = run, [], [dict(rule) for rule in rules]
+            self.run, self.events, self.rules = run, [], [dict(rule) for rule in rules]
             self.slots = slots
-            self.repeats, self.lose, self.absent, self.refusal = 0, 0, 0, None
+            self.repeats, self.lost_responses, self.unavailable_calls, self.refusal = 0, 0, 0, None
             self.held = False
             self.preempt.clear()
             self._apply_rules("start")
@@ -46,18 +46,18 @@ class ScriptedMaster(FakeMaster):
             self.changed.notify_all()
         super().close()
 
-    def hear(self, line):
+    def record(self, line):
         with self.changed:
-            self.heard.append(line)
+            self.events.append(line)
             self._apply_rules(line)
             self.changed.notify_all()
 
-    def of(self, kind):
+    def get_events(self, kind):
         """Returns the rest of each event of a kind."""
         with self.changed:
-            return [line.partition(" ")[2] for line in self.heard if line.split(" ")[0] == kind]
+            return [line.partition(" ")[2] for line in self.events if line.split(" ")[0] == kind]
 
-    def unmet(self):
+    def get_missing_events(self):
         """Returns the events of rules that have not occurred."""
         return [rule["when"] for rule in self.rules]
 
@@ -75,10 +75,10 @@ class ScriptedMaster(FakeMaster):
             self.preempt.set()
             return
         [(name, value)] = act.items()
-        if name == "lose_answers":
-            self.lose = value
-        elif name == "be_away":
-            self.absent = float("inf") if value == "always" else value
+        if name == "lose_responses":
+            self.lost_responses = value
+        elif name == "be_unavailable":
+            self.unavailable_calls = float("inf") if value == "always" else value
         elif name == "refuse":
             self.refusal = value
         else:
@@ -87,9 +87,9 @@ class ScriptedMaster(FakeMaster):
     def answer(self, method, path, body):
         with self.changed:
             if path.startswith(SERVICE):
-                self.changed.wait_for(lambda: not self.held, HELD)
-            if self.absent > 0:
-                self.absent -= path.startswith(SERVICE)
+                self.changed.wait_for(lambda: not self.held, HOLD_TIMEOUT)
+            if self.unavailable_calls > 0:
+                self.unavailable_calls -= path.startswith(SERVICE)
                 return 0, None
         if not path.startswith(SERVICE):
             return super().answer(method, path, body)
@@ -108,9 +108,9 @@ class ScriptedMaster(FakeMaster):
                 self.known.update({key} if key else ())
                 if call == "ReportCheckpoint":
                     self.checkpoints[body["uuid"]] = body["stepsCompleted"]
-                self.hear(line)
-            if self.lose > 0:
-                self.lose -= 1
+                self.record(line)
+            if self.lost_responses > 0:
+                self.lost_responses -= 1
                 return 0, None
         return 200, {"bestSoFar": True} if call == "ReportMetrics" else {}
 

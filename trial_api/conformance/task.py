@@ -91,7 +91,7 @@ def start_and_wait(command, master, env, cwd):
         with process.stdout:
             for line in process.stdout:
                 # Rules match lines of the program without the rank.
-                master.hear(
+                master.record(
                     "log " + re.sub(r"^\[rank=\d+\] (?=holding |settling )", "", line.rstrip("\n"))
                 )
         return process.wait()

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { duration, isoLocal, percent, relative } from "./format";
+import { formatDuration, formatLocalTime, formatPercent, formatRelativeTime } from "./format";
 
 test.each([
   [0, "0 s"],
@@ -8,8 +8,8 @@ test.each([
   [7_500, "2 h 5 min"],
   [86_400 * 3 + 59, "3 d"],
   [-3, "0 s"],
-])("%d s are %s", (seconds, words) => {
-  expect(duration(seconds)).toBe(words);
+])("formats %d s as %s", (seconds, words) => {
+  expect(formatDuration(seconds)).toBe(words);
 });
 
 test.each([
@@ -17,22 +17,22 @@ test.each([
   [240_000, "4 min ago"],
   [7_500_000, "2 h ago"],
   [-10_800_000, "in 3 h"],
-])("what was %d ms ago was %s", (ago, words) => {
-  expect(relative(1e12 - ago, 1e12)).toBe(words);
+])("formats a time %d ms ago as %s", (ago, words) => {
+  expect(formatRelativeTime(1e12 - ago, 1e12)).toBe(words);
 });
 
-test("a percentage is full only at the end", () => {
-  expect([0, 0.999, 1, 2].map(percent)).toEqual(["0 %", "99 %", "100 %", "100 %"]);
+test("rounds percentages down", () => {
+  expect([0, 0.999, 1, 2].map(formatPercent)).toEqual(["0 %", "99 %", "100 %", "100 %"]);
 });
 
 test.each([
   ["America/St_Johns", "2026-01-31T20:30:00.123-03:30"],
   ["Asia/Tokyo", "2026-02-01T09:00:00.123+09:00"],
   ["UTC", "2026-02-01T00:00:00.123+00:00"],
-])("a time as it is in %s", (zone, said) => {
+])("formats a time in the zone %s", (zone, text) => {
   const before = process.env.TZ;
   process.env.TZ = zone;
-  expect(isoLocal("2026-02-01T00:00:00.123456789Z")).toBe(said);
-  expect(isoLocal("soon")).toBe("");
+  expect(formatLocalTime("2026-02-01T00:00:00.123456789Z")).toBe(text);
+  expect(formatLocalTime("soon")).toBe("");
   process.env.TZ = before;
 });

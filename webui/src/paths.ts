@@ -17,7 +17,7 @@ export const paths = {
   workspaces: "/workspaces",
   workspace: (id: number, tab = "") => `/workspaces/${id}${tab && `/${tab}`}`,
   project: (id: number) => `/projects/${id}`,
-  experimentsOf: (project: number) => `/experiments?project=${project}`,
+  projectExperiments: (project: number) => `/experiments?project=${project}`,
   admin: "/admin",
   users: "/admin/users",
   user: (id: number) => `/admin/users/${id}`,

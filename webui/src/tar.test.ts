@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { readTar, tarEnd, tarHeader, tarPadding } from "./tar";
+import { readTar, tarEnd, createTarHeader, getTarPadding } from "./tar";
 
 const joined = (parts: Uint8Array[]) => {
   const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
@@ -11,12 +11,12 @@ const joined = (parts: Uint8Array[]) => {
   return all;
 };
 
-it("writes what it reads: short, long and foreign names, folders, contents of any size", () => {
+it("round-trips short, long and non-ASCII names, folders, and contents of any size", () => {
   const long = `${"deep/".repeat(30)}weights.bin`;
   const sizes = { "a.bin": 0, "b.bin": 1, [long]: 511, "größe.txt": 512, "z/x": 513 };
-  const parts: Uint8Array[] = [...tarHeader("z/", 0)];
+  const parts: Uint8Array[] = [...createTarHeader("z/", 0)];
   for (const [path, size] of Object.entries(sizes))
-    parts.push(...tarHeader(path, size), new Uint8Array(size).fill(7), tarPadding(size));
+    parts.push(...createTarHeader(path, size), new Uint8Array(size).fill(7), getTarPadding(size));
   const archive = joined([...parts, tarEnd()]);
   expect(archive.length % 512).toBe(0);
   const read = readTar(archive).map(({ path, content }) => [path, content.length]);
@@ -24,12 +24,12 @@ it("writes what it reads: short, long and foreign names, folders, contents of an
   expect(readTar(archive).every(({ content }) => content.every((byte) => byte === 7))).toBe(true);
 });
 
-it("sums each header up, and says sizes in pax that ustar has no digits for", () => {
-  const [pax, records, , header] = tarHeader("huge.bin", 8 ** 11) as Uint8Array[];
+it("writes checksums, and a pax record for sizes too large for ustar", () => {
+  const [pax, records, , header] = createTarHeader("huge.bin", 8 ** 11) as Uint8Array[];
   expect(new TextDecoder().decode(records)).toBe("19 size=8589934592\n");
   for (const block of [pax, header]) {
-    const said = parseInt(new TextDecoder().decode(block?.subarray(148, 154)), 8);
+    const checksum = parseInt(new TextDecoder().decode(block?.subarray(148, 154)), 8);
     const blanked = Uint8Array.from(block ?? [], (byte, i) => (i >= 148 && i < 156 ? 32 : byte));
-    expect(blanked.reduce((sum, byte) => sum + byte, 0)).toBe(said);
+    expect(blanked.reduce((sum, byte) => sum + byte, 0)).toBe(checksum);
   }
 });

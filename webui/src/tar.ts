@@ -37,7 +37,7 @@ export function readTar(bytes: Uint8Array): TarFile[] {
 const encoder = new TextEncoder();
 
 /** A ustar header. */
-function ustarHeader(
+function createUstarHeader(
   path: Uint8Array,
   size: number,
   type: "0" | "5" | "x",
@@ -61,7 +61,7 @@ function ustarHeader(
 }
 
 /** A pax record starts with its length, which includes the digits of the length. */
-function paxRecord(key: string, value: string): string {
+function createPaxRecord(key: string, value: string): string {
   const rest = ` ${key}=${value}\n`;
   const bytes = encoder.encode(rest).length;
   let length = bytes;
@@ -70,7 +70,7 @@ function paxRecord(key: string, value: string): string {
 }
 
 /** The padding of a content to whole blocks. */
-export const tarPadding = (size: number) => new Uint8Array((BLOCK - (size % BLOCK)) % BLOCK);
+export const getTarPadding = (size: number) => new Uint8Array((BLOCK - (size % BLOCK)) % BLOCK);
 
 /** The end-of-archive marker. */
 export const tarEnd = () => new Uint8Array(2 * BLOCK);
@@ -79,18 +79,19 @@ export const tarEnd = () => new Uint8Array(2 * BLOCK);
  * The header of a file, or of a folder if `path` ends with a slash: ustar, preceded by pax if the path or
  * size is too long for it.
  */
-export function tarHeader(path: string, size: number): Uint8Array<ArrayBuffer>[] {
+export function createTarHeader(path: string, size: number): Uint8Array<ArrayBuffer>[] {
   const name = encoder.encode(path);
   const isLong = name.length > 100 || name.length !== path.length;
   const isLarge = size >= 8 ** 11;
   const parts: Uint8Array<ArrayBuffer>[] = [];
   if (isLong || isLarge) {
     const records = encoder.encode(
-      (isLong ? paxRecord("path", path) : "") + (isLarge ? paxRecord("size", String(size)) : ""),
+      (isLong ? createPaxRecord("path", path) : "") +
+        (isLarge ? createPaxRecord("size", String(size)) : ""),
     );
-    parts.push(ustarHeader(encoder.encode("pax"), records.length, "x"));
-    parts.push(records, tarPadding(records.length));
+    parts.push(createUstarHeader(encoder.encode("pax"), records.length, "x"));
+    parts.push(records, getTarPadding(records.length));
   }
-  parts.push(ustarHeader(name, isLarge ? 0 : size, path.endsWith("/") ? "5" : "0"));
+  parts.push(createUstarHeader(name, isLarge ? 0 : size, path.endsWith("/") ? "5" : "0"));
   return parts;
 }

@@ -11,6 +11,6 @@ export const parseOptionalList = (text: string | undefined) =>
   text === undefined ? undefined : parseList(text);
 
 /** Formats a count with its noun: "1 trial", "2 trials". */
-export function counted(count: number, noun: string): string {
+export function formatCount(count: number, noun: string): string {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
-// CSS cannot say "where the system asks for it, or the user did": the dark table stands there twice.
+// CSS cannot share a rule between a media query and a selector, so the dark table is written twice.
 const css = readFileSync("src/tokens.css", "utf8");
 
-test("dark is the same by choice and by the system", () => {
+test("has the same dark colours when chosen and when set by the system", () => {
   const tables = [
     ...css.matchAll(/:root(?::not\(\[data-theme="light"\]\)|\[data-theme="dark"\]) \{([^}]*)\}/g),
   ];

@@ -5,8 +5,7 @@
 // Usage: load PORT TOKENS REQUESTS SECONDS PAUSE_MS
 //   TOKENS    a file with the token of one user per line
 //   REQUESTS  a file with lines of name, method, path and body, separated by tabs. A user sends
-//   them one after
-//             the other, pauses, and starts again.
+//             them one after the other, pauses, and starts again.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>

@@ -162,7 +162,7 @@ bool Measure(const std::string& method) {
               play.rows.trials.size(), play.decisions.each.size(), image.searcher_events.size());
   bool good = Show("  one decision, median", play.decisions.At(0.5), "us", 100);
   good &=
-      Show("  one decision, mean (its part of snapshots too)", play.decisions.Mean(), "us", 100);
+      Show("  one decision, mean (with its share of snapshots)", play.decisions.Mean(), "us", 100);
   good &= Show("  one decision, slowest", play.decisions.At(1) / 1000, "ms", 100);
   good &= Show("  snapshot and journal", bytes / 1e6, "MB", 5);
   good &= Show("  restore of the cluster", restore, "s", 1);

@@ -66,21 +66,21 @@ def outage(root: str, seconds: float, bound: float) -> bool:
     cluster = Cluster(pathlib.Path(root).resolve(), agents=1)
     try:
         training = Training(cluster)
-        eventually(lambda: training.batches() > 500, "it trains", 600)
+        eventually(lambda: training.batches() > 500, "the first 500 batches", 600)
         before = training.speed(seconds)
         cluster.kill("master")
         during = training.speed(seconds)
         cluster.start_master()
         after = training.speed(seconds)
         expected = set(range(PERIOD, training.batches() // PERIOD * PERIOD, PERIOD))
-        eventually(lambda: not expected - training.reported(), "all reports are there")
+        eventually(lambda: not expected - training.reported(), "all reports")
     finally:
         cluster.close(keep=bool(os.environ.get("DET_BENCH_KEEP")))
     ratio = 2 * during / (before + after)
     good = ratio >= bound
     print(
         f"training, {seconds:g} s without a master{ratio:>29.3f} x  ({before:.1f}, {during:.1f}, "
-        f"{after:.1f} batches/s before, during, after; {len(expected)} reports, all there)"
+        f"{after:.1f} batches/s before, during, after; all {len(expected)} reports stored)"
         f"  at least {bound:g}: {'ok' if good else 'MISSED'}",
         flush=True,
     )

@@ -34,8 +34,8 @@ constexpr int kAgents = 1000;
 constexpr int kSlots = 8;
 constexpr int kExperiments = 40;
 constexpr int kTrials = 1000;  // per experiment
-constexpr double kLeastRate = 2000;
-constexpr double kMostDelayMs = 50;
+constexpr double kMinRate = 2000;
+constexpr double kMaxDelayMs = 50;
 
 // Sizes per experiment, mostly small.
 constexpr int kSizes[] = {1, 1, 2, 1, 4, 1, 8, 1, 2, 16};
@@ -75,7 +75,7 @@ class Agents final : public AgentSink {
         [this, id = order.spec.allocation, sent](const cluster::Cluster& cluster) {
           const experiment::Allocation* allocation = cluster.FindAllocation(id);
           if (allocation == nullptr || !allocation->started_at) return;
-          Note(id, *allocation->started_at, sent);
+          Record(id, *allocation->started_at, sent);
         },
         [this, id = order.spec.allocation, agent = order.agent](const absl::Status&) {
           engine_->Submit(cluster::LocalTaskStarted{id, agent});
@@ -86,7 +86,7 @@ class Agents final : public AgentSink {
     engine_->Submit(cluster::LocalTaskExited{.allocation = order.allocation, .agent = order.agent});
   }
 
-  // Blocks until `count` gangs have been placed.
+  // Blocks until `placements` gangs have been placed.
   void Await(size_t placements) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return sent_.size() >= placements; });
@@ -102,7 +102,7 @@ class Agents final : public AgentSink {
 
  private:
   // Once per gang, regardless of the number of its agents.
-  void Note(const model::AllocationId& id, absl::Time decided, absl::Time sent) {
+  void Record(const model::AllocationId& id, absl::Time decided, absl::Time sent) {
     std::lock_guard lock(mutex_);
     if (!seen_.insert(id).second) return;
     sent_.push_back(sent);
@@ -177,11 +177,11 @@ int Run() {
   const std::vector<double> delays = agents.delays_ms();
   const double p99 = Quantile(delays, 0.99);
   std::printf("%d agents of %d slots, %d gangs\n", kAgents, kSlots, kExperiments * kTrials);
-  bool good = Report("placements a second, sustained", rate, "1/s", rate >= kLeastRate, kLeastRate);
-  good &= Report("decision to command sent, p99", p99, "ms", p99 < kMostDelayMs, kMostDelayMs);
+  bool good = Report("sustained placements per second", rate, "1/s", rate >= kMinRate, kMinRate);
+  good &= Report("decision to command sent, p99", p99, "ms", p99 < kMaxDelayMs, kMaxDelayMs);
   std::printf("%-46s %10.1f ms\n", "decision to command sent, median", Quantile(delays, 0.5));
   const CommitStats stats = engine.stats();
-  std::printf("%-46s %10.1f\n", "changes in a commit",
+  std::printf("%-46s %10.1f\n", "changes per commit",
               static_cast<double>(stats.changes) / static_cast<double>(stats.commits));
   engine.Stop();
   loop->Stop();

@@ -116,7 +116,7 @@ Snapshot MakeSnapshot(const Case& c, int nodes, int gangs) {
   return snapshot;
 }
 
-void TellAll(const Snapshot& snapshot, Scheduler& scheduler) {
+void PutAll(const Snapshot& snapshot, Scheduler& scheduler) {
   for (const auto& pool : snapshot.pools) scheduler.Put(pool);
   for (const Node& node : snapshot.nodes) scheduler.Put(node);
   for (const Job& job : snapshot.jobs) scheduler.Put(job);
@@ -125,7 +125,7 @@ void TellAll(const Snapshot& snapshot, Scheduler& scheduler) {
 
 using Gangs = absl::flat_hash_map<model::AllocationId, Gang>;
 
-void CarryOut(const Plan& plan, absl::Time now, Gangs& gangs, Scheduler& scheduler) {
+void ApplyPlan(const Plan& plan, absl::Time now, Gangs& gangs, Scheduler& scheduler) {
   for (const Assignment& assignment : plan.assign) {
     Gang& gang = gangs.at(assignment.gang);
     gang.running_on = assignment.on;
@@ -148,14 +148,14 @@ std::vector<double> EndOneByOne(const Plan& first, absl::Time now, Gangs& gangs,
     now += absl::Milliseconds(10);
     Plan plan;
     times.push_back(Milliseconds([&] { plan = scheduler.Pass(now); }));
-    CarryOut(plan, now, gangs, scheduler);
+    ApplyPlan(plan, now, gangs, scheduler);
   }
   return times;
 }
 
 // More important gangs, of a workspace that holds no slots, arrive at once when the running gangs
 // are old enough to be preempted.
-void Surprise(const Snapshot& snapshot, Gangs& gangs, Scheduler& scheduler) {
+void PreemptRunningGangs(const Snapshot& snapshot, Gangs& gangs, Scheduler& scheduler) {
   for (int i = 0; i < 100; ++i) {
     Job job;
     job.id = model::JobId(absl::StrCat("urgent-", i));
@@ -185,11 +185,11 @@ double Measure(const Case& c, const Size& size) {
     Scheduled scheduled;
     whole.push_back(Milliseconds([&] { scheduled = Schedule(snapshot); }));
     Scheduler scheduler;
-    TellAll(snapshot, scheduler);
+    PutAll(snapshot, scheduler);
     passes.push_back(Milliseconds([&] { scheduler.Pass(snapshot.now); }));
   }
   Scheduler scheduler;
-  TellAll(snapshot, scheduler);
+  PutAll(snapshot, scheduler);
   Gangs gangs;
   for (const Gang& gang : snapshot.gangs) gangs[gang.id] = gang;
   const Plan first = scheduler.Pass(snapshot.now);
@@ -197,10 +197,10 @@ double Measure(const Case& c, const Size& size) {
         Least(whole), size.full_ms);
   Print("Pass of a Scheduler with all gangs added", Least(passes), size.full_ms);
   Print("updating it with the started gangs",
-        Milliseconds([&] { CarryOut(first, snapshot.now, gangs, scheduler); }), 0);
+        Milliseconds([&] { ApplyPlan(first, snapshot.now, gangs, scheduler); }), 0);
   const double incremental = Median(EndOneByOne(first, snapshot.now, gangs, scheduler));
   Print("Pass after one gang ended, median of 200", incremental, size.incremental_ms);
-  if (c.preemption) Surprise(snapshot, gangs, scheduler);
+  if (c.preemption) PreemptRunningGangs(snapshot, gangs, scheduler);
   return incremental;
 }
 

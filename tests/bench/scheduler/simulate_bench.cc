@@ -44,12 +44,12 @@ Simulation Play(const std::string& name, const Workload& workload, const Options
   return *std::move(simulation);
 }
 
-bool ShowUtilisation(const Workload& workload, const Options& options, const Simulation& s) {
+bool ShowUtilization(const Workload& workload, const Options& options, const Simulation& s) {
   const Figures f = MakeFigures(workload, options, s);
   std::printf("  offered %.3f over %s; busy %.4f, bound %.4f\n", f.offered_load,
               absl::FormatDuration(f.window).c_str(), f.in_window.reached, f.in_window.bound);
-  return Show("utilization while jobs arrive, of the offline bound", f.in_window.GetRatioToBound(), "", ">",
-              0.97);
+  return Show("utilization while jobs arrive, relative to the bound", f.in_window.GetRatioToBound(),
+              "", ">", 0.97);
 }
 
 // The largest ratio of the wait of a gang to its wait under strict order. Waits below the floor
@@ -71,8 +71,8 @@ bool ShowWorst(const Workload& workload, const Simulation& ours, const Simulatio
               more, workload[at].slots,
               absl::FormatDuration(ours.jobs[at].FirstWait(workload[at])).c_str(),
               absl::FormatDuration(strict.jobs[at].FirstWait(workload[at])).c_str());
-  return Show("longest wait against strict order, " + absl::FormatDuration(floor) + " at least",
-              worst, "x", "<", 3);
+  return Show("longest wait relative to strict order, floor " + absl::FormatDuration(floor), worst,
+              "x", "<", 3);
 }
 
 bool ShowMostImportant(const Workload& workload, const Options& options, const Simulation& s) {
@@ -100,7 +100,7 @@ bool CompareHolds(const Workload& workload, const std::vector<absl::Duration>& h
       options.settings.hold_after = hold;
       const Simulation ours =
           Play(name + ", hold_after " + absl::FormatDuration(hold), workload, options);
-      good &= ShowUtilisation(workload, options, ours);
+      good &= ShowUtilization(workload, options, ours);
       good &= ShowWorst(workload, ours, strict, absl::Seconds(60));
     }
   }
@@ -126,7 +126,7 @@ int Main(int argc, char** argv) {
     Options options;
     options.settings.policy = policy;
     const Simulation ours = Play(name, workload, options);
-    good &= ShowUtilisation(workload, options, ours);
+    good &= ShowUtilization(workload, options, ours);
     options.settings.backfill = false;
     const Simulation strict = Play(name + ", strict order", workload, options);
     good &= ShowWorst(workload, ours, strict, absl::Seconds(60));

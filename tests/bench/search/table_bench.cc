@@ -104,7 +104,7 @@ Simulation Run(const model::ExperimentConfig& config, const LearningCurve& curve
 }
 
 // Units spent until the best value reached `target`.
-double UnitsTo(const Simulation& simulation, double target) {
+double CountUnitsUntil(const Simulation& simulation, double target) {
   for (const searcher::BestSoFar& best : simulation.best) {
     if (best.metric <= target) return static_cast<double>(best.units);
   }
@@ -136,7 +136,7 @@ double RandomBest(const LearningCurve& curve, int64_t trials, int seeds) {
 }
 
 // Whether `units` are at most `bound` times `others`. False if the target was not reached.
-bool Judge(const char* what, double units, double others, double bound) {
+bool CheckRatio(const char* what, double units, double others, double bound) {
   const double ratio = units / others;
   if (units == kNever) {
     std::printf("%-58s not reached (target: at most %.2f)  MISSED\n", what, bound);
@@ -157,8 +157,8 @@ Medians Compare(const LearningCurve& curve, const Method& method, double target,
   std::vector<double> to_target, to_few, all, best;
   for (int seed = 0; seed < seeds; ++seed) {
     const Simulation simulation = Run(Config(method, kTrials, kAtOnce, seed), curve);
-    to_target.push_back(UnitsTo(simulation, target));
-    to_few.push_back(UnitsTo(simulation, few));
+    to_target.push_back(CountUnitsUntil(simulation, target));
+    to_few.push_back(CountUnitsUntil(simulation, few));
     all.push_back(static_cast<double>(simulation.units));
     best.push_back(simulation.best.back().metric);
   }
@@ -185,12 +185,16 @@ int CompareOnTable(const LearningCurve& curve, int seeds) {
   const Medians& adaptive = medians["adaptive_asha"];
   std::printf("to the best result of random with the same number of trials (%lld):\n",
               static_cast<long long>(kTrials));
-  bool good = Judge("adaptive_asha, of random's units", adaptive.to_target, kTrials * kUnits, 0.1);
-  good = Judge("asha with tpe, of asha", with_tpe.to_target, asha.to_target, 0.7) && good;
+  bool good = CheckRatio("units of adaptive_asha relative to random", adaptive.to_target,
+                         kTrials * kUnits, 0.1);
+  good = CheckRatio("units of asha with tpe relative to asha", with_tpe.to_target, asha.to_target,
+                    0.7) &&
+         good;
   std::printf("for information, to its best result with %lld:\n",
               static_cast<long long>(kFewTrials));
-  Judge("adaptive_asha, of random's units", adaptive.to_few, kFewTrials * kUnits, 0.1);
-  Judge("asha with tpe, of asha", with_tpe.to_few, asha.to_few, 0.7);
+  CheckRatio("units of adaptive_asha relative to random", adaptive.to_few, kFewTrials * kUnits,
+             0.1);
+  CheckRatio("units of asha with tpe relative to asha", with_tpe.to_few, asha.to_few, 0.7);
   return good ? 0 : 1;
 }
 
@@ -200,9 +204,9 @@ int CompareOnTable(const LearningCurve& curve, int seeds) {
 int64_t TrialsFor(const Method& method, int64_t budget) {
   int64_t trials = 1;
   for (int64_t step = budget; step > 0; step /= 2) {
-    const auto made = searcher::Searcher::Make(Config(method, trials + step, 1, 0));
-    DET_CHECK_OK(made);
-    const double units = searcher::SumPlan(made->Preview()).units;
+    const auto search = searcher::Searcher::Make(Config(method, trials + step, 1, 0));
+    DET_CHECK_OK(search);
+    const double units = searcher::SumPlan(search->Preview()).units;
     if (units <= static_cast<double>(budget)) trials += step;
   }
   return trials;
@@ -240,7 +244,7 @@ int PrintSamples(const LearningCurve& curve, int samples) {
   return 0;
 }
 
-int Speed() {
+int MeasureSpeed() {
   const absl::Time began = absl::Now();
   const auto config = Config({"", "adaptive_asha", "random"}, 10'000, kAtOnce, 1);
   const Simulation simulation = Run(config, [](const model::Hparams& point, int64_t length) {
@@ -260,7 +264,7 @@ int main(int argc, char** argv) {
   using namespace det;
   std::map<std::string, std::string> options;
   for (int i = 2; i + 1 < argc; i += 2) options[argv[i]] = argv[i + 1];
-  if (argc == 2 && std::string(argv[1]) == "--speed") return bench::Speed();
+  if (argc == 2 && std::string(argv[1]) == "--speed") return bench::MeasureSpeed();
   if (argc < 2 || argc % 2 != 0) {
     std::fprintf(stderr,
                  "usage: table_bench CURVES.csv [--losses BUDGETS | --samples N] [--seeds N] | "

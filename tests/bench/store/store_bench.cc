@@ -53,7 +53,7 @@ double Rate(int rows, const Work& work) {
   return rows / absl::ToDoubleSeconds(absl::Now() - start);
 }
 
-double RateOfCopy(const std::string& connection_string) {
+double MeasureCopyRate(const std::string& connection_string) {
   const std::unique_ptr<PGconn, void (*)(PGconn*)> connection(
       ::PQconnectdb(connection_string.c_str()), ::PQfinish);
   const auto run = [&](const char* sql) { ::PQclear(::PQexec(connection.get(), sql)); };
@@ -78,7 +78,7 @@ double RateOfCopy(const std::string& connection_string) {
   });
 }
 
-double RateOfOneCaller(Store& store) {
+double MeasureSequentialRate(Store& store) {
   return Rate(kRows, [&] {
     for (int batch = 0; batch < kRows / kBatch; ++batch) {
       DET_CHECK_OK(store.AddLogLines(MakeLines(0, batch * kBatch, kBatch)));
@@ -87,7 +87,7 @@ double RateOfOneCaller(Store& store) {
 }
 
 // Small concurrent writes, the use case of group commit.
-double RateOfManyCallers(Store& store) {
+double MeasureConcurrentRate(Store& store) {
   constexpr int kSmall = 20;
   return Rate(kRows, [&] {
     std::vector<std::thread> callers;
@@ -102,7 +102,7 @@ double RateOfManyCallers(Store& store) {
   });
 }
 
-double RateOfMetrics(Store& store) {
+double MeasureMetricRate(Store& store) {
   return Rate(kRows, [&] {
     for (int batch = 0; batch < kRows / kBatch; ++batch) {
       std::vector<model::MetricReport> reports(kBatch);
@@ -117,7 +117,7 @@ double RateOfMetrics(Store& store) {
   });
 }
 
-double RateOfCommits(Store& store) {
+double MeasureCommitRate(Store& store) {
   DET_CHECK_OK(store.Load());
   experiment::Trial trial;
   trial.id = model::TrialId(1);
@@ -141,15 +141,15 @@ void Run() {
   DET_CHECK_OK(store);
   std::printf("embedded start with a new directory: %.2f s\n",
               absl::ToDoubleSeconds(absl::Now() - start));
-  const double copy = RateOfCopy((*postgres)->connection_string());
+  const double copy = MeasureCopyRate((*postgres)->connection_string());
   const auto print = [copy](const char* name, double rate) {
     std::printf("%s: %.0f rows/s, %.2f of COPY\n", name, rate, rate / copy);
   };
   print("plain COPY of log lines", copy);
-  print("log lines, one caller", RateOfOneCaller(**store));
-  print("log lines, 8 callers of 20 lines", RateOfManyCallers(**store));
-  print("metrics, one caller", RateOfMetrics(**store));
-  std::printf("sequential commits of one change: %.0f per s\n", RateOfCommits(**store));
+  print("log lines, one caller", MeasureSequentialRate(**store));
+  print("log lines, 8 callers of 20 lines", MeasureConcurrentRate(**store));
+  print("metrics, one caller", MeasureMetricRate(**store));
+  std::printf("sequential commits of one change: %.0f per s\n", MeasureCommitRate(**store));
   store->reset();
   const absl::Time stop = absl::Now();
   postgres->reset();

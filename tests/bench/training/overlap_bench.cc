@@ -4,8 +4,7 @@
 // and exits with 1 if it is missed.
 //
 // Each rank is a process with one thread. Gloo communicates over the loopback interface, throttled
-// to
-// --gigabytes-per-second (1): otherwise two ranks on two cores would have no core left for
+// to --gigabytes-per-second (1): otherwise two ranks on two cores would have no core left for
 // communication during the pass, and no latency to hide.
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,10 +45,10 @@ class SlowNetwork final : public Communicator {
 
   const det::Ranks& ranks() const override { return real_->ranks(); }
   void AllReduceSum(void* data, size_t count, DType dtype) override {
-    Last(count * det::BytesOf(dtype), [&] { real_->AllReduceSum(data, count, dtype); });
+    Last(count * det::GetElementSize(dtype), [&] { real_->AllReduceSum(data, count, dtype); });
   }
   void ReduceSum(void* data, size_t count, DType dtype, int root) override {
-    Last(count * det::BytesOf(dtype), [&] { real_->ReduceSum(data, count, dtype, root); });
+    Last(count * det::GetElementSize(dtype), [&] { real_->ReduceSum(data, count, dtype, root); });
   }
   void Broadcast(void* data, size_t bytes, int root) override {
     Last(bytes, [&] { real_->Broadcast(data, bytes, root); });
@@ -93,9 +92,9 @@ torch::nn::Sequential MakeNet() {
 }
 
 // One variant: seconds per step, alternating with the other variant.
-class Way {
+class Variant {
  public:
-  Way(Communicator& communicator, const det::trial::BucketLimits& limits)
+  Variant(Communicator& communicator, const det::trial::BucketLimits& limits)
       : communicator_(communicator), net_(MakeNet()) {
     det::trial::GradientReducer::NamedParameters parameters;
     for (const auto& item : net_->named_parameters()) {
@@ -132,8 +131,8 @@ int RunRank(int rank, const std::string& dir, double bytes_per_second) {
   SlowNetwork network(det::core::ConnectGloo({rank, 2, rank, 2, 0, 1}, "127.0.0.1", *exchange),
                       bytes_per_second);
   constexpr int64_t kAll = int64_t{1} << 40;
-  Way beside(network, {});
-  Way behind(network, {.first_bytes = kAll, .other_bytes = kAll});
+  Variant beside(network, {});
+  Variant behind(network, {.first_bytes = kAll, .other_bytes = kAll});
   const torch::Tensor batch = torch::rand({kRecords, kWidth});
   std::vector<double> warm_up, with, without, ratios;
   beside.Step(batch, warm_up);

@@ -80,12 +80,12 @@ def overhead(rounds, batch=64, width=32, precision="O0"):
     """Alternates both variants in one process, so that other load affects both equally."""
     import model_def
 
-    class InTurns(model_def.FashionMnistTrial):
+    class AlternatingTrial(model_def.FashionMnistTrial):
         def __init__(self, context):
             super().__init__(context)
             self.other = HandWritten(model_def, context, AUTOCAST[precision])
             self.ratios, self.milliseconds = [], []
-            self.began, self.ours, self.others = None, 0, 0
+            self.start, self.ours, self.others = None, 0, 0
 
         def build_training_data_loader(self):
             loader = super().build_training_data_loader()
@@ -94,15 +94,15 @@ def overhead(rounds, batch=64, width=32, precision="O0"):
 
         def train_batch(self, batch, epoch_idx, batch_idx):
             if batch_idx % BLOCK == 0:
-                if self.began is not None:
-                    self.ours = self.ours + now() - self.began
+                if self.start is not None:
+                    self.ours = self.ours + now() - self.start
                 self.others = self.others + self.other.train(BLOCK)
                 if batch_idx % ROUND == 0 and batch_idx > ROUND:  # The first round is a warm-up.
                     self.ratios.append((self.others / self.ours).tolist())
                     self.milliseconds.append(1000 / ROUND * self.ours[0].item())
                 if batch_idx % ROUND == 0:
                     self.ours, self.others = 0, 0
-                self.began = now()
+                self.start = now()
             return super().train_batch(batch, epoch_idx, batch_idx)
 
         def evaluate_batch(self, batch, batch_idx=0):
@@ -112,11 +112,11 @@ def overhead(rounds, batch=64, width=32, precision="O0"):
     hparams = {"global_batch_size": batch * ranks, "learning_rate": 0.003, "width": width, "epochs": 1}
     config = {"optimizations": {"mixed_precision": precision}}
     with pytorch.init(hparams=hparams, exp_conf=config) as context:
-        trial = InTurns(context)
+        trial = AlternatingTrial(context)
         length = pytorch.Batch(ROUND * (rounds + 1) + 1)
         pytorch.Trainer(trial, context).fit(max_length=length, checkpoint_policy="none")
         if context.distributed.rank == 0:
-            for i, name in enumerate(("passed", "computed")):
+            for i, name in enumerate(("wall", "cpu")):
                 print(name, *[f"{ratio[i]:.4f}" for ratio in trial.ratios], flush=True)
             print("milliseconds", *[f"{batch:.3f}" for batch in trial.milliseconds], flush=True)
 
@@ -181,7 +181,7 @@ def stall(megabytes):
             checkpoint_period=pytorch.Batch(every),
             checkpoint_policy="none",
         )
-    for i, name in enumerate(("passed", "computed")):
+    for i, name in enumerate(("wall", "cpu")):
         steps = [b[i] - a[i] for a, b in zip(Watched.times, Watched.times[1:])]
         usual = statistics.median(steps)
         stalls = [1000 * (steps[every * n - 1] - usual) for n in (1, 2, 3)]
@@ -189,5 +189,5 @@ def stall(megabytes):
 
 
 if __name__ == "__main__":
-    wanted = [int(word) if word.isdigit() else word for word in sys.argv[2:]]
-    {"overhead": overhead, "start": start, "stall": stall}[sys.argv[1]](*wanted)
+    arguments = [int(word) if word.isdigit() else word for word in sys.argv[2:]]
+    {"overhead": overhead, "start": start, "stall": stall}[sys.argv[1]](*arguments)

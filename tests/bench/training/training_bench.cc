@@ -26,7 +26,7 @@ double Now() {
 }
 
 // Waits until the GPU has finished the queued work.
-double NowComputed() {
+double GetSynchronizedTime() {
   if (torch::cuda::is_available()) torch::cuda::synchronize();
   return Now();
 }
@@ -71,14 +71,14 @@ class Window {
     } else if (now < begin_) {
       return;
     } else if (first_ == 0.0) {
-      first_ = NowComputed();
+      first_ = GetSynchronizedTime();
     } else if (now < end_) {
       ++batches_;
       last_ = now;
     } else {
       if (torch::cuda::is_available()) {
         ++batches_;
-        last_ = NowComputed();
+        last_ = GetSynchronizedTime();
       }
       std::printf("samples_per_second %.3f\n",
                   static_cast<double>(batches_ * samples_) / (last_ - first_));

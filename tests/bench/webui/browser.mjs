@@ -5,7 +5,7 @@ const require = createRequire(`${process.env.WEBUI}/package.json`);
 const { chromium } = require("playwright-core");
 export const { URL: url, PASSWORD: password } = process.env;
 
-/** A browser and a context of it. `prepare` is run in each page before the page's own script. */
+/** Opens a browser and a context. `prepare` runs in each page before the page's own scripts. */
 export async function openBrowser(prepare = () => undefined) {
   const browser = await chromium.launch({
     executablePath: "/usr/bin/chromium",

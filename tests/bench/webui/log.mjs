@@ -10,60 +10,60 @@ page.setDefaultTimeout(60_000); // detects hangs
 const log = page.getByRole("log");
 
 /**
- * When a line that fits `pattern` is first seen, by the page's clock. Looked for in each frame: Playwright's own
- * waiting looks twice a second only, after a while.
+ * Waits for a line that matches `pattern`; returns the time by the page's clock. Checks each frame, because
+ * Playwright itself polls only twice per second after a while.
  */
-const shown = (pattern) =>
+const waitForLine = (pattern) =>
   page.evaluate((source) => {
-    const wanted = new RegExp(source, "m");
+    const regex = new RegExp(source, "m");
     return new Promise((resolve) => {
-      const look = () => {
+      const check = () => {
         const lines = document.querySelector('[role="log"]')?.innerText ?? "";
-        if (wanted.test(lines)) resolve(performance.now());
-        else requestAnimationFrame(look);
+        if (regex.test(lines)) resolve(performance.now());
+        else requestAnimationFrame(check);
       };
-      look();
+      check();
     });
   }, pattern);
 
-/** Opens an address; when a line that fits was seen, after it was asked for. */
-async function opened(address, pattern) {
+/** Opens an address; returns the milliseconds from the navigation to a matching line. */
+async function measureOpening(address, pattern) {
   await page.goto("about:blank");
   await page.goto(address, { waitUntil: "commit" });
-  return shown(pattern);
+  return waitForLine(pattern);
 }
 
-/** From the click or the key that `act` makes until a line that fits is seen. */
-async function between(act, pattern) {
+/** Returns the milliseconds from the click or key press of `act` to a matching line. */
+async function measureAction(act, pattern) {
   await page.evaluate(() => {
-    const note = ({ timeStamp }) => (window.actedAt = timeStamp);
-    for (const kind of ["click", "keydown"]) addEventListener(kind, note, { capture: true });
+    const record = ({ timeStamp }) => (window.actedAt = timeStamp);
+    for (const kind of ["click", "keydown"]) addEventListener(kind, record, { capture: true });
   });
   await act();
-  const at = await shown(pattern);
+  const at = await waitForLine(pattern);
   return at - (await page.evaluate(() => window.actedAt));
 }
 
-/** The longest time between two frames while `act` is running, and the number of frames without a line. */
-async function framesOf(act) {
+/** Returns the longest time between two frames during `act`, and the number of frames without a line. */
+async function measureFrames(act) {
   await page.evaluate(() => {
-    window.seen = { longest: 0, frames: 0, blank: 0, last: performance.now() };
-    const look = (at) => {
-      const { seen } = window;
-      seen.longest = Math.max(seen.longest, at - seen.last);
-      seen.last = at;
-      seen.frames++;
+    window.stats = { longest: 0, frames: 0, blank: 0, last: performance.now() };
+    const check = (at) => {
+      const { stats } = window;
+      stats.longest = Math.max(stats.longest, at - stats.last);
+      stats.last = at;
+      stats.frames++;
       const box = document.querySelector('[role="log"]').getBoundingClientRect();
-      const there = document.elementFromPoint(box.left + 60, box.top + box.height / 2);
-      if (there.closest('[role="log"] > div > div') === null) seen.blank++;
-      window.going = requestAnimationFrame(look);
+      const element = document.elementFromPoint(box.left + 60, box.top + box.height / 2);
+      if (element.closest('[role="log"] > div > div') === null) stats.blank++;
+      window.nextFrame = requestAnimationFrame(check);
     };
-    window.going = requestAnimationFrame(look);
+    window.nextFrame = requestAnimationFrame(check);
   });
   await act();
   return page.evaluate(() => {
-    cancelAnimationFrame(window.going);
-    return window.seen;
+    cancelAnimationFrame(window.nextFrame);
+    return window.stats;
   });
 }
 
@@ -77,7 +77,7 @@ async function wheel(by, times) {
 }
 
 // Opens the log at its end: from navigation to the last lines.
-figures.opened = await opened(`${url}/trials/${trial}/logs`, "tick \\d+");
+figures.opened = await measureOpening(`${url}/trials/${trial}/logs`, "tick \\d+");
 
 // New lines, which contain the time when they were printed.
 figures.followed = await page.evaluate(async () => {
@@ -94,23 +94,23 @@ figures.followed = await page.evaluate(async () => {
   return Math.max(...lags);
 });
 
-const upwards = await framesOf(() => wheel(-1500, 300));
+const upwards = await measureFrames(() => wheel(-1500, 300));
 figures.frame = upwards.longest;
 figures.blank = (100 * upwards.blank) / upwards.frames;
 
 const press = (name) => () => page.getByRole("button", { name, exact: true }).click();
-figures.start = await between(press("Start"), "line 0 of many$");
+figures.start = await measureAction(press("Start"), "line 0 of many$");
 await page.waitForTimeout(200); // Waits until the log is idle before scrolling.
-const downwards = await framesOf(() => wheel(1500, 300));
+const downwards = await measureFrames(() => wheel(1500, 300));
 figures.frame = Math.max(figures.frame, downwards.longest);
 figures.blank = Math.max(figures.blank, (100 * downwards.blank) / downwards.frames);
 
-figures.error = await between(press("Next error"), "ERROR: no loss$");
-figures.link = await opened(page.url(), "ERROR: no loss$");
+figures.error = await measureAction(press("Next error"), "ERROR: no loss$");
+figures.link = await measureOpening(page.url(), "ERROR: no loss$");
 
 await page.getByLabel("Regular expression").check();
 await page.getByRole("searchbox").fill("line 7654[0-9]{2} ");
-figures.search = await between(() => page.keyboard.press("Enter"), "line 765400 of many$");
+figures.search = await measureAction(() => page.keyboard.press("Enter"), "line 765400 of many$");
 
 await browser.close();
 console.log(JSON.stringify(figures));

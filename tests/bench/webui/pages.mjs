@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { openBrowser, url } from "./browser.mjs";
 
-const { LIVE: live, TOLD: told } = process.env;
+const { LIVE: live, REPORTS: reportsFile } = process.env;
 const timeout = 60_000; // ms; detects hangs
 const figures = {};
 
@@ -23,8 +23,8 @@ async function open(path) {
   return page;
 }
 
-/** As a link of the page does; the time when it was followed. */
-const follow = (page, path) =>
+/** Navigates as a link of the page does; returns the time of the navigation. */
+const navigate = (page, path) =>
   page.evaluate((to) => {
     const at = performance.now();
     history.pushState({}, "", to);
@@ -32,8 +32,8 @@ const follow = (page, path) =>
     return at;
   }, path);
 
-/** When the answer of an address that contains `part` had come whole; waits for it. */
-const answered = (page, part) =>
+/** Waits for the complete response of an address that contains `part`; returns its time. */
+const waitForResponse = (page, part) =>
   page
     .waitForFunction((text) => {
       const found = performance.getEntriesByType("resource").filter((e) => e.name.includes(text));
@@ -41,37 +41,37 @@ const answered = (page, part) =>
     }, part)
     .then((handle) => handle.jsonValue());
 
-/** When the last stroke was made, once there were `least` and then none for half a second. */
-const drawn = (page, least, after) =>
+/** Waits for at least `min` strokes and then half a second without any; returns the time of the last one. */
+const waitForDrawing = (page, min, after) =>
   page
     .waitForFunction(
       ([count, since]) => {
         const { strokes, drawn: at } = window.figures;
         return strokes >= count && at > since && performance.now() - at > 500 && at;
       },
-      [least, after],
+      [min, after],
     )
     .then((handle) => handle.jsonValue());
 
-/** The longest time between two frames while `act` is running. */
-async function longestFrame(page, act) {
+/** Returns the longest time between two frames during `act`. */
+async function measureLongestFrame(page, act) {
   await page.evaluate(() => {
     window.frames_ = [];
     const next = (at) => {
       window.frames_.push(at);
-      window.going = requestAnimationFrame(next);
+      window.nextFrame = requestAnimationFrame(next);
     };
-    window.going = requestAnimationFrame(next);
+    window.nextFrame = requestAnimationFrame(next);
   });
   await act();
   return page.evaluate(() => {
-    cancelAnimationFrame(window.going);
+    cancelAnimationFrame(window.nextFrame);
     return Math.max(...window.frames_.slice(1).map((at, i) => at - window.frames_[i]));
   });
 }
 
-/** When a row was first there; looked for in each frame, which Playwright's `waitFor` does not. */
-const firstRow = (page, rows) =>
+/** Waits for a row; returns its time. Checks each frame, unlike Playwright's `waitFor`. */
+const waitForRow = (page, rows) =>
   page
     .waitForFunction((selector) => document.querySelector(selector) && performance.now(), rows)
     .then((handle) => handle.jsonValue());
@@ -79,7 +79,7 @@ const firstRow = (page, rows) =>
 async function firstPage() {
   const page = await context.newPage();
   await page.goto(`${url}/`, { waitUntil: "commit" });
-  figures.usable = await firstRow(page, "main tbody tr");
+  figures.usable = await waitForRow(page, "main tbody tr");
   figures.script = await page.evaluate(() =>
     performance
       .getEntriesByType("resource")
@@ -91,8 +91,8 @@ async function firstPage() {
 
 async function curves() {
   const page = await open("/experiments/20001");
-  const at = await answered(page, "trials-sample");
-  figures.curves = (await drawn(page, 500, at)) - at;
+  const at = await waitForResponse(page, "trials-sample");
+  figures.curves = (await waitForDrawing(page, 500, at)) - at;
   const box = await page.locator("figure .u-over").first().boundingBox();
   const [y, from, to] = [box.y + box.height / 2, box.x + box.width * 0.7, box.x + box.width * 0.3];
   const drag = async () => {
@@ -102,25 +102,25 @@ async function curves() {
     await page.mouse.up();
   };
   await page.keyboard.down("Shift");
-  figures.pan = await longestFrame(page, drag);
+  figures.pan = await measureLongestFrame(page, drag);
   await page.keyboard.up("Shift");
-  figures.zoom = await longestFrame(page, drag);
+  figures.zoom = await measureLongestFrame(page, drag);
   await page.close();
 }
 
 async function longTrial() {
   const page = await open("/");
   await page.getByRole("region", { name: "My experiments" }).waitFor();
-  const began = await follow(page, "/trials/400001");
-  const at = await answered(page, "time-series");
-  figures.trial = (await drawn(page, 1, at)) - began;
+  const startedAt = await navigate(page, "/trials/400001");
+  const at = await waitForResponse(page, "time-series");
+  figures.trial = (await waitForDrawing(page, 1, at)) - startedAt;
   await page.close();
 }
 
-/** From `act` until the table shows something else than before. */
-async function untilChanged(page, act) {
+/** Returns the milliseconds from `act` until the table shows other rows. */
+async function measureChange(page, act) {
   await page.evaluate(() => {
-    // Not as a string to evaluate, which the Content-Security-Policy of the page forbids.
+    // A function, because the page's Content-Security-Policy forbids evaluating a string.
     window.firstRows = () =>
       [...document.querySelectorAll('[role="row"][aria-rowindex]')]
         .slice(0, 3)
@@ -130,17 +130,17 @@ async function untilChanged(page, act) {
   const before = await page.evaluate(() => window.firstRows());
   await page.evaluate((was) => {
     window.changed = new Promise((resolve) => {
-      let began;
-      const start = () => (began ??= performance.now());
+      let startedAt;
+      const start = () => (startedAt ??= performance.now());
       addEventListener("click", start, { capture: true, once: true });
       addEventListener("keydown", (e) => e.key === "Enter" && start(), { capture: true });
-      const look = () => {
+      const check = () => {
         const now = window.firstRows();
         const blank = now.split("\n").every((line) => line.trim() === "");
-        if (began && !blank && now !== was) resolve(performance.now() - began);
-        else requestAnimationFrame(look);
+        if (startedAt && !blank && now !== was) resolve(performance.now() - startedAt);
+        else requestAnimationFrame(check);
       };
-      look();
+      check();
     });
   }, before);
   await act();
@@ -150,30 +150,30 @@ async function untilChanged(page, act) {
 async function table() {
   const page = await open("/");
   await page.getByRole("region", { name: "My experiments" }).waitFor();
-  const began = await follow(page, "/experiments?of=runs");
+  const startedAt = await navigate(page, "/experiments?of=runs");
   const link = page.locator('[role="row"][aria-rowindex] a').first();
-  figures.rows = (await firstRow(page, '[role="row"][aria-rowindex] a')) - began;
+  figures.rows = (await waitForRow(page, '[role="row"][aria-rowindex] a')) - startedAt;
   const sort = page.locator('button[title^="id: sort"]');
-  figures.sort = await untilChanged(page, () => sort.click());
+  figures.sort = await measureChange(page, () => sort.click());
   await page.getByLabel("Filter").fill("hp.lr < 0.01");
-  figures.filter = await untilChanged(page, () => page.keyboard.press("Enter"));
+  figures.filter = await measureChange(page, () => page.keyboard.press("Enter"));
   await page.goto(`${url}/experiments?of=runs`);
   await link.waitFor();
   figures.blank = await scroll(page);
   await page.close();
 }
 
-/** The part of the frames, in percent, in which a row that is seen has nothing in it. */
+/** Scrolls; returns the percentage of frames with an empty visible row. */
 async function scroll(page) {
   await page.evaluate(() => {
-    window.seen = { frames: 0, blank: 0 };
-    const look = () => {
+    window.stats = { frames: 0, blank: 0 };
+    const check = () => {
       const rows = [...document.querySelectorAll('[role="row"][aria-rowindex]')];
-      window.seen.frames++;
-      if (rows.length === 0 || rows.some((row) => row.innerText.trim() === "")) window.seen.blank++;
-      window.going = requestAnimationFrame(look);
+      window.stats.frames++;
+      if (rows.length === 0 || rows.some((row) => row.innerText.trim() === "")) window.stats.blank++;
+      window.nextFrame = requestAnimationFrame(check);
     };
-    look();
+    check();
   });
   const box = await page.getByRole("table").boundingBox();
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
@@ -182,31 +182,31 @@ async function scroll(page) {
     await page.waitForTimeout(16);
   }
   return page.evaluate(() => {
-    cancelAnimationFrame(window.going);
-    return (100 * window.seen.blank) / window.seen.frames;
+    cancelAnimationFrame(window.nextFrame);
+    return (100 * window.stats.blank) / window.stats.frames;
   });
 }
 
-/** From a report's answer to the page that shows it: the longest of 20. */
+/** Measures the time from the response to a report until the page shows it: the longest of 20. */
 async function reported() {
   const page = await open(`/experiments/${live}`);
   await page.getByText(/^best /).waitFor();
   const shown = await page.evaluate(
-    (wanted) =>
+    (count) =>
       new Promise((resolve) => {
         const times = new Map();
-        const look = () => {
+        const check = () => {
           const value = document.body.innerText.match(/best ([\d,.]+)/)?.[1]?.replace(",", "");
           if (value && !times.has(value)) times.set(value, Date.now());
-          if (times.size <= wanted) requestAnimationFrame(look);
+          if (times.size <= count) requestAnimationFrame(check);
           else resolve([...times].slice(1)); // the first one existed before
         };
-        look();
+        check();
       }),
     20,
   );
   const sent = new Map(
-    readFileSync(told, "utf8")
+    readFileSync(reportsFile, "utf8")
       .trim()
       .split("\n")
       .map((line) => line.split(" ")),
@@ -215,18 +215,18 @@ async function reported() {
   await page.close();
 }
 
-/** Fails if what is measured does not come to an end: a page waits by itself without a limit. */
-function within(measured) {
+/** Rejects if a measurement takes too long, because waiting in a page has no limit. */
+function withTimeout(measurement) {
   let timer;
   const limit = new Promise((_, fail) => {
-    timer = setTimeout(() => fail(new Error("takes too long")), timeout);
+    timer = setTimeout(() => fail(new Error(`not finished after ${timeout} ms`)), timeout);
   });
-  return Promise.race([measured, limit]).finally(() => clearTimeout(timer));
+  return Promise.race([measurement, limit]).finally(() => clearTimeout(timer));
 }
 
 for (const measure of [firstPage, curves, longTrial, table, reported]) {
   try {
-    await within(measure());
+    await withTimeout(measure());
     console.error(`${measure.name}: ${JSON.stringify(figures)}`);
   } catch (error) {
     console.error(`${measure.name}: ${error.message}`);

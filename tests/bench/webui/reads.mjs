@@ -10,18 +10,18 @@ const { browser, context } = await openBrowser(() => {
   delete window.SharedWorker;
 });
 
-async function watched(path) {
+async function recordPage(path) {
   const page = await context.newPage();
   const [streams, reads] = [new Map(), []];
-  let began = Infinity;
+  let startedAt = Infinity;
   page.on("request", (request) => {
     const { pathname, search } = new URL(request.url());
     if (!pathname.startsWith("/api/")) return;
     const isStream = request.headers()["accept"] === "text/event-stream";
     if (isStream) streams.set(request, pathname + search);
-    else if (Date.now() >= began) {
+    else if (Date.now() >= startedAt) {
       reads.push({
-        ...{ at: (Date.now() - began) / 1000, method: request.method(), path: pathname + search },
+        ...{ at: (Date.now() - startedAt) / 1000, method: request.method(), path: pathname + search },
         body: request.postData() ?? "",
       });
     }
@@ -31,7 +31,7 @@ async function watched(path) {
   await page.goto(url + path);
   await page.locator("figure .u-over").first().waitFor();
   await page.waitForTimeout(settled);
-  began = Date.now();
+  startedAt = Date.now();
   await page.waitForTimeout(1000 * seconds);
   const open = [...streams.values()];
   await page.close();
@@ -39,6 +39,6 @@ async function watched(path) {
 }
 
 const pages = [];
-for (const path of JSON.parse(process.env.PATHS)) pages.push(await watched(path));
+for (const path of JSON.parse(process.env.PATHS)) pages.push(await recordPage(path));
 await browser.close();
 console.log(JSON.stringify(pages));

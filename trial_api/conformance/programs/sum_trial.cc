@@ -1,4 +1,4 @@
-// Adds up records, as a Trial: the weight is the sum over the size of a batch.
+// Adds up records as a Trial. The weight is the sum divided by the batch size.
 #include <unistd.h>
 
 #include <csignal>
@@ -11,7 +11,7 @@
 #include "det/trial.h"
 #include <nlohmann/json.hpp>
 
-// What befalls it on its way, as the hyperparameter `incidents` says. See ../README.md.
+// The incidents of a program, from the hyperparameter `incidents`. See ../README.md.
 class Incidents {
  public:
   explicit Incidents(det::TrialContext& context) : core_(context.core()) {
@@ -22,15 +22,15 @@ class Incidents {
     }
   }
 
-  // The program is at that place now. Any thread.
+  // Runs the incidents of a phase and step. Any thread.
   void Reach(const std::string& phase, int64_t steps) {
     for (const Incident& incident : list_) {
       if (incident.IsAt(phase, steps)) Act(incident.act, phase + " " + std::to_string(steps));
     }
   }
 
-  // `value` as it is reported.
-  double Metric(const std::string& phase, int64_t steps, double value) const {
+  // Returns the value to report.
+  double GetReportedValue(const std::string& phase, int64_t steps, double value) const {
     for (const Incident& incident : list_) {
       if (incident.IsAt(phase, steps) && incident.act == "nan") return std::nan("");
     }
@@ -50,14 +50,15 @@ class Incidents {
 
   void Act(const std::string& act, const std::string& place) {
     if (act == "hold") {
-      Say("holding " + place);
-      // Only the chief hears; the others meet it in what they do together.
+      PrintLine("holding " + place);
+      // Only the chief receives the request; the other ranks learn of it in their next collective
+      // operation.
       while (core_.ranks().is_chief() && !core_.preemption().Requested()) {
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
       }
     } else if (act == "settle") {
       core_.checkpoints().FinishSave();
-      Say("settling " + place);  // Nothing more is reported until the master has all.
+      PrintLine("settling " + place);  // Reports nothing more until the master has everything.
       core_.metrics().Flush();
       core_.communicator().Barrier();
     } else if (act == "die") {
@@ -75,8 +76,8 @@ class Incidents {
     }
   }
 
-  // Whole, from any thread.
-  static void Say(std::string line) {
+  // Writes the line at once, so that lines of threads do not mix. Any thread.
+  static void PrintLine(std::string line) {
     line += "\n";
     if (write(STDOUT_FILENO, line.data(), line.size()) < 0) std::abort();
   }
@@ -85,13 +86,13 @@ class Incidents {
   std::vector<Incident> list_;
 };
 
-// Where the program is told of what is done beside it.
-class Reaches : public det::Callback {
+// Runs the incidents of phases that happen in callbacks.
+class IncidentCallback : public det::Callback {
  public:
-  Reaches(std::shared_ptr<Incidents> incidents, const det::TrialContext& context)
+  IncidentCallback(std::shared_ptr<Incidents> incidents, const det::TrialContext& context)
       : incidents_(std::move(incidents)), context_(context) {}
 
-  // An epoch is all there is.
+  // The training has one epoch.
   void on_training_epoch_end(int64_t) override {
     incidents_->Reach("end", context_.steps_completed() + 1);
   }
@@ -125,7 +126,7 @@ class SumTrial : public det::Trial {
     return {det::TensorDataset({torch::zeros({2, 1})}), {.global_batch_size = 2}};
   }
   det::Callbacks build_callbacks() override {
-    return {{"incidents", std::make_shared<Reaches>(incidents_, context_)}};
+    return {{"incidents", std::make_shared<IncidentCallback>(incidents_, context_)}};
   }
 
   det::BatchMetrics train_batch(const det::Batch& batch, int64_t, int64_t) override {
@@ -133,12 +134,12 @@ class SumTrial : public det::Trial {
     incidents_->Reach("batch", steps);
     context_.backward(-net_(batch.data()).mean());
     context_.step_optimizer(sgd_);
-    return {{"sum", incidents_->Metric("batch", steps, Total())}};
+    return {{"sum", incidents_->GetReportedValue("batch", steps, Total())}};
   }
   det::BatchMetrics evaluate_batch(const det::Batch&) override {
     const int64_t steps = context_.steps_completed();
     incidents_->Reach("validate", steps);
-    return {{"sum", incidents_->Metric("validate", steps, Total())}};
+    return {{"sum", incidents_->GetReportedValue("validate", steps, Total())}};
   }
 
  private:

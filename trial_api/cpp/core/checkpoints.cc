@@ -140,7 +140,7 @@ class Saver {
 };
 
 // Saving has a low priority while training runs, and a normal one while training waits for it.
-void BeModest() { ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness); }
+void LowerPriority() { ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness); }
 
 class CollectiveCheckpoints final : public Checkpoints {
  public:
@@ -173,7 +173,7 @@ class CollectiveCheckpoints final : public Checkpoints {
     }
     std::packaged_task<std::string()> task(
         [saver = saver_, steps_completed, metadata_json, write = std::move(write)] {
-          BeModest();
+          LowerPriority();
           return saver->Save(steps_completed, metadata_json, write);
         });
     result_ = task.get_future();

@@ -20,7 +20,7 @@ namespace det {
 // Sums of kFloat16 and kBFloat16 are computed in these types, so each addition is rounded.
 enum class DType { kFloat32, kFloat64, kInt32, kInt64, kUint8, kFloat16, kBFloat16 };
 
-inline size_t BytesOf(DType dtype) {
+inline size_t GetElementSize(DType dtype) {
   switch (dtype) {
     case DType::kUint8:
       return 1;

@@ -37,7 +37,7 @@ std::unique_ptr<Communicator> Connect(const Ranks& ranks, const std::string& dir
   } while (false)
 
 template <class T>
-bool SumsUp(Communicator& communicator, DType dtype, size_t count) {
+bool IsSumCorrect(Communicator& communicator, DType dtype, size_t count) {
   const int size = communicator.ranks().size;
   std::vector<T> values(count);
   for (size_t i = 0; i < count; ++i) {
@@ -53,8 +53,8 @@ bool SumsUp(Communicator& communicator, DType dtype, size_t count) {
 }
 
 // Sums in a type that C++ does not have; `all[n]` is the sum of n times `one`.
-bool SumsUpBits(Communicator& communicator, DType dtype, uint16_t one,
-                const std::vector<uint16_t>& all) {
+bool IsBitSumCorrect(Communicator& communicator, DType dtype, uint16_t one,
+                     const std::vector<uint16_t>& all) {
   const uint16_t expected = all[static_cast<size_t>(communicator.ranks().size)];
   for (const size_t count : {size_t{1}, size_t{70000}}) {
     std::vector<uint16_t> values(count, one);
@@ -94,23 +94,23 @@ bool Splits(Communicator& communicator) {
   const std::unique_ptr<Communicator> group = communicator.Split("parity", members);
   if (group->ranks().size != static_cast<int>(members.size())) return false;
   if (members[static_cast<size_t>(group->ranks().rank)] != ranks.rank) return false;
-  return SumsUp<float>(*group, DType::kFloat32, 1001);
+  return IsSumCorrect<float>(*group, DType::kFloat32, 1001);
 }
 
 int Contract(Communicator& communicator) {
   const Ranks& ranks = communicator.ranks();
   for (const size_t count : {size_t{0}, size_t{1}, size_t{5}, size_t{16385}, size_t{34000},
                              size_t{262144}, size_t{262145}, size_t{1000003}}) {
-    REQUIRE_THAT(SumsUp<float>(communicator, DType::kFloat32, count));
+    REQUIRE_THAT(IsSumCorrect<float>(communicator, DType::kFloat32, count));
   }
-  REQUIRE_THAT(SumsUp<double>(communicator, DType::kFloat64, 9));
-  REQUIRE_THAT(SumsUp<int32_t>(communicator, DType::kInt32, 9));
-  REQUIRE_THAT(SumsUp<int64_t>(communicator, DType::kInt64, 9));
-  REQUIRE_THAT(SumsUp<uint8_t>(communicator, DType::kUint8, 9));
+  REQUIRE_THAT(IsSumCorrect<double>(communicator, DType::kFloat64, 9));
+  REQUIRE_THAT(IsSumCorrect<int32_t>(communicator, DType::kInt32, 9));
+  REQUIRE_THAT(IsSumCorrect<int64_t>(communicator, DType::kInt64, 9));
+  REQUIRE_THAT(IsSumCorrect<uint8_t>(communicator, DType::kUint8, 9));
   REQUIRE_THAT(
-      SumsUpBits(communicator, DType::kFloat16, 0x3c00, {0, 0x3c00, 0x4000, 0x4200, 0x4400}));
+      IsBitSumCorrect(communicator, DType::kFloat16, 0x3c00, {0, 0x3c00, 0x4000, 0x4200, 0x4400}));
   REQUIRE_THAT(
-      SumsUpBits(communicator, DType::kBFloat16, 0x3f80, {0, 0x3f80, 0x4000, 0x4040, 0x4080}));
+      IsBitSumCorrect(communicator, DType::kBFloat16, 0x3f80, {0, 0x3f80, 0x4000, 0x4040, 0x4080}));
   for (const size_t count : {size_t{0}, size_t{1}, size_t{70000}}) {
     REQUIRE_THAT(Reduces(communicator, count));
     REQUIRE_THAT(GathersBlocks(communicator, count));
@@ -137,10 +137,10 @@ int Contract(Communicator& communicator) {
   const std::unique_ptr<Communicator> second = communicator.Duplicate("second");
   bool second_ok = true;
   std::thread other([&] {
-    for (int i = 0; i < 50; ++i) second_ok &= SumsUp<float>(*second, DType::kFloat32, 1001);
+    for (int i = 0; i < 50; ++i) second_ok &= IsSumCorrect<float>(*second, DType::kFloat32, 1001);
   });
   bool first_ok = true;
-  for (int i = 0; i < 50; ++i) first_ok &= SumsUp<double>(communicator, DType::kFloat64, 77);
+  for (int i = 0; i < 50; ++i) first_ok &= IsSumCorrect<double>(communicator, DType::kFloat64, 77);
   other.join();
   REQUIRE_THAT(first_ok && second_ok);
   return 0;

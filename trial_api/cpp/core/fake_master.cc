@@ -26,9 +26,9 @@ constexpr char kToken[] = "secret";
 
 grpc::Status Authorize(const grpc::ServerContext& context, const std::string& allocation) {
   const auto found = context.client_metadata().find("authorization");
-  const std::string wanted = std::string("Bearer ") + kToken;
+  const std::string expected = std::string("Bearer ") + kToken;
   if (found == context.client_metadata().end() ||
-      std::string(found->second.data(), found->second.size()) != wanted) {
+      std::string(found->second.data(), found->second.size()) != expected) {
     return {grpc::StatusCode::UNAUTHENTICATED, "no token"};
   }
   if (allocation != kAllocation) return {grpc::StatusCode::NOT_FOUND, "unknown allocation"};
@@ -140,11 +140,11 @@ class FakeMaster::Service final : public pb::TrialRuntime::Service {
   void End() {
     Change([this] { ended_ = true; });
   }
-  void SetAway(int calls) {
-    Change([&] { away_ = calls; });
+  void SetUnavailable(int calls) {
+    Change([&] { unavailable_calls_ = calls; });
   }
-  void SetLostAnswers(int calls) {
-    Change([&] { lost_answers_ = calls; });
+  void SetLostResponses(int calls) {
+    Change([&] { lost_responses_ = calls; });
   }
   void SetDown(bool down) {
     Change([&] { down_ = down; });
@@ -180,8 +180,8 @@ class FakeMaster::Service final : public pb::TrialRuntime::Service {
   // REQUIRES mutex_ is held.
   grpc::Status Admit(const grpc::ServerContext& context, const std::string& allocation) {
     if (down_) return {grpc::StatusCode::UNAVAILABLE, "down"};
-    if (away_ > 0) {
-      --away_;
+    if (unavailable_calls_ > 0) {
+      --unavailable_calls_;
       return {grpc::StatusCode::UNAVAILABLE, "away"};
     }
     return Authorize(context, allocation);
@@ -199,8 +199,8 @@ class FakeMaster::Service final : public pb::TrialRuntime::Service {
     }
   }
   grpc::Status Answer() {
-    if (lost_answers_ == 0) return grpc::Status::OK;
-    --lost_answers_;
+    if (lost_responses_ == 0) return grpc::Status::OK;
+    --lost_responses_;
     return {grpc::StatusCode::UNAVAILABLE, "the answer is lost"};
   }
 
@@ -221,8 +221,8 @@ class FakeMaster::Service final : public pb::TrialRuntime::Service {
   std::set<std::vector<std::string>> known_;
   int repeats_ = 0;
   std::string refusal_;
-  int away_ = 0;
-  int lost_answers_ = 0;
+  int unavailable_calls_ = 0;
+  int lost_responses_ = 0;
   bool down_ = false;
   bool ended_ = false;
   bool best_ = false;
@@ -305,8 +305,8 @@ void FakeMaster::Preempt(const std::string& reason) {
 }
 
 void FakeMaster::EndAllocation() { service_->End(); }
-void FakeMaster::FailCalls(int calls) { service_->SetAway(calls); }
-void FakeMaster::LoseResponses(int calls) { service_->SetLostAnswers(calls); }
+void FakeMaster::FailCalls(int calls) { service_->SetUnavailable(calls); }
+void FakeMaster::LoseResponses(int calls) { service_->SetLostResponses(calls); }
 int FakeMaster::Repeats() const { return service_->Repeats(); }
 void FakeMaster::RejectReports(const std::string& message) { service_->SetRejection(message); }
 void FakeMaster::SetBestSoFar(bool best) { service_->SetBest(best); }

@@ -336,19 +336,19 @@ class GlooCommunicator final : public Communicator {
   // Called after a failure. Each peer has two connections to this rank, and the one that failed may
   // have been closed before the one that is examined here; so it waits a moment.
   std::string DescribeLostPeers() {
-    std::string gone;
-    for (int attempts = 0; gone.empty() && attempts < 100; ++attempts) {
+    std::string lost;
+    for (int attempts = 0; lost.empty() && attempts < 100; ++attempts) {
       if (attempts > 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      gone = ListLostPeers();
+      lost = ListLostPeers();
     }
-    if (gone.empty()) return "rank " + std::to_string(ranks_.rank) + " failed";
-    return gone + (gone.find(',') == std::string::npos ? " is gone" : " are gone");
+    if (lost.empty()) return "rank " + std::to_string(ranks_.rank) + " failed";
+    return lost + (lost.find(',') == std::string::npos ? " is gone" : " are gone");
   }
 
   // A closed connection fails to receive.
   std::string ListLostPeers() {
     constexpr uint64_t kUnusedSlot = ~uint64_t{0};
-    std::string gone;
+    std::string lost;
     for (int peer = 0; peer < ranks_.size; ++peer) {
       if (peer == ranks_.rank) continue;
       char byte = 0;
@@ -356,10 +356,10 @@ class GlooCommunicator final : public Communicator {
       try {
         buffer->recv(peer, kUnusedSlot);
       } catch (const std::exception&) {
-        gone += (gone.empty() ? "rank " : ", rank ") + std::to_string(peer);
+        lost += (lost.empty() ? "rank " : ", rank ") + std::to_string(peer);
       }
     }
-    return gone;
+    return lost;
   }
 
   const Ranks ranks_;

@@ -38,7 +38,7 @@ class HierarchicalCommunicator final : public Communicator {
     within_->ReduceSum(data, count, dtype, 0);
     // A group of one if this rank is not the first of its node.
     among_->AllReduceSum(data, count, dtype);
-    within_->Broadcast(data, count * BytesOf(dtype), 0);
+    within_->Broadcast(data, count * GetElementSize(dtype), 0);
   }
   void ReduceSum(void* data, size_t count, DType dtype, int root) override {
     all_.ReduceSum(data, count, dtype, root);

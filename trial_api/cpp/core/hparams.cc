@@ -30,9 +30,9 @@ const Json* Find(const Json& values, std::string_view name) {
   return nullptr;
 }
 
-[[noreturn]] void ThrowType(std::string_view name, const Json& value, const char* wanted) {
+[[noreturn]] void ThrowType(std::string_view name, const Json& value, const char* expected) {
   throw InvalidHp("hyperparameter '" + std::string(name) + "' is " + value.dump() + ", not " +
-                  wanted);
+                  expected);
 }
 
 const Json& Require(const Json& values, std::string_view name) {
@@ -41,12 +41,12 @@ const Json& Require(const Json& values, std::string_view name) {
                   "' is missing; add it to `hyperparameters` in the experiment configuration");
 }
 
-int64_t GetInt(const Json& values, std::string_view name, int64_t least, int64_t most) {
+int64_t GetInt(const Json& values, std::string_view name, int64_t min, int64_t max) {
   const Json& value = Require(values, name);
   if (!value.is_number_integer()) ThrowType(name, value, "an integer");
   const bool too_large =
-      value.is_number_unsigned() && value.get<uint64_t>() > static_cast<uint64_t>(most);
-  if (too_large || value.get<int64_t>() > most || value.get<int64_t>() < least) {
+      value.is_number_unsigned() && value.get<uint64_t>() > static_cast<uint64_t>(max);
+  if (too_large || value.get<int64_t>() > max || value.get<int64_t>() < min) {
     ThrowType(name, value, "an integer in the range of the requested type");
   }
   return value.get<int64_t>();

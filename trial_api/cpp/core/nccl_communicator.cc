@@ -47,22 +47,22 @@ class NcclCommunicator final : public Communicator {
 
   void AllReduceSum(void* data, size_t count, DType dtype) override {
     if (count == 0) return;
-    Do("all-reduce", [&] { api_->AllReduceSum(data, count, dtype, comm_, stream_); });
+    RunOperation("all-reduce", [&] { api_->AllReduceSum(data, count, dtype, comm_, stream_); });
   }
   void ReduceSum(void* data, size_t count, DType dtype, int root) override {
     if (count == 0) return;
-    Do("reduce", [&] { api_->ReduceSum(data, count, dtype, root, comm_, stream_); });
+    RunOperation("reduce", [&] { api_->ReduceSum(data, count, dtype, root, comm_, stream_); });
   }
   void Broadcast(void* data, size_t bytes, int root) override {
     if (bytes == 0) return;
-    Do("broadcast", [&] { api_->Broadcast(data, bytes, root, comm_, stream_); });
+    RunOperation("broadcast", [&] { api_->Broadcast(data, bytes, root, comm_, stream_); });
   }
   std::vector<std::string> AllGather(const std::string& mine) override {
     return host_->AllGather(mine);
   }
   void AllGatherBlocks(const void* mine, size_t bytes, void* all) override {
     if (bytes == 0) return;
-    Do("all-gather", [&] { api_->AllGather(mine, bytes, all, comm_, stream_); });
+    RunOperation("all-gather", [&] { api_->AllGather(mine, bytes, all, comm_, stream_); });
   }
   void Barrier() override { host_->Barrier(); }
 
@@ -76,7 +76,7 @@ class NcclCommunicator final : public Communicator {
 
  private:
   template <class Start>
-  void Do(const char* operation, const Start& start) {
+  void RunOperation(const char* operation, const Start& start) {
     if (comm_ == nullptr) Fail(operation);
     api_->UseDevice(device_);
     api_->FollowComputation(stream_);
@@ -113,7 +113,7 @@ class NcclCommunicator final : public Communicator {
   void End() noexcept {
     try {
       api_->UseDevice(device_);
-      if (comm_ != nullptr && !Left()) api_->Abort(comm_);
+      if (comm_ != nullptr && !LeaveWithPeers()) api_->Abort(comm_);
       comm_ = nullptr;
       api_->FreeStream(stream_);
     } catch (const std::exception&) {
@@ -121,7 +121,7 @@ class NcclCommunicator final : public Communicator {
     }
   }
 
-  bool Left() {
+  bool LeaveWithPeers() {
     api_->Leave(comm_);
     const Steady::time_point end = Steady::now() + kLeaveTimeout;
     while (Steady::now() < end && watch_->gone().empty()) {

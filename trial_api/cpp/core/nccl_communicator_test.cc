@@ -78,7 +78,7 @@ void SumParts(const Operation& operation) {
 }
 
 void Compute(Operation& operation) {
-  const size_t bytes = operation.count * BytesOf(operation.dtype);
+  const size_t bytes = operation.count * GetElementSize(operation.dtype);
   switch (operation.kind) {
     case Operation::Kind::kAllReduce:
     case Operation::Kind::kReduce:
@@ -177,14 +177,14 @@ class FakeNccl final : public NcclApi {
  private:
   static End& ToEnd(Comm comm) { return *static_cast<End*>(comm); }
 
-  void Add(const Operation& wanted, const Operation::Part& part, Comm comm, Stream stream) {
+  void Add(const Operation& added, const Operation::Part& part, Comm comm, Stream stream) {
     const std::lock_guard lock(mutex_);
     End& end = ToEnd(comm);
     Line& line = *static_cast<Line*>(stream);
     if (!line.follows) ++unfollowed;
     line.follows = false;
     std::shared_ptr<Operation>& operation = end.group->operations[end.next++];
-    if (!operation) operation = std::make_shared<Operation>(wanted);
+    if (!operation) operation = std::make_shared<Operation>(added);
     operation->parts[end.rank] = part;
     line.operations.push_back(operation);
     if (used_device < 0) ++elsewhere;

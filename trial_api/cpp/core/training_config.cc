@@ -63,9 +63,9 @@ Length LengthFrom(const std::string& path, const Json& value) {
   ThrowField(path, value, "a length such as {epochs: 3}");
 }
 
-int64_t IntFrom(const std::string& path, const Json& value, int64_t least) {
-  if (!value.is_number_integer() || value.get<int64_t>() < least) {
-    ThrowField(path, value, least == 0 ? "an integer >= 0" : "an integer >= 1");
+int64_t IntFrom(const std::string& path, const Json& value, int64_t min) {
+  if (!value.is_number_integer() || value.get<int64_t>() < min) {
+    ThrowField(path, value, min == 0 ? "an integer >= 0" : "an integer >= 1");
   }
   return value.get<int64_t>();
 }

@@ -53,7 +53,7 @@ bool IsTransient(const grpc::Status& status) {
 }
 
 // Errors for an invalid token and for an allocation that has ended.
-bool IsOver(const grpc::Status& status) {
+bool IsRunOver(const grpc::Status& status) {
   return status.error_code() == grpc::StatusCode::UNAUTHENTICATED ||
          status.error_code() == grpc::StatusCode::PERMISSION_DENIED ||
          status.error_code() == grpc::StatusCode::FAILED_PRECONDITION;
@@ -168,13 +168,13 @@ struct TrialClient::Rep {
         return response;
       }
       ThrowIfRefused(name, status);
-      const auto gone = Clock::now() - start;
-      if (hurry || (options.retry_timeout && gone + pause > *options.retry_timeout) ||
+      const auto elapsed = Clock::now() - start;
+      if (hurry || (options.retry_timeout && elapsed + pause > *options.retry_timeout) ||
           !Pause(pause)) {
         throw Unreachable("master at " + masters.GetAddress(master) + " does not answer " + name +
                           ": " + status.error_message());
       }
-      if (gone > kSilence) LogOutage(masters.GetAddress(master), status.error_message());
+      if (elapsed > kSilence) LogOutage(masters.GetAddress(master), status.error_message());
       if (masters.Leave(master)) pause = std::min(2 * pause, kMaxPause);
     }
   }
@@ -183,7 +183,7 @@ struct TrialClient::Rep {
     if (IsTransient(status)) return;
     const std::string why = std::string(name) + " for allocation " + options.allocation_id +
                             " was rejected: " + status.error_message();
-    if (IsOver(status)) throw RunIsOver(why);
+    if (IsRunOver(status)) throw RunIsOver(why);
     throw Error(why);
   }
 
@@ -237,7 +237,7 @@ class StreamWatch final : public AllocationWatch {
       if (heard) pause = kFirstPause;
       std::unique_lock lock(mutex_);
       if (stopping_) return;
-      if (status.ok() || IsOver(status)) {
+      if (status.ok() || IsRunOver(status)) {
         lock.unlock();
         const std::string why = status.ok() ? "the allocation has ended" : status.error_message();
         if (listener_.on_end) listener_.on_end(why);

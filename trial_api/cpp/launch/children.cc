@@ -143,14 +143,14 @@ class Group {
 
   // How much a failure says about the cause: of several failures, the first of the most significant
   // kind is reported.
-  enum class Blame { kLostAnother, kFailed, kKilled };
-  static Blame GetBlame(const base::ProcessExit& exit) {
-    if (exit.signal != 0) return Blame::kKilled;
-    return exit.code == kPeerGoneExit ? Blame::kLostAnother : Blame::kFailed;
+  enum class FailureKind { kLostAnother, kFailed, kKilled };
+  static FailureKind GetFailureKind(const base::ProcessExit& exit) {
+    if (exit.signal != 0) return FailureKind::kKilled;
+    return exit.code == kPeerGoneExit ? FailureKind::kLostAnother : FailureKind::kFailed;
   }
 
   // If several fail at once, a process killed by a signal comes first, because the others failed as
-  // a consequence. After the others were told to stop, their exits are irrelevant.
+  // a consequence. Once the others have been asked to stop, their exits are irrelevant.
   void TakeExits() {
     for (size_t i = 0; i < processes_.size(); ++i) {
       if (!processes_[i].running) continue;
@@ -158,13 +158,13 @@ class Group {
       if (!exit.ok() || !exit->has_value()) continue;
       processes_[i].running = false;
       if ((*exit)->ok() || ending_) continue;
-      if (outcome_.failed && GetBlame(**exit) <= GetBlame(outcome_.exit)) continue;
+      if (outcome_.failed && GetFailureKind(**exit) <= GetFailureKind(outcome_.exit)) continue;
       outcome_.failed = i;
       outcome_.exit = **exit;
     }
     // After a stop request the processes save, for as long as the sender allows.
     if (!outcome_.failed || ending_ || outcome_.stop_signal) return;
-    if (GetBlame(outcome_.exit) != Blame::kLostAnother) {
+    if (GetFailureKind(outcome_.exit) != FailureKind::kLostAnother) {
       EndAll(SIGTERM);
     } else if (!next_) {
       After(kCause, SIGTERM);

@@ -56,7 +56,7 @@ class RendezvousWait {
   std::vector<Node> Get(Signals& signals) {
     const auto start = std::chrono::steady_clock::now();
     for (bool reported = false;;) {
-      if (const std::optional<Answer> answer = Look()) {
+      if (const std::optional<Answer> answer = FindAnswer()) {
         if (answer->nodes.empty()) throw Error("no rendezvous: " + answer->why);
         return answer->nodes;
       }
@@ -80,7 +80,7 @@ class RendezvousWait {
     answer_ = {std::move(nodes), why};
     ::eventfd_write(event_.get(), 1);
   }
-  std::optional<Answer> Look() {
+  std::optional<Answer> FindAnswer() {
     std::lock_guard lock(mutex_);
     return answer_;
   }

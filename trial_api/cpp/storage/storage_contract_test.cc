@@ -25,15 +25,15 @@ class StorageContractTest : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     // Occasional failures of the server must not matter.
-    if (InBucket()) server_.emplace(std::vector<std::string>{"--fail", "11"});
+    if (IsBucket()) server_.emplace(std::vector<std::string>{"--fail", "11"});
   }
 
-  bool InBucket() const { return GetParam() != "shared_fs"; }
+  bool IsBucket() const { return GetParam() != "shared_fs"; }
   std::string Scratch() const { return dir_.path() + "/scratch"; }
   std::string Base() const { return dir_.path() + "/store"; }
 
   std::unique_ptr<Storage> Make(const std::string& owner = "me") const {
-    if (!InBucket()) return MakeSharedFs(Base(), owner);
+    if (!IsBucket()) return MakeSharedFs(Base(), owner);
     const objects::BucketConfig place = server_->GetBucketConfig(GetParam());
     Json storage = {{"type", place.type}, {"prefix", "some/where"}};
     const auto add = [&](const char* name, const std::string& value) {
@@ -53,33 +53,33 @@ class StorageContractTest : public testing::TestWithParam<std::string> {
   }
   // Returns the files outside of checkpoints.
   std::string Beside(const std::string& name) const {
-    if (InBucket()) return Bucket()->Read("some/where/" + name, 0, 1000).value_or("nothing");
+    if (IsBucket()) return Bucket()->Read("some/where/" + name, 0, 1000).value_or("nothing");
     return base::ReadFile(Base() + "/" + name).value_or("nothing");
   }
   void ReplaceBeside(const std::string& name, const std::string& text) const {
-    if (InBucket()) {
+    if (IsBucket()) {
       ASSERT_TRUE(Bucket()->Put("some/where/" + name, text).ok());
     } else {
       ASSERT_TRUE(base::WriteFile(Base() + "/" + name, text).ok());
     }
   }
   void Replace(const std::string& uuid, const std::string& file, const std::string& text) const {
-    if (InBucket()) {
+    if (IsBucket()) {
       ASSERT_TRUE(Bucket()->Put("some/where/" + uuid + "/" + file, text).ok());
     } else {
       ASSERT_TRUE(base::WriteFile(Base() + "/" + uuid + "/" + file, text).ok());
     }
   }
   void Drop(const std::string& uuid, const std::string& file) const {
-    if (InBucket()) {
+    if (IsBucket()) {
       ASSERT_TRUE(Bucket()->Remove("some/where/" + uuid + "/" + file).ok());
     } else {
       fs::remove(Base() + "/" + uuid + "/" + file);
     }
   }
   // Counts the files, of complete and incomplete checkpoints.
-  size_t Things() const {
-    if (InBucket()) return Bucket()->List("").value().size();
+  size_t CountEntries() const {
+    if (IsBucket()) return Bucket()->List("").value().size();
     size_t count = 0;
     if (!fs::exists(Base())) return 0;
     for (const auto& entry : fs::recursive_directory_iterator(Base())) {
@@ -117,7 +117,7 @@ class StorageContractTest : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(StorageContractTest, ReportsUnreachableStorage_NotDamage) {
-  if (!InBucket()) GTEST_SKIP() << "a missing directory cannot be distinguished";
+  if (!IsBucket()) GTEST_SKIP() << "a missing directory cannot be distinguished";
   const auto storage = Make();
   const std::string uuid = Save(*storage, 1);
   const std::string torn = Save(*storage, 2);
@@ -163,7 +163,7 @@ TEST_P(StorageContractTest, RejectsDuplicateFileNames) {
             "different file names on each rank");
   EXPECT_NE(GetError([&] { Make()->Open(uuid); }), "");
   storage->Remove(uuid);
-  EXPECT_EQ(Things(), 0u);
+  EXPECT_EQ(CountEntries(), 0u);
 }
 
 TEST_P(StorageContractTest, DetectsDamage) {
@@ -193,15 +193,15 @@ TEST_P(StorageContractTest, RemovesLeftoversOfSameOwner) {
   Write(*mine, base::NewUuid(), 0, "half", "x");
   const std::string theirs = base::NewUuid();
   const auto half = Write(*another, theirs, 0, "half", "x");
-  const size_t before = Things();
+  const size_t before = CountEntries();
   Make()->RemoveLeftovers();
-  EXPECT_LT(Things(), before);
+  EXPECT_LT(CountEntries(), before);
   EXPECT_EQ(GetError([&] { Make()->Open(whole); }), "");
   another->Publish(theirs, {half}, "{}");
   EXPECT_EQ(GetError([&] { Make()->Open(theirs); }), "");
   Make()->Remove(whole);
   Make("another")->Remove(theirs);
-  EXPECT_EQ(Things(), 0u);
+  EXPECT_EQ(CountEntries(), 0u);
 }
 
 TEST_P(StorageContractTest, ListsOwnCheckpointsNewestFirst) {
@@ -218,7 +218,7 @@ TEST_P(StorageContractTest, ListsOwnCheckpointsNewestFirst) {
 
 // Simulates an end between the manifest and the owner's entry.
 TEST_P(StorageContractTest, FindsCheckpoint_WhenPublishWasInterrupted) {
-  if (!InBucket()) GTEST_SKIP() << "a directory is renamed atomically";
+  if (!IsBucket()) GTEST_SKIP() << "a directory is renamed atomically";
   const std::string uuid = Save(*Make(), 5);
   ASSERT_TRUE(Bucket()->Put("some/where/owners/me/" + uuid, "").ok());
   Make()->RemoveLeftovers();
@@ -245,7 +245,7 @@ TEST_P(StorageContractTest, CopiesChangedFiles) {
 }
 
 TEST_P(StorageContractTest, LeavesNoLocalFiles) {
-  if (!InBucket()) GTEST_SKIP() << "it uses no local files";
+  if (!IsBucket()) GTEST_SKIP() << "it uses no local files";
   {
     const auto storage = Make();
     storage->Open(Save(*storage, 1));

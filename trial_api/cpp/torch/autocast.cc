@@ -15,7 +15,7 @@ namespace {
 
 torch::DeviceType GetDevice(bool cuda) { return cuda ? torch::kCUDA : torch::kCPU; }
 
-bool IsOn(bool cuda) { return at::autocast::is_autocast_enabled(GetDevice(cuda)); }
+bool IsAutocastEnabled(bool cuda) { return at::autocast::is_autocast_enabled(GetDevice(cuda)); }
 
 torch::ScalarType GetAutocastType(bool cuda) {
   return at::autocast::get_autocast_dtype(GetDevice(cuda));
@@ -28,7 +28,9 @@ void Set(bool cuda, bool on, torch::ScalarType type) {
 
 #else
 
-bool IsOn(bool cuda) { return cuda ? at::autocast::is_enabled() : at::autocast::is_cpu_enabled(); }
+bool IsAutocastEnabled(bool cuda) {
+  return cuda ? at::autocast::is_enabled() : at::autocast::is_cpu_enabled();
+}
 
 torch::ScalarType GetAutocastType(bool cuda) {
   return cuda ? at::autocast::get_autocast_gpu_dtype() : at::autocast::get_autocast_cpu_dtype();
@@ -60,7 +62,7 @@ void RequireAutocast(torch::ScalarType type, torch::Device device) {
 }
 
 Autocast::Autocast(std::optional<torch::ScalarType> type, torch::Device device)
-    : cuda_(device.is_cuda()), was_on_(IsOn(cuda_)), had_(GetAutocastType(cuda_)) {
+    : cuda_(device.is_cuda()), was_on_(IsAutocastEnabled(cuda_)), had_(GetAutocastType(cuda_)) {
   at::autocast::increment_nesting();
   Set(cuda_, type.has_value(), type.value_or(had_));
 }

@@ -26,7 +26,7 @@ void RequireAboveZero(const char* what, double value) {
 }
 
 // Returns the progress from 0 to 1; 1 if there is nothing to train.
-double Share(int64_t steps, int64_t max_steps) {
+double ComputeShare(int64_t steps, int64_t max_steps) {
   if (max_steps <= 0) return 1.0;
   return std::clamp(static_cast<double>(steps) / static_cast<double>(max_steps), 0.0, 1.0);
 }
@@ -47,7 +47,7 @@ LrFactor warmup(int64_t steps, LrFactor then, double from) {
 
 LrFactor cosine(double to) {
   return [=](int64_t steps, int64_t max_steps) {
-    const double wave = std::cos(std::numbers::pi * Share(steps, max_steps));
+    const double wave = std::cos(std::numbers::pi * ComputeShare(steps, max_steps));
     return to + (1.0 - to) * (1.0 + wave) / 2.0;
   };
 }
@@ -55,7 +55,7 @@ LrFactor cosine(double to) {
 LrFactor polynomial(double power, double to) {
   RequireAboveZero("polynomial(): power", power);
   return [=](int64_t steps, int64_t max_steps) {
-    return to + (1.0 - to) * std::pow(1.0 - Share(steps, max_steps), power);
+    return to + (1.0 - to) * std::pow(1.0 - ComputeShare(steps, max_steps), power);
   };
 }
 

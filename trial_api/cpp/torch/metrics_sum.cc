@@ -25,7 +25,7 @@ void MetricsSum::Add(const BatchMetrics& metrics, int64_t records) {
 
 void MetricsSum::Clear() { entries_.clear(); }
 
-void MetricsSum::Settle() {
+void MetricsSum::AddPending() {
   for (auto& [name, entry] : entries_) {
     for (size_t i = 0; i < entry.pending.size(); ++i) {
       entry.sum += entry.pending[i].item<double>() * entry.pending_weights[i];
@@ -39,7 +39,7 @@ void MetricsSum::Settle() {
 // The format is one line per metric: sum and weight as hexadecimal floating-point numbers, which
 // preserve every bit, then the name.
 std::string MetricsSum::ToText() {
-  Settle();
+  AddPending();
   std::string text;
   for (const auto& [name, entry] : entries_) {
     char numbers[80];

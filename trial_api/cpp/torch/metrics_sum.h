@@ -37,7 +37,7 @@ class MetricsSum {
     std::vector<torch::Tensor> pending;  // not added to the sums yet
     std::vector<double> pending_weights;
   };
-  void Settle();
+  void AddPending();
 
   std::map<std::string, Entry> entries_;
 };

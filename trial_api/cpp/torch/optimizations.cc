@@ -45,11 +45,11 @@ const Json* Find(const Json& object, const std::string& name) {
 }
 
 // Reads a field of the section; `to` is unchanged if it is missing.
-void Read(const Json& section, const std::string& name, int64_t least, int64_t* to) {
+void Read(const Json& section, const std::string& name, int64_t min, int64_t* to) {
   const Json* const value = Find(section, name);
   if (value == nullptr) return;
-  if (!value->is_number_integer() || value->get<int64_t>() < least) {
-    ThrowField("optimizations." + name, *value, "an integer >= " + std::to_string(least));
+  if (!value->is_number_integer() || value->get<int64_t>() < min) {
+    ThrowField("optimizations." + name, *value, "an integer >= " + std::to_string(min));
   }
   *to = value->get<int64_t>();
 }

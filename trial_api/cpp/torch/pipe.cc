@@ -20,7 +20,7 @@ using torch::autograd::variable_list;
 
 // The best division of the first modules into some stages; nullopt: there is none.
 struct Division {
-  int64_t greatest = 0;  // parameters of the largest stage
+  int64_t largest = 0;  // parameters of the largest stage
   std::vector<size_t> begins;
 };
 
@@ -38,10 +38,10 @@ std::optional<Division> WithLastStage(const std::vector<std::optional<Division>>
     last.parameters += modules[begin].parameters;
     last.trains = last.trains || modules[begin].trains;
     if (!before[begin] || !last.trains) continue;
-    const int64_t greatest = std::max(before[begin]->greatest, last.parameters);
-    if (best && best->greatest <= greatest) continue;
+    const int64_t largest = std::max(before[begin]->largest, last.parameters);
+    if (best && best->largest <= largest) continue;
     best = before[begin];
-    best->greatest = greatest;
+    best->largest = largest;
     best->begins.push_back(begin);
   }
   return best;

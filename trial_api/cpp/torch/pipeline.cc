@@ -13,7 +13,7 @@
 namespace det::trial {
 namespace {
 
-bool Trains(const torch::nn::Module& model) {
+bool IsTrainable(const torch::nn::Module& model) {
   const std::vector<torch::Tensor> parameters = model.parameters();
   return std::any_of(parameters.begin(), parameters.end(),
                      [](const torch::Tensor& parameter) { return parameter.requires_grad(); });
@@ -33,7 +33,7 @@ Pipeline::Pipeline(TrialContext& context, int64_t micro_batches)
 Communicator& Pipeline::communicator() const { return context_.core().communicator(); }
 
 torch::nn::Sequential Pipeline::Partition(torch::nn::Sequential whole) {
-  if (!Trains(*whole)) return whole;  // Not divided: every rank has the whole module.
+  if (!IsTrainable(*whole)) return whole;  // Not divided: every rank has the whole module.
   const Ranks& ranks = context_.ranks();
   nets_.push_back({whole, PartitionIntoStages(*whole, ranks.size)});
   const std::vector<Stage>& stages = nets_.back().stages;
@@ -54,7 +54,7 @@ torch::nn::Sequential Pipeline::Partition(torch::nn::Sequential whole) {
 }
 
 void Pipeline::RequirePartition(const torch::nn::Module& model) const {
-  if (!Trains(model)) return;
+  if (!IsTrainable(model)) return;
   throw Error(
       "optimizations.strategy pipeline divides a torch::nn::Sequential into stages, but "
       "wrap_model() was called with " +

@@ -112,9 +112,9 @@ TEST_F(PrecisionTest, LearnsWithBfloat16) {
       TrialContext context(core);
       LineTrial trial(context, precision);
       Controller(context, trial).Run();
-      const torch::ScalarType wanted = precision.type.value_or(torch::kFloat32);
-      if (trial.computed_in != wanted) text += "training computes in another type; ";
-      if (trial.validated_in != wanted) text += "validation computes in another type; ";
+      const torch::ScalarType expected = precision.type.value_or(torch::kFloat32);
+      if (trial.computed_in != expected) text += "training computes in another type; ";
+      if (trial.validated_in != expected) text += "validation computes in another type; ";
       if (trial.weights.back().scalar_type() != torch::kFloat32) text += "weights changed; ";
       learned.push_back(trial.weights.back());
     }

@@ -22,7 +22,7 @@ bool IsGenerator(const c10::Argument& argument) {
   return optional != nullptr && optional->getElementType()->kind() == c10::TypeKind::GeneratorType;
 }
 
-bool Draws(const c10::FunctionSchema& schema) {
+bool DrawsRandomNumbers(const c10::FunctionSchema& schema) {
   for (const c10::Argument& argument : schema.arguments()) {
     if (IsGenerator(argument)) return true;
   }
@@ -31,8 +31,8 @@ bool Draws(const c10::FunctionSchema& schema) {
 
 // Passes this thread's generator to an operation that draws random numbers, unless it has a
 // generator argument or runs on a GPU.
-void GiveSource(const c10::OperatorHandle& operation, c10::DispatchKeySet keys,
-                torch::jit::Stack* stack) {
+void PassOwnGenerator(const c10::OperatorHandle& operation, c10::DispatchKeySet keys,
+                      torch::jit::Stack* stack) {
   const std::vector<c10::Argument>& arguments = operation.schema().arguments();
   if (own_source && keys.has(c10::DispatchKey::CPU)) {
     for (size_t i = 0; i < arguments.size(); ++i) {
@@ -56,9 +56,10 @@ void AddLayer() {
     c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
     for (const c10::OperatorName& name : dispatcher.getAllOpNames()) {
       const auto operation = dispatcher.findSchema(name);
-      if (!operation || name.getNamespace() != "aten" || !Draws(operation->schema())) continue;
+      if (!operation || name.getNamespace() != "aten" || !DrawsRandomNumbers(operation->schema()))
+        continue;
       drawing->impl(c10::toString(name).c_str(),
-                    torch::CppFunction::makeFromBoxedFunction<&GiveSource>());
+                    torch::CppFunction::makeFromBoxedFunction<&PassOwnGenerator>());
     }
     return true;
   }();

@@ -57,7 +57,7 @@ void ReadGenerators(InputArchive& archive, const TrialContext& context) {
 }
 
 // Stores bytes as a tensor, because strings in an archive must be valid text.
-torch::Tensor BytesOf(const std::string& text) {
+torch::Tensor ToByteTensor(const std::string& text) {
   const torch::Tensor bytes = torch::empty({static_cast<int64_t>(text.size())}, torch::kUInt8);
   std::copy(text.begin(), text.end(), bytes.data_ptr<uint8_t>());
   return bytes;
@@ -67,12 +67,12 @@ torch::Tensor BytesOf(const std::string& text) {
 // index.
 template <class F>
 void ForEachParameter(const TrialContext& context, const F& visit) {
-  size_t place = 0;
+  size_t index = 0;
   std::set<const c10::TensorImpl*> seen;
   for (const auto& model : context.models()) {
     for (torch::Tensor parameter : model->parameters()) {
-      if (seen.insert(parameter.unsafeGetTensorImpl()).second) visit(place, parameter);
-      ++place;
+      if (seen.insert(parameter.unsafeGetTensorImpl()).second) visit(index, parameter);
+      ++index;
     }
   }
 }
@@ -83,14 +83,14 @@ void WritePart(OutputArchive& archive, const std::string& name, const torch::Ten
 
 // Adds up the tensors of old ranks. `factor` scales each, because the mean is over another number
 // of ranks now.
-class TakenOver {
+class MergedTensors {
  public:
-  TakenOver(const char* prefix, double factor) : prefix_(prefix), factor_(factor) {}
+  MergedTensors(const char* prefix, double factor) : prefix_(prefix), factor_(factor) {}
 
   void Add(InputArchive& archive, const TrialContext& context, const std::string& path) {
-    ForEachParameter(context, [&](size_t place, const torch::Tensor& parameter) {
+    ForEachParameter(context, [&](size_t index, const torch::Tensor& parameter) {
       torch::Tensor part;
-      const std::string name = prefix_ + std::to_string(place);
+      const std::string name = prefix_ + std::to_string(index);
       if (!archive.try_read(name, part, /*is_buffer=*/true)) return;
       if (part.sizes() != parameter.sizes()) {
         throw Error("checkpoint file " + path + " does not fit this trial: " + name +
@@ -98,8 +98,8 @@ class TakenOver {
       }
       if (!context.strategy().StepsWith(parameter)) return;
       if (factor_ != 1.0) part.mul_(factor_);
-      if (parts_.size() <= place) parts_.resize(place + 1);
-      torch::Tensor& sum = parts_[place];
+      if (parts_.size() <= index) parts_.resize(index + 1);
+      torch::Tensor& sum = parts_[index];
       sum = sum.defined() ? sum.add_(part) : part;
     });
   }
@@ -112,9 +112,9 @@ class TakenOver {
 };
 
 void AddToGradients(const TrialContext& context, const Parts& parts) {
-  ForEachParameter(context, [&](size_t place, torch::Tensor& parameter) {
-    if (place >= parts.size() || !parts[place].defined()) return;
-    const torch::Tensor part = parts[place].to(parameter.device());
+  ForEachParameter(context, [&](size_t index, torch::Tensor& parameter) {
+    if (index >= parts.size() || !parts[index].defined()) return;
+    const torch::Tensor part = parts[index].to(parameter.device());
     torch::Tensor& gradient = parameter.mutable_grad();
     gradient = gradient.defined() ? gradient + part : part;
   });
@@ -141,8 +141,8 @@ int RanksIn(const std::string& dir) {
 int ReadersIn(const std::string& dir, int ranks) {
   int readers = ranks;
   ReadArchive(dir + "/" + RankFileName(0), torch::kCPU, [&](InputArchive& archive) {
-    c10::IValue told;
-    if (archive.try_read("readers", told)) readers = static_cast<int>(told.toInt());
+    c10::IValue stored;
+    if (archive.try_read("readers", stored)) readers = static_cast<int>(stored.toInt());
   });
   return readers;
 }
@@ -157,16 +157,16 @@ OutputArchive RankState(TrialContext& context, MetricsSum& unreported) {
   WriteGenerators(archive, context);
   archive.write("unreported_metrics", c10::IValue(unreported.ToText()));
   if (!context.reducers().empty()) {
-    archive.write("reducers", BytesOf(context.reducers().TrainingText()));
+    archive.write("reducers", ToByteTensor(context.reducers().TrainingText()));
   }
   const Parts left_out = context.strategy().GetResiduals();
-  ForEachParameter(context, [&](size_t place, const torch::Tensor& parameter) {
-    const std::string number = std::to_string(place);
+  ForEachParameter(context, [&](size_t index, const torch::Tensor& parameter) {
+    const std::string number = std::to_string(index);
     // With a pipeline, ranks may also have gradients for weights of other stages, as of the last
     // synchronization.
     const bool own = context.strategy().StepsWith(parameter);
     if (context.IsAggregating() && own) WritePart(archive, kGradient + number, parameter.grad());
-    if (place < left_out.size()) WritePart(archive, kLeftOut + number, left_out[place]);
+    if (index < left_out.size()) WritePart(archive, kLeftOut + number, left_out[index]);
   });
   return archive;
 }
@@ -179,8 +179,8 @@ void LoadRankState(const std::string& dir, TrialContext& context, MetricsSum& un
   // If all ranks have the same records (Strategy::SameRecords), each takes over everything.
   const Ranks mine = context.readers();
   const double factor = static_cast<double>(mine.size) / readers;
-  TakenOver gradients(kGradient, factor);
-  TakenOver left_out(kLeftOut, factor);
+  MergedTensors gradients(kGradient, factor);
+  MergedTensors left_out(kLeftOut, factor);
   for (int rank = mine.rank; rank < ranks; rank += mine.size) {
     const std::string path = dir + "/" + RankFileName(rank);
     ReadArchive(path, torch::kCPU, [&](InputArchive& archive) {

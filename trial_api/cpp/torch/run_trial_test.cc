@@ -134,9 +134,10 @@ TEST_F(RunTrialTest, UsesPreviousCheckpoint_WhenDamaged) {
   const auto all = Checkpoints();
   ASSERT_EQ(all.size(), 4u);
   EXPECT_EQ(all[2].second, 2);  // It continued after one batch.
-  const auto told = master_.Reports();
-  EXPECT_EQ(std::count(told.begin(), told.end(), "damaged " + newest + ' ' + saved.front().first),
-            1);
+  const auto reports = master_.Reports();
+  EXPECT_EQ(
+      std::count(reports.begin(), reports.end(), "damaged " + newest + ' ' + saved.front().first),
+      1);
   EXPECT_EQ(all[3].second, 3);
 }
 

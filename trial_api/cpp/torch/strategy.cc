@@ -70,12 +70,12 @@ class LocalSgd : public Strategy {
   bool AfterBatch(int64_t steps, bool want_stop) override {
     differ_ = true;
     if (steps % period_ != 0) return false;
-    Unite();
+    AverageState();
     return AnyRank(communicator(), want_stop);
   }
 
   void Synchronize() override {
-    if (differ_) Unite();
+    if (differ_) AverageState();
   }
   std::vector<int> Writers(const std::vector<torch::Tensor>& parameters) const override {
     return EvenWriters(context_, parameters);
@@ -85,7 +85,7 @@ class LocalSgd : public Strategy {
   Communicator& communicator() const { return context_.core().communicator(); }
 
   // Averages the weights and the optimizers' state; the loss scale is that of the chief.
-  void Unite() {
+  void AverageState() {
     std::vector<torch::Tensor> tensors = Weights(context_);
     AddState(tensors);
     Average(communicator(), tensors);
@@ -176,14 +176,14 @@ class AsyncAveraging final : public LocalSgd {
   bool AfterBatch(int64_t steps, bool want_stop) override {
     differ_ = true;
     if (steps % period_ == 0) {
-      TakeIn();
+      FinishRound();
       Begin(want_stop);
     }
     return std::exchange(stop_, false);
   }
 
   void Synchronize() override {
-    TakeIn();
+    FinishRound();
     LocalSgd::Synchronize();
   }
 
@@ -201,7 +201,7 @@ class AsyncAveraging final : public LocalSgd {
     std::thread([round = round_, channel = channel_] { round->Run(*channel); }).detach();
   }
 
-  void TakeIn() {
+  void FinishRound() {
     if (!round_) return;
     const std::shared_ptr<Round> round = std::exchange(round_, nullptr);
     round->Wait();

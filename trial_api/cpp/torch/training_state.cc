@@ -178,13 +178,13 @@ void StateSnapshot::Take(TrialContext& context, const Trial& trial, const Progre
   Add(RankFileName(ranks.rank), RankState(context, unreported));
   for (auto& [name, archive] : ArchiveLargeFiles(context)) Add(name, std::move(archive));
   if (ranks.is_chief()) {
-    AddOfChief(context, trial);
+    AddChiefState(context, trial);
     progress_ = ToJson(progress);
   }
   copies_.Fill(CopyingThreads(ranks));
 }
 
-void StateSnapshot::AddOfChief(TrialContext& context, const Trial& trial) {
+void StateSnapshot::AddChiefState(TrialContext& context, const Trial& trial) {
   OutputArchive state;
   trial.save_state(state);
   Add("trial.pt", std::move(state));

@@ -59,7 +59,7 @@ class StateSnapshot {
 
  private:
   void Add(const std::string& name, torch::serialize::OutputArchive archive);
-  void AddOfChief(TrialContext& context, const Trial& trial);
+  void AddChiefState(TrialContext& context, const Trial& trial);
 
   HostCopies copies_;
   // with file names

@@ -30,7 +30,7 @@ Shape GetShape(const torch::Tensor& tensor) {
   return shape;
 }
 
-torch::Tensor OfShape(const Shape& shape) {
+torch::Tensor MakeTensor(const Shape& shape) {
   const torch::IntArrayRef sizes(shape.sizes, static_cast<size_t>(shape.dimensions));
   return torch::empty(sizes, static_cast<torch::ScalarType>(shape.type));
 }
@@ -42,7 +42,8 @@ torch::Tensor Pass(Communicator& channel, const torch::Tensor& tensor, int root,
   const bool mine = channel.ranks().rank == root;
   Shape shape = mine ? GetShape(tensor) : Shape();
   channel.Broadcast(&shape, sizeof shape, root);
-  const torch::Tensor host = mine ? tensor.detach().to(torch::kCPU).contiguous() : OfShape(shape);
+  const torch::Tensor host =
+      mine ? tensor.detach().to(torch::kCPU).contiguous() : MakeTensor(shape);
   if (host.numel() > 0) channel.Broadcast(host.data_ptr(), host.nbytes(), root);
   return mine ? tensor.detach() : host.to(device);
 }

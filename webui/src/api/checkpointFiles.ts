@@ -1,4 +1,4 @@
-import { tarEnd, tarHeader, tarPadding } from "@/tar";
+import { tarEnd, createTarHeader, getTarPadding } from "@/tar";
 import { streamMessages } from "./messages";
 
 /** Receives the number of bytes read so far. */
@@ -36,11 +36,11 @@ export async function readArchive(
   signal: AbortSignal,
   onBytes?: OnBytes,
 ): Promise<Blob> {
-  const parts: BlobPart[] = [...tarHeader(`${uuid}/`, 0)];
+  const parts: BlobPart[] = [...createTarHeader(`${uuid}/`, 0)];
   let before = 0;
   for (const [path, text] of Object.entries(resources).sort()) {
     const size = Number(text);
-    parts.push(...tarHeader(`${uuid}/${path}`, size));
+    parts.push(...createTarHeader(`${uuid}/${path}`, size));
     if (path.endsWith("/")) continue;
     const file = await readFile(uuid, path, signal, (bytes) => onBytes?.(before + bytes));
     if (file.size !== size) {
@@ -48,7 +48,7 @@ export async function readArchive(
         `Checkpoint ${uuid}: received ${file.size} of ${size} bytes of ${path}. Try again.`,
       );
     }
-    parts.push(file, tarPadding(size));
+    parts.push(file, getTarPadding(size));
     before += size;
   }
   return new Blob([...parts, tarEnd()], { type: "application/x-tar" });

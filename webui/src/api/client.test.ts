@@ -16,13 +16,13 @@ test("returns the message of a response", async () => {
 test("throws an ApiError with the master's message and the request ID", async () => {
   const refusal = '{"error":{"code":16,"reason":"Unauthenticated","error":"sign in"}}';
   answer(refusal, { status: 401, headers: { "X-Request-Id": "r-1" } });
-  const wanted = { message: "sign in", status: 401, reason: "Unauthenticated", requestId: "r-1" };
-  await expect(me()).rejects.toMatchObject(wanted);
+  const expected = { message: "sign in", status: 401, reason: "Unauthenticated", requestId: "r-1" };
+  await expect(me()).rejects.toMatchObject(expected);
 });
 
 test("reports the HTTP status of a response that is not an API error", async () => {
   answer("<html>", { status: 502, statusText: "Bad Gateway" });
-  await expect(me()).rejects.toMatchObject({ message: "the master answered 502 Bad Gateway" });
+  await expect(me()).rejects.toMatchObject({ message: "the master returned HTTP 502 Bad Gateway" });
 });
 
 test("throws an ApiError when the master is unreachable", async () => {

@@ -31,7 +31,7 @@ async function toApiError(response: Response): Promise<ApiError> {
     const { error } = JSON.parse(text) as { error: { reason: string; error: string } };
     return new ApiError(error.error, response.status, error.reason, requestId);
   } catch {
-    const what = `the master answered ${response.status} ${response.statusText}`.trim();
+    const what = `the master returned HTTP ${response.status} ${response.statusText}`.trim();
     return new ApiError(what, response.status, "", requestId);
   }
 }
@@ -52,9 +52,9 @@ export async function request(input: Request): Promise<Response> {
 
 // 64-bit numbers are strings in the API's JSON; convert them with Number() where needed.
 const readJson: Middleware = {
-  onRequest: ({ request: made }) => {
-    made.headers.set("Accept", "application/json");
-    return made;
+  onRequest: ({ request }) => {
+    request.headers.set("Accept", "application/json");
+    return request;
   },
 };
 

@@ -1,6 +1,6 @@
 import { QueryClient, QueryObserver } from "@tanstack/react-query";
 import { expect, it } from "vitest";
-import { addToCurves, coloured } from "@/pages/Experiment/curves";
+import { addToCurves, assignRanks } from "@/pages/Experiment/curves";
 import { mergeOrder, downsample } from "@/charts/merge";
 import type { Series } from "@/charts/series";
 import {
@@ -68,8 +68,8 @@ it("gives each trial a stable colour", () => {
       METRIC,
     );
   const rankOf = (series: Series[]) => Object.fromEntries(series.map(({ id, rank }) => [id, rank]));
-  expect(rankOf(coloured(curves([9, 7, 8]), [7, 8, 9]))).toEqual({ 7: 0, 8: 1, 9: 2 });
-  expect(rankOf(coloured(curves([10, 8, 9, 7]), [7, 8, 9, 10]))).toMatchObject({
+  expect(rankOf(assignRanks(curves([9, 7, 8]), [7, 8, 9]))).toEqual({ 7: 0, 8: 1, 9: 2 });
+  expect(rankOf(assignRanks(curves([10, 8, 9, 7]), [7, 8, 9, 10]))).toMatchObject({
     7: 0,
     8: 1,
     9: 2,
@@ -83,8 +83,8 @@ it("adds the names of new metrics", () => {
   expect(addNames(names, [fresh, fresh])).toHaveLength(3);
 });
 
-/** Numbers from 0 to below 1 that a seed decides (mulberry32). */
-function randomOf(seed: number) {
+/** A seeded generator of numbers from 0 to below 1 (mulberry32). */
+function createRandom(seed: number) {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
@@ -97,18 +97,18 @@ function randomOf(seed: number) {
 it("neither misses nor duplicates points for any order of reads, messages and losses", async () => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   console.info(`seed ${seed}`);
-  const random = randomOf(seed);
+  const random = createRandom(seed);
   const below = (n: number) => Math.floor(random() * n);
   for (let round = 0; round < 30; round++) {
-    const stored = new Map<string, ReportedPoint>(); // by trial and batches: a later run replaces
-    const told: ReportedPoint[] = []; // by the stream, in this order
-    const answers: (() => void)[] = []; // of reads that are under way
+    const stored = new Map<string, ReportedPoint>(); // by trial and batches; a later attempt replaces a point
+    const sent: ReportedPoint[] = []; // by the stream, in this order
+    const answers: (() => void)[] = []; // of reads in progress
     const all = () => addToCurves([], [...stored.values()], METRIC);
     const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
     const query = liveQuery<Series[]>(1, {
       queryKey: ["curves"],
       add: (series, points) => addToCurves(series, points, METRIC),
-      // The answer is made at some time, and comes at a later one.
+      // A response is created at one time and arrives later.
       read: () =>
         new Promise((resolve) => {
           answers.push(() => {
@@ -120,14 +120,14 @@ it("neither misses nor duplicates points for any order of reads, messages and lo
     const observer = new QueryObserver(client, { ...query, structuralSharing: false });
     const stop = observer.subscribe(() => undefined);
     const renewal = createRefresher(client, liveQueryFilter(1), 0);
-    let place = 0;
+    let position = 0;
     let isOpen = true;
     const settle = () => new Promise((resolve) => setTimeout(resolve, 0));
     const begin = () => {
       isOpen = true;
-      // Sometimes the master has not kept what was told: then it says so, and all is read again.
+      // Sometimes the master has discarded messages: it reports that, and everything is read again.
       if (random() < 0.3) {
-        place = told.length;
+        position = sent.length;
         renewal.news();
       }
     };
@@ -135,14 +135,14 @@ it("neither misses nor duplicates points for any order of reads, messages and lo
       if (random() < 0.5) {
         const reported = point(1 + below(3), below(40), step);
         stored.set(`${reported.trialId} ${reported.batches}`, reported);
-        told.push(reported);
+        sent.push(reported);
       }
       if (isOpen && random() < 0.4) {
-        // Of the last message it may be that it comes again.
-        const from = Math.max(0, place - below(2));
-        const until = Math.max(from, place + below(4));
-        if (until > from) applyReported(client, 1, told.slice(from, until));
-        place = Math.max(place, Math.min(until, told.length));
+        // The last message may arrive again.
+        const from = Math.max(0, position - below(2));
+        const until = Math.max(from, position + below(4));
+        if (until > from) applyReported(client, 1, sent.slice(from, until));
+        position = Math.max(position, Math.min(until, sent.length));
       }
       if (random() < 0.1) {
         if (isOpen) isOpen = false;
@@ -152,7 +152,7 @@ it("neither misses nor duplicates points for any order of reads, messages and lo
       if (random() < 0.2) await settle();
     }
     if (!isOpen) begin();
-    applyReported(client, 1, told.slice(place));
+    applyReported(client, 1, sent.slice(position));
     for (let i = 0; i < 30; i++) {
       answers.splice(0).forEach((answer) => answer());
       await settle();

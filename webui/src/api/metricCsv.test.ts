@@ -10,11 +10,11 @@ const readText = (blob: Blob) =>
   });
 
 it("writes every report of the metric for any number of trials", async () => {
-  const asked: string[] = [];
+  const requests: string[] = [];
   vi.stubGlobal("fetch", (request: Request) => {
     const { searchParams } = new URL(request.url);
     const [trialId] = searchParams.getAll("trialIds").map(Number);
-    asked.push(`${searchParams.get("group") ?? ""} ${searchParams.getAll("trialIds").length}`);
+    requests.push(`${searchParams.get("group") ?? ""} ${searchParams.getAll("trialIds").length}`);
     const endTime = "2026-01-01T00:00:00Z";
     const report = { trialId, totalBatches: 10, endTime };
     const metrics = [
@@ -37,7 +37,7 @@ it("writes every report of the metric for any number of trials", async () => {
       "",
     ].join("\r\n"),
   );
-  expect(asked).toEqual(["training 100", "training 1"]);
+  expect(requests).toEqual(["training 100", "training 1"]);
 });
 
 it("writes the throughput between reports, but not across a restart", async () => {

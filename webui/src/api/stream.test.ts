@@ -26,7 +26,7 @@ function answers(...responses: Answer[]) {
   return fetch;
 }
 
-/** A body in these pieces, which is cut off after them unless it says that it ends. */
+/** A body with these chunks; unless `ends`, the connection is lost after them. */
 function events(pieces: string[], ends = true): Response {
   const bytes = pieces.map((piece) => new TextEncoder().encode(piece));
   return new Response(
@@ -41,8 +41,8 @@ function events(pieces: string[], ends = true): Response {
   );
 }
 
-/** A stream that says this and goes on, until it is not wanted any more. */
-const stays = (text: string) => (request: Request) =>
+/** A stream that sends `text` and stays open until the request is aborted. */
+const openStream = (text: string) => (request: Request) =>
   new Response(
     new ReadableStream({
       start(controller) {
@@ -122,7 +122,7 @@ test("closes the connection of a hidden page and reconnects when it is visible",
     hidden.mockReturnValue(now);
     document.dispatchEvent(new Event("visibilitychange"));
   };
-  const open = stays('data: {"result":1}\n\n');
+  const open = openStream('data: {"result":1}\n\n');
   const fetch = answers(open, events(['data: {"result":2}\n\ndata: {"result":3}\n\n']));
   const seen: number[] = [];
   const over = watch<number>(() => `/api/v1/x?after=${seen.at(-1) ?? 0}`, aborter.now.signal, {
@@ -130,7 +130,7 @@ test("closes the connection of a hidden page and reconnects when it is visible",
   });
   await vi.advanceTimersByTimeAsync(0);
   const [first] = fetch.mock.calls as unknown as [Request][];
-  // A look at another page costs nothing.
+  // A short visit to another page does not close the connection.
   turn(true);
   await vi.advanceTimersByTimeAsync(1_000);
   turn(false);
@@ -159,6 +159,9 @@ test("resumes each connection after the last message", async () => {
   });
   await vi.runAllTimersAsync();
   await over;
-  const asked = fetch.mock.calls as unknown as [Request][];
-  expect(asked.map(([request]) => new URL(request.url).search)).toEqual(["?after=0", "?after=7"]);
+  const requests = fetch.mock.calls as unknown as [Request][];
+  expect(requests.map(([request]) => new URL(request.url).search)).toEqual([
+    "?after=0",
+    "?after=7",
+  ]);
 });

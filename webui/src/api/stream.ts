@@ -1,5 +1,5 @@
 import { ApiError } from "./client";
-import { openStream } from "./sharedCarrier";
+import { openStream } from "./sharedMultiplexer";
 
 const minPause = 500; // ms
 const maxPause = 15_000; // ms
@@ -23,7 +23,7 @@ export interface Watcher<T> {
 
 /** Reads a stream until it ends, the connection is lost, or it must be requested again. */
 function readOnce<T>(path: string, signal: AbortSignal, watcher: Watcher<T>) {
-  return new Promise<"end" | "lost" | "again">((resolve, reject) => {
+  return new Promise<"end" | "lost" | "moved">((resolve, reject) => {
     const close = openStream(path, (event) => {
       if (event.kind === "live") watcher.onLive?.(true);
       else if (event.kind === "message") {
@@ -102,7 +102,7 @@ export async function watch<T>(
     try {
       const now = typeof path === "string" ? path : path();
       const how = await readOnce(now, connection.signal, watcher);
-      if (how === "again") continue;
+      if (how === "moved") continue;
       if (how === "end") {
         watcher.onEnd?.();
         return;

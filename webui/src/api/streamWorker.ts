@@ -1,9 +1,9 @@
 // A SharedWorker that carries the streams of all windows over two connections.
-import { createCarrier } from "./carrier";
-import type { WorkerEvent, WorkerRequest } from "./sharedCarrier";
+import { createMultiplexer } from "./streamMultiplexer";
+import type { WorkerEvent, WorkerRequest } from "./sharedMultiplexer";
 
 const TOGETHER = 10; // ms
-const carrier = createCarrier(2, (start) => setTimeout(start, TOGETHER));
+const multiplexer = createMultiplexer(2, (start) => setTimeout(start, TOGETHER));
 
 function serve(port: MessagePort) {
   const closers = new Map<string, () => void>();
@@ -15,7 +15,7 @@ function serve(port: MessagePort) {
     if ("open" in data) {
       const { open: key, path } = data;
       const onEvent = (event: WorkerEvent["event"]) => port.postMessage({ key, event });
-      closers.set(key, carrier(path, onEvent));
+      closers.set(key, multiplexer(path, onEvent));
     } else if ("close" in data) close(data.close);
     else [...closers.keys()].forEach(close);
   };

@@ -3,7 +3,7 @@ import { addToTrials, buildSeries } from "./trialPoints";
 
 const metric = { group: "validation", name: "loss" };
 const at = (second: number) => `2026-01-01T00:00:0${second}Z`;
-const told = (trialId: number, batches: number, loss: number) => ({
+const report = (trialId: number, batches: number, loss: number) => ({
   trialId,
   batches,
   time: at(batches),
@@ -14,7 +14,7 @@ const told = (trialId: number, batches: number, loss: number) => ({
 
 it("adds reports to their trials and admits new trials if allowed", () => {
   const known = [{ trialId: 1, points: [{ batches: 1, time: at(1), values: { loss: 3 } }] }];
-  const points = [told(1, 2, 2), told(2, 1, 9)];
+  const points = [report(1, 2, 2), report(2, 1, 9)];
   const alone = addToTrials(known, points, metric, 100, () => false);
   expect(alone.map(({ points }) => points.map(({ batches }) => batches))).toEqual([[1, 2]]);
   const both = addToTrials(known, points, metric, 100, (_, count) => count < 2);
@@ -23,7 +23,7 @@ it("adds reports to their trials and admits new trials if allowed", () => {
 });
 
 it("leaves out trials without positions on the axis", () => {
-  const trials = addToTrials([], [told(4, 1, 3), told(4, 3, 2)], metric, 100, () => true);
+  const trials = addToTrials([], [report(4, 1, 3), report(4, 3, 2)], metric, 100, () => true);
   trials.push({ trialId: 5, points: [{ batches: 1, time: at(1), values: { loss: 1 } }] });
   const drawn = (axis: "epochs" | "time") =>
     buildSeries(trials, "loss", axis, (id) => id).map(({ id, x, rank }) => [

@@ -54,12 +54,12 @@ export function buildSeries(
   trials: readonly TrialPoints[],
   metric: string,
   axis: XAxis,
-  rankOf: (trialId: number, place: number) => number,
+  rankOf: (trialId: number, index: number) => number,
 ): Series[] {
-  const all = trials.map(({ trialId, points }, place) => ({
+  const all = trials.map(({ trialId, points }, index) => ({
     id: String(trialId),
     label: `trial ${trialId}`,
-    rank: rankOf(trialId, place),
+    rank: rankOf(trialId, index),
     ...toColumns(sortByAxis(points, axis), metric, axis),
   }));
   return all.filter(({ x }) => x.length > 0);
@@ -80,7 +80,7 @@ function mergePoints(
   const fresh = [...added.values()];
   const old = points.map(({ batches = 0 }) => batches);
   const next = mergeOrder(old, [...added.keys()]).flatMap(
-    (place) => (place < 0 ? fresh[-1 - place] : points[place]) ?? [],
+    (index) => (index < 0 ? fresh[-1 - index] : points[index]) ?? [],
   );
   if (next.length <= 2 * maxPoints) return next;
   const { y } = toColumns(next, metric.name, "batches");

@@ -30,8 +30,11 @@ export function useExperimentStream(
   onUpdate: (news: ExperimentUpdate) => boolean,
 ): StreamState {
   const client = useQueryClient();
-  const place = useRef({ experimentId, position: "" });
-  if (place.current.experimentId !== experimentId) place.current = { experimentId, position: "" };
+  const position = useRef("");
+  // Before useMessages' effect, which follows the new experiment from its start.
+  useEffect(() => {
+    position.current = "";
+  }, [experimentId]);
   const [atOnce, later] = useMemo(() => {
     const what = liveQueryFilter(experimentId);
     // A read that started before the stream may be older than its first message: read again at
@@ -49,14 +52,14 @@ export function useExperimentStream(
   return useMessages<ExperimentUpdate>(
     `/api/v1/experiments/${experimentId}/watch?${query}`,
     (news) => {
-      const isFirst = place.current.position === "";
-      if (news.position) place.current.position = news.position;
+      const isFirst = position.current === "";
+      if (news.position) position.current = news.position;
       if (news.points) applyReported(client, experimentId, news.points);
       const isRead = onUpdate(news);
       if (!news.missed || !isRead) return;
       if (isFirst) atOnce?.news();
       else later?.news();
     },
-    () => place.current.position,
+    () => position.current,
   );
 }

@@ -7,19 +7,19 @@ afterEach(() => vi.useRealTimers());
 
 const later = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** What is shown of a query that takes so long, and says how often it was asked. */
+/** Observes a query that takes `ms` and returns the number of its calls. */
 function follow(ms: number) {
   const client = new QueryClient();
-  let asked = 0;
+  let calls = 0;
   const queryFn = async () => {
-    const mine = ++asked;
+    const mine = ++calls;
     await later(ms);
     return mine;
   };
   const seen: unknown[] = [];
   const observer = new QueryObserver(client, { queryKey: ["k"], queryFn });
   observer.subscribe(({ data }) => data !== seen.at(-1) && seen.push(data));
-  return { client, seen, asked: () => asked };
+  return { client, seen, calls: () => calls };
 }
 
 it("completes fetches despite frequent news", async () => {
@@ -42,11 +42,11 @@ it("refetches after a fetch that started before the news", async () => {
 });
 
 it("cancels a scheduled refresh on stop", async () => {
-  const { client, asked } = follow(10);
+  const { client, calls } = follow(10);
   const renewal = createRefresher(client, { queryKey: ["k"] }, 100);
   await vi.advanceTimersByTimeAsync(50);
   renewal.news();
   renewal.stop();
   await vi.advanceTimersByTimeAsync(1000);
-  expect(asked()).toBe(1);
+  expect(calls()).toBe(1);
 });

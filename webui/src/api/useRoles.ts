@@ -27,12 +27,16 @@ interface WorkspaceRef {
  * Why the caller lacks a role, as a button's tooltip; false if the caller has it. Without a
  * workspace: in any workspace.
  */
-export function explainRefusal({ may, mayAnywhere }: Roles, role: RoleName, place?: WorkspaceRef) {
-  if (place === undefined)
+export function explainRefusal(
+  { may, mayAnywhere }: Roles,
+  role: RoleName,
+  workspace?: WorkspaceRef,
+) {
+  if (workspace === undefined)
     return !mayAnywhere(role) && `Requires the ${role} role in a workspace; ask a cluster admin`;
   return (
-    !may(role, place.workspaceId) &&
-    `Requires the ${role} role in workspace ${place.workspaceName ?? ""}; ask a workspace admin`
+    !may(role, workspace.workspaceId) &&
+    `Requires the ${role} role in workspace ${workspace.workspaceName ?? ""}; ask a workspace admin`
   );
 }
 

@@ -1,6 +1,7 @@
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useState } from "react";
 import { skipToken, useQuery, useQueryClient, type QueryKey } from "@tanstack/react-query";
 import type { ApiError } from "./client";
+import { useLatest } from "@/useLatest";
 import { watch } from "./stream";
 
 /** The state of a page's stream: whether it is connected, and its refusal if there was one. */
@@ -21,19 +22,17 @@ export function useMessages<T>(
 ): StreamState {
   const client = useQueryClient();
   const [state, setState] = useState<StreamState>({ live: false, error: null });
-  const current = useRef(onMessage);
-  current.current = onMessage;
-  const place = useRef(after);
-  place.current = after;
+  const latestOnMessage = useLatest(onMessage);
+  const latestAfter = useLatest(after);
   useEffect(() => {
     const aborter = new AbortController();
-    const now = () => {
-      const text = place.current?.();
+    const nextPath = () => {
+      const text = latestAfter.current?.();
       return text ? `${path}&after=${encodeURIComponent(text)}` : path;
     };
-    void watch<T>(now, aborter.signal, {
+    void watch<T>(nextPath, aborter.signal, {
       // Late messages of an aborted stream belong to another path.
-      onMessage: (message) => aborter.signal.aborted || current.current(message),
+      onMessage: (message) => aborter.signal.aborted || latestOnMessage.current(message),
       onLive: (live) => setState({ live, error: null }),
       onError: (error) => {
         setState({ live: false, error });
@@ -42,7 +41,7 @@ export function useMessages<T>(
       },
     });
     return () => aborter.abort();
-  }, [client, path]);
+  }, [client, path, latestOnMessage, latestAfter]);
   return state;
 }
 

@@ -1,6 +1,6 @@
-import { viridis, wantsDarkText } from "./colours";
+import { viridis, needsDarkText } from "./colours";
 import { formatNumber } from "./format";
-import { toBins, toCells } from "./heat";
+import { toBins, toCells } from "./heatMapCells";
 import styles from "./HeatMap.module.css";
 import type { Axis } from "./ParallelCoordinates";
 import { useIsDark } from "./theme";
@@ -25,10 +25,10 @@ export function HeatMap({ across, down, values, metric, smallerIsBetter }: Props
   const rows = toBins(down);
   const cells = toCells(columns, rows, values, smallerIsBetter);
   const all = cells.flat().flatMap((cell) => (cell ? [cell.best] : []));
-  const least = Math.min(...all);
-  const greatest = Math.max(...all);
-  const goodness = (value: number) => {
-    const share = greatest > least ? (value - least) / (greatest - least) : 1;
+  const lowest = Math.min(...all);
+  const highest = Math.max(...all);
+  const computeQuality = (value: number) => {
+    const share = highest > lowest ? (value - lowest) / (highest - lowest) : 1;
     return smallerIsBetter ? 1 - share : share;
   };
   return (
@@ -58,14 +58,14 @@ export function HeatMap({ across, down, values, metric, smallerIsBetter }: Props
               <th scope="row">{rows.names[i]}</th>
               {row.map((cell, j) => {
                 if (!cell) return <td key={j} className={styles.none} />;
-                const share = goodness(cell.best);
+                const share = computeQuality(cell.best);
                 return (
                   <td
                     key={j}
                     title={`${cell.count} ${cell.count === 1 ? "trial" : "trials"}, best ${formatNumber(cell.best)}`}
                     style={{
                       background: viridis(share, isDark),
-                      color: wantsDarkText(share, isDark) ? "#000" : "#fff",
+                      color: needsDarkText(share, isDark) ? "#000" : "#fff",
                     }}
                   >
                     {formatNumber(cell.best)}

@@ -24,7 +24,7 @@ export function Legend({ series, hidden, focus, onHide, height }: Props) {
     if (!next.delete(id)) next.add(id);
     onHide(next);
   };
-  const only = () => {
+  const showOnlyFound = () => {
     const kept = new Set(found.map((each) => each.id));
     onHide(new Set(series.filter((each) => !kept.has(each.id)).map((each) => each.id)));
   };
@@ -40,7 +40,7 @@ export function Legend({ series, hidden, focus, onHide, height }: Props) {
             onChange={(event) => setText(event.target.value)}
           />
           <div className={styles.actions}>
-            <button type="button" className="plain" onClick={only}>
+            <button type="button" className="plain" onClick={showOnlyFound}>
               Show only these
             </button>
             <button type="button" className="plain" onClick={() => onHide(new Set())}>

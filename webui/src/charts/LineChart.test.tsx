@@ -47,7 +47,7 @@ const chart = (more: { view?: ChartView; best?: number; readCsv?: () => Promise<
 );
 const getQueryOptions = () => vi.mocked(createPlot).mock.lastCall?.[1] as PlotOptions;
 
-it("keeps its plot, and with it the zoom, when the best value changes", () => {
+it("keeps its plot and zoom when the best value changes", () => {
   const { rerender } = render(chart({ best: 2 }));
   rerender(chart({ best: 1 }));
   expect(createPlot).toHaveBeenCalledOnce();
@@ -80,8 +80,8 @@ it("smooths while the slider moves and reports the final weight", () => {
 
 it("is navigable by keys and announces values", () => {
   render(chart());
-  const place = screen.getByRole("application", { name: /^Chart of loss by batches/ });
-  const press = (key: string, more = {}) => fireEvent.keyDown(place, { key, ...more });
+  const plotElement = screen.getByRole("application", { name: /^Chart of loss by batches/ });
+  const press = (key: string, more = {}) => fireEvent.keyDown(plotElement, { key, ...more });
   press("ArrowRight");
   expect(plot.step).toHaveBeenLastCalledWith(1);
   press("ArrowLeft", { shiftKey: true });
@@ -91,7 +91,7 @@ it("is navigable by keys and announces values", () => {
   expect(plot.zoomBy.mock.calls).toEqual([[0.5], [2]]);
   press("0");
   expect(plot.reset).toHaveBeenCalledOnce();
-  // What the browser zooms its page with is the browser's.
+  // The browser's own zoom keys have no effect on the chart.
   press("0", { ctrlKey: true });
   expect(plot.reset).toHaveBeenCalledOnce();
 
@@ -99,7 +99,7 @@ it("is navigable by keys and announces values", () => {
   const status = screen.getByRole("status");
   getQueryOptions().onNear(near, { left: 1, top: 1 });
   expect(status).toHaveTextContent("");
-  fireEvent.focus(place);
+  fireEvent.focus(plotElement);
 });
 
 it("announces the key position in a live region", async () => {
@@ -112,9 +112,9 @@ it("announces the key position in a live region", async () => {
 });
 
 it("shows a CSV error and allows a retry", async () => {
-  const readCsv = vi.fn().mockRejectedValue(new Error("the master is away"));
+  const readCsv = vi.fn().mockRejectedValue(new Error("the master is unreachable"));
   render(chart({ readCsv }));
   await userEvent.click(screen.getByRole("button", { name: "Export loss as CSV" }));
-  expect(await screen.findByRole("alert")).toHaveTextContent("the master is away");
+  expect(await screen.findByRole("alert")).toHaveTextContent("the master is unreachable");
   expect(screen.getByRole("button", { name: "Export loss as CSV" })).toBeEnabled();
 });

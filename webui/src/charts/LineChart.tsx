@@ -1,5 +1,6 @@
 import "uplot/dist/uPlot.min.css";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
+import { useLatest } from "@/useLatest";
 import { ChartHead } from "./ChartHead";
 import { save, seriesToCsv } from "./export";
 import { formatNumber } from "./format";
@@ -56,15 +57,15 @@ export function LineChart(props: Props) {
   const weight = draft ?? view.weight;
   const [near, setNear] = useState<{ near: Near[]; at: At; isByKey: boolean }>();
   const curves = useMemo(() => toCurves(series, hidden, weight), [series, hidden, weight]);
-  const { place, plot } = usePlot({ isLog, xLabel, formatX, height }, syncKey, {
+  const { container, plot } = usePlot({ isLog, xLabel, formatX, height }, syncKey, {
     onNear: (found, at, isByKey = false) =>
       setNear(at && found.length > 0 ? { near: found, at, isByKey } : undefined),
     onZoom: (next) => onView({ zoom: next }),
     // A new plot starts without zoom, curves and best value.
-    onMade: (made) => {
-      made.setZoom(zoom);
-      made.setBest(best);
-      made.setCurves(curves);
+    onCreate: (created) => {
+      created.setZoom(zoom);
+      created.setBest(best);
+      created.setCurves(curves);
     },
   });
   useEffect(() => plot.current?.setCurves(curves), [plot, curves]);
@@ -81,7 +82,7 @@ export function LineChart(props: Props) {
   };
   const picture = { title, curves, xLabel, formatX, isLog, ...(zoom && { zoom }) };
   const saveAs = (ending: string, content: Blob) => save(`${title}.${ending}`, content);
-  const drawn = () => new Blob([seriesToCsv(series, xLabel, title)], { type: "text/csv" });
+  const createCsv = () => new Blob([seriesToCsv(series, xLabel, title)], { type: "text/csv" });
   const savePng = async () => {
     const canvas = plot.current?.canvas();
     if (canvas) saveAs("png", await toPng({ title, canvas, curves }));
@@ -97,13 +98,13 @@ export function LineChart(props: Props) {
         onPng={() => void savePng()}
         onSvg={() => saveAs("svg", new Blob([toSvg(picture)], { type: "image/svg+xml" }))}
         onCsv={async (signal) => {
-          const content = props.readCsv ? await props.readCsv(signal) : drawn();
+          const content = props.readCsv ? await props.readCsv(signal) : createCsv();
           if (!signal.aborted) saveAs("csv", content);
         }}
       />
       <div className={styles.body}>
         <div
-          ref={place}
+          ref={container}
           className={styles.plot}
           style={{ minHeight: height }}
           tabIndex={0}
@@ -137,7 +138,7 @@ function announce(near: readonly Near[], xLabel: string, formatX: (x: number) =>
   return `${xLabel} ${formatX(near[0]?.x ?? NaN)}: ${values.join(", ")}`;
 }
 
-type Handlers = Pick<PlotOptions, "onNear" | "onZoom"> & { onMade: (plot: Plot) => void };
+type Handlers = Pick<PlotOptions, "onNear" | "onZoom"> & { onCreate: (plot: Plot) => void };
 
 /** A plot that fills an element; created again when its axes or colours change. */
 function usePlot(
@@ -145,33 +146,32 @@ function usePlot(
   syncKey: string | undefined,
   handlers: Handlers,
 ) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot>(undefined);
-  const current = useRef(handlers);
-  current.current = handlers;
+  const latest = useLatest(handlers);
   const isDark = useIsDark();
   useLayoutEffect(() => {
-    const element = place.current;
+    const element = container.current;
     if (!element) return;
-    const made = createPlot(element, {
+    const created = createPlot(element, {
       width: Math.max(200, element.clientWidth),
       height,
       isLog,
       xLabel,
       formatX,
       ...(syncKey !== undefined && { syncKey }),
-      onNear: (...near) => current.current.onNear(...near),
-      onZoom: (zoom) => current.current.onZoom(zoom),
+      onNear: (...near) => latest.current.onNear(...near),
+      onZoom: (zoom) => latest.current.onZoom(zoom),
     });
-    plot.current = made;
-    current.current.onMade(made);
-    const observer = new ResizeObserver(() => made.setSize(element.clientWidth, height));
+    plot.current = created;
+    latest.current.onCreate(created);
+    const observer = new ResizeObserver(() => created.setSize(element.clientWidth, height));
     observer.observe(element);
     return () => {
       observer.disconnect();
-      made.destroy();
+      created.destroy();
       plot.current = undefined;
     };
-  }, [isLog, isDark, height, xLabel, formatX, syncKey]);
-  return { place, plot };
+  }, [isLog, isDark, height, xLabel, formatX, syncKey, latest]);
+  return { container, plot };
 }

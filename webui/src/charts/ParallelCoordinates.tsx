@@ -42,7 +42,7 @@ export function truncateMiddle(text: string, room: number): string {
     : text;
 }
 
-function place({ name, values, isLog }: Axis): Placed {
+function placeAxis({ name, values, isLog }: Axis): Placed {
   const numbers = values.filter((value) => typeof value === "number");
   if (numbers.length > 0 && values.every((v) => v === undefined || typeof v === "number")) {
     const scale = numberScale(Math.min(...numbers), Math.max(...numbers), isLog ?? false);
@@ -73,10 +73,10 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
   const width = Math.max(room, 2 * EDGE.side + (axes.length - 1) * MIN_SPACING);
   const [brushes, setBrushes] = useState<Record<string, [number, number]>>({});
   const isDark = useIsDark();
-  const placed = axes.map(place);
-  const apart = (width - 2 * EDGE.side) / Math.max(1, placed.length - 1);
-  const xOf = (i: number) => EDGE.side + i * apart;
-  const yOf = (share: number) => HEIGHT - EDGE.bottom - share * (HEIGHT - EDGE.top - EDGE.bottom);
+  const placedAxes = axes.map(placeAxis);
+  const apart = (width - 2 * EDGE.side) / Math.max(1, placedAxes.length - 1);
+  const toX = (i: number) => EDGE.side + i * apart;
+  const toY = (share: number) => HEIGHT - EDGE.bottom - share * (HEIGHT - EDGE.top - EDGE.bottom);
 
   useEffect(() => {
     const element = holder.current;
@@ -93,19 +93,19 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
     canvas.current.height = HEIGHT * devicePixelRatio;
     context.scale(devicePixelRatio, devicePixelRatio);
     const finite = colourBy.filter(Number.isFinite);
-    const least = Math.min(...finite);
-    const greatest = Math.max(...finite);
-    const goodness = (value: number) => {
-      const share = greatest > least ? (value - least) / (greatest - least) : 1;
+    const lowest = Math.min(...finite);
+    const highest = Math.max(...finite);
+    const computeQuality = (value: number) => {
+      const share = highest > lowest ? (value - lowest) / (highest - lowest) : 1;
       return smallerIsBetter ? 1 - share : share;
     };
     // Draw the best last, on top of the others.
     const order = colourBy
       .map((_, i) => i)
-      .sort((a, b) => goodness(colourBy[a] ?? NaN) - goodness(colourBy[b] ?? NaN));
+      .sort((a, b) => computeQuality(colourBy[a] ?? NaN) - computeQuality(colourBy[b] ?? NaN));
     for (const line of order) {
-      const shares = placed.map((axis, i) => axis.share(axes[i]?.values[line]));
-      const isKept = placed.every(({ name }, i) => {
+      const shares = placedAxes.map((axis, i) => axis.share(axes[i]?.values[line]));
+      const isKept = placedAxes.every(({ name }, i) => {
         const brush = brushes[name];
         const share = shares[i] ?? NaN;
         return !brush || (share >= brush[0] && share <= brush[1]);
@@ -114,11 +114,11 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
       context.lineWidth = 1.5;
       const value = colourBy[line] ?? NaN;
       context.strokeStyle = Number.isFinite(value)
-        ? viridis(goodness(value), isDark)
+        ? viridis(computeQuality(value), isDark)
         : resolveColour("--faint");
       context.beginPath();
       shares.forEach((share, i) => {
-        if (Number.isFinite(share)) context.lineTo(xOf(i), yOf(share));
+        if (Number.isFinite(share)) context.lineTo(toX(i), toY(share));
       });
       context.stroke();
     }
@@ -159,10 +159,10 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
         aria-label="Parallel coordinates"
         fontSize={11}
       >
-        {placed.map(({ name, ticks }, i) => {
+        {placedAxes.map(({ name, ticks }, i) => {
           const kept = brushes[name];
           return (
-            <g key={name} transform={`translate(${xOf(i)} 0)`} fill="var(--secondary)">
+            <g key={name} transform={`translate(${toX(i)} 0)`} fill="var(--secondary)">
               <line y1={EDGE.top} y2={HEIGHT - EDGE.bottom} stroke="var(--strong-line)" />
               <text y={14} textAnchor="middle" fontWeight={600} fill="var(--text)">
                 {truncateMiddle(name, apart - GAP)}
@@ -172,12 +172,12 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
                 <text
                   key={text}
                   x={6}
-                  y={yOf(at) + 4}
+                  y={toY(at) + 4}
                   paintOrder="stroke"
                   stroke="var(--page)"
                   strokeWidth={3}
                 >
-                  {truncateMiddle(text, i + 1 < placed.length ? apart - GAP : EDGE.side - GAP)}
+                  {truncateMiddle(text, i + 1 < placedAxes.length ? apart - GAP : EDGE.side - GAP)}
                   <title>{text}</title>
                 </text>
               ))}
@@ -185,8 +185,8 @@ export function ParallelCoordinates({ axes, colourBy, smallerIsBetter }: Props) 
                 <rect
                   x={-6}
                   width={12}
-                  y={yOf(kept[1])}
-                  height={yOf(kept[0]) - yOf(kept[1])}
+                  y={toY(kept[1])}
+                  height={toY(kept[0]) - toY(kept[1])}
                   fill="var(--accent)"
                   opacity={0.3}
                 />

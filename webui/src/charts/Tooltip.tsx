@@ -16,11 +16,11 @@ export function Tooltip({ near, at, xLabel, formatX }: Props) {
   const first = near[0];
   if (!first) return null;
   const isRight = at.left > 260;
-  const place = isRight
+  const position = isRight
     ? { left: at.left + 40, transform: "translateX(-100%)" }
     : { left: at.left + 76 };
   return (
-    <div className={styles.tooltip} style={{ ...place, top: at.top + 12 }} role="tooltip">
+    <div className={styles.tooltip} style={{ ...position, top: at.top + 12 }} role="tooltip">
       <p>
         {xLabel} {formatX(first.x)}
       </p>

@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { getStroke, viridis, wantsDarkText } from "./colours";
+import { getStroke, viridis, needsDarkText } from "./colours";
 import { drawCurve, type Plane } from "./columns";
 import { seriesToCsv, toSvgPath } from "./export";
 import { countDecimals, formatBytes, formatFixed, formatNumber } from "./format";
 import { computeLegendHeight, layoutLegend } from "./legendRows";
-import { nearestCurves, nextPlace } from "./nearest";
+import { findNearestCurves, findNextPoint } from "./nearest";
 import { toCurves, computeYRange, toPlane, computeXRange } from "./paint";
-import { lowerBound, nearestIndex, type Series } from "./series";
+import { lowerBound, findNearestIndex, type Series } from "./series";
 import { truncateMiddle } from "./ParallelCoordinates";
 import { smooth } from "./smooth";
 import { toSvg } from "./svg";
-import { rounded } from "./view";
-import { niceTicks, numberScale } from "./ticks";
+import { roundRange } from "./view";
+import { computeTicks, numberScale } from "./ticks";
 
 const series = (id: string, y: number[], rank = 0): Series => ({
   id,
@@ -21,7 +21,7 @@ const series = (id: string, y: number[], rank = 0): Series => ({
   x: y.map((_, i) => i),
 });
 
-describe("a curve", () => {
+describe("curve", () => {
   const drawn = (y: number[], width: number, from = 0, to = y.length - 1) => {
     const points: [number, number][] = [];
     const plane: Plane = {
@@ -36,7 +36,7 @@ describe("a curve", () => {
     return points;
   };
 
-  it("is drawn point by point where there is room", () => {
+  it("draws every point when there is room", () => {
     expect(drawn([1, 3, 2], 100)).toEqual([
       [0, 1],
       [50, 3],
@@ -44,7 +44,7 @@ describe("a curve", () => {
     ]);
   });
 
-  it("keeps each peak where points share a column, and costs no more than its columns", () => {
+  it("keeps each peak of points in the same column at a cost bounded by the width", () => {
     const y = Array.from({ length: 100_000 }, (_, i) =>
       i === 54_321 ? 99 : i === 12_345 ? -99 : 0,
     );
@@ -55,13 +55,13 @@ describe("a curve", () => {
     expect(points.length).toBeLessThan(4 * 201);
   });
 
-  it("has gaps where there is no number", () => {
+  it("has gaps for missing values", () => {
     expect(
       toSvgPath([0, 1, 2, 3], [1, NaN, 2, 3], { from: 0, to: 3, toX: (x) => x, toY: (y) => y }),
     ).toBe("M0 1M2 2L3 3");
   });
 
-  it("is drawn from just before to just after what is shown", () => {
+  it("draws one point beyond each end of the visible range", () => {
     const x = drawn([0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 10, 4, 5).map(([at]) => at);
     expect(x.length).toBeLessThanOrEqual(5);
     expect(Math.min(...x)).toBeLessThan(0);
@@ -69,34 +69,34 @@ describe("a curve", () => {
   });
 });
 
-it("finds places in ascending numbers", () => {
-  expect(nearestIndex([], 1)).toBe(-1);
-  expect([0, 1.4, 1.6, 99].map((at) => nearestIndex([0, 1, 2], at))).toEqual([0, 1, 2, 2]);
+it("finds positions in ascending numbers", () => {
+  expect(findNearestIndex([], 1)).toBe(-1);
+  expect([0, 1.4, 1.6, 99].map((at) => findNearestIndex([0, 1, 2], at))).toEqual([0, 1, 2, 2]);
   expect([-1, 1, 1.5, 9].map((at) => lowerBound([0, 1, 2], at))).toEqual([0, 1, 2, 3]);
 });
 
-it("smooths without a pull towards zero at the start, and keeps gaps", () => {
+it("smooths without a bias towards zero at the start, and keeps gaps", () => {
   expect([...smooth([4, 4, 4], 0.9)].map((v) => Number(v.toFixed(9)))).toEqual([4, 4, 4]);
   expect([...smooth([1, NaN, 3], 0.5)]).toEqual([1, NaN, 7 / 3]);
 });
 
-describe("what is shown", () => {
+describe("visible range", () => {
   const curves = toCurves([series("a", [1, 5, 2]), series("b", [10, 20, 30], 1)], new Set(), 0);
 
   it("spans all curves", () => {
     expect(computeXRange(curves)).toEqual([0, 2]);
-    const [least, greatest] = computeYRange(curves, 0, 2, false);
-    expect(least).toBeLessThan(1);
-    expect(greatest).toBeGreaterThan(30);
+    const [lowest, highest] = computeYRange(curves, 0, 2, false);
+    expect(lowest).toBeLessThan(1);
+    expect(highest).toBeGreaterThan(30);
     expect(computeYRange(curves, 0, 0.5, false)[1]).toBeLessThan(11);
     expect(computeYRange([], 0, 1, true)).toEqual([0.1, 1]);
   });
 
-  it("leaves out what is hidden", () => {
+  it("leaves out hidden curves", () => {
     expect(toCurves([series("a", [1])], new Set(["a"]), 0)).toEqual([]);
   });
 
-  it("has no place for what is not positive on a logarithmic axis", () => {
+  it("leaves out values that are not positive on a logarithmic axis", () => {
     const plane = toPlane({
       left: 0,
       top: 0,
@@ -120,7 +120,7 @@ describe("what is shown", () => {
       y: [0, 30],
       isLog: false,
     });
-    const near = nearestCurves(curves, plane, { x: 1.1, top: 12 });
+    const near = findNearestCurves(curves, plane, { x: 1.1, top: 12 });
     expect(near.map(({ curve, y }) => [curve.series.id, y])).toEqual([
       ["b", 20],
       ["a", 5],
@@ -135,23 +135,23 @@ it("gives each rank a stroke", () => {
   expect(getStroke(16)).toEqual(getStroke(0));
 });
 
-it("colours shares by viridis, the greatest strongest on either page", () => {
+it("colours shares by viridis with the largest most prominent on light and dark pages", () => {
   expect(viridis(1)).toBe("rgb(68 1 84)");
   expect(viridis(1, true)).toBe("rgb(253 231 37)");
   expect(viridis(7)).toBe(viridis(1));
   expect(viridis(NaN)).toBe(viridis(0));
-  expect([wantsDarkText(0), wantsDarkText(1)]).toEqual([true, false]);
+  expect([needsDarkText(0), needsDarkText(1)]).toEqual([true, false]);
 });
 
 describe("axes", () => {
   it("have round ticks", () => {
-    expect(niceTicks(0, 1)).toEqual([0, 0.2, 0.4, 0.6, 0.8, 1]);
-    expect(niceTicks(0.13, 0.47)).toEqual([0.2, 0.3, 0.4]);
-    expect(niceTicks(5, 5)).toEqual([5]);
-    expect(niceTicks(NaN, 1)).toEqual([]);
+    expect(computeTicks(0, 1)).toEqual([0, 0.2, 0.4, 0.6, 0.8, 1]);
+    expect(computeTicks(0.13, 0.47)).toEqual([0.2, 0.3, 0.4]);
+    expect(computeTicks(5, 5)).toEqual([5]);
+    expect(computeTicks(NaN, 1)).toEqual([]);
   });
 
-  it("go by powers of ten where asked", () => {
+  it("use powers of ten on a logarithmic scale", () => {
     const scale = numberScale(0.001, 1, true);
     expect(scale.ticks.map((tick) => Number(tick.toPrecision(3)))).toEqual([0.001, 0.01, 0.1, 1]);
     expect(scale.share(0.1)).toBeCloseTo(2 / 3);
@@ -173,11 +173,11 @@ it("formats numbers briefly", () => {
     ["Infinity", "∞"],
     [NaN, "NaN"],
   ];
-  for (const [value, said] of cases) expect(formatNumber(value)).toBe(said);
+  for (const [value, text] of cases) expect(formatNumber(value)).toBe(text);
   expect(countDecimals([1, 0.25, 3])).toBe(2);
   expect(formatFixed(3, 2)).toBe("3.00");
   expect(formatFixed(0.00001, 2)).toBe("1e-5");
-  // Four digits of the greatest, and of the others as much as that leaves.
+  // The largest number has four digits; it decides the decimals of the others.
   expect(countDecimals([0.032666, 0.5])).toBe(4);
   expect(countDecimals([0.032666, NaN])).toBe(5);
   expect(countDecimals([1234.5, 0.25])).toBe(0);
@@ -199,25 +199,25 @@ it("escapes CSV cells that spreadsheets take for formulas", () => {
   expect(seriesToCsv([series('=a,"b"', [1])], "x", "y")).toBe('series,x,y\r\n"\'=a,""b""",0,1\r\n');
 });
 
-it("finds the next point of any curve, a pixel further at least", () => {
+it("finds the next point of any curve at least a pixel away", () => {
   const curves = toCurves([series("a", [1, 5, 2]), series("b", [1, 2, 3, 4], 1)], new Set(), 0);
   const next = (from: number | undefined, direction: number, width = 100) =>
-    nextPlace(curves, [0, 3], from, direction, width);
+    findNextPoint(curves, [0, 3], from, direction, width);
   expect([next(undefined, 1), next(undefined, -1)]).toEqual([0, 3]);
   expect([next(0, 1), next(2, 1), next(3, 1)]).toEqual([1, 3, undefined]);
   expect([next(3, -1), next(1.5, -1), next(0, -1)]).toEqual([2, 1, undefined]);
-  // Where points share a pixel, a key goes past them.
+  // A key skips points in the same pixel.
   expect(next(0, 1, 2)).toBe(2);
-  expect(nextPlace([], [0, 1], 0, 1, 100)).toBeUndefined();
+  expect(findNextPoint([], [0, 1], 0, 1, 100)).toBeUndefined();
 });
 
 it("rounds a range to visible digits", () => {
-  expect(rounded([0.123456789, 1.23456789])).toEqual([0.1235, 1.2346]);
-  expect(rounded([12345.678, 98765.4321])).toEqual([12346, 98765]);
-  expect(rounded([1e-7, 2e-7])).toEqual([1e-7, 2e-7]);
+  expect(roundRange([0.123456789, 1.23456789])).toEqual([0.1235, 1.2346]);
+  expect(roundRange([12345.678, 98765.4321])).toEqual([12346, 98765]);
+  expect(roundRange([1e-7, 2e-7])).toEqual([1e-7, 2e-7]);
 });
 
-describe("a picture", () => {
+describe("exported picture", () => {
   const many = (count: number) =>
     toCurves(
       Array.from({ length: count }, (_, i) => series(`trial ${i}`, [1, 2], i)),

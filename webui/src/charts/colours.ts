@@ -24,9 +24,9 @@ export interface Stroke {
 
 /** The stroke of the series with a rank (from 0): eight colours, then the same dashed, then again. */
 export function getStroke(rank: number): Stroke {
-  const place = ORDER[rank % ORDER.length] as (typeof ORDER)[number];
+  const index = ORDER[rank % ORDER.length] as (typeof ORDER)[number];
   const isDashed = Math.floor(rank / ORDER.length) % 2 === 1;
-  return { colour: SERIES[place], dash: isDashed ? [5, 3] : [] };
+  return { colour: SERIES[index], dash: isDashed ? [5, 3] : [] };
 }
 
 // Viridis at nine equidistant points with linear interpolation, which looks like the full table.
@@ -53,7 +53,7 @@ export function viridis(share: number, isDark = false): string {
 }
 
 /** Whether black (true) or white text is more readable on viridis(share). */
-export function wantsDarkText(share: number, isDark = false): boolean {
+export function needsDarkText(share: number, isDark = false): boolean {
   const [red, green, blue] = viridisRgb(share, isDark).map((part) => {
     const c = part / 255;
     return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;

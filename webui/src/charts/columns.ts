@@ -31,15 +31,15 @@ export function drawCurve(
   const begin = Math.max(0, lowerBound(x, plane.from) - 1);
   const end = Math.min(x.length, lowerBound(x, plane.to) + 2);
   let now = NaN;
-  let least = 0;
-  let greatest = 0;
+  let lowest = 0;
+  let highest = 0;
   let last = 0;
   let isDown = false;
   const finish = () => {
-    if (least !== greatest) {
-      pen.lineTo(now, least);
-      pen.lineTo(now, greatest);
-      if (last !== greatest) pen.lineTo(now, last);
+    if (lowest !== highest) {
+      pen.lineTo(now, lowest);
+      pen.lineTo(now, highest);
+      if (last !== highest) pen.lineTo(now, last);
     }
   };
   for (let i = begin; i < end; i++) {
@@ -52,8 +52,8 @@ export function drawCurve(
     }
     const at = Math.round(plane.toX(x[i] ?? NaN) / COLUMN) * COLUMN;
     if (at === now) {
-      least = Math.min(least, value);
-      greatest = Math.max(greatest, value);
+      lowest = Math.min(lowest, value);
+      highest = Math.max(highest, value);
       last = value;
       continue;
     }
@@ -62,8 +62,8 @@ export function drawCurve(
     else pen.moveTo(at, value);
     isDown = true;
     now = at;
-    least = value;
-    greatest = value;
+    lowest = value;
+    highest = value;
     last = value;
   }
   if (isDown) finish();

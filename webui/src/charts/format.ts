@@ -1,18 +1,18 @@
-import { duration } from "@/format";
+import { formatDuration } from "@/format";
 
 /** Converts a number of the API, which sends NaN and infinities as the strings "NaN" and "Infinity". */
-export function toNumber(said: number | string | undefined): number {
-  return Number(said ?? NaN);
+export function toNumber(raw: number | string | undefined): number {
+  return Number(raw ?? NaN);
 }
 
 /**
  * Formats a measured number with four significant digits; very large and small ones with an exponent. Chosen
  * values, such as hyperparameters, are shown unchanged.
  */
-export function formatNumber(said: number | string | undefined | null): string {
-  if (said === undefined || said === null) return "–";
-  const value = Number(said);
-  if (typeof said === "string" && Number.isNaN(value)) return said;
+export function formatNumber(raw: number | string | undefined | null): string {
+  if (raw === undefined || raw === null) return "–";
+  const value = Number(raw);
+  if (typeof raw === "string" && Number.isNaN(value)) return raw;
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "-∞";
   const size = Math.abs(value);
   if (Number.isInteger(value) && size < 1e7) return String(value);
@@ -38,21 +38,21 @@ export function formatFixed(value: number, decimals: number): string {
  */
 export function countDecimals(values: readonly number[]): number {
   let needed = 0;
-  let greatest = 0;
+  let highest = 0;
   for (const value of values) {
     if (!Number.isFinite(value)) continue;
-    greatest = Math.max(greatest, Math.abs(value));
+    highest = Math.max(highest, Math.abs(value));
     const text = String(Number(value.toPrecision(4)));
     const dot = text.indexOf(".");
     if (dot >= 0 && !text.includes("e")) needed = Math.max(needed, text.length - dot - 1);
   }
-  if (greatest === 0) return 0;
-  return Math.min(needed, 6, Math.max(0, 3 - Math.floor(Math.log10(greatest))));
+  if (highest === 0) return 0;
+  return Math.min(needed, 6, Math.max(0, 3 - Math.floor(Math.log10(highest))));
 }
 
 /** Formats seconds since a start: "2.5 s", "4 min 10 s". */
 export function seconds(value: number): string {
-  return Math.abs(value) < 60 ? `${formatNumber(value)} s` : duration(value);
+  return Math.abs(value) < 60 ? `${formatNumber(value)} s` : formatDuration(value);
 }
 
 /** Formats bytes with a unit: "14 GB" (powers of 1,000). */

@@ -18,7 +18,7 @@ const curves = (count: number): Curve[] =>
   });
 
 const frames = new Map<number, FrameRequestCallback>();
-let asked = 0;
+let requested = 0;
 let strokes = 0;
 let at = 0; // ms
 
@@ -26,8 +26,8 @@ beforeEach(() => {
   frames.clear();
   strokes = 0;
   vi.stubGlobal("requestAnimationFrame", (step: FrameRequestCallback) => {
-    frames.set(++asked, step);
-    return asked;
+    frames.set(++requested, step);
+    return requested;
   });
   vi.stubGlobal("cancelAnimationFrame", (frame: number) => frames.delete(frame));
   const context = new Proxy(
@@ -41,7 +41,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-/** The next frame, so many milliseconds after the last; how many curves it painted. */
+/** Runs the next frame `later` ms after the last one; returns the number of painted curves. */
 function playOne(later = 17): number {
   const before = strokes;
   const [frame, step] = [...frames][0] ?? [0];
@@ -51,7 +51,7 @@ function playOne(later = 17): number {
   return strokes - before;
 }
 
-/** All frames until none is asked for. */
+/** Runs frames until none is requested. */
 function play(later?: number): number[] {
   const painted: number[] = [];
   while (frames.size > 0) painted.push(playOne(later));
@@ -59,18 +59,18 @@ function play(later?: number): number[] {
 }
 
 it("paints each curve once over several frames and reports completion", () => {
-  const told: boolean[] = [];
-  createGradualPainter((_, isWhole) => told.push(isWhole)).begin(curves(500), area, 1);
+  const progress: boolean[] = [];
+  createGradualPainter((_, isWhole) => progress.push(isWhole)).begin(curves(500), area, 1);
   expect(strokes).toBe(0);
   const painted = play();
   expect(painted[0]).toBeLessThanOrEqual(50);
   expect(painted.length).toBeGreaterThan(3);
   expect(strokes).toBe(500);
-  expect(told.filter(Boolean)).toEqual([true]);
-  expect(told.at(-1)).toBe(true);
+  expect(progress.filter(Boolean)).toEqual([true]);
+  expect(progress.at(-1)).toBe(true);
 });
 
-it("paints more in a frame where frames come in time, and fewer where they are late", () => {
+it("paints more curves per frame while frames are on time, and fewer when they are late", () => {
   const painter = createGradualPainter(vi.fn());
   painter.begin(curves(500), area, 1);
   const [first, second] = play() as [number, number];
@@ -88,13 +88,13 @@ it("cancels a picture when another begins", () => {
   });
   painter.begin(curves(500), area, 1);
   playOne();
-  const wanted: Area = { ...area, x: [20, 40] };
-  painter.begin(curves(60), wanted, 1);
+  const nextArea: Area = { ...area, x: [20, 40] };
+  painter.begin(curves(60), nextArea, 1);
   play();
-  expect(whole.map((picture) => picture.area)).toEqual([wanted]);
+  expect(whole.map((picture) => picture.area)).toEqual([nextArea]);
 });
 
-it("paints nothing where there is no room", () => {
+it("paints nothing in an empty area", () => {
   createGradualPainter(vi.fn()).begin(curves(500), { ...area, width: 0 }, 1);
   expect(play()).toEqual([]);
 });
@@ -108,6 +108,6 @@ it("draws a picture at the current position of its values", () => {
     { image, area },
     { ...area, x: [50, 100], y: [0, 2] },
   );
-  // Twice as wide, so that its middle is at the left edge; half as high.
+  // Twice as wide, so that its middle is at the left edge, and half as high.
   expect(drawImage).toHaveBeenCalledWith(image, -350, 110, 800, 100);
 });

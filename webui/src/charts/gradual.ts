@@ -15,14 +15,14 @@ export interface GradualPainter {
 
 // The number of curves per frame. The initial number avoids late frames in Chromium without a GPU; it adapts
 // to the measured frame times.
-const BATCH = { first: 40, least: 20, max: 200 };
+const BATCH = { first: 40, min: 20, max: 200 };
 const IN_TIME = 20;
 const LATE = 25; // ms from one frame to the next
 
 /** The next number of curves, given the current number and its frame time. */
 function nextCount(count: number, took: number): number {
   if (took < IN_TIME) return Math.min(BATCH.max, Math.round(count * 1.5));
-  return took > LATE ? Math.max(BATCH.least, Math.round(count / 2)) : count;
+  return took > LATE ? Math.max(BATCH.min, Math.round(count / 2)) : count;
 }
 
 /**

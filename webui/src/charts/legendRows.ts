@@ -24,13 +24,17 @@ export function layoutLegend(curves: readonly Curve[], width: number): LegendEnt
   const longest = Math.max(...shown.map(({ label }) => label.length));
   const wide = LEGEND.swatch + 2 * LEGEND.gap + LETTER * longest;
   const columns = Math.max(1, Math.floor(width / wide));
-  const place = (i: number) => ({
+  const getPosition = (i: number) => ({
     left: (i % columns) * wide,
     top: Math.floor(i / columns) * LEGEND.row,
   });
-  const entries: LegendEntry[] = shown.map(({ label, rank }, i) => ({ ...place(i), label, rank }));
+  const entries: LegendEntry[] = shown.map(({ label, rank }, i) => ({
+    ...getPosition(i),
+    label,
+    rank,
+  }));
   const more = curves.length - shown.length;
-  if (more > 0) entries.push({ ...place(shown.length), label: `and ${more} more` });
+  if (more > 0) entries.push({ ...getPosition(shown.length), label: `and ${more} more` });
   return entries;
 }
 

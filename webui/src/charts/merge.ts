@@ -3,21 +3,21 @@
  * old one, or -1 - i for the new one with index i. A new position replaces an equal old one.
  */
 export function mergeOrder(old: ArrayLike<number>, added: readonly number[]): number[] {
-  const places: number[] = [];
+  const order: number[] = [];
   let next = 0;
   for (let i = 0; i < old.length; i++) {
     const at = old[i] ?? NaN;
     while (next < added.length && (added[next] ?? NaN) < at) {
-      places.push(-1 - next);
+      order.push(-1 - next);
       next++;
     }
-    if (added[next] !== at) places.push(i);
+    if (added[next] !== at) order.push(i);
   }
   while (next < added.length) {
-    places.push(-1 - next);
+    order.push(-1 - next);
     next++;
   }
-  return places;
+  return order;
 }
 
 /**
@@ -32,15 +32,15 @@ export function downsample(values: ArrayLike<number>, max: number): number[] {
   for (let stretch = 0; stretch < stretches; stretch++) {
     const begin = 1 + Math.floor((inner * stretch) / stretches);
     const end = 1 + Math.floor((inner * (stretch + 1)) / stretches);
-    let least = begin;
-    let greatest = begin;
+    let lowest = begin;
+    let highest = begin;
     for (let i = begin; i < end; i++) {
       const value = values[i] ?? NaN;
-      if (value < (values[least] ?? NaN) || Number.isNaN(values[least])) least = i;
-      if (value > (values[greatest] ?? NaN) || Number.isNaN(values[greatest])) greatest = i;
+      if (value < (values[lowest] ?? NaN) || Number.isNaN(values[lowest])) lowest = i;
+      if (value > (values[highest] ?? NaN) || Number.isNaN(values[highest])) highest = i;
     }
-    kept.push(Math.min(least, greatest));
-    if (least !== greatest) kept.push(Math.max(least, greatest));
+    kept.push(Math.min(lowest, highest));
+    if (lowest !== highest) kept.push(Math.max(lowest, highest));
   }
   kept.push(values.length - 1);
   return kept;

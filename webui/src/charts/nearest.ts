@@ -1,6 +1,6 @@
 import type { Curve } from "./paint";
 import type { Plane } from "./columns";
-import { lowerBound, nearestIndex } from "./series";
+import { lowerBound, findNearestIndex } from "./series";
 import type { Range } from "./view";
 
 /** A point of a curve near the pointer. */
@@ -13,7 +13,7 @@ export interface Near {
 }
 
 /** The `max` curves nearest above or below a position, each at its nearest point; nearest first. */
-export function nearestCurves(
+export function findNearestCurves(
   curves: readonly Curve[],
   plane: Plane,
   at: { x: number; top: number },
@@ -22,7 +22,7 @@ export function nearestCurves(
   const near: Near[] = [];
   for (const curve of curves) {
     const { x } = curve.series;
-    const i = nearestIndex(x, at.x);
+    const i = findNearestIndex(x, at.x);
     if (i < 0 || at.x < (x[0] ?? 0) || at.x > (x[x.length - 1] ?? 0)) continue;
     const y = curve.y[i] ?? NaN;
     const distance = Math.abs(plane.toY(y) - at.top);
@@ -35,7 +35,7 @@ export function nearestCurves(
  * The next x to the left (-1) or right (1) of `from` at which a curve has a point, at least one of `width`
  * pixels away; without `from`, the last or first visible one. Undefined if there is none.
  */
-export function nextPlace(
+export function findNextPoint(
   curves: readonly Curve[],
   shown: Range,
   from: number | undefined,
@@ -45,14 +45,14 @@ export function nextPlace(
   const pixel = (shown[1] - shown[0]) / Math.max(1, width);
   const edge = direction > 0 ? shown[0] : shown[1];
   const limit = from === undefined ? edge : from + direction * pixel;
-  const places = curves.flatMap(({ series: { x } }) => {
+  const positions = curves.flatMap(({ series: { x } }) => {
     const i = lowerBound(x, limit);
     return x[direction > 0 || x[i] === limit ? i : i - 1] ?? [];
   });
-  return places
-    .filter((place) => place >= shown[0] && place <= shown[1])
-    .reduce<number | undefined>((best, place) => {
-      if (best === undefined) return place;
-      return direction > 0 ? Math.min(best, place) : Math.max(best, place);
+  return positions
+    .filter((position) => position >= shown[0] && position <= shown[1])
+    .reduce<number | undefined>((best, position) => {
+      if (best === undefined) return position;
+      return direction > 0 ? Math.min(best, position) : Math.max(best, position);
     }, undefined);
 }

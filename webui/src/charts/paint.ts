@@ -1,7 +1,7 @@
 import { getStroke } from "./colours";
 import { drawCurve, type Plane } from "./columns";
 import { smooth } from "./smooth";
-import { extent, lowerBound, type Series } from "./series";
+import { computeExtent, lowerBound, type Series } from "./series";
 import { resolveColour } from "./theme";
 
 /** The drawn values of a series, and the raw values behind them. */
@@ -42,15 +42,15 @@ export interface Area {
 export function toPlane(area: Area): Plane {
   const [from, to] = area.x;
   const height = (value: number) => (area.isLog ? Math.log10(value > 0 ? value : NaN) : value);
-  const least = height(area.y[0]);
+  const lowest = height(area.y[0]);
   const perX = area.width / (to - from || 1);
-  const perY = area.height / (height(area.y[1]) - least || 1);
+  const perY = area.height / (height(area.y[1]) - lowest || 1);
   const bottom = area.top + area.height;
   return {
     toX: (x) => area.left + (x - from) * perX,
     toY: area.isLog
-      ? (y) => bottom - (height(y) - least) * perY
-      : (y) => bottom - (y - least) * perY,
+      ? (y) => bottom - (height(y) - lowest) * perY
+      : (y) => bottom - (y - lowest) * perY,
     from,
     to,
   };
@@ -166,14 +166,14 @@ function paintRestarts(
   plane: Plane,
   ratio: number,
 ) {
-  const places = new Set(curves.flatMap(({ series }) => series.restarts ?? []));
-  if (places.size === 0) return;
+  const positions = new Set(curves.flatMap(({ series }) => series.restarts ?? []));
+  if (positions.size === 0) return;
   const colour = resolveColour("--failed");
   context.strokeStyle = colour;
   context.fillStyle = colour;
   context.lineWidth = ratio;
   context.setLineDash([3 * ratio, 3 * ratio]);
-  for (const at of places) {
+  for (const at of positions) {
     const x = Math.round(plane.toX(at)) + 0.5;
     context.beginPath();
     context.moveTo(x, area.top);
@@ -195,27 +195,27 @@ export function computeYRange(
   to: number,
   isLog: boolean,
 ): [number, number] {
-  let least = Infinity;
-  let greatest = -Infinity;
+  let lowest = Infinity;
+  let highest = -Infinity;
   for (const { series, y, raw } of curves) {
     for (const column of raw ? [y, raw] : [y]) {
       for (let i = lowerBound(series.x, from); i < column.length; i++) {
         if (!((series.x[i] ?? NaN) <= to)) break;
         const value = column[i] ?? NaN;
         if (!Number.isFinite(value) || (isLog && value <= 0)) continue;
-        if (value < least) least = value;
-        if (value > greatest) greatest = value;
+        if (value < lowest) lowest = value;
+        if (value > highest) highest = value;
       }
     }
   }
-  if (least > greatest) return isLog ? [0.1, 1] : [0, 1];
-  if (isLog) return [least / 1.1, greatest * 1.1];
-  const room = (greatest - least) * 0.04 || Math.abs(least) * 0.05 || 0.5;
-  return [least - room, greatest + room];
+  if (lowest > highest) return isLog ? [0.1, 1] : [0, 1];
+  if (isLog) return [lowest / 1.1, highest * 1.1];
+  const room = (highest - lowest) * 0.04 || Math.abs(lowest) * 0.05 || 0.5;
+  return [lowest - room, highest + room];
 }
 
 /** The x range of all curves; [0, 1] without curves. */
 export function computeXRange(curves: readonly Curve[]): [number, number] {
-  const [from, to] = extent(curves.map(({ series }) => series.x)) ?? [0, 1];
+  const [from, to] = computeExtent(curves.map(({ series }) => series.x)) ?? [0, 1];
   return from < to ? [from, to] : [from - 0.5, to + 0.5];
 }

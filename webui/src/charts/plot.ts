@@ -1,10 +1,10 @@
 import uPlot from "uplot";
 import { createGradualPainter, drawPicture, type Picture } from "./gradual";
-import { nearestCurves, nextPlace } from "./nearest";
+import { findNearestCurves, findNextPoint } from "./nearest";
 import { computeYRange, paint, toPlane, computeXRange, type Area, type Curve } from "./paint";
 import { resolveColour } from "./theme";
 import { uplotOptions, type PlotOptions } from "./uplotOptions";
-import { isSameRange, rounded, type Range } from "./view";
+import { isSameRange, roundRange, type Range } from "./view";
 
 /** A plot on the page. Call `destroy` when it is removed. */
 export interface Plot {
@@ -41,13 +41,13 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
   let best: number | undefined;
   let full: [number, number] = [0, 1];
   let picture: Picture | undefined;
-  let wanted: Area | undefined; // the area of the current or next picture
+  let requested: Area | undefined; // the area of the current or next picture
   let isMoving = false;
   let zoom: Range | undefined;
   let crosshair: { x: number; top: number } | undefined;
-  let placed: { left: number; top: number } | undefined; // the crosshair's position if a key placed it
+  let keyPosition: { left: number; top: number } | undefined; // the crosshair's position if a key moved it
 
-  const areaOf = (u: uPlot): Area => ({
+  const toArea = (u: uPlot): Area => ({
     left: u.bbox.left,
     top: u.bbox.top,
     width: u.bbox.width,
@@ -63,28 +63,28 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
     if (isWhole) {
       picture = painted;
       plot.redraw(false);
-    } else drawPicture(plot.ctx, painted, areaOf(plot));
+    } else drawPicture(plot.ctx, painted, toArea(plot));
   });
 
   const draw = (u: uPlot) => {
-    const area = areaOf(u);
+    const area = toArea(u);
     if (curves.length < MANY) paint(u.ctx, curves, area, devicePixelRatio);
     else drawMany(u.ctx, area);
     if (best !== undefined) drawBest(u.ctx, area, best);
   };
   const drawMany = (context: CanvasRenderingContext2D, area: Area) => {
     if (picture) drawPicture(context, picture, area);
-    if (isMoving || (wanted && isSame(wanted, area))) return;
-    wanted = area;
+    if (isMoving || (requested && isSame(requested, area))) return;
+    requested = area;
     painter.begin(curves, area, devicePixelRatio);
   };
 
   // Set both scales in one batch: each change redraws all curves.
   const show = (range: Range) => {
-    const [least, greatest] = computeYRange(curves, range[0], range[1], options.isLog);
+    const [lowest, highest] = computeYRange(curves, range[0], range[1], options.isLog);
     plot.batch(() => {
       plot.setScale("x", { min: range[0], max: range[1] });
-      plot.setScale("y", { min: least, max: greatest });
+      plot.setScale("y", { min: lowest, max: highest });
       plot.redraw(false);
     });
   };
@@ -94,21 +94,21 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
   };
   const zoomTo = (range: Range | undefined) => {
     const before = zoom;
-    zoom = range && rounded(range);
+    zoom = range && roundRange(range);
     show(zoom ?? full);
     if (!isSameRange(before, zoom)) options.onZoom(zoom);
   };
 
   const nearTo = (u: uPlot, left: number, top: number) => {
-    const area = areaOf(u);
+    const area = toArea(u);
     const at = { x: u.posToVal(left, "x"), top: area.top + top * devicePixelRatio };
-    return nearestCurves(curves, toPlane(area), at);
+    return findNearestCurves(curves, toPlane(area), at);
   };
   const follow = (u: uPlot) => {
     const { left, top, event } = u.cursor;
     // uPlot also reports the cursor after each change of the curves.
-    if (placed && left === placed.left && top === placed.top) return;
-    placed = undefined;
+    if (keyPosition && left === keyPosition.left && top === keyPosition.top) return;
+    keyPosition = undefined;
     if (left === undefined || top === undefined || left < 0 || !event) {
       options.onNear([]);
       return;
@@ -117,14 +117,14 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
     options.onNear(nearTo(u, left, top), { left, top });
   };
   // A scripted cursor also moves the crosshair of the page's other charts.
-  const place = (x: number, top: number) => {
+  const moveCrosshair = (x: number, top: number) => {
     crosshair = { x, top };
-    placed = { left: plot.valToPos(x, "x"), top };
-    plot.setCursor(placed, false);
-    options.onNear(nearTo(plot, placed.left, top), placed, true);
+    keyPosition = { left: plot.valToPos(x, "x"), top };
+    plot.setCursor(keyPosition, false);
+    options.onNear(nearTo(plot, keyPosition.left, top), keyPosition, true);
   };
   // The curves or the visible range around the crosshair have changed.
-  const placeAgain = () => crosshair && place(crosshair.x, crosshair.top);
+  const updateCrosshair = () => crosshair && moveCrosshair(crosshair.x, crosshair.top);
 
   const plot = new uPlot(
     uplotOptions(options, () => zoomTo(undefined), {
@@ -154,16 +154,16 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
     setCurves(next) {
       curves = next;
       full = computeXRange(next);
-      wanted = undefined;
+      requested = undefined;
       plot.setData([full, [null, null]], false);
       show(isMoving ? shown() : (zoom ?? full));
-      if (placed) placeAgain();
+      if (keyPosition) updateCrosshair();
     },
     setZoom(next) {
       if (isSameRange(zoom, next)) return;
       zoom = next;
       show(zoom ?? full);
-      if (placed) placeAgain();
+      if (keyPosition) updateCrosshair();
     },
     setBest(next) {
       best = next;
@@ -178,8 +178,8 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
       const last = crosshair && Math.min(to, Math.max(from, crosshair.x));
       // The first key press shows the newest points.
       const first = across < 0 ? to : from;
-      const next = across === 0 ? last : nextPlace(curves, [from, to], last, across, width);
-      place(next ?? last ?? first, within);
+      const next = across === 0 ? last : findNextPoint(curves, [from, to], last, across, width);
+      moveCrosshair(next ?? last ?? first, within);
     },
     zoomBy(factor) {
       const [from, to] = shown();
@@ -188,7 +188,7 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
       const end = Math.min(full[1], middle + (to - middle) * factor);
       const isAll = begin <= full[0] && end >= full[1];
       if (begin < end) zoomTo(isAll ? undefined : [begin, end]);
-      placeAgain();
+      updateCrosshair();
     },
     panBy(share) {
       const [from, to] = shown();
@@ -197,11 +197,11 @@ export function createPlot(element: HTMLElement, options: PlotOptions): Plot {
     },
     reset() {
       zoomTo(undefined);
-      placeAgain();
+      updateCrosshair();
     },
     leave() {
       crosshair = undefined;
-      placed = undefined;
+      keyPosition = undefined;
       plot.setCursor({ left: -10, top: -10 }, false);
       options.onNear([]);
     },

@@ -96,15 +96,15 @@ export function toAxisPositions(
 ): readonly number[] {
   if (axis === "batches") return batches;
   const { x } = toColumns(points, "", axis);
-  const places = Array.from(x, (at, i) => ({ at, batches: points[i]?.batches ?? 0 }));
-  places.sort((a, b) => a.batches - b.batches);
-  return batches.flatMap((wanted) => {
-    const next = places.findIndex((place) => place.batches >= wanted);
-    const after = places[next];
-    const before = places[next - 1];
-    if (after?.batches === wanted) return [after.at];
+  const positions = Array.from(x, (at, i) => ({ at, batches: points[i]?.batches ?? 0 }));
+  positions.sort((a, b) => a.batches - b.batches);
+  return batches.flatMap((target) => {
+    const next = positions.findIndex((position) => position.batches >= target);
+    const after = positions[next];
+    const before = positions[next - 1];
+    if (after?.batches === target) return [after.at];
     if (!after || !before) return [];
-    const share = (wanted - before.batches) / (after.batches - before.batches);
+    const share = (target - before.batches) / (after.batches - before.batches);
     return [before.at + share * (after.at - before.at)];
   });
 }

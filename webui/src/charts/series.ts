@@ -14,7 +14,7 @@ export interface Series {
 }
 
 /** The index of the element of ascending `x` nearest to `at`; -1 if `x` is empty. */
-export function nearestIndex(x: ArrayLike<number>, at: number): number {
+export function findNearestIndex(x: ArrayLike<number>, at: number): number {
   let low = 0;
   let high = x.length - 1;
   if (high < 0) return -1;
@@ -39,19 +39,19 @@ export function lowerBound(x: ArrayLike<number>, at: number): number {
 }
 
 /** The smallest and largest accepted value of all columns; undefined if there is none. */
-export function extent(
+export function computeExtent(
   columns: readonly ArrayLike<number>[],
   accept: (value: number) => boolean = Number.isFinite,
 ): [number, number] | undefined {
-  let least = Infinity;
-  let greatest = -Infinity;
+  let lowest = Infinity;
+  let highest = -Infinity;
   for (const column of columns) {
     for (let i = 0; i < column.length; i++) {
       const value = column[i] ?? NaN;
       if (!accept(value)) continue;
-      if (value < least) least = value;
-      if (value > greatest) greatest = value;
+      if (value < lowest) lowest = value;
+      if (value > highest) highest = value;
     }
   }
-  return least <= greatest ? [least, greatest] : undefined;
+  return lowest <= highest ? [lowest, highest] : undefined;
 }

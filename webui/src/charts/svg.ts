@@ -21,7 +21,7 @@ const WIDTH = 800;
 const HEIGHT = 400;
 const escape = (text: string) => text.replace(/[&<>"]/g, (mark) => `&#${mark.charCodeAt(0)};`);
 
-const textAt = (at: string, words: string, anchor = "start") =>
+const createText = (at: string, words: string, anchor = "start") =>
   `<text ${at} text-anchor="${anchor}">${escape(words)}</text>`;
 
 /** Exports a chart as an SVG file in the page's colours. */
@@ -37,7 +37,7 @@ export function toSvg(picture: Picture): string {
     `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${high}" font-family="sans-serif" font-size="12" fill="${resolveColour("--secondary")}">`,
     `<rect width="${WIDTH}" height="${high}" fill="${resolveColour("--page")}"/>`,
     `<clipPath id="plot"><rect ${box}/></clipPath>`,
-    textAt(
+    createText(
       `x="${area.left}" y="24" font-weight="600" font-size="14" fill="${resolveColour("--text")}"`,
       title,
     ),
@@ -59,12 +59,12 @@ function drawAxes(area: Area, { xLabel, formatX = formatNumber }: Picture): stri
   const grid = numberScale(area.y[0], area.y[1], area.isLog).ticks.map((tick) => {
     const at = plane.toY(tick);
     const line = `<path d="M${area.left} ${at}H${right}" stroke="${resolveColour("--line")}"/>`;
-    return line + textAt(`x="${area.left - 6}" y="${at + 4}"`, formatNumber(tick), "end");
+    return line + createText(`x="${area.left - 6}" y="${at + 4}"`, formatNumber(tick), "end");
   });
   const ticks = numberScale(area.x[0], area.x[1], false).ticks.map((tick) =>
-    textAt(`x="${plane.toX(tick)}" y="${bottom + 18}"`, formatX(tick), "middle"),
+    createText(`x="${plane.toX(tick)}" y="${bottom + 18}"`, formatX(tick), "middle"),
   );
-  return [...grid, ...ticks, textAt(`x="${right}" y="${bottom + 36}"`, xLabel, "end")];
+  return [...grid, ...ticks, createText(`x="${right}" y="${bottom + 36}"`, xLabel, "end")];
 }
 
 function toLines({ series, y, raw }: Curve, area: Area): string[] {
@@ -77,7 +77,7 @@ function toLines({ series, y, raw }: Curve, area: Area): string[] {
 
 function drawEntry({ left, top, label, rank }: LegendEntry): string {
   const middle = top + LEGEND.row / 2;
-  const name = textAt(`x="${left + LEGEND.swatch + LEGEND.gap}" y="${middle + 4}"`, label);
+  const name = createText(`x="${left + LEGEND.swatch + LEGEND.gap}" y="${middle + 4}"`, label);
   if (rank === undefined) return name;
   const { colour, dash } = getStroke(rank);
   const line = `<path d="M${left} ${middle}h${LEGEND.swatch}" stroke="${resolveColour(colour)}" stroke-width="2" stroke-dasharray="${dash.join(" ")}"/>`;

@@ -1,15 +1,15 @@
 /**
- * About `max` round values from `least` to `greatest`, ascending: multiples of 1, 2 or 5 times a power of
+ * About `max` round values from `lowest` to `highest`, ascending: multiples of 1, 2 or 5 times a power of
  * ten.
  */
-export function niceTicks(least: number, greatest: number, max = 6): number[] {
-  if (!Number.isFinite(least) || !Number.isFinite(greatest)) return [];
-  if (least === greatest) return [least];
-  const rough = (greatest - least) / Math.max(1, max - 1);
+export function computeTicks(lowest: number, highest: number, max = 6): number[] {
+  if (!Number.isFinite(lowest) || !Number.isFinite(highest)) return [];
+  if (lowest === highest) return [lowest];
+  const rough = (highest - lowest) / Math.max(1, max - 1);
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999) ?? 10);
   const ticks: number[] = [];
-  for (let i = Math.ceil(least / step - 1e-9); i * step <= greatest + step * 1e-9; i++) {
+  for (let i = Math.ceil(lowest / step - 1e-9); i * step <= highest + step * 1e-9; i++) {
     ticks.push(Number((i * step).toPrecision(12)));
   }
   return ticks;
@@ -21,16 +21,16 @@ export interface Scale {
   ticks: number[];
 }
 
-/** A scale from `least` to `greatest`; logarithmic if requested and all values are positive. */
-export function numberScale(least: number, greatest: number, isLog: boolean): Scale {
-  if (isLog && least > 0) {
-    const from = Math.log10(least);
-    const span = Math.log10(greatest) - from || 1;
+/** A scale from `lowest` to `highest`; logarithmic if requested and all values are positive. */
+export function numberScale(lowest: number, highest: number, isLog: boolean): Scale {
+  if (isLog && lowest > 0) {
+    const from = Math.log10(lowest);
+    const span = Math.log10(highest) - from || 1;
     const ticks: number[] = [];
-    for (let e = Math.ceil(from - 1e-9); e <= Math.log10(greatest) + 1e-9; e++) ticks.push(10 ** e);
-    const shown = ticks.length >= 2 ? ticks : [least, greatest];
+    for (let e = Math.ceil(from - 1e-9); e <= Math.log10(highest) + 1e-9; e++) ticks.push(10 ** e);
+    const shown = ticks.length >= 2 ? ticks : [lowest, highest];
     return { share: (value) => (Math.log10(value) - from) / span, ticks: shown };
   }
-  const span = greatest - least || 1;
-  return { share: (value) => (value - least) / span, ticks: niceTicks(least, greatest) };
+  const span = highest - lowest || 1;
+  return { share: (value) => (value - lowest) / span, ticks: computeTicks(lowest, highest) };
 }

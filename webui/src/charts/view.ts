@@ -15,7 +15,7 @@ export interface ChartView {
 export const PLAIN_VIEW: ChartView = { isLog: false, weight: 0, hidden: new Set() };
 
 /** Rounds a range to a precision below one pixel, for a readable address. */
-export function rounded([from, to]: Range): Range {
+export function roundRange([from, to]: Range): Range {
   const digits = Math.min(20, Math.max(0, 4 - Math.floor(Math.log10(to - from))));
   return [Number(from.toFixed(digits)), Number(to.toFixed(digits))];
 }

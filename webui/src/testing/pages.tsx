@@ -6,7 +6,7 @@ import me from "@goldens/me.json";
 import permissions from "@goldens/permissions.json";
 import workspaces from "@goldens/workspaces.json";
 import type { Message, User } from "@/api/types";
-import { like } from "./goldens";
+import { copyGolden } from "./goldens";
 
 /** The master's responses by method and path: "GET /api/v1/models". An Error is a refusal. */
 export type Answers = Record<string, object | Error>;
@@ -24,17 +24,17 @@ const [workspace] = workspaces.answer.workspaces;
 
 /** The permissions of a cluster admin. */
 export const everything = {
-  roles: [like<Message["Role"]>(role, { roleId: 1, name: "ClusterAdmin" })],
+  roles: [copyGolden<Message["Role"]>(role, { roleId: 1, name: "ClusterAdmin" })],
   assignments: [
-    like<Message["RoleAssignmentSummary"]>(assignment, { roleId: 1, scopeCluster: true }),
+    copyGolden<Message["RoleAssignmentSummary"]>(assignment, { roleId: 1, scopeCluster: true }),
   ],
 };
 
 const every = {
-  "GET /api/v1/me": { user: like<User>(me.answer.user, { id: 1, username: "ann" }) },
+  "GET /api/v1/me": { user: copyGolden<User>(me.answer.user, { id: 1, username: "ann" }) },
   "GET /api/v1/permissions/summary": everything,
   "GET /api/v1/workspaces": {
-    workspaces: [like<Message["Workspace"]>(workspace, { id: 7, name: "vision" })],
+    workspaces: [copyGolden<Message["Workspace"]>(workspace, { id: 7, name: "vision" })],
   },
 };
 
@@ -48,10 +48,10 @@ export function giveSize() {
 export function showPage(Page: React.ComponentType, route: string, at: string, answers: Answers) {
   const calls: Call[] = [];
   giveSize();
-  vi.stubGlobal("fetch", async (made: Request) => {
-    const { pathname, search } = new URL(made.url);
-    const what = `${made.method} ${pathname}`;
-    const text = await made.text();
+  vi.stubGlobal("fetch", async (request: Request) => {
+    const { pathname, search } = new URL(request.url);
+    const what = `${request.method} ${pathname}`;
+    const text = await request.text();
     calls.push({ what, query: search, body: text ? (JSON.parse(text) as unknown) : undefined });
     const answer = { ...every, ...answers }[what];
     if (answer === undefined || answer instanceof Error) {
@@ -73,16 +73,16 @@ export function showPage(Page: React.ComponentType, route: string, at: string, a
       <RouterProvider router={router} />
     </QueryClientProvider>,
   );
-  const bodyOf = (what: string) => calls.find((call) => call.what === what)?.body;
-  return { router, calls, bodyOf };
+  const getBody = (what: string) => calls.find((call) => call.what === what)?.body;
+  return { router, calls, getBody };
 }
 
 /** The permissions of a Viewer of workspace 7. */
 export const viewer: Answers = {
   "GET /api/v1/permissions/summary": {
-    roles: [like<Message["Role"]>(role, { roleId: 4, name: "Viewer" })],
+    roles: [copyGolden<Message["Role"]>(role, { roleId: 4, name: "Viewer" })],
     assignments: [
-      like<Message["RoleAssignmentSummary"]>(assignment, {
+      copyGolden<Message["RoleAssignmentSummary"]>(assignment, {
         roleId: 4,
         scopeWorkspaceIds: [7],
         scopeCluster: false,

@@ -37,11 +37,11 @@ class CountingCommunicator final : public Communicator {
   const Ranks& ranks() const override { return inner_.ranks(); }
   bool on_device() const override { return inner_.on_device(); }
   void AllReduceSum(void* data, size_t count, DType dtype) override {
-    traffic_->summed_for_all += count * BytesOf(dtype);
+    traffic_->summed_for_all += count * GetElementSize(dtype);
     inner_.AllReduceSum(data, count, dtype);
   }
   void ReduceSum(void* data, size_t count, DType dtype, int root) override {
-    traffic_->summed_for_one += count * BytesOf(dtype);
+    traffic_->summed_for_one += count * GetElementSize(dtype);
     inner_.ReduceSum(data, count, dtype, root);
   }
   void Broadcast(void* data, size_t bytes, int root) override {

@@ -65,7 +65,7 @@ class SharedMemoryCommunicator : public Communicator {
   const Ranks& ranks() const override { return ranks_; }
 
   void AllReduceSum(void* data, size_t count, DType dtype) override {
-    const size_t width = BytesOf(dtype);
+    const size_t width = GetElementSize(dtype);
     for (size_t done = 0; done < count * width; done += kSlotBytes) {
       char* const part = static_cast<char*>(data) + done;
       const size_t bytes = std::min(kSlotBytes, count * width - done);
@@ -77,7 +77,7 @@ class SharedMemoryCommunicator : public Communicator {
   }
 
   void ReduceSum(void* data, size_t count, DType dtype, int root) override {
-    std::string unspoiled(static_cast<char*>(data), count * BytesOf(dtype));
+    std::string unspoiled(static_cast<char*>(data), count * GetElementSize(dtype));
     AllReduceSum(ranks_.rank == root ? data : unspoiled.data(), count, dtype);
   }
 

@@ -3,7 +3,7 @@ import { readChart, writeAxis, writeChart } from "./chartParams";
 
 const params = (text: string) => new URLSearchParams(text);
 
-it("reads the view of a chart that was written, and of no other chart", () => {
+it("reads the written view of a chart, and not that of another chart", () => {
   const hidden = new Set(["7", "a,b"]);
   const view = { isLog: true, weight: 0.6, hidden, zoom: [1.5, 20] as const };
   const written = writeChart(params("metric=x"), "training.loss,1", view);

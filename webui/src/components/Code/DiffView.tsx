@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 import { diffLines } from "diff";
-import { counted } from "@/text";
+import { formatCount } from "@/text";
 import styles from "./Code.module.css";
 
 interface Props {
@@ -50,7 +50,7 @@ function near(lines: readonly DiffLine[], around: number): DiffLine[] {
     if (isNear[at]) continue;
     const next = isNear.indexOf(true, at);
     const count = (next < 0 ? lines.length : next) - at;
-    out.push({ mark: "…", text: counted(count, "unchanged line") });
+    out.push({ mark: "…", text: formatCount(count, "unchanged line") });
     at += count - 1;
   }
   return out;
@@ -66,7 +66,7 @@ export function DiffView({ before, after, around }: Props) {
   if (changes === 0) return <p>No differences.</p>;
   const lines = around === undefined ? all : near(all, around);
   return (
-    <pre className={styles.code} tabIndex={0} aria-label={counted(changes, "changed line")}>
+    <pre className={styles.code} tabIndex={0} aria-label={formatCount(changes, "changed line")}>
       {lines.slice(0, MAX_LINES).map((line, i) => (
         <span key={i} className={STYLES[line.mark]}>
           {`${line.mark} ${line.text}\n`}

@@ -26,27 +26,27 @@ const show = (page: React.ReactNode) =>
     </QueryClientProvider>,
   );
 
-it("diffs configurations, and reads nothing while closed", async () => {
-  const asked: string[] = [];
+it("diffs configurations and reads nothing while closed", async () => {
+  const requests: string[] = [];
   vi.stubGlobal("fetch", (request: Request) => {
-    asked.push(new URL(request.url).pathname);
+    requests.push(new URL(request.url).pathname);
     return Promise.resolve(Response.json({ b64Tgz: "" }));
   });
   const first = { id: 1, config: { name: "a", searcher: { metric: "loss" } } as never };
   const second = { id: 2, config: { name: "b", searcher: { metric: "loss" } } as never };
   show(<ExperimentDiff first={first} second={second} isOpen={false} />);
-  expect(asked).toEqual([]);
+  expect(requests).toEqual([]);
   await userEvent.click(screen.getByText("Experiment 2 compared with 1"));
   const text = (await screen.findByLabelText("2 changed lines")).textContent;
   expect(text).toContain("- name: a\n+ name: b\n");
   expect(await screen.findByText("No differences.")).toBeVisible();
-  expect(asked.sort()).toEqual([
+  expect(requests.sort()).toEqual([
     "/api/v1/experiments/1/model_def",
     "/api/v1/experiments/2/model_def",
   ]);
 });
 
-it("shows differing hyperparameters, and highlights them among all", async () => {
+it("shows differing hyperparameters and highlights them among all", async () => {
   const trials = [
     { id: 7, hparams: { lr: 0.1, act: "relu" } as never },
     { id: 9, hparams: { lr: 0.2, act: "relu" } as never },

@@ -22,7 +22,7 @@ it("finds the paths at which objects differ", () => {
   expect(findDifferences([])).toEqual([]);
 });
 
-it("marks what differs among all that there is", () => {
+it("marks the differing paths among all paths", () => {
   expect(
     compareLeaves([
       { lr: 0.1, same: "s" },

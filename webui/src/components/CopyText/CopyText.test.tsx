@@ -8,7 +8,7 @@ it("copies without the clipboard API", async () => {
     copied = (document.activeElement as HTMLTextAreaElement).value;
     return true;
   };
-  // jsdom has neither it nor a clipboard.
+  // jsdom has neither execCommand nor a clipboard.
   Object.assign(document, { execCommand });
   render(<CopyText text="det experiment list" label="list" />);
   const button = screen.getByRole("button");

@@ -12,11 +12,11 @@ function Shown({ as }: { as: string }) {
   return <p>{`${as}: ${String(useOverview()?.slots)} slots`}</p>;
 }
 
-/** A frame around two that show the overview; each stream says so many slots, and goes on. */
+/** Shows a frame around two components that show the overview; each stream sends one of `slots` and stays open. */
 function show(...slots: number[]) {
-  const asked: Request[] = [];
+  const requests: Request[] = [];
   const follow = (request: Request) => {
-    asked.push(request);
+    requests.push(request);
     const result = { ...overview.answer, slots: slots.shift() };
     return new Response(
       new ReadableStream({
@@ -40,20 +40,20 @@ function show(...slots: number[]) {
       <RouterProvider router={router} />
     </QueryClientProvider>,
   );
-  return asked;
+  return requests;
 }
 
 test("requests the overview once for all components", async () => {
-  const asked = show(16);
+  const requests = show(16);
   expect(await screen.findByText("one: 16 slots")).toBeVisible();
   expect(screen.getByText("other: 16 slots")).toBeVisible();
-  expect(asked).toHaveLength(1);
+  expect(requests).toHaveLength(1);
 });
 
 test("updates a hidden page when it becomes visible", async () => {
   vi.useFakeTimers({ shouldAdvanceTime: true, toFake: ["setTimeout", "clearTimeout"] });
   const hidden = vi.spyOn(document, "hidden", "get").mockReturnValue(false);
-  const asked = show(16, 24);
+  const requests = show(16, 24);
   await screen.findByText("one: 16 slots");
   const turn = (now: boolean) => {
     hidden.mockReturnValue(now);
@@ -61,10 +61,10 @@ test("updates a hidden page when it becomes visible", async () => {
   };
   turn(true);
   await act(() => vi.advanceTimersByTimeAsync(60_000));
-  expect(asked[0]?.signal.aborted).toBe(true);
-  expect(asked).toHaveLength(1);
+  expect(requests[0]?.signal.aborted).toBe(true);
+  expect(requests).toHaveLength(1);
   expect(screen.getByText("one: 16 slots")).toBeVisible();
   turn(false);
   expect(await screen.findByText("one: 24 slots")).toBeVisible();
-  expect(asked).toHaveLength(2);
+  expect(requests).toHaveLength(2);
 });

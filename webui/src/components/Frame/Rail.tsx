@@ -13,7 +13,7 @@ export function Rail({ foot }: { foot?: ReactNode }) {
       </NavLink>
       <nav aria-label="Main navigation">
         {navItems.map(({ to, label, mark }) => (
-          <NavLink key={to} to={to} end={to === "/"} title={label} className={styles.place}>
+          <NavLink key={to} to={to} end={to === "/"} title={label} className={styles.link}>
             <span aria-hidden>{mark}</span>
             <span className={styles.label}>{label}</span>
           </NavLink>
@@ -21,7 +21,7 @@ export function Rail({ foot }: { foot?: ReactNode }) {
         <NavLink
           to={paths.admin}
           title="Administration"
-          className={`${styles.place} ${styles.apart}`}
+          className={`${styles.link} ${styles.apart}`}
         >
           <span aria-hidden>⚙</span>
           <span className={styles.label}>Admin</span>

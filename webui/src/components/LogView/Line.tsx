@@ -1,5 +1,5 @@
 import { memo } from "react";
-import { isoLocal } from "@/format";
+import { formatLocalTime } from "@/format";
 import styles from "./LogView.module.css";
 import { isError, type LogLine } from "./window";
 
@@ -22,10 +22,10 @@ export const Line = memo(function Line({
   search,
   onSelect,
 }: Props) {
-  const time = isoLocal(line.timestamp);
+  const time = formatLocalTime(line.timestamp);
   const date = time.slice(0, 10);
   // Show the date only where it differs from the previous line's.
-  const day = date === isoLocal(previous?.timestamp).slice(0, 10) ? "" : `${date} `;
+  const day = date === formatLocalTime(previous?.timestamp).slice(0, 10) ? "" : `${date} `;
   const isWarning = line.level === "LOG_LEVEL_WARNING";
   const kind = isError(line) ? styles.error : isWarning ? styles.warning : "";
   const { id = "" } = line;

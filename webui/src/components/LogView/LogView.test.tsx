@@ -16,12 +16,12 @@ afterAll(() => {
 });
 beforeEach(giveSize);
 
-/** Shows the log of trial 5 in a master that has these lines, and answers as it does. */
+/** Shows the log of trial 5 from a fake master that has these lines. */
 function show(lines: LogLine[], at = "/") {
-  const asked: URLSearchParams[] = [];
+  const queries: URLSearchParams[] = [];
   vi.stubGlobal("fetch", (request: Request) => {
     const { searchParams } = new URL(request.url);
-    asked.push(searchParams);
+    queries.push(searchParams);
     const after = Number(searchParams.get("afterId") ?? -1);
     const before = Number(searchParams.get("beforeId") ?? Infinity);
     const levels = searchParams.getAll("levels");
@@ -47,7 +47,7 @@ function show(lines: LogLine[], at = "/") {
   );
   const line = () => new URLSearchParams(router.state.location.search).get("line");
   const log = screen.getByRole("log");
-  // jsdom tells nobody that it was scrolled.
+  // jsdom sends no scroll events.
   let top = 0;
   Object.defineProperty(log, "scrollTop", {
     get: () => top,
@@ -58,10 +58,10 @@ function show(lines: LogLine[], at = "/") {
       });
     },
   });
-  return { router, asked, line, log };
+  return { router, queries, line, log };
 }
 
-/** Lines 1 to `count`, of which those named are errors. */
+/** Lines 1 to `count`; those in `errors` are errors. */
 const manyLines = (count: number, errors: number[] = []) =>
   Array.from({ length: count }, (_, i): LogLine => {
     const level = errors.includes(i + 1) ? "LOG_LEVEL_ERROR" : "LOG_LEVEL_INFO";
@@ -80,13 +80,13 @@ it("shows local times, and the date where it changes", async () => {
   expect(screen.getByText("00:00:01.000")).toBeInTheDocument();
 });
 
-it("opens at the line in the address and reads its surroundings", async () => {
-  const { asked, log } = show(manyLines(3000), "/?line=1500");
+it("opens at the line in the address and reads the lines around it", async () => {
+  const { queries, log } = show(manyLines(3000), "/?line=1500");
   const selected = await screen.findByText("line 1500");
   expect(selected.parentElement).toHaveAttribute("aria-current", "true");
-  expect(asked.some((query) => query.get("beforeId") === "1500")).toBe(true);
-  expect(asked.some((query) => query.get("orderBy") && !query.has("beforeId"))).toBe(false);
-  // In the middle of 600 pixels, behind 500 lines of 20.
+  expect(queries.some((query) => query.get("beforeId") === "1500")).toBe(true);
+  expect(queries.some((query) => query.get("orderBy") && !query.has("beforeId"))).toBe(false);
+  // In the middle of 600 pixels, after 500 lines of 20 pixels.
   expect(log.scrollTop).toBe(500 * 20 - 300);
 });
 
@@ -98,7 +98,7 @@ it("selects a line by its time and clears the selection", async () => {
   expect(line()).toBeNull();
 });
 
-it("jumps between errors, counting a traceback as one, and reports the last", async () => {
+it("jumps between errors, counts a traceback as one, and reports the last", async () => {
   const { line } = show(manyLines(2000, [100, 900, 901, 902, 1500]), "/?line=1");
   const next = await screen.findByRole("button", { name: "Next error" });
   const back = screen.getByRole("button", { name: "Previous error" });
@@ -116,7 +116,7 @@ it("jumps between errors, counting a traceback as one, and reports the last", as
   await press(back, "100");
 });
 
-it("shows the surroundings of a filtered line", async () => {
+it("shows the lines around a filtered line", async () => {
   const { router, log } = show(manyLines(100, [80]), "/?level=ERROR&line=80");
   await screen.findByText("line 80");
   expect(screen.queryByText("line 79")).toBeNull();

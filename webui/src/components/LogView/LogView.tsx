@@ -32,12 +32,12 @@ export function LogView({ trialId, follow }: Props) {
   const [selected, setSelected] = useParam("line");
   const log = useLog(trialId, filters, follow, selected || undefined);
   const { lines } = log;
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const [isAtEnd, setAtEnd] = useState(!selected);
   const [status, setStatus] = useState("");
   const rows = useVirtualizer({
     count: lines.length,
-    getScrollElement: () => place.current,
+    getScrollElement: () => container.current,
     estimateSize: () => ROW,
     overscan: 20,
     initialRect: { width: 800, height: 600 },
@@ -48,7 +48,7 @@ export function LogView({ trialId, follow }: Props) {
   const top = useRef<{ id: string; offset: number }>(undefined);
   const seen = useRef("");
   useLayoutEffect(() => {
-    const element = place.current;
+    const element = container.current;
     // Changed filters start without lines.
     if (!selected || lines.length === 0) seen.current = "";
     if (!element || lines.length === 0) return;
@@ -66,14 +66,14 @@ export function LogView({ trialId, follow }: Props) {
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [lines, selected, isAtEnd, log.hasEnd, log.hasStart]);
 
-  const inSight = () => {
-    const { scrollTop = 0, clientHeight = 0 } = place.current ?? {};
+  const getVisibleRange = () => {
+    const { scrollTop = 0, clientHeight = 0 } = container.current ?? {};
     return [Math.floor(scrollTop / ROW), Math.ceil((scrollTop + clientHeight) / ROW)] as const;
   };
   const onScroll = () => {
-    const element = place.current;
+    const element = container.current;
     if (!element) return;
-    const [first, last] = inSight();
+    const [first, last] = getVisibleRange();
     top.current = { id: lines[first]?.id ?? "", offset: element.scrollTop - first * ROW };
     setAtEnd(element.scrollHeight - element.scrollTop - element.clientHeight < 2 * ROW);
     if (first < NEAR) void log.readOlder();
@@ -87,7 +87,7 @@ export function LogView({ trialId, follow }: Props) {
     [setSelected],
   );
   const goToError = async (isBack: boolean) => {
-    const [first, last] = inSight();
+    const [first, last] = getVisibleRange();
     const here = lines[isBack ? Math.min(last, lines.length - 1) : first]?.id ?? "0";
     // Consecutive error lines count as one error, unless only errors are shown.
     const from = selected ? findErrorEdge(lines, selected, isBack) : here;
@@ -102,7 +102,7 @@ export function LogView({ trialId, follow }: Props) {
     top.current = undefined;
     setAtEnd(isEnd);
     void move().then(() => {
-      if (!isEnd && place.current) place.current.scrollTop = 0;
+      if (!isEnd && container.current) container.current.scrollTop = 0;
     });
   };
   const isFollowing = follow && log.hasEnd && isAtEnd;
@@ -135,7 +135,7 @@ export function LogView({ trialId, follow }: Props) {
         </EmptyState>
       )}
       <div
-        ref={place}
+        ref={container}
         className={styles.lines}
         onScroll={onScroll}
         tabIndex={0}

@@ -65,8 +65,8 @@ export interface LogRange {
 }
 
 /** The API path of a trial's log. */
-export function logPath(trialId: number, filters: LogFilters, place: LogRange): string {
-  const from = place.isError ? LEVELS.indexOf("ERROR") : LEVELS.indexOf(filters.level as "INFO");
+export function logPath(trialId: number, filters: LogFilters, range: LogRange): string {
+  const from = range.isError ? LEVELS.indexOf("ERROR") : LEVELS.indexOf(filters.level as "INFO");
   const time = (text: string) =>
     text && !Number.isNaN(Date.parse(text)) ? new Date(text).toISOString() : undefined;
   const query = buildQuery({
@@ -76,11 +76,11 @@ export function logPath(trialId: number, filters: LogFilters, place: LogRange): 
     enableRegex: filters.isPattern && filters.text !== "",
     timestampAfter: time(filters.since),
     timestampBefore: time(filters.until),
-    orderBy: place.isDescending ? "ORDER_BY_DESC" : undefined,
-    afterId: place.afterId,
-    beforeId: place.beforeId,
-    limit: place.limit,
-    follow: place.follow,
+    orderBy: range.isDescending ? "ORDER_BY_DESC" : undefined,
+    afterId: range.afterId,
+    beforeId: range.beforeId,
+    limit: range.limit,
+    follow: range.follow,
   });
   return `/api/v1/trials/${trialId}/logs?${query}`;
 }

@@ -10,8 +10,8 @@ export const PORTION = 500;
 const FRESH = 5000; // ms
 
 /** A portion of a log, newest first if requested. */
-export function portionQuery(trialId: number, filters: LogFilters, place: LogRange) {
-  const path = logPath(trialId, filters, place);
+export function portionQuery(trialId: number, filters: LogFilters, range: LogRange) {
+  const path = logPath(trialId, filters, range);
   return queryOptions({
     queryKey: ["log", path],
     staleTime: FRESH,
@@ -35,7 +35,7 @@ export const rangesAround = (id: string): [LogRange, LogRange] => [
  */
 export function prefetchLog(client: QueryClient, trialId: number, params: URLSearchParams) {
   const line = params.get("line");
-  for (const place of line ? rangesAround(line) : [END]) {
-    client.query(portionQuery(trialId, readFilters(params), place)).catch(() => undefined);
+  for (const range of line ? rangesAround(line) : [END]) {
+    client.query(portionQuery(trialId, readFilters(params), range)).catch(() => undefined);
   }
 }

@@ -12,17 +12,17 @@ const within =
     <QueryClientProvider client={client}>{children}</QueryClientProvider>
   );
 
-it("shows the last lines of a trial, which come after its end", async () => {
+it("shows the last lines of a trial when they arrive after its end", async () => {
   let stream: ReadableStreamDefaultController<Uint8Array> | undefined;
   const send = (id: string) => {
     const text = `data: ${JSON.stringify({ result: { id, log: `line ${id}` } })}\n\n`;
     stream?.enqueue(new TextEncoder().encode(text));
   };
-  const asked: string[] = [];
+  const requests: string[] = [];
   vi.stubGlobal(
     "fetch",
     vi.fn((request: Request) => {
-      asked.push(request.url);
+      requests.push(request.url);
       const body = request.url.includes("follow")
         ? new ReadableStream<Uint8Array>({ start: (controller) => void (stream = controller) })
         : '{"result":{"id":"1","log":"line 1"}}\n';
@@ -40,33 +40,33 @@ it("shows the last lines of a trial, which come after its end", async () => {
   await waitFor(() => expect(ids()).toEqual(["1", "2"]));
   rerender({ follow: false });
   send("3");
-  // The end of the stream comes before its last lines are shown.
+  // The stream ends before its last lines are shown.
   stream?.close();
   await waitFor(() => expect(ids()).toEqual(["1", "2", "3"]));
-  expect(asked.filter((url) => url.includes("follow"))).toHaveLength(1);
-  expect(asked.at(-1)).toContain("afterId=1");
+  expect(requests.filter((url) => url.includes("follow"))).toHaveLength(1);
+  expect(requests.at(-1)).toContain("afterId=1");
 });
 
 it.each(["", "line=7", "level=ERROR&line=7"])(
-  "reads once what was read ahead at ?%s",
+  "reads prefetched lines only once at ?%s",
   async (at) => {
-    const asked: string[] = [];
+    const requests: string[] = [];
     vi.stubGlobal("fetch", (request: Request) => {
-      asked.push(request.url);
+      requests.push(request.url);
       const id = request.url.includes("beforeId") ? "6" : "7";
       return Promise.resolve(new Response(`{"result":{"id":"${id}"}}\n`));
     });
     const client = new QueryClient();
     const params = new URLSearchParams(at);
     prefetchLog(client, 5, params);
-    const ahead = asked.length;
+    const ahead = requests.length;
     expect(ahead).toBe(params.has("line") ? 2 : 1);
     const line = params.get("line") ?? undefined;
     const { result } = renderHook(() => useLog(5, readFilters(params), false, line), {
       wrapper: within(client),
     });
     await waitFor(() => expect(result.current.lines.at(-1)?.id).toBe("7"));
-    expect(asked.slice(ahead).filter((url) => !url.includes("follow"))).toEqual([]);
+    expect(requests.slice(ahead).filter((url) => !url.includes("follow"))).toEqual([]);
   },
 );
 

@@ -2,6 +2,7 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { useQueryClient } from "@tanstack/react-query";
 import { readMessages } from "@/api/messages";
 import { watch } from "@/api/stream";
+import { useLatest } from "@/useLatest";
 import { END, rangesAround, PORTION, portionQuery } from "./prefetch";
 import { logPath, type LogFilters, type LogRange } from "./filters";
 import { append, EMPTY, prepend, type LogLine, type LogWindow } from "./window";
@@ -38,22 +39,22 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
   const client = useQueryClient();
 
   const read = useCallback(
-    async (place: LogRange): Promise<LogLine[]> => {
+    async (range: LogRange): Promise<LogLine[]> => {
       const signal = aborter.current?.signal ?? new AbortController().signal;
-      const asked = JSON.parse(name) as LogFilters;
-      const lines = await readMessages<LogLine>(logPath(trialId, asked, place), signal);
-      return place.isDescending ? lines.reverse() : lines;
+      const parsed = JSON.parse(name) as LogFilters;
+      const lines = await readMessages<LogLine>(logPath(trialId, parsed, range), signal);
+      return range.isDescending ? lines.reverse() : lines;
     },
     [trialId, name],
   );
   // Same as `read`, but uses prefetched lines.
   const readFirst = useCallback(
-    async (place: LogRange): Promise<LogLine[]> => {
+    async (range: LogRange): Promise<LogLine[]> => {
       const signal = aborter.current?.signal;
-      const asked = JSON.parse(name) as LogFilters;
-      const lines = await client.query(portionQuery(trialId, asked, place));
+      const parsed = JSON.parse(name) as LogFilters;
+      const lines = await client.query(portionQuery(trialId, parsed, range));
       signal?.throwIfAborted();
-      return place.isDescending ? [...lines].reverse() : lines;
+      return range.isDescending ? [...lines].reverse() : lines;
     },
     [client, trialId, name],
   );
@@ -107,26 +108,24 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
     [move, read],
   );
 
-  const wanted = useRef(at);
-  wanted.current = at;
+  const latestAt = useLatest(at);
   useEffect(() => {
     setShown(EMPTY);
     setOver(false);
-    void (wanted.current === undefined ? toEnd(readFirst) : toLine(wanted.current, readFirst));
+    const id = latestAt.current;
+    void (id === undefined ? toEnd(readFirst) : toLine(id, readFirst));
     return () => aborter.current?.abort();
-  }, [toEnd, toLine, readFirst]);
-  const known = useRef(shown.lines);
-  known.current = shown.lines;
+  }, [toEnd, toLine, readFirst, latestAt]);
+  const latestLines = useLatest(shown.lines);
   const last = useRef(at);
   useEffect(() => {
     if (last.current === at) return;
     last.current = at;
-    if (at !== undefined && !known.current.some(({ id }) => id === at)) void toLine(at);
-  }, [at, toLine]);
+    if (at !== undefined && !latestLines.current.some(({ id }) => id === at)) void toLine(at);
+  }, [at, toLine, latestLines]);
 
   const lastId = shown.lines[shown.lines.length - 1]?.id;
-  const current = useRef(lastId);
-  current.current = lastId;
+  const latestLastId = useLatest(lastId);
   // The last lines arrive after the trial has reached its final state; the master then ends the stream.
   const follows = shown.hasEnd && (follow || !isOver);
   useEffect(() => {
@@ -141,10 +140,10 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
       setShown((now) => (now.hasEnd ? append(now, lines, true) : now));
     };
     // A new connection resumes after the last line: a log may be long.
-    let newest = current.current;
+    let newest = latestLastId.current;
     const path = () => {
-      const place = { follow: true, ...(newest !== undefined && { afterId: newest }) };
-      return logPath(trialId, JSON.parse(name) as LogFilters, place);
+      const range = { follow: true, ...(newest !== undefined && { afterId: newest }) };
+      return logPath(trialId, JSON.parse(name) as LogFilters, range);
     };
     void watch<LogLine>(path, ender.signal, {
       onMessage: (line) => {
@@ -160,7 +159,7 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
       clearTimeout(timer);
       if (waiting.length > 0) flush();
     };
-  }, [follows, trialId, name]);
+  }, [follows, trialId, name, latestLastId]);
 
   const firstId = shown.lines[0]?.id;
   return {

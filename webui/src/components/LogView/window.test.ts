@@ -6,15 +6,15 @@ const lines = (from: number, to: number): LogLine[] =>
   Array.from({ length: to - from }, (_, i) => ({ id: String(from + i), log: `${from + i}` }));
 const ids = (list: readonly LogLine[]) => list.map((line) => Number(line.id));
 
-describe("the window of a log", () => {
-  it("grows at either end, without a line twice", () => {
+describe("log window", () => {
+  it("grows at both ends without duplicate lines", () => {
     const middle = append(EMPTY, lines(10, 20), false);
     const more = append(prepend(middle, lines(5, 12), true), lines(18, 22), false);
     expect(ids(more.lines)).toEqual(ids(lines(5, 22)));
     expect(more).toMatchObject({ hasStart: true, hasEnd: false });
   });
 
-  it("stays bounded, and knows which end it has lost", () => {
+  it("limits its size and records which end it dropped", () => {
     const full = append(EMPTY, lines(1, MAX_LINES + 1), true);
     const late = append({ ...full, hasStart: true }, lines(MAX_LINES + 1, MAX_LINES + 11), false);
     expect(late.lines).toHaveLength(MAX_LINES);
@@ -26,8 +26,8 @@ describe("the window of a log", () => {
   });
 });
 
-describe("places in a log", () => {
-  it("has the line, or the next that is shown, if it spans it", () => {
+describe("positions in a log", () => {
+  it("finds a line, or the next visible one, inside the window", () => {
     const some = append(EMPTY, lines(10, 20), false);
     expect(findLine(some, "12")).toBe(2);
     expect(findLine(some, "5")).toBe(-1);
@@ -47,7 +47,7 @@ describe("places in a log", () => {
 });
 
 describe("filters", () => {
-  it("are read from the address as they were written", () => {
+  it("round-trip through the address", () => {
     const filters = {
       level: "ERROR",
       rank: "3",
@@ -65,7 +65,7 @@ describe("filters", () => {
     });
   });
 
-  it("become the API's query", () => {
+  it("become an API query", () => {
     const filters = {
       level: "ERROR",
       rank: "0",

@@ -49,12 +49,12 @@ export function isError(line: LogLine | undefined): boolean {
 
 /** The index of a line, or of the next visible one; -1 if it is outside the window. */
 export function findLine({ lines, hasStart, hasEnd }: LogWindow, id: string): number {
-  const wanted = Number(id);
+  const target = Number(id);
   const first = lines[0];
   const last = lines[lines.length - 1];
-  if (!hasStart && getId(first) > wanted) return -1;
-  if (getId(last) < wanted) return hasEnd ? lines.length - 1 : -1;
-  return lines.findIndex((line) => getId(line) >= wanted);
+  if (!hasStart && getId(first) > target) return -1;
+  if (getId(last) < target) return hasEnd ? lines.length - 1 : -1;
+  return lines.findIndex((line) => getId(line) >= target);
 }
 
 /**

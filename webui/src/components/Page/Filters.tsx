@@ -41,6 +41,6 @@ export function Count({ children }: { children: React.ReactNode }) {
 }
 
 /** Whether one of the texts contains another, ignoring case. */
-export function hasText(wanted: string, ...texts: (string | undefined)[]): boolean {
-  return texts.some((text) => text?.toLowerCase().includes(wanted.trim().toLowerCase()));
+export function hasText(searched: string, ...texts: (string | undefined)[]): boolean {
+  return texts.some((text) => text?.toLowerCase().includes(searched.trim().toLowerCase()));
 }

@@ -27,7 +27,7 @@ test("finds entries by substring, letters and ID", () => {
   expect(labels("zzz")).toEqual([]);
 });
 
-test("workspaces and models are found once something is asked for", () => {
+test("finds workspaces and models only when a query is typed", () => {
   const extraEntries = [
     { to: "/workspaces/3", label: "Vision", hint: "workspace" },
     { to: "/models/vit", label: "vit", hint: "model" },
@@ -62,7 +62,7 @@ function show() {
   return router;
 }
 
-test("keys open it, choose, and go", async () => {
+test("opens, selects and navigates by keyboard", async () => {
   const router = show();
   await userEvent.keyboard("{Control>}k{/Control}");
   const input = screen.getByRole("combobox", { name: /^Page, experiment/ });

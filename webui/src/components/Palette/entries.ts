@@ -29,7 +29,7 @@ export function findEntries(
   pages: readonly NavItem[] = navItems,
   extraEntries: readonly Entry[] = [],
 ): Entry[] {
-  const wanted = query.trim().toLowerCase();
+  const searched = query.trim().toLowerCase();
   const { running = [], ended = [] } = overview ?? {};
   const all = [
     ...pages.map(({ to, label }) => ({ to, label, hint: "page" })),
@@ -38,16 +38,16 @@ export function findEntries(
       label: `${id} ${name}`,
       hint: "experiment",
     })),
-    ...(wanted === "" ? [] : extraEntries),
+    ...(searched === "" ? [] : extraEntries),
   ];
-  const parts = all.filter(({ label }) => label.toLowerCase().includes(wanted));
+  const parts = all.filter(({ label }) => label.toLowerCase().includes(searched));
   const loose = all.filter(
-    (entry) => !parts.includes(entry) && isSubsequence(wanted, entry.label.toLowerCase()),
+    (entry) => !parts.includes(entry) && isSubsequence(searched, entry.label.toLowerCase()),
   );
   const found = [...parts, ...loose];
-  const number = /^\d+$/.test(wanted) ? paths.experiment(Number(wanted)) : "";
+  const number = /^\d+$/.test(searched) ? paths.experiment(Number(searched)) : "";
   if (number && !found.some(({ to }) => to === number)) {
-    found.unshift({ to: number, label: `Experiment ${wanted}`, hint: "by ID" });
+    found.unshift({ to: number, label: `Experiment ${searched}`, hint: "by ID" });
   }
   return found.slice(0, 12);
 }

@@ -5,14 +5,14 @@ import { paths } from "@/paths";
 import type { Entry } from "./entries";
 
 /** Models and workspaces as entries of the palette; read when it is first opened. */
-export function usePaletteEntries(wanted: boolean): Entry[] {
+export function usePaletteEntries(isEnabled: boolean): Entry[] {
   const models = useQuery({
     queryKey: ["models"],
-    enabled: wanted,
+    enabled: isEnabled,
     queryFn: async ({ signal }) =>
       (await unwrap(api.GET("/api/v1/models", { signal }))).models ?? [],
   });
-  const workspaces = useWorkspaces(wanted);
+  const workspaces = useWorkspaces(isEnabled);
   return [
     ...(workspaces.data ?? []).map(({ id = 0, name = "" }) => ({
       to: paths.workspace(id),

@@ -2,7 +2,7 @@ import { useEffect } from "react";
 import { useNavigate } from "react-router";
 import { adminNavItems, navItems } from "../Frame/navItems";
 
-const SEQUENCE_TIMEOUT = 1000; // ms between `g` and the key of a place
+const SEQUENCE_TIMEOUT = 1000; // ms between `g` and the key of a page
 
 const isTyping = (target: EventTarget | null) =>
   target instanceof HTMLElement && target.closest("input, textarea, select, [contenteditable]");
@@ -25,7 +25,7 @@ export function useKey(key: string, act: () => void) {
 export function useShortcuts(open: () => void) {
   const navigate = useNavigate();
   useEffect(() => {
-    let went = -Infinity;
+    let startedAt = -Infinity;
     const press = (event: KeyboardEvent) => {
       const { key, ctrlKey, metaKey, altKey, timeStamp } = event;
       if (key.toLowerCase() === "k" && (ctrlKey || metaKey)) {
@@ -35,9 +35,9 @@ export function useShortcuts(open: () => void) {
       }
       if (ctrlKey || metaKey || altKey || isTyping(event.target)) return;
       const all = [...navItems, ...adminNavItems];
-      const place = timeStamp - went < SEQUENCE_TIMEOUT && all.find((each) => each.key === key);
-      went = key === "g" ? timeStamp : -Infinity;
-      if (place) void navigate(place.to);
+      const item = timeStamp - startedAt < SEQUENCE_TIMEOUT && all.find((each) => each.key === key);
+      startedAt = key === "g" ? timeStamp : -Infinity;
+      if (item) void navigate(item.to);
       if (key !== "/") return;
       event.preventDefault();
       open();

@@ -12,7 +12,7 @@ import {
 import { Actions } from "../Actions/Actions";
 import { ErrorPanel } from "../ErrorPanel/ErrorPanel";
 import { Section } from "../Page/Page";
-import { syntaxProblems } from "../YamlEditor/problems";
+import { findSyntaxProblems } from "../YamlEditor/problems";
 import { YamlEditor } from "../YamlEditor/YamlEditor";
 
 interface Props {
@@ -30,7 +30,7 @@ const EXAMPLE = `# invariant_config:            # overrides the configuration of
 #   priority_limit: 40         # lowest number allowed; lower numbers run first
 `;
 
-/** The config policies of a scope, with an editor for those who may change them. */
+/** The config policies of a scope, with an editor if the caller may change them. */
 export function Policies({ scope, of, mayChange }: Props) {
   const read = useQuery({
     queryKey: policiesKey(scope),
@@ -50,7 +50,7 @@ function Editor({ scope, of, mayChange, kept }: Props & { kept: string }) {
   const [text, setText] = useState(begin);
   // The problems of the refused text; they do not apply to another text.
   const [refused, setRefused] = useState({ text: "", problems: [] as string[] });
-  const syntax = syntaxProblems(text);
+  const syntax = findSyntaxProblems(text);
   const problems = syntax.length > 0 ? syntax : refused.text === text ? refused.problems : [];
   const refresh = () => client.invalidateQueries({ queryKey: policiesKey(scope) });
   const save = async () => {

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { duration, isoLocal, relative } from "@/format";
+import { formatDuration, formatLocalTime, formatRelativeTime } from "@/format";
 
 const tick = 10_000; // ms
 
@@ -18,8 +18,8 @@ export function Time({ at }: { at: string | null | undefined }) {
   const now = useNow();
   if (!at) return <>–</>;
   return (
-    <time dateTime={at} title={isoLocal(at)}>
-      {relative(Date.parse(at), now)}
+    <time dateTime={at} title={formatLocalTime(at)}>
+      {formatRelativeTime(Date.parse(at), now)}
     </time>
   );
 }
@@ -34,5 +34,5 @@ interface DurationProps {
 export function Duration({ from, to }: DurationProps) {
   const now = useNow();
   if (!from) return <>–</>;
-  return <>{duration(((to ? Date.parse(to) : now) - Date.parse(from)) / 1000)}</>;
+  return <>{formatDuration(((to ? Date.parse(to) : now) - Date.parse(from)) / 1000)}</>;
 }

@@ -17,7 +17,7 @@ const CUSTOM = "TRIGGER_TYPE_CUSTOM";
 
 const STATES = ["COMPLETED", "ERROR", "CANCELED", "PAUSED", "ACTIVE"];
 
-const isOf =
+const hasTrigger =
   (kind: string) =>
   ({ trigger }: Values) =>
     trigger === kind;
@@ -41,15 +41,15 @@ export const FIELDS: readonly Field[] = [
     label: "State",
     type: "choice",
     value: "COMPLETED",
-    when: isOf(STATE),
+    when: hasTrigger(STATE),
     options: STATES.map((state) => [state, state] as const),
   },
-  { name: "metric", label: "Metric", required: true, when: isOf(METRIC) },
+  { name: "metric", label: "Metric", required: true, when: hasTrigger(METRIC) },
   {
     name: "group",
     label: "Metric group",
     value: "validation",
-    when: isOf(METRIC),
+    when: hasTrigger(METRIC),
     hint: "validation, training or a custom group",
   },
   {
@@ -57,21 +57,21 @@ export const FIELDS: readonly Field[] = [
     label: "Comparison",
     type: "choice",
     value: ">",
-    when: isOf(METRIC),
+    when: hasTrigger(METRIC),
     options: [">", ">=", "<", "<="].map((op) => [op, op] as const),
   },
   {
     name: "value",
     label: "Value",
     required: true,
-    when: isOf(METRIC),
+    when: hasTrigger(METRIC),
     pattern: "[\\-+0-9.eE]+",
   },
   {
     name: "regex",
     label: "Regular expression",
     required: true,
-    when: isOf(LOG),
+    when: hasTrigger(LOG),
     hint: "RE2 syntax; matches any part of the line",
   },
 ];
@@ -80,9 +80,9 @@ let lastKey = 0;
 
 /** A draft with the values of a trigger, or with default values. */
 export function toDraft({ triggerType, condition }: Trigger = {}): Draft {
-  const said: Record<string, string | number | undefined> = { trigger: triggerType, ...condition };
+  const given: Record<string, string | number | undefined> = { trigger: triggerType, ...condition };
   const values = Object.fromEntries(
-    FIELDS.map(({ name, value = "" }) => [name, String(said[name] ?? value)]),
+    FIELDS.map(({ name, value = "" }) => [name, String(given[name] ?? value)]),
   );
   if (values["state"]) values["state"] = values["state"].replace("STATE_", "");
   return { key: ++lastKey, values };

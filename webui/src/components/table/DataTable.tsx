@@ -38,12 +38,12 @@ const BOX = 36;
 export function DataTable<Row>(props: Props<Row>) {
   const { columns, count, rowAt, getId, renderCell, onRange, view, onView, selected, onSelect } =
     props;
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const { isCompact } = view;
   const height = isCompact ? COMPACT_ROW : ROW;
   const lines = useVirtualizer({
     count,
-    getScrollElement: () => place.current,
+    getScrollElement: () => container.current,
     estimateSize: () => height,
     overscan: 12,
     initialRect: { width: 1000, height: 600 },
@@ -59,7 +59,7 @@ export function DataTable<Row>(props: Props<Row>) {
     (_, i) => BOX + widths.slice(0, i).reduce((sum, width) => sum + width, 0),
   );
   const total = BOX + widths.reduce((sum, width) => sum + width, 0);
-  const stays = (i: number) =>
+  const pinStyle = (i: number) =>
     i < view.pinned ? ({ left: lefts[i], position: "sticky" } as const) : {};
   const pin = (i: number) => (i < view.pinned ? styles.pinned : "");
 
@@ -69,7 +69,7 @@ export function DataTable<Row>(props: Props<Row>) {
     onSelect(next);
   };
   // The visible rows, without overscan rows and rows behind the head.
-  const seen = () => {
+  const getVisibleRows = () => {
     const top = lines.scrollOffset ?? 0;
     const bottom = top + (lines.scrollRect?.height ?? 0) - height;
     return shown
@@ -77,12 +77,13 @@ export function DataTable<Row>(props: Props<Row>) {
       .map(({ index }) => rowAt(index))
       .filter((row) => row !== undefined);
   };
-  const areAll = seen().length > 0 && seen().every((row) => selected.has(getId(row)));
+  const areAll =
+    getVisibleRows().length > 0 && getVisibleRows().every((row) => selected.has(getId(row)));
 
   return (
     <div
-      ref={place}
-      className={`${styles.place} ${isCompact ? styles.compact : ""}`}
+      ref={container}
+      className={`${styles.container} ${isCompact ? styles.compact : ""}`}
       role="table"
       aria-label={props.label}
       aria-rowcount={count + 1}
@@ -94,7 +95,9 @@ export function DataTable<Row>(props: Props<Row>) {
             type="checkbox"
             aria-label="Select visible rows"
             checked={areAll}
-            onChange={() => onSelect(new Set(areAll ? [] : [...selected, ...seen().map(getId)]))}
+            onChange={() =>
+              onSelect(new Set(areAll ? [] : [...selected, ...getVisibleRows().map(getId)]))
+            }
           />
         </div>
         {columns.map((column, i) => (
@@ -103,7 +106,7 @@ export function DataTable<Row>(props: Props<Row>) {
             column={column}
             width={widths[i] ?? column.width}
             className={pin(i) ?? ""}
-            style={stays(i)}
+            style={pinStyle(i)}
             sort={view.sort}
             onSort={(isAdded) =>
               onView({ ...view, sort: toggleSort(view.sort, column.name, isAdded) })
@@ -153,7 +156,7 @@ export function DataTable<Row>(props: Props<Row>) {
                     className={`${styles.cell} ${column.isNumber ? styles.number : ""} ${pin(i)}`}
                     style={{
                       width: widths[i],
-                      ...stays(i),
+                      ...pinStyle(i),
                       ...(cell?.background && { background: cell.background, color: cell.colour }),
                     }}
                   >

@@ -15,7 +15,7 @@ const COLUMNS: FilterColumn[] = [
   { column: "hp.layers", type: "COLUMN_TYPE_NUMBER", displayName: "" },
 ];
 
-/** A builder that begins with a sentence; what it says is read off the page. */
+/** A builder with an initial sentence that shows its current sentence. */
 function Whole({ begin }: { begin: string }) {
   const [draft, setDraft] = useState(() =>
     begin ? toDraft(parseFilter(begin, COLUMNS)) : emptyGroup(),
@@ -33,24 +33,24 @@ function Whole({ begin }: { begin: string }) {
   );
 }
 const show = (begin = "") => render(<Whole begin={begin} />);
-const said = () => screen.getByRole("status").textContent;
+const getSentence = () => screen.getByRole("status").textContent;
 const inside = (name: string) => within(screen.getByRole("group", { name }));
 
-it("is put together by keys alone: conditions, and groups in groups", async () => {
+it("adds conditions and nested groups by keyboard alone", async () => {
   show();
   screen.getByRole("button", { name: "Add condition" }).focus();
   await userEvent.keyboard("{Enter}");
-  // One goes on with what was added.
+  // The added condition has the focus.
   expect(screen.getByLabelText("Column")).toHaveFocus();
   await userEvent.keyboard("lr{Enter}");
   expect(screen.getByLabelText("Column")).toHaveValue("hp.lr");
-  expect(said()).toBe("");
+  expect(getSentence()).toBe("");
   await userEvent.tab();
   expect(screen.getByLabelText("Operator")).toHaveFocus();
   await userEvent.selectOptions(screen.getByLabelText("Operator"), "<=");
   await userEvent.tab();
   await userEvent.keyboard("0.01{Enter}");
-  expect(said()).toBe("hp.lr <= 0.01");
+  expect(getSentence()).toBe("hp.lr <= 0.01");
 
   screen.getByRole("button", { name: "Add group" }).focus();
   await userEvent.keyboard("{Enter}");
@@ -58,14 +58,14 @@ it("is put together by keys alone: conditions, and groups in groups", async () =
   expect(group.getByLabelText("Column")).toHaveFocus();
   await userEvent.keyboard("state{Enter}");
   await userEvent.type(group.getByLabelText("Value"), "running{Enter}");
-  expect(said()).toBe("hp.lr <= 0.01 and state is running");
+  expect(getSentence()).toBe("hp.lr <= 0.01 and state is running");
   group.getByRole("button", { name: "Add condition" }).focus();
   await userEvent.keyboard("{Enter}tags{Enter}");
   await userEvent.type(inside("Tags").getByLabelText("Value"), "x y{Enter}");
-  expect(said()).toBe('hp.lr <= 0.01 and (state is running or tags contains "x y")');
+  expect(getSentence()).toBe('hp.lr <= 0.01 and (state is running or tags contains "x y")');
 });
 
-it("offers the operators of the column's type, and keeps one that fits", async () => {
+it("offers the operators of the column's type and keeps an applicable one", async () => {
   show("lr > 1");
   const operators = () =>
     [...screen.getByLabelText("Operator").querySelectorAll("option")].map((each) => each.text);
@@ -73,17 +73,17 @@ it("offers the operators of the column's type, and keeps one that fits", async (
   const column = screen.getByLabelText("Column");
   await userEvent.clear(column);
   await userEvent.type(column, "layers{Enter}");
-  expect(said()).toBe("hp.layers > 1");
+  expect(getSentence()).toBe("hp.layers > 1");
   await userEvent.clear(column);
   await userEvent.type(column, "tags{Enter}");
   expect(operators()).toEqual(["contains", "does not contain", "is empty", "is not empty"]);
-  expect(said()).toBe("tags contains 1");
+  expect(getSentence()).toBe("tags contains 1");
   await userEvent.selectOptions(screen.getByLabelText("Operator"), "isEmpty");
   expect(screen.queryByLabelText("Value")).toBeNull();
-  expect(said()).toBe("tags is empty");
+  expect(getSentence()).toBe("tags is empty");
 });
 
-it("suggests columns that contain what is typed, and values", async () => {
+it("suggests columns that contain the typed text, and values", async () => {
   show();
   await userEvent.click(screen.getByRole("button", { name: "Add condition" }));
   const suggestions = (label: string) => {
@@ -95,11 +95,11 @@ it("suggests columns that contain what is typed, and values", async () => {
   await userEvent.type(screen.getByLabelText("Column"), "hp");
   expect(suggestions("Column")).toEqual(["hp.lr", "hp.layers"]);
   await userEvent.clear(screen.getByLabelText("Column"));
-  // One that is taken from the list is there at once.
+  // A suggestion applies without Enter.
   await userEvent.type(screen.getByLabelText("Column"), "state");
   expect(suggestions("Value")).toEqual(["running", "paused"]);
   await userEvent.type(screen.getByLabelText("Value"), "paused");
-  expect(said()).toBe("state is paused");
+  expect(getSentence()).toBe("state is paused");
 });
 
 it("ignores invalid conditions and marks them", async () => {
@@ -108,20 +108,20 @@ it("ignores invalid conditions and marks them", async () => {
   await userEvent.clear(value);
   await userEvent.type(value, "many{Enter}");
   expect(value).toHaveAttribute("aria-invalid", "true");
-  expect(said()).toBe("state is running");
+  expect(getSentence()).toBe("state is running");
   const column = inside("State").getByLabelText("Column");
   await userEvent.clear(column);
   await userEvent.type(column, "colour{Enter}");
   expect(column).toHaveAttribute("aria-invalid", "true");
-  expect(said()).toBe("");
+  expect(getSentence()).toBe("");
 });
 
-it("takes away a condition, a group and all that is in it, and says which must hold", async () => {
+it("removes a condition or a group with its content, and switches between all and any", async () => {
   show("lr > 1 and (state is running or (tags contains a and lr < 9))");
   await userEvent.click(inside("Tags").getByRole("button", { name: "Remove Tags" }));
-  expect(said()).toBe("hp.lr > 1 and (state is running or hp.lr < 9)");
+  expect(getSentence()).toBe("hp.lr > 1 and (state is running or hp.lr < 9)");
   await userEvent.selectOptions(screen.getAllByLabelText("Match")[0] as Element, "or");
-  expect(said()).toBe("hp.lr > 1 or (state is running or hp.lr < 9)");
+  expect(getSentence()).toBe("hp.lr > 1 or (state is running or hp.lr < 9)");
   await userEvent.click(screen.getAllByRole("button", { name: "Remove group" })[0] as Element);
-  expect(said()).toBe("hp.lr > 1");
+  expect(getSentence()).toBe("hp.lr > 1");
 });

@@ -37,14 +37,14 @@ interface GroupProps extends Suggestions {
 export function FilterBuilder(props: GroupProps) {
   const { group, onChange, onRemove, depth = 1, isNew = false, ...known } = props;
   const { children, conjunction } = group;
-  const place = useRef<HTMLFieldSetElement>(null);
+  const element = useRef<HTMLFieldSetElement>(null);
   // Focus an added node; after a removal, focus the group.
   const [added, setAdded] = useState(isNew ? children[0]?.id : undefined);
   const change = (at: number, next: DraftNode) =>
     onChange({ ...group, children: children.map((child, i) => (i === at ? next : child)) });
   const remove = (at: number) => {
     onChange({ ...group, children: children.filter((_, i) => i !== at) });
-    place.current?.focus();
+    element.current?.focus();
   };
   const add = (node: DraftNode) => {
     setAdded(node.id);
@@ -56,7 +56,7 @@ export function FilterBuilder(props: GroupProps) {
   };
   const which = conjunction === "and" ? "All conditions match" : "Any condition matches";
   return (
-    <fieldset ref={place} tabIndex={-1} className={styles.group} aria-label={which}>
+    <fieldset ref={element} tabIndex={-1} className={styles.group} aria-label={which}>
       <div className={styles.line}>
         <select
           aria-label="Match"

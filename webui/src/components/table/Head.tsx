@@ -19,7 +19,7 @@ const STEP = 16;
 
 /** The head of a column: click sorts, drag moves, the edge resizes (also with the arrow keys). */
 export function Head({ column, width, className, style, sort, onSort, onMove, onResize }: Props) {
-  const place = useRef<HTMLDivElement>(null);
+  const element = useRef<HTMLDivElement>(null);
   const order = sort.findIndex((by) => by.column === column.name);
   const by = sort[order];
   const resize = (pixels: number) => onResize(Math.max(48, Math.min(1200, pixels)));
@@ -27,8 +27,8 @@ export function Head({ column, width, className, style, sort, onSort, onMove, on
   const drag = (down: React.PointerEvent) => {
     down.preventDefault();
     const move = (event: PointerEvent) => {
-      if (place.current)
-        place.current.style.width = `${Math.max(48, width + event.clientX - down.clientX)}px`;
+      if (element.current)
+        element.current.style.width = `${Math.max(48, width + event.clientX - down.clientX)}px`;
     };
     const end = (event: PointerEvent) => {
       removeEventListener("pointermove", move);
@@ -41,7 +41,7 @@ export function Head({ column, width, className, style, sort, onSort, onMove, on
 
   return (
     <div
-      ref={place}
+      ref={element}
       role="columnheader"
       aria-sort={by ? (by.isDescending ? "descending" : "ascending") : "none"}
       className={`${styles.headCell} ${column.isNumber ? styles.number : ""} ${className}`}

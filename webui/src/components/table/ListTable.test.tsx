@@ -40,7 +40,7 @@ const names = () =>
     .slice(1)
     .map((row) => row.textContent.charAt(0));
 
-test("numbers are sorted as numbers, and what has none comes last", () => {
+test("sorts numbers numerically and rows without a value last", () => {
   const [, size] = columns;
   const by = (isDescending: boolean) =>
     size && sortRows(rows, size, isDescending).map(({ name }) => name);
@@ -48,7 +48,7 @@ test("numbers are sorted as numbers, and what has none comes last", () => {
   expect(by(true)).toEqual(["b", "a", "c"]);
 });
 
-test("a click on a head sorts, the next turns it round, the third ends it; the address says which", async () => {
+test("cycles through ascending, descending and unsorted on clicks, and keeps the sort in the address", async () => {
   const router = show(rows);
   expect(names()).toEqual(["b", "c", "a"]);
   await userEvent.click(screen.getByRole("button", { name: "Name" }));
@@ -73,7 +73,7 @@ test("renders only visible rows and reports the end", () => {
   expect(onEnd).not.toHaveBeenCalled();
 });
 
-test("a short list is read on at once", () => {
+test("requests more rows at once when the list is short", () => {
   const onEnd = vi.fn();
   show(rows, onEnd);
   expect(onEnd).toHaveBeenCalled();
@@ -84,7 +84,7 @@ test("shows no empty state while loading", () => {
   expect(screen.queryByText("No things yet.")).toBeNull();
 });
 
-test("an empty list says what to do", () => {
+test("shows the next step when the list is empty", () => {
   show([]);
   expect(screen.getByText("No things yet.")).toBeVisible();
 });

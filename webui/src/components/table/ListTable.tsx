@@ -56,7 +56,7 @@ export function sortRows<Row>(
  */
 export function ListTable<Row>(props: Props<Row>) {
   const { label, columns, rows, getId, onEnd, isShort = false, children } = props;
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const [sort, setSort] = useParam("sort");
   const by = columns.find(({ head }) => head === sort.replace(/^-/, ""));
   const isDescending = sort.startsWith("-");
@@ -66,7 +66,7 @@ export function ListTable<Row>(props: Props<Row>) {
   );
   const lines = useVirtualizer({
     count: sorted.length,
-    getScrollElement: () => place.current,
+    getScrollElement: () => container.current,
     estimateSize: () => ROW,
     overscan: 12,
     initialRect: { width: 1000, height: 600 },
@@ -100,8 +100,8 @@ export function ListTable<Row>(props: Props<Row>) {
   };
   return (
     <div
-      ref={place}
-      className={`${styles.place} ${isShort ? styles.short : ""}`}
+      ref={container}
+      className={`${styles.container} ${isShort ? styles.short : ""}`}
       role="table"
       aria-label={label}
       aria-rowcount={sorted.length + 1}

@@ -7,11 +7,11 @@ const COLUMNS: FilterColumn[] = [
   { column: "hp.lr", type: "COLUMN_TYPE_NUMBER", displayName: "" },
 ];
 
-it("keeps conditions as they were typed, though they could not be put together here", () => {
+it("keeps typed conditions that the editor cannot express", () => {
   const filter = parseFilter('name is "" and name contains " a " and lr < 1', COLUMNS);
   const draft = toDraft(filter);
   expect(toFilter(draft, COLUMNS)).toEqual(filter);
-  // Nor is one lost while another is changed.
+  // A change of one condition keeps the others.
   const [empty, spaced, last] = draft.children as DraftCondition[];
   const children = [empty, spaced, { ...(last as DraftCondition), value: "2" }] as DraftCondition[];
   expect(toFilter({ ...draft, children }, COLUMNS).children).toEqual([
@@ -20,7 +20,7 @@ it("keeps conditions as they were typed, though they could not be put together h
   ]);
 });
 
-it("takes a condition that was changed as it is now, or not at all while it has no value", () => {
+it("parses a changed condition, and omits it while it has no value", () => {
   const draft = toDraft(parseFilter("name is a", COLUMNS));
   const [condition] = draft.children as [DraftCondition];
   const withValue = (value: string) =>

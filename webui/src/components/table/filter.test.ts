@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findColumns, filterText, parseFilter, type FilterColumn } from "./filter";
+import { findColumns, formatFilter, parseFilter, type FilterColumn } from "./filter";
 
 const COLUMNS: FilterColumn[] = [
   { column: "state", type: "COLUMN_TYPE_TEXT", displayName: "State" },
@@ -14,7 +14,7 @@ const COLUMNS: FilterColumn[] = [
 const parse = (sentence: string) => parseFilter(sentence, COLUMNS);
 
 describe("parseFilter", () => {
-  it("reads a sentence into the API's conditions", () => {
+  it("parses a sentence to API conditions", () => {
     expect(parse("state is running and lr < 0.01")).toEqual({
       kind: "group",
       conjunction: "and",
@@ -37,7 +37,7 @@ describe("parseFilter", () => {
     });
   });
 
-  it("binds and closer than or, and brackets closest", () => {
+  it("binds and stronger than or, and brackets strongest", () => {
     const shape = (node: ReturnType<typeof parse>["children"][number]): unknown =>
       node.kind === "field" ? node.value : [node.conjunction, ...node.children.map(shape)];
     expect(shape(parse("name = a or name = b and name = c"))).toEqual([
@@ -63,7 +63,7 @@ describe("parseFilter", () => {
     expect(parse(sentence).children[0]).toMatchObject({ operator });
   });
 
-  it("takes quoted texts, words of the language among them", () => {
+  it("accepts quoted texts, including reserved words", () => {
     expect(parse('name = "a \\"b\\" and c"').children[0]).toMatchObject({ value: 'a "b" and c' });
     expect(parse("\"Start Time\" > '2026-01-31'").children[0]).toMatchObject({
       columnName: "startTime",
@@ -71,7 +71,7 @@ describe("parseFilter", () => {
   });
 
   it("parses an empty text to an empty filter", () => {
-    expect(filterText(parse("  "), false)).toBe(
+    expect(formatFilter(parse("  "), false)).toBe(
       '{"showArchived":false,"filterGroup":{"kind":"group","conjunction":"and","children":[]}}',
     );
   });
@@ -98,7 +98,7 @@ describe("parseFilter", () => {
 });
 
 describe("findColumns", () => {
-  it("goes from the exact name to the end of one", () => {
+  it("prefers the exact name to a suffix", () => {
     const names = (name: string) => findColumns(name, COLUMNS).map((c) => c.column);
     expect(names("accuracy")).toEqual(["validation.accuracy.last"]);
     expect(names("loss.min")).toEqual(["validation.loss.min"]);

@@ -60,21 +60,21 @@ export function parseFilter(sentence: string, columns: readonly FilterColumn[]):
 }
 
 /** The value of the API's `filter`. */
-export function filterText(group: FilterGroup, showArchived: boolean): string {
+export function formatFilter(group: FilterGroup, showArchived: boolean): string {
   return JSON.stringify({ showArchived, filterGroup: group });
 }
 
 /** The columns that a name may refer to; only the exact match if there is one. */
 export function findColumns<C extends FilterColumn>(name: string, columns: readonly C[]): C[] {
-  const wanted = name.toLowerCase();
+  const searched = name.toLowerCase();
   const named = (matches: (column: C) => boolean) => columns.filter(matches);
   const tests: ((column: C) => boolean)[] = [
     (c) => c.column === name,
-    (c) => c.column.toLowerCase() === wanted,
-    (c) => c.displayName.toLowerCase() === wanted,
-    (c) => c.column.toLowerCase().endsWith("." + wanted),
+    (c) => c.column.toLowerCase() === searched,
+    (c) => c.displayName.toLowerCase() === searched,
+    (c) => c.column.toLowerCase().endsWith("." + searched),
     // A metric's name refers to its last value.
-    (c) => c.column.toLowerCase().endsWith("." + wanted + ".last"),
+    (c) => c.column.toLowerCase().endsWith("." + searched + ".last"),
   ];
   for (const test of tests) {
     const found = named(test);
@@ -106,8 +106,8 @@ function tokenize(sentence: string): Token[] {
       throw new FilterError(`unexpected ${sentence.slice(at, at + 10)}`, at);
     }
     end = PART.lastIndex;
-    const [whole, double, single, mark, word] = found;
-    const at = found.index + (whole.length - whole.trimStart().length);
+    const [matched, double, single, mark, word] = found;
+    const at = found.index + (matched.length - matched.trimStart().length);
     const quoted = double ?? single;
     if (quoted !== undefined) {
       tokens.push({ kind: "quoted", text: quoted.replace(/\\(.)/g, "$1"), at });

@@ -28,8 +28,8 @@ it.each([
   ],
   ["lr = 1 or lr = 2 and lr = 3", "hp.lr = 1 or (hp.lr = 2 and hp.lr = 3)"],
   ["(lr = 1) and ((lr = 2))", "hp.lr = 1 and hp.lr = 2"],
-])("formats %s so that it parses to the same filter", (typed, said) => {
+])("formats %s so that it parses to the same filter", (typed, sentence) => {
   const filter = parse(typed);
-  expect(toSentence(filter)).toBe(said);
-  expect(parse(said)).toEqual(filter);
+  expect(toSentence(filter)).toBe(sentence);
+  expect(parse(sentence)).toEqual(filter);
 });

@@ -13,8 +13,8 @@ const BASE: TableView = {
   isCompact: false,
 };
 
-describe("a view in the address", () => {
-  it("is read as it was written", () => {
+describe("view in the address", () => {
+  it("round-trips", () => {
     const view: TableView = {
       filter: 'name contains "a,b" and lr < 1',
       text: "50% & more",
@@ -43,7 +43,7 @@ describe("a view in the address", () => {
 });
 
 describe("toggleSort", () => {
-  it("goes up, down, away", () => {
+  it("cycles through ascending, descending and unsorted", () => {
     const up = toggleSort([], "a", false);
     const down = toggleSort(up, "a", false);
     expect(up).toEqual([{ column: "a", isDescending: false }]);
@@ -51,7 +51,7 @@ describe("toggleSort", () => {
     expect(toggleSort(down, "a", false)).toEqual([]);
   });
 
-  it("adds to others and keeps their order", () => {
+  it("adds a column to the others and keeps their order", () => {
     const two = toggleSort([{ column: "a", isDescending: false }], "b", true);
     expect(two.map((by) => by.column)).toEqual(["a", "b"]);
     expect(toggleSort(two, "a", true).map((by) => [by.column, by.isDescending])).toEqual([
@@ -61,7 +61,7 @@ describe("toggleSort", () => {
   });
 });
 
-it("moves a column to the place of another", () => {
+it("moves a column to the position of another", () => {
   expect(moveColumn(["a", "b", "c"], "a", "c")).toEqual(["b", "c", "a"]);
   expect(moveColumn(["a", "b", "c"], "c", "a")).toEqual(["c", "a", "b"]);
   expect(moveColumn(["a"], "a", "x")).toEqual(["a"]);

@@ -3,7 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import audit from "@goldens/audit.json";
 import type { Message } from "@/api/types";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { showPage } from "@/testing/pages";
 import Audit from "./Audit";
 import { toIsoTime } from "./useAudit";
@@ -11,7 +11,7 @@ import { getTargetPath, shortMethod } from "./format";
 
 const list = "GET /api/v1/master/audit";
 const record = (id: number, more: Message["AuditRecord"] = {}) =>
-  like<Message["AuditRecord"]>(audit.answer.records[0], {
+  copyGolden<Message["AuditRecord"]>(audit.answer.records[0], {
     id: String(id),
     caller: "ann",
     userId: 1,
@@ -47,11 +47,11 @@ test("sends the filter and keeps it in the address", async () => {
   });
 });
 
-test("what follows is read from where the page ended, to the last", async () => {
+test("reads all further pages from the end of the previous one", async () => {
   const page = showPage(Audit, "/admin/audit", "/admin/audit", {
     [list]: { records: [record(5)], nextBeforeId: "5" },
   });
-  // The list is short, so that its end is seen at once.
+  // The list is short, so its end is visible at once.
   await vi.waitFor(() => {
     const queries = page.calls.filter(({ what }) => what === list).map(({ query }) => query);
     expect(queries[1]).toContain("beforeId=5");
@@ -65,7 +65,7 @@ test("highlights refused calls", async () => {
   expect(await screen.findByText("✕ PERMISSION_DENIED")).toBeVisible();
 });
 
-test("times are of this computer's clock", () => {
+test("converts times from the local time zone", () => {
   expect(toIsoTime("2026-01-02T03:04")).toBe(new Date(2026, 0, 2, 3, 4).toISOString());
   expect(toIsoTime("")).toBeUndefined();
   expect(toIsoTime("soon")).toBeUndefined();

@@ -11,7 +11,7 @@ import { Page } from "@/components/Page/Page";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
-import { counted } from "@/text";
+import { formatCount } from "@/text";
 import styles from "./Audit.module.css";
 import { Filter } from "./Filter";
 import { useAudit, type AuditFilter, type AuditRecord } from "./useAudit";
@@ -78,7 +78,7 @@ export default function Audit() {
       head={
         <>
           <Count>
-            {rows && `${counted(rows.length, "record")}${hasNextPage ? " loaded" : ""}`}
+            {rows && `${formatCount(rows.length, "record")}${hasNextPage ? " loaded" : ""}`}
           </Count>
           <Actions actions={[{ label: "Refresh", run: () => refetch() }]} />
         </>

@@ -9,28 +9,28 @@ import explanation from "@goldens/explanation.json";
 import permissions from "@goldens/permissions.json";
 import queue from "@goldens/queue.json";
 import type { Job, Message } from "@/api/types";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { Agents } from "./Agents";
 import { countSlots } from "./slotHolders";
 import { moveBy, moveTo } from "./order";
 import { Queue } from "./Queue";
-import { sumSlotHours, usedCsv, utilizationCsv, computeUtilization } from "./usage";
+import { sumSlotHours, formatUsageCsv, formatUtilizationCsv, computeUtilization } from "./usage";
 
 const [machine] = machines.answer.agents;
 const busy = machine?.slots[0];
 const slot = (id: string, more: Message["Slot"] = {}) =>
-  like<Message["Slot"]>(busy, {
+  copyGolden<Message["Slot"]>(busy, {
     id,
-    device: like<Message["Device"]>(busy?.device, { brand: "A100" }),
+    device: copyGolden<Message["Device"]>(busy?.device, { brand: "A100" }),
     container: undefined,
     containers: [],
     ...more,
   });
 const agent = (more: Message["Agent"]) =>
-  like<Message["Agent"]>(machine, { resourcePools: [], ...more });
+  copyGolden<Message["Agent"]>(machine, { resourcePools: [], ...more });
 const [runs, waits] = queue.answer.jobs;
 const job = (id: string, more: Job = {}) =>
-  like<Job>(runs, {
+  copyGolden<Job>(runs, {
     jobId: `exp-${id}`,
     entityId: id,
     name: `n${id}`,
@@ -47,7 +47,7 @@ const jobs = new Map([["7", job("7", { name: "bert" })]]);
 const [clusterAdmin] = permissions.answer.roles;
 const [anywhere] = permissions.answer.assignments;
 
-/** To someone who may everything, or has a role in these workspaces alone. An answer that throws is a refusal. */
+/** Shows the page to a cluster admin, or to an Editor of `workspaces` only. An `answer` that throws is a refusal. */
 function show(
   page: React.ReactNode,
   at = "/",
@@ -55,9 +55,9 @@ function show(
   workspaces?: number[],
 ) {
   const summary = {
-    roles: [like<Message["Role"]>(clusterAdmin, { roleId: 1, name: "ClusterAdmin" })],
+    roles: [copyGolden<Message["Role"]>(clusterAdmin, { roleId: 1, name: "ClusterAdmin" })],
     assignments: [
-      like<Message["RoleAssignmentSummary"]>(anywhere, {
+      copyGolden<Message["RoleAssignmentSummary"]>(anywhere, {
         roleId: 1,
         scopeCluster: !workspaces,
         scopeWorkspaceIds: workspaces ?? [],
@@ -129,7 +129,7 @@ test("drains and disables agents and slots with permission", async () => {
   ]);
 });
 
-test("the legend counts slots", () => {
+test("counts slots in the legend", () => {
   const held = { container: { id: "7.9.1" } };
   const agents = [agent({ id: "n", slots: { "0": slot("0", held), "1": slot("1", held) } })];
   expect(countSlots(agents, jobs, "experiment")).toEqual([
@@ -139,7 +139,7 @@ test("the legend counts slots", () => {
 });
 
 test("shows the wait reason of a queued job", () => {
-  const { summary } = like<Job>(waits);
+  const { summary } = copyGolden<Job>(waits);
   const reason = "needs 8, 2 are free";
   show(<Queue jobs={[job("7", { summary, reason })]} pools={[]} />);
   expect(screen.getByRole("link", { name: "7 n7" })).toHaveAttribute("href", "/experiments/7");
@@ -147,7 +147,7 @@ test("shows the wait reason of a queued job", () => {
   expect(screen.getByText("Queued")).toBeVisible();
 });
 
-/** What the caller may is known. */
+/** Waits until the permissions are loaded. */
 const mayMove = () =>
   vi.waitFor(() =>
     expect(screen.getByRole("button", { name: /^Move 2.*arrow keys/ })).toHaveAttribute(
@@ -156,7 +156,7 @@ const mayMove = () =>
     ),
   );
 
-test("others' jobs are moved by an Editor of their workspace, also without a mouse or keys", async () => {
+test("lets a workspace Editor move other users' jobs, also by buttons", async () => {
   const pools = [{ name: "gpu", schedulerType: "SCHEDULER_TYPE_PRIORITY" as const }];
   const mine = job("2", { username: "bob", userId: 9, workspaceId: 7, workspace: "vision" });
   const theirs = job("1", { workspaceId: 8, workspace: "speech" });
@@ -175,7 +175,7 @@ test("others' jobs are moved by an Editor of their workspace, also without a mou
   expect(sent).toEqual(['/api/v1/job-queues {"updates":[{"jobId":"exp-2","aheadOf":"exp-1"}]}']);
 });
 
-test("a job changes places with those of its pool and priority alone", () => {
+test("moves a job only within its pool and priority", () => {
   const list = [job("1"), job("2", { priority: 50 }), job("3"), job("4")];
   expect(moveTo(list, "exp-4", "exp-1")).toEqual({ jobId: "exp-4", aheadOf: "exp-1" });
   expect(moveTo(list, "exp-1", "exp-3")).toEqual({ jobId: "exp-1", behindOf: "exp-3" });
@@ -184,7 +184,7 @@ test("a job changes places with those of its pool and priority alone", () => {
   expect(moveBy(list, "exp-1", -1)).toBeUndefined();
 });
 
-test("the queue is put in another order by mouse and by keyboard, where its policy has one", async () => {
+test("reorders the queue by mouse and keyboard if the policy has an order", async () => {
   const pools = [{ name: "gpu", schedulerType: "SCHEDULER_TYPE_PRIORITY" as const }];
   const list = [job("1"), job("2"), job("3", { resourcePool: "fair" })];
   const sent = show(<Queue jobs={list} pools={pools} />);
@@ -207,19 +207,19 @@ test("the queue is put in another order by mouse and by keyboard, where its poli
 
 test("shows the request ID of a refusal", async () => {
   const refuse = () => {
-    throw new Error("the database is away");
+    throw new Error("the database is unavailable");
   };
   const pools = [{ name: "gpu", schedulerType: "SCHEDULER_TYPE_PRIORITY" as const }];
   show(<Queue jobs={[job("1"), job("2")]} pools={pools} />, "/", refuse);
   await mayMove();
   await userEvent.click(screen.getByRole("button", { name: "Move 2 n2 up" }));
-  expect(await screen.findByText("the database is away")).toBeVisible();
+  expect(await screen.findByText("the database is unavailable")).toBeVisible();
   expect(screen.getByText("Request ID r-1")).toBeVisible();
   cleanup();
   const agents = [agent({ id: "n", slots: {} })];
   show(<Agents agents={agents} jobs={jobs} colourBy="experiment" mayChange />, "/", refuse);
   await userEvent.click(screen.getByRole("button", { name: "Drain n" }));
-  expect(await screen.findByText("the database is away")).toBeVisible();
+  expect(await screen.findByText("the database is unavailable")).toBeVisible();
   expect(screen.getByText("Request ID r-1")).toBeVisible();
 });
 
@@ -230,7 +230,7 @@ test("refetches the explanation after a move", async () => {
   const [waiting] = explanation.answer.waiting;
   const sent = show(<Queue jobs={[job("1"), job("2")]} pools={pools} />, "/?why=exp-2", () => ({
     ...explanation.answer,
-    waiting: [like<Message["ExplainJobResponse.Waiting"]>(waiting, { reason })],
+    waiting: [copyGolden<Message["ExplainJobResponse.Waiting"]>(waiting, { reason })],
   }));
   expect(await screen.findByText(/is behind 1/)).toBeVisible();
   reason = "waits for 7";
@@ -241,7 +241,7 @@ test("refetches the explanation after a move", async () => {
   expect(sent.filter((what) => what === explain)).toHaveLength(2);
 });
 
-test("usage is summed, and drawn as steps", () => {
+test("sums usage and draws it as steps", () => {
   const at = (minutes: number) => new Date(minutes * 60_000).toISOString();
   const common = { resourcePool: "gpu", username: "ann", seconds: 1800, slots: 2 };
   const entries = [
@@ -261,12 +261,12 @@ test("draws capacity next to usage and exports both", () => {
   const at = (minute: number) => new Date(minute * 60_000).toISOString();
   const used = [{ resourcePool: "gpu", slots: 2, startTime: at(10), endTime: at(30) }];
   const offered = (more: Message["CapacityEntry"]) =>
-    like<Message["CapacityEntry"]>(capacity.answer.entries[0], more);
-  const there = [
+    copyGolden<Message["CapacityEntry"]>(capacity.answer.entries[0], more);
+  const capacities = [
     offered({ resourcePool: "gpu", slots: 8, startTime: at(-5), endTime: at(40) }),
     offered({ resourcePool: "cpu", slots: 1, startTime: at(20), endTime: undefined }),
   ];
-  const series = computeUtilization(used, there, 0, 60 * 60_000, 60_000);
+  const series = computeUtilization(used, capacities, 0, 60 * 60_000, 60_000);
   expect(series.map(({ label, rank }) => [label, rank])).toEqual([
     ["cpu: capacity", 8],
     ["gpu", 1],
@@ -274,7 +274,7 @@ test("draws capacity next to usage and exports both", () => {
   ]);
   expect(series[2]?.x).toEqual([-60, -60, -60, -20, -20, 0]);
   expect(series[2]?.y).toEqual([0, 0, 8, 8, 0, 0]);
-  expect(utilizationCsv(used, there, 0, 60 * 60_000).split("\r\n")).toEqual([
+  expect(formatUtilizationCsv(used, capacities, 0, 60 * 60_000).split("\r\n")).toEqual([
     "pool,time,slots in use,all slots",
     "cpu,1970-01-01T00:00:00.000Z,0,0",
     "cpu,1970-01-01T00:20:00.000Z,0,1",
@@ -286,12 +286,12 @@ test("draws capacity next to usage and exports both", () => {
   ]);
 });
 
-test("usage is a file, too, in which no name is a formula", () => {
-  const file = usedCsv("User", [{ name: "=ann, of vision", slotHours: 1.5 }]);
+test("exports usage as CSV without formulas", () => {
+  const file = formatUsageCsv("User", [{ name: "=ann, of vision", slotHours: 1.5 }]);
   expect(file).toBe('User,Slot-hours\r\n"\'=ann, of vision",1.5\r\n');
 });
 
-test("an empty cluster says what to do", () => {
+test("shows the next step when the cluster is empty", () => {
   showAgents([]);
   expect(screen.getByText(/No agent/)).toBeVisible();
   show(<Queue jobs={[]} pools={[]} />);

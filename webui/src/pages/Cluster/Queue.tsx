@@ -15,18 +15,18 @@ import { useMove } from "./useCluster";
 
 interface RowProps {
   job: Job;
-  place: number;
+  position: number;
   handle: React.ReactNode;
   isOpen: boolean;
   onOpen: () => void;
 }
 
-function Cells({ job, place, handle, isOpen, onOpen }: RowProps) {
+function Cells({ job, position, handle, isOpen, onOpen }: RowProps) {
   const waits = job.summary?.state === "STATE_QUEUED";
   return (
     <>
       <td className={styles.handleCell}>{handle}</td>
-      <td className="number">{place}</td>
+      <td className="number">{position}</td>
       <td>
         <Link to={paths.experiment(Number(job.entityId))}>
           {job.entityId} {job.name}
@@ -67,7 +67,7 @@ export function Queue({ jobs, pools }: Props) {
   const moved = useRef<string>(undefined);
   const { mutate, error } = useMove();
   const roles = useRoles();
-  const [said, setSaid] = useState("");
+  const [message, setMessage] = useState("");
   const order = jobs.map((job) => job.jobId).join();
   useEffect(() => {
     // React recreates a row that moves down, which would lose the focus.
@@ -82,10 +82,10 @@ export function Queue({ jobs, pools }: Props) {
   }
   const send = (move: Move | undefined) => {
     moved.current = move?.jobId;
-    setSaid("");
+    setMessage("");
     if (!move) return;
     const { entityId = "", name = "" } = jobs.find(({ jobId }) => jobId === move.jobId) ?? {};
-    mutate(move, { onSuccess: () => setSaid(`Moved ${entityId} ${name}.`) });
+    mutate(move, { onSuccess: () => setMessage(`Moved ${entityId} ${name}.`) });
   };
   const toggle = (id: string) => {
     const next = new URLSearchParams(params);
@@ -100,7 +100,7 @@ export function Queue({ jobs, pools }: Props) {
     <div className={styles.scroll} tabIndex={0} role="group" aria-label="Queue">
       {error && <ErrorPanel error={error} />}
       <p role="status" className="visually-hidden">
-        {said}
+        {message}
       </p>
       <table>
         <thead>
@@ -139,7 +139,7 @@ export function Queue({ jobs, pools }: Props) {
                 >
                   <Cells
                     job={job}
-                    place={before.length + 1}
+                    position={before.length + 1}
                     isOpen={open === id}
                     onOpen={() => toggle(id)}
                     handle={

@@ -9,7 +9,13 @@ import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { Meter } from "@/components/Meter/Meter";
 import { ScrollBox } from "@/components/Page/ScrollBox";
 import styles from "./Cluster.module.css";
-import { sumSlotHours, usedCsv, utilizationCsv, computeUtilization, type Used } from "./usage";
+import {
+  sumSlotHours,
+  formatUsageCsv,
+  formatUtilizationCsv,
+  computeUtilization,
+  type Used,
+} from "./usage";
 import { csvPath, SPANS, useAllocations } from "./useUsage";
 
 /** The usage of the cluster over time and by user, workspace and pool. */
@@ -66,7 +72,7 @@ export function Usage() {
             view={view}
             onView={onView}
             readCsv={() => {
-              const text = utilizationCsv(data.entries, data.capacity, data.from, data.to);
+              const text = formatUtilizationCsv(data.entries, data.capacity, data.from, data.to);
               return Promise.resolve(new Blob([text], { type: "text/csv" }));
             }}
           />
@@ -106,7 +112,7 @@ interface TableProps {
 function Table({ title, head, rows, span }: TableProps) {
   const all = rows.reduce((sum, row) => sum + row.slotHours, 0);
   const download = () => {
-    const content = new Blob([usedCsv(head, rows)], { type: "text/csv" });
+    const content = new Blob([formatUsageCsv(head, rows)], { type: "text/csv" });
     save(`usage ${title.toLowerCase()} ${span}.csv`, content);
   };
   return (

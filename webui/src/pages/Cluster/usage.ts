@@ -27,7 +27,7 @@ export function sumSlotHours(
 }
 
 /** A usage table as CSV. */
-export function usedCsv(head: string, rows: readonly Used[]): string {
+export function formatUsageCsv(head: string, rows: readonly Used[]): string {
   const lines = rows.map(({ name, slotHours }) => [name, Number(slotHours.toFixed(4))] as const);
   return formatCsv([[head, "Slot-hours"], ...lines]);
 }
@@ -74,12 +74,12 @@ function toCurve(steps: Steps, to: number, unit: number) {
   const x: number[] = [];
   const y: number[] = [];
   steps.forEach(([at, slots], i) => {
-    const place = (at - to) / unit;
+    const position = (at - to) / unit;
     if (i > 0) {
-      x.push(place);
+      x.push(position);
       y.push(steps[i - 1]?.[1] ?? 0);
     }
-    x.push(place);
+    x.push(position);
     y.push(slots);
   });
   return { x: [...x, 0], y: [...y, steps.at(-1)?.[1] ?? 0] };
@@ -97,11 +97,11 @@ export function computeUtilization(
   unit: number,
 ): Series[] {
   const used = toSteps(entries, from, to);
-  const there = toSteps(capacity, from, to);
-  return listPools(used, there).flatMap((pool, rank) => {
+  const capacities = toSteps(capacity, from, to);
+  return listPools(used, capacities).flatMap((pool, rank) => {
     const label = pool || "no pool";
     const use = used.get(pool);
-    const all = there.get(pool);
+    const all = capacities.get(pool);
     return [
       ...(use ? [{ id: pool, label, rank: rank % DASHED, ...toCurve(use, to, unit) }] : []),
       ...(all
@@ -122,10 +122,10 @@ const listPools = (...each: Map<string, Steps>[]) =>
   [...new Set(each.flatMap((steps) => [...steps.keys()]))].sort();
 
 /** Joins both step functions at the times of their changes. */
-function together(used: Steps, there: Steps): [at: number, use: number, all: number][] {
+function joinSteps(used: Steps, capacities: Steps): [at: number, use: number, all: number][] {
   const changes = [
     ...used.map(([at, slots]) => ({ at, use: slots })),
-    ...there.map(([at, slots]) => ({ at, all: slots })),
+    ...capacities.map(([at, slots]) => ({ at, all: slots })),
   ].sort((a, b) => a.at - b.at);
   let now = { use: 0, all: 0 };
   const lines = new Map<number, [number, number, number]>();
@@ -137,16 +137,16 @@ function together(used: Steps, there: Steps): [at: number, use: number, all: num
 }
 
 /** All changes of usage and capacity as CSV. */
-export function utilizationCsv(
+export function formatUtilizationCsv(
   entries: readonly Held[],
   capacity: readonly Held[],
   from: number,
   to: number,
 ): string {
   const used = toSteps(entries, from, to);
-  const there = toSteps(capacity, from, to);
-  const lines = listPools(used, there).flatMap((pool) =>
-    together(used.get(pool) ?? [], there.get(pool) ?? []).map(
+  const capacities = toSteps(capacity, from, to);
+  const lines = listPools(used, capacities).flatMap((pool) =>
+    joinSteps(used.get(pool) ?? [], capacities.get(pool) ?? []).map(
       ([time, use, all]) => [pool, new Date(time).toISOString(), use, all] as const,
     ),
   );

@@ -4,17 +4,17 @@ import { expect, it, vi } from "vitest";
 import * as overview from "@/api/useOverview";
 import { useQueues } from "./useCluster";
 
-it("keeps the rows while they are read anew, and says how many there are", async () => {
+it("keeps the rows while they are refetched, and counts them", async () => {
   let waiting = 3;
   const held: (() => void)[] = [];
   vi.spyOn(overview, "useOverview").mockImplementation(() => ({
     pools: [{ name: "gpu" }],
     jobsWaiting: waiting,
   }));
-  const asked: string[] = [];
+  const limits: string[] = [];
   vi.stubGlobal("fetch", async (request: Request) => {
-    asked.push(new URL(request.url).searchParams.get("limit") ?? "");
-    if (asked.length > 1) await new Promise<void>((go) => held.push(go));
+    limits.push(new URL(request.url).searchParams.get("limit") ?? "");
+    if (limits.length > 1) await new Promise<void>((go) => held.push(go));
     const jobs = Array.from({ length: waiting }, (_, i) => ({ jobId: `exp-${i}` }));
     return Response.json({ jobs, pagination: { total: 250 } });
   });
@@ -34,5 +34,5 @@ it("keeps the rows while they are read anew, and says how many there are", async
   expect(result.current.jobs).toHaveLength(3);
   act(() => held[0]?.());
   await waitFor(() => expect(result.current.jobs).toHaveLength(4));
-  expect(asked).toEqual(["100", "200"]);
+  expect(limits).toEqual(["100", "200"]);
 });

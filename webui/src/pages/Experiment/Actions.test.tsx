@@ -4,11 +4,11 @@ import { expect, it, vi } from "vitest";
 import golden from "@goldens/experiment.json";
 import projects from "@goldens/projects.json";
 import type { Experiment, Message } from "@/api/types";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { showPage, viewer } from "@/testing/pages";
 import { Actions } from "./Actions";
 
-const experiment = like<Experiment>(golden.answer.experiment, {
+const experiment = copyGolden<Experiment>(golden.answer.experiment, {
   id: 1,
   workspaceId: 7,
   projectId: 3,
@@ -16,14 +16,14 @@ const experiment = like<Experiment>(golden.answer.experiment, {
   checkpointSize: "2000000",
 });
 const project = (id: number, name: string) =>
-  like<Message["Project"]>(projects.answer.projects[0], { id, name, archived: false });
+  copyGolden<Message["Project"]>(projects.answer.projects[0], { id, name, archived: false });
 const show = (at = "/", answers = {}) =>
   showPage(() => <Actions experiment={experiment} />, "/", at, {
     "GET /api/v1/workspaces/7/projects": { projects: [project(3, "nets"), project(4, "trees")] },
     ...answers,
   });
 
-it("sends what was changed alone, so that others' changes of the rest stay", async () => {
+it("sends only changed fields, so that concurrent changes remain", async () => {
   const patch = "PATCH /api/v1/experiments/1";
   const page = show("/?do=edit", { [patch]: {} });
   const name = await screen.findByLabelText("Name");
@@ -32,38 +32,42 @@ it("sends what was changed alone, so that others' changes of the rest stay", asy
   await userEvent.type(screen.getByLabelText("Priority"), "10");
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
   await vi.waitFor(() =>
-    expect(page.bodyOf(patch)).toEqual({ name: "bert", resources: { priority: 10 } }),
+    expect(page.getBody(patch)).toEqual({ name: "bert", resources: { priority: 10 } }),
   );
 });
 
-it("moves to another project in which one may", async () => {
+it("moves to another project that the user can edit", async () => {
   const post = "POST /api/v1/experiments/1/move";
   const page = show("/?do=move", { [post]: {} });
   const choice = await screen.findByLabelText("Destination project");
   expect(choice).toHaveTextContent("vision / trees");
   expect(choice).not.toHaveTextContent("nets");
   await userEvent.click(screen.getAllByRole("button", { name: "Move" }).at(-1) as HTMLElement);
-  await vi.waitFor(() => expect(page.bodyOf(post)).toEqual({ destinationProjectId: 4 }));
+  await vi.waitFor(() => expect(page.getBody(post)).toEqual({ destinationProjectId: 4 }));
 });
 
 it.each([
   ["there is no other project", { projects: [project(3, "nets")] }, /no other project/],
-  ["the projects cannot be read", new Error("the database is away"), /database is away/],
-])("says why nothing can be moved where %s", async (_, answer, words) => {
+  [
+    "the projects cannot be read",
+    new Error("the database is unavailable"),
+    /database is unavailable/,
+  ],
+])("explains why nothing can be moved when %s", async (_, answer, words) => {
   show("/?do=move", { "GET /api/v1/workspaces/7/projects": answer });
   expect(await screen.findByText(words)).toBeVisible();
   expect(screen.getAllByRole("button", { name: "Move" }).at(-1)).toBeDisabled();
 });
 
-it("says what is lost before it deletes, and goes to the list then", async () => {
-  const asked = vi.spyOn(window, "confirm").mockReturnValue(true);
+it("names what is lost before it deletes, and opens the list afterwards", async () => {
+  const confirm = vi.spyOn(window, "confirm").mockReturnValue(true);
   const page = show("/", { "DELETE /api/v1/experiments/1": {} });
   await userEvent.click(await screen.findByRole("button", { name: "Delete" }));
-  expect(asked.mock.calls[0]?.[0]).toMatch(
+  expect(confirm.mock.calls[0]?.[0]).toMatch(
     /This deletes its 2 trials, logs and 2 MB of checkpoints/,
   );
-  // The master deletes none of which a model's version holds a checkpoint.
-  expect(asked.mock.calls[0]?.[0]).toMatch(/checkpoint in a registered model cannot be deleted/);
+  // The master does not delete experiments with a checkpoint in a registered model.
+  expect(confirm.mock.calls[0]?.[0]).toMatch(/checkpoint in a registered model cannot be deleted/);
   await vi.waitFor(() => expect(page.router.state.location.pathname).toBe("/experiments"));
 });
 
@@ -82,7 +86,7 @@ it.each(["STATE_RUNNING", "STATE_COMPLETED"] as const)(
     );
     const buttons = screen.getAllByRole("button");
     expect(buttons.length).toBeGreaterThan(5);
-    const asked = vi.spyOn(window, "confirm").mockReturnValue(true);
+    const confirm = vi.spyOn(window, "confirm").mockReturnValue(true);
     for (const button of buttons) {
       expect(button).toHaveAttribute("aria-disabled", "true");
       expect(button.title).toMatch(/^Requires the Editor role in (workspace vision|a workspace);/);
@@ -90,7 +94,7 @@ it.each(["STATE_RUNNING", "STATE_COMPLETED"] as const)(
     }
     expect(screen.queryByRole("link")).toBeNull();
     expect(screen.queryByRole("dialog")).toBeNull();
-    expect(asked).not.toHaveBeenCalled();
+    expect(confirm).not.toHaveBeenCalled();
     expect(page.calls.every(({ what }) => what.startsWith("GET "))).toBe(true);
   },
 );

@@ -6,7 +6,7 @@ import { formatBytes } from "@/charts/format";
 import { Actions as Buttons } from "@/components/Actions/Actions";
 import { useDialog } from "@/components/Page/useParam";
 import { paths } from "@/paths";
-import { counted } from "@/text";
+import { formatCount } from "@/text";
 import { Edit, Move } from "./Dialogs";
 import styles from "./Experiment.module.css";
 import { useExperimentAction, type Verb } from "./useExperiment";
@@ -118,6 +118,6 @@ const toWorkspaceRef = ({ workspaceId = 0, workspaceName = "" }: Experiment) => 
 });
 
 const describeDeletion = ({ id = 0, numTrials = 0, checkpointSize }: Experiment) =>
-  `Delete experiment ${id}? This deletes its ${counted(numTrials, "trial")}, logs and ` +
+  `Delete experiment ${id}? This deletes its ${formatCount(numTrials, "trial")}, logs and ` +
   `${formatBytes(Number(checkpointSize ?? 0))} of checkpoints. ` +
   "An experiment with a checkpoint in a registered model cannot be deleted.";

@@ -14,25 +14,25 @@ interface Props {
 type Resources = Message["PatchExperiment.PatchResources"];
 
 /** The resources to change; empty fields stay unchanged. */
-export function resourcesOf(values: Values): Resources | undefined {
+export function toResources(values: Values): Resources | undefined {
   const typed = [
     ["priority", "priority"],
     ["weight", "weight"],
     ["maxSlots", "slots"],
   ] as const;
-  const said = typed.flatMap(([field, name]) =>
+  const changed = typed.flatMap(([field, name]) =>
     values[name] ? [[field, Number(values[name])] as const] : [],
   );
-  return said.length > 0 ? Object.fromEntries(said) : undefined;
+  return changed.length > 0 ? Object.fromEntries(changed) : undefined;
 }
 
 /** Edits name, description, labels and resources. */
 export function Edit({ experiment, onClose }: Props) {
   const id = experiment.id ?? 0;
   const client = useQueryClient();
-  const stays = "Empty: unchanged";
+  const unchanged = "Empty: unchanged";
   const changeTo = async (_: Values, changed: Values) => {
-    const resources = resourcesOf(changed);
+    const resources = toResources(changed);
     await api.PATCH("/api/v1/experiments/{experiment_id}", {
       params: { path: { experiment_id: id } },
       body: {
@@ -58,13 +58,13 @@ export function Edit({ experiment, onClose }: Props) {
           value: experiment.labels?.join(", "),
           hint: "Comma-separated",
         },
-        { name: "priority", label: "Priority", type: "number", hint: `1 to 99. ${stays}` },
-        { name: "weight", label: "Weight", type: "number", hint: stays },
+        { name: "priority", label: "Priority", type: "number", hint: `1 to 99. ${unchanged}` },
+        { name: "weight", label: "Weight", type: "number", hint: unchanged },
         {
           name: "slots",
           label: "Max slots",
           type: "number",
-          hint: `Total across running trials. ${stays}`,
+          hint: `Total across running trials. ${unchanged}`,
         },
       ]}
       onSubmit={changeTo}

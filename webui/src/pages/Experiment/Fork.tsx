@@ -9,7 +9,7 @@ import { RequestId } from "@/components/ErrorPanel/RequestId";
 import { paths } from "@/paths";
 import { randomId } from "@/randomId";
 import styles from "./Experiment.module.css";
-import { propose, type Purpose } from "./propose";
+import { proposeConfig, type Purpose } from "./initialConfig";
 import { useOriginTrial } from "./useExperiment";
 
 // ms after the last key press before the text is validated
@@ -30,8 +30,8 @@ function useSettled(text: string): string {
  */
 export function Fork({ experiment }: { experiment: Experiment }) {
   const [params] = useSearchParams();
-  const said = params.get("for");
-  const purpose: Purpose = said === "search" || said === "continue" ? said : "fork";
+  const requested = params.get("for");
+  const purpose: Purpose = requested === "search" || requested === "continue" ? requested : "fork";
   const best = experiment.bestTrialId || experiment.trialIds?.[0];
   const trialId = purpose === "fork" ? undefined : Number(params.get("trial") ?? 0) || best;
   const { data: origin, error } = useOriginTrial(trialId);
@@ -47,7 +47,7 @@ export function Fork({ experiment }: { experiment: Experiment }) {
       key={`${purpose} ${trialId ?? ""}`}
       parentId={experiment.id ?? 0}
       title={what[purpose]}
-      proposed={propose(experiment.originalConfig ?? "", purpose, origin)}
+      proposed={proposeConfig(experiment.originalConfig ?? "", purpose, origin)}
     />
   );
 }
@@ -80,7 +80,7 @@ function Editor({ parentId, title, proposed }: EditorProps) {
       unwrap(
         api.POST("/api/v1/experiments", { body: { config, parentId, activate: true, requestId } }),
       ),
-    onSuccess: ({ experiment: made }) => void navigate(paths.experiment(made?.id ?? 0)),
+    onSuccess: ({ experiment: created }) => void navigate(paths.experiment(created?.id ?? 0)),
   });
   const refused = explainRefusal(useRoles(), "Editor");
   // The request ID makes repeated submissions of the same text create one experiment.

@@ -8,7 +8,7 @@ import { ParallelCoordinates, type Axis } from "@/charts/ParallelCoordinates";
 import { ScatterChart } from "@/charts/ScatterChart";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
-import { counted } from "@/text";
+import { formatCount } from "@/text";
 import styles from "./Experiment.module.css";
 import { getHparamNames, getHparam } from "./Trials";
 
@@ -60,7 +60,7 @@ export function Hyperparameters({ experiment }: { experiment: Experiment }) {
   return (
     <div className={styles.stack}>
       <h2>
-        {counted(runs.length, "trial")} by {metric}. Drag on an axis to filter.
+        {formatCount(runs.length, "trial")} by {metric}. Drag on an axis to filter.
       </h2>
       <ParallelCoordinates
         axes={[...axes, { name: metric, values }]}

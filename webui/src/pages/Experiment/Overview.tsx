@@ -5,7 +5,7 @@ import { readMetricCsv } from "@/api/metricCsv";
 import { buildSeries, type TrialPoints } from "@/api/trialPoints";
 import type { Metric } from "@/api/trialQueries";
 import { formatBytes, toNumber, seconds } from "@/charts/format";
-import { duration } from "@/format";
+import { formatDuration } from "@/format";
 import { LineChart } from "@/charts/LineChart";
 import type { XAxis } from "@/charts/points";
 import type { Series } from "@/charts/series";
@@ -16,7 +16,7 @@ import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { Facts } from "@/components/Page/Page";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
-import { coloured, firstMetric, MAX_CURVES } from "./curves";
+import { assignRanks, firstMetric, MAX_CURVES } from "./curves";
 import styles from "./Experiment.module.css";
 import { MetricChoice } from "./MetricChoice";
 import { useCurves, useMetricNames, useTimedCurves } from "./useExperiment";
@@ -99,8 +99,8 @@ function useSeries(experiment: Experiment, metric: Metric, axis: XAxis) {
   const { data: curves = NONE } = plain;
   const { data: points = NO_POINTS } = timed;
   const series = useMemo(() => {
-    const all = isPlain ? curves : buildSeries(points, metric.name, axis, (_, place) => place);
-    return coloured(all, trialIds.split(",").map(Number));
+    const all = isPlain ? curves : buildSeries(points, metric.name, axis, (_, index) => index);
+    return assignRanks(all, trialIds.split(",").map(Number));
   }, [isPlain, curves, points, metric.name, axis, trialIds]);
   const hasPoints = points.length > 0;
   return { series, hasPoints, error: isPlain ? plain.error : timed.error };
@@ -118,7 +118,7 @@ function getFacts(e: Experiment): [string, ReactNode][] {
     ["Description", e.description],
     ["Labels", e.labels?.join(", ")],
     ["Started", <Time key="start" at={e.startTime} />],
-    ["Duration", duration(e.duration ?? 0)],
+    ["Duration", formatDuration(e.duration ?? 0)],
     ["Owner", e.displayName || e.username],
     ["Project", `${e.workspaceName ?? ""} / ${e.projectName ?? ""}`],
     ["Searcher", `${e.searcherType ?? ""} on ${e.searcherMetric ?? ""}`],

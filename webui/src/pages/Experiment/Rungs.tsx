@@ -76,11 +76,11 @@ function BracketTable({ title, isAlone, unit, bracket, max }: BracketProps) {
         </tr>
       </thead>
       <tbody>
-        {(bracket.rungs ?? []).map((rung, place, rungs) => (
+        {(bracket.rungs ?? []).map((rung, index, rungs) => (
           <RungRow
-            key={`${place} ${rung.length ?? 0}`}
+            key={`${index} ${rung.length ?? 0}`}
             rung={rung}
-            isLast={place === rungs.length - 1}
+            isLast={index === rungs.length - 1}
             max={max}
           />
         ))}
@@ -90,24 +90,24 @@ function BracketTable({ title, isAlone, unit, bracket, max }: BracketProps) {
 }
 
 function RungRow({ rung, isLast, max }: { rung: Rung; isLast: boolean; max: number }) {
-  const came = Number(rung.reported);
+  const entered = Number(rung.reported);
   // At the last rung a trial is done, not stopped.
-  const on = isLast ? came : Number(rung.continued);
+  const promoted = isLast ? entered : Number(rung.continued);
   const arrivals = rung.arrivals ?? [];
-  const unnamed = came - arrivals.length;
+  const unnamed = entered - arrivals.length;
   return (
     <tr>
       <td className="number">{formatNumber(rung.length)}</td>
-      <td className="number">{came}</td>
-      <td className="number">{isLast ? "–" : on}</td>
-      <td className="number">{isLast ? "–" : came - on}</td>
+      <td className="number">{entered}</td>
+      <td className="number">{isLast ? "–" : promoted}</td>
+      <td className="number">{isLast ? "–" : entered - promoted}</td>
       <td className="number">{formatNumber(rung.best)}</td>
       <td>
         <span className={styles.bars} aria-hidden>
-          <span className={styles.bar} style={{ width: `${(on / max) * 100}%` }} />
+          <span className={styles.bar} style={{ width: `${(promoted / max) * 100}%` }} />
           <span
             className={`${styles.bar} ${styles.barRest}`}
-            style={{ width: `${((came - on) / max) * 100}%` }}
+            style={{ width: `${((entered - promoted) / max) * 100}%` }}
           />
         </span>
       </td>

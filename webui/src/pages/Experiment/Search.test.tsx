@@ -2,11 +2,11 @@ import { screen, within } from "@testing-library/react";
 import { expect, it } from "vitest";
 import golden from "@goldens/experiment.json";
 import type { Experiment, Message } from "@/api/types";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { showPage } from "@/testing/pages";
 import { Search } from "./Search";
 
-const experiment = like<Experiment>(golden.answer.experiment, { id: 1 });
+const experiment = copyGolden<Experiment>(golden.answer.experiment, { id: 1 });
 
 function show(search: Message["Search"]) {
   showPage(() => <Search experiment={experiment} />, "/", "/", {
@@ -36,7 +36,7 @@ const rungs: NonNullable<Message["Search"]["brackets"]>[number]["rungs"] = [
   },
 ];
 
-it("shows who came to which rung of a bracket, and what became of each, with links", async () => {
+it("shows the trials of each rung and their outcomes, with links", async () => {
   show({ name: "adaptive_asha", unit: "epochs", objectives, brackets: [{ rungs }] });
   const table = within(await screen.findByRole("group", { name: "Bracket 1" }));
   expect(
@@ -46,7 +46,7 @@ it("shows who came to which rung of a bracket, and what became of each, with lin
   expect(table.getByRole("link", { name: "7" })).toHaveAttribute("href", "/trials/7");
 });
 
-it("shows the front of several objectives", async () => {
+it("shows the Pareto front", async () => {
   const front = [{ trialId: 8, stepsCompleted: 16, metrics: [1, 0.5], hparams: { lr: 0.1 } }];
   show({
     name: "random",

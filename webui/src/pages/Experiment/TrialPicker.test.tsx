@@ -4,7 +4,7 @@ import { MemoryRouter } from "react-router";
 import { expect, it, vi } from "vitest";
 import { TrialPicker } from "./TrialPicker";
 
-it("takes a trial by its number, and goes to the next", async () => {
+it("selects a trial by ID, and the next one", async () => {
   const onChoose = vi.fn();
   render(
     <MemoryRouter>

@@ -21,7 +21,7 @@ export function TrialPicker({ ids, chosen, onChoose }: Props) {
     event?.preventDefault();
     if (isKnown && typed !== chosen) onChoose(typed);
   };
-  const place = ids.indexOf(chosen);
+  const index = ids.indexOf(chosen);
   const step = (label: string, id: number | undefined) => (
     <button
       type="button"
@@ -50,10 +50,10 @@ export function TrialPicker({ ids, chosen, onChoose }: Props) {
           <option key={id} value={id} />
         ))}
       </datalist>{" "}
-      {step("Previous", ids[place - 1])} {step("Next", ids[place + 1])}{" "}
+      {step("Previous", ids[index - 1])} {step("Next", ids[index + 1])}{" "}
       <Link to={paths.trial(chosen)}>Open trial</Link>{" "}
       <span id="trial-wrong" role="status">
-        {isKnown ? `${place + 1} of ${ids.length}` : "No such trial in this experiment."}
+        {isKnown ? `${index + 1} of ${ids.length}` : "No such trial in this experiment."}
       </span>
     </form>
   );

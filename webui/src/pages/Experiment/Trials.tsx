@@ -4,7 +4,7 @@ import { Link, useSearchParams } from "react-router";
 import { api, unwrap } from "@/api/client";
 import type { Experiment, Message } from "@/api/types";
 import { countDecimals, formatFixed, toNumber } from "@/charts/format";
-import { duration } from "@/format";
+import { formatDuration } from "@/format";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { State } from "@/components/State/State";
 import { DataTable, type Cell } from "@/components/table/DataTable";
@@ -115,7 +115,7 @@ function renderCell(run: Run, column: string, decimals: number): Cell {
   if (column === "state") return { content: <State state={run.state} /> };
   if (column === "searcherMetricsVal") return { content: formatMetric(run, decimals) };
   if (column === "startTime") return { content: <Time at={run.startTime} /> };
-  if (column === "duration") return { content: duration(run.duration ?? 0) };
+  if (column === "duration") return { content: formatDuration(run.duration ?? 0) };
   if (column === "checkpointCount") return { content: run.checkpointCount };
   return { content: getHparam(run.hyperparameters, column.slice("hp.".length)) ?? "–" };
 }

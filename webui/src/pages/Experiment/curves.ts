@@ -55,17 +55,17 @@ export function addToCurves(
 function mergeCurve(series: Series, added: ReadonlyMap<number, number>): Series {
   const newX = [...added.keys()];
   const newY = [...added.values()];
-  let places = mergeOrder(series.x, newX);
-  const yOf = (place: number) => (place < 0 ? newY[-1 - place] : series.y[place]) ?? NaN;
-  if (places.length > 2 * MAX_POINTS) {
-    places = downsample(places.map(yOf), MAX_POINTS).map((i) => places[i] ?? 0);
+  let order = mergeOrder(series.x, newX);
+  const getY = (index: number) => (index < 0 ? newY[-1 - index] : series.y[index]) ?? NaN;
+  if (order.length > 2 * MAX_POINTS) {
+    order = downsample(order.map(getY), MAX_POINTS).map((i) => order[i] ?? 0);
   }
-  const x = Float64Array.from(places, (p) => (p < 0 ? newX[-1 - p] : series.x[p]) ?? NaN);
-  return { ...series, x, y: Float64Array.from(places, yOf) };
+  const x = Float64Array.from(order, (p) => (p < 0 ? newX[-1 - p] : series.x[p]) ?? NaN);
+  return { ...series, x, y: Float64Array.from(order, getY) };
 }
 
 /** Gives each curve a stable colour by the order in which the trials were created. */
-export function coloured(series: readonly Series[], trialIds: readonly number[]): Series[] {
+export function assignRanks(series: readonly Series[], trialIds: readonly number[]): Series[] {
   const ranks = new Map([...trialIds].sort((a, b) => a - b).map((id, rank) => [String(id), rank]));
   return series.map((each) => ({ ...each, rank: ranks.get(each.id) ?? each.rank }));
 }

@@ -8,7 +8,7 @@ import sample from "@goldens/sample.json";
 import trials from "@goldens/trials.json";
 import { describeChange, readText, unpack } from "@/components/Code/files";
 import { readTar } from "@/tar";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { showPage, viewer, type Answers } from "@/testing/pages";
 import { getVerbs } from "./Actions";
 import { firstMetric, formatHparams, toSeries } from "./curves";
@@ -17,10 +17,10 @@ import { Notes } from "./Notes";
 import { Overview } from "./Overview";
 import { getHparamNames, getHparam } from "./Trials";
 
-// Drawn by a canvas, which there is none of here.
+// jsdom has no canvas.
 vi.mock("@/charts/LineChart", () => ({ LineChart: () => null }));
 
-/** A tar entry as its format says: a header of 512 bytes, then the content in blocks of 512. */
+/** A tar entry: a header of 512 bytes, then the content in blocks of 512 bytes. */
 function entry(path: string, content: string, type = "0"): Uint8Array {
   const bytes = new Uint8Array(512 + Math.ceil(content.length / 512) * 512);
   const put = (at: number, text: string) => bytes.set(new TextEncoder().encode(text), at);
@@ -34,7 +34,7 @@ function entry(path: string, content: string, type = "0"): Uint8Array {
 
 const join = (...parts: Uint8Array[]) => Uint8Array.from(parts.flatMap((part) => [...part]));
 
-describe("a context directory", () => {
+describe("context directory", () => {
   const long = "a/".repeat(80) + "deep.py";
   const archive = join(
     entry("./train.py", "print(1)\n"),
@@ -45,7 +45,7 @@ describe("a context directory", () => {
     new Uint8Array(1024),
   );
 
-  it("is read to its files", () => {
+  it("unpacks to its files", () => {
     const files = readTar(archive);
     expect(files.map((file) => file.path)).toEqual([long, "data.bin", "train.py"]);
     expect(files.map(readText)).toEqual(["deep", undefined, "print(1)\n"]);
@@ -58,13 +58,13 @@ describe("a context directory", () => {
     expect(describeChange(file(0), undefined)).toBe("(only in this experiment)");
   });
 
-  it("may be followed by zeros when it is packed", () => {
+  it("accepts zeros after the archive", () => {
     const packed = join(gzip(archive), new Uint8Array(700));
     expect(unpack(btoa(String.fromCharCode(...packed)))).toHaveLength(3);
   });
 });
 
-it("offers what a state allows", () => {
+it("offers the actions that a state allows", () => {
   expect(getVerbs("RUNNING", false)).toEqual(["pause", "cancel", "kill"]);
   expect(getVerbs("PAUSED", false)).toEqual(["activate", "cancel", "kill"]);
   expect(getVerbs("STOPPING_CANCELED", false)).toEqual(["kill"]);
@@ -72,19 +72,19 @@ it("offers what a state allows", () => {
   expect(getVerbs("DELETING", false)).toEqual([]);
 });
 
-it("makes curves of sampled trials, with gaps where a value is no number", () => {
+it("converts sampled trials to curves with gaps for values that are not numbers", () => {
   const [trial] = sample.answer.trials;
-  const columns = like(trial?.columns, { batches: [1, 2], values: [2, "NaN"] as never });
-  const [series] = toSeries([like(trial, { trialId: 7, columns })]);
+  const columns = copyGolden(trial?.columns, { batches: [1, 2], values: [2, "NaN"] as never });
+  const [series] = toSeries([copyGolden(trial, { trialId: 7, columns })]);
   expect(series).toMatchObject({ id: "7", label: "trial 7", rank: 0 });
   expect([...(series ? Array.from(series.y) : [])]).toEqual([2, NaN]);
   expect(formatHparams({ lr: 0.123456, opt: "sgd" })).toBe('lr 0.123456, opt "sgd"');
   const metrics = [
-    like<{ group: string; name: string }>(names.answer.metricNames[0], {
+    copyGolden<{ group: string; name: string }>(names.answer.metricNames[0], {
       group: "training",
       name: "loss",
     }),
-    like<{ group: string; name: string }>(names.answer.metricNames[0], {
+    copyGolden<{ group: string; name: string }>(names.answer.metricNames[0], {
       group: "validation",
       name: "error",
     }),
@@ -92,7 +92,7 @@ it("makes curves of sampled trials, with gaps where a value is no number", () =>
   expect(firstMetric(metrics, "loss")).toEqual(metrics[1]);
 });
 
-it("knows hyperparameters by their paths", () => {
+it("lists hyperparameters by path", () => {
   const config = {
     hyperparameters: { lr: { type: "log" }, net: { depth: { type: "int" }, act: "relu" } },
   };
@@ -105,10 +105,10 @@ it("knows hyperparameters by their paths", () => {
 it.each([
   [0, false],
   [7, true],
-])("says where it was forked from if it was (%d)", (forkedFrom, isSaid) => {
+])("links to the experiment that it was forked from (%d)", (forkedFrom, isShown) => {
   showPage(() => <Overview experiment={{ id: 1, forkedFrom }} />, "/", "/", {});
-  expect(screen.queryByText("Forked from") !== null).toBe(isSaid);
-  expect(screen.queryByRole("link", { name: "7" }) !== null).toBe(isSaid);
+  expect(screen.queryByText("Forked from") !== null).toBe(isShown);
+  expect(screen.queryByRole("link", { name: "7" }) !== null).toBe(isShown);
 });
 
 it("asks before it overwrites concurrent changes of the notes", async () => {
@@ -128,14 +128,14 @@ it("asks before it overwrites concurrent changes of the notes", async () => {
     expect(screen.getByRole("button", { name: "Edit" })).toHaveAttribute("aria-disabled", "false"),
   );
   await userEvent.click(screen.getByRole("button", { name: "Edit" }));
-  act(() => change("hers"));
+  act(() => change("theirs"));
   await userEvent.type(screen.getByLabelText("Notes (Markdown)"), "!");
-  const asked = vi.spyOn(window, "confirm").mockReturnValueOnce(false).mockReturnValue(true);
+  const confirm = vi.spyOn(window, "confirm").mockReturnValueOnce(false).mockReturnValue(true);
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
-  expect(asked.mock.calls[0]?.[0]).toMatch(/^Someone else changed the notes/);
-  expect(page.bodyOf(patch)).toBeUndefined();
+  expect(confirm.mock.calls[0]?.[0]).toMatch(/^Someone else changed the notes/);
+  expect(page.getBody(patch)).toBeUndefined();
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
-  await vi.waitFor(() => expect(page.bodyOf(patch)).toEqual({ notes: "mine!" }));
+  await vi.waitFor(() => expect(page.getBody(patch)).toEqual({ notes: "mine!" }));
 });
 
 describe("Fork", () => {

@@ -4,7 +4,7 @@ import userEvent from "@testing-library/user-event";
 import { expect, it, vi } from "vitest";
 import golden from "@goldens/experiment.json";
 import type { Experiment } from "@/api/types";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { useExperiment } from "./useExperiment";
 
 function Shown() {
@@ -17,9 +17,9 @@ function Shown() {
   );
 }
 
-it("shows the stream's news, and what is read after the stream has ended", async () => {
+it("shows messages of the stream, and later reads after the stream has ended", async () => {
   let notes = "old";
-  const experiment = () => like<Experiment>(golden.answer.experiment, { notes });
+  const experiment = () => copyGolden<Experiment>(golden.answer.experiment, { notes });
   vi.stubGlobal(
     "fetch",
     vi.fn((request: Request) => {

@@ -10,7 +10,7 @@ import { useRefresh } from "@/api/useRefresh";
 import type { Series } from "@/charts/series";
 import { isTerminal } from "@/api/states";
 import { addToCurves, MAX_CURVES, MAX_POINTS, toSeries } from "./curves";
-import type { Origin } from "./propose";
+import type { Origin } from "./initialConfig";
 
 type Experiment = Message["Experiment"];
 

@@ -3,7 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { expect, it, vi } from "vitest";
 import projects from "@goldens/projects.json";
 import type { Message } from "@/api/types";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { showPage, viewer, type Answers } from "@/testing/pages";
 import { BulkBar } from "./BulkBar";
 import type { Kind, Row } from "./rows";
@@ -44,7 +44,7 @@ const show = (
     answers,
   );
 
-/** Once it is known that one may. */
+/** Clicks a button once the permissions are loaded. */
 async function press(name: string) {
   await vi.waitFor(() => expect(screen.getByRole("button", { name })).toBeEnabled());
   await userEvent.click(screen.getByRole("button", { name }));
@@ -62,23 +62,23 @@ it("disables the actions for a viewer with the reason", async () => {
 });
 
 it("deletes after a confirmation and reports refusals", async () => {
-  const asked = vi.spyOn(window, "confirm").mockReturnValue(true);
+  const confirm = vi.spyOn(window, "confirm").mockReturnValue(true);
   const onGone = vi.fn();
   const results = [{ id: 1 }, { id: 2, error: "it runs" }];
   const page = show({ "DELETE /api/v1/projects/3/experiments/delete": { results } }, onGone);
   await press("Delete");
   expect(await screen.findByText("1 deleted; 1 refused: it runs")).toBeVisible();
-  expect(asked.mock.calls[0]?.[0]).toMatch(/^Delete 2 experiments\? Their trials/);
-  // The master deletes none of which a model's version holds a checkpoint.
-  expect(asked.mock.calls[0]?.[0]).toMatch(/checkpoint in a registered model are skipped\.$/);
+  expect(confirm.mock.calls[0]?.[0]).toMatch(/^Delete 2 experiments\? Their trials/);
+  // The master does not delete experiments with a checkpoint in a registered model.
+  expect(confirm.mock.calls[0]?.[0]).toMatch(/checkpoint in a registered model are skipped\.$/);
   expect(onGone).toHaveBeenCalledWith([1]);
-  expect(page.bodyOf("DELETE /api/v1/projects/3/experiments/delete")).toEqual({
+  expect(page.getBody("DELETE /api/v1/projects/3/experiments/delete")).toEqual({
     experimentIds: [1, 2],
   });
 });
 
 it("moves all to one project", async () => {
-  const project = like<Message["Project"]>(projects.answer.projects[0], {
+  const project = copyGolden<Message["Project"]>(projects.answer.projects[0], {
     id: 4,
     name: "trees",
     archived: false,
@@ -91,14 +91,14 @@ it("moves all to one project", async () => {
   expect(await screen.findByLabelText("Destination project")).toHaveTextContent("vision / trees");
   await userEvent.click(screen.getAllByRole("button", { name: "Move" }).at(-1) as HTMLElement);
   expect(await screen.findByText("2 moved")).toBeVisible();
-  expect(page.bodyOf("POST /api/v1/projects/3/experiments/move")).toEqual({
+  expect(page.getBody("POST /api/v1/projects/3/experiments/move")).toEqual({
     experimentIds: [1, 2],
     destinationProjectId: 4,
   });
 });
 
-it("finds what was moved in its new project", async () => {
-  const project = like<Message["Project"]>(projects.answer.projects[0], {
+it("finds moved experiments in their new project", async () => {
+  const project = copyGolden<Message["Project"]>(projects.answer.projects[0], {
     id: 4,
     name: "trees",
     archived: false,
@@ -115,26 +115,28 @@ it("finds what was moved in its new project", async () => {
   expect(await screen.findByText(/^1 moved; 1 refused/)).toBeVisible();
   await press("Pause");
   expect(await screen.findByText("2 paused")).toBeVisible();
-  expect(page.bodyOf("POST /api/v1/projects/4/experiments/pause")).toEqual({ experimentIds: [1] });
-  expect(page.bodyOf("POST /api/v1/projects/3/experiments/pause")).toEqual({ experimentIds: [2] });
+  expect(page.getBody("POST /api/v1/projects/4/experiments/pause")).toEqual({ experimentIds: [1] });
+  expect(page.getBody("POST /api/v1/projects/3/experiments/pause")).toEqual({ experimentIds: [2] });
 });
 
-it("asks each project for its own, a thousand at a time, and says how many they are before", async () => {
-  const asked = vi.spyOn(window, "confirm").mockReturnValue(true);
+it("calls each project with at most 1,000 experiments and confirms their number first", async () => {
+  const confirm = vi.spyOn(window, "confirm").mockReturnValue(true);
   const rows = Array.from({ length: 1201 }, (_, i) => row(i + 1, i < 1200 ? 3 : 5));
   const page = show(
     {
       "POST /api/v1/projects/3/experiments/pause": {},
-      "POST /api/v1/projects/5/experiments/pause": new Error("the database is away"),
+      "POST /api/v1/projects/5/experiments/pause": new Error("the database is unavailable"),
     },
     vi.fn(),
     "experiments",
     { rows, found: 1201 },
   );
   await press("Pause");
-  expect(await screen.findByText("1200 paused; 1 refused: the database is away")).toBeVisible();
+  expect(
+    await screen.findByText("1200 paused; 1 refused: the database is unavailable"),
+  ).toBeVisible();
   expect(screen.getByText("Request ID r-1")).toBeVisible();
-  expect(asked).toHaveBeenCalledWith("Pause 1,201 experiments?");
+  expect(confirm).toHaveBeenCalledWith("Pause 1,201 experiments?");
   const sizes = page.calls
     .filter(({ what }) => what.endsWith("/pause"))
     .map(({ what, body }) => [
@@ -149,29 +151,31 @@ it("asks each project for its own, a thousand at a time, and says how many they 
 });
 
 it("asks no confirmation for reversible actions on few rows", async () => {
-  const asked = vi.spyOn(window, "confirm");
+  const confirm = vi.spyOn(window, "confirm");
   show({ "POST /api/v1/projects/3/experiments/pause": {} });
   await press("Pause");
   expect(await screen.findByText("2 paused")).toBeVisible();
-  expect(asked).not.toHaveBeenCalled();
+  expect(confirm).not.toHaveBeenCalled();
 });
 
-it("selects all that match where more do, and says why it could not", async () => {
-  const onAll = vi.fn(() => Promise.reject(new Error("the master is away")));
+it("selects all matching rows, and reports an error", async () => {
+  const onAll = vi.fn(() => Promise.reject(new Error("the master is unreachable")));
   show({}, vi.fn(), "experiments", { found: 1234, onAll });
   await userEvent.click(screen.getByRole("button", { name: "Select all 1,234 matching rows" }));
   expect(onAll).toHaveBeenCalledOnce();
-  expect(await screen.findByText(/Cannot select all rows: the master is away/)).toBeVisible();
+  expect(
+    await screen.findByText(/Cannot select all rows: the master is unreachable/),
+  ).toBeVisible();
 });
 
-it("says why nothing can be moved, in place of doing nothing", async () => {
-  show({ "GET /api/v1/workspaces/7/projects": new Error("the database is away") });
+it("explains why nothing can be moved", async () => {
+  show({ "GET /api/v1/workspaces/7/projects": new Error("the database is unavailable") });
   await press("Move");
-  expect(await screen.findByText("the database is away")).toBeVisible();
+  expect(await screen.findByText("the database is unavailable")).toBeVisible();
   expect(screen.getAllByRole("button", { name: "Move" }).at(-1)).toBeDisabled();
 });
 
-it("says that no workspace is open to move to", async () => {
+it("explains that no workspace accepts the experiments", async () => {
   show({ "GET /api/v1/workspaces": { workspaces: [] } });
   await press("Move");
   expect(
@@ -179,8 +183,8 @@ it("says that no workspace is open to move to", async () => {
   ).toBeVisible();
 });
 
-it("does it with runs in one call, and tells what was refused of which", async () => {
-  const asked = vi.spyOn(window, "confirm").mockReturnValue(true);
+it("acts on runs in one call and reports each refusal", async () => {
+  const confirm = vi.spyOn(window, "confirm").mockReturnValue(true);
   const onGone = vi.fn();
   const results = [
     { id: 1, error: "" },
@@ -189,13 +193,13 @@ it("does it with runs in one call, and tells what was refused of which", async (
   const page = show({ "POST /api/v1/runs/delete": { results } }, onGone, "runs");
   await press("Delete");
   expect(await screen.findByText(/^1 deleted; 1 refused: run 2 belongs to a search/)).toBeVisible();
-  expect(asked.mock.calls[0]?.[0]).toMatch(/^Delete 2 trials\? Their logs/);
-  expect(page.bodyOf("POST /api/v1/runs/delete")).toEqual({ runIds: [1, 2] });
+  expect(confirm.mock.calls[0]?.[0]).toMatch(/^Delete 2 trials\? Their logs/);
+  expect(page.getBody("POST /api/v1/runs/delete")).toEqual({ runIds: [1, 2] });
   expect(onGone).toHaveBeenCalledWith([1]);
 });
 
-it("moves runs to a project, and says when the call itself was refused", async () => {
-  const project = like<Message["Project"]>(projects.answer.projects[0], {
+it("moves runs to a project and reports a refused call", async () => {
+  const project = copyGolden<Message["Project"]>(projects.answer.projects[0], {
     id: 4,
     name: "trees",
     archived: false,
@@ -213,5 +217,5 @@ it("moves runs to a project, and says when the call itself was refused", async (
   await userEvent.click(screen.getAllByRole("button", { name: "Move" }).at(-1) as HTMLElement);
   expect(await screen.findByText(/^0 moved; 2 refused: the project is archived/)).toBeVisible();
   const body = { runIds: [1, 2], destinationProjectId: 4 };
-  expect(page.bodyOf("POST /api/v1/runs/move")).toEqual(body);
+  expect(page.getBody("POST /api/v1/runs/move")).toEqual(body);
 });

@@ -4,9 +4,9 @@ import { useProjectChoices } from "@/api/useProjectChoices";
 import { explainRefusal, useRoles } from "@/api/useRoles";
 import { RequestId } from "@/components/ErrorPanel/RequestId";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
-import { counted } from "@/text";
+import { formatCount } from "@/text";
 import { ACTIONS, runAction, moveTo, type Action, type Outcome, type Target } from "./bulk";
-import { nounOf, type Kind, type Row } from "./rows";
+import { getNoun, type Kind, type Row } from "./rows";
 import { ROWS_KEY } from "./useRows";
 import styles from "./Experiments.module.css";
 
@@ -28,7 +28,7 @@ interface Props {
 export function BulkBar(props: Props) {
   const { selected, rows, kind, found, onAll, onClear, onGone, onCompare } = props;
   const client = useQueryClient();
-  const [said, setSaid] = useState<Outcome>();
+  const [outcome, setOutcome] = useState<Outcome>();
   const [isBusy, setBusy] = useState(false);
   const ids = [...selected];
   const isRuns = kind === "runs";
@@ -42,37 +42,37 @@ export function BulkBar(props: Props) {
   const refused = explainRefusal(useRoles(), "Editor");
   const isOff = isBusy || Boolean(refused);
   const act = async (action: Action) => {
-    const what = counted(ids.length, nounOf(kind));
+    const what = formatCount(ids.length, getNoun(kind));
     const isEnabled = action.loss !== undefined || ids.length > MANY;
     const question = [`${action.label} ${what}?`, action.loss].filter(Boolean).join(" ");
     if (isEnabled && !confirm(question)) return;
     setBusy(true);
-    const outcome = await runAction(toTargets(ids, rows, moved.current), action);
-    for (const id of action.destination ? outcome.done : [])
+    const next = await runAction(toTargets(ids, rows, moved.current), action);
+    for (const id of action.destination ? next.done : [])
       moved.current.set(id, action.destination ?? 0);
-    setSaid(outcome);
+    setOutcome(next);
     setBusy(false);
-    if (action.isEnd) onGone(outcome.done);
+    if (action.isEnd) onGone(next.done);
     await client.invalidateQueries({ queryKey: ROWS_KEY });
   };
   const selectAll = async () => {
     setBusy(true);
     try {
       await onAll();
-      setSaid(undefined);
+      setOutcome(undefined);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      setSaid({ done: [], words: `Cannot select all rows: ${why}`, error });
+      setOutcome({ done: [], words: `Cannot select all rows: ${why}`, error });
     }
     setBusy(false);
   };
   const clear = () => {
     moved.current.clear();
-    setSaid(undefined);
+    setOutcome(undefined);
     onClear();
   };
   const hasPoints = ids.length > 0;
-  if (!hasPoints && !said) return null;
+  if (!hasPoints && !outcome) return null;
   return (
     <div className={styles.bulk} role="toolbar" aria-label="Selected rows">
       {hasPoints && <strong>{ids.length.toLocaleString("en")} selected</strong>}
@@ -113,18 +113,18 @@ export function BulkBar(props: Props) {
       )}
       {trials.length > 0 && (
         <button type="button" onClick={() => onCompare(trials)}>
-          Compare {counted(trials.length, "trial")}
+          Compare {formatCount(trials.length, "trial")}
         </button>
       )}
       <button type="button" className="plain" onClick={clear}>
         Clear
       </button>
       <span role="status">
-        {said?.words}
-        {said?.error !== undefined && (
+        {outcome?.words}
+        {outcome?.error !== undefined && (
           <>
             {" "}
-            <RequestId error={said.error} />
+            <RequestId error={outcome.error} />
           </>
         )}
       </span>
@@ -159,7 +159,7 @@ function Move({ kind, count, onMove, onClose }: MoveProps) {
   const { options, problem } = choices;
   return (
     <FormDialog
-      title={`Move ${counted(count, nounOf(kind))}`}
+      title={`Move ${formatCount(count, getNoun(kind))}`}
       problem={problem}
       verb="Move"
       onClose={onClose}

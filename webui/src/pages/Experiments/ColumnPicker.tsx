@@ -22,10 +22,10 @@ interface Props {
 /** Selects, orders, pins and colours columns; usable by keyboard. */
 export function ColumnPicker({ columns, view, onView }: Props) {
   const [text, setText] = useState("");
-  const wanted = text.toLowerCase();
+  const searched = text.toLowerCase();
   const fits = (column: Column) =>
-    column.column.toLowerCase().includes(wanted) ||
-    column.displayName.toLowerCase().includes(wanted);
+    column.column.toLowerCase().includes(searched) ||
+    column.displayName.toLowerCase().includes(searched);
   const toggle = (name: string) =>
     onView({
       ...view,
@@ -40,7 +40,7 @@ export function ColumnPicker({ columns, view, onView }: Props) {
         ? view.heat.filter((each) => each !== name)
         : [...view.heat, name],
     });
-  const nameOf = (name: string) => columns.find((c) => c.column === name)?.displayName || name;
+  const getName = (name: string) => columns.find((c) => c.column === name)?.displayName || name;
   return (
     <details className={styles.picker}>
       <summary>Columns</summary>
@@ -57,7 +57,7 @@ export function ColumnPicker({ columns, view, onView }: Props) {
         <ol className={styles.shown}>
           {view.columns.map((name, i) => (
             <li key={name}>
-              <span>{nameOf(name)}</span>
+              <span>{getName(name)}</span>
               <button
                 type="button"
                 className="plain"

@@ -1,6 +1,6 @@
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import type { TableView } from "@/components/table/view";
-import { nounOf, type Kind } from "./rows";
+import { getNoun, type Kind } from "./rows";
 
 interface Props {
   kind: Kind;
@@ -12,15 +12,15 @@ interface Props {
 
 /** Shown instead of an empty table; says only what was searched. */
 export function Empty({ kind, view, projectId, isSearched }: Props) {
-  if (!isSearched) return <EmptyState>{`Correct the filter to see ${nounOf(kind)}s.`}</EmptyState>;
+  if (!isSearched) return <EmptyState>{`Correct the filter to see ${getNoun(kind)}s.`}</EmptyState>;
   const where = projectId ? " in this project" : "";
   if (view.filter || view.text)
-    return <EmptyState>{`No ${nounOf(kind)}s${where} match the filter.`}</EmptyState>;
+    return <EmptyState>{`No ${getNoun(kind)}s${where} match the filter.`}</EmptyState>;
   const which = view.showArchived ? "" : "unarchived ";
   const of = projectId ? ` --project-id ${projectId}` : "";
   return (
     <EmptyState command={`det experiment create${of} const.yaml .`}>
-      {`No ${which}${nounOf(kind)}s${where} yet.`}
+      {`No ${which}${getNoun(kind)}s${where} yet.`}
     </EmptyState>
   );
 }

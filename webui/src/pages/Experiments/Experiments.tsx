@@ -1,4 +1,4 @@
-import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
 import { useSearchParams } from "react-router";
 import { useOverview } from "@/api/useOverview";
 import { useRefresh } from "@/api/useRefresh";
@@ -7,9 +7,10 @@ import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { DataTable } from "@/components/table/DataTable";
 import { FilterError } from "@/components/table/filter";
 import { readView, writeView, type TableView } from "@/components/table/view";
-import { counted } from "@/text";
+import { formatCount } from "@/text";
+import { useLatest } from "@/useLatest";
 import { BulkBar } from "./BulkBar";
-import { renderCell, tableColumn } from "./cells";
+import { renderCell, toTableColumn } from "./cells";
 import { ColumnPicker } from "./ColumnPicker";
 import { Conditions } from "./Conditions";
 import { Empty } from "./Empty";
@@ -17,9 +18,9 @@ import styles from "./Experiments.module.css";
 import { FilterBar } from "./FilterBar";
 import { suggestColumnValues } from "./suggestedValues";
 import { ProjectChip } from "./ProjectChip";
-import { nounOf, rowsBetween, getValue, type Kind, type Row } from "./rows";
+import { getNoun, rowsBetween, getValue, type Kind, type Row } from "./rows";
 import { SavedViews } from "./SavedViews";
-import { baseView, toSearch } from "./search";
+import { createDefaultView, toSearch } from "./search";
 import { useColumns, useMetricRanges, type MetricRange } from "./useColumns";
 import { useDecimals } from "./useDecimals";
 import { readAll, ROWS_KEY, useRows, type Search } from "./useRows";
@@ -37,7 +38,7 @@ export default function Experiments() {
   const [params, setParams] = useSearchParams();
   const kind: Kind = params.get("of") === "runs" ? "runs" : "experiments";
   const projectId = Number(params.get("project") ?? 0) || undefined;
-  const base = useMemo(() => baseView(kind), [kind]);
+  const base = useMemo(() => createDefaultView(kind), [kind]);
   const view = useMemo(() => readView(params, base), [params, base]);
   const setView = (next: TableView) => setParams(writeView(params, next, base), { replace: true });
   // IDs of trials and experiments differ: a selection belongs to one listing.
@@ -58,10 +59,11 @@ export default function Experiments() {
   );
   const wrong = found instanceof FilterError && known ? found : undefined;
   // While the filter is invalid, keep the rows of the last valid one.
-  const good = useRef<Search>(undefined);
-  if (!(found instanceof FilterError)) good.current = found;
-  const isHere = good.current?.kind === kind && good.current.projectId === projectId;
-  const search = isHere ? good.current : undefined;
+  const [lastValid, setLastValid] = useState<Search>();
+  const valid = found instanceof FilterError ? lastValid : found;
+  if (valid !== lastValid) setLastValid(valid);
+  const latestValid = useLatest(valid);
+  const search = valid?.kind === kind && valid.projectId === projectId ? valid : undefined;
   const shown = view.columns.map(
     (name) =>
       columns.find((column) => column.column === name) ?? {
@@ -81,32 +83,32 @@ export default function Experiments() {
     if (overview) refresh();
   }, [overview, refresh]);
 
-  const here = rowsBetween(rowAt, from, to);
-  const decimals = useDecimals(view.columns, here, listing);
+  const visibleRows = rowsBetween(rowAt, from, to);
+  const decimals = useDecimals(view.columns, visibleRows, listing);
   const isHot = view.heat.length > 0;
   const { data: ends, isLoading: areRangesLoading } = useMetricRanges(projectId, isHot);
-  const rangeOf = (name: string): MetricRange | undefined => {
+  const getRange = (name: string): MetricRange | undefined => {
     const known = ends?.get(name.replace(/\.(last|min|max|mean)$/, ""));
     if (known || areRangesLoading) return known;
-    const values = here.map((row) => Number(getValue(row, name)));
+    const values = visibleRows.map((row) => Number(getValue(row, name)));
     const finite = values.filter(Number.isFinite);
     return finite.length > 0 ? [Math.min(...finite), Math.max(...finite)] : undefined;
   };
-  const ranges = new Map(view.heat.map((name) => [name, rangeOf(name)]));
+  const ranges = new Map(view.heat.map((name) => [name, getRange(name)]));
   // Selected rows are kept when they are scrolled out of view.
   const select = (ids: ReadonlySet<number>) => {
-    const seen = new Map(here.map((row) => [row.id, row]));
+    const seen = new Map(visibleRows.map((row) => [row.id, row]));
     setSelected(new Map([...ids].map((id) => [id, selected.get(id) ?? seen.get(id)])));
   };
   const selectAll = async () => {
     if (!search) return;
     const all = await readAll(search);
     // The filter may have changed meanwhile.
-    if (good.current?.filter === search.filter) setSelected(all);
+    if (latestValid.current?.filter === search.filter) setSelected(all);
   };
-  const forget = (gone: readonly number[]) =>
+  const removeFromSelection = (removed: readonly number[]) =>
     setSelection((now) => {
-      const rows = new Map([...now.rows].filter(([id]) => !gone.includes(id)));
+      const rows = new Map([...now.rows].filter(([id]) => !removed.includes(id)));
       return now.listing === listing ? { listing, rows } : now;
     });
   const retry = () => {
@@ -158,7 +160,7 @@ export default function Experiments() {
           sentence={view.filter}
           onSentence={(filter) => setView({ ...view, filter })}
           columns={columns}
-          suggestValues={(column) => suggestColumnValues(column, here)}
+          suggestValues={(column) => suggestColumnValues(column, visibleRows)}
         />
         <label className={styles.check}>
           <input
@@ -171,7 +173,7 @@ export default function Experiments() {
         <ColumnPicker columns={columns} view={view} onView={setView} />
         <SavedViews query={params.toString()} />
         <span className={styles.count} role="status">
-          {isLoading || !search ? "" : counted(total, nounOf(kind))}
+          {isLoading || !search ? "" : formatCount(total, getNoun(kind))}
         </span>
       </div>
       {(error ?? columnsError) && <ErrorPanel error={error ?? columnsError} onRetry={retry} />}
@@ -181,7 +183,7 @@ export default function Experiments() {
         <DataTable<Row>
           key={listing}
           label={kind === "runs" ? "Trials" : "Experiments"}
-          columns={shown.map(tableColumn)}
+          columns={shown.map(toTableColumn)}
           count={isLoading ? 20 : total}
           rowAt={rowAt}
           getId={(row) => row.id}
@@ -204,7 +206,7 @@ export default function Experiments() {
         onAll={selectAll}
         onCompare={(trials) => compare(trials.join(","))}
         onClear={() => setSelected(NONE)}
-        onGone={forget}
+        onGone={removeFromSelection}
       />
       {compared && (
         <Suspense>

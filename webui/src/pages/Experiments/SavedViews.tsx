@@ -16,9 +16,9 @@ export function SavedViews({ query }: { query: string }) {
       onSuccess: () => setName(""),
     });
   };
-  const forget = (gone: string) => {
-    if (confirm(`Delete the view ${gone}?`))
-      change((now) => now.filter((each) => each.name !== gone));
+  const deleteView = (removedName: string) => {
+    if (confirm(`Delete the view ${removedName}?`))
+      change((now) => now.filter((each) => each.name !== removedName));
   };
   return (
     <details className={styles.picker}>
@@ -31,7 +31,7 @@ export function SavedViews({ query }: { query: string }) {
               type="button"
               className="plain"
               aria-label={`Delete view ${view.name}`}
-              onClick={() => forget(view.name)}
+              onClick={() => deleteView(view.name)}
             >
               ✕
             </button>

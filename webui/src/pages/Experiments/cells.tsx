@@ -1,7 +1,7 @@
 import { Link } from "react-router";
-import { viridis, wantsDarkText } from "@/charts/colours";
+import { viridis, needsDarkText } from "@/charts/colours";
 import { formatBytes, formatFixed, formatNumber } from "@/charts/format";
-import { duration } from "@/format";
+import { formatDuration } from "@/format";
 import { State } from "@/components/State/State";
 import type { Cell } from "@/components/table/DataTable";
 import type { TableColumn } from "@/components/table/view";
@@ -24,7 +24,7 @@ const WIDTHS: Record<string, number> = {
 };
 
 /** Converts an API column to a table column. */
-export function tableColumn(column: Column): TableColumn {
+export function toTableColumn(column: Column): TableColumn {
   const isNumber = column.type === "COLUMN_TYPE_NUMBER" && column.column !== "id";
   return {
     name: column.column,
@@ -46,7 +46,7 @@ export function renderCell(
   const content = renderContent(row, column, value, decimals);
   if (!range || typeof value !== "number") return { content };
   const share = range[1] > range[0] ? (value - range[0]) / (range[1] - range[0]) : 0.5;
-  const colour = wantsDarkText(share, isDark) ? "#000000" : "#ffffff";
+  const colour = needsDarkText(share, isDark) ? "#000000" : "#ffffff";
   return { content, background: viridis(share, isDark), colour };
 }
 
@@ -61,7 +61,7 @@ function renderContent(
   const to = getPagePath(row, column);
   if (to) return <Link to={to}>{String(value)}</Link>;
   if (column === "startTime" || column === "endTime") return <Time at={String(value)} />;
-  if (column === "duration") return duration(Number(value));
+  if (column === "duration") return formatDuration(Number(value));
   if (column === "checkpointSize") return formatBytes(Number(value));
   if (column === "progress" || column === "experimentProgress")
     return `${Math.floor(Number(value) * 100)} %`;

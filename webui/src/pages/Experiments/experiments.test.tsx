@@ -11,18 +11,18 @@ import { everything } from "@/testing/pages";
 import "./CompareDrawer";
 import Experiments from "./Experiments";
 
-// Drawn by a canvas, which there is none of here.
+// jsdom has no canvas.
 vi.mock("@/charts/LineChart", () => ({ LineChart: () => null }));
 
-describe("the page", () => {
-  const asked: { path: string; body: string }[] = [];
+describe("experiments page", () => {
+  const requests: { path: string; body: string }[] = [];
   const show = (addresses: string | string[], found: object = experiments.answer) => {
-    asked.length = 0;
+    requests.length = 0;
     vi.stubGlobal(
       "fetch",
       vi.fn(async (request: Request) => {
         const path = new URL(request.url).pathname;
-        asked.push({ path, body: request.method === "POST" ? await request.text() : "" });
+        requests.push({ path, body: request.method === "POST" ? await request.text() : "" });
         const answers = Object.entries({
           "/api/v1/experiments-search": found,
           "/api/v1/runs": runs.answer,
@@ -35,7 +35,7 @@ describe("the page", () => {
         return Response.json(answers.find(([known]) => known === path)?.[1] ?? {});
       }),
     );
-    // The size that a browser would have measured: without it no row is visible.
+    // jsdom has no layout; without a size no row is visible.
     vi.spyOn(Element.prototype, "clientHeight", "get").mockReturnValue(600);
     vi.spyOn(Element.prototype, "clientWidth", "get").mockReturnValue(1000);
     const router = createMemoryRouter([{ path: "/experiments", element: <Experiments /> }], {
@@ -49,7 +49,7 @@ describe("the page", () => {
     return router;
   };
 
-  it("shows what the address says", async () => {
+  it("shows the view in the address", async () => {
     show("/experiments?columns=id,name,validation.loss.min&heat=validation.loss.min");
     const table = await screen.findByRole("table", { name: "Experiments" });
     expect(await within(table).findByRole("link", { name: "mnist-random" })).toHaveAttribute(
@@ -60,45 +60,45 @@ describe("the page", () => {
     expect(cell.closest("[role=cell]")).toHaveStyle({ color: "rgb(0, 0, 0)" });
   });
 
-  it("keeps the sort in the address, and asks the master for it", async () => {
+  it("keeps the sort in the address and sends it to the master", async () => {
     const router = show("/experiments");
     await userEvent.click(await screen.findByRole("button", { name: "Name" }));
     expect(router.state.location.search).toBe("?sort=name%3Dasc");
     await vi.waitFor(() =>
-      expect(asked.some(({ body }) => body.includes('"sort":"name=asc"'))).toBe(true),
+      expect(requests.some(({ body }) => body.includes('"sort":"name=asc"'))).toBe(true),
     );
   });
 
-  it("asks for the next rows before they are seen, and for no more", async () => {
+  it("prefetches the next rows only", async () => {
     const pagination = { total: 1000 };
     show("/experiments", { ...experiments.answer, pagination });
     await screen.findByRole("link", { name: "mnist-random" });
     const offsets = () =>
-      asked
+      requests
         .filter(({ path }) => path.endsWith("/experiments-search"))
         .map(({ body }) => (JSON.parse(body) as { offset: number }).offset);
     await vi.waitFor(() => expect(offsets()).toContain(100));
     expect(offsets()).toEqual([0, 100]);
   });
 
-  it("says where a filter is wrong", async () => {
+  it("shows the position of a filter error", async () => {
     show("/experiments");
     await screen.findByRole("link", { name: "mnist-random" });
     await userEvent.type(screen.getByRole("combobox", { name: "Filter" }), "colour is red{Enter}");
     expect(await screen.findByText('unknown column "colour" (character 1)')).toBeInTheDocument();
     expect(screen.getByRole("link", { name: "mnist-random" })).toBeInTheDocument();
-    const bodies = asked.filter(({ path }) => path.endsWith("/experiments-search"));
+    const bodies = requests.filter(({ path }) => path.endsWith("/experiments-search"));
     expect(bodies).toHaveLength(1);
   });
 
-  it("asks for no rows by a filter that it cannot read", async () => {
+  it("requests no rows while the filter is invalid", async () => {
     show("/experiments?filter=colour+is+red");
     expect(await screen.findByText("Correct the filter to see experiments.")).toBeInTheDocument();
-    expect(asked.map(({ path }) => path)).not.toContain("/api/v1/experiments-search");
+    expect(requests.map(({ path }) => path)).not.toContain("/api/v1/experiments-search");
   });
 
-  it("forgets runs that were selected where experiments are listed", async () => {
-    // An experiment that has a run's number.
+  it("clears selected runs when the list changes to experiments", async () => {
+    // An experiment and a run with the same ID.
     const experiments = [{ experiment: { id: 11, name: "precious" } }];
     const router = show(["/experiments", "/experiments?of=runs"], {
       experiments,
@@ -112,32 +112,32 @@ describe("the page", () => {
     expect(screen.getByRole("checkbox", { name: "Select 11" })).not.toBeChecked();
   });
 
-  it("selects the rows that are seen, and kills them once that is confirmed", async () => {
+  it("selects the visible rows and kills them after a confirmation", async () => {
     const many = Array.from({ length: 100 }, (_, i) => ({ experiment: { id: i + 1, name: "a" } }));
     show("/experiments", { experiments: many, pagination: { total: 1000 } });
     await screen.findByRole("checkbox", { name: "Select 1" });
     await userEvent.click(screen.getByRole("checkbox", { name: "Select visible rows" }));
-    // 600 pixels, of which the head takes 32; the last one is seen in part.
+    // 600 pixels with a head of 32; the last row is partly visible.
     expect(screen.getByText("18 selected")).toBeInTheDocument();
     const confirm = vi.fn().mockReturnValue(false);
     vi.stubGlobal("confirm", confirm);
     await vi.waitFor(() => expect(screen.getByRole("button", { name: "Kill" })).toBeEnabled());
     await userEvent.click(screen.getByRole("button", { name: "Kill" }));
     expect(confirm).toHaveBeenCalledWith(expect.stringContaining("Kill 18 experiments?"));
-    expect(asked.filter(({ path }) => path.endsWith("/kill"))).toHaveLength(0);
+    expect(requests.filter(({ path }) => path.endsWith("/kill"))).toHaveLength(0);
     confirm.mockReturnValue(true);
     await userEvent.click(screen.getByRole("button", { name: "Kill" }));
     expect(await screen.findByText("18 killed")).toBeInTheDocument();
   });
 
-  it("selects all that match, also those that were never seen, and asks how many", async () => {
+  it("selects all matching rows, including unloaded ones, and confirms their number", async () => {
     const many = Array.from({ length: 100 }, (_, i) => ({ experiment: { id: i + 1, name: "a" } }));
     show("/experiments", { experiments: many, pagination: { total: 100 } });
     await userEvent.click(await screen.findByRole("checkbox", { name: "Select 3" }));
     await userEvent.click(screen.getByRole("button", { name: "Select all 100 matching rows" }));
     expect(await screen.findByText("100 selected")).toBeInTheDocument();
     expect(screen.queryByRole("button", { name: /matching rows/ })).toBeNull();
-    const search = asked.at(-1)?.body ?? "{}";
+    const search = requests.at(-1)?.body ?? "{}";
     expect(JSON.parse(search)).toMatchObject({ sort: "id=asc", offset: 0, limit: 500 });
     const confirm = vi.fn().mockReturnValue(true);
     vi.stubGlobal("confirm", confirm);
@@ -147,7 +147,7 @@ describe("the page", () => {
     expect(await screen.findByText("100 archived")).toBeInTheDocument();
   });
 
-  it("writes conditions that are chosen as the sentence, and shows those of a sentence", async () => {
+  it("formats chosen conditions as a sentence and shows a sentence's conditions", async () => {
     const router = show("/experiments?filter=id+>+1+or+id+is+empty");
     await screen.findByRole("link", { name: "mnist-random" });
     await userEvent.click(screen.getByText("Conditions 2"));
@@ -155,7 +155,7 @@ describe("the page", () => {
     await userEvent.click(screen.getAllByRole("button", { name: "Remove ID" })[1] as Element);
     const sentence = screen.getByRole("combobox", { name: "Filter" });
     await vi.waitFor(() => expect(sentence).toHaveValue("id > 1"));
-    // Without its value it asks nothing, and is there.
+    // A condition without a value does not filter, but stays in the editor.
     await userEvent.click(screen.getByRole("button", { name: "Add condition" }));
     await userEvent.type(screen.getAllByLabelText("Column")[1] as Element, "state");
     expect(screen.getAllByLabelText("Column")).toHaveLength(2);
@@ -163,15 +163,15 @@ describe("the page", () => {
     await userEvent.type(screen.getAllByLabelText("Value")[1] as Element, "error");
     await vi.waitFor(() => expect(sentence).toHaveValue("id > 1 or state is error"));
     await vi.waitFor(() =>
-      expect(asked.map(({ body }) => body).join()).toMatch(/"value\\*":\\*"error/i),
+      expect(requests.map(({ body }) => body).join()).toMatch(/"value\\*":\\*"error/i),
     );
-    // Typed by hand, it is those conditions.
+    // A typed sentence replaces the conditions.
     await userEvent.clear(sentence);
     await userEvent.type(sentence, "numTrials = 3{Enter}");
     await vi.waitFor(() => expect(screen.getByLabelText("Column")).toHaveValue("numTrials"));
   });
 
-  it("keeps a sentence that it cannot read until there is something in its place", async () => {
+  it("keeps an invalid sentence until it is replaced", async () => {
     const router = show("/experiments?filter=colour+is+red");
     await userEvent.click(await screen.findByText("Conditions"));
     expect(
@@ -185,7 +185,7 @@ describe("the page", () => {
     expect(screen.queryByText(/Invalid filter/)).toBeNull();
   });
 
-  it("has lower rows where they are to be compact", async () => {
+  it("shows lower rows in compact mode", async () => {
     const many = Array.from({ length: 100 }, (_, i) => ({ experiment: { id: i + 1, name: "a" } }));
     const router = show("/experiments", { experiments: many, pagination: { total: 100 } });
     await screen.findByRole("checkbox", { name: "Select 1" });
@@ -193,7 +193,7 @@ describe("the page", () => {
     await userEvent.click(screen.getByLabelText("Compact rows"));
     await vi.waitFor(() => expect(router.state.location.search).toBe("?rows=compact"));
     await userEvent.click(screen.getByRole("checkbox", { name: "Select visible rows" }));
-    // 600 pixels, of which the head takes 28; the last one is seen in part.
+    // 600 pixels with a head of 28; the last row is partly visible.
     expect(await screen.findByText("21 selected")).toBeInTheDocument();
   });
 
@@ -205,7 +205,7 @@ describe("the page", () => {
     show("/experiments", { experiments: found, pagination: { total: 3 } });
     expect(await screen.findByText("0.5000")).toBeInTheDocument();
     expect(screen.getByText("0.0327")).toBeInTheDocument();
-    // Too small for them: it is not said to be nothing.
+    // Too small for the column's decimals, but not shown as zero.
     expect(screen.getByText("1.2e-5")).toBeInTheDocument();
   });
 
@@ -223,7 +223,7 @@ describe("the page", () => {
     expect(screen.getByText("1 selected")).toBeInTheDocument();
   });
 
-  it("names the project, keeps it for the runs, and leaves it when that is asked", async () => {
+  it("shows the project, keeps it for runs, and removes it on request", async () => {
     const none = { experiments: [], pagination: { total: 0 } };
     const router = show("/experiments?project=1&archived=1", none);
     expect(await screen.findByRole("link", { name: "nets" })).toHaveAttribute(
@@ -240,26 +240,28 @@ describe("the page", () => {
     expect(screen.queryByRole("link", { name: "nets" })).not.toBeInTheDocument();
   });
 
-  it("asks for the ends of metrics only where something is coloured", async () => {
-    const ends = () => asked.filter(({ path }) => path.endsWith("/metric-ranges"));
+  it("requests metric ranges only when a column is coloured", async () => {
+    const reads = () => requests.filter(({ path }) => path.endsWith("/metric-ranges"));
     show("/experiments");
     await screen.findByRole("checkbox", { name: "Select 1" });
-    await vi.waitFor(() => expect(asked.some(({ path }) => path.endsWith("/columns"))).toBe(true));
-    expect(ends()).toHaveLength(0);
+    await vi.waitFor(() =>
+      expect(requests.some(({ path }) => path.endsWith("/columns"))).toBe(true),
+    );
+    expect(reads()).toHaveLength(0);
     cleanup();
     show("/experiments?heat=validation.loss.last");
-    await vi.waitFor(() => expect(ends()).toHaveLength(1));
+    await vi.waitFor(() => expect(reads()).toHaveLength(1));
   });
 
-  it("does to the selected rows what is asked, and tells how many", async () => {
+  it("applies an action to the selected rows and reports their number", async () => {
     show("/experiments");
     await userEvent.click(await screen.findByRole("checkbox", { name: "Select 1" }));
     await vi.waitFor(() => expect(screen.getByRole("button", { name: "Archive" })).toBeEnabled());
     await userEvent.click(screen.getByRole("button", { name: "Archive" }));
     expect(await screen.findByText("1 archived")).toBeInTheDocument();
-    expect(asked.find(({ path }) => path === "/api/v1/projects/1/experiments/archive")?.body).toBe(
-      '{"experimentIds":[1]}',
-    );
+    expect(
+      requests.find(({ path }) => path === "/api/v1/projects/1/experiments/archive")?.body,
+    ).toBe('{"experimentIds":[1]}');
     await userEvent.click(screen.getByRole("button", { name: "Compare 1 trial" }));
     const drawer = within(await screen.findByRole("complementary", { name: "Compared trials" }));
     expect(drawer.getByRole("link", { name: "Open as a page" })).toHaveAttribute(

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { nearbyPages } from "./nearbyPages";
 
-test("what is shown comes first, then what will be", () => {
+test("lists visible pages before those to prefetch", () => {
   expect(nearbyPages(950, 1010, 5000, 100, "down")).toEqual([9, 10, 11, 12, 13, 8]);
   expect(nearbyPages(950, 1010, 5000, 100, "up")).toEqual([9, 10, 8, 7, 6, 11]);
 });
 
-test("there is nothing beyond the ends", () => {
+test("lists no page outside the table", () => {
   expect(nearbyPages(0, 50, 5000, 100, "up")).toEqual([0, 1]);
   expect(nearbyPages(4950, 5000, 5000, 100, "down")).toEqual([49, 48]);
   expect(nearbyPages(0, 50, 0, 100, "none")).toEqual([0]);

@@ -5,9 +5,9 @@ import experiments from "@goldens/experiments.json";
 import runs from "@goldens/runs.json";
 import { renderCell } from "./cells";
 import { getValue, type Row } from "./rows";
-import { baseView, toSearch } from "./search";
+import { createDefaultView, toSearch } from "./search";
 
-// What a master answered, word for word.
+// Responses of a real master.
 const run = runs.answer.runs[0] as never;
 const found = experiments.answer.experiments[0] as unknown as {
   experiment: never;
@@ -15,7 +15,7 @@ const found = experiments.answer.experiments[0] as unknown as {
 };
 const row: Row = { kind: "experiments", id: 1, ...found, run };
 
-describe("a row", () => {
+describe("row", () => {
   it.each([
     ["name", "mnist-random"],
     ["tags", ["vision", "baseline"]],
@@ -28,11 +28,11 @@ describe("a row", () => {
     ["validation.loss.min", 0.032666637908522533],
     ["system.cpu_util.max", 87.48533516156348],
     ["metadata.data.version", "v2"],
-  ])("of an experiment says its %s", (column, value) => {
+  ])("has the %s of its experiment", (column, value) => {
     expect(getValue(row, column)).toEqual(value);
   });
 
-  it("shows what was chosen exactly, and what was measured shortly", () => {
+  it("shows hyperparameters exactly and metrics rounded", () => {
     const chosen: Row = {
       kind: "runs",
       id: 1,
@@ -43,7 +43,7 @@ describe("a row", () => {
     expect(renderCell(chosen, "searcherMetricsVal", undefined, false).content).toBe("∞");
   });
 
-  it("of a run says its own and its experiment's", () => {
+  it("has the values of its run and of the run's experiment", () => {
     const own: Row = { kind: "runs", id: 11, run };
     expect(
       ["id", "experimentId", "experimentName", "state"].map((name) => getValue(own, name)),
@@ -51,8 +51,8 @@ describe("a row", () => {
   });
 });
 
-it("asks for what is typed, and tells what cannot be read", () => {
-  const view = { ...baseView("experiments"), filter: "lr < 1", text: "mnist" };
+it("converts the typed filter to a search, or reports its error", () => {
+  const view = { ...createDefaultView("experiments"), filter: "lr < 1", text: "mnist" };
   const columns = [{ column: "hp.lr", type: "COLUMN_TYPE_NUMBER" as const, displayName: "" }];
   const search = toSearch(view, "experiments", undefined, columns);
   if (search instanceof FilterError) throw search;

@@ -4,7 +4,7 @@ import type { Message } from "@/api/types";
 export type Kind = "experiments" | "runs";
 
 /** The noun for a kind of row. */
-export const nounOf = (kind: Kind) => (kind === "runs" ? "trial" : "experiment");
+export const getNoun = (kind: Kind) => (kind === "runs" ? "trial" : "experiment");
 
 /** A row. An experiment's `run` is its best trial, if it was read. */
 export interface Row {

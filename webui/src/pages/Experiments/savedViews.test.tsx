@@ -6,7 +6,7 @@ import { expect, it, vi } from "vitest";
 import { showPage } from "@/testing/pages";
 import { SavedViews } from "./SavedViews";
 
-/** The list, and the views that the master keeps. */
+/** Shows the list; returns the views that the fake master stores. */
 function show(kept: () => Promise<string[]>) {
   const saved: string[][] = [];
   vi.stubGlobal(
@@ -32,12 +32,12 @@ function show(kept: () => Promise<string[]>) {
   return saved;
 }
 
-it("saves nothing before it knows what is there", async () => {
+it("does not save before the stored views are loaded", async () => {
   show(() => new Promise(() => undefined));
   expect(await screen.findByRole("button", { name: "Save", hidden: true })).toBeDisabled();
 });
 
-it("keeps what another browser has saved meanwhile", async () => {
+it("keeps views that another browser saved meanwhile", async () => {
   const kept = ["mine"];
   const saved = show(() => Promise.resolve([...kept]));
   await screen.findByText("mine");
@@ -51,15 +51,15 @@ it("keeps what another browser has saved meanwhile", async () => {
   expect(saved).toHaveLength(1);
 });
 
-it("says what was refused, and the number of the request", async () => {
+it("shows a refusal and its request ID", async () => {
   showPage(() => <SavedViews query="q=a" />, "/", "/", {
     "GET /api/v1/users/setting": { settings: [] },
-    "POST /api/v1/users/setting": new Error("the database is away"),
+    "POST /api/v1/users/setting": new Error("the database is unavailable"),
   });
   await vi.waitFor(() =>
     expect(screen.getByRole("button", { name: "Save", hidden: true })).toBeEnabled(),
   );
   await userEvent.type(screen.getByLabelText("Name of this view"), "new{Enter}");
-  expect(await screen.findByText("the database is away")).toBeInTheDocument();
+  expect(await screen.findByText("the database is unavailable")).toBeInTheDocument();
   expect(screen.getByText("Request ID r-1")).toBeInTheDocument();
 });

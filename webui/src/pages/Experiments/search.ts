@@ -1,6 +1,6 @@
 import {
   FilterError,
-  filterText,
+  formatFilter,
   parseFilter,
   type FilterColumn,
   type FilterNode,
@@ -10,7 +10,7 @@ import type { Kind } from "./rows";
 import type { Search } from "./useRows";
 
 /** The default view. */
-export function baseView(kind: Kind): TableView {
+export function createDefaultView(kind: Kind): TableView {
   const columns =
     kind === "runs"
       ? ["id", "experimentName", "state", "searcherMetricsVal", "startTime", "duration"]
@@ -51,7 +51,7 @@ export function toSearch(
       ...(group.children.length > 0 ? [group] : []),
       ...toTextFilter(view.text, kind),
     ];
-    const filter = filterText({ kind: "group", conjunction: "and", children }, view.showArchived);
+    const filter = formatFilter({ kind: "group", conjunction: "and", children }, view.showArchived);
     return { kind, projectId, filter, sort: sortText(view.sort) };
   } catch (error) {
     if (error instanceof FilterError) return error;

@@ -6,13 +6,13 @@ import { ROWS_KEY, useRows, type Search } from "./useRows";
 
 const [run] = runs.answer.runs;
 
-/** A master with 1,000 runs, whose ids are their places (from the end, if sorted so), but for pages that it holds back. */
+/** A fake master with 1,000 runs, whose IDs are their positions in the sort order. Pages in `held` get no response. */
 function show(held: number[] = [], broken: number[] = []) {
-  const asked: { page: number; sort: string; signal: AbortSignal }[] = [];
+  const requests: { page: number; sort: string; signal: AbortSignal }[] = [];
   vi.stubGlobal("fetch", async (request: Request) => {
     const body = (await request.clone().json()) as { offset: number; sort: string };
     const page = body.offset / 100;
-    asked.push({ page, sort: body.sort, signal: request.signal });
+    requests.push({ page, sort: body.sort, signal: request.signal });
     if (held.includes(page)) {
       await new Promise((_, refuse) =>
         request.signal.addEventListener("abort", () => refuse(new Error("aborted"))),
@@ -22,7 +22,7 @@ function show(held: number[] = [], broken: number[] = []) {
       const error = { reason: "Unavailable", error: `no page ${page}` };
       return Response.json({ error }, { status: 503 });
     }
-    const getId = (place: number) => (body.sort === "id=desc" ? 1000 - place : place);
+    const getId = (index: number) => (body.sort === "id=desc" ? 1000 - index : index);
     const rows = Array.from({ length: 100 }, (_, i) => ({ ...run, id: getId(body.offset + i) }));
     return Response.json({ runs: rows, pagination: { total: 1000 } });
   });
@@ -34,23 +34,23 @@ function show(held: number[] = [], broken: number[] = []) {
       <QueryClientProvider client={client}>{children}</QueryClientProvider>
     ),
   });
-  const at = (place: number) => hook.result.current.rowAt(place)?.id;
-  return { asked, hook, at, search, held, client };
+  const at = (index: number) => hook.result.current.rowAt(index)?.id;
+  return { requests, hook, at, search, held, client };
 }
 
-it("reads ahead in the direction of scrolling, and gives up what was scrolled past", async () => {
-  const { asked, hook, at, search } = show([2]);
+it("prefetches in the direction of scrolling and aborts pages that were scrolled past", async () => {
+  const { requests, hook, at, search } = show([2]);
   await waitFor(() => expect(at(5)).toBe(5));
   hook.rerender({ of: search, from: 110 });
-  await waitFor(() => expect(asked.map(({ page }) => page)).toEqual([0, 1, 2, 3, 4]));
-  const stale = asked.find(({ page }) => page === 2);
+  await waitFor(() => expect(requests.map(({ page }) => page)).toEqual([0, 1, 2, 3, 4]));
+  const stale = requests.find(({ page }) => page === 2);
   expect(stale?.signal.aborted).toBe(false);
   hook.rerender({ of: search, from: 710 });
   await waitFor(() => expect(stale?.signal.aborted).toBe(true));
   await waitFor(() => expect(at(715)).toBe(715));
 });
 
-it("shows the rows that stood there last until those of another order are read", async () => {
+it("shows the previous rows until those of a new order are loaded", async () => {
   const { hook, at, search, held } = show();
   await waitFor(() => expect(at(5)).toBe(5));
   hook.rerender({ of: search, from: 310 });
@@ -70,26 +70,26 @@ it("shows no rows of another listing", async () => {
   expect(at(215)).toBeUndefined();
 });
 
-it("reads again what is shown, and what was read ahead only once it is", async () => {
-  const { asked, hook, at, search, client } = show();
-  const pages = () => asked.map(({ page }) => page);
+it("refetches visible pages, and prefetched pages when they become visible", async () => {
+  const { requests, hook, at, search, client } = show();
+  const pages = () => requests.map(({ page }) => page);
   await waitFor(() => expect(at(5)).toBe(5));
   hook.rerender({ of: search, from: 310 });
   await waitFor(() => expect(pages()).toEqual([0, 1, 3, 4, 5, 6, 2]));
   await waitFor(() => expect(client.isFetching()).toBe(0));
-  asked.length = 0;
+  requests.length = 0;
   await client.invalidateQueries({ queryKey: ROWS_KEY });
   expect(pages()).toEqual([0, 3]);
-  // What is stale is read when it comes into sight.
-  asked.length = 0;
+  // Stale pages are refetched when they become visible.
+  requests.length = 0;
   hook.rerender({ of: search, from: 410 });
   await waitFor(() => expect(pages()).toContain(4));
 });
 
-it("tells of a page that cannot be read once it is shown, and not before", async () => {
-  const { asked, hook, at, search } = show([], [1]);
+it("reports the error of a page only when the page is visible", async () => {
+  const { requests, hook, at, search } = show([], [1]);
   await waitFor(() => expect(at(5)).toBe(5));
-  await waitFor(() => expect(asked.map(({ page }) => page)).toEqual([0, 1]));
+  await waitFor(() => expect(requests.map(({ page }) => page)).toEqual([0, 1]));
   await act(() => new Promise((done) => setTimeout(done, 50)));
   expect(hook.result.current.error).toBeNull();
   hook.rerender({ of: search, from: 110 });

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef } from "react";
+import { useCallback, useEffect, useState } from "react";
 import {
   queryOptions,
   skipToken,
@@ -146,14 +146,14 @@ export function useRows(search: Search | undefined, needsRuns: boolean, from: nu
   const isIn = (page: number) => page * PAGE < to && (page + 1) * PAGE > from;
   // Queries without an observer are aborted.
   const others = useQueries({ queries: pages.map((page) => getQueryOptions(page, isIn(page))) });
-  const known = usePageCache(`${kind ?? ""} ${projectId ?? ""}`);
-  useEffect(() => {
-    others.forEach(({ data }, i) => data && known.keep(pages[i] ?? 0, data.rows));
-  });
+  const loaded = others.flatMap(({ data }, i) =>
+    data ? [[pages[i] ?? 0, data.rows] as const] : [],
+  );
+  const cache = usePageCache(`${kind ?? ""} ${projectId ?? ""}`, loaded);
   const rowAt = (index: number): Row | undefined => {
     const page = Math.floor(index / PAGE);
     if (page === 0) return first.data?.rows[index % PAGE];
-    const rows = others[pages.indexOf(page)]?.data?.rows ?? known.of(page);
+    const rows = others[pages.indexOf(page)]?.data?.rows ?? cache.get(page);
     return index < total ? rows?.[index % PAGE] : undefined;
   };
   const failed = [first, ...others.filter((_, i) => isIn(pages[i] ?? 0))].filter(
@@ -169,29 +169,39 @@ export function useRows(search: Search | undefined, needsRuns: boolean, from: nu
 }
 
 function useDirection(from: number): Direction {
-  const last = useRef<{ from: number; direction: Direction }>({ from, direction: "none" });
-  const before = last.current.from;
-  if (from !== before) last.current = { from, direction: from < before ? "up" : "down" };
-  return last.current.direction;
+  const [last, setLast] = useState<{ from: number; direction: Direction }>({
+    from,
+    direction: "none",
+  });
+  if (from === last.from) return last.direction;
+  const direction = from < last.from ? "up" : "down";
+  setLast({ from, direction });
+  return direction;
 }
 
-// The number of pages in the cache, some megabytes.
-const KEPT = 50;
+type Pages = ReadonlyMap<number, Row[]>;
 
-/** The last known rows of the pages of one `listing`. */
-function usePageCache(listing: string) {
-  const known = useRef({ listing, pages: new Map<number, Row[]>() });
-  if (known.current.listing !== listing) known.current = { listing, pages: new Map() };
-  const { pages } = known.current;
-  return {
-    of: (page: number) => pages.get(page),
-    keep: (page: number, rows: Row[]) => {
-      pages.delete(page);
-      pages.set(page, rows);
-      for (const oldest of pages.keys()) {
-        if (pages.size <= KEPT) break;
-        pages.delete(oldest);
-      }
-    },
-  };
+// The number of pages in the cache, some megabytes.
+const MAX_CACHED_PAGES = 50;
+const NO_PAGES: Pages = new Map();
+
+/** The last known rows of the pages of one `listing`, including the `loaded` ones of earlier renders. */
+function usePageCache(listing: string, loaded: (readonly [number, Row[]])[]): Pages {
+  const [cache, setCache] = useState({ listing, pages: NO_PAGES });
+  const pages = cache.listing === listing ? cache.pages : NO_PAGES;
+  useEffect(() => {
+    if (loaded.every(([page, rows]) => pages.get(page) === rows)) return;
+    setCache({ listing, pages: addPages(pages, loaded) });
+  }, [loaded, listing, pages]);
+  return pages;
+}
+
+/** Adds pages as the newest ones and drops the oldest ones if there are too many. */
+function addPages(pages: Pages, added: (readonly [number, Row[]])[]): Pages {
+  const all = new Map(pages);
+  for (const [page, rows] of added) {
+    all.delete(page);
+    all.set(page, rows);
+  }
+  return new Map([...all].slice(-MAX_CACHED_PAGES));
 }

@@ -4,7 +4,7 @@ import type { Experiment } from "@/api/types";
 import { Meter } from "@/components/Meter/Meter";
 import { State } from "@/components/State/State";
 import { Duration, Time } from "@/components/Time/Time";
-import { percent } from "@/format";
+import { formatPercent } from "@/format";
 import { paths } from "@/paths";
 import styles from "./Home.module.css";
 
@@ -46,7 +46,7 @@ function Row({ experiment, ended }: { experiment: Experiment; ended: boolean }) 
         ) : (
           <span className={styles.progress}>
             <Meter label={`Progress of experiment ${id}`} value={progress ?? 0} all={1} />
-            {percent(progress ?? 0)}
+            {formatPercent(progress ?? 0)}
           </span>
         )}
       </td>

@@ -5,23 +5,27 @@ import { expect, test, vi } from "vitest";
 import golden from "@goldens/overview.json";
 import type { Experiment, Message } from "@/api/types";
 import type { Overview } from "@/api/useOverview";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import Home from "./Home";
 
 const [pool] = golden.answer.pools;
 const [job] = golden.answer.running;
 const [done] = golden.answer.ended;
-const overview = like<Overview>(golden.answer, {
+const overview = copyGolden<Overview>(golden.answer, {
   agents: 2,
   slots: 16,
   slotsInUse: 12,
   jobsRunning: 1,
   jobsWaiting: 3,
   pools: [
-    like<Message["ResourcePool"]>(pool, { name: "default", slotsAvailable: 16, slotsUsed: 12 }),
+    copyGolden<Message["ResourcePool"]>(pool, {
+      name: "default",
+      slotsAvailable: 16,
+      slotsUsed: 12,
+    }),
   ],
   running: [
-    like<Experiment>(job, {
+    copyGolden<Experiment>(job, {
       id: 42,
       name: "mine",
       state: "STATE_RUNNING",
@@ -30,9 +34,9 @@ const overview = like<Overview>(golden.answer, {
       username: "ann",
       stateReason: "",
     }),
-    like<Experiment>(job, {
+    copyGolden<Experiment>(job, {
       id: 41,
-      name: "hers",
+      name: "other",
       state: "STATE_QUEUED",
       userId: 2,
       username: "eve",
@@ -40,7 +44,7 @@ const overview = like<Overview>(golden.answer, {
     }),
   ],
   ended: [
-    like<Experiment>(done, {
+    copyGolden<Experiment>(done, {
       id: 40,
       name: "old",
       state: "STATE_ERROR",
@@ -65,7 +69,7 @@ function show(data: Overview | undefined) {
 
 const section = (name: string) => within(screen.getByRole("region", { name }));
 
-test("each experiment stands where its user looks for it", () => {
+test("lists each experiment in its section", () => {
   show(overview);
   expect(section("My experiments").getByRole("link", { name: "mine" })).toHaveAttribute(
     "href",
@@ -76,22 +80,22 @@ test("each experiment stands where its user looks for it", () => {
   expect(section("Recently ended").getByText("Error")).toBeVisible();
 });
 
-test("one's own are asked for where others' leave no room for them", async () => {
+test("reads the user's experiments separately when the overview may be incomplete", async () => {
   const many = Array.from({ length: 50 }, (_, i) =>
-    like<Experiment>(job, { id: 100 + i, name: `hers ${i}`, userId: 2, stateReason: "" }),
+    copyGolden<Experiment>(job, { id: 100 + i, name: `other ${i}`, userId: 2, stateReason: "" }),
   );
-  const asked: string[] = [];
+  const queries: string[] = [];
   vi.stubGlobal("fetch", (request: Request) => {
-    asked.push(new URL(request.url).search);
+    queries.push(new URL(request.url).search);
     return Promise.resolve(Response.json({ experiments: [overview.running?.[0]] }));
   });
   show({ ...overview, running: many });
   expect(screen.queryByText("You have no running or queued experiments.")).toBeNull();
   expect(await screen.findByRole("link", { name: "mine" })).toBeVisible();
-  expect(asked[0]).toMatch(/userIds=1&states=STATE_ACTIVE&states=STATE_PAUSED/);
+  expect(queries[0]).toMatch(/userIds=1&states=STATE_ACTIVE&states=STATE_PAUSED/);
 });
 
-test("the load says its numbers", () => {
+test("shows the cluster load as numbers", () => {
   show(overview);
   const load = section("Cluster load");
   expect(load.getByRole("meter", { name: "Slots in use of pool default" })).toHaveAttribute(
@@ -101,13 +105,13 @@ test("the load says its numbers", () => {
   expect(load.getByText("jobs queued").previousSibling).toHaveTextContent("3");
 });
 
-test("an empty cluster says what to do", () => {
+test("shows the next step when the cluster is empty", () => {
   show({});
   expect(screen.getByText(/No agents are connected/)).toBeVisible();
   expect(screen.getByText("det experiment create const.yaml .")).toBeVisible();
 });
 
-test("before the first answer there is no table", () => {
+test("shows no table before the first response", () => {
   show(undefined);
   expect(screen.getByRole("status", { name: "Loading" })).toBeVisible();
 });

@@ -5,13 +5,13 @@ import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { Experiments } from "./Experiments";
 import { ClusterLoad } from "./ClusterLoad";
 import styles from "./Home.module.css";
-import { useMine } from "./useMine";
+import { useOwnExperiments } from "./useOwnExperiments";
 
 /** The home page: cluster load, running and ended experiments. */
 export default function Home() {
   const overview = useOverview();
   const me = useMe();
-  const { mine, error } = useMine(overview, me?.id);
+  const { mine, error } = useOwnExperiments(overview, me?.id);
   if (!overview) return <div className={styles.skeleton} aria-label="Loading" role="status" />;
   const { running = [], ended = [], agents = 0 } = overview;
   const others = running.filter(({ userId }) => userId !== me?.id);

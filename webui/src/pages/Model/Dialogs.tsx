@@ -53,7 +53,7 @@ export function Register({ model: { name = "" }, onClose }: Props) {
 }
 
 /** Parses metadata: a JSON object; an empty text is an empty object. */
-function metadataOf(text: string): Record<string, never> {
+function parseMetadata(text: string): Record<string, never> {
   let read: unknown;
   try {
     read = JSON.parse(text.trim() || "{}");
@@ -102,7 +102,7 @@ export function Edit({ model, onClose }: Props) {
               description,
               notes,
               labels: parseOptionalList(labels),
-              metadata: metadata === undefined ? undefined : metadataOf(metadata),
+              metadata: metadata === undefined ? undefined : parseMetadata(metadata),
             },
           }),
         );

@@ -3,44 +3,44 @@ import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import golden from "@goldens/versions.json";
 import type { Message } from "@/api/types";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { showPage, viewer } from "@/testing/pages";
 import Model from "./Model";
 
-const model = like<Message["Model"]>(golden.answer.model, { workspaceId: 7 });
+const model = copyGolden<Message["Model"]>(golden.answer.model, { workspaceId: 7 });
 const [version] = golden.answer.modelVersions;
-const training = like<Message["CheckpointTrainingMetadata"]>(version?.checkpoint.training, {
+const training = copyGolden<Message["CheckpointTrainingMetadata"]>(version?.checkpoint.training, {
   trialId: 5,
 });
-const checkpoint = like<Message["Checkpoint"]>(version?.checkpoint, { training });
-const modelVersions = [like<Message["ModelVersion"]>(version, { checkpoint })];
+const checkpoint = copyGolden<Message["Checkpoint"]>(version?.checkpoint, { training });
+const modelVersions = [copyGolden<Message["ModelVersion"]>(version, { checkpoint })];
 const versions = "GET /api/v1/models/classifier/versions";
 const answers = { [versions]: { model, modelVersions } };
 const show = (at: string, more = {}) =>
   showPage(Model, "/models/:name", `/models/classifier${at}`, { ...answers, ...more });
 
-test("a version leads to its trial", async () => {
+test("links a version to its trial", async () => {
   show("");
   expect(await screen.findByRole("link", { name: "trial 5" })).toHaveAttribute("href", "/trials/5");
   expect(screen.getByRole("heading", { name: "Why" })).toBeInTheDocument();
 });
 
-test("the address names the checkpoint that is registered", async () => {
+test("registers the checkpoint in the address", async () => {
   const post = "POST /api/v1/models/classifier/versions";
   const page = show("?do=register&checkpoint=abc", { [post]: { modelVersion: { version: 2 } } });
   await userEvent.click(await screen.findByRole("button", { name: "Register" }));
   await vi.waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
-  expect(page.bodyOf(post)).toMatchObject({ checkpointUuid: "abc" });
+  expect(page.getBody(post)).toMatchObject({ checkpointUuid: "abc" });
 });
 
-test("an archived one takes no changes and says so", async () => {
+test("disables changes of an archived model with the reason", async () => {
   show("", { [versions]: { model: { ...model, archived: true }, modelVersions } });
   const button = await screen.findByRole("button", { name: "Register version" });
   expect(button).toHaveAttribute("aria-disabled", "true");
   expect(screen.getByRole("button", { name: "Unarchive" })).toBeEnabled();
 });
 
-test("deleting says what is lost, and asks", async () => {
+test("confirms a deletion and names what is lost", async () => {
   const ask = vi.spyOn(window, "confirm").mockReturnValue(false);
   const page = show("");
   await userEvent.click(await screen.findByRole("button", { name: "Delete" }));
@@ -48,13 +48,13 @@ test("deleting says what is lost, and asks", async () => {
   expect(page.calls.some(({ what }) => what.startsWith("DELETE"))).toBe(false);
 });
 
-test("a reader is offered nothing", async () => {
+test("disables all actions for a viewer", async () => {
   show("", viewer);
   await screen.findByRole("link", { name: "trial 5" });
   expect(screen.queryByRole("button", { name: "Delete" })).toBeNull();
 });
 
-test("metadata are edited as JSON, and sent only if they are an object", async () => {
+test("edits metadata as JSON and sends only objects", async () => {
   const patch = "PATCH /api/v1/models/classifier";
   const page = show("?do=edit", { [patch]: { model } });
   const field = await screen.findByLabelText("Metadata");
@@ -67,8 +67,8 @@ test("metadata are edited as JSON, and sent only if they are an object", async (
   await userEvent.type(field, "{{");
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
   expect(await screen.findByText(/is not valid JSON/)).toBeInTheDocument();
-  expect(page.bodyOf(patch)).toBeUndefined();
+  expect(page.getBody(patch)).toBeUndefined();
   await userEvent.type(field, '"team": 7}');
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
-  await vi.waitFor(() => expect(page.bodyOf(patch)).toEqual({ metadata: { team: 7 } }));
+  await vi.waitFor(() => expect(page.getBody(patch)).toEqual({ metadata: { team: 7 } }));
 });

@@ -14,7 +14,7 @@ import { useDialog } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
-import { counted } from "@/text";
+import { formatCount } from "@/text";
 import { Edit, Move, Register } from "./Dialogs";
 import { useModel } from "./useModel";
 
@@ -162,7 +162,7 @@ function ModelActions({
             },
         {
           label: "Delete",
-          confirm: `Delete the model ${name} and its ${counted(numVersions, "version")}? Their checkpoints are kept, but garbage collection may then delete them.`,
+          confirm: `Delete the model ${name} and its ${formatCount(numVersions, "version")}? Their checkpoints are kept, but garbage collection may then delete them.`,
           run: async () => {
             await api.DELETE("/api/v1/models/{model_name}", params);
             await navigate(paths.models);

@@ -3,13 +3,13 @@ import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import golden from "@goldens/models.json";
 import type { Message } from "@/api/types";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { showPage, viewer } from "@/testing/pages";
 import Models from "./Models";
 
 const models = [
-  like<Message["Model"]>(golden.answer.models[0], { workspaceId: 7 }),
-  like<Message["Model"]>(golden.answer.models[0], {
+  copyGolden<Message["Model"]>(golden.answer.models[0], { workspaceId: 7 }),
+  copyGolden<Message["Model"]>(golden.answer.models[0], {
     id: 2,
     name: "old",
     workspaceId: 7,
@@ -19,7 +19,7 @@ const models = [
 ];
 const answers = { "GET /api/v1/models": { models } };
 
-test("models are listed and searched; archived ones when one asks for them", async () => {
+test("lists and searches models, archived ones on request", async () => {
   showPage(Models, "/models", "/models", answers);
   expect(await screen.findByRole("link", { name: "classifier" })).toHaveAttribute(
     "href",
@@ -32,7 +32,7 @@ test("models are listed and searched; archived ones when one asks for them", asy
   expect(screen.getByText("1 model")).toBeInTheDocument();
 });
 
-test("a new one is made where its maker is an Editor, and shown", async () => {
+test("creates a model in a workspace that the user can edit, and opens it", async () => {
   const post = { model: { id: 3, name: "net" } };
   const page = showPage(Models, "/models", "/models", {
     ...answers,
@@ -45,7 +45,7 @@ test("a new one is made where its maker is an Editor, and shown", async () => {
   await userEvent.type(screen.getByLabelText("Labels"), "a, b");
   await userEvent.click(screen.getByRole("button", { name: "Create" }));
   await vi.waitFor(() => expect(page.router.state.location.pathname).toBe("/models/net"));
-  expect(page.bodyOf("POST /api/v1/models")).toEqual({
+  expect(page.getBody("POST /api/v1/models")).toEqual({
     name: "net",
     description: "",
     workspaceId: 7,
@@ -53,7 +53,7 @@ test("a new one is made where its maker is an Editor, and shown", async () => {
   });
 });
 
-test("a refusal stays in the dialog, with the request's id", async () => {
+test("shows a refusal with its request ID in the dialog", async () => {
   showPage(Models, "/models", "/models?do=create", {
     ...answers,
     "POST /api/v1/models": new Error("model net exists already"),
@@ -72,7 +72,7 @@ test("disables creation without a role and explains it", async () => {
   expect(screen.queryByRole("dialog")).toBeNull();
 });
 
-test("an empty registry says what to do", async () => {
+test("shows the next step when the registry is empty", async () => {
   showPage(Models, "/models", "/models", { "GET /api/v1/models": { models: [] } });
   expect(await screen.findByText(/No models yet/)).toBeVisible();
   expect(screen.getByText(/det model create/)).toBeVisible();

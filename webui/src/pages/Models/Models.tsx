@@ -13,7 +13,7 @@ import { useDialog, useParam } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
-import { counted, parseList } from "@/text";
+import { formatCount, parseList } from "@/text";
 
 type Model = Message["Model"];
 
@@ -80,7 +80,7 @@ export default function Models() {
         <>
           <SearchBox label="Search models" />
           <ParamCheck name="archived" label="Show archived" />
-          <Count>{shown && counted(shown.length, "model")}</Count>
+          <Count>{shown && formatCount(shown.length, "model")}</Count>
           <Actions
             actions={[
               {

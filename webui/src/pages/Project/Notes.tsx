@@ -12,18 +12,18 @@ import { NoteForm, type Note } from "./NoteForm";
 /** The index of a note in the current list, which other users may have changed. */
 function findNote(seen: Note, notes: readonly Note[]): number {
   const readText = ({ name = "", contents = "" }: Note) => JSON.stringify([name, contents]);
-  const place = notes.findIndex((each) => readText(each) === readText(seen));
-  if (place >= 0) return place;
+  const index = notes.findIndex((each) => readText(each) === readText(seen));
+  if (index >= 0) return index;
   throw new Error(
     `Someone else changed or deleted the note ${seen.name ?? ""} while you were editing; nothing was saved. ` +
       "Copy your text, reopen the note and edit it again.",
   );
 }
 
-const replaced = (notes: readonly Note[], place: number, by: readonly Note[]): Note[] => [
-  ...notes.slice(0, place),
+const replaceNote = (notes: readonly Note[], index: number, by: readonly Note[]): Note[] => [
+  ...notes.slice(0, index),
   ...by,
-  ...notes.slice(place + 1),
+  ...notes.slice(index + 1),
 ];
 
 /** The notes of the project, in Markdown. */
@@ -33,7 +33,7 @@ export function Notes({ project, mayEdit }: { project: Message["Project"]; mayEd
   const { id = 0, notes = [] } = project;
   const refused = project.archived && "The project is archived; unarchive it first";
   // "note": a new one; "note-0": the first.
-  const place = /^note(-\d+)?$/.exec(dialog) ? Number(dialog.slice(5) || notes.length) : -1;
+  const index = /^note(-\d+)?$/.exec(dialog) ? Number(dialog.slice(5) || notes.length) : -1;
   // All notes are written at once: start from the current list to keep other users' changes.
   const change = async (to: (now: readonly Note[]) => Note[]) => {
     const { notes: now = [] } = await readProject(id);
@@ -47,7 +47,7 @@ export function Notes({ project, mayEdit }: { project: Message["Project"]; mayEd
     }
   };
   const save = (opened: Note | undefined, next: Note) =>
-    change((now) => (opened ? replaced(now, findNote(opened, now), [next]) : [...now, next]));
+    change((now) => (opened ? replaceNote(now, findNote(opened, now), [next]) : [...now, next]));
   return (
     <>
       <Section
@@ -74,7 +74,7 @@ export function Notes({ project, mayEdit }: { project: Message["Project"]; mayEd
                     refused,
                     confirm: `Delete the note ${name}?`,
                     run: () =>
-                      change((now) => replaced(now, findNote({ name, contents }, now), [])),
+                      change((now) => replaceNote(now, findNote({ name, contents }, now), [])),
                   },
                 ]}
               />
@@ -84,8 +84,8 @@ export function Notes({ project, mayEdit }: { project: Message["Project"]; mayEd
           <Markdown text={contents} />
         </Section>
       ))}
-      {mayEdit && place >= 0 && place <= notes.length && (
-        <NoteForm note={notes[place]} onSave={save} onClose={() => setDialog("")} />
+      {mayEdit && index >= 0 && index <= notes.length && (
+        <NoteForm note={notes[index]} onSave={save} onClose={() => setDialog("")} />
       )}
     </>
   );

@@ -3,7 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import golden from "@goldens/project.json";
 import type { Message } from "@/api/types";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { showPage, type Answers } from "@/testing/pages";
 import Project from "./Project";
 
@@ -11,7 +11,7 @@ const notes = [
   { name: "Plan", contents: "# Try" },
   { name: "Done", contents: "all" },
 ];
-const project = like<Message["Project"]>(golden.answer.project, {
+const project = copyGolden<Message["Project"]>(golden.answer.project, {
   id: 3,
   name: "nets",
   description: "",
@@ -25,7 +25,7 @@ const show = (at: string, more = {}) =>
     ...more,
   });
 
-test("one note is edited, the others stay", async () => {
+test("edits one note and keeps the others", async () => {
   const put = "PUT /api/v1/projects/3/notes";
   const page = show("?do=note-1", { [put]: {} });
   const text = await screen.findByLabelText("Text");
@@ -33,11 +33,11 @@ test("one note is edited, the others stay", async () => {
   await userEvent.type(text, "some");
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
   await vi.waitFor(() =>
-    expect(page.bodyOf(put)).toEqual({ notes: [notes[0], { name: "Done", contents: "some" }] }),
+    expect(page.getBody(put)).toEqual({ notes: [notes[0], { name: "Done", contents: "some" }] }),
   );
 });
 
-test("a note goes to where the others' are by now, and over none that another has changed", async () => {
+test("adds a note to the current list and does not overwrite concurrent changes", async () => {
   const put = "PUT /api/v1/projects/3/notes";
   const get = "GET /api/v1/projects/3";
   const answers: Answers = { [get]: { project }, [put]: {} };
@@ -48,12 +48,12 @@ test("a note goes to where the others' are by now, and over none that another ha
   await userEvent.type(text, "!");
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
   expect(await screen.findByText(/Someone else changed or deleted the note Done/)).toBeVisible();
-  expect(page.bodyOf(put)).toBeUndefined();
+  expect(page.getBody(put)).toBeUndefined();
   const other = { name: "Other", contents: "" };
   now([other, ...notes]);
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
   await vi.waitFor(() =>
-    expect(page.bodyOf(put)).toEqual({
+    expect(page.getBody(put)).toEqual({
       notes: [other, notes[0], { name: "Done", contents: "all!" }],
     }),
   );
@@ -64,7 +64,7 @@ test("sends only changed fields", async () => {
   const page = show("?do=edit", { [patch]: {} });
   await userEvent.type(await screen.findByLabelText("Description"), "What sees");
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
-  await vi.waitFor(() => expect(page.bodyOf(patch)).toEqual({ description: "What sees" }));
+  await vi.waitFor(() => expect(page.getBody(patch)).toEqual({ description: "What sees" }));
 });
 
 test("explains why the built-in project cannot change", async () => {

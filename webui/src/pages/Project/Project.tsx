@@ -58,13 +58,13 @@ export default function Project() {
           ],
           [
             "Experiments",
-            <Link key="" to={paths.experimentsOf(id)}>
+            <Link key="" to={paths.projectExperiments(id)}>
               {`${numExperiments}, ${numActiveExperiments} active`}
             </Link>,
           ],
           [
             "Trials",
-            <Link key="" to={`${paths.experimentsOf(id)}&of=runs`}>
+            <Link key="" to={`${paths.projectExperiments(id)}&of=runs`}>
               {numRuns}
             </Link>,
           ],

@@ -9,7 +9,7 @@ import SignIn from "./SignIn";
 beforeEach(() => session.end());
 
 async function signIn(next: string, answer: Response) {
-  const fetch = vi.fn<(made: Request) => Promise<Response>>(() => Promise.resolve(answer));
+  const fetch = vi.fn<(request: Request) => Promise<Response>>(() => Promise.resolve(answer));
   vi.stubGlobal("fetch", fetch);
   const router = createMemoryRouter(
     [
@@ -31,11 +31,11 @@ async function signIn(next: string, answer: Response) {
   return { fetch, router };
 }
 
-test("the master is asked for a cookie, and one is where one wanted to be", async () => {
+test("signs in with a cookie and opens the requested page", async () => {
   const { fetch, router } = await signIn("/experiments/7?tab=logs", Response.json({}));
-  const made = fetch.mock.calls[0]?.[0];
-  expect(made?.headers.get("X-Det-Session")).toBe("cookie");
-  expect(await made?.json()).toEqual({ username: "ann", password: "Secret123" });
+  const request = fetch.mock.calls[0]?.[0];
+  expect(request?.headers.get("X-Det-Session")).toBe("cookie");
+  expect(await request?.json()).toEqual({ username: "ann", password: "Secret123" });
   await vi.waitFor(() => expect(router.state.location.pathname).toBe("/experiments/7"));
   expect(router.state.location.search).toBe("?tab=logs");
   expect(session.isOpen()).toBe(true);
@@ -49,7 +49,7 @@ test.each(["//elsewhere.example", "https://elsewhere.example", "/\\elsewhere.exa
   },
 );
 
-test("a refusal is shown as the master says it", async () => {
+test("shows the master's message of a refusal", async () => {
   const error = { code: 7, reason: "PermissionDenied", error: "wrong user or password" };
   await signIn("/", Response.json({ error }, { status: 403, headers: { "X-Request-Id": "r-1" } }));
   expect(await screen.findByRole("alert")).toHaveTextContent("wrong user or password");

@@ -4,37 +4,39 @@ import { expect, test, vi } from "vitest";
 import golden from "@goldens/template.json";
 import workspaces from "@goldens/workspaces.json";
 import type { Message } from "@/api/types";
-import { like } from "@/testing/goldens";
-import { syntaxProblems } from "@/components/YamlEditor/problems";
+import { copyGolden } from "@/testing/goldens";
+import { findSyntaxProblems } from "@/components/YamlEditor/problems";
 import { showPage, viewer, type Answers } from "@/testing/pages";
 import Template from "./Template";
 
 const read = "GET /api/v1/templates/small";
-// To check, and to save: the first says validateOnly.
+// Validates with validateOnly, saves without.
 const put = "PUT /api/v1/templates/small";
 const show = (more = {}) =>
   showPage(Template, "/admin/templates/:name", "/admin/templates/small", {
     [read]: {
-      template: like<Message["Template"]>(golden.answer.template, { yaml: "max_restarts: 1\n" }),
+      template: copyGolden<Message["Template"]>(golden.answer.template, {
+        yaml: "max_restarts: 1\n",
+      }),
     },
     [put]: {},
     ...more,
   });
 
 test("reports YAML errors with their line", () => {
-  expect(syntaxProblems("a: 1\n")).toEqual([]);
-  const [problem] = syntaxProblems("a: 1\nb: [\n");
+  expect(findSyntaxProblems("a: 1\n")).toEqual([]);
+  const [problem] = findSyntaxProblems("a: 1\nb: [\n");
   expect(problem).toMatch(/^\d+: /);
 });
 
-test("the master's word on what is typed is shown", async () => {
-  const said = 'template small:1: max_restarts: expected an integer >= 0, found "x"';
-  show({ [put]: new Error(said) });
-  expect(await screen.findByText(said)).toBeVisible();
+test("shows the master's validation errors", async () => {
+  const message = 'template small:1: max_restarts: expected an integer >= 0, found "x"';
+  show({ [put]: new Error(message) });
+  expect(await screen.findByText(message)).toBeVisible();
   expect(screen.getByLabelText("Template (YAML)")).toHaveAttribute("aria-invalid", "true");
 });
 
-test("what is good is saved as it was typed", async () => {
+test("saves a valid template unchanged", async () => {
   const page = show();
   const saved = () => page.calls.filter(({ what, query }) => what === put && query === "");
   const editor = await screen.findByLabelText("Template (YAML)");
@@ -57,20 +59,20 @@ test("does not save invalid YAML", async () => {
   expect(page.calls.some(({ what, query }) => what === put && query === "")).toBe(false);
 });
 
-test("a reader reads it", async () => {
+test("is read-only for a viewer", async () => {
   show(viewer);
   expect(await screen.findByLabelText("Template (YAML)")).toHaveAttribute("readonly");
   expect(screen.queryByRole("button", { name: "Save" })).toBeNull();
 });
 
-test("it says whose it is, and is given to another workspace with the text that it has by now", async () => {
-  const vision = like<Message["Workspace"]>(workspaces.answer.workspaces[0], {
+test("shows the template's workspace and moves the current text to another one", async () => {
+  const vision = copyGolden<Message["Workspace"]>(workspaces.answer.workspaces[0], {
     id: 7,
     name: "vision",
     archived: false,
   });
   const ofYaml = (yaml: string) => ({
-    template: like<Message["Template"]>(golden.answer.template, { yaml, workspaceId: 7 }),
+    template: copyGolden<Message["Template"]>(golden.answer.template, { yaml, workspaceId: 7 }),
   });
   const answers: Answers = {
     [read]: ofYaml("max_restarts: 1\n"),
@@ -84,7 +86,7 @@ test("it says whose it is, and is given to another workspace with the text that 
     "href",
     "/workspaces/7",
   );
-  answers[read] = ofYaml("max_restarts: 2\n"); // By somebody else, meanwhile.
+  answers[read] = ofYaml("max_restarts: 2\n"); // Another user changed it meanwhile.
   await userEvent.click(screen.getByRole("button", { name: "Move" }));
   expect(await screen.findByLabelText("Destination workspace")).toHaveTextContent(/^speech$/);
   await userEvent.click(screen.getAllByRole("button", { name: "Move" }).at(-1) as HTMLElement);

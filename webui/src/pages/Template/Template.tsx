@@ -10,11 +10,11 @@ import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { useCrumbs } from "@/components/Frame/useCrumbs";
 import { Facts, Page } from "@/components/Page/Page";
 import { useDialog } from "@/components/Page/useParam";
-import { syntaxProblems } from "@/components/YamlEditor/problems";
+import { findSyntaxProblems } from "@/components/YamlEditor/problems";
 import { YamlEditor } from "@/components/YamlEditor/YamlEditor";
 import { paths } from "@/paths";
 import { Move } from "./Move";
-import { masterProblems } from "./problems";
+import { validateTemplate } from "./problems";
 
 type TemplateData = Message["Template"];
 
@@ -52,13 +52,13 @@ function Editor({ template }: { template: TemplateData }) {
     return () => clearTimeout(timer);
   }, [text]);
   const mayEdit = may("Editor", workspaceId);
-  const syntax = syntaxProblems(text);
+  const syntax = findSyntaxProblems(text);
   const check = useQuery({
     queryKey: ["template-check", name, settled],
-    enabled: mayEdit && syntaxProblems(settled).length === 0,
+    enabled: mayEdit && findSyntaxProblems(settled).length === 0,
     retry: false,
     gcTime: 0,
-    queryFn: ({ signal }) => masterProblems(name, settled, signal),
+    queryFn: ({ signal }) => validateTemplate(name, settled, signal),
   });
   const isChecked = settled === text && check.data !== undefined;
   const problems = syntax.length > 0 ? syntax : settled === text ? (check.data ?? []) : [];

@@ -4,7 +4,7 @@ import { api, ApiError, unwrap } from "@/api/client";
  * Validates a template's text with the master without saving it; returns the problems, one per line. Empty if
  * the caller has no permission to validate.
  */
-export async function masterProblems(
+export async function validateTemplate(
   name: string,
   text: string,
   signal: AbortSignal,

@@ -12,7 +12,7 @@ import { Page } from "@/components/Page/Page";
 import { useDialog, useParam } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { paths } from "@/paths";
-import { counted } from "@/text";
+import { formatCount } from "@/text";
 
 type Template = Message["Template"];
 
@@ -48,7 +48,7 @@ export default function Templates() {
     queryFn: async ({ signal }) =>
       (await unwrap(api.GET("/api/v1/templates", { signal }))).templates ?? [],
   });
-  const places = (workspaces ?? [])
+  const workspaceOptions = (workspaces ?? [])
     .filter(({ id, archived }) => !archived && may("Editor", id))
     .map(({ id, name = "" }) => [String(id), name] as const);
   const shown = read.data?.filter(({ name }) => hasText(query, name));
@@ -60,7 +60,7 @@ export default function Templates() {
       head={
         <>
           <SearchBox label="Search templates" />
-          <Count>{shown && counted(shown.length, "template")}</Count>
+          <Count>{shown && formatCount(shown.length, "template")}</Count>
           <Actions
             actions={[
               {
@@ -103,8 +103,8 @@ export default function Templates() {
               name: "workspace",
               label: "Workspace",
               type: "choice",
-              options: places,
-              value: places[0]?.[0],
+              options: workspaceOptions,
+              value: workspaceOptions[0]?.[0],
               hint: "Workspace editors can change it",
             },
           ]}

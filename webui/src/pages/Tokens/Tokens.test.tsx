@@ -4,29 +4,31 @@ import { expect, test, vi } from "vitest";
 import golden from "@goldens/tokens.json";
 import users from "@goldens/users.json";
 import type { Message, User } from "@/api/types";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { showPage } from "@/testing/pages";
 import Tokens, { getTokenStatus } from "./Tokens";
 
 const tokenInfo = [
-  like<Message["TokenInfo"]>(golden.answer.tokenInfo[0], {
+  copyGolden<Message["TokenInfo"]>(golden.answer.tokenInfo[0], {
     id: 4,
     expiry: new Date(Date.now() + 86_400_000).toISOString(),
   }),
 ];
 const answers = {
-  "GET /api/v1/users": { users: [like<User>(users.answer.users[0], { id: 1, username: "ann" })] },
+  "GET /api/v1/users": {
+    users: [copyGolden<User>(users.answer.users[0], { id: 1, username: "ann" })],
+  },
   "GET /api/v1/tokens": { tokenInfo },
 };
 const show = (at: string, more = {}) =>
   showPage(Tokens, "/admin/tokens", `/admin/tokens${at}`, { ...answers, ...more });
 
-test("a token is shown once, and kept neither in the address nor on the page", async () => {
+test("shows a new token once, and keeps it neither in the address nor on the page", async () => {
   const page = show("?do=create", { "POST /api/v1/tokens": { token: "s3cret", tokenId: 5 } });
   await userEvent.type(await screen.findByLabelText("Description"), "ci");
   await userEvent.click(screen.getByRole("button", { name: "Create" }));
   expect(await screen.findByText("s3cret")).toBeInTheDocument();
-  expect(page.bodyOf("POST /api/v1/tokens")).toEqual({
+  expect(page.getBody("POST /api/v1/tokens")).toEqual({
     description: "ci",
     lifespan: "720h",
     role: "",
@@ -36,7 +38,7 @@ test("a token is shown once, and kept neither in the address nor on the page", a
   expect(screen.queryByText("s3cret")).toBeNull();
 });
 
-test("one's own are listed, those of all when an administrator asks", async () => {
+test("lists the user's own tokens, and all tokens when an admin requests them", async () => {
   const page = show("");
   await screen.findByText("nightly");
   const queries = () => page.calls.filter(({ what }) => what === "GET /api/v1/tokens");
@@ -46,16 +48,16 @@ test("one's own are listed, those of all when an administrator asks", async () =
   await vi.waitFor(() => expect(queries()[1]?.query).not.toContain("username"));
 });
 
-test("revoking is asked for and sent", async () => {
+test("revokes a token after a confirmation", async () => {
   vi.spyOn(window, "confirm").mockReturnValue(true);
   const page = show("", { "PATCH /api/v1/tokens/4": {} });
   await userEvent.click(await screen.findByRole("button", { name: "Revoke" }));
   await vi.waitFor(() =>
-    expect(page.bodyOf("PATCH /api/v1/tokens/4")).toEqual({ setRevoked: true }),
+    expect(page.getBody("PATCH /api/v1/tokens/4")).toEqual({ setRevoked: true }),
   );
 });
 
-test("what a token opens", () => {
+test("formats the scope of a token", () => {
   const now = Date.parse("2026-01-02T00:00:00Z");
   expect(getTokenStatus({ expiry: "2026-01-01T00:00:00Z" }, now)).toBe("expired");
   expect(getTokenStatus({ expiry: "2026-01-03T00:00:00Z" }, now)).toBe("valid");
@@ -63,7 +65,7 @@ test("what a token opens", () => {
   expect(getTokenStatus({ revoked: true }, now)).toBe("revoked");
 });
 
-test("a token is described anew", async () => {
+test("edits a token's description", async () => {
   const page = show("", { "PATCH /api/v1/tokens/4": {} });
   await userEvent.click(await screen.findByRole("button", { name: "Edit" }));
   expect(page.router.state.location.search).toBe("?do=edit-4");
@@ -72,6 +74,6 @@ test("a token is described anew", async () => {
   await userEvent.type(field, " build");
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
   await vi.waitFor(() =>
-    expect(page.bodyOf("PATCH /api/v1/tokens/4")).toEqual({ description: "nightly build" }),
+    expect(page.getBody("PATCH /api/v1/tokens/4")).toEqual({ description: "nightly build" }),
   );
 });

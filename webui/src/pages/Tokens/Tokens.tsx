@@ -13,7 +13,7 @@ import { Page } from "@/components/Page/Page";
 import { useDialog, useParam } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { Time } from "@/components/Time/Time";
-import { counted } from "@/text";
+import { formatCount } from "@/text";
 import { Create } from "./Create";
 import { EditToken } from "./EditToken";
 import { NewToken } from "./NewToken";
@@ -36,7 +36,7 @@ export default function Tokens() {
   const [old] = useParam("old");
   const [all] = useParam("all");
   // The token is neither in the address nor in the query cache.
-  const [made, setMade] = useState<string>();
+  const [newToken, setNewToken] = useState<string>();
   const isAll = all === "yes" && may("ClusterAdmin");
   const read = useQuery({
     queryKey: ["tokens", isAll ? "" : me?.username, old],
@@ -55,7 +55,7 @@ export default function Tokens() {
   const rows = read.data?.filter(({ tokenType }) => tokenType !== "TOKEN_TYPE_USER_SESSION");
   const edited = rows?.find(({ id = 0 }) => dialog === `edit-${id}`);
   const now = Date.now();
-  const nameOf = (id: number | undefined) =>
+  const getName = (id: number | undefined) =>
     users?.find((user) => user.id === id)?.username ?? String(id);
   const revoke = async (token: Token) => {
     await api.PATCH("/api/v1/tokens/{token_id}", {
@@ -80,7 +80,7 @@ export default function Tokens() {
       sortBy: ({ description }) => description,
     },
     ...(isAll
-      ? [{ head: "User", cell: ({ userId }: Token) => nameOf(userId) } as ListColumn<Token>]
+      ? [{ head: "User", cell: ({ userId }: Token) => getName(userId) } as ListColumn<Token>]
       : []),
     { head: "Permissions", cell: ({ role }) => (role ? `up to ${role}` : "same as its user") },
     { head: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
@@ -122,7 +122,7 @@ export default function Tokens() {
         <>
           <ParamCheck name="old" label="Show revoked and expired" />
           {may("ClusterAdmin") && <ParamCheck name="all" label="Show all users" />}
-          <Count>{rows && counted(rows.length, "token")}</Count>
+          <Count>{rows && formatCount(rows.length, "token")}</Count>
           <Actions
             actions={[
               {
@@ -136,7 +136,7 @@ export default function Tokens() {
         </>
       }
     >
-      {made && <NewToken token={made} onClose={() => setMade(undefined)} />}
+      {newToken && <NewToken token={newToken} onClose={() => setNewToken(undefined)} />}
       <ListTable<Token>
         label="Access tokens"
         columns={columns}
@@ -158,7 +158,7 @@ export default function Tokens() {
         <Create
           onClose={() => setDialog("")}
           onMade={async (token) => {
-            setMade(token);
+            setNewToken(token);
             await client.invalidateQueries({ queryKey: ["tokens"] });
           }}
         />

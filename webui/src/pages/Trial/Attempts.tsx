@@ -3,7 +3,7 @@ import { CopyText } from "@/components/CopyText/CopyText";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ScrollBox } from "@/components/Page/ScrollBox";
 import { Duration, Time } from "@/components/Time/Time";
-import { counted } from "@/text";
+import { formatCount } from "@/text";
 import styles from "./Trial.module.css";
 
 type Run = NonNullable<Message["Trial"]["runs"]>[number];
@@ -71,8 +71,8 @@ function formatExit(run: Run): string {
   if (!run.endTime) return "running";
   const reason = run.exitReason ?? "";
   const words = /^[A-Z_]+$/.test(reason) ? reason.toLowerCase().replaceAll("_", " ") : reason;
-  const isSaid = run.exitCode === undefined || /exit code|signal/.test(reason);
-  return isSaid ? words : `${words} (exit code ${run.exitCode})`;
+  const hasCode = run.exitCode === undefined || /exit code|signal/.test(reason);
+  return hasCode ? words : `${words} (exit code ${run.exitCode})`;
 }
 
 function Timeline({ trial, runs }: { trial: Message["Trial"]; runs: readonly Run[] }) {
@@ -84,7 +84,7 @@ function Timeline({ trial, runs }: { trial: Message["Trial"]; runs: readonly Run
     <div
       className={styles.timeline}
       role="img"
-      aria-label={`${counted(runs.length, "attempt")} over time; queued in between`}
+      aria-label={`${formatCount(runs.length, "attempt")} over time; queued in between`}
     >
       {runs.map((run) => {
         const left = share(run.startTime);

@@ -12,7 +12,7 @@ import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { State } from "@/components/State/State";
 import { Time } from "@/components/Time/Time";
-import { counted } from "@/text";
+import { formatCount } from "@/text";
 import styles from "./Trial.module.css";
 import { useCheckpoints } from "./useTrial";
 
@@ -80,7 +80,7 @@ function CheckpointCard({ checkpoint }: { checkpoint: Checkpoint }) {
       {download.error && <ErrorPanel error={download.error} />}
       <details>
         <summary>
-          {counted(files.length, "file")} in <code>{checkpoint.storagePath}</code>
+          {formatCount(files.length, "file")} in <code>{checkpoint.storagePath}</code>
         </summary>
         <ul className={styles.files}>
           {files.map(([path, bytes]) => (

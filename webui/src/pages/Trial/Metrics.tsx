@@ -179,14 +179,14 @@ function buildSeries(
   isThroughput: boolean,
 ): Series[] {
   const ordered = sortByAxis(points, axis);
-  const places = findPositions(ordered, starts, axis);
-  const breaks = places.map(({ index }) => index);
+  const positions = findPositions(ordered, starts, axis);
+  const breaks = positions.map(({ index }) => index);
   const columns = isThroughput
     ? computeThroughput(ordered, axis, breaks)
     : toColumns(ordered, name, axis);
   if (columns.x.length === 0) return [];
   const drawn = withGaps(columns, breaks);
-  const restarts = places.map(({ at }) => at);
+  const restarts = positions.map(({ at }) => at);
   const marks = toAxisPositions(ordered, checkpoints, axis);
   return [{ id: name, label: name, rank: 0, ...drawn, checkpoints: marks, restarts }];
 }

@@ -14,7 +14,7 @@ import { ScrollBox } from "@/components/Page/ScrollBox";
 import { State } from "@/components/State/State";
 import { Tabs } from "@/components/Tabs/Tabs";
 import { paths } from "@/paths";
-import { counted } from "@/text";
+import { formatCount } from "@/text";
 import { Checkpoints } from "./Checkpoints";
 import { Metrics, System } from "./Metrics";
 import { Attempts } from "./Attempts";
@@ -99,7 +99,7 @@ function StatusLine({
           best {searcherMetric} {formatNumber(trial.searcherMetricValue)}
         </span>
       )}
-      <span>{counted(trial.restarts ?? 0, "restart")}</span>
+      <span>{formatCount(trial.restarts ?? 0, "restart")}</span>
       {trial.stateReason && <span className={styles.reason}>{trial.stateReason}</span>}
       <span className={styles.actions}>
         {!isTerminal(trial.state) && (

@@ -8,7 +8,7 @@ import answered from "@goldens/trial.json";
 import { readArchive, readFile } from "@/api/checkpointFiles";
 import type { Message } from "@/api/types";
 import { LineChart } from "@/charts/LineChart";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { showPage, viewer, type Answers } from "@/testing/pages";
 import {
   toColumns,
@@ -23,10 +23,10 @@ import { Metrics } from "./Metrics";
 import { Attempts } from "./Attempts";
 import { selectMetrics, getUnit } from "./system";
 
-// Drawn by a canvas, which there is none of here.
+// jsdom has no canvas.
 vi.mock("@/charts/LineChart", () => ({ LineChart: vi.fn(() => null) }));
 
-it("puts points on the axis that is asked for", () => {
+it("positions points on the selected axis", () => {
   const points = [
     { batches: 10, epoch: 0.5, time: "2026-01-01T00:00:00Z", values: { loss: 2 } },
     { batches: 20, epoch: 1, time: "2026-01-01T00:01:00Z", values: { loss: "inf" } },
@@ -38,7 +38,7 @@ it("puts points on the axis that is asked for", () => {
   expect(toColumns([{ batches: 1, values: { loss: 1 } }], "loss", "epochs").x).toHaveLength(0);
 });
 
-it("marks checkpoints on every axis, where their batches are", () => {
+it("marks checkpoints at their batches on every axis", () => {
   const at = (second: number) => `2026-01-01T00:00:${second}Z`;
   const points = [10, 20, 30].map((batches, i) => ({
     batches,
@@ -56,8 +56,8 @@ it.each([
   ["batches", undefined, [20]],
   ["time", undefined, [60]],
   ["epochs", "No epochs reported.", []],
-])("gives a chart over %s its checkpoints, or says what there is not", async (x, none, marks) => {
-  const checkpoint = like<Message["Checkpoint"]>(golden.answer.checkpoints[0], {
+])("marks checkpoints on a chart over %s, or explains missing data", async (x, none, marks) => {
+  const checkpoint = copyGolden<Message["Checkpoint"]>(golden.answer.checkpoints[0], {
     metadata: { steps_completed: 20 } as never,
   });
   const data = [
@@ -65,7 +65,7 @@ it.each([
     { batches: 20, time: "2026-01-01T00:01:00Z", values: { loss: 1 } },
   ];
   const [name] = metricNames.answer.metricNames;
-  const metricName = like<{ group: string; name: string }>(name, {
+  const metricName = copyGolden<{ group: string; name: string }>(name, {
     group: "training",
     name: "loss",
   });
@@ -87,8 +87,8 @@ it.each([
 it("leaves a gap at each restart", () => {
   const at = (second: number) => `2026-01-01T00:00:0${second}Z`;
   const points = [10, 20, 30].map((batches, i) => ({ batches, time: at(2 * i), values: { l: i } }));
-  const places = findPositions(points, [Date.parse(at(3)), Date.parse(at(9))], "batches");
-  expect(places).toEqual([{ at: 30, index: 2 }]);
+  const positions = findPositions(points, [Date.parse(at(3)), Date.parse(at(9))], "batches");
+  expect(positions).toEqual([{ at: 30, index: 2 }]);
   const gapped = withGaps(toColumns(points, "l", "batches"), [2]);
   expect([...gapped.x]).toEqual([10, 20, 25, 30]);
   expect([...gapped.y]).toEqual([0, 1, NaN, 2]);
@@ -103,7 +103,7 @@ it("leaves a gap at each restart", () => {
   expect(sortByAxis(counted, "batches")).toBe(counted);
 });
 
-it("tells the machine's metrics from the training's", () => {
+it("distinguishes system metrics from training metrics", () => {
   const metrics = [
     { group: "gpu", name: "0/gpu_util" },
     { group: "network", name: "net_throughput_sent" },
@@ -116,7 +116,7 @@ it("tells the machine's metrics from the training's", () => {
 
 it("shows why each attempt ended", () => {
   const run = (values: Message["TrialRun"]) =>
-    like<Message["TrialRun"]>(answered.answer.trial.runs[0], values);
+    copyGolden<Message["TrialRun"]>(answered.answer.trial.runs[0], values);
   const runs = [
     run({
       exitReason: "FAILED",
@@ -143,7 +143,7 @@ it("shows why each attempt ended", () => {
 const uuid = "0b5d1d1a-0000-4000-8000-000000000001";
 
 function showCheckpoints(answers: Answers = {}) {
-  const checkpoint = like<Message["Checkpoint"]>(golden.answer.checkpoints[0], {
+  const checkpoint = copyGolden<Message["Checkpoint"]>(golden.answer.checkpoints[0], {
     uuid,
     resources: { "model.pt": "1500", "dir/": "0" },
     metadata: { steps_completed: 40 } as never,
@@ -155,7 +155,7 @@ function showCheckpoints(answers: Answers = {}) {
   });
 }
 
-it("shows a checkpoint's files, and registers it as a model's version", async () => {
+it("shows a checkpoint's files and registers it as a model version", async () => {
   const page = showCheckpoints();
   expect(await screen.findByText("at 40 batches")).toBeInTheDocument();
   expect(screen.getByText("model.pt")).toBeInTheDocument();
@@ -163,11 +163,11 @@ it("shows a checkpoint's files, and registers it as a model's version", async ()
   await userEvent.type(await screen.findByRole("textbox"), "bert");
   await userEvent.click(screen.getByRole("button", { name: "Register" }));
   expect(await screen.findByText("Registered version 3 of bert")).toBeInTheDocument();
-  expect(page.bodyOf("POST /api/v1/models/bert/versions")).toEqual({ checkpointUuid: uuid });
+  expect(page.getBody("POST /api/v1/models/bert/versions")).toEqual({ checkpointUuid: uuid });
 });
 
 it("offers a partially deleted checkpoint for download, not for registration", async () => {
-  const checkpoint = like<Message["Checkpoint"]>(golden.answer.checkpoints[0], {
+  const checkpoint = copyGolden<Message["Checkpoint"]>(golden.answer.checkpoints[0], {
     state: "STATE_PARTIALLY_DELETED",
   });
   const page = showCheckpoints({
@@ -181,7 +181,7 @@ it("offers a partially deleted checkpoint for download, not for registration", a
   expect(screen.queryByRole("button", { name: "Register" })).toBeNull();
 });
 
-it("lets a viewer download a checkpoint, and not register it", async () => {
+it("lets a viewer download a checkpoint but not register it", async () => {
   const page = showCheckpoints(viewer);
   expect(await screen.findByRole("button", { name: "Download" })).toBeEnabled();
   await vi.waitFor(() =>
@@ -190,35 +190,37 @@ it("lets a viewer download a checkpoint, and not register it", async () => {
   expect(screen.queryByRole("textbox")).toBeNull();
 });
 
-it("puts a file together from its chunks", async () => {
+it("joins a file's chunks", async () => {
   const lines = ["ab", "c"].map((text) => JSON.stringify({ result: { chunk: btoa(text) } }));
   vi.stubGlobal("fetch", vi.fn().mockResolvedValue(new Response(lines.join("\n") + "\n")));
   const file = await readFile(uuid, "dir/a b.pt", new AbortController().signal);
   expect(file.size).toBe(3);
 });
 
-/** The master's answer for a file of this text. */
-const fileOf = (text: string) =>
+/** The response for a file with this text. */
+const toResponse = (text: string) =>
   new Response(`${JSON.stringify({ result: { chunk: btoa(text) } })}\n`);
 
-it("puts a checkpoint together as one archive, and tells how far it is", async () => {
+it("packs a checkpoint into one archive and reports the progress", async () => {
   vi.stubGlobal(
     "fetch",
-    vi.fn((request: Request) => Promise.resolve(fileOf(request.url.endsWith("a.pt") ? "ab" : "c"))),
+    vi.fn((request: Request) =>
+      Promise.resolve(toResponse(request.url.endsWith("a.pt") ? "ab" : "c")),
+    ),
   );
-  const told: number[] = [];
+  const progress: number[] = [];
   const { signal } = new AbortController();
   const resources = { "dir/": "0", "dir/a.pt": "2", "z.pt": "1" };
-  const archive = await readArchive(uuid, resources, signal, (bytes) => told.push(bytes));
-  // Of the folder, of dir/ and of the two files with a block of content each; and two at the end.
+  const archive = await readArchive(uuid, resources, signal, (bytes) => progress.push(bytes));
+  // Blocks: the archive's folder, dir/, two files with one block of content each, and two at the end.
   expect(archive.size).toBe(512 * (1 + 1 + 2 + 2 + 2));
-  expect(told).toEqual([2, 3]);
+  expect(progress).toEqual([2, 3]);
   const short = readArchive(uuid, { "z.pt": "5" }, signal);
   await expect(short).rejects.toThrow("received 1 of 5 bytes of z.pt");
 });
 
 it("cancels a download when the page is left", async () => {
-  let asked: Request | undefined;
+  let downloadRequest: Request | undefined;
   const resources = { "model.pt": "1500" };
   vi.stubGlobal(
     "fetch",
@@ -227,7 +229,7 @@ it("cancels a download when the page is left", async () => {
         const checkpoints = [{ uuid, state: "STATE_COMPLETED", resources }];
         return Promise.resolve(Response.json({ checkpoints }));
       }
-      asked = request;
+      downloadRequest = request;
       return new Promise(() => undefined);
     }),
   );
@@ -237,7 +239,7 @@ it("cancels a download when the page is left", async () => {
     </QueryClientProvider>,
   );
   await userEvent.click(await screen.findByText("model.pt"));
-  await vi.waitFor(() => expect(asked).toBeDefined());
+  await vi.waitFor(() => expect(downloadRequest).toBeDefined());
   unmount();
-  expect(asked?.signal.aborted).toBe(true);
+  expect(downloadRequest?.signal.aborted).toBe(true);
 });

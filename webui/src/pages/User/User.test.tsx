@@ -4,7 +4,7 @@ import { expect, test, vi } from "vitest";
 import golden from "@goldens/user.json";
 import held from "@goldens/userRoles.json";
 import type { Message } from "@/api/types";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { showPage, viewer } from "@/testing/pages";
 import User from "./User";
 import { parseHeldRoles } from "./UserRoles";
@@ -12,59 +12,59 @@ import { parseHeldRoles } from "./UserRoles";
 const [editor] = held.answer.roles;
 const [given] = editor?.userRoleAssignments ?? [];
 const holds = (name: string, scope: Message["RoleAssignment"]) =>
-  like<Message["RoleWithAssignments"]>(editor, {
-    role: like<Message["Role"]>(editor?.role, { name }),
+  copyGolden<Message["RoleWithAssignments"]>(editor, {
+    role: copyGolden<Message["Role"]>(editor?.role, { name }),
     userRoleAssignments: [
-      like<Message["UserRoleAssignment"]>(given, {
+      copyGolden<Message["UserRoleAssignment"]>(given, {
         userId: 2,
         roleAssignment: { ...given?.roleAssignment, ...scope },
       }),
     ],
   });
 const roles = [
-  // The API says nothing where it is for the cluster.
+  // The API sends no workspace for a cluster role.
   holds("ClusterAdmin", { scopeWorkspaceId: undefined, scopeCluster: true }),
   holds("Editor", { scopeWorkspaceId: 7 }),
 ];
-const answersOf = (id: number, more = {}) => ({
+const toAnswers = (id: number, more = {}) => ({
   [`GET /api/v1/users/${id}`]: {
-    user: like<Message["User"]>(golden.answer.user, { id, ...more }),
+    user: copyGolden<Message["User"]>(golden.answer.user, { id, ...more }),
   },
   [`GET /api/v1/roles/search/by-user/${id}`]: { roles },
 });
 
-test("a role is for the cluster where it names no workspace", () => {
+test("shows a role without a workspace as a cluster role", () => {
   expect(parseHeldRoles({ roles })).toEqual([
     { role: "ClusterAdmin", workspaceId: undefined },
     { role: "Editor", workspaceId: 7 },
   ]);
 });
 
-test("a password is typed twice the same, or not sent", async () => {
+test("sends a password only if both inputs are equal", async () => {
   const patch = "PATCH /api/v1/users/2";
   const page = showPage(User, "/admin/users/:id", "/admin/users/2?do=password", {
-    ...answersOf(2),
+    ...toAnswers(2),
     [patch]: {},
   });
   await userEvent.type(await screen.findByLabelText("New password"), "Secret123");
   await userEvent.type(screen.getByLabelText("Confirm password"), "Secret12");
   await userEvent.click(screen.getByRole("button", { name: "Change" }));
   expect(await screen.findByText(/do not match/)).toBeInTheDocument();
-  expect(page.bodyOf(patch)).toBeUndefined();
+  expect(page.getBody(patch)).toBeUndefined();
   await userEvent.type(screen.getByLabelText("Confirm password"), "3");
   await userEvent.click(screen.getByRole("button", { name: "Change" }));
-  await vi.waitFor(() => expect(page.bodyOf(patch)).toEqual({ password: "Secret123" }));
+  await vi.waitFor(() => expect(page.getBody(patch)).toEqual({ password: "Secret123" }));
 });
 
 test("prevents an admin from deactivating themselves", async () => {
-  showPage(User, "/admin/users/:id", "/admin/users/1", answersOf(1, { admin: true }));
+  showPage(User, "/admin/users/:id", "/admin/users/1", toAnswers(1, { admin: true }));
   const button = await screen.findByRole("button", { name: "Deactivate" });
   await vi.waitFor(() => expect(button).toHaveAttribute("aria-disabled", "true"));
 });
 
 test("hides roles and actions of other users", async () => {
   const page = showPage(User, "/admin/users/:id", "/admin/users/2?do=edit", {
-    ...answersOf(2),
+    ...toAnswers(2),
     ...viewer,
   });
   await screen.findByText(/roles of other users/);
@@ -75,33 +75,33 @@ test("hides roles and actions of other users", async () => {
 test("sends only the changed name", async () => {
   const patch = "PATCH /api/v1/users/2";
   const page = showPage(User, "/admin/users/:id", "/admin/users/2?do=edit", {
-    ...answersOf(2, { displayName: "Bob", username: "bob" }),
+    ...toAnswers(2, { displayName: "Bob", username: "bob" }),
     [patch]: {},
   });
   await userEvent.type(await screen.findByLabelText("Username"), "by");
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
-  await vi.waitFor(() => expect(page.bodyOf(patch)).toEqual({ username: "bobby" }));
+  await vi.waitFor(() => expect(page.getBody(patch)).toEqual({ username: "bobby" }));
 });
 
-test("a role is exchanged for another: the new one first", async () => {
+test("replaces a role and assigns the new one first", async () => {
   const add = "POST /api/v1/roles/add-assignments";
   const remove = "POST /api/v1/roles/remove-assignments";
   const page = showPage(User, "/admin/users/:id", "/admin/users/2", {
-    ...answersOf(2),
+    ...toAnswers(2),
     [add]: {},
     [remove]: {},
   });
   const row = await screen.findByRole("row", { name: /Editor vision/ });
   await userEvent.click(await within(row).findByRole("button", { name: "Change role" }));
   await userEvent.selectOptions(await screen.findByLabelText("Role"), "Viewer");
-  // Administration is of the cluster alone.
+  // ClusterAdmin is a cluster role only.
   expect(screen.queryByRole("option", { name: "ClusterAdmin" })).toBeNull();
   await userEvent.click(within(screen.getByRole("dialog")).getByRole("button", { name: "Change" }));
   const given = (name: string) => ({
     userRoleAssignments: [{ userId: 2, roleAssignment: { role: { name }, scopeWorkspaceId: 7 } }],
   });
-  await vi.waitFor(() => expect(page.bodyOf(remove)).toEqual(given("Editor")));
-  expect(page.bodyOf(add)).toEqual(given("Viewer"));
+  await vi.waitFor(() => expect(page.getBody(remove)).toEqual(given("Editor")));
+  expect(page.getBody(add)).toEqual(given("Viewer"));
   const posts = page.calls.map(({ what }) => what).filter((what) => what.startsWith("POST"));
   expect(posts).toEqual([add, remove]);
 });

@@ -93,7 +93,7 @@ export function UserRoles({ user: { id = 0, username = "", admin } }: { user: Us
   const changed = read.data?.find((held) => toDialogName(held) === dialog);
   const getScopeName = ({ workspaceId }: Held) =>
     workspaceId ? workspaceName(workspaces, workspaceId) : "the cluster";
-  const places = [
+  const scopes = [
     ["", "the cluster"] as const,
     ...(workspaces ?? []).map(({ id: each, name = "" }) => [String(each), name] as const),
   ];
@@ -159,7 +159,7 @@ export function UserRoles({ user: { id = 0, username = "", admin } }: { user: Us
               options: ROLES.map((role) => [role, role] as const),
               hint: "ClusterAdmin can only be assigned for the cluster",
             },
-            { name: "workspace", label: "Scope", type: "choice", options: places },
+            { name: "workspace", label: "Scope", type: "choice", options: scopes },
           ]}
           onSubmit={async ({ role = "", workspace }) => {
             const workspaceId = Number(workspace) || undefined;

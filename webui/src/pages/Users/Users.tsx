@@ -13,7 +13,7 @@ import { useDialog, useParam } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
-import { counted } from "@/text";
+import { formatCount } from "@/text";
 
 const columns: ListColumn<User>[] = [
   {
@@ -76,7 +76,7 @@ export default function Users() {
         <>
           <SearchBox label="Search users" />
           <ParamCheck name="inactive" label="Show deactivated" />
-          <Count>{shown && counted(shown.length, "user")}</Count>
+          <Count>{shown && formatCount(shown.length, "user")}</Count>
           {may("ClusterAdmin") && (
             <Actions
               actions={[{ label: "New user", isPrimary: true, run: () => setDialog("create") }]}

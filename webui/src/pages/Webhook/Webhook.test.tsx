@@ -3,11 +3,11 @@ import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import golden from "@goldens/webhook.json";
 import type { Message } from "@/api/types";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { showPage } from "@/testing/pages";
 import Webhook from "./Webhook";
 
-const webhook = like<Message["Webhook"]>(golden.answer.webhook, { id: 2, workspaceId: 7 });
+const webhook = copyGolden<Message["Webhook"]>(golden.answer.webhook, { id: 2, workspaceId: 7 });
 const deliveries = [
   {
     id: "9",
@@ -32,7 +32,7 @@ test("lists deliveries with state and error", async () => {
   expect(screen.getByRole("row", { name: /Delivered/ })).toBeVisible();
 });
 
-test("a test says that it was received, or why not", async () => {
+test("reports whether a test delivery was received, and why not", async () => {
   const test = "POST /api/v1/webhooks/2/test";
   const answers = { [test]: {} as object | Error };
   show(answers);
@@ -40,22 +40,22 @@ test("a test says that it was received, or why not", async () => {
   expect(await screen.findByText("Test event delivered to ci.example.org.")).toBeVisible();
 });
 
-test("a test that was refused says why", async () => {
-  show({ "POST /api/v1/webhooks/2/test": new Error("it answered 500") });
+test("shows the reason of a refused test delivery", async () => {
+  show({ "POST /api/v1/webhooks/2/test": new Error("HTTP status 500") });
   await userEvent.click(await screen.findByRole("button", { name: "Test" }));
-  expect(await screen.findByText("it answered 500")).toBeVisible();
+  expect(await screen.findByText("HTTP status 500")).toBeVisible();
   expect(screen.getByText("Request ID r-1")).toBeVisible();
 });
 
 test("edits, adds and removes triggers and explains each", async () => {
   const trigger = golden.answer.webhook.triggers[0];
   const triggers = [
-    like<Message["Trigger"]>(trigger, {
+    copyGolden<Message["Trigger"]>(trigger, {
       id: 1,
       triggerType: "TRIGGER_TYPE_EXPERIMENT_STATE_CHANGE",
       condition: { state: "ERROR" } as never,
     }),
-    like<Message["Trigger"]>(trigger, {
+    copyGolden<Message["Trigger"]>(trigger, {
       id: 2,
       triggerType: "TRIGGER_TYPE_TASK_LOG",
       condition: { regex: "out of memory" } as never,
@@ -79,7 +79,7 @@ test("edits, adds and removes triggers and explains each", async () => {
   expect(group("Trigger 2").getByText(/core_context.alert/)).toBeVisible();
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
   await vi.waitFor(() =>
-    expect(page.bodyOf(patch)).toMatchObject({
+    expect(page.getBody(patch)).toMatchObject({
       triggers: [
         { triggerType: "TRIGGER_TYPE_TASK_LOG", condition: { regex: "out of memory" } },
         { triggerType: "TRIGGER_TYPE_CUSTOM", condition: {} },

@@ -40,7 +40,7 @@ function WebhookDetails({ webhook, name }: { webhook: WebhookData; name: string 
   const { may } = useRoles();
   const { data: workspaces } = useWorkspaces();
   const [dialog, setDialog] = useDialog();
-  const [said, setSaid] = useState("");
+  const [message, setMessage] = useState("");
   const params = { params: { path: { id } } };
   const mayChange = may("WorkspaceAdmin", workspaceId || undefined);
   return (
@@ -55,9 +55,9 @@ function WebhookDetails({ webhook, name }: { webhook: WebhookData; name: string 
                 label: "Test",
                 isPrimary: true,
                 run: async () => {
-                  setSaid("");
+                  setMessage("");
                   await api.POST("/api/v1/webhooks/{id}/test", params);
-                  setSaid(`Test event delivered to ${getHost(url)}.`);
+                  setMessage(`Test event delivered to ${getHost(url)}.`);
                 },
               },
               { label: "Edit", run: () => setDialog("edit") },
@@ -76,7 +76,7 @@ function WebhookDetails({ webhook, name }: { webhook: WebhookData; name: string 
         )
       }
     >
-      <p role="status">{said}</p>
+      <p role="status">{message}</p>
       <Facts
         facts={[
           ["URL", <CopyText key="" text={url} />],

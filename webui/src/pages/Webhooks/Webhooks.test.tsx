@@ -3,7 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import golden from "@goldens/webhooks.json";
 import type { Message } from "@/api/types";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { showPage } from "@/testing/pages";
 import { getHost, describeTrigger } from "@/triggers";
 import Webhooks from "./Webhooks";
@@ -22,17 +22,17 @@ test("describes the condition of each trigger", () => {
   expect(of("CUSTOM", {})).toBe("custom event");
 });
 
-test("a list shows where a URL leads, and not what may be secret in it", async () => {
+test("shows the host of a URL without its secret parts", async () => {
   const url = "https://ci.example.org/hook?key=secret";
   showPage(Webhooks, "/admin/webhooks", "/admin/webhooks", {
-    [list]: { webhooks: [like<Message["Webhook"]>(golden.answer.webhooks[0], { url })] },
+    [list]: { webhooks: [copyGolden<Message["Webhook"]>(golden.answer.webhooks[0], { url })] },
   });
   expect(await screen.findByText("ci.example.org")).toBeVisible();
   expect(document.body.innerHTML).not.toContain("secret");
   expect(getHost("nonsense")).toBe("nonsense");
 });
 
-test("conditions are those of the triggers that were chosen, of which there may be several", async () => {
+test("shows the conditions of each chosen trigger", async () => {
   const page = showPage(Webhooks, "/admin/webhooks", "/admin/webhooks?do=create", {
     [list]: { webhooks: [] },
     [post]: { webhook: { id: 2 } },
@@ -50,7 +50,7 @@ test("conditions are those of the triggers that were chosen, of which there may 
   await userEvent.selectOptions(second.getByLabelText("State"), "ERROR");
   await userEvent.click(screen.getByRole("button", { name: "Create" }));
   await vi.waitFor(() => expect(page.router.state.location.pathname).toBe("/admin/webhooks/2"));
-  expect(page.bodyOf(post)).toMatchObject({
+  expect(page.getBody(post)).toMatchObject({
     name: "best",
     url: "https://example.org/best",
     workspaceId: 7,

@@ -11,7 +11,7 @@ import { useDialog, useParam } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { paths } from "@/paths";
 import { getHost, describeTrigger, type Webhook } from "@/triggers";
-import { counted } from "@/text";
+import { formatCount } from "@/text";
 import { Create } from "./Create";
 
 /** The webhooks: URLs that are notified of events. */
@@ -66,7 +66,7 @@ export default function Webhooks() {
       head={
         <>
           <SearchBox label="Search webhooks" />
-          <Count>{shown && counted(shown.length, "webhook")}</Count>
+          <Count>{shown && formatCount(shown.length, "webhook")}</Count>
           <Actions
             actions={[
               {

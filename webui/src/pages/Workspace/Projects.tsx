@@ -35,7 +35,7 @@ const columns: ListColumn<Project>[] = [
     head: "Experiments",
     isNumber: true,
     cell: ({ id = 0, numExperiments = 0 }) => (
-      <Link to={paths.experimentsOf(id)}>{numExperiments}</Link>
+      <Link to={paths.projectExperiments(id)}>{numExperiments}</Link>
     ),
     sortBy: ({ numExperiments = 0 }) => numExperiments,
   },

@@ -8,7 +8,7 @@ import limits from "@goldens/quotas.json";
 import golden from "@goldens/workspace.json";
 import usable from "@goldens/workspacePools.json";
 import type { Message, User } from "@/api/types";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { showPage, viewer } from "@/testing/pages";
 import { parseMembers } from "./Members";
 import Workspace from "./Workspace";
@@ -16,31 +16,33 @@ import Workspace from "./Workspace";
 const [user] = given.answer.usersAssignedDirectly;
 const [assigned] = given.answer.assignments;
 const holds = (name: string, userId: number) =>
-  like<Message["RoleWithAssignments"]>(assigned, {
-    role: like<Message["Role"]>(assigned?.role, { name }),
+  copyGolden<Message["RoleWithAssignments"]>(assigned, {
+    role: copyGolden<Message["Role"]>(assigned?.role, { name }),
     userRoleAssignments: [
-      like<Message["UserRoleAssignment"]>(assigned?.userRoleAssignments[0], { userId }),
+      copyGolden<Message["UserRoleAssignment"]>(assigned?.userRoleAssignments[0], { userId }),
     ],
   });
-const members = like<Message["GetGroupsAndUsersAssignedToWorkspaceResponse"]>(given.answer, {
+const members = copyGolden<Message["GetGroupsAndUsersAssignedToWorkspaceResponse"]>(given.answer, {
   usersAssignedDirectly: [
-    like<User>(user, { id: 2, username: "bob", displayName: "" }),
-    like<User>(user, { id: 1, username: "ann", displayName: "Ann" }),
+    copyGolden<User>(user, { id: 2, username: "bob", displayName: "" }),
+    copyGolden<User>(user, { id: 1, username: "ann", displayName: "Ann" }),
   ],
   assignments: [holds("Editor", 2), holds("WorkspaceAdmin", 1)],
 });
 const pool = (name: string, workspaces: string[]) =>
-  like<Message["ResourcePool"]>(pools.answer.resourcePools[0], { name, workspaces });
+  copyGolden<Message["ResourcePool"]>(pools.answer.resourcePools[0], { name, workspaces });
 const [quota] = limits.answer.quotas;
 const answers = {
   "GET /api/v1/workspaces/7": {
-    workspace: like<Message["Workspace"]>(golden.answer.workspace, { id: 7 }),
+    workspace: copyGolden<Message["Workspace"]>(golden.answer.workspace, { id: 7 }),
   },
   "GET /api/v1/workspaces/7/projects": {
-    projects: [like<Message["Project"]>(projects.answer.projects[0], { id: 3, numExperiments: 4 })],
+    projects: [
+      copyGolden<Message["Project"]>(projects.answer.projects[0], { id: 3, numExperiments: 4 }),
+    ],
   },
   "GET /api/v1/roles/workspace/7": members,
-  "GET /api/v1/workspaces/7/available-resource-pools": like<object>(usable.answer, {
+  "GET /api/v1/workspaces/7/available-resource-pools": copyGolden<object>(usable.answer, {
     resourcePools: ["gpu"],
   }),
   "GET /api/v1/resource-pools": {
@@ -48,8 +50,8 @@ const answers = {
   },
   "GET /api/v1/quotas": {
     quotas: [
-      like<Message["Quota"]>(quota, { scope: "user", maxSlots: 1 }),
-      like<Message["Quota"]>(quota, {
+      copyGolden<Message["Quota"]>(quota, { scope: "user", maxSlots: 1 }),
+      copyGolden<Message["Quota"]>(quota, {
         slotHours: 100,
         slotHoursUsed: 25,
         slotsUsed: 0,
@@ -61,20 +63,20 @@ const answers = {
 const show = (at: string, more = {}) =>
   showPage(Workspace, "/workspaces/:id/:tab?", `/workspaces/7${at}`, { ...answers, ...more });
 
-test("its projects lead to their experiments", async () => {
+test("links projects to their experiments", async () => {
   show("");
   expect(await screen.findByRole("link", { name: "nets" })).toHaveAttribute("href", "/projects/3");
   expect(screen.getByRole("link", { name: "4" })).toHaveAttribute("href", "/experiments?project=3");
 });
 
-test("members are named with their roles", () => {
+test("lists members with their roles", () => {
   expect(parseMembers(members)).toEqual([
     { userId: 1, username: "Ann (ann)", role: "WorkspaceAdmin" },
     { userId: 2, username: "bob", role: "Editor" },
   ]);
 });
 
-test("a role is taken once that is confirmed", async () => {
+test("revokes a role after a confirmation", async () => {
   vi.spyOn(window, "confirm").mockReturnValue(true);
   const post = "POST /api/v1/roles/remove-assignments";
   const page = show("/members", { [post]: {} });
@@ -82,11 +84,11 @@ test("a role is taken once that is confirmed", async () => {
   if (second) await userEvent.click(second);
   const roleAssignment = { role: { name: "Editor" }, scopeWorkspaceId: 7 };
   await vi.waitFor(() =>
-    expect(page.bodyOf(post)).toEqual({ userRoleAssignments: [{ userId: 2, roleAssignment }] }),
+    expect(page.getBody(post)).toEqual({ userRoleAssignments: [{ userId: 2, roleAssignment }] }),
   );
 });
 
-test("its own quota is shown, and the pools that it may use", async () => {
+test("shows the workspace's quota and pools", async () => {
   show("/pools");
   expect(await screen.findByText(/25 of 100/)).toBeVisible();
   expect(screen.getByText(/0 \(no limit\)/)).toBeVisible();
@@ -94,7 +96,7 @@ test("its own quota is shown, and the pools that it may use", async () => {
   expect(screen.queryByText("other")).toBeNull();
 });
 
-test("a reader may pin it, and is told why not more", async () => {
+test("lets a viewer pin the workspace and explains disabled actions", async () => {
   show("", viewer);
   const button = await screen.findByRole("button", { name: "New project" });
   expect(button.title).toContain("WorkspaceAdmin role in vision");
@@ -112,10 +114,10 @@ test("sends only changed fields", async () => {
   await userEvent.clear(pool);
   await userEvent.type(pool, "gpu");
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
-  await vi.waitFor(() => expect(page.bodyOf(patch)).toEqual({ defaultComputePool: "gpu" }));
+  await vi.waitFor(() => expect(page.getBody(patch)).toEqual({ defaultComputePool: "gpu" }));
 });
 
-test("a member's role is exchanged for another", async () => {
+test("replaces a member's role", async () => {
   const add = "POST /api/v1/roles/add-assignments";
   const remove = "POST /api/v1/roles/remove-assignments";
   const page = show("/members", { [add]: {}, [remove]: {} });
@@ -126,13 +128,13 @@ test("a member's role is exchanged for another", async () => {
   const given = (name: string) => ({
     userRoleAssignments: [{ userId: 2, roleAssignment: { role: { name }, scopeWorkspaceId: 7 } }],
   });
-  await vi.waitFor(() => expect(page.bodyOf(remove)).toEqual(given("Editor")));
-  expect(page.bodyOf(add)).toEqual(given("Viewer"));
+  await vi.waitFor(() => expect(page.getBody(remove)).toEqual(given("Editor")));
+  expect(page.getBody(add)).toEqual(given("Viewer"));
 });
 
 const policies = "/api/v1/config-policies/workspaces/7/EXPERIMENT";
 
-test("its policies are shown, and saved once they are right", async () => {
+test("shows policies and saves valid ones", async () => {
   const configPolicies = { constraints: { priority_limit: 40 } };
   const put = `PUT ${policies}`;
   const refused = new Error("constraints.x: unknown\nconstraints.y: unknown");
@@ -148,12 +150,12 @@ test("its policies are shown, and saved once they are right", async () => {
   await userEvent.click(save);
   expect(await screen.findByText(/constraints.y: unknown/)).toBeVisible();
   expect(editor).toHaveAttribute("aria-invalid", "true");
-  expect(page.bodyOf(put)).toEqual({ configPolicies: "x: 1" });
+  expect(page.getBody(put)).toEqual({ configPolicies: "x: 1" });
   await userEvent.type(editor, "2");
   expect(screen.queryByText(/constraints.y/)).toBeNull();
 });
 
-test("policies are for its administrators to change, and are deleted once that is confirmed", async () => {
+test("lets a workspace admin delete policies after a confirmation", async () => {
   const confirm = vi.spyOn(window, "confirm").mockReturnValue(true);
   const configPolicies = { constraints: { priority_limit: 40 } };
   const remove = `DELETE ${policies}`;
@@ -167,7 +169,7 @@ test("policies are for its administrators to change, and are deleted once that i
   expect(confirm.mock.calls[0]?.[0]).toMatch(/^Delete the policies of vision\?/);
 });
 
-test("a reader sees the policies, and that there are none", async () => {
+test("shows a viewer that there are no policies", async () => {
   show("/policies", { ...viewer, [`GET ${policies}`]: { configPolicies: {} } });
   expect(await screen.findByText("No policies.")).toBeVisible();
   expect(screen.queryByRole("button", { name: "Save" })).toBeNull();

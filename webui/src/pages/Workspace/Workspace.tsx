@@ -11,7 +11,7 @@ import { useDialog } from "@/components/Page/useParam";
 import { Policies } from "@/components/Policies/Policies";
 import { Tabs } from "@/components/Tabs/Tabs";
 import { paths } from "@/paths";
-import { counted } from "@/text";
+import { formatCount } from "@/text";
 import { Members } from "./Members";
 import { Pools } from "./Pools";
 import { Projects } from "./Projects";
@@ -118,7 +118,7 @@ function WorkspaceActions({ workspace, onEdit }: { workspace: WorkspaceData; onE
         mayChange && {
           label: "Delete",
           refused,
-          confirm: `Delete the workspace ${name} and its ${counted(numProjects, "project")}? Its experiments and models must be moved or deleted first.`,
+          confirm: `Delete the workspace ${name} and its ${formatCount(numProjects, "project")}? Its experiments and models must be moved or deleted first.`,
           run: async () => {
             await api.DELETE("/api/v1/workspaces/{id}", params);
             await navigate(paths.workspaces);

@@ -3,19 +3,19 @@ import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import golden from "@goldens/workspaces.json";
 import type { Message } from "@/api/types";
-import { like } from "@/testing/goldens";
+import { copyGolden } from "@/testing/goldens";
 import { showPage } from "@/testing/pages";
 import Workspaces from "./Workspaces";
 
-const [always, made] = golden.answer.workspaces;
+const [always, created] = golden.answer.workspaces;
 const workspaces = [
-  like<Message["Workspace"]>(always),
-  like<Message["Workspace"]>(made, { id: 7, pinned: true, numProjects: 2 }),
-  like<Message["Workspace"]>(made, { id: 8, name: "old", archived: true }),
+  copyGolden<Message["Workspace"]>(always),
+  copyGolden<Message["Workspace"]>(created, { id: 7, pinned: true, numProjects: 2 }),
+  copyGolden<Message["Workspace"]>(created, { id: 8, name: "old", archived: true }),
 ];
 const answers = { "GET /api/v1/workspaces": { workspaces } };
 
-test("pinned ones come first, archived ones when one asks for them", async () => {
+test("lists pinned workspaces first, and archived ones on request", async () => {
   showPage(Workspaces, "/workspaces", "/workspaces", answers);
   await screen.findByRole("link", { name: "vision" });
   const names = () => screen.getAllByRole("link").map((link) => link.textContent);
@@ -24,7 +24,7 @@ test("pinned ones come first, archived ones when one asks for them", async () =>
   expect(names()).toEqual(["vision", "Uncategorized", "old"]);
 });
 
-test("makes the creator its administrator", async () => {
+test("makes the creator the workspace admin", async () => {
   const page = showPage(Workspaces, "/workspaces", "/workspaces?do=create", {
     ...answers,
     "POST /api/v1/workspaces": { workspace: { id: 9 } },
@@ -32,7 +32,7 @@ test("makes the creator its administrator", async () => {
   await userEvent.type(await screen.findByLabelText("Name"), " speech ");
   await userEvent.click(screen.getByRole("button", { name: "Create" }));
   await vi.waitFor(() => expect(page.router.state.location.pathname).toBe("/workspaces/9"));
-  expect(page.bodyOf("POST /api/v1/workspaces")).toMatchObject({ name: "speech" });
-  const asked = page.calls.filter(({ what }) => what === "GET /api/v1/permissions/summary");
-  expect(asked).toHaveLength(2);
+  expect(page.getBody("POST /api/v1/workspaces")).toMatchObject({ name: "speech" });
+  const reads = page.calls.filter(({ what }) => what === "GET /api/v1/permissions/summary");
+  expect(reads).toHaveLength(2);
 });

@@ -11,7 +11,7 @@ import { Labels, Page } from "@/components/Page/Page";
 import { useDialog, useParam } from "@/components/Page/useParam";
 import { ListTable, type ListColumn } from "@/components/table/ListTable";
 import { paths } from "@/paths";
-import { counted } from "@/text";
+import { formatCount } from "@/text";
 
 const columns: ListColumn<Workspace>[] = [
   {
@@ -62,7 +62,7 @@ export default function Workspaces() {
         <>
           <SearchBox label="Search workspaces" />
           <ParamCheck name="archived" label="Show archived" />
-          <Count>{shown && counted(shown.length, "workspace")}</Count>
+          <Count>{shown && formatCount(shown.length, "workspace")}</Count>
           <Actions
             actions={[
               {

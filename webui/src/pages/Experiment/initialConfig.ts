@@ -19,7 +19,11 @@ const TRIALS = 16;
  * searcher and ranges around the trial's hyperparameters; for a continuation, with the trial's
  * hyperparameters and checkpoint.
  */
-export function propose(config: string, purpose: Purpose, origin: Origin | undefined): string {
+export function proposeConfig(
+  config: string,
+  purpose: Purpose,
+  origin: Origin | undefined,
+): string {
   if (purpose === "fork" || !origin) return config;
   const document = parseDocument(config);
   if (!isMap(document.contents)) return config;
@@ -53,11 +57,12 @@ function searchAround(document: Document, { hparams, length }: Origin) {
     ...(!hasLength && { max_length: { batches: Math.max(1, length) } }),
     max_trials: TRIALS,
   });
-  const said = (document.toJS() as { hyperparameters?: Record<string, unknown> }).hyperparameters;
-  const all = leaves(said);
+  const configured = (document.toJS() as { hyperparameters?: Record<string, unknown> })
+    .hyperparameters;
+  const all = flatten(configured);
   // If the experiment was a search, its fixed hyperparameters stay fixed.
   const isSearched = all.some((each) => isRange(each));
-  document.set("hyperparameters", around(hparams, said ?? {}, isSearched));
+  document.set("hyperparameters", addRanges(hparams, configured ?? {}, isSearched));
 }
 
 function getSearcher(document: Document): Record<string, unknown> {
@@ -76,21 +81,21 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 const isRange = (value: unknown) => isRecord(value) && typeof value["type"] === "string";
 
-function leaves(value: unknown): unknown[] {
+function flatten(value: unknown): unknown[] {
   if (!isRecord(value) || isRange(value)) return [value];
-  return Object.values(value).flatMap(leaves);
+  return Object.values(value).flatMap(flatten);
 }
 
-function around(
+function addRanges(
   hparams: Record<string, unknown>,
-  said: Record<string, unknown>,
+  configured: Record<string, unknown>,
   isSearched: boolean,
 ): Record<string, unknown> {
   return Object.fromEntries(
     sorted(hparams).map(([name, value]) => {
-      const before = said[name];
+      const before = configured[name];
       if (isRecord(value) && !isRange(before))
-        return [name, around(value, isRecord(before) ? before : {}, isSearched)];
+        return [name, addRanges(value, isRecord(before) ? before : {}, isSearched)];
       if (isRange(before)) return [name, narrowRange(before as Range, value)];
       return [name, isSearched ? value : rangeAround(value)];
     }),
@@ -104,7 +109,7 @@ interface Range {
   base?: number;
 }
 
-const short = (value: number) => Number(value.toPrecision(4));
+const roundNumber = (value: number) => Number(value.toPrecision(4));
 
 /** A third of the original range, around the value; categories stay complete. */
 function narrowRange(range: Range, value: unknown): unknown {
@@ -115,7 +120,7 @@ function narrowRange(range: Range, value: unknown): unknown {
   const from = Math.max(minval, at - reach);
   const to = Math.min(maxval, at + reach);
   const ends: [number, number] =
-    type === "int" ? [Math.floor(from), Math.ceil(to)] : [short(from), short(to)];
+    type === "int" ? [Math.floor(from), Math.ceil(to)] : [roundNumber(from), roundNumber(to)];
   return { ...range, minval: ends[0], maxval: ends[1] };
 }
 
@@ -127,7 +132,7 @@ export function rangeAround(value: unknown): unknown {
     return { type: "int", minval: Math.max(1, Math.floor(value / 2)), maxval: value * 2 };
   if (value > 0) {
     const at = Math.log10(value);
-    return { type: "log", base: 10, minval: short(at - 1), maxval: short(at + 1) };
+    return { type: "log", base: 10, minval: roundNumber(at - 1), maxval: roundNumber(at + 1) };
   }
-  return { type: "double", minval: 2 * value, maxval: short(value / 2) };
+  return { type: "double", minval: 2 * value, maxval: roundNumber(value / 2) };
 }

@@ -1,5 +1,10 @@
 import { randomId } from "@/randomId";
-import { createCarrier, type Carrier, type OnEvent, type StreamEvent } from "./carrier";
+import {
+  createMultiplexer,
+  type StreamMultiplexer,
+  type OnEvent,
+  type StreamEvent,
+} from "./streamMultiplexer";
 
 /** A request of a window to the worker; `leave` when the window closes. */
 export type WorkerRequest = { open: string; path: string } | { close: string } | { leave: true };
@@ -9,37 +14,37 @@ export interface WorkerEvent {
 }
 
 /**
- * Opens a stream through the worker that all windows share, or through this window's own carrier if
+ * Opens a stream through the worker that all windows share, or through this window's own multiplexer if
  * the browser has no SharedWorker.
  */
-export const openStream: Carrier = (path, onEvent) =>
-  (carrier ??= createShared() ?? createCarrier(1))(path, onEvent);
+export const openStream: StreamMultiplexer = (path, onEvent) =>
+  (multiplexer ??= createShared() ?? createMultiplexer(1))(path, onEvent);
 
-let carrier: Carrier | undefined;
+let multiplexer: StreamMultiplexer | undefined;
 
-function createShared(): Carrier | undefined {
+function createShared(): StreamMultiplexer | undefined {
   if (typeof SharedWorker === "undefined") return undefined;
   const worker = new SharedWorker(new URL("./streamWorker.ts", import.meta.url), {
     type: "module",
     name: "streams",
   });
-  return createPortCarrier(worker.port, (fail) => worker.addEventListener("error", fail));
+  return createPortMultiplexer(worker.port, (fail) => worker.addEventListener("error", fail));
 }
 
 /**
- * Creates a carrier that uses a worker's port. `onFailure` registers a callback for a worker that
+ * Creates a multiplexer that uses a worker's port. `onFailure` registers a callback for a worker that
  * cannot start.
  */
-export function createPortCarrier(
+export function createPortMultiplexer(
   port: MessagePort,
   onFailure: (fail: () => void) => void,
-): Carrier {
+): StreamMultiplexer {
   const open = new Map<string, OnEvent>();
-  const tell = (message: WorkerRequest) => port.postMessage(message);
-  const again = () => {
+  const post = (message: WorkerRequest) => port.postMessage(message);
+  const reopen = () => {
     const all = [...open.values()];
     open.clear();
-    all.forEach((onEvent) => onEvent({ kind: "again" }));
+    all.forEach((onEvent) => onEvent({ kind: "moved" }));
   };
   port.onmessage = ({ data: { key, event } }: MessageEvent<WorkerEvent>) => {
     const onEvent = open.get(key);
@@ -47,19 +52,19 @@ export function createPortCarrier(
     onEvent?.(event);
   };
   onFailure(() => {
-    carrier = createCarrier(1);
-    again();
+    multiplexer = createMultiplexer(1);
+    reopen();
   });
   // The worker does not notice a closed window: without this message its streams would stay open.
-  addEventListener("pagehide", () => tell({ leave: true }));
+  addEventListener("pagehide", () => post({ leave: true }));
   // The browser may restore the page from its back/forward cache.
-  addEventListener("pageshow", ({ persisted }) => persisted && again());
+  addEventListener("pageshow", ({ persisted }) => persisted && reopen());
   return (path, onEvent) => {
     const key = randomId();
     open.set(key, onEvent);
-    tell({ open: key, path });
+    post({ open: key, path });
     return () => {
-      if (open.delete(key)) tell({ close: key });
+      if (open.delete(key)) post({ close: key });
     };
   };
 }

@@ -12,13 +12,13 @@ export type StreamEvent =
   /** The connection was lost. */
   | { kind: "lost" }
   /** The stream moves to another connection; the caller must request it again at once. */
-  | { kind: "again" };
+  | { kind: "moved" };
 export type OnEvent = (event: StreamEvent) => void;
 
 /**
  * Opens the stream at a path ("/api/v1/overview?follow=true"); returns a function that closes it.
  */
-export type Carrier = (path: string, onEvent: OnEvent) => () => void;
+export type StreamMultiplexer = (path: string, onEvent: OnEvent) => () => void;
 
 interface StreamRequest {
   path: string;
@@ -35,20 +35,20 @@ interface Connection {
 }
 
 /**
- * Creates a carrier that uses at most `maxConnections` connections for any number of streams. A browser opens
- * at most six connections to a host for all of its windows.
+ * Creates a multiplexer that uses at most `maxConnections` connections for any number of streams. A browser
+ * opens at most six connections to a host for all of its windows.
  *
  * @param later calls back when all streams that are requested together have been requested.
  */
-export function createCarrier(
+export function createMultiplexer(
   maxConnections: number,
   later: (start: () => void) => void = queueMicrotask,
-): Carrier {
+): StreamMultiplexer {
   const connections = new Set<Connection>();
   let waiting = new Set<StreamRequest>();
   let isStartScheduled = false;
 
-  const over = (stream: StreamRequest, event: StreamEvent) => {
+  const finish = (stream: StreamRequest, event: StreamEvent) => {
     if (stream.siblings.delete(stream)) stream.onEvent(event);
   };
 
@@ -64,7 +64,7 @@ export function createCarrier(
       const moved = [...connections].flatMap(({ streams }) => [...streams]);
       for (const { aborter } of connections) aborter.abort();
       connections.clear();
-      for (const stream of moved) over(stream, { kind: "again" });
+      for (const stream of moved) finish(stream, { kind: "moved" });
       scheduleStart();
       return;
     }
@@ -80,7 +80,7 @@ export function createCarrier(
 
   const follow = async ({ streams, aborter: { signal } }: Connection) => {
     const all = [...streams];
-    const endAll = (event: StreamEvent) => all.forEach((stream) => over(stream, event));
+    const endAll = (event: StreamEvent) => all.forEach((stream) => finish(stream, event));
     try {
       const response = await open(all, signal);
       const [alone] = all.length === 1 ? all : [];
@@ -90,7 +90,7 @@ export function createCarrier(
           ? [alone, parseEvent(line)]
           : parseMultiplexedEvent(line, all);
         if (!stream || !event || !streams.has(stream)) continue;
-        if (event.kind !== "message") over(stream, event);
+        if (event.kind !== "message") finish(stream, event);
         else {
           if (!alone && !stream.hasMessages) stream.onEvent({ kind: "live" });
           stream.hasMessages = true;

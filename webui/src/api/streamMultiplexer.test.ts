@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { createCarrier, type Carrier, type StreamEvent } from "./carrier";
-import { createPortCarrier, type WorkerEvent, type WorkerRequest } from "./sharedCarrier";
+import { createMultiplexer, type StreamMultiplexer, type StreamEvent } from "./streamMultiplexer";
+import { createPortMultiplexer, type WorkerEvent, type WorkerRequest } from "./sharedMultiplexer";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A master whose connections stay open: each with its address, and what says something on it. */
+/** A fake master whose connections stay open; returns them with their paths and means to send and fail. */
 function master() {
   const connections: {
     of: string[];
@@ -32,19 +32,19 @@ function master() {
   return connections;
 }
 
-/** Opens a stream and keeps what is said of it, without the word that it is live. */
-function follow(carrier: Carrier, path: string) {
+/** Opens a stream and collects its events, except "live". */
+function follow(multiplexer: StreamMultiplexer, path: string) {
   const events: StreamEvent[] = [];
-  const close = carrier(path, (event) => event.kind !== "live" && events.push(event));
+  const close = multiplexer(path, (event) => event.kind !== "live" && events.push(event));
   return { events, close };
 }
 const settle = () => vi.advanceTimersByTimeAsync(1);
 
 it("carries streams that are requested together over one connection", async () => {
   const connections = master();
-  const carrier = createCarrier(2);
-  const a = follow(carrier, "/api/v1/a?x=1");
-  const b = follow(carrier, "/api/v1/b");
+  const multiplexer = createMultiplexer(2);
+  const a = follow(multiplexer, "/api/v1/a?x=1");
+  const b = follow(multiplexer, "/api/v1/b");
   await settle();
   expect(connections.map(({ of }) => of)).toEqual([["/api/v1/a?x=1", "/api/v1/b"]]);
   connections[0]?.say('{"stream":1,"result":{"stream":0,"n":1}}');
@@ -63,9 +63,9 @@ it("carries streams that are requested together over one connection", async () =
 
 it("refuses one stream without ending the others", async () => {
   const connections = master();
-  const carrier = createCarrier(2);
-  const a = follow(carrier, "/api/v1/a");
-  const b = follow(carrier, "/api/v1/b");
+  const multiplexer = createMultiplexer(2);
+  const a = follow(multiplexer, "/api/v1/a");
+  const b = follow(multiplexer, "/api/v1/b");
   await settle();
   connections[0]?.say(
     '{"stream":0,"status":404,"error":{"code":5,"error":"no a","reason":"NotFound"}}',
@@ -83,26 +83,26 @@ it("refuses one stream without ending the others", async () => {
 
 it("moves all streams to one connection at the connection limit", async () => {
   const connections = master();
-  const carrier = createCarrier(2);
-  const a = follow(carrier, "/api/v1/a");
+  const multiplexer = createMultiplexer(2);
+  const a = follow(multiplexer, "/api/v1/a");
   const b = undefined;
   await settle();
-  const other = follow(carrier, "/api/v1/b");
+  const other = follow(multiplexer, "/api/v1/b");
   await settle();
   expect(connections).toHaveLength(2);
   const events: string[] = [];
-  // As a page does: what is to be asked for again is asked for at once.
-  const again = (path: string) =>
-    carrier(path, (event) => {
+  // Pages request a moved stream again at once.
+  const reopen = (path: string) =>
+    multiplexer(path, (event) => {
       events.push(`${path} ${event.kind}`);
-      if (event.kind === "again") again(`${path}+`);
+      if (event.kind === "moved") reopen(`${path}+`);
     });
-  again("/api/v1/c");
+  reopen("/api/v1/c");
   await settle();
   expect(connections[0]?.signal.aborted && connections[1]?.signal.aborted).toBe(true);
-  expect([a, other].map(({ events: said }) => said)).toEqual([
-    [{ kind: "again" }],
-    [{ kind: "again" }],
+  expect([a, other].map(({ events }) => events)).toEqual([
+    [{ kind: "moved" }],
+    [{ kind: "moved" }],
   ]);
   expect(connections[2]?.of).toEqual(["/api/v1/c"]);
   expect(b).toBeUndefined();
@@ -110,10 +110,10 @@ it("moves all streams to one connection at the connection limit", async () => {
 
 it("closes a connection without streams", async () => {
   const connections = master();
-  const carrier = createCarrier(2);
-  const a = follow(carrier, "/api/v1/a");
-  const b = follow(carrier, "/api/v1/b");
-  follow(carrier, "/api/v1/c").close();
+  const multiplexer = createMultiplexer(2);
+  const a = follow(multiplexer, "/api/v1/a");
+  const b = follow(multiplexer, "/api/v1/b");
+  follow(multiplexer, "/api/v1/c").close();
   await settle();
   expect(connections[0]?.of).toEqual(["/api/v1/a", "/api/v1/b"]);
   a.close();
@@ -125,25 +125,25 @@ it("closes a connection without streams", async () => {
 });
 
 it("carries streams through a port, or directly if the worker fails", () => {
-  const told: WorkerRequest[] = [];
+  const sent: WorkerRequest[] = [];
   const port = {
-    postMessage: (message: WorkerRequest) => told.push(message),
+    postMessage: (message: WorkerRequest) => sent.push(message),
   } as unknown as MessagePort;
   const hear = (data: WorkerEvent) => {
     port.onmessage?.call(port, new MessageEvent("message", { data }));
   };
   let fail: () => void = vi.fn();
-  const carrier = createPortCarrier(port, (onFailure) => (fail = onFailure));
-  const a = follow(carrier, "/api/v1/a");
-  const b = follow(carrier, "/api/v1/b");
-  const [first, second] = told as { open: string; path: string }[];
+  const multiplexer = createPortMultiplexer(port, (onFailure) => (fail = onFailure));
+  const a = follow(multiplexer, "/api/v1/a");
+  const b = follow(multiplexer, "/api/v1/b");
+  const [first, second] = sent as { open: string; path: string }[];
   expect([first?.path, second?.path]).toEqual(["/api/v1/a", "/api/v1/b"]);
   hear({ key: first?.open ?? "", event: { kind: "message", text: "1" } });
   hear({ key: first?.open ?? "", event: { kind: "end" } });
   hear({ key: first?.open ?? "", event: { kind: "message", text: "2" } });
   expect(a.events).toEqual([{ kind: "message", text: "1" }, { kind: "end" }]);
   fail();
-  expect(b.events).toEqual([{ kind: "again" }]);
+  expect(b.events).toEqual([{ kind: "moved" }]);
   dispatchEvent(new Event("pagehide"));
-  expect(told.at(-1)).toEqual({ leave: true });
+  expect(sent.at(-1)).toEqual({ leave: true });
 });

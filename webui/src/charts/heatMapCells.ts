@@ -19,24 +19,26 @@ export function toBins({ values, isLog = false }: Axis): Bins {
         typeof a === "number" && typeof b === "number" ? a - b : String(a) < String(b) ? -1 : 1,
       )
       .map((value) => (typeof value === "number" ? formatNumber(value) : value));
-    const places = new Map(distinct.map((value, i) => [value, i]));
+    const indices = new Map(distinct.map((value, i) => [value, i]));
     return {
-      of: values.map((value) => (value === undefined ? -1 : (places.get(value) ?? -1))),
+      of: values.map((value) => (value === undefined ? -1 : (indices.get(value) ?? -1))),
       names,
     };
   }
   const numbers = known as number[];
   const by = isLog && numbers.every((value) => value > 0) ? Math.log10 : Number;
   const back = by === Math.log10 ? (at: number) => 10 ** at : Number;
-  const least = by(Math.min(...numbers));
-  const size = (by(Math.max(...numbers)) - least) / MAX_BINS;
+  const lowest = by(Math.min(...numbers));
+  const size = (by(Math.max(...numbers)) - lowest) / MAX_BINS;
   const names = Array.from({ length: MAX_BINS }, (_, i) => {
-    const from = back(least + i * size);
-    const to = back(least + (i + 1) * size);
+    const from = back(lowest + i * size);
+    const to = back(lowest + (i + 1) * size);
     return `${formatNumber(Number(from.toPrecision(2)))} – ${formatNumber(Number(to.toPrecision(2)))}`;
   });
   const of = values.map((value) =>
-    typeof value === "number" ? Math.min(MAX_BINS - 1, Math.floor((by(value) - least) / size)) : -1,
+    typeof value === "number"
+      ? Math.min(MAX_BINS - 1, Math.floor((by(value) - lowest) / size))
+      : -1,
   );
   return { of, names };
 }

@@ -21,7 +21,7 @@ const STATES: ExperimentState[] = [
  * The user's running and queued experiments; undefined until loaded. If the overview may be incomplete, they
  * are read separately, and again when it changes.
  */
-export function useMine(overview: Overview | undefined, userId: number | undefined) {
+export function useOwnExperiments(overview: Overview | undefined, userId: number | undefined) {
   const { running = [] } = overview ?? {};
   const isIncomplete = running.length >= NAMED;
   const queryKey = ["home", "mine", userId];

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { toBins, toCells } from "./heat";
+import { toBins, toCells } from "./heatMapCells";
 
-it("gives texts and few numbers a place each, in their order", () => {
+it("gives strings and few numbers a bin each, in order", () => {
   expect(toBins({ name: "act", values: ["tanh", undefined, "relu"] })).toEqual({
     of: [1, -1, 0],
     names: ["relu", "tanh"],
@@ -12,7 +12,7 @@ it("gives texts and few numbers a place each, in their order", () => {
   });
 });
 
-it("puts many numbers into equal parts, of a logarithmic axis by their logarithms", () => {
+it("puts many numbers into equal bins, by logarithm on a logarithmic axis", () => {
   const values = Array.from({ length: 17 }, (_, i) => 10 ** (i / 2 - 8));
   const { of, names } = toBins({ name: "lr", values, isLog: true });
   expect(names).toHaveLength(8);
@@ -21,7 +21,7 @@ it("puts many numbers into equal parts, of a logarithmic axis by their logarithm
   expect(of.at(-1)).toBe(7);
 });
 
-it("shows the best of each pair, and how many there are", () => {
+it("shows the best value of each pair and the number of values", () => {
   const across = { of: [0, 0, 1, -1], names: ["a", "b"] };
   const down = { of: [0, 0, 1, 1], names: ["x", "y"] };
   expect(toCells(across, down, [3, 2, NaN, 1], true)).toEqual([

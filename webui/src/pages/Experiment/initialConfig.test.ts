@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { propose, rangeAround } from "./propose";
+import { proposeConfig, rangeAround } from "./initialConfig";
 
 const config = `name: bert
 # as in the paper
@@ -12,13 +12,13 @@ const hparams = { lr: 0.003, net: { depth: 4 }, act: "relu" };
 const origin = { trialId: 7, hparams, length: 500 };
 const read = (text: string) => parse(text) as Record<string, Record<string, unknown>>;
 
-describe("what a form begins with", () => {
-  it("is the configuration itself for a fork", () => {
-    expect(propose(config, "fork", origin)).toBe(config);
+describe("initial configuration", () => {
+  it("is unchanged for a fork", () => {
+    expect(proposeConfig(config, "fork", origin)).toBe(config);
   });
 
-  it("has ranges around what was fixed, for a search, and keeps comments", () => {
-    const text = propose(config, "search", origin);
+  it("has ranges around fixed values for a search, and keeps comments", () => {
+    const text = proposeConfig(config, "search", origin);
     expect(text).toContain("# as in the paper");
     expect(read(text)).toMatchObject({
       name: "bert search",
@@ -31,11 +31,11 @@ describe("what a form begins with", () => {
     });
   });
 
-  it("narrows what was searched, and fixes the rest as it was", () => {
+  it("narrows searched ranges and keeps fixed values", () => {
     const searched = config
       .replace("lr: 0.003", "lr: {type: log, base: 10, minval: -4, maxval: -1}")
       .replace(", max_length: 600", "");
-    const { searcher, hyperparameters } = read(propose(searched, "search", origin));
+    const { searcher, hyperparameters } = read(proposeConfig(searched, "search", origin));
     expect(searcher).toMatchObject({ max_length: { batches: 500 } });
     expect(hyperparameters).toMatchObject({
       lr: { minval: -3.023, maxval: -2.023 },
@@ -45,7 +45,7 @@ describe("what a form begins with", () => {
 
   it("continues from a trial's checkpoint with its hyperparameters", () => {
     const random = config.replace("name: single", "name: random, max_trials: 9");
-    const { searcher, hyperparameters } = read(propose(random, "continue", origin));
+    const { searcher, hyperparameters } = read(proposeConfig(random, "continue", origin));
     const same = { metric: "loss", max_length: 600 };
     expect(searcher).toEqual({ ...same, name: "single", source_trial_id: 7 });
     expect(hyperparameters).toEqual(hparams);
