@@ -8,7 +8,7 @@ import os
 import pathlib
 import sys
 from collections.abc import Iterator
-from typing import Any, Callable
+from typing import Callable
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
@@ -46,7 +46,7 @@ def import_from_path(path: str | os.PathLike[str]) -> Iterator[None]:
         sys.modules.update(hidden)
 
 
-def is_overridden(full_method: Callable[..., Any], parent_class: type) -> bool:
+def is_overridden(full_method: Callable[..., object], parent_class: type) -> bool:
     """Returns whether a bound method overrides that of a parent class."""
     inherited = getattr(parent_class, full_method.__name__, None)
     return getattr(full_method, "__func__", full_method) is not inherited

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping
-from typing import Any
 
+from det._types import JsonMapping
 from det.core._distributed import DistributedContext
 from det.core._train import TrainContext
 
@@ -39,7 +39,7 @@ class SearcherOperation:
         self._check("report_progress")
         self._train.report_progress(min(1.0, length / self.length))
 
-    def report_completed(self, searcher_metric: Any = None) -> None:
+    def report_completed(self, searcher_metric: object = None) -> None:
         """Marks the operation as completed. Only the chief calls.
 
         Args:
@@ -62,7 +62,7 @@ class SearcherContext:
 
     def __init__(
         self,
-        config: Mapping[str, Any],
+        config: JsonMapping,
         distributed: DistributedContext,
         validate_at: list[int],
         train: TrainContext,

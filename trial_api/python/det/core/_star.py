@@ -159,7 +159,7 @@ def admit(connection: socket.socket, key: bytes) -> Peer:
     return Peer(connection, _admit(connection, key))
 
 
-def pack(value: Any) -> bytes:
+def pack(value: object) -> bytes:
     """Pickles a value."""
     return pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
 

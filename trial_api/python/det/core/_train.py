@@ -7,16 +7,17 @@ import pathlib
 import sys
 import threading
 from collections.abc import Mapping
-from typing import Any, Callable
+from typing import Callable
 
 from det._errors import MasterError
 from det._info import TrialInfo
 from det._master import Master
+from det._types import JsonObject, Metrics
 from det.core import _json, _report, _storage
 from det.core._report_queue import METRICS, SERVICE, VALIDATION, ReportQueue
 
 _MAX_STEPS = 2**31
-Selector = Callable[[pathlib.Path], Any]
+Selector = Callable[[pathlib.Path], object]
 Mangler = Callable[[pathlib.Path, int], pathlib.Path]
 
 
@@ -43,9 +44,9 @@ class TrainContext:
         self,
         group: str,
         steps_completed: int,
-        metrics: Mapping[str, Any],
+        metrics: Metrics,
         *,
-        batch_metrics: list[Mapping[str, Any]] | None = None,
+        batch_metrics: list[Metrics] | None = None,
     ) -> None:
         """Reports metrics of a group.
 
@@ -69,14 +70,14 @@ class TrainContext:
     def report_training_metrics(
         self,
         steps_completed: int,
-        metrics: Mapping[str, Any],
-        batch_metrics: list[Mapping[str, Any]] | None = None,
+        metrics: Metrics,
+        batch_metrics: list[Metrics] | None = None,
     ) -> None:
         """Reports metrics of the group "training". See report_metrics()."""
         self.report_metrics("training", steps_completed, metrics, batch_metrics=batch_metrics)
 
     def report_validation_metrics(
-        self, steps_completed: int, metrics: Mapping[str, Any], *, ask_best: bool = False
+        self, steps_completed: int, metrics: Metrics, *, ask_best: bool = False
     ) -> bool:
         """Reports metrics of the group "validation". See report_metrics().
 
@@ -97,8 +98,8 @@ class TrainContext:
         self,
         group: str,
         steps_completed: int,
-        metrics: Mapping[str, Any],
-        batch_metrics: list[Mapping[str, Any]] | None,
+        metrics: Metrics,
+        batch_metrics: list[Metrics] | None,
         ask_best: bool = False,
     ) -> bool:
         raise NotImplementedError
@@ -129,11 +130,11 @@ class TrainContext:
         """Returns the best value of the searcher's metric in the experiment; None before the first."""
         raise NotImplementedError
 
-    def get_metadata(self) -> dict[str, Any] | None:
+    def get_metadata(self) -> JsonObject | None:
         """Returns the metadata of this trial."""
         raise NotImplementedError
 
-    def set_metadata(self, metadata: dict[str, Any]) -> None:
+    def set_metadata(self, metadata: JsonObject) -> None:
         """Replaces the metadata of this trial: a JSON object of at most 64 KiB."""
         raise NotImplementedError
 
@@ -203,8 +204,8 @@ class ClusterTrain(TrainContext):
         self,
         group: str,
         steps_completed: int,
-        metrics: Mapping[str, Any],
-        batch_metrics: list[Mapping[str, Any]] | None,
+        metrics: Metrics,
+        batch_metrics: list[Metrics] | None,
         ask_best: bool = False,
     ) -> bool:
         if self._queue is None:
@@ -266,10 +267,10 @@ class ClusterTrain(TrainContext):
             raise
         return float(best["metric"])
 
-    def get_metadata(self) -> dict[str, Any] | None:
+    def get_metadata(self) -> JsonObject | None:
         return self._master.get(f"/api/v1/runs/{self._trial.trial_id}/metadata").get("metadata")
 
-    def set_metadata(self, metadata: dict[str, Any]) -> None:
+    def set_metadata(self, metadata: JsonObject) -> None:
         self._master.post(
             f"/api/v1/runs/{self._trial.trial_id}/metadata",
             {"runId": self._trial.trial_id, "metadata": metadata},
@@ -301,14 +302,14 @@ class PrintedTrain(TrainContext):
     def __init__(self, chief: bool, rank: int) -> None:
         self._chief = chief
         self._tensorboard = pathlib.Path("tensorboard", f"rank-{rank}")
-        self._metadata: dict[str, Any] = {}
+        self._metadata: JsonObject = {}
 
     def _report(
         self,
         group: str,
         steps_completed: int,
-        metrics: Mapping[str, Any],
-        batch_metrics: list[Mapping[str, Any]] | None,
+        metrics: Metrics,
+        batch_metrics: list[Metrics] | None,
         ask_best: bool = False,
     ) -> bool:
         if self._chief:
@@ -328,10 +329,10 @@ class PrintedTrain(TrainContext):
     def get_experiment_best_validation(self) -> float | None:
         return None
 
-    def get_metadata(self) -> dict[str, Any] | None:
+    def get_metadata(self) -> JsonObject | None:
         return self._metadata
 
-    def set_metadata(self, metadata: dict[str, Any]) -> None:
+    def set_metadata(self, metadata: JsonObject) -> None:
         self._metadata = dict(metadata)
 
     def get_tensorboard_path(self) -> pathlib.Path:
@@ -355,7 +356,7 @@ def _inside(path: pathlib.Path) -> pathlib.Path:
     return path
 
 
-def _check(group: str, steps_completed: int, metrics: Mapping[str, Any]) -> None:
+def _check(group: str, steps_completed: int, metrics: Metrics) -> None:
     if not group or "." in group:
         raise ValueError(
             f"{group!r} is not a valid name of a group of metrics; expected a name without '.'"
@@ -367,13 +368,13 @@ def _check(group: str, steps_completed: int, metrics: Mapping[str, Any]) -> None
         raise ValueError(f"steps_completed is {steps_completed}, but must be 0 or more")
 
 
-def _check_number(name: str, value: Any) -> None:
+def _check_number(name: str, value: object) -> None:
     """Accepts numbers of numpy and torch too."""
     if type(value) is not int and (isinstance(value, str) or not hasattr(value, "__float__")):
         raise TypeError(f"{name} is {value!r}; expected a number")
 
 
-def _check_reason(reason: Any) -> None:
+def _check_reason(reason: object) -> None:
     if not isinstance(reason, EarlyExitReason):
         raise TypeError(f"the reason is {reason!r}; expected a member of det.core.EarlyExitReason")
 

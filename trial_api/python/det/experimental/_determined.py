@@ -8,8 +8,9 @@ import pathlib
 import urllib.parse
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Union
+from typing import Union, cast
 
+from det._types import Json, JsonMapping
 from det.experimental import _user, _workspace
 from det.experimental._checkpoint import Checkpoint, Model
 from det.experimental._context_dir import read_context
@@ -56,7 +57,7 @@ class Determined:
 
     def create_experiment(
         self,
-        config: str | pathlib.Path | Mapping[str, Any],
+        config: str | pathlib.Path | JsonMapping,
         model_dir: Path | None = None,
         includes: Iterable[Path] = (),
         parent_id: int | None = None,
@@ -84,12 +85,12 @@ class Determined:
             text, name = json.dumps(config), ""  # JSON is YAML.
         else:
             text, name = pathlib.Path(config).read_text(encoding="utf-8"), str(config)
-        body: dict[str, Any] = {
+        body: dict[str, Json] = {
             "config": text,
             "configPath": name,
             "activate": True,
             "requestId": str(uuid.uuid4()),
-            "modelDefinition": read_context(model_dir, includes) if model_dir else [],
+            "modelDefinition": cast(Json, read_context(model_dir, includes)) if model_dir else [],
             "parentId": parent_id or 0,
             "projectId": project_id or 0,
             "template": template or "",
@@ -109,22 +110,25 @@ class Determined:
         self,
         sort_by: ExperimentSortBy | None = None,
         order_by: OrderBy | None = None,
-        **filters: Any,
+        *,
+        states: Iterable[ExperimentState | str] | None = None,
+        **filters: object,
     ) -> Iterator[Experiment]:
         """Yields experiments.
 
         Args:
             sort_by: An ExperimentSortBy.
             order_by: An OrderBy.
-            **filters: The filters of GetExperiments, for example name="mnist", archived=False,
-                project_id=3 or states=[ExperimentState.PAUSED].
+            states: The states of the experiments. Default: all states.
+            **filters: The other filters of GetExperiments, for example name="mnist",
+                archived=False or project_id=3.
         """
-        if "states" in filters:
+        if states is not None:
             filters["states"] = [
-                f"STATE_{one.value}" if isinstance(one, ExperimentState) else one
-                for one in filters["states"]
+                f"STATE_{one.value}" if isinstance(one, ExperimentState) else one for one in states
             ]
-        path, by = "/api/v1/experiments", {"sortBy": sort_by, "orderBy": order_by}
+        path = "/api/v1/experiments"
+        by: dict[str, object] = {"sortBy": sort_by, "orderBy": order_by}
         for data in self._session.pages(path, "experiments", **by, **filters):
             yield Experiment(self._session, data)
 
@@ -149,7 +153,7 @@ class Determined:
         self,
         name: str,
         description: str = "",
-        metadata: dict[str, Any] | None = None,
+        metadata: Mapping[str, Json] | None = None,
         labels: list[str] | None = None,
         workspace_name: str | None = None,
     ) -> Model:
@@ -165,7 +169,7 @@ class Determined:
         Raises:
             MasterError: The name is taken, or the workspace does not exist.
         """
-        body: dict[str, Any] = {
+        body: dict[str, Json] = {
             "name": name,
             "description": description,
             "metadata": metadata or {},
@@ -185,7 +189,7 @@ class Determined:
         return Model(self._session, self._session.get(f"/api/v1/models/{quoted}")["model"])
 
     def get_models(
-        self, sort_by: ModelSortBy | None = None, order_by: OrderBy | None = None, **filters: Any
+        self, sort_by: ModelSortBy | None = None, order_by: OrderBy | None = None, **filters: object
     ) -> list[Model]:
         """Returns models.
 
@@ -230,7 +234,7 @@ class Determined:
         """
         return _workspace.get_workspace(self._session, identifier)
 
-    def list_workspaces(self, **filters: Any) -> list[Workspace]:
+    def list_workspaces(self, **filters: object) -> list[Workspace]:
         """Returns workspaces.
 
         Args:

@@ -10,9 +10,9 @@ import json
 import pathlib
 import time
 from collections.abc import Collection, Iterator
-from typing import Any
 
 from det._errors import MasterError
+from det._types import Json, JsonObject
 from det.experimental._checkpoint import Checkpoint, find_best
 from det.experimental._order import (
     CheckpointSortBy,
@@ -77,29 +77,32 @@ class TrialMetrics:
     group: str
     steps_completed: int
     end_time: str
-    metrics: dict[str, Any]
+    metrics: JsonObject
 
 
 class Trial:
     """A trial, as it was at the last reload()."""
 
-    def __init__(self, session: Session, data: dict[str, Any]) -> None:
+    def __init__(self, session: Session, data: JsonObject) -> None:
         self._session = session
         self.id = int(data["id"])
         self._take(data)
 
-    def _take(self, data: dict[str, Any]) -> None:
+    def _take(self, data: JsonObject) -> None:
         self.experiment_id = int(data.get("experimentId") or 0)
         self.state = TrialState.of(data.get("state") or "STATE_UNSPECIFIED")
-        self.hparams: dict[str, Any] = data.get("hparams") or {}
+        self.hparams: JsonObject = data.get("hparams") or {}
         self.restarts = int(data.get("restarts") or 0)
 
     @property
-    def summary_metrics(self) -> dict[str, Any]:
+    def summary_metrics(self) -> JsonObject:
         """The count, sum, min, max, last and so on of each metric, by group and name."""
         own = {"kind": "field", "columnName": "id", "operator": "=", "value": self.id}
         group = {"kind": "group", "conjunction": "and", "children": [own]}
-        body = {"limit": 1, "filter": json.dumps({"filterGroup": group, "showArchived": True})}
+        body: Json = {
+            "limit": 1,
+            "filter": json.dumps({"filterGroup": group, "showArchived": True}),
+        }
         runs = self._session.post("/api/v1/runs", body).get("runs") or [{}]
         return dict(runs[0].get("summaryMetrics") or {})
 
@@ -112,7 +115,7 @@ class Trial:
         """Kills the trial."""
         self._session.post(f"/api/v1/trials/{self.id}/kill")
 
-    def iter_logs(self, follow: bool = False, **filters: Any) -> Iterator[str]:
+    def iter_logs(self, follow: bool = False, **filters: object) -> Iterator[str]:
         """Yields the lines of the log, with their line ends.
 
         Args:
@@ -177,18 +180,18 @@ class Trial:
 class Experiment:
     """An experiment, as it was at the last reload()."""
 
-    def __init__(self, session: Session, data: dict[str, Any]) -> None:
+    def __init__(self, session: Session, data: JsonObject) -> None:
         self._session = session
         self.id = int(data["id"])
         self._take(data)
 
-    def _take(self, data: dict[str, Any]) -> None:
+    def _take(self, data: JsonObject) -> None:
         self.name = str(data.get("name") or "")
         self.description = str(data.get("description") or "")
         self.labels: list[str] = data.get("labels") or []
         self.notes = str(data.get("notes") or "")
         self.archived = bool(data.get("archived"))
-        self.config: dict[str, Any] = data.get("config") or {}
+        self.config: JsonObject = data.get("config") or {}
         self.state = ExperimentState.of(data.get("state") or "STATE_UNSPECIFIED")
         self.state_reason = str(data.get("stateReason") or "")
         self.progress = float(data.get("progress") or 0)
@@ -386,7 +389,7 @@ class Experiment:
     def _act(self, verb: str) -> None:
         self._session.post(f"/api/v1/experiments/{self.id}/{verb}")
 
-    def _patch(self, **changes: Any) -> None:
+    def _patch(self, **changes: Json) -> None:
         self._session.patch(f"/api/v1/experiments/{self.id}", {"id": self.id, **changes})
         self.reload()
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import urllib.parse
-from typing import Any
 
+from det._types import Json, JsonObject
 from det.experimental._session import Session
 
 
@@ -14,18 +14,18 @@ class User:
     Users who are not administrators can change their own display name and password only.
     """
 
-    def __init__(self, session: Session, data: dict[str, Any]) -> None:
+    def __init__(self, session: Session, data: JsonObject) -> None:
         self._session = session
         self.user_id = int(data["id"])
         self._take(data)
 
-    def _take(self, data: dict[str, Any]) -> None:
+    def _take(self, data: JsonObject) -> None:
         self.username = str(data.get("username") or "")
         self.admin = bool(data.get("admin"))
         self.active = bool(data.get("active"))
         self.remote = bool(data.get("remote"))
         self.display_name = str(data.get("displayName") or "")
-        agent: dict[str, Any] = data.get("agentUserGroup") or {}
+        agent: JsonObject = data.get("agentUserGroup") or {}
         self.agent_uid: int | None = agent.get("agentUid")
         self.agent_gid: int | None = agent.get("agentGid")
         self.agent_user: str | None = agent.get("agentUser")
@@ -73,7 +73,7 @@ class User:
         given = {name: value for name, value in data.items() if value is not None}
         self._patch(agentUserGroup=given)
 
-    def _patch(self, **changes: Any) -> None:
+    def _patch(self, **changes: Json) -> None:
         self._take(self._session.patch(f"/api/v1/users/{self.user_id}", changes)["user"])
 
     def __repr__(self) -> str:
@@ -84,8 +84,8 @@ def create_user(
     session: Session, username: str, admin: bool, password: str | None, remote: bool
 ) -> User:
     """Creates a user."""
-    user = {"username": username, "admin": admin, "active": True, "remote": remote}
-    body: dict[str, Any] = {"user": user}
+    user: dict[str, Json] = {"username": username, "admin": admin, "active": True, "remote": remote}
+    body: dict[str, Json] = {"user": user}
     if password is not None:
         body["password"] = password
     return User(session, session.post("/api/v1/users", body)["user"])

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import urllib.parse
-from typing import Any
+from collections.abc import Mapping
 
 from det._errors import MasterError
+from det._types import Json, JsonObject
 from det.experimental._session import Session
 
 
 class Project:
     """A project, as it was at the last reload()."""
 
-    def __init__(self, session: Session, data: dict[str, Any]) -> None:
+    def __init__(self, session: Session, data: JsonObject) -> None:
         self._session = session
         self.id = int(data["id"])
         self._take(data)
 
-    def _take(self, data: dict[str, Any]) -> None:
+    def _take(self, data: JsonObject) -> None:
         self.name = str(data.get("name") or "")
         self.description = str(data.get("description") or "")
         self.workspace_id = int(data.get("workspaceId") or 0)
@@ -66,19 +67,35 @@ class Project:
         self.workspace_id = workspace_id
 
     def add_note(self, name: str, contents: str) -> None:
+        """Adds a note.
+
+        Args:
+            name: The name of the note.
+            contents: The text in Markdown.
+        """
         data = self._session.post(f"{self._path}/notes", {"name": name, "contents": contents})
         self.notes = [dict(note) for note in data.get("notes") or []]
 
     def remove_note(self, name: str) -> None:
-        """Raises ValueError where none, or more than one, has this name."""
+        """Removes a note.
+
+        Args:
+            name: The name of the note.
+
+        Raises:
+            ValueError: No note, or more than one, has this name.
+        """
         self.reload()
         left = [note for note in self.notes if note.get("name") != name]
         if len(left) != len(self.notes) - 1:
             found = len(self.notes) - len(left)
-            raise ValueError(f"project {self.id} has {found} notes of the name {name!r}, not one")
+            raise ValueError(
+                f"project {self.id} has {found} notes with the name {name!r}; expected one"
+            )
         self._put_notes(left)
 
     def clear_notes(self) -> None:
+        """Removes all notes."""
         self._put_notes([])
 
     def _put_notes(self, notes: list[dict[str, str]]) -> None:
@@ -90,14 +107,14 @@ class Project:
 
 
 class Workspace:
-    """Who works together; what it is at the time of reload()."""
+    """A workspace, as it was at the last reload()."""
 
-    def __init__(self, session: Session, data: dict[str, Any]) -> None:
+    def __init__(self, session: Session, data: JsonObject) -> None:
         self._session = session
         self.id = int(data["id"])
         self._take(data)
 
-    def _take(self, data: dict[str, Any]) -> None:
+    def _take(self, data: JsonObject) -> None:
         self.name = str(data.get("name") or "")
         self.archived = bool(data.get("archived"))
         self.username = str(data.get("username") or "")
@@ -124,7 +141,7 @@ class Workspace:
         named = {"defaultComputePool": default_compute_pool, "defaultAuxPool": default_aux_pool}
         self._patch({field: name for field, name in named.items() if name})
 
-    def _patch(self, changes: dict[str, Any]) -> None:
+    def _patch(self, changes: Mapping[str, Json]) -> None:
         self._take(self._session.patch(self._path, changes)["workspace"])
 
     def archive(self) -> None:
@@ -215,7 +232,7 @@ class ResourcePool:
         return f"ResourcePool(name={self.name!r})"
 
 
-def list_workspaces(session: Session, **filters: Any) -> list[Workspace]:
+def list_workspaces(session: Session, **filters: object) -> list[Workspace]:
     """Returns workspaces."""
     found = session.pages("/api/v1/workspaces", "workspaces", **filters)
     return [Workspace(session, data) for data in found]

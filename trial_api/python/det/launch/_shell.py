@@ -19,7 +19,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
-from typing import IO, Any
+from typing import IO
 
 from det.core import _star
 from det.launch._supervisor import GRACE, Outcome
@@ -70,7 +70,7 @@ class Node:
         self._peer.close()
 
 
-def _join(address: str, request: dict[str, Any]) -> _star.Peer:
+def _join(address: str, request: dict[str, object]) -> _star.Peer:
     try:
         peer = _star.join((address, port()), 0, _star.get_secret(), _START_TIMEOUT)
         peer.send(json.dumps(request).encode())
@@ -162,7 +162,7 @@ class _Served:
                 return outcome
             timeout = None
 
-    def stop(self, number: int, _: Any) -> None:
+    def stop(self, number: int, _: object) -> None:
         """Handles a signal: the ranks get SIGTERM and may save a checkpoint."""
         for process in self._alive():
             _signal(process, signal.SIGTERM)

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from det._types import Json
 from det.pytorch.deepspeed._context import DeepSpeedTrialContext
 from det.pytorch.metrics.accumulators import TrainingMetrics
 from det.pytorch.state.checkpoint import write_load_data
@@ -34,7 +35,7 @@ class DeepSpeedSaver:
         """Saves and stores a checkpoint; see det.pytorch.trainer.checkpoint_saver.Saver."""
         context = self._context
         process_group = context._process_group
-        metadata = {
+        metadata: dict[str, Json] = {
             "steps_completed": progress.steps_completed,
             "framework": f"torch-{torch.__version__}",
             "format": "deepspeed",

@@ -9,6 +9,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
 from det import core
+from det._types import Json
 from det.pytorch.distributed.device import choose_device
 from det.pytorch.distributed.process_group import init_process_group
 from det.pytorch.experimental._batch_processor import (
@@ -174,7 +175,7 @@ class _Work:
         for source in (source for sources_of_rank in gathered for source in sources_of_rank):
             if source not in used:
                 used.append(source)
-        metadata = {
+        metadata: dict[str, Json] = {
             "steps_completed": self._steps_done,
             "records": self._records_done,
             "sources": used,

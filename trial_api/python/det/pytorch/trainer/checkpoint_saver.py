@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import torch
 
+from det._types import Json
 from det.pytorch.metrics.accumulators import TrainingMetrics
 from det.pytorch.state.checkpoint import (
     collect_state,
@@ -127,7 +128,7 @@ class CheckpointSaver:
                 self._callbacks.call("on_checkpoint_end", str(folder))
                 self._tensorboard.upload()
 
-        metadata = {
+        metadata: dict[str, Json] = {
             "steps_completed": progress.steps_completed,
             "framework": f"torch-{torch.__version__}",
             "format": "safetensors",
