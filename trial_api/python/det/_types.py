@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
@@ -17,3 +18,6 @@ JsonMapping = Mapping[str, Any]
 
 # Metrics by name: numbers, also of NumPy and torch, strings, or lists and dicts of them.
 Metrics = Mapping[str, object]
+
+# Where checkpoints are stored: a directory, or the section checkpoint_storage of a configuration.
+CheckpointStorage = Union[str, "os.PathLike[str]", JsonMapping]

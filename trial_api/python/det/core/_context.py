@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from det._errors import CheckpointError, InvalidHP, RunIsOver
 from det._info import ClusterInfo, connect_to_master, get_cluster_info
 from det._master import Master
-from det._types import JsonMapping
+from det._types import CheckpointStorage, JsonMapping
 from det.core._bucket_storage import BucketStorage
 from det.core._checkpoint import CheckpointContext
 from det.core._distributed import DistributedContext
@@ -195,7 +195,7 @@ class Context:
 def init(
     *,
     distributed: DistributedContext | None = None,
-    checkpoint_storage: str | JsonMapping | None = None,
+    checkpoint_storage: CheckpointStorage | None = None,
     preempt_mode: PreemptMode = PreemptMode.WorkersAskChief,
     tensorboard_mode: TensorboardMode = TensorboardMode.AUTO,
 ) -> Context:

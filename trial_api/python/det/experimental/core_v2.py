@@ -21,7 +21,7 @@ from typing import Callable
 
 from det import core
 from det._info import ClusterInfo, get_cluster_info
-from det._types import JsonMapping, JsonObject
+from det._types import CheckpointStorage, JsonObject
 
 _MEMBERS = (
     "alert",
@@ -96,7 +96,7 @@ def init(
     unmanaged: UnmanagedConfig | None = None,
     client: object = None,
     distributed: core.DistributedContext | None = None,
-    checkpoint_storage: str | JsonMapping | None = None,
+    checkpoint_storage: CheckpointStorage | None = None,
     preempt_mode: core.PreemptMode = core.PreemptMode.WorkersAskChief,
     tensorboard_mode: core.TensorboardMode = core.TensorboardMode.AUTO,
 ) -> None:
@@ -146,7 +146,7 @@ def init_context(
     unmanaged: UnmanagedConfig | None = None,
     client: object = None,
     distributed: core.DistributedContext | None = None,
-    checkpoint_storage: str | JsonMapping | None = None,
+    checkpoint_storage: CheckpointStorage | None = None,
     preempt_mode: core.PreemptMode = core.PreemptMode.WorkersAskChief,
     tensorboard_mode: core.TensorboardMode = core.TensorboardMode.AUTO,
 ) -> Iterator[core.Context]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import Any
 
 
 class TrainUnit:
@@ -50,7 +49,7 @@ class TrainUnit:
         return hash((type(self), repr(self.value)))
 
 
-def validate_units(**units: Any) -> None:
+def validate_units(**units: object) -> None:
     """Checks arguments that take a TrainUnit or None.
 
     Raises:
@@ -96,7 +95,7 @@ def batches_per_configured_epoch(
 
 
 def parse_train_unit(
-    value: Any, field: str, global_batch_size: int | None, records_per_epoch: int = 0
+    value: object, field: str, global_batch_size: int | None, records_per_epoch: int = 0
 ) -> TrainUnit | None:
     """Parses a length in the experiment config.
 
