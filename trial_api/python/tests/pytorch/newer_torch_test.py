@@ -61,7 +61,7 @@ class SafeGlobals:
 
 
 class _Reader(pickle.Unpickler):
-    """Knows what is allowed only."""
+    """An unpickler that finds only allowed classes."""
 
     def find_class(self, module, name):
         if (module, name) == ("_codecs", "encode"):

@@ -56,9 +56,9 @@ class FsdpStrategy(ShardedStrategy):
         policy = functools.partial(
             self._fsdp.wrap.size_based_auto_wrap_policy, min_num_params=_MIN_MODULE_PARAMETERS
         )
-        devices = {"device_id": device} if device.type == "cuda" else {}
+        # Newer versions of torch accept a model in host memory only if its device is named.
         wrapped: torch.nn.Module = self._class(
-            model, auto_wrap_policy=policy, **devices, **self._options
+            model, auto_wrap_policy=policy, device_id=device, **self._options
         )
         self._names[id(wrapped)] = names
         return wrapped
