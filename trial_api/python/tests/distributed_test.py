@@ -77,7 +77,7 @@ class DistributedTest(unittest.TestCase):
         def body(context):
             if context.rank == 1:
                 return None
-            with self.assertRaisesRegex(ConnectionError, "rank 1 has gone"):
+            with self.assertRaisesRegex(ConnectionError, "rank 1 was lost"):
                 context.gather(0)
             return "told"
 

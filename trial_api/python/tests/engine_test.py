@@ -204,8 +204,8 @@ class EngineTest(unittest.TestCase):
         # On a cluster, the agent of a node kills the ranks when their launcher has exited.
         self.addCleanup(self.kill, pids)
         for goes, words in (
-            (0, "the first node's launcher has gone"),
-            (1, "node 127.0.0.2 has gone"),
+            (0, "the first node's launcher was lost"),
+            (1, "node 127.0.0.2 was lost"),
         ):
             launchers = [self.start("mpi", node, script) for node in range(2)]
             for _ in range(3):

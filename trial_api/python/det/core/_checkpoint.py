@@ -314,6 +314,12 @@ class CheckpointContext:
     def get_metadata(self, storage_id: str) -> JsonObject:
         """Returns the metadata of a checkpoint.
 
+        Args:
+            storage_id: The UUID of the checkpoint.
+
+        Returns:
+            The metadata, a JSON object.
+
         Raises:
             CheckpointError: The checkpoint does not exist or is incomplete.
         """
@@ -323,11 +329,21 @@ class CheckpointContext:
         """Copies the files of a directory beside the checkpoints, below `name`.
 
         Each rank calls for itself.
+
+        Args:
+            folder: The directory whose files are copied.
+            name: The path to copy to, relative to the checkpoint storage.
+
+        Raises:
+            CheckpointError: The files cannot be stored.
         """
         self._storage.copy_beside(pathlib.Path(folder), name)
 
     def delete(self, storage_id: str) -> None:
         """Deletes a checkpoint with its files.
+
+        Args:
+            storage_id: The UUID of the checkpoint.
 
         Raises:
             CheckpointError: It does not exist, or is in use: by a version of a model, or by a trial
@@ -460,6 +476,12 @@ class _Saving:
 def merge_metadata(by_rank: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
     """Merges the metadata of all ranks.
 
+    Args:
+        by_rank: The metadata of each rank, in the order of the ranks.
+
+    Returns:
+        All entries of all ranks.
+
     Raises:
         CheckpointError: Two ranks have different values for one name.
     """
@@ -480,7 +502,17 @@ def copy_files(
     selector: Selector | None,
     copy: Callable[[Path, Path], object] = shutil.copyfile,
 ) -> None:
-    """Copies the files of a directory for which selector(path below it) is true."""
+    """Copies the files of a directory for which selector(path below it) is true.
+
+    Args:
+        source: The directory to copy from.
+        target: The directory to copy to; created if it does not exist.
+        selector: Returns whether to copy a file, given its path below `source`. None: all files.
+        copy: Copies one file, given its path and the path of the copy.
+
+    Raises:
+        CheckpointError: The source is not a directory.
+    """
     if not source.is_dir():
         raise CheckpointError(f"{source} is not a directory")
     target.mkdir(parents=True, exist_ok=True)

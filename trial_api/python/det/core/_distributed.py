@@ -195,29 +195,72 @@ class DistributedContext:
     def gather(self, stuff: _T) -> list[_T] | None:
         """Collects a value from each rank.
 
+        Args:
+            stuff: The value of this rank. It must be picklable.
+
         Returns:
             The values in the order of ranks on rank 0, None on the others.
+
+        Raises:
+            ConnectionError: A rank is lost.
         """
         return self._all.gather(stuff)
 
     def gather_local(self, stuff: _T) -> list[_T] | None:
-        """Collects a value from each rank of this node. See gather()."""
+        """Collects a value from each rank of this node. See gather().
+
+        Args:
+            stuff: The value of this rank. It must be picklable.
+
+        Returns:
+            The values in the order of local ranks on the first rank of the node, None on the
+            others.
+
+        Raises:
+            ConnectionError: A rank is lost.
+        """
         return self._local.gather(stuff)
 
     def allgather(self, stuff: _T) -> list[_T]:
         """Collects a value from each rank.
 
+        Args:
+            stuff: The value of this rank. It must be picklable.
+
         Returns:
             The values in the order of ranks, on every rank.
+
+        Raises:
+            ConnectionError: A rank is lost.
         """
         return self._all.allgather(stuff)
 
     def allgather_local(self, stuff: _T) -> list[_T]:
-        """Collects a value from each rank of this node. See allgather()."""
+        """Collects a value from each rank of this node. See allgather().
+
+        Args:
+            stuff: The value of this rank. It must be picklable.
+
+        Returns:
+            The values in the order of local ranks, on every rank of the node.
+
+        Raises:
+            ConnectionError: A rank is lost.
+        """
         return self._local.allgather(stuff)
 
     def broadcast(self, stuff: _T) -> _T:
-        """Returns the value of rank 0 on every rank."""
+        """Returns the value of rank 0 on every rank.
+
+        Args:
+            stuff: The value on rank 0; it must be picklable. Ignored on the others.
+
+        Returns:
+            The value of rank 0.
+
+        Raises:
+            ConnectionError: A rank is lost.
+        """
         return self._all.broadcast(stuff)
 
     @overload
@@ -227,7 +270,18 @@ class DistributedContext:
     def broadcast_local(self) -> None: ...
 
     def broadcast_local(self, stuff: _T | None = None) -> _T | None:
-        """Returns the value of the first rank of this node on every rank of it."""
+        """Returns the value of the first rank of this node on every rank of it.
+
+        Args:
+            stuff: The value on the first rank of the node; it must be picklable. Ignored on the
+                others.
+
+        Returns:
+            The value of the first rank of the node.
+
+        Raises:
+            ConnectionError: A rank is lost.
+        """
         return self._local.broadcast(stuff)
 
     def close(self) -> None:
@@ -248,6 +302,9 @@ class DistributedContext:
             chief_ip: The address of rank 0. Default: DET_CHIEF_IP or MASTER_ADDR of the
                 environment.
 
+        Returns:
+            The ranks, one for each process.
+
         Raises:
             ValueError: A launcher has not started this process.
         """
@@ -265,7 +322,18 @@ class DistributedContext:
 
     @classmethod
     def from_deepspeed(cls, chief_ip: str | None = None) -> DistributedContext:
-        """Reads the environment that DeepSpeed's launcher or det.launch.deepspeed sets."""
+        """Reads the environment that DeepSpeed's launcher or det.launch.deepspeed sets.
+
+        Args:
+            chief_ip: The address of rank 0. Default: DET_CHIEF_IP or MASTER_ADDR of the
+                environment.
+
+        Returns:
+            The ranks, one for each process.
+
+        Raises:
+            ValueError: A launcher has not started this process.
+        """
         return cls.from_torch_distributed(chief_ip)
 
     @classmethod
@@ -277,6 +345,9 @@ class DistributedContext:
         Args:
             hvd: Horovod's module after hvd.init(); None: the environment of its launcher is used.
             chief_ip: The address of rank 0. Default: DET_CHIEF_IP of the environment.
+
+        Returns:
+            The ranks, one for each process.
 
         Raises:
             ValueError: `hvd` is None and a launcher has not started this process.
@@ -297,7 +368,14 @@ class DistributedContext:
 
     @classmethod
     def from_tf_config(cls, chief_ip: str | None = None) -> DistributedContext:
-        """Reads TF_CONFIG, with one worker per node; a single rank if it is not set."""
+        """Reads TF_CONFIG, with one worker per node; a single rank if it is not set.
+
+        Args:
+            chief_ip: The address of rank 0. Default: that of the first worker.
+
+        Returns:
+            The ranks, one for each node.
+        """
         config = json.loads(os.environ.get("TF_CONFIG") or "{}")
         workers = (config.get("cluster") or {}).get("worker") or []
         if not workers:

@@ -138,7 +138,7 @@ class ReportQueue:
             self._outbox.forget()
 
     def close(self, wait: bool) -> None:
-        """Stops to send.
+        """Stops sending.
 
         Args:
             wait: Whether to wait until the master has everything. If not, what cannot be sent soon

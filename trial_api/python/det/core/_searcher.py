@@ -35,7 +35,14 @@ class SearcherOperation:
         self.completed = False
 
     def report_progress(self, length: float) -> None:
-        """Reports how much of `length` is trained, in its unit. Only the chief calls."""
+        """Reports how much of `length` is trained, in its unit. Only the chief calls.
+
+        Args:
+            length: How much is trained so far, in the unit of the operation.
+
+        Raises:
+            RuntimeError: Another rank than the chief calls.
+        """
         self._check("report_progress")
         self._train.report_progress(min(1.0, length / self.length))
 
@@ -44,6 +51,9 @@ class SearcherOperation:
 
         Args:
             searcher_metric: Ignored: the searcher uses the reported validation metrics.
+
+        Raises:
+            RuntimeError: Another rank than the chief calls.
         """
         self._check("report_completed")
         self.completed = True
@@ -88,6 +98,9 @@ class SearcherContext:
         Args:
             searcher_mode: Which ranks call.
             auto_ack: Ignored; existing scripts pass it.
+
+        Returns:
+            An iterator over one SearcherOperation.
 
         Raises:
             RuntimeError: A rank other than 0 calls with ChiefOnly, or no length is configured.

@@ -68,7 +68,7 @@ class Peer:
 
     def _gone(self, error: OSError) -> ConnectionError:
         return ConnectionError(
-            f"rank {self.rank} has gone ({error}); see its lines in the log for why"
+            f"rank {self.rank} was lost ({error}); see its lines in the log for why"
         )
 
     def _receive_exactly(self, size: int) -> bytes:

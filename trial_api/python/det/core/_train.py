@@ -73,7 +73,18 @@ class TrainContext:
         metrics: Metrics,
         batch_metrics: list[Metrics] | None = None,
     ) -> None:
-        """Reports metrics of the group "training". See report_metrics()."""
+        """Reports metrics of the group "training". See report_metrics().
+
+        Args:
+            steps_completed: The number of batches trained so far.
+            metrics: The metrics by name.
+            batch_metrics: The metrics of each batch since the previous report.
+
+        Raises:
+            ValueError: The number of steps is negative or too large.
+            TypeError: The metrics are not a mapping, or contain a value that is not JSON.
+            MasterError: The master has refused an earlier report.
+        """
         self.report_metrics("training", steps_completed, metrics, batch_metrics=batch_metrics)
 
     def report_validation_metrics(
@@ -90,6 +101,11 @@ class TrainContext:
         Returns:
             Whether this is the best validation of the experiment; True without `ask_best`, and if
             the master does not answer in time.
+
+        Raises:
+            ValueError: The number of steps is negative or too large.
+            TypeError: The metrics are not a mapping, or contain a value that is not JSON.
+            MasterError: The master has refused an earlier report.
         """
         _check("validation", steps_completed, metrics)
         return self._report("validation", steps_completed, metrics, None, ask_best)
@@ -105,7 +121,15 @@ class TrainContext:
         raise NotImplementedError
 
     def report_progress(self, progress: float) -> None:
-        """Reports the completed fraction of the training, from 0 to 1."""
+        """Reports the completed fraction of the training, from 0 to 1.
+
+        Args:
+            progress: The fraction.
+
+        Raises:
+            ValueError: The fraction is less than 0 or greater than 1.
+            TypeError: It is not a number.
+        """
         raise NotImplementedError
 
     def report_early_exit(self, reason: EarlyExitReason, message: str = "") -> None:
@@ -123,23 +147,49 @@ class TrainContext:
         raise NotImplementedError
 
     def set_status(self, status: str) -> None:
-        """Sets a description of what the trial is doing, for users: "training", "validating"."""
+        """Sets a description of what the trial is doing, for users: "training", "validating".
+
+        Args:
+            status: The description.
+        """
         raise NotImplementedError
 
     def get_experiment_best_validation(self) -> float | None:
-        """Returns the best value of the searcher's metric in the experiment; None before the first."""
+        """Returns the best value of the searcher's metric in the experiment; None before the first.
+
+        Raises:
+            MasterError: The master refused the request, or does not answer.
+        """
         raise NotImplementedError
 
     def get_metadata(self) -> JsonObject | None:
-        """Returns the metadata of this trial."""
+        """Returns the metadata of this trial.
+
+        Returns:
+            The JSON object; None if there is none.
+
+        Raises:
+            MasterError: The master refused the request, or does not answer.
+        """
         raise NotImplementedError
 
     def set_metadata(self, metadata: JsonObject) -> None:
-        """Replaces the metadata of this trial: a JSON object of at most 64 KiB."""
+        """Replaces the metadata of this trial: a JSON object of at most 64 KiB.
+
+        Args:
+            metadata: The JSON object.
+
+        Raises:
+            MasterError: The master refused the metadata, or does not answer.
+        """
         raise NotImplementedError
 
     def get_tensorboard_path(self) -> pathlib.Path:
-        """Returns the directory for the event files of this rank."""
+        """Returns the directory for the event files of this rank.
+
+        Returns:
+            The directory, which exists.
+        """
         raise NotImplementedError
 
     def upload_tensorboard_files(

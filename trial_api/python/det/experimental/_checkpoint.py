@@ -176,11 +176,25 @@ class Checkpoint:
         self._check_held(self._session.post("/api/v1/checkpoints/rm", body))
 
     def add_metadata(self, metadata: Mapping[str, Json]) -> None:
-        """Adds or replaces entries of the metadata."""
+        """Adds or replaces entries of the metadata.
+
+        Args:
+            metadata: The entries.
+
+        Raises:
+            MasterError: The master refused the change.
+        """
         self._set_metadata({**self.metadata, **metadata})
 
     def remove_metadata(self, keys: Iterable[str]) -> None:
-        """Removes entries of the metadata; keys that do not exist are ignored."""
+        """Removes entries of the metadata; keys that do not exist are ignored.
+
+        Args:
+            keys: The names of the entries.
+
+        Raises:
+            MasterError: The master refused the change.
+        """
         removed = set(keys)
         self._set_metadata({k: v for k, v in self.metadata.items() if k not in removed})
 
@@ -189,6 +203,9 @@ class Checkpoint:
 
         Args:
             group: The group of the metrics; None: all groups.
+
+        Returns:
+            The reports, as the API returns them.
         """
         path = f"/api/v1/checkpoints/{self.uuid}/metrics"
         data = self._session.get(path, metricGroup=group)
@@ -220,6 +237,11 @@ def find_best(
 ) -> Checkpoint:
     """Returns the checkpoint with the best value of a metric; None: the metric of the searcher.
 
+    Args:
+        checkpoints: The checkpoints to choose from.
+        metric: The name of a validation metric; None: the metric of the searcher.
+        smaller_is_better: Whether small values are good.
+
     Raises:
         ValueError: No checkpoint has the metric.
     """
@@ -243,12 +265,20 @@ class ModelVersion:
         self.checkpoint = Checkpoint(session, data["checkpoint"])
 
     def set_name(self, name: str) -> None:
-        """Sets the name of the version."""
+        """Sets the name of the version.
+
+        Args:
+            name: The new name.
+        """
         self._patch(name=name)
         self.name = name
 
     def set_notes(self, notes: str) -> None:
-        """Sets the notes of the version."""
+        """Sets the notes of the version.
+
+        Args:
+            notes: The new notes, in Markdown.
+        """
         self._patch(notes=notes)
 
     def delete(self) -> None:
@@ -289,13 +319,29 @@ class Model:
             checkpoint_uuid: The UUID of the checkpoint.
             name: The name of the version.
             metadata: The metadata of the version.
+
+        Returns:
+            The new version.
+
+        Raises:
+            MasterError: The checkpoint does not exist.
         """
         body: Json = {"checkpointUuid": checkpoint_uuid, "name": name, "metadata": metadata or {}}
         data = self._session.post(f"{self._path}/versions", body)
         return ModelVersion(self._session, data["modelVersion"])
 
     def get_version(self, version: int = -1) -> ModelVersion | None:
-        """Returns a version; -1: the latest, None if there is none."""
+        """Returns a version; -1: the latest, None if there is none.
+
+        Args:
+            version: The number of the version; -1: the latest.
+
+        Returns:
+            The version; None if `version` is -1 and the model has none.
+
+        Raises:
+            MasterError: The version does not exist (status 404).
+        """
         if version == -1:
             versions = self.list_versions()
             return versions[-1] if versions else None
@@ -312,36 +358,73 @@ class Model:
     get_versions = list_versions
 
     def set_name(self, name: str) -> None:
-        """Sets the name."""
+        """Sets the name.
+
+        Args:
+            name: The new name.
+
+        Raises:
+            MasterError: The name is taken.
+        """
         self._patch(name=name)
         self.name = name
 
     def set_description(self, description: str) -> None:
-        """Sets the description."""
+        """Sets the description.
+
+        Args:
+            description: The new description.
+        """
         self._patch(description=description)
         self.description = description
 
     def set_notes(self, notes: str) -> None:
-        """Sets the notes."""
+        """Sets the notes.
+
+        Args:
+            notes: The new notes, in Markdown.
+        """
         self._patch(notes=notes)
 
     def set_labels(self, labels: Collection[str]) -> None:
-        """Replaces the labels."""
+        """Replaces the labels.
+
+        Args:
+            labels: The labels. Those of a set are stored in alphabetical order.
+
+        Raises:
+            TypeError: The labels are a string.
+        """
         given = in_order(labels)
         self._patch(labels=given)
         self.labels = given
 
     def add_metadata(self, metadata: Mapping[str, Json]) -> None:
-        """Adds or replaces entries of the metadata."""
+        """Adds or replaces entries of the metadata.
+
+        Args:
+            metadata: The entries.
+        """
         self._set_metadata({**self.metadata, **metadata})
 
     def remove_metadata(self, keys: Iterable[str]) -> None:
-        """Removes entries of the metadata; keys that do not exist are ignored."""
+        """Removes entries of the metadata; keys that do not exist are ignored.
+
+        Args:
+            keys: The names of the entries.
+        """
         removed = set(keys)
         self._set_metadata({k: v for k, v in self.metadata.items() if k not in removed})
 
     def move_to_workspace(self, workspace_id: int) -> None:
-        """Moves the model to another workspace."""
+        """Moves the model to another workspace.
+
+        Args:
+            workspace_id: The ID of the workspace.
+
+        Raises:
+            MasterError: The workspace does not exist, or the user may not change it.
+        """
         self._session.post(f"{self._path}/move", {"destinationWorkspaceId": workspace_id})
 
     def _set_metadata(self, metadata: JsonObject) -> None:

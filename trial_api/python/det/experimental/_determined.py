@@ -101,6 +101,12 @@ class Determined:
     def get_experiment(self, experiment_id: int) -> Experiment:
         """Returns an experiment by its ID.
 
+        Args:
+            experiment_id: The ID of the experiment.
+
+        Returns:
+            The experiment.
+
         Raises:
             MasterError: It does not exist (status 404).
         """
@@ -135,6 +141,12 @@ class Determined:
     def get_trial(self, trial_id: int) -> Trial:
         """Returns a trial by its ID.
 
+        Args:
+            trial_id: The ID of the trial.
+
+        Returns:
+            The trial.
+
         Raises:
             MasterError: It does not exist (status 404).
         """
@@ -142,6 +154,12 @@ class Determined:
 
     def get_checkpoint(self, uuid: str) -> Checkpoint:
         """Returns a checkpoint by its UUID.
+
+        Args:
+            uuid: The UUID of the checkpoint.
+
+        Returns:
+            The checkpoint.
 
         Raises:
             MasterError: It does not exist (status 404).
@@ -166,6 +184,9 @@ class Determined:
             labels: The labels.
             workspace_name: The workspace. Default: the default workspace.
 
+        Returns:
+            The model, without versions.
+
         Raises:
             MasterError: The name is taken, or the workspace does not exist.
         """
@@ -181,6 +202,12 @@ class Determined:
 
     def get_model(self, identifier: str | int) -> Model:
         """Returns a model by its name or ID.
+
+        Args:
+            identifier: The name or the ID of the model.
+
+        Returns:
+            The model.
 
         Raises:
             MasterError: It does not exist (status 404).
@@ -222,12 +249,28 @@ class Determined:
     iter_trials_metrics = stream_trials_metrics
 
     def create_workspace(self, name: str) -> Workspace:
-        """Creates a workspace."""
+        """Creates a workspace.
+
+        Args:
+            name: The name of the workspace.
+
+        Returns:
+            The workspace.
+
+        Raises:
+            MasterError: The master refused the name, for example because it is taken.
+        """
         data = self._session.post("/api/v1/workspaces", {"name": name})
         return Workspace(self._session, data["workspace"])
 
     def get_workspace(self, identifier: str | int) -> Workspace:
         """Returns a workspace by its name or ID.
+
+        Args:
+            identifier: The name or the ID of the workspace.
+
+        Returns:
+            The workspace.
 
         Raises:
             MasterError: It does not exist (status 404).
@@ -243,11 +286,29 @@ class Determined:
         return _workspace.list_workspaces(self._session, **filters)
 
     def delete_workspace(self, name: str) -> None:
-        """Deletes a workspace with everything in it."""
+        """Deletes a workspace with everything in it.
+
+        Args:
+            name: The name of the workspace.
+
+        Raises:
+            MasterError: The workspace does not exist (status 404), or an experiment in it is
+                running.
+        """
         self.get_workspace(name).delete()
 
     def get_project(self, project_id: int) -> Project:
-        """Returns a project by its ID."""
+        """Returns a project by its ID.
+
+        Args:
+            project_id: The ID of the project.
+
+        Returns:
+            The project.
+
+        Raises:
+            MasterError: It does not exist (status 404).
+        """
         data = self._session.get(f"/api/v1/projects/{project_id}")
         return Project(self._session, data["project"])
 
@@ -266,19 +327,52 @@ class Determined:
             admin: Whether the user is an administrator.
             password: The password.
             remote: Whether the user logs in through another service and has no password here.
+
+        Returns:
+            The user.
+
+        Raises:
+            MasterError: The name is taken, or the caller is not an administrator.
         """
         return _user.create_user(self._session, username, admin, password, remote)
 
     def get_user_by_id(self, user_id: int) -> User:
-        """Returns a user by their ID."""
+        """Returns a user by their ID.
+
+        Args:
+            user_id: The ID of the user.
+
+        Returns:
+            The user.
+
+        Raises:
+            MasterError: The user does not exist (status 404).
+        """
         return _user.get_user(self._session, user_id)
 
     def get_user_by_name(self, user_name: str) -> User:
-        """Returns a user by their name."""
+        """Returns a user by their name.
+
+        Args:
+            user_name: The name of the user.
+
+        Returns:
+            The user.
+
+        Raises:
+            MasterError: The user does not exist (status 404).
+        """
         return _user.get_user_by_name(self._session, user_name)
 
     def list_users(self, active: bool | None = None) -> list[User]:
-        """Returns users; with `active` only those that are active, or only those that are not."""
+        """Returns users; with `active` only those that are active, or only those that are not.
+
+        Args:
+            active: True: only active users; False: only inactive ones; None: all users.
+
+        Returns:
+            The users.
+        """
         return _user.list_users(self._session, active)
 
     def whoami(self) -> User:

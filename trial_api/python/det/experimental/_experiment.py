@@ -47,7 +47,17 @@ class ExperimentState(enum.Enum):
 
     @classmethod
     def of(cls, name: str) -> ExperimentState:
-        """Converts the API's name of a state."""
+        """Converts the API's name of a state.
+
+        Args:
+            name: The name, with or without the prefix STATE_.
+
+        Returns:
+            The state.
+
+        Raises:
+            ValueError: There is no such state.
+        """
         return cls(name.replace("STATE_", "", 1))
 
     @property
@@ -131,7 +141,11 @@ class Trial:
     logs = iter_logs
 
     def iter_metrics(self, group: str | None = None) -> Iterator[TrialMetrics]:
-        """Yields the metric reports in order; with `group` only those of that group."""
+        """Yields the metric reports in order.
+
+        Args:
+            group: The group of the metrics; None: all groups.
+        """
         yield from iter_metrics(self._session, [self.id], group)
 
     def list_metrics(self, group: str | None = None) -> list[TrialMetrics]:
@@ -337,28 +351,55 @@ class Experiment:
         self._session.delete(f"/api/v1/experiments/{self.id}")
 
     def set_name(self, name: str) -> None:
-        """Sets the name."""
+        """Sets the name.
+
+        Args:
+            name: The new name.
+        """
         self._patch(name=name)
 
     def set_description(self, description: str) -> None:
-        """Sets the description."""
+        """Sets the description.
+
+        Args:
+            description: The new description.
+        """
         self._patch(description=description)
 
     def set_notes(self, notes: str) -> None:
-        """Sets the notes."""
+        """Sets the notes.
+
+        Args:
+            notes: The new notes, in Markdown.
+        """
         self._patch(notes=notes)
 
     def set_labels(self, labels: Collection[str]) -> None:
-        """Replaces the labels."""
+        """Replaces the labels.
+
+        Args:
+            labels: The labels. Those of a set are stored in alphabetical order.
+
+        Raises:
+            TypeError: The labels are a string.
+        """
         self._patch(labels=in_order(labels))
 
     def add_label(self, label: str) -> None:
-        """Adds a label."""
+        """Adds a label.
+
+        Args:
+            label: The label. Nothing changes if the experiment has it.
+        """
         if label not in self.labels:
             self.set_labels([*self.labels, label])
 
     def remove_label(self, label: str) -> None:
-        """Removes a label."""
+        """Removes a label.
+
+        Args:
+            label: The label. Nothing changes if the experiment does not have it.
+        """
         self.set_labels([known for known in self.labels if known != label])
 
     def download_code(self, output_dir: str | None = None) -> str:
@@ -381,7 +422,14 @@ class Experiment:
         self._session.delete(f"/api/v1/experiments/{self.id}/tensorboard-files")
 
     def move_to_project(self, project_id: int) -> None:
-        """Moves the experiment to another project."""
+        """Moves the experiment to another project.
+
+        Args:
+            project_id: The ID of the project.
+
+        Raises:
+            MasterError: The project does not exist, or the user may not change it.
+        """
         self._session.post(
             f"/api/v1/experiments/{self.id}/move", {"destinationProjectId": project_id}
         )

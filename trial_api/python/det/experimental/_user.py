@@ -37,7 +37,14 @@ class User:
         return self
 
     def rename(self, new_username: str) -> None:
-        """Changes the name."""
+        """Changes the name.
+
+        Args:
+            new_username: The new name.
+
+        Raises:
+            MasterError: The name is taken.
+        """
         self._patch(username=new_username)
 
     def activate(self) -> None:
@@ -49,11 +56,22 @@ class User:
         self._patch(active=False)
 
     def change_display_name(self, display_name: str) -> None:
-        """Changes the display name."""
+        """Changes the display name.
+
+        Args:
+            display_name: The new display name.
+        """
         self._patch(displayName=display_name)
 
     def change_password(self, new_password: str) -> None:
-        """Changes the password."""
+        """Changes the password.
+
+        Args:
+            new_password: The new password.
+
+        Raises:
+            MasterError: The master refused the password.
+        """
         self._patch(password=new_password)
 
     def link_with_agent(
@@ -63,7 +81,14 @@ class User:
         agent_group: str | None = None,
         agent_user: str | None = None,
     ) -> None:
-        """Sets the Unix user and group that run the tasks of the user on agents."""
+        """Sets the Unix user and group that run the tasks of the user on agents.
+
+        Args:
+            agent_gid: The ID of the Unix group.
+            agent_uid: The ID of the Unix user.
+            agent_group: The name of the Unix group.
+            agent_user: The name of the Unix user.
+        """
         data = {
             "agentGid": agent_gid,
             "agentUid": agent_uid,

@@ -39,11 +39,19 @@ class Project:
         return self
 
     def set_name(self, name: str) -> None:
-        """Sets the name."""
+        """Sets the name.
+
+        Args:
+            name: The new name.
+        """
         self._take(self._session.patch(self._path, {"name": name})["project"])
 
     def set_description(self, description: str) -> None:
-        """Sets the description."""
+        """Sets the description.
+
+        Args:
+            description: The new description.
+        """
         self._take(self._session.patch(self._path, {"description": description})["project"])
 
     def archive(self) -> None:
@@ -61,7 +69,14 @@ class Project:
         self._session.delete(self._path)
 
     def move_to_workspace(self, workspace_id: int) -> None:
-        """Moves the project to another workspace."""
+        """Moves the project to another workspace.
+
+        Args:
+            workspace_id: The ID of the workspace.
+
+        Raises:
+            MasterError: The workspace does not exist, or the user may not change it.
+        """
         body = {"destinationWorkspaceId": workspace_id}
         self._session.post(f"{self._path}/move", body)
         self.workspace_id = workspace_id
@@ -133,11 +148,23 @@ class Workspace:
         return self
 
     def set_name(self, name: str) -> None:
-        """Sets the name."""
+        """Sets the name.
+
+        Args:
+            name: The new name.
+
+        Raises:
+            MasterError: The name is taken.
+        """
         self._patch({"name": name})
 
     def set_default_pools(self, default_compute_pool: str = "", default_aux_pool: str = "") -> None:
-        """Sets the pools for tasks whose configuration names none. An empty name changes nothing."""
+        """Sets the pools for tasks whose configuration names none. An empty name changes nothing.
+
+        Args:
+            default_compute_pool: The resource pool for tasks with slots.
+            default_aux_pool: The resource pool for tasks without slots.
+        """
         named = {"defaultComputePool": default_compute_pool, "defaultAuxPool": default_aux_pool}
         self._patch({field: name for field, name in named.items() if name})
 
@@ -164,7 +191,19 @@ class Workspace:
     def create_project(
         self, name: str, description: str | None = None, key: str | None = None
     ) -> Project:
-        """Creates a project."""
+        """Creates a project.
+
+        Args:
+            name: The name of the project.
+            description: The description.
+            key: A short name of the project.
+
+        Returns:
+            The project.
+
+        Raises:
+            MasterError: The name or the key is taken.
+        """
         body = {"name": name, "description": description or "", "key": key or ""}
         data = self._session.post(f"{self._path}/projects", {**body, "workspaceId": self.id})
         return Project(self._session, data["project"])
@@ -177,6 +216,12 @@ class Workspace:
     def get_project(self, project_name: str) -> Project:
         """Returns a project by its name.
 
+        Args:
+            project_name: The name of the project.
+
+        Returns:
+            The project.
+
         Raises:
             MasterError: It does not exist (status 404).
         """
@@ -187,7 +232,14 @@ class Workspace:
         raise MasterError(message, 404)
 
     def delete_project(self, name: str) -> None:
-        """Deletes a project by its name."""
+        """Deletes a project by its name.
+
+        Args:
+            name: The name of the project.
+
+        Raises:
+            MasterError: It does not exist (status 404), or an experiment in it is running.
+        """
         self.get_project(name).delete()
 
     def list_pools(self) -> list[ResourcePool]:
@@ -212,15 +264,27 @@ class ResourcePool:
         return f"/api/v1/resource-pools/{quoted}/workspace-bindings"
 
     def add_bindings(self, workspace_names: list[str]) -> None:
-        """Binds the pool to workspaces."""
+        """Binds the pool to workspaces.
+
+        Args:
+            workspace_names: The names of the workspaces.
+        """
         self._session.post(self._path, {"workspaceNames": workspace_names})
 
     def remove_bindings(self, workspace_names: list[str]) -> None:
-        """Removes bindings to workspaces."""
+        """Removes bindings to workspaces.
+
+        Args:
+            workspace_names: The names of the workspaces.
+        """
         self._session.delete(self._path, {"workspaceNames": workspace_names})
 
     def replace_bindings(self, workspace_names: list[str]) -> None:
-        """Replaces all bindings."""
+        """Replaces all bindings.
+
+        Args:
+            workspace_names: The names of the workspaces; empty: every workspace may use the pool.
+        """
         self._session.put(self._path, {"workspaceNames": workspace_names})
 
     def list_workspaces(self) -> list[Workspace]:

@@ -150,7 +150,17 @@ def init_context(
     preempt_mode: core.PreemptMode = core.PreemptMode.WorkersAskChief,
     tensorboard_mode: core.TensorboardMode = core.TensorboardMode.AUTO,
 ) -> Iterator[core.Context]:
-    """Opens a context for the block of a `with` statement. The arguments are those of init()."""
+    """Opens a context for the block of a `with` statement. The arguments are those of init().
+
+    Args:
+        defaults: As in init().
+        unmanaged: As in init().
+        client: Ignored.
+        distributed: As in init().
+        checkpoint_storage: As in init().
+        preempt_mode: As in init().
+        tensorboard_mode: As in init().
+    """
     init(
         defaults=defaults,
         unmanaged=unmanaged,

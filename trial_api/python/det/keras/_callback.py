@@ -89,14 +89,23 @@ class DetCallback(keras.callbacks.Callback):  # type: ignore[misc]
         return folder
 
     def on_train_begin(self, logs: Mapping[str, SupportsFloat] | None = None) -> None:
-        """Loads the weights of the checkpoint."""
+        """Loads the weights of the checkpoint.
+
+        Args:
+            logs: Ignored.
+        """
         if self._folder is not None:
             self.model.load_weights(str(self._folder / _WEIGHTS))
 
     def on_train_batch_end(
         self, batch: int, logs: Mapping[str, SupportsFloat] | None = None
     ) -> None:
-        """Stops the training if the trial is preempted."""
+        """Stops the training if the trial is preempted.
+
+        Args:
+            batch: The index of the batch in its epoch, from 0.
+            logs: Ignored.
+        """
         self._steps += 1
         if self._core.preempt.should_preempt():
             self.model.stop_training = True
@@ -108,6 +117,10 @@ class DetCallback(keras.callbacks.Callback):  # type: ignore[misc]
         Metrics whose names begin with "val_" are validation metrics, others training metrics. An
         epoch that preemption interrupted is neither reported nor saved: the next run trains it
         again.
+
+        Args:
+            epoch: The index of the epoch, from 0.
+            logs: The metrics of the epoch by name.
         """
         if self._interrupted:
             return
@@ -128,7 +141,11 @@ class DetCallback(keras.callbacks.Callback):  # type: ignore[misc]
         self._core.train.report_metrics(group, self._steps, {**metrics, "epochs": self._epochs})
 
     def on_train_end(self, logs: Mapping[str, SupportsFloat] | None = None) -> None:
-        """Saves the last checkpoint."""
+        """Saves the last checkpoint.
+
+        Args:
+            logs: Ignored.
+        """
         if not self._interrupted:
             self._save()
 

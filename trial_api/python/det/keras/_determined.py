@@ -60,21 +60,35 @@ class DeterminedCallback(DetCallback):
         return {**super()._position(), "continue_id": self._continue_id}
 
     def on_train_begin(self, logs: Mapping[str, SupportsFloat] | None = None) -> None:
-        """Loads the weights of the checkpoint, and stops at once if all epochs are trained."""
+        """Loads the weights of the checkpoint, and stops at once if all epochs are trained.
+
+        Args:
+            logs: Ignored.
+        """
         super().on_train_begin(logs)
         self._skipped = None
         self._interrupted = self._is_finished()  # Keras trains one batch before it checks.
         self.model.stop_training = self._interrupted
 
     def on_epoch_begin(self, epoch: int, logs: Mapping[str, SupportsFloat] | None = None) -> None:
-        """Finds out how many epochs of earlier runs fit() does not count."""
+        """Finds out how many epochs of earlier runs fit() does not count.
+
+        Args:
+            epoch: The index of the epoch, as fit() counts, from 0.
+            logs: Ignored.
+        """
         if self._skipped is None:
             self._skipped = self.initial_epoch - epoch
 
     def on_train_batch_end(
         self, batch: int, logs: Mapping[str, SupportsFloat] | None = None
     ) -> None:
-        """Reports metrics if they are due, and stops if the trial is preempted or completed."""
+        """Reports metrics if they are due, and stops if the trial is preempted or completed.
+
+        Args:
+            batch: The index of the batch in its epoch, from 0.
+            logs: The metrics of the epoch so far, by name.
+        """
         if self._is_finished():
             self.model.stop_training = True
             return
@@ -86,6 +100,10 @@ class DeterminedCallback(DetCallback):
         """Reports the metrics of an epoch and saves a checkpoint if one is due.
 
         Stops if all epochs are trained.
+
+        Args:
+            epoch: The index of the epoch, as fit() counts, from 0.
+            logs: The metrics of the epoch by name.
         """
         super().on_epoch_end(epoch + (self._skipped or 0), logs)
         if self._is_finished():
@@ -116,6 +134,11 @@ class TensorBoard(keras.callbacks.TensorBoard):  # type: ignore[misc]
         super().__init__(*args, **kwargs)
 
     def on_epoch_end(self, epoch: int, logs: Mapping[str, SupportsFloat] | None = None) -> None:
-        """Stores the event files."""
+        """Stores the event files.
+
+        Args:
+            epoch: The index of the epoch, from 0.
+            logs: The metrics of the epoch by name.
+        """
         super().on_epoch_end(epoch, logs)
         self._core.train.upload_tensorboard_files()

@@ -59,7 +59,7 @@ class Node:
 
     def describe(self) -> str:
         """Returns the error to report when the node is lost."""
-        return f"node {self._address} has gone; see its lines in the log for why"
+        return f"node {self._address} was lost; see its lines in the log for why"
 
     def end(self) -> None:
         """Ends the launcher of the node, and what it still runs."""
@@ -209,7 +209,7 @@ class _Served:
             peer.receive()
             self._events.put(Outcome())
         except ConnectionError:
-            message = "the first node's launcher has gone; see its lines in the log for why"
+            message = "the first node's launcher was lost; see its lines in the log for why"
             self._events.put(Outcome(1, message))
 
     def _run(self, peer: _star.Peer, command: str) -> None:

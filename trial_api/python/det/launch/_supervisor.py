@@ -26,7 +26,7 @@ _MAX_LINE = 1 << 20
 _LAST_BLOCKS = 64  # More than a pipe can contain after a rank has exited.
 # Errors of a rank that lost another: those of this package, Gloo, NCCL, Horovod and sockets.
 _OTHER_GONE = re.compile(
-    rb"rank \d+ has gone \(|[Cc]onnection closed by|[Cc]onnection reset by peer|Broken pipe"
+    rb"rank \d+ was lost \(|[Cc]onnection closed by|[Cc]onnection reset by peer|Broken pipe"
     rb"|remote process exited|ncclRemoteError|HorovodInternalError"
 )
 

@@ -43,7 +43,12 @@ class DetLogger(Logger):  # type: ignore[misc]
         """Does nothing: the master knows the hyperparameters."""
 
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
-        """Reports metrics. Those of other ranks than the chief are ignored."""
+        """Reports metrics. Those of other ranks than the chief are ignored.
+
+        Args:
+            metrics: The metrics by name.
+            step: The index of the batch, from 0; None: 0 steps are reported.
+        """
         if self._core.distributed.rank != 0:
             return
         by_group: dict[str, dict[str, float]] = {}

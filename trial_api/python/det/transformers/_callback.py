@@ -65,7 +65,14 @@ class DetCallback(transformers.TrainerCallback):  # type: ignore[misc]
         self.load_last_checkpoint(args)
 
     def load_last_checkpoint(self, args: transformers.TrainingArguments) -> None:
-        """Sets args.resume_from_checkpoint if there is a checkpoint. Collective on a node."""
+        """Sets args.resume_from_checkpoint if there is a checkpoint. Collective on a node.
+
+        Args:
+            args: The TrainingArguments of the Trainer.
+
+        Raises:
+            CheckpointError: All checkpoints of the trial are damaged.
+        """
         latest = self.core_context.checkpoint.newest_whole()
         if latest is None:
             return
@@ -89,7 +96,15 @@ class DetCallback(transformers.TrainerCallback):  # type: ignore[misc]
         logs: dict[str, float] | None = None,
         **kwargs: transformers.TrainingArguments,
     ) -> None:
-        """Reports the metrics of evaluations as validation metrics, others as training metrics."""
+        """Reports the metrics of evaluations as validation metrics, others as training metrics.
+
+        Args:
+            args: The TrainingArguments.
+            state: The TrainerState.
+            control: The TrainerControl.
+            logs: The metrics by name.
+            **kwargs: Ignored.
+        """
         logs = logs or {}
         if not state.is_world_process_zero or _SUMMARY in logs:
             return
@@ -129,7 +144,14 @@ class DetCallback(transformers.TrainerCallback):  # type: ignore[misc]
         control: transformers.TrainerControl,
         **kwargs: transformers.TrainingArguments,
     ) -> None:
-        """Stops all ranks after the same step, with a checkpoint, if preempted. Collective."""
+        """Stops all ranks after the same step, with a checkpoint, if preempted. Collective.
+
+        Args:
+            args: The TrainingArguments.
+            state: The TrainerState.
+            control: The TrainerControl, which is changed to save and stop.
+            **kwargs: Ignored.
+        """
         if self.core_context.preempt.should_preempt(auto_ack=False):
             self._preempted = True
             control.should_save = True
@@ -142,7 +164,17 @@ class DetCallback(transformers.TrainerCallback):  # type: ignore[misc]
         control: transformers.TrainerControl,
         **kwargs: transformers.TrainingArguments,
     ) -> None:
-        """Stores the directory that the Trainer has just written, that of each node. Collective."""
+        """Stores the directory that the Trainer has just written, that of each node. Collective.
+
+        Args:
+            args: The TrainingArguments.
+            state: The TrainerState.
+            control: The TrainerControl.
+            **kwargs: Ignored.
+
+        Raises:
+            CheckpointError: The checkpoint cannot be stored.
+        """
         steps = int(state.global_step)
         if self._saved_at == steps:
             return

@@ -63,7 +63,11 @@ class TorchBatchProcessorContext:
         return to_device(data, self.device)
 
     def prepare_model_for_inference(self, model: torch.nn.Module) -> torch.nn.Module:
-        """Returns the model on the slot's device, in evaluation mode."""
+        """Returns the model on the slot's device, in evaluation mode.
+
+        Args:
+            model: The model. It is moved and changed in place.
+        """
         return model.to(self.device).eval()
 
     def get_tensorboard_path(self) -> pathlib.Path:

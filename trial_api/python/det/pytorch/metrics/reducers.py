@@ -93,7 +93,11 @@ class FunctionReducer(MetricReducer):
         self._values: list[ReducedValue] = []
 
     def update(self, value: ReducedValue) -> None:
-        """Adds a value of this rank. It must be picklable."""
+        """Adds a value of this rank.
+
+        Args:
+            value: The value. It must be picklable.
+        """
         self._values.append(value)
 
     def reset(self) -> None:

@@ -146,6 +146,12 @@ class PyTorchTrialContext:
     def get_hparam(self, name: str) -> Any:
         """Returns a hyperparameter of this trial.
 
+        Args:
+            name: The name of the hyperparameter.
+
+        Returns:
+            Its value: a JSON value of any type.
+
         Raises:
             ValueError: If there is no hyperparameter of that name.
         """
@@ -459,7 +465,14 @@ class PyTorchTrialContext:
     # In train_batch().
 
     def to_device(self, data: DataBatch) -> DataBatch:
-        """Moves the tensors of a batch to the slot's device; see det.pytorch.to_device()."""
+        """Moves the tensors of a batch to the slot's device; see det.pytorch.to_device().
+
+        Args:
+            data: As in det.pytorch.to_device().
+
+        Returns:
+            The same structure, with its tensors on the slot's device.
+        """
         return to_device(data, self._device)
 
     @property
@@ -591,6 +604,9 @@ class PyTorchTrialContext:
     def get_tensorboard_writer(self) -> SummaryWriter:
         """Returns a torch.utils.tensorboard.SummaryWriter for that folder.
 
+        Returns:
+            The writer; each call returns the same one.
+
         Raises:
             ImportError: If the Python package tensorboard is not installed.
         """
@@ -612,7 +628,11 @@ class PyTorchTrialContext:
         return self._tensorboard_logging
 
     def set_enable_tensorboard_logging(self, enable_tensorboard_logging: bool) -> None:
-        """Enables or disables writing of reported metrics for TensorBoard."""
+        """Enables or disables writing of reported metrics for TensorBoard.
+
+        Args:
+            enable_tensorboard_logging: Whether to write them.
+        """
         self._tensorboard_logging = enable_tensorboard_logging
 
     def set_profiler(self, *args: object, **kwargs: object) -> None:

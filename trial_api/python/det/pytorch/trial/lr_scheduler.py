@@ -62,7 +62,12 @@ class LRScheduler:
         return optimizer
 
     def step(self, *args: object, **kwargs: object) -> None:
-        """Steps the scheduler. For StepMode.MANUAL_STEP."""
+        """Steps the scheduler. For StepMode.MANUAL_STEP.
+
+        Args:
+            *args: Arguments of the wrapped scheduler's step().
+            **kwargs: Keyword arguments of the wrapped scheduler's step().
+        """
         step: Callable[..., object] = self._scheduler.step
         step(*args, **kwargs)
 
@@ -86,7 +91,11 @@ class LRScheduler:
         return dict(self._scheduler.state_dict())
 
     def load_state_dict(self, state: StateDict) -> None:
-        """Restores what state_dict() returned."""
+        """Restores what state_dict() returned.
+
+        Args:
+            state: What state_dict() returned.
+        """
         self._scheduler.load_state_dict(state)
 
     def __getattr__(self, name: str) -> Any:

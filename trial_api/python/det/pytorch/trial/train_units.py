@@ -34,7 +34,11 @@ class TrainUnit:
         self.value = value
 
     def due(self, count: int) -> bool:
-        """Returns whether a period ends after `count` units, which is at least 1."""
+        """Returns whether a period ends after `count` units, which is at least 1.
+
+        Args:
+            count: The number of units so far, at least 1.
+        """
         if isinstance(self.value, int):
             return count % self.value == 0
         return count in self.value
