@@ -6,9 +6,9 @@ import dataclasses
 import json
 import os
 import pathlib
-from typing import Any
 
 from det._master import Master, read_retry_timeout
+from det._types import JsonObject
 
 
 @dataclasses.dataclass
@@ -32,15 +32,15 @@ class TrialInfo:
     experiment_id: int
     trial_run_id: int
     trial_seed: int
-    hparams: dict[str, Any]
-    config: dict[str, Any]
+    hparams: JsonObject
+    config: JsonObject
     steps_completed: int = 0
     warm_start: bool = False
     validate_at: list[int] = dataclasses.field(default_factory=list)
     checkpoint_dir: str = ""
 
     @property
-    def _config(self) -> dict[str, Any]:
+    def _config(self) -> JsonObject:
         return self.config
 
 
@@ -100,7 +100,7 @@ class ClusterInfo:
     cache_dir: str = ""
 
     @property
-    def user_data(self) -> dict[str, Any]:
+    def user_data(self) -> JsonObject:
         """The `data` section of the configuration."""
         data = self.trial.config.get("data") if self.trial else None
         return dict(data or {})
@@ -191,7 +191,7 @@ def _read() -> ClusterInfo:
 def _read_trial() -> TrialInfo:
     """Reads the file that the agent wrote: a configuration may be too long for a variable."""
     path = pathlib.Path(os.environ.get("DET_RUN_DIR", "/run/determined"), "info", "trial.json")
-    data: dict[str, Any] = {}
+    data: JsonObject = {}
     if path.exists():
         data = json.loads(path.read_text(encoding="utf-8"))
     env = os.environ

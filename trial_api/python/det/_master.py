@@ -14,9 +14,9 @@ import threading
 import time
 import urllib.parse
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from det._errors import MasterError, RunIsOver
+from det._types import Json, JsonObject
 
 FIRST_PAUSE, MAX_PAUSE = 0.1, 5.0  # Seconds between attempts.
 LOG_AFTER = 5.0  # Seconds: a longer outage is logged.
@@ -99,7 +99,7 @@ class Master:
     def __enter__(self) -> Master:
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -113,15 +113,15 @@ class Master:
             except OSError:
                 pass
 
-    def get(self, path: str, timeout: float = 60.0) -> dict[str, Any]:
+    def get(self, path: str, timeout: float = 60.0) -> JsonObject:
         """Sends a GET request. See call()."""
         return self.call("GET", path, timeout=timeout)
 
-    def post(self, path: str, body: Any = None, timeout: float = 60.0) -> dict[str, Any]:
+    def post(self, path: str, body: Json | bytes = None, timeout: float = 60.0) -> JsonObject:
         """Sends a POST request. See call()."""
         return self.call("POST", path, {} if body is None else body, timeout)
 
-    def rendezvous(self) -> dict[str, Any]:
+    def rendezvous(self) -> JsonObject:
         """Waits until all nodes of the task's allocation have started."""
         path = f"/api/v1/allocations/{self._allocation}/resources/{self._resources}/rendezvous"
         return dict(self.get(path, timeout=900.0)["rendezvousInfo"])
@@ -130,10 +130,10 @@ class Master:
         self,
         method: str,
         path: str,
-        body: Any = None,
+        body: Json | bytes = None,
         timeout: float = 60.0,
         headers: Mapping[str, str] | None = None,
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """Sends a request, and repeats it while no master answers.
 
         Args:
@@ -167,7 +167,7 @@ class Master:
                 f"{self._address()} did not answer {where} with a JSON object"
             ) from error
 
-    def lines(self, path: str, timeout: float = 600.0) -> Iterator[dict[str, Any]]:
+    def lines(self, path: str, timeout: float = 600.0) -> Iterator[JsonObject]:
         """Yields the JSON objects of a stream, which has one per line.
 
         Raises:

@@ -14,7 +14,7 @@ import struct
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any, SupportsFloat
+from typing import SupportsFloat
 
 _POLYNOMIAL = 0x82F63B78  # CRC-32C (Castagnoli), reflected.
 _MASK = 0xA282EAD8
@@ -93,7 +93,7 @@ class EventWriter:
         point = _text(1, tag) + _key(2, _FIXED32) + _float32(value)
         self._write(_message(5, _message(1, point)), step)
 
-    def add_scalars(self, values: Mapping[str, Any], step: int) -> None:
+    def add_scalars(self, values: Mapping[str, SupportsFloat], step: int) -> None:
         """Adds a value to each of several series.
 
         Args:
@@ -134,7 +134,7 @@ class EventWriter:
     def __enter__(self) -> EventWriter:
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _write(self, body: bytes, step: int) -> None:
@@ -147,12 +147,12 @@ class EventWriter:
             self.flush()
 
 
-def _float32(value: Any) -> bytes:
+def _float32(value: SupportsFloat) -> bytes:
     """Returns the bytes of a float32; infinity if the value is too large."""
     try:
         return struct.pack("<f", float(value))
     except OverflowError:
-        return struct.pack("<f", math.inf if value > 0 else -math.inf)
+        return struct.pack("<f", math.inf if float(value) > 0 else -math.inf)
 
 
 def _key(field: int, wire_type: int) -> bytes:

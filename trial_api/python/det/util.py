@@ -8,7 +8,7 @@ import os
 import pathlib
 import sys
 from collections.abc import Iterator
-from typing import Any, Callable
+from typing import Callable
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
@@ -46,21 +46,42 @@ def import_from_path(path: str | os.PathLike[str]) -> Iterator[None]:
         sys.modules.update(hidden)
 
 
-def is_overridden(full_method: Callable[..., Any], parent_class: type) -> bool:
-    """Returns whether a bound method overrides that of a parent class."""
+def is_overridden(full_method: Callable[..., object], parent_class: type) -> bool:
+    """Returns whether a bound method overrides that of a parent class.
+
+    Args:
+        full_method: A bound method of an object.
+        parent_class: The class that may define a method of the same name.
+    """
     inherited = getattr(parent_class, full_method.__name__, None)
     return getattr(full_method, "__func__", full_method) is not inherited
 
 
 def force_create_symlink(src: str | pathlib.Path, dst: str | pathlib.Path) -> None:
-    """Creates the link dst to src; replaces a link or a file that is there."""
+    """Creates the link dst to src; replaces a link or a file that is there.
+
+    Args:
+        src: The path that the link points to.
+        dst: The path of the link.
+
+    Raises:
+        OSError: The link cannot be created.
+    """
     aside = f"{dst}.{os.getpid()}"
     os.symlink(src, aside)
     os.replace(aside, dst)
 
 
 def sizeof_fmt(val: int | float) -> str:
-    """Returns a number of bytes as text, for example "1.5 MiB"."""
+    """Returns a number of bytes as text, for example "1.5 MiB".
+
+    Args:
+        val: The number of bytes.
+
+    Returns:
+        The number with one decimal and a unit from B to the largest that is needed, in powers of
+        1024.
+    """
     amount, unit = float(val), _UNITS[0]
     for unit in _UNITS:
         if abs(amount) < 1024 or unit == _UNITS[-1]:

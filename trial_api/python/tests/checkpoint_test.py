@@ -120,7 +120,8 @@ class CheckpointTest(unittest.TestCase):
         self.assertEqual(first, self.context(latest=third, latest_steps=3).newest_whole())
         self.assertEqual([(third, first, 1), (second, first, 1)], self.registry.damaged_ones)
         with self.assertRaisesRegex(CheckpointError, "damaged"):
-            self.context(latest=third).newest_whole()  # Another trial's: nothing may replace it.
+            # Without latest_steps the checkpoint is another trial's, and no other may replace it.
+            self.context(latest=third).newest_whole()
         self.assertIsNone(self.context().newest_whole())
 
     def test_raises_when_the_storage_does_not_answer(self):
@@ -297,7 +298,8 @@ class CheckpointTest(unittest.TestCase):
             with self.assertRaises(KeyboardInterrupt):
                 context.delete(uuid)
         self.assertEqual([uuid], seen)
-        with self.context().restore_path(uuid):  # What the next run cleans away is not it.
+        # The next context removes incomplete checkpoints, but not this one.
+        with self.context().restore_path(uuid):
             pass
 
     def test_removes_incomplete_checkpoints_of_an_earlier_run(self):

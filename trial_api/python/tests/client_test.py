@@ -328,7 +328,7 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(["a", "b", "c"], [note["name"] for note in project.notes])
         project.remove_note("a")
         self.assertEqual([notes[1]], project.notes)
-        with self.assertRaisesRegex(ValueError, "0 notes of the name 'x'"):
+        with self.assertRaisesRegex(ValueError, "0 notes with the name 'x'"):
             project.remove_note("x")
         project.clear_notes()
         self.assertEqual([], project.notes)

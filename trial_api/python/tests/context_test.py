@@ -190,7 +190,7 @@ class ClusterTest(unittest.TestCase):
             context.train.report_validation_metrics(1, {"loss": 0.25})
             self.assertEqual(0.25, context.train.get_experiment_best_validation())
         paths = [path for _, path, _ in self.master.calls]
-        # Earlier reports count.
+        # The context sends earlier reports before it asks.
         self.assertLess(
             paths.index(SERVICE + "ReportMetrics"), len(paths) - 1 - paths[::-1].index(BEST)
         )
@@ -300,7 +300,7 @@ class ClusterTest(unittest.TestCase):
     def test_warns_when_event_files_cannot_be_stored(self):
         os.makedirs(f"{self.folder}/checkpoints")
         with open(f"{self.folder}/checkpoints/c", "w", encoding="utf-8"):
-            pass  # In the place of the folder.
+            pass  # A file is in the place of the folder.
         with det.core.init() as context, redirect_stderr(io.StringIO()) as printed:
             (context.train.get_tensorboard_path() / "events").write_text("e")
             with self.assertRaises(OSError):

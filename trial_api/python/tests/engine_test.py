@@ -20,7 +20,8 @@ from det.launch import _shell
 from fake_master import SERVICE, fake_master, task_environment
 
 ADDRESSES = ["127.0.0.1", "127.0.0.2"]
-# mpirun and horovodrun do the same: ranks on the first node are processes, those on others go by the shell.
+# mpirun and horovodrun do the same: they start the ranks of the first node as processes, and those of
+# other nodes through the shell.
 ENGINE = """
     import os, shlex, subprocess, sys
     words = sys.argv[1:]
@@ -60,7 +61,7 @@ KINDS = {
         'lambda env: [env["OMPI_MCA_plm_rsh_agent"]]',
         "lambda env: {}",
     ),
-    # It sends the variables of its own node.
+    # horovodrun sends the variables of its own node.
     "horovod": (
         "horovodrun",
         '"-H"',
@@ -200,11 +201,11 @@ class EngineTest(unittest.TestCase):
             signal.pause()
             """,
         )
-        # The agent of a node does that when its launcher has exited.
+        # On a cluster, the agent of a node kills the ranks when their launcher has exited.
         self.addCleanup(self.kill, pids)
         for goes, words in (
-            (0, "the first node's launcher has gone"),
-            (1, "node 127.0.0.2 has gone"),
+            (0, "the first node's launcher was lost"),
+            (1, "node 127.0.0.2 was lost"),
         ):
             launchers = [self.start("mpi", node, script) for node in range(2)]
             for _ in range(3):

@@ -6,7 +6,7 @@ from det.tensorboard import masked_crc
 
 
 def records(path):
-    """The frames of a file."""
+    """Yields the frames of a file."""
     data, found = path.read_bytes(), []
     while data:
         (size,), (crc,) = struct.unpack("<Q", data[:8]), struct.unpack("<I", data[8:12])
@@ -19,7 +19,7 @@ def records(path):
 
 
 def fields(data):
-    """(number, value) of each field of a protobuf message; a message within stays bytes."""
+    """Yields (number, value) of each field of a protobuf message; an inner message stays bytes."""
 
     def varint():
         nonlocal data
@@ -44,7 +44,7 @@ def fields(data):
 
 
 def points(path):
-    """(tag, step, value) of each number, in the file's order."""
+    """Returns (tag, step, value) of each number, in the order of the file."""
     found = []
     for event in map(dict, map(fields, records(path))):
         if 5 in event:

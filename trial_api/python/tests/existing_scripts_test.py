@@ -1,4 +1,4 @@
-"""Scripts of the shape that exist, under the names that they import: on the cluster and off it."""
+"""Existing scripts, with the names that they import, on the cluster and off it."""
 
 import contextlib
 import io

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from unittest import mock
 
 SERVICE = "/det.trial.v1.TrialRuntime/"
-TOKEN, CLUSTER = "secret", "c"  # A task has these.
+TOKEN, CLUSTER = "secret", "c"  # A task has these variables.
 
 
 class _Server(http.server.ThreadingHTTPServer):
@@ -33,7 +33,7 @@ class FakeMaster:
     def __init__(self):
         self.calls, self.answers = [], {}
         self.changed = threading.Condition()
-        self.drop_answers = 0  # For this many calls the connection breaks instead of an answer.
+        self.drop_answers = 0  # The number of calls whose connection breaks instead of an answer.
         self.away = False  # Whether every answer is 503.
         self.preempt = threading.Event()
         self.tokens = set()

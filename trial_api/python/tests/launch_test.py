@@ -116,7 +116,7 @@ class LaunchTest(unittest.TestCase):
             if os.environ["RANK"] == "0":
                 with open({fifo!r}, "w") as other:
                     other.write(str(os.getpid()))
-                sys.exit("ConnectionError: rank 1 has gone (closed); see its lines")
+                sys.exit("ConnectionError: rank 1 was lost (closed); see its lines")
             with open({fifo!r}) as other:
                 pid = other.read()
             print("mine", file=sys.stderr, flush=True)

@@ -26,7 +26,7 @@ class OutboxTest(unittest.TestCase):
             box = Outbox(self.folder)
             box.add(b"one")
             box.add(b"two")
-            os._exit(0)  # Closes nothing.
+            os._exit(0)  # The process ends without closing it.
         os.waitpid(child, 0)
         self.assertEqual([b"one", b"two"], self.left().front(10, 1000))
 
@@ -35,7 +35,7 @@ class OutboxTest(unittest.TestCase):
         child = os.fork()
         if child == 0:
             Outbox(self.folder).add(b"one")
-            copy = os.fork()  # As a worker of a data loader, which outlives it.
+            copy = os.fork()  # A worker of a data loader also outlives its parent.
             if copy == 0:
                 os.write(ready[1], str(os.getpid()).encode() + b"\n")
                 os.read(go_on[0], 1)
@@ -78,7 +78,9 @@ class OutboxTest(unittest.TestCase):
                 box.remove_front(4)
                 del held[:4]
             self.assertEqual(held, box.front(1000, 100000))
-            left = Outbox(self.copy())  # What the death of the process would leave now.
+            left = Outbox(
+                self.copy()
+            )  # The files as the death of the process would leave them now.
             self.assertEqual(held, left.front(1000, 100000))
             left.close()
         box.remove_front(len(held))
@@ -98,7 +100,7 @@ class OutboxTest(unittest.TestCase):
 
     def test_ignores_frames_of_an_earlier_segment(self):
         box = Outbox(self.folder, segment=40)
-        for letter in (b"a", b"b", b"c", b"d", b"e"):  # Two fill a segment: equal frames.
+        for letter in (b"a", b"b", b"c", b"d", b"e"):  # Two equal frames fill a segment.
             box.add(letter * 12)
             box.remove_front(len(box) - 1)
         box.close()
@@ -180,7 +182,8 @@ class OutboxTest(unittest.TestCase):
             box.remove_front(1)
         self.assertEqual([b"2"], box.front(10, 1000))
         box.close()
-        self.assertEqual([b"1", b"2"], self.left().front(10, 1000))  # The master drops the first.
+        # The first report is sent again; the master ignores it.
+        self.assertEqual([b"1", b"2"], self.left().front(10, 1000))
 
     def test_refuses_a_second_process(self):
         self.left()

@@ -1,4 +1,4 @@
-"""det.util, and the Core API as a module's functions."""
+"""det.util, and the Core API as functions of a module."""
 
 import contextlib
 import io

@@ -17,13 +17,15 @@ import threading
 import uuid as uuids
 import weakref
 from collections.abc import Iterable, Mapping
-from typing import Any, Callable, TypeVar
+from typing import Callable, TypeVar
 
 from det._errors import CheckpointError, StorageUnreachable
+from det._types import Json, JsonMapping, JsonObject
 from det.core._object_store import ObjectNotFound, get_prefix, open_object_store
 from det.core._storage import (
     MANIFEST,
     METADATA,
+    File,
     Files,
     Place,
     Selector,
@@ -57,7 +59,7 @@ class BucketStorage(Storage):
 
     def __init__(
         self,
-        config: Mapping[str, Any],
+        config: JsonMapping,
         owner: str = "",
         scratch: pathlib.Path | None = None,
     ) -> None:
@@ -85,14 +87,14 @@ class BucketStorage(Storage):
         folder = self._rank_folder(uuid, rank)
         files: Files = list(or_error(lambda: describe(folder)))
 
-        def send(file: dict[str, Any]) -> None:
+        def send(file: File) -> None:
             self._store.put_file(self._key(uuid, file["path"]), folder / file["path"])
 
         or_error(lambda: _for_each(files, send))
         shutil.rmtree(folder, ignore_errors=True)
         return files
 
-    def publish(self, uuid: str, by_rank: list[Files], metadata: Mapping[str, Any]) -> Files:
+    def publish(self, uuid: str, by_rank: list[Files], metadata: Mapping[str, Json]) -> Files:
         refuse_conflicts(by_rank)
         files = list({file["path"]: file for listed in by_rank for file in listed}.values())
 
@@ -155,10 +157,10 @@ class BucketStorage(Storage):
             pass
         return [uuid for _, uuid in sorted(found, reverse=True)]
 
-    def metadata(self, uuid: str) -> dict[str, Any]:
+    def metadata(self, uuid: str) -> JsonObject:
         return shown_metadata(self._metadata(uuid))
 
-    def _metadata(self, uuid: str) -> dict[str, Any]:
+    def _metadata(self, uuid: str) -> JsonObject:
         _check_uuid(uuid)
         try:
             metadata = _json(self._store.get(self._key(uuid, METADATA)))
@@ -202,7 +204,7 @@ class BucketStorage(Storage):
         listed: Files | None = None
         try:
             manifest = _json(self._store.get(self._key(uuid, MANIFEST)))
-            listed = [dict(file) for file in manifest["files"]]
+            listed = list(manifest["files"])
             names = [str(file["path"]) for file in listed]
         except ObjectNotFound:
             refuse_lost_manifest(uuid, self._metadata(uuid))
@@ -292,7 +294,7 @@ def _for_each(items: list[_Item], work: Callable[[_Item], None]) -> None:
             raise
 
 
-def _json(text: bytes) -> dict[str, Any]:
+def _json(text: bytes) -> JsonObject:
     try:
         value = json.loads(text)
     except ValueError:

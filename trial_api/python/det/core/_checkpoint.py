@@ -14,10 +14,11 @@ import shutil
 import tempfile
 import threading
 import uuid as uuids
-from collections.abc import Iterator, Mapping
-from typing import Any, Callable, TypeVar, Union
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Callable, Protocol, TypeVar, Union, cast
 
 from det._errors import CheckpointError, StorageUnreachable
+from det._types import Json, JsonObject
 from det.core import _storage
 from det.core._distributed import DistributedContext
 from det.core._registry import Registry
@@ -25,6 +26,13 @@ from det.core._registry import Registry
 Path = Union[str, "os.PathLike[str]"]
 Selector = Callable[[str], bool]
 _T = TypeVar("_T")
+
+
+class _Broadcast(Protocol):
+    """DistributedContext.broadcast() or broadcast_local()."""
+
+    def __call__(self, stuff: _T, /) -> _T:
+        raise NotImplementedError
 
 
 class DownloadMode(enum.Enum):
@@ -104,7 +112,7 @@ class CheckpointContext:
     def upload(
         self,
         ckpt_dir: Path | None,
-        metadata: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Json] | None = None,
         *,
         shard: bool = False,
         selector: Selector | None = None,
@@ -136,7 +144,7 @@ class CheckpointContext:
 
     @contextlib.contextmanager
     def store_path(
-        self, metadata: Mapping[str, Any] | None = None, *, shard: bool = False
+        self, metadata: Mapping[str, Json] | None = None, *, shard: bool = False
     ) -> Iterator[tuple[pathlib.Path, str]]:
         """Saves what the block of a `with` statement writes into a directory.
 
@@ -166,7 +174,7 @@ class CheckpointContext:
 
     def start_save(
         self,
-        metadata: Mapping[str, Any] | None,
+        metadata: Mapping[str, Json] | None,
         write: Callable[[pathlib.Path], None],
         *,
         shard: bool = False,
@@ -303,8 +311,14 @@ class CheckpointContext:
             copy_files(path.absolute(), chosen, selector, os.symlink)
             yield chosen
 
-    def get_metadata(self, storage_id: str) -> dict[str, Any]:
+    def get_metadata(self, storage_id: str) -> JsonObject:
         """Returns the metadata of a checkpoint.
+
+        Args:
+            storage_id: The UUID of the checkpoint.
+
+        Returns:
+            The metadata, a JSON object.
 
         Raises:
             CheckpointError: The checkpoint does not exist or is incomplete.
@@ -315,11 +329,21 @@ class CheckpointContext:
         """Copies the files of a directory beside the checkpoints, below `name`.
 
         Each rank calls for itself.
+
+        Args:
+            folder: The directory whose files are copied.
+            name: The path to copy to, relative to the checkpoint storage.
+
+        Raises:
+            CheckpointError: The files cannot be stored.
         """
         self._storage.copy_beside(pathlib.Path(folder), name)
 
     def delete(self, storage_id: str) -> None:
         """Deletes a checkpoint with its files.
+
+        Args:
+            storage_id: The UUID of the checkpoint.
 
         Raises:
             CheckpointError: It does not exist, or is in use: by a version of a model, or by a trial
@@ -346,7 +370,7 @@ class CheckpointContext:
         return _run_on_one(ranks.is_local_chief, ranks.broadcast_local, step)
 
     def _begin(
-        self, metadata: Mapping[str, Any] | None, shard: bool, ranks: DistributedContext
+        self, metadata: Mapping[str, Json] | None, shard: bool, ranks: DistributedContext
     ) -> _Saving:
         if not shard and not self._distributed.is_chief:
             raise RuntimeError(
@@ -359,13 +383,13 @@ class CheckpointContext:
         )
 
 
-def _run_on_one(does: bool, broadcast: Callable[[Any], Any], step: Callable[[], _T]) -> _T:
+def _run_on_one(does: bool, broadcast: _Broadcast, step: Callable[[], _T]) -> _T:
     """Runs step() on one rank and returns its result on all of them.
 
     An exception is raised on the rank itself and, as a CheckpointError, on the others, which would
     wait forever without it.
     """
-    value: Any = None
+    value: _T | None = None
     failure: Exception | None = None
     message: str | None = None
     if does:
@@ -380,8 +404,7 @@ def _run_on_one(does: bool, broadcast: Callable[[Any], Any], step: Callable[[], 
         raise failure
     if message is not None:
         raise CheckpointError(message)
-    result: _T = value
-    return result
+    return cast(_T, value)
 
 
 class _Saving:
@@ -392,7 +415,7 @@ class _Saving:
         storage: _storage.Storage,
         ranks: DistributedContext,
         registry: Registry,
-        metadata: dict[str, Any],
+        metadata: Mapping[str, Json],
         trial: DistributedContext,
     ) -> None:
         self._storage, self._ranks, self._registry = storage, ranks, registry
@@ -440,7 +463,7 @@ class _Saving:
         if outcome is not None:
             raise CheckpointError(outcome)
 
-    def _publish(self, parts: list[tuple[str | None, _storage.Files, dict[str, Any]]]) -> None:
+    def _publish(self, parts: list[tuple[str | None, _storage.Files, Mapping[str, Json]]]) -> None:
         problems = [problem for problem, _, _ in parts if problem]
         if problems:
             raise CheckpointError("cannot save the checkpoint: " + "; ".join(problems))
@@ -450,13 +473,19 @@ class _Saving:
         self._registry.saved(self.uuid, metadata, files)
 
 
-def merge_metadata(by_rank: list[dict[str, Any]]) -> dict[str, Any]:
+def merge_metadata(by_rank: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
     """Merges the metadata of all ranks.
+
+    Args:
+        by_rank: The metadata of each rank, in the order of the ranks.
+
+    Returns:
+        All entries of all ranks.
 
     Raises:
         CheckpointError: Two ranks have different values for one name.
     """
-    merged: dict[str, Any] = {}
+    merged: dict[str, Json] = {}
     for rank, metadata in enumerate(by_rank):
         for name, value in metadata.items():
             if merged.setdefault(name, value) != value:
@@ -471,9 +500,19 @@ def copy_files(
     source: pathlib.Path,
     target: pathlib.Path,
     selector: Selector | None,
-    copy: Callable[[Path, Path], Any] = shutil.copyfile,
+    copy: Callable[[Path, Path], object] = shutil.copyfile,
 ) -> None:
-    """Copies the files of a directory for which selector(path below it) is true."""
+    """Copies the files of a directory for which selector(path below it) is true.
+
+    Args:
+        source: The directory to copy from.
+        target: The directory to copy to; created if it does not exist.
+        selector: Returns whether to copy a file, given its path below `source`. None: all files.
+        copy: Copies one file, given its path and the path of the copy.
+
+    Raises:
+        CheckpointError: The source is not a directory.
+    """
     if not source.is_dir():
         raise CheckpointError(f"{source} is not a directory")
     target.mkdir(parents=True, exist_ok=True)
@@ -485,7 +524,7 @@ def copy_files(
         copy(path, target / name)
 
 
-def _check_metadata(metadata: Mapping[str, Any]) -> None:
+def _check_metadata(metadata: Mapping[str, Json]) -> None:
     steps = metadata.get("steps_completed")
     if not isinstance(steps, int) or isinstance(steps, bool) or steps < 0:
         raise ValueError(

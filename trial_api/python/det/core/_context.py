@@ -11,11 +11,11 @@ import signal
 import sys
 import traceback
 from collections.abc import Mapping
-from typing import Any
 
 from det._errors import CheckpointError, InvalidHP, RunIsOver
 from det._info import ClusterInfo, connect_to_master, get_cluster_info
 from det._master import Master
+from det._types import CheckpointStorage, JsonMapping
 from det.core._bucket_storage import BucketStorage
 from det.core._checkpoint import CheckpointContext
 from det.core._distributed import DistributedContext
@@ -93,7 +93,7 @@ class Context:
         self,
         title: str | None = None,
         description: str | None = None,
-        level: Any = "info",
+        level: str | enum.Enum = "info",
     ) -> None:
         """Sends an event to the webhooks that have a trigger of type CUSTOM.
 
@@ -132,7 +132,7 @@ class Context:
     def __enter__(self) -> Context:
         return self
 
-    def __exit__(self, kind: Any, error: Any, _: Any) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
         if isinstance(error, InvalidHP):
             print(f"ERROR: invalid hyperparameters: {error}", file=sys.stderr, flush=True)
             self.train.report_early_exit(EarlyExitReason.INVALID_HP, str(error))
@@ -195,7 +195,7 @@ class Context:
 def init(
     *,
     distributed: DistributedContext | None = None,
-    checkpoint_storage: str | Mapping[str, Any] | None = None,
+    checkpoint_storage: CheckpointStorage | None = None,
     preempt_mode: PreemptMode = PreemptMode.WorkersAskChief,
     tensorboard_mode: TensorboardMode = TensorboardMode.AUTO,
 ) -> Context:
@@ -257,7 +257,7 @@ def _ranks(info: ClusterInfo | None) -> DistributedContext:
     return DistributedContext.single()
 
 
-def storage_folder(config: str | Mapping[str, Any]) -> pathlib.Path:
+def storage_folder(config: str | JsonMapping) -> pathlib.Path:
     """Returns the directory of a path or of a checkpoint_storage of a configuration."""
     if isinstance(config, str):
         return pathlib.Path(config)
@@ -272,7 +272,7 @@ def storage_folder(config: str | Mapping[str, Any]) -> pathlib.Path:
 
 
 def make_storage(
-    config: str | Mapping[str, Any], owner: str = "", scratch: pathlib.Path | None = None
+    config: str | JsonMapping, owner: str = "", scratch: pathlib.Path | None = None
 ) -> Storage:
     """Opens a checkpoint storage.
 
@@ -289,7 +289,7 @@ def make_storage(
 def off_cluster(
     info: ClusterInfo | None,
     distributed: DistributedContext,
-    checkpoint_storage: str | Mapping[str, Any] | None,
+    checkpoint_storage: str | JsonMapping | None,
     preempt_mode: PreemptMode,
     tensorboard_mode: TensorboardMode,
 ) -> Context:
@@ -310,7 +310,7 @@ def off_cluster(
 def _on_cluster(
     info: ClusterInfo,
     distributed: DistributedContext,
-    checkpoint_storage: str | Mapping[str, Any] | None,
+    checkpoint_storage: str | JsonMapping | None,
     preempt_mode: PreemptMode,
     tensorboard_mode: TensorboardMode,
 ) -> Context:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from types import ModuleType
+from typing import TypeVar, overload
 
 from det.core import _star
 
 DEFAULT_PORT = 12360
 _TIMEOUT = 600.0  # Seconds for which ranks wait for each other at the start.
+_T = TypeVar("_T")
 
 
 class _Group:
@@ -19,20 +21,26 @@ class _Group:
         self.rank = rank
         self.peers = peers  # On the chief all others in order, elsewhere the chief.
 
-    def gather(self, value: Any) -> list[Any] | None:
+    def gather(self, value: _T) -> list[_T] | None:
         if self.rank != 0:
             self.peers[0].send(_star.pack(value))
             return None
         return [value] + [_star.unpack(peer.receive()) for peer in self.peers]
 
-    def broadcast(self, value: Any) -> Any:
+    def broadcast(self, value: _T) -> _T:
         if self.rank != 0:
-            return _star.unpack(self.peers[0].receive())
+            received: _T = _star.unpack(self.peers[0].receive())
+            return received
         if self.peers:
             data = _star.pack(value)
             for peer in self.peers:
                 peer.send(data)
         return value
+
+    def allgather(self, value: _T) -> list[_T]:
+        values = self.broadcast(self.gather(value))
+        assert values is not None  # The first rank has them.
+        return list(values)
 
     def close(self) -> None:
         for peer in self.peers:
@@ -149,7 +157,7 @@ class DistributedContext:
         other = object.__new__(DistributedContext)
         other.__dict__.update(self.__dict__)
         listener = _star.Chief(self._bind_host, 0) if self.rank == 0 else None
-        port = self.broadcast(listener.port if listener else None)
+        port = self.broadcast(listener.port if listener else 0)
         if listener:
             other._all = _Group(0, listener.accept(self.size, self._key, _TIMEOUT))
             listener.close()
@@ -184,36 +192,96 @@ class DistributedContext:
         """Whether this is the first rank of its node."""
         return self.local_rank == 0
 
-    def gather(self, stuff: Any) -> list[Any] | None:
+    def gather(self, stuff: _T) -> list[_T] | None:
         """Collects a value from each rank.
+
+        Args:
+            stuff: The value of this rank. It must be picklable.
 
         Returns:
             The values in the order of ranks on rank 0, None on the others.
+
+        Raises:
+            ConnectionError: A rank is lost.
         """
         return self._all.gather(stuff)
 
-    def gather_local(self, stuff: Any) -> list[Any] | None:
-        """Collects a value from each rank of this node. See gather()."""
+    def gather_local(self, stuff: _T) -> list[_T] | None:
+        """Collects a value from each rank of this node. See gather().
+
+        Args:
+            stuff: The value of this rank. It must be picklable.
+
+        Returns:
+            The values in the order of local ranks on the first rank of the node, None on the
+            others.
+
+        Raises:
+            ConnectionError: A rank is lost.
+        """
         return self._local.gather(stuff)
 
-    def allgather(self, stuff: Any) -> list[Any]:
+    def allgather(self, stuff: _T) -> list[_T]:
         """Collects a value from each rank.
+
+        Args:
+            stuff: The value of this rank. It must be picklable.
 
         Returns:
             The values in the order of ranks, on every rank.
+
+        Raises:
+            ConnectionError: A rank is lost.
         """
-        return list(self._all.broadcast(self._all.gather(stuff)))
+        return self._all.allgather(stuff)
 
-    def allgather_local(self, stuff: Any) -> list[Any]:
-        """Collects a value from each rank of this node. See allgather()."""
-        return list(self._local.broadcast(self._local.gather(stuff)))
+    def allgather_local(self, stuff: _T) -> list[_T]:
+        """Collects a value from each rank of this node. See allgather().
 
-    def broadcast(self, stuff: Any) -> Any:
-        """Returns the value of rank 0 on every rank."""
+        Args:
+            stuff: The value of this rank. It must be picklable.
+
+        Returns:
+            The values in the order of local ranks, on every rank of the node.
+
+        Raises:
+            ConnectionError: A rank is lost.
+        """
+        return self._local.allgather(stuff)
+
+    def broadcast(self, stuff: _T) -> _T:
+        """Returns the value of rank 0 on every rank.
+
+        Args:
+            stuff: The value on rank 0; it must be picklable. Ignored on the others.
+
+        Returns:
+            The value of rank 0.
+
+        Raises:
+            ConnectionError: A rank is lost.
+        """
         return self._all.broadcast(stuff)
 
-    def broadcast_local(self, stuff: Any = None) -> Any:
-        """Returns the value of the first rank of this node on every rank of it."""
+    @overload
+    def broadcast_local(self, stuff: _T) -> _T: ...
+
+    @overload
+    def broadcast_local(self) -> None: ...
+
+    def broadcast_local(self, stuff: _T | None = None) -> _T | None:
+        """Returns the value of the first rank of this node on every rank of it.
+
+        Args:
+            stuff: The value on the first rank of the node; it must be picklable. Ignored on the
+                others.
+
+        Returns:
+            The value of the first rank of the node.
+
+        Raises:
+            ConnectionError: A rank is lost.
+        """
         return self._local.broadcast(stuff)
 
     def close(self) -> None:
@@ -234,6 +302,9 @@ class DistributedContext:
             chief_ip: The address of rank 0. Default: DET_CHIEF_IP or MASTER_ADDR of the
                 environment.
 
+        Returns:
+            The ranks, one for each process.
+
         Raises:
             ValueError: A launcher has not started this process.
         """
@@ -251,16 +322,32 @@ class DistributedContext:
 
     @classmethod
     def from_deepspeed(cls, chief_ip: str | None = None) -> DistributedContext:
-        """Reads the environment that DeepSpeed's launcher or det.launch.deepspeed sets."""
+        """Reads the environment that DeepSpeed's launcher or det.launch.deepspeed sets.
+
+        Args:
+            chief_ip: The address of rank 0. Default: DET_CHIEF_IP or MASTER_ADDR of the
+                environment.
+
+        Returns:
+            The ranks, one for each process.
+
+        Raises:
+            ValueError: A launcher has not started this process.
+        """
         return cls.from_torch_distributed(chief_ip)
 
     @classmethod
-    def from_horovod(cls, hvd: Any = None, chief_ip: str | None = None) -> DistributedContext:
+    def from_horovod(
+        cls, hvd: ModuleType | None = None, chief_ip: str | None = None
+    ) -> DistributedContext:
         """Asks Horovod for the ranks.
 
         Args:
             hvd: Horovod's module after hvd.init(); None: the environment of its launcher is used.
             chief_ip: The address of rank 0. Default: DET_CHIEF_IP of the environment.
+
+        Returns:
+            The ranks, one for each process.
 
         Raises:
             ValueError: `hvd` is None and a launcher has not started this process.
@@ -281,7 +368,14 @@ class DistributedContext:
 
     @classmethod
     def from_tf_config(cls, chief_ip: str | None = None) -> DistributedContext:
-        """Reads TF_CONFIG, with one worker per node; a single rank if it is not set."""
+        """Reads TF_CONFIG, with one worker per node; a single rank if it is not set.
+
+        Args:
+            chief_ip: The address of rank 0. Default: that of the first worker.
+
+        Returns:
+            The ranks, one for each node.
+        """
         config = json.loads(os.environ.get("TF_CONFIG") or "{}")
         workers = (config.get("cluster") or {}).get("worker") or []
         if not workers:

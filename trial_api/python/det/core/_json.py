@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Callable
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Converts values that json does not know: numbers and arrays of numpy and torch."""
     for name in ("item", "tolist"):
         convert = getattr(value, name, None)
@@ -28,12 +28,12 @@ _ENCODER = json.JSONEncoder(
 
 # An encoder creates its C part in each call, which takes longer than encoding a report.
 _make_fast = getattr(json.encoder, "c_make_encoder", None)
-_fast: Any = _make_fast and _make_fast(
+_fast: Callable[[object, int], Iterable[str]] | None = _make_fast and _make_fast(
     None, _plain, json.encoder.encode_basestring_ascii, None, ":", ",", False, False, False
 )
 
 
-def encode(value: Mapping[str, Any]) -> str:
+def encode(value: Mapping[str, object]) -> str:
     """Encodes a mapping; NaN and the infinities become the strings that the master accepts.
 
     Raises:
@@ -47,7 +47,7 @@ def encode(value: Mapping[str, Any]) -> str:
         raise TypeError(f"{_place(value)}: {error}") from None
 
 
-def _place(value: Any) -> str:
+def _place(value: object) -> str:
     """Returns the path of the value that encode() cannot encode."""
     items = value.items() if isinstance(value, Mapping) else ()
     for name, inner in items:
@@ -59,7 +59,7 @@ def _place(value: Any) -> str:
     return ""
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> object:
     if isinstance(value, Mapping):
         return {name: _finite(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):

@@ -15,10 +15,12 @@ import os
 import pathlib
 import re
 import threading
-from collections.abc import Mapping
-from typing import Any, Callable, TypeVar
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import Callable, Protocol, TypeVar, cast
 
 from det._errors import CheckpointError, StorageUnreachable
+from det._types import JsonMapping
 
 # Bytes. A larger file is uploaded in parts of this size, one in memory at a time.
 PART_SIZE = 64 << 20
@@ -42,6 +44,58 @@ _NO_AZURE_IDENTITY = (
 _T = TypeVar("_T")
 
 
+class FileSystem(Protocol):
+    """The methods of an fsspec file system that are used here."""
+
+    def pipe_file(self, path: str, value: bytes) -> object:
+        """Writes an object."""
+        ...
+
+    def put_file(self, lpath: str, rpath: str, *, chunksize: int = ...) -> object:
+        """Uploads a local file."""
+        ...
+
+    def cat_file(self, path: str, *, start: int | None = None, end: int | None = None) -> bytes:
+        """Returns the bytes of an object from start to end."""
+        ...
+
+    def get_file(self, rpath: str, lpath: str) -> object:
+        """Downloads an object into a local file."""
+        ...
+
+    def find(self, path: str) -> Sequence[str]:
+        """Lists the objects below a path."""
+        ...
+
+    def info(self, path: str) -> JsonMapping:
+        """Describes an object."""
+        ...
+
+    def rm_file(self, path: str) -> object:
+        """Removes an object."""
+        ...
+
+
+class S3FileSystem(FileSystem, Protocol):
+    """The file system of s3fs."""
+
+    retries: int
+
+
+class GoogleFileSystem(FileSystem, Protocol):
+    """The file system of gcsfs."""
+
+    def call(self, method: str, path: str, *arguments: str, **query: int) -> object:
+        """Calls the API of Google Cloud Storage."""
+        ...
+
+
+class AzureFileSystem(FileSystem, Protocol):
+    """The file system of adlfs."""
+
+    service_client: object
+
+
 class ObjectNotFound(CheckpointError):
     """There is no object with that key."""
 
@@ -58,13 +112,13 @@ class ObjectStore:
         connect: Returns a new fsspec file system, with fresh credentials.
     """
 
-    _upload_options: Mapping[str, Any] = {"chunksize": PART_SIZE}
+    _upload_options: Mapping[str, int] = {"chunksize": PART_SIZE}
 
-    def __init__(self, bucket: str, address: str, connect: Callable[[], Any]) -> None:
+    def __init__(self, bucket: str, address: str, connect: Callable[[], FileSystem]) -> None:
         self._bucket, self._address = bucket, address
         self._connect = connect
         self._lock = threading.Lock()
-        self._connected: Any = None  # Guarded by _lock.
+        self._connected: FileSystem | None = None  # Guarded by _lock.
 
     def put(self, key: str, content: bytes) -> None:
         """Writes a small object; replaces one that is there."""
@@ -132,13 +186,15 @@ class ObjectStore:
             return None
         return int(info["size"]) if info["type"] == "file" else None
 
-    def _file_system(self, renew: bool = False) -> Any:
+    def _file_system(self, renew: bool = False) -> FileSystem:
         with self._lock:
             if self._connected is None or renew:
                 self._connected = self._connect()
             return self._connected
 
-    def _run(self, action: str, work: Callable[[Any], _T], local: pathlib.Path | None = None) -> _T:
+    def _run(
+        self, action: str, work: Callable[[FileSystem], _T], local: pathlib.Path | None = None
+    ) -> _T:
         """Calls `work` with the file system; once more with new credentials if these have expired."""
         try:
             return work(self._file_system())
@@ -179,7 +235,7 @@ class S3Store(ObjectStore):
     Credentials are those of checkpoint_storage, else what botocore finds.
     """
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: JsonMapping) -> None:
         address = str(config.get("endpoint_url") or "").rstrip("/")
         if address and not re.fullmatch("https?://[^/]+", address):
             raise CheckpointError(
@@ -188,11 +244,11 @@ class S3Store(ObjectStore):
             )
         s3fs = _import("s3fs", "s3")
 
-        def connect() -> Any:
-            client: dict[str, Any] = {}
+        def connect() -> FileSystem:
+            client = {}
             if os.environ.get("AWS_REGION"):  # botocore does not read it.
                 client["region_name"] = os.environ["AWS_REGION"]
-            fs = s3fs.S3FileSystem(
+            fs: S3FileSystem = s3fs.S3FileSystem(
                 key=config.get("access_key") or None,
                 secret=config.get("secret_key") or None,
                 endpoint_url=address or None,
@@ -221,32 +277,38 @@ class GoogleStore(ObjectStore):
     An emulator that STORAGE_EMULATOR_HOST names needs no credentials.
     """
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: JsonMapping) -> None:
         core = _import("gcsfs.core", "gcs")
         address = os.environ.get("STORAGE_EMULATOR_HOST") or "https://storage.googleapis.com"
 
-        def connect() -> Any:
+        def connect() -> FileSystem:
             logger = logging.getLogger("gcsfs")
             if logger.level == logging.NOTSET:
                 logger.setLevel(logging.CRITICAL)  # It logs a stack trace for each refused call.
-            return core.GCSFileSystem(
+            fs: FileSystem = core.GCSFileSystem(
                 token=_find_google_credentials(), use_listings_cache=False, skip_instance_cache=True
             )
+            return fs
 
         super().__init__(
             str(config["bucket"]), address if "://" in address else f"http://{address}", connect
         )
 
-    def _run(self, action: str, work: Callable[[Any], _T], local: pathlib.Path | None = None) -> _T:
+    def _run(
+        self, action: str, work: Callable[[FileSystem], _T], local: pathlib.Path | None = None
+    ) -> _T:
         try:
             return super()._run(action, work, local)
         except ObjectNotFound:
             self._check_bucket()  # gcsfs raises the same error for a missing bucket.
             raise
 
+    def _list_first(self, fs: FileSystem) -> object:
+        return cast(GoogleFileSystem, fs).call("GET", "b/{}/o", self._bucket, maxResults=1)
+
     def _check_bucket(self) -> None:
         try:
-            super()._run("list", lambda fs: fs.call("GET", "b/{}/o", self._bucket, maxResults=1))
+            super()._run("list", self._list_first)
         except ObjectNotFound:
             raise StorageUnreachable(
                 f"{self._bucket} at {self._address}: there is no such bucket; create the bucket, or name "
@@ -261,9 +323,9 @@ class AzureStore(ObjectStore):
     what DefaultAzureCredential finds: the environment, a workload identity, the machine's identity.
     """
 
-    _upload_options: Mapping[str, Any] = {}  # The size of the parts is an option of the client.
+    _upload_options: Mapping[str, int] = {}  # The size of the parts is an option of the client.
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: JsonMapping) -> None:
         connection = str(config.get("connection_string") or "")
         url = str(config.get("account_url") or "").rstrip("/")
         named = re.search("(^|;) *(AccountName|BlobEndpoint)=", connection)
@@ -275,8 +337,8 @@ class AzureStore(ObjectStore):
         adlfs = _import("adlfs", "azure")
         blob = _import("azure.storage.blob.aio", "azure")
 
-        def connect() -> Any:
-            fs = adlfs.AzureBlobFileSystem(
+        def connect() -> FileSystem:
+            fs: AzureFileSystem = adlfs.AzureBlobFileSystem(
                 account_name="unused", anon=True, use_listings_cache=False, skip_instance_cache=True
             )
             options = {
@@ -310,19 +372,19 @@ class AzureStore(ObjectStore):
         self.exists(".no-such-blob")
 
 
-_STORES: dict[str, Callable[[Mapping[str, Any]], ObjectStore]] = {
+_STORES: dict[str, Callable[[JsonMapping], ObjectStore]] = {
     "s3": S3Store,
     "gcs": GoogleStore,
     "azure": AzureStore,
 }
 
 
-def is_object_store(config: Mapping[str, Any]) -> bool:
+def is_object_store(config: JsonMapping) -> bool:
     """Returns whether a checkpoint_storage is a bucket."""
     return config.get("type") in _STORES
 
 
-def open_object_store(config: Mapping[str, Any]) -> ObjectStore:
+def open_object_store(config: JsonMapping) -> ObjectStore:
     """Opens a checkpoint_storage of type s3, gcs or azure. Makes no connection yet.
 
     Raises:
@@ -334,13 +396,13 @@ def open_object_store(config: Mapping[str, Any]) -> ObjectStore:
     return _STORES[config["type"]](config)
 
 
-def get_prefix(config: Mapping[str, Any]) -> str:
+def get_prefix(config: JsonMapping) -> str:
     """Returns what all keys of a checkpoint_storage begin with: empty, or ending with a slash."""
     prefix = str(config.get("prefix") or "")
     return prefix + "/" if prefix and not prefix.endswith("/") else prefix
 
 
-def _import(module: str, extra: str) -> Any:
+def _import(module: str, extra: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -363,7 +425,7 @@ def _install_command(extra: str, library: str) -> str:
     return f"pip install 'resolute[{extra}]'"
 
 
-def _find_google_credentials() -> Any:
+def _find_google_credentials() -> object:
     """Returns the application default credentials; "anon" for an emulator if there are none."""
     auth = importlib.import_module("google.auth")
     scopes = ["https://www.googleapis.com/auth/devstorage.read_write"]
@@ -382,7 +444,7 @@ def _find_google_credentials() -> Any:
     return credentials
 
 
-def _find_azure_credential(config: Mapping[str, Any]) -> Any:
+def _find_azure_credential(config: JsonMapping) -> object:
     """Returns an account key, a shared access signature, or a chain of identities."""
     given = str(
         config.get("credential")

@@ -49,7 +49,7 @@ class PreemptionWatch:
         master.post(SERVICE + "AckPreemption", {"allocationId": self._allocation})
 
     def close(self) -> None:
-        """Stops to wait."""
+        """Stops waiting."""
         self._closed.set()
         self._master.close()
         # The thread may be resolving a host name, which cannot be interrupted.
@@ -131,6 +131,6 @@ class PreemptContext:
         self._watch.acknowledge(self._master)
 
     def close(self) -> None:
-        """Stops to wait for the master."""
+        """Stops waiting for the master."""
         if self._watch is not None:
             self._watch.close()

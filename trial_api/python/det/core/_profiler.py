@@ -25,7 +25,7 @@ class ProfilerContext:
         self._thread: threading.Thread | None = None
 
     def on(self, sampling_interval: float = 1, samples_per_report: int = 10) -> None:
-        """Starts to sample.
+        """Starts sampling.
 
         Does nothing if it has started, on other ranks than the chief, and off the cluster.
 
@@ -52,7 +52,7 @@ class ProfilerContext:
         self._thread.start()
 
     def off(self) -> None:
-        """Stops to sample."""
+        """Stops sampling."""
         if self._thread is not None:
             self._stop.set()
             self._thread.join()

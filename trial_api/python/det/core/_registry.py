@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from typing import Any
 
 from det._errors import CheckpointError
 from det._master import Master
+from det._types import Json
 from det.core import _json
 from det.core._report import format_time
 from det.core._report_queue import CHECKPOINT, ReportQueue
@@ -21,7 +21,7 @@ class Registry:
     def __init__(self, base: str) -> None:
         self._base = base
 
-    def saved(self, uuid: str, metadata: Mapping[str, Any], files: Files) -> None:
+    def saved(self, uuid: str, metadata: Mapping[str, Json], files: Files) -> None:
         """Reports a complete checkpoint."""
         print(f"checkpoint steps={metadata['steps_completed']} {self._base}/{uuid}", flush=True)
 
@@ -51,7 +51,7 @@ class ClusterRegistry(Registry):
         super().__init__(base)
         self._master, self._queue = master, queue
 
-    def saved(self, uuid: str, metadata: Mapping[str, Any], files: Files) -> None:
+    def saved(self, uuid: str, metadata: Mapping[str, Json], files: Files) -> None:
         self._add(
             {
                 "uuid": uuid,
@@ -82,7 +82,7 @@ class ClusterRegistry(Registry):
                 "from it"
             )
 
-    def _add(self, report: dict[str, Any]) -> None:
+    def _add(self, report: Mapping[str, object]) -> None:
         if self._queue is not None:
             timed = {**report, "reportTime": format_time(time.time_ns())}
             self._queue.add(CHECKPOINT, _json.encode(timed).encode())

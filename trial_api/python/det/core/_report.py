@@ -5,9 +5,8 @@ from __future__ import annotations
 import datetime
 import marshal
 import time
-from collections.abc import Mapping
-from typing import Any
 
+from det._types import Metrics
 from det.core import _json
 
 _PLAIN = {float, int, str}  # No subclasses: marshal does not accept those of numpy, for example.
@@ -19,8 +18,8 @@ _MARSHAL = (
 def pack(
     group: str,
     steps_completed: int,
-    metrics: Mapping[str, Any],
-    batch_metrics: list[Mapping[str, Any]] | None = None,
+    metrics: Metrics,
+    batch_metrics: list[Metrics] | None = None,
 ) -> bytes:
     """Packs a report for the outbox, with the time of now.
 
@@ -49,10 +48,10 @@ def _text(
     group: str,
     steps_completed: int,
     nanoseconds: int,
-    metrics: Mapping[str, Any],
-    batch_metrics: list[Mapping[str, Any]] | None = None,
+    metrics: Metrics,
+    batch_metrics: list[Metrics] | None = None,
 ) -> str:
-    report: dict[str, Any] = {
+    report: dict[str, object] = {
         "group": group,
         "stepsCompleted": steps_completed,
         "reportTime": format_time(nanoseconds),

@@ -7,11 +7,13 @@ import os
 import sys
 import threading
 import time
-from typing import Any, Callable
+from collections.abc import Mapping
+from typing import Callable
 
 from det._errors import MasterError, RunIsOver
 from det._info import ClusterInfo, connect_to_master
 from det._master import Master
+from det._types import Json
 from det.core import _report
 from det.core._outbox import Outbox
 
@@ -136,7 +138,7 @@ class ReportQueue:
             self._outbox.forget()
 
     def close(self, wait: bool) -> None:
-        """Stops to send.
+        """Stops sending.
 
         Args:
             wait: Whether to wait until the master has everything. If not, what cannot be sent soon
@@ -237,7 +239,7 @@ class ReportQueue:
         reports = b",".join(_report.unpack(record[1:]) for record in records)
         return head[:-1] + b',"reports":[' + reports + b"]}"
 
-    def _post(self, method: str, body: Any) -> None:
+    def _post(self, method: str, body: Mapping[str, Json]) -> None:
         self._master.post(
             SERVICE + method, {"allocationId": self._allocation, "trialId": self._trial, **body}
         )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping
-from typing import Any
 
+from det._types import JsonMapping
 from det.core._distributed import DistributedContext
 from det.core._train import TrainContext
 
@@ -35,15 +35,25 @@ class SearcherOperation:
         self.completed = False
 
     def report_progress(self, length: float) -> None:
-        """Reports how much of `length` is trained, in its unit. Only the chief calls."""
+        """Reports how much of `length` is trained, in its unit. Only the chief calls.
+
+        Args:
+            length: How much is trained so far, in the unit of the operation.
+
+        Raises:
+            RuntimeError: Another rank than the chief calls.
+        """
         self._check("report_progress")
         self._train.report_progress(min(1.0, length / self.length))
 
-    def report_completed(self, searcher_metric: Any = None) -> None:
+    def report_completed(self, searcher_metric: object = None) -> None:
         """Marks the operation as completed. Only the chief calls.
 
         Args:
             searcher_metric: Ignored: the searcher uses the reported validation metrics.
+
+        Raises:
+            RuntimeError: Another rank than the chief calls.
         """
         self._check("report_completed")
         self.completed = True
@@ -62,7 +72,7 @@ class SearcherContext:
 
     def __init__(
         self,
-        config: Mapping[str, Any],
+        config: JsonMapping,
         distributed: DistributedContext,
         validate_at: list[int],
         train: TrainContext,
@@ -88,6 +98,9 @@ class SearcherContext:
         Args:
             searcher_mode: Which ranks call.
             auto_ack: Ignored; existing scripts pass it.
+
+        Returns:
+            An iterator over one SearcherOperation.
 
         Raises:
             RuntimeError: A rank other than 0 calls with ChiefOnly, or no length is configured.

@@ -68,7 +68,7 @@ class Peer:
 
     def _gone(self, error: OSError) -> ConnectionError:
         return ConnectionError(
-            f"rank {self.rank} has gone ({error}); see its lines in the log for why"
+            f"rank {self.rank} was lost ({error}); see its lines in the log for why"
         )
 
     def _receive_exactly(self, size: int) -> bytes:
@@ -159,7 +159,7 @@ def admit(connection: socket.socket, key: bytes) -> Peer:
     return Peer(connection, _admit(connection, key))
 
 
-def pack(value: Any) -> bytes:
+def pack(value: object) -> bytes:
     """Pickles a value."""
     return pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
 

@@ -16,20 +16,38 @@ import pathlib
 import shutil
 import uuid as uuids
 from collections.abc import Iterator, Mapping
-from typing import Any, Callable, Optional, TypeVar
+from typing import Callable, Optional, TypedDict, TypeVar
 
 from det._errors import CheckpointError
+from det._types import Json, JsonObject
+
+
+class File(TypedDict):
+    """A file of a checkpoint, as the manifest lists it.
+
+    Attributes:
+        path: The path below the directory of the checkpoint.
+        size: The size in bytes.
+        sha256: The SHA-256 of the content, in hexadecimal digits.
+    """
+
+    path: str
+    size: int
+    sha256: str
+
+
+Files = list[File]
 
 METADATA, MANIFEST = "metadata.json", "manifest.json"
 # An entry of our metadata.json: a checkpoint with this entry and no manifest is damaged.
 _HAS_MANIFEST = "has_manifest"
-Files = list[dict[str, Any]]  # path, size, sha256
+
 # Returns the path to copy a file to, given its path, both relative; None: do not copy it.
 Place = Callable[[pathlib.Path], Optional[pathlib.Path]]
 
 
 # Returns whether to include a file of a checkpoint, given its path.
-Selector = Callable[[str], Any]
+Selector = Callable[[str], object]
 _T = TypeVar("_T")
 
 
@@ -59,7 +77,7 @@ class Storage(abc.ABC):
         """Makes the files of a rank durable and returns them."""
 
     @abc.abstractmethod
-    def publish(self, uuid: str, by_rank: list[Files], metadata: Mapping[str, Any]) -> Files:
+    def publish(self, uuid: str, by_rank: list[Files], metadata: Mapping[str, Json]) -> Files:
         """Merges the files of all ranks and makes the checkpoint visible.
 
         Two ranks may have the same file if its content is the same.
@@ -91,7 +109,7 @@ class Storage(abc.ABC):
         """
 
     @abc.abstractmethod
-    def metadata(self, uuid: str) -> dict[str, Any]:
+    def metadata(self, uuid: str) -> JsonObject:
         """Returns the metadata of a checkpoint."""
 
     @abc.abstractmethod
@@ -134,7 +152,7 @@ class FolderStorage(Storage):
         root = self._aside(uuid) / f"rank-{rank}"
         return list(or_error(lambda: describe(root)))
 
-    def publish(self, uuid: str, by_rank: list[Files], metadata: Mapping[str, Any]) -> Files:
+    def publish(self, uuid: str, by_rank: list[Files], metadata: Mapping[str, Json]) -> Files:
         refuse_conflicts(by_rank)
         return list(or_error(lambda: self._publish(uuid, by_rank, metadata)))
 
@@ -160,7 +178,7 @@ class FolderStorage(Storage):
                     found.append((steps, path.name))
         return [name for _, name in sorted(found, reverse=True)]
 
-    def metadata(self, uuid: str) -> dict[str, Any]:
+    def metadata(self, uuid: str) -> JsonObject:
         path = self._folder(uuid) / METADATA
         if not path.exists():
             raise CheckpointError(f"checkpoint {uuid} is not complete: {path} is missing")
@@ -201,10 +219,10 @@ class FolderStorage(Storage):
             raise CheckpointError(f"there is no checkpoint {uuid} in {self.base}")
         return folder
 
-    def _publish(self, uuid: str, by_rank: list[Files], metadata: Mapping[str, Any]) -> Files:
+    def _publish(self, uuid: str, by_rank: list[Files], metadata: Mapping[str, Json]) -> Files:
         merged = self._aside(uuid) / "merged"
         merged.mkdir(parents=True)
-        files: dict[str, dict[str, Any]] = {}
+        files: dict[str, File] = {}
         for rank, listed in enumerate(by_rank):
             for file in listed:
                 if file["path"] in files:
@@ -229,7 +247,7 @@ class FolderStorage(Storage):
         return list(files.values())
 
 
-def metadata_text(metadata: Mapping[str, Any]) -> bytes:
+def metadata_text(metadata: Mapping[str, Json]) -> bytes:
     """Returns the content of metadata.json."""
     return (json.dumps({**metadata, _HAS_MANIFEST: True}, indent=1) + "\n").encode()
 
@@ -239,12 +257,12 @@ def manifest_text(owner: str, files: Files) -> bytes:
     return (json.dumps({"owner": owner, "files": files}, indent=1) + "\n").encode()
 
 
-def shown_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
+def shown_metadata(metadata: Mapping[str, Json]) -> JsonObject:
     """Removes our own entries from the metadata."""
     return {name: value for name, value in metadata.items() if name != _HAS_MANIFEST}
 
 
-def refuse_lost_manifest(uuid: str, metadata: Mapping[str, Any]) -> None:
+def refuse_lost_manifest(uuid: str, metadata: Mapping[str, Json]) -> None:
     """Raises CheckpointError for a checkpoint of ours; one of another library needs no manifest."""
     if metadata.get(_HAS_MANIFEST):
         raise CheckpointError(
@@ -277,7 +295,7 @@ def _same(one: pathlib.Path, other: pathlib.Path) -> bool:
 
 def refuse_conflicts(by_rank: list[Files]) -> None:
     """Raises CheckpointError if two ranks have different files with one name."""
-    known: dict[str, Any] = {METADATA: None, MANIFEST: None}
+    known: dict[str, str | None] = {METADATA: None, MANIFEST: None}
     for rank, listed in enumerate(by_rank):
         for file in listed:
             if known.setdefault(file["path"], file["sha256"]) != file["sha256"]:
@@ -299,7 +317,7 @@ def describe(root: pathlib.Path) -> Files:
     return files
 
 
-def describe_file(root: pathlib.Path, path: pathlib.Path) -> dict[str, Any]:
+def describe_file(root: pathlib.Path, path: pathlib.Path) -> File:
     """Returns the path, size and SHA-256 of a file."""
     return {
         "path": path.relative_to(root).as_posix(),
@@ -336,7 +354,7 @@ def is_uuid(text: str) -> bool:
         return False
 
 
-def _json(path: pathlib.Path) -> dict[str, Any]:
+def _json(path: pathlib.Path) -> JsonObject:
     """Returns the object in a file; an empty one if there is none."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
@@ -345,7 +363,7 @@ def _json(path: pathlib.Path) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def verify(uuid: str, folder: pathlib.Path, file: dict[str, Any]) -> None:
+def verify(uuid: str, folder: pathlib.Path, file: File) -> None:
     """Raises CheckpointError if a file is not what the manifest says."""
     path = folder / file["path"]
     where = f"checkpoint {uuid}: file {path}"

@@ -7,16 +7,17 @@ import pathlib
 import sys
 import threading
 from collections.abc import Mapping
-from typing import Any, Callable
+from typing import Callable
 
 from det._errors import MasterError
 from det._info import TrialInfo
 from det._master import Master
+from det._types import JsonObject, Metrics
 from det.core import _json, _report, _storage
 from det.core._report_queue import METRICS, SERVICE, VALIDATION, ReportQueue
 
 _MAX_STEPS = 2**31
-Selector = Callable[[pathlib.Path], Any]
+Selector = Callable[[pathlib.Path], object]
 Mangler = Callable[[pathlib.Path, int], pathlib.Path]
 
 
@@ -43,9 +44,9 @@ class TrainContext:
         self,
         group: str,
         steps_completed: int,
-        metrics: Mapping[str, Any],
+        metrics: Metrics,
         *,
-        batch_metrics: list[Mapping[str, Any]] | None = None,
+        batch_metrics: list[Metrics] | None = None,
     ) -> None:
         """Reports metrics of a group.
 
@@ -69,14 +70,25 @@ class TrainContext:
     def report_training_metrics(
         self,
         steps_completed: int,
-        metrics: Mapping[str, Any],
-        batch_metrics: list[Mapping[str, Any]] | None = None,
+        metrics: Metrics,
+        batch_metrics: list[Metrics] | None = None,
     ) -> None:
-        """Reports metrics of the group "training". See report_metrics()."""
+        """Reports metrics of the group "training". See report_metrics().
+
+        Args:
+            steps_completed: The number of batches trained so far.
+            metrics: The metrics by name.
+            batch_metrics: The metrics of each batch since the previous report.
+
+        Raises:
+            ValueError: The number of steps is negative or too large.
+            TypeError: The metrics are not a mapping, or contain a value that is not JSON.
+            MasterError: The master has refused an earlier report.
+        """
         self.report_metrics("training", steps_completed, metrics, batch_metrics=batch_metrics)
 
     def report_validation_metrics(
-        self, steps_completed: int, metrics: Mapping[str, Any], *, ask_best: bool = False
+        self, steps_completed: int, metrics: Metrics, *, ask_best: bool = False
     ) -> bool:
         """Reports metrics of the group "validation". See report_metrics().
 
@@ -89,6 +101,11 @@ class TrainContext:
         Returns:
             Whether this is the best validation of the experiment; True without `ask_best`, and if
             the master does not answer in time.
+
+        Raises:
+            ValueError: The number of steps is negative or too large.
+            TypeError: The metrics are not a mapping, or contain a value that is not JSON.
+            MasterError: The master has refused an earlier report.
         """
         _check("validation", steps_completed, metrics)
         return self._report("validation", steps_completed, metrics, None, ask_best)
@@ -97,14 +114,22 @@ class TrainContext:
         self,
         group: str,
         steps_completed: int,
-        metrics: Mapping[str, Any],
-        batch_metrics: list[Mapping[str, Any]] | None,
+        metrics: Metrics,
+        batch_metrics: list[Metrics] | None,
         ask_best: bool = False,
     ) -> bool:
         raise NotImplementedError
 
     def report_progress(self, progress: float) -> None:
-        """Reports the completed fraction of the training, from 0 to 1."""
+        """Reports the completed fraction of the training, from 0 to 1.
+
+        Args:
+            progress: The fraction.
+
+        Raises:
+            ValueError: The fraction is less than 0 or greater than 1.
+            TypeError: It is not a number.
+        """
         raise NotImplementedError
 
     def report_early_exit(self, reason: EarlyExitReason, message: str = "") -> None:
@@ -122,23 +147,49 @@ class TrainContext:
         raise NotImplementedError
 
     def set_status(self, status: str) -> None:
-        """Sets a description of what the trial is doing, for users: "training", "validating"."""
+        """Sets a description of what the trial is doing, for users: "training", "validating".
+
+        Args:
+            status: The description.
+        """
         raise NotImplementedError
 
     def get_experiment_best_validation(self) -> float | None:
-        """Returns the best value of the searcher's metric in the experiment; None before the first."""
+        """Returns the best value of the searcher's metric in the experiment; None before the first.
+
+        Raises:
+            MasterError: The master refused the request, or does not answer.
+        """
         raise NotImplementedError
 
-    def get_metadata(self) -> dict[str, Any] | None:
-        """Returns the metadata of this trial."""
+    def get_metadata(self) -> JsonObject | None:
+        """Returns the metadata of this trial.
+
+        Returns:
+            The JSON object; None if there is none.
+
+        Raises:
+            MasterError: The master refused the request, or does not answer.
+        """
         raise NotImplementedError
 
-    def set_metadata(self, metadata: dict[str, Any]) -> None:
-        """Replaces the metadata of this trial: a JSON object of at most 64 KiB."""
+    def set_metadata(self, metadata: JsonObject) -> None:
+        """Replaces the metadata of this trial: a JSON object of at most 64 KiB.
+
+        Args:
+            metadata: The JSON object.
+
+        Raises:
+            MasterError: The master refused the metadata, or does not answer.
+        """
         raise NotImplementedError
 
     def get_tensorboard_path(self) -> pathlib.Path:
-        """Returns the directory for the event files of this rank."""
+        """Returns the directory for the event files of this rank.
+
+        Returns:
+            The directory, which exists.
+        """
         raise NotImplementedError
 
     def upload_tensorboard_files(
@@ -203,8 +254,8 @@ class ClusterTrain(TrainContext):
         self,
         group: str,
         steps_completed: int,
-        metrics: Mapping[str, Any],
-        batch_metrics: list[Mapping[str, Any]] | None,
+        metrics: Metrics,
+        batch_metrics: list[Metrics] | None,
         ask_best: bool = False,
     ) -> bool:
         if self._queue is None:
@@ -266,10 +317,10 @@ class ClusterTrain(TrainContext):
             raise
         return float(best["metric"])
 
-    def get_metadata(self) -> dict[str, Any] | None:
+    def get_metadata(self) -> JsonObject | None:
         return self._master.get(f"/api/v1/runs/{self._trial.trial_id}/metadata").get("metadata")
 
-    def set_metadata(self, metadata: dict[str, Any]) -> None:
+    def set_metadata(self, metadata: JsonObject) -> None:
         self._master.post(
             f"/api/v1/runs/{self._trial.trial_id}/metadata",
             {"runId": self._trial.trial_id, "metadata": metadata},
@@ -301,14 +352,14 @@ class PrintedTrain(TrainContext):
     def __init__(self, chief: bool, rank: int) -> None:
         self._chief = chief
         self._tensorboard = pathlib.Path("tensorboard", f"rank-{rank}")
-        self._metadata: dict[str, Any] = {}
+        self._metadata: JsonObject = {}
 
     def _report(
         self,
         group: str,
         steps_completed: int,
-        metrics: Mapping[str, Any],
-        batch_metrics: list[Mapping[str, Any]] | None,
+        metrics: Metrics,
+        batch_metrics: list[Metrics] | None,
         ask_best: bool = False,
     ) -> bool:
         if self._chief:
@@ -328,10 +379,10 @@ class PrintedTrain(TrainContext):
     def get_experiment_best_validation(self) -> float | None:
         return None
 
-    def get_metadata(self) -> dict[str, Any] | None:
+    def get_metadata(self) -> JsonObject | None:
         return self._metadata
 
-    def set_metadata(self, metadata: dict[str, Any]) -> None:
+    def set_metadata(self, metadata: JsonObject) -> None:
         self._metadata = dict(metadata)
 
     def get_tensorboard_path(self) -> pathlib.Path:
@@ -355,7 +406,7 @@ def _inside(path: pathlib.Path) -> pathlib.Path:
     return path
 
 
-def _check(group: str, steps_completed: int, metrics: Mapping[str, Any]) -> None:
+def _check(group: str, steps_completed: int, metrics: Metrics) -> None:
     if not group or "." in group:
         raise ValueError(
             f"{group!r} is not a valid name of a group of metrics; expected a name without '.'"
@@ -367,13 +418,13 @@ def _check(group: str, steps_completed: int, metrics: Mapping[str, Any]) -> None
         raise ValueError(f"steps_completed is {steps_completed}, but must be 0 or more")
 
 
-def _check_number(name: str, value: Any) -> None:
+def _check_number(name: str, value: object) -> None:
     """Accepts numbers of numpy and torch too."""
     if type(value) is not int and (isinstance(value, str) or not hasattr(value, "__float__")):
         raise TypeError(f"{name} is {value!r}; expected a number")
 
 
-def _check_reason(reason: Any) -> None:
+def _check_reason(reason: object) -> None:
     if not isinstance(reason, EarlyExitReason):
         raise TypeError(f"the reason is {reason!r}; expected a member of det.core.EarlyExitReason")
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from typing import Any
+from types import ModuleType
 
 
-def load_class(named: str) -> Any:
+def load_class(named: str) -> type:
     """Imports the class that "package.module:Class" names.
 
     Raises:
@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
     from det import pytorch  # Needs torch, which not all tasks have.
     from det.pytorch import deepspeed
 
-    kind: Any = deepspeed if issubclass(trial_class, deepspeed.DeepSpeedTrial) else pytorch
+    kind: ModuleType = deepspeed if issubclass(trial_class, deepspeed.DeepSpeedTrial) else pytorch
     kind.run_trial_class(trial_class)
     return 0
 

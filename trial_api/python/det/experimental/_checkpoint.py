@@ -11,9 +11,10 @@ import pathlib
 import shutil
 import urllib.parse
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Callable
+from typing import Callable
 
 from det._errors import CheckpointError
+from det._types import Json, JsonObject
 from det.core._object_store import get_prefix, is_object_store, open_object_store
 from det.experimental._order import in_order
 from det.experimental._session import Session
@@ -53,17 +54,17 @@ class Checkpoint:
         training: The trial, experiment and metrics, as the API returns them.
     """
 
-    def __init__(self, session: Session, data: dict[str, Any]) -> None:
+    def __init__(self, session: Session, data: JsonObject) -> None:
         self._session = session
         self.uuid = str(data["uuid"])
         self.state = CheckpointState(
             str(data.get("state") or "STATE_UNSPECIFIED").replace("STATE_", "", 1)
         )
-        self.metadata: dict[str, Any] = data.get("metadata") or {}
+        self.metadata: JsonObject = data.get("metadata") or {}
         self.resources = {name: int(size) for name, size in (data.get("resources") or {}).items()}
         self.report_time = str(data.get("reportTime") or "")
         self.storage_path = str(data.get("storagePath") or "")
-        self.training: dict[str, Any] = data.get("training") or {}
+        self.training: JsonObject = data.get("training") or {}
 
     def value(self, metric: str | None) -> float | None:
         """Returns the value of a validation metric at this checkpoint.
@@ -75,7 +76,7 @@ class Checkpoint:
             The value; None if there is none.
         """
         if metric is None:
-            found: Any = self.training.get("searcherMetric")
+            found: object = self.training.get("searcherMetric")
         else:
             validation = self.training.get("validationMetrics") or {}
             found = (validation.get("avgMetrics") or {}).get(metric)
@@ -155,7 +156,7 @@ class Checkpoint:
         """Deletes the checkpoint.
 
         Raises:
-            CheckpointError: It is in use; the message names by what.
+            CheckpointError: It is in use; the message names its user.
         """
         data = self._session.delete("/api/v1/checkpoints", {"checkpointUuids": [self.uuid]})
         self._check_held(data)
@@ -169,36 +170,53 @@ class Checkpoint:
             globs: The patterns.
 
         Raises:
-            CheckpointError: The checkpoint is in use; the message names by what.
+            CheckpointError: The checkpoint is in use; the message names its user.
         """
-        body = {"checkpointUuids": [self.uuid], "checkpointGlobs": globs}
+        body: Json = {"checkpointUuids": [self.uuid], "checkpointGlobs": globs}
         self._check_held(self._session.post("/api/v1/checkpoints/rm", body))
 
-    def add_metadata(self, metadata: Mapping[str, Any]) -> None:
-        """Adds or replaces entries of the metadata."""
+    def add_metadata(self, metadata: Mapping[str, Json]) -> None:
+        """Adds or replaces entries of the metadata.
+
+        Args:
+            metadata: The entries.
+
+        Raises:
+            MasterError: The master refused the change.
+        """
         self._set_metadata({**self.metadata, **metadata})
 
     def remove_metadata(self, keys: Iterable[str]) -> None:
-        """Removes entries of the metadata; keys that do not exist are ignored."""
+        """Removes entries of the metadata; keys that do not exist are ignored.
+
+        Args:
+            keys: The names of the entries.
+
+        Raises:
+            MasterError: The master refused the change.
+        """
         removed = set(keys)
         self._set_metadata({k: v for k, v in self.metadata.items() if k not in removed})
 
-    def get_metrics(self, group: str | None = None) -> list[dict[str, Any]]:
+    def get_metrics(self, group: str | None = None) -> list[JsonObject]:
         """Returns the metric reports of the trial at the steps of this checkpoint.
 
         Args:
             group: The group of the metrics; None: all groups.
+
+        Returns:
+            The reports, as the API returns them.
         """
         path = f"/api/v1/checkpoints/{self.uuid}/metrics"
         data = self._session.get(path, metricGroup=group)
         return [dict(report) for report in data.get("metrics") or []]
 
-    def _set_metadata(self, metadata: dict[str, Any]) -> None:
-        body = {"checkpoint": {"uuid": self.uuid, "metadata": metadata}}
+    def _set_metadata(self, metadata: JsonObject) -> None:
+        body: Json = {"checkpoint": {"uuid": self.uuid, "metadata": metadata}}
         data = self._session.post(f"/api/v1/checkpoints/{self.uuid}/metadata", body)
         self.metadata = (data.get("checkpoint") or {}).get("metadata") or metadata
 
-    def _check_held(self, data: dict[str, Any]) -> None:
+    def _check_held(self, data: JsonObject) -> None:
         kept = data.get("kept")
         if kept:
             raise CheckpointError(f"checkpoint {self.uuid} is in use by {kept[0].get('holder')}")
@@ -219,6 +237,11 @@ def find_best(
 ) -> Checkpoint:
     """Returns the checkpoint with the best value of a metric; None: the metric of the searcher.
 
+    Args:
+        checkpoints: The checkpoints to choose from.
+        metric: The name of a validation metric; None: the metric of the searcher.
+        smaller_is_better: Whether small values are good.
+
     Raises:
         ValueError: No checkpoint has the metric.
     """
@@ -233,28 +256,36 @@ def find_best(
 class ModelVersion:
     """A version of a registered model."""
 
-    def __init__(self, session: Session, data: dict[str, Any]) -> None:
+    def __init__(self, session: Session, data: JsonObject) -> None:
         self._session = session
         self.model_version = int(data["version"])
         self.name = str(data.get("name") or "")
-        self.metadata: dict[str, Any] = data.get("metadata") or {}
+        self.metadata: JsonObject = data.get("metadata") or {}
         self.model_id = int((data.get("model") or {}).get("id") or 0)
         self.checkpoint = Checkpoint(session, data["checkpoint"])
 
     def set_name(self, name: str) -> None:
-        """Sets the name of the version."""
+        """Sets the name of the version.
+
+        Args:
+            name: The new name.
+        """
         self._patch(name=name)
         self.name = name
 
     def set_notes(self, notes: str) -> None:
-        """Sets the notes of the version."""
+        """Sets the notes of the version.
+
+        Args:
+            notes: The new notes, in Markdown.
+        """
         self._patch(notes=notes)
 
     def delete(self) -> None:
         """Deletes the version; its checkpoint remains."""
         self._session.delete(self._path())
 
-    def _patch(self, **changes: Any) -> None:
+    def _patch(self, **changes: Json) -> None:
         self._session.patch(self._path(), changes)
 
     def _path(self) -> str:
@@ -267,18 +298,18 @@ class ModelVersion:
 class Model:
     """A registered model, as it was when the master returned it."""
 
-    def __init__(self, session: Session, data: dict[str, Any]) -> None:
+    def __init__(self, session: Session, data: JsonObject) -> None:
         self._session = session
         self.model_id = int(data["id"])
         self.name = str(data["name"])
         self.description = str(data.get("description") or "")
-        self.metadata: dict[str, Any] = data.get("metadata") or {}
+        self.metadata: JsonObject = data.get("metadata") or {}
         self.labels: list[str] = data.get("labels") or []
         self.archived = bool(data.get("archived"))
         self._path = f"/api/v1/models/{self.model_id}"
 
     def register_version(
-        self, checkpoint_uuid: str, name: str = "", metadata: dict[str, Any] | None = None
+        self, checkpoint_uuid: str, name: str = "", metadata: Mapping[str, Json] | None = None
     ) -> ModelVersion:
         """Registers a checkpoint as the next version.
 
@@ -288,13 +319,29 @@ class Model:
             checkpoint_uuid: The UUID of the checkpoint.
             name: The name of the version.
             metadata: The metadata of the version.
+
+        Returns:
+            The new version.
+
+        Raises:
+            MasterError: The checkpoint does not exist.
         """
-        body = {"checkpointUuid": checkpoint_uuid, "name": name, "metadata": metadata or {}}
+        body: Json = {"checkpointUuid": checkpoint_uuid, "name": name, "metadata": metadata or {}}
         data = self._session.post(f"{self._path}/versions", body)
         return ModelVersion(self._session, data["modelVersion"])
 
     def get_version(self, version: int = -1) -> ModelVersion | None:
-        """Returns a version; -1: the latest, None if there is none."""
+        """Returns a version; -1: the latest, None if there is none.
+
+        Args:
+            version: The number of the version; -1: the latest.
+
+        Returns:
+            The version; None if `version` is -1 and the model has none.
+
+        Raises:
+            MasterError: The version does not exist (status 404).
+        """
         if version == -1:
             versions = self.list_versions()
             return versions[-1] if versions else None
@@ -311,43 +358,80 @@ class Model:
     get_versions = list_versions
 
     def set_name(self, name: str) -> None:
-        """Sets the name."""
+        """Sets the name.
+
+        Args:
+            name: The new name.
+
+        Raises:
+            MasterError: The name is taken.
+        """
         self._patch(name=name)
         self.name = name
 
     def set_description(self, description: str) -> None:
-        """Sets the description."""
+        """Sets the description.
+
+        Args:
+            description: The new description.
+        """
         self._patch(description=description)
         self.description = description
 
     def set_notes(self, notes: str) -> None:
-        """Sets the notes."""
+        """Sets the notes.
+
+        Args:
+            notes: The new notes, in Markdown.
+        """
         self._patch(notes=notes)
 
     def set_labels(self, labels: Collection[str]) -> None:
-        """Replaces the labels."""
+        """Replaces the labels.
+
+        Args:
+            labels: The labels. Those of a set are stored in alphabetical order.
+
+        Raises:
+            TypeError: The labels are a string.
+        """
         given = in_order(labels)
         self._patch(labels=given)
         self.labels = given
 
-    def add_metadata(self, metadata: Mapping[str, Any]) -> None:
-        """Adds or replaces entries of the metadata."""
+    def add_metadata(self, metadata: Mapping[str, Json]) -> None:
+        """Adds or replaces entries of the metadata.
+
+        Args:
+            metadata: The entries.
+        """
         self._set_metadata({**self.metadata, **metadata})
 
     def remove_metadata(self, keys: Iterable[str]) -> None:
-        """Removes entries of the metadata; keys that do not exist are ignored."""
+        """Removes entries of the metadata; keys that do not exist are ignored.
+
+        Args:
+            keys: The names of the entries.
+        """
         removed = set(keys)
         self._set_metadata({k: v for k, v in self.metadata.items() if k not in removed})
 
     def move_to_workspace(self, workspace_id: int) -> None:
-        """Moves the model to another workspace."""
+        """Moves the model to another workspace.
+
+        Args:
+            workspace_id: The ID of the workspace.
+
+        Raises:
+            MasterError: The workspace does not exist, or the user may not change it.
+        """
         self._session.post(f"{self._path}/move", {"destinationWorkspaceId": workspace_id})
 
-    def _set_metadata(self, metadata: dict[str, Any]) -> None:
+    def _set_metadata(self, metadata: JsonObject) -> None:
         self._patch(metadata=metadata)
         self.metadata = metadata
 
-    def _patch(self, **changes: Any) -> None:
+    def _patch(self, **changes: Json) -> None:
         self._session.patch(self._path, changes)
 
     def archive(self) -> None:

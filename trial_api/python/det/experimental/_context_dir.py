@@ -8,17 +8,35 @@ import os
 import pathlib
 import stat
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TypedDict
 
 MAX_SIZE = 95 << 20  # Bytes.
 _ALWAYS = [".git", "__pycache__", "*.pyc", ".ipynb_checkpoints", ".DS_Store", "*.egg-info"]
 _FILE, _LINK, _FOLDER = 48, 50, 53  # Types of a tar header.
 
 
+class ContextFile(TypedDict):
+    """A file of a context directory, as the API takes it.
+
+    Attributes:
+        path: The path below the directory.
+        type: The type of the file in the header of a tar archive, a character code.
+        content: The content in Base64.
+        mtime: The time of the last change, in seconds since 1970.
+        mode: The permissions.
+    """
+
+    path: str
+    type: int
+    content: str
+    mtime: int
+    mode: int
+
+
 def read_context(
     model_dir: str | os.PathLike[str],
     includes: Iterable[str | os.PathLike[str]] = (),
-) -> list[dict[str, Any]]:
+) -> list[ContextFile]:
     """Reads the files of a directory, except those that .detignore excludes.
 
     Args:
@@ -71,8 +89,8 @@ def ignored(path: str, folder: bool, rules: Sequence[str]) -> bool:
     return result
 
 
-def _read(top: pathlib.Path, root: pathlib.Path, rules: Sequence[str]) -> list[dict[str, Any]]:
-    files: list[dict[str, Any]] = []
+def _read(top: pathlib.Path, root: pathlib.Path, rules: Sequence[str]) -> list[ContextFile]:
+    files: list[ContextFile] = []
     for folder, folders, names in os.walk(top):
         below = pathlib.Path(folder)
         kept = [
@@ -88,7 +106,7 @@ def _read(top: pathlib.Path, root: pathlib.Path, rules: Sequence[str]) -> list[d
     return files
 
 
-def _entry(path: pathlib.Path, root: pathlib.Path) -> dict[str, Any]:
+def _entry(path: pathlib.Path, root: pathlib.Path) -> ContextFile:
     status = path.lstat()
     if stat.S_ISLNK(status.st_mode):
         kind, content = _LINK, os.readlink(path).encode()

@@ -8,8 +8,9 @@ import pathlib
 import urllib.parse
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Union
+from typing import Union, cast
 
+from det._types import Json, JsonMapping
 from det.experimental import _user, _workspace
 from det.experimental._checkpoint import Checkpoint, Model
 from det.experimental._context_dir import read_context
@@ -56,7 +57,7 @@ class Determined:
 
     def create_experiment(
         self,
-        config: str | pathlib.Path | Mapping[str, Any],
+        config: str | pathlib.Path | JsonMapping,
         model_dir: Path | None = None,
         includes: Iterable[Path] = (),
         parent_id: int | None = None,
@@ -84,12 +85,12 @@ class Determined:
             text, name = json.dumps(config), ""  # JSON is YAML.
         else:
             text, name = pathlib.Path(config).read_text(encoding="utf-8"), str(config)
-        body: dict[str, Any] = {
+        body: dict[str, Json] = {
             "config": text,
             "configPath": name,
             "activate": True,
             "requestId": str(uuid.uuid4()),
-            "modelDefinition": read_context(model_dir, includes) if model_dir else [],
+            "modelDefinition": cast(Json, read_context(model_dir, includes)) if model_dir else [],
             "parentId": parent_id or 0,
             "projectId": project_id or 0,
             "template": template or "",
@@ -100,6 +101,12 @@ class Determined:
     def get_experiment(self, experiment_id: int) -> Experiment:
         """Returns an experiment by its ID.
 
+        Args:
+            experiment_id: The ID of the experiment.
+
+        Returns:
+            The experiment.
+
         Raises:
             MasterError: It does not exist (status 404).
         """
@@ -109,27 +116,36 @@ class Determined:
         self,
         sort_by: ExperimentSortBy | None = None,
         order_by: OrderBy | None = None,
-        **filters: Any,
+        *,
+        states: Iterable[ExperimentState | str] | None = None,
+        **filters: object,
     ) -> Iterator[Experiment]:
         """Yields experiments.
 
         Args:
             sort_by: An ExperimentSortBy.
             order_by: An OrderBy.
-            **filters: The filters of GetExperiments, for example name="mnist", archived=False,
-                project_id=3 or states=[ExperimentState.PAUSED].
+            states: The states of the experiments. Default: all states.
+            **filters: The other filters of GetExperiments, for example name="mnist",
+                archived=False or project_id=3.
         """
-        if "states" in filters:
+        if states is not None:
             filters["states"] = [
-                f"STATE_{one.value}" if isinstance(one, ExperimentState) else one
-                for one in filters["states"]
+                f"STATE_{one.value}" if isinstance(one, ExperimentState) else one for one in states
             ]
-        path, by = "/api/v1/experiments", {"sortBy": sort_by, "orderBy": order_by}
+        path = "/api/v1/experiments"
+        by: dict[str, object] = {"sortBy": sort_by, "orderBy": order_by}
         for data in self._session.pages(path, "experiments", **by, **filters):
             yield Experiment(self._session, data)
 
     def get_trial(self, trial_id: int) -> Trial:
         """Returns a trial by its ID.
+
+        Args:
+            trial_id: The ID of the trial.
+
+        Returns:
+            The trial.
 
         Raises:
             MasterError: It does not exist (status 404).
@@ -138,6 +154,12 @@ class Determined:
 
     def get_checkpoint(self, uuid: str) -> Checkpoint:
         """Returns a checkpoint by its UUID.
+
+        Args:
+            uuid: The UUID of the checkpoint.
+
+        Returns:
+            The checkpoint.
 
         Raises:
             MasterError: It does not exist (status 404).
@@ -149,7 +171,7 @@ class Determined:
         self,
         name: str,
         description: str = "",
-        metadata: dict[str, Any] | None = None,
+        metadata: Mapping[str, Json] | None = None,
         labels: list[str] | None = None,
         workspace_name: str | None = None,
     ) -> Model:
@@ -162,10 +184,13 @@ class Determined:
             labels: The labels.
             workspace_name: The workspace. Default: the default workspace.
 
+        Returns:
+            The model, without versions.
+
         Raises:
             MasterError: The name is taken, or the workspace does not exist.
         """
-        body: dict[str, Any] = {
+        body: dict[str, Json] = {
             "name": name,
             "description": description,
             "metadata": metadata or {},
@@ -178,6 +203,12 @@ class Determined:
     def get_model(self, identifier: str | int) -> Model:
         """Returns a model by its name or ID.
 
+        Args:
+            identifier: The name or the ID of the model.
+
+        Returns:
+            The model.
+
         Raises:
             MasterError: It does not exist (status 404).
         """
@@ -185,7 +216,7 @@ class Determined:
         return Model(self._session, self._session.get(f"/api/v1/models/{quoted}")["model"])
 
     def get_models(
-        self, sort_by: ModelSortBy | None = None, order_by: OrderBy | None = None, **filters: Any
+        self, sort_by: ModelSortBy | None = None, order_by: OrderBy | None = None, **filters: object
     ) -> list[Model]:
         """Returns models.
 
@@ -218,19 +249,35 @@ class Determined:
     iter_trials_metrics = stream_trials_metrics
 
     def create_workspace(self, name: str) -> Workspace:
-        """Creates a workspace."""
+        """Creates a workspace.
+
+        Args:
+            name: The name of the workspace.
+
+        Returns:
+            The workspace.
+
+        Raises:
+            MasterError: The master refused the name, for example because it is taken.
+        """
         data = self._session.post("/api/v1/workspaces", {"name": name})
         return Workspace(self._session, data["workspace"])
 
     def get_workspace(self, identifier: str | int) -> Workspace:
         """Returns a workspace by its name or ID.
 
+        Args:
+            identifier: The name or the ID of the workspace.
+
+        Returns:
+            The workspace.
+
         Raises:
             MasterError: It does not exist (status 404).
         """
         return _workspace.get_workspace(self._session, identifier)
 
-    def list_workspaces(self, **filters: Any) -> list[Workspace]:
+    def list_workspaces(self, **filters: object) -> list[Workspace]:
         """Returns workspaces.
 
         Args:
@@ -239,11 +286,29 @@ class Determined:
         return _workspace.list_workspaces(self._session, **filters)
 
     def delete_workspace(self, name: str) -> None:
-        """Deletes a workspace with everything in it."""
+        """Deletes a workspace with everything in it.
+
+        Args:
+            name: The name of the workspace.
+
+        Raises:
+            MasterError: The workspace does not exist (status 404), or an experiment in it is
+                running.
+        """
         self.get_workspace(name).delete()
 
     def get_project(self, project_id: int) -> Project:
-        """Returns a project by its ID."""
+        """Returns a project by its ID.
+
+        Args:
+            project_id: The ID of the project.
+
+        Returns:
+            The project.
+
+        Raises:
+            MasterError: It does not exist (status 404).
+        """
         data = self._session.get(f"/api/v1/projects/{project_id}")
         return Project(self._session, data["project"])
 
@@ -262,19 +327,52 @@ class Determined:
             admin: Whether the user is an administrator.
             password: The password.
             remote: Whether the user logs in through another service and has no password here.
+
+        Returns:
+            The user.
+
+        Raises:
+            MasterError: The name is taken, or the caller is not an administrator.
         """
         return _user.create_user(self._session, username, admin, password, remote)
 
     def get_user_by_id(self, user_id: int) -> User:
-        """Returns a user by their ID."""
+        """Returns a user by their ID.
+
+        Args:
+            user_id: The ID of the user.
+
+        Returns:
+            The user.
+
+        Raises:
+            MasterError: The user does not exist (status 404).
+        """
         return _user.get_user(self._session, user_id)
 
     def get_user_by_name(self, user_name: str) -> User:
-        """Returns a user by their name."""
+        """Returns a user by their name.
+
+        Args:
+            user_name: The name of the user.
+
+        Returns:
+            The user.
+
+        Raises:
+            MasterError: The user does not exist (status 404).
+        """
         return _user.get_user_by_name(self._session, user_name)
 
     def list_users(self, active: bool | None = None) -> list[User]:
-        """Returns users; with `active` only those that are active, or only those that are not."""
+        """Returns users; with `active` only those that are active, or only those that are not.
+
+        Args:
+            active: True: only active users; False: only inactive ones; None: all users.
+
+        Returns:
+            The users.
+        """
         return _user.list_users(self._session, active)
 
     def whoami(self) -> User:

@@ -10,9 +10,9 @@ import json
 import pathlib
 import time
 from collections.abc import Collection, Iterator
-from typing import Any
 
 from det._errors import MasterError
+from det._types import Json, JsonObject
 from det.experimental._checkpoint import Checkpoint, find_best
 from det.experimental._order import (
     CheckpointSortBy,
@@ -47,7 +47,17 @@ class ExperimentState(enum.Enum):
 
     @classmethod
     def of(cls, name: str) -> ExperimentState:
-        """Converts the API's name of a state."""
+        """Converts the API's name of a state.
+
+        Args:
+            name: The name, with or without the prefix STATE_.
+
+        Returns:
+            The state.
+
+        Raises:
+            ValueError: There is no such state.
+        """
         return cls(name.replace("STATE_", "", 1))
 
     @property
@@ -77,29 +87,32 @@ class TrialMetrics:
     group: str
     steps_completed: int
     end_time: str
-    metrics: dict[str, Any]
+    metrics: JsonObject
 
 
 class Trial:
     """A trial, as it was at the last reload()."""
 
-    def __init__(self, session: Session, data: dict[str, Any]) -> None:
+    def __init__(self, session: Session, data: JsonObject) -> None:
         self._session = session
         self.id = int(data["id"])
         self._take(data)
 
-    def _take(self, data: dict[str, Any]) -> None:
+    def _take(self, data: JsonObject) -> None:
         self.experiment_id = int(data.get("experimentId") or 0)
         self.state = TrialState.of(data.get("state") or "STATE_UNSPECIFIED")
-        self.hparams: dict[str, Any] = data.get("hparams") or {}
+        self.hparams: JsonObject = data.get("hparams") or {}
         self.restarts = int(data.get("restarts") or 0)
 
     @property
-    def summary_metrics(self) -> dict[str, Any]:
+    def summary_metrics(self) -> JsonObject:
         """The count, sum, min, max, last and so on of each metric, by group and name."""
         own = {"kind": "field", "columnName": "id", "operator": "=", "value": self.id}
         group = {"kind": "group", "conjunction": "and", "children": [own]}
-        body = {"limit": 1, "filter": json.dumps({"filterGroup": group, "showArchived": True})}
+        body: Json = {
+            "limit": 1,
+            "filter": json.dumps({"filterGroup": group, "showArchived": True}),
+        }
         runs = self._session.post("/api/v1/runs", body).get("runs") or [{}]
         return dict(runs[0].get("summaryMetrics") or {})
 
@@ -112,7 +125,7 @@ class Trial:
         """Kills the trial."""
         self._session.post(f"/api/v1/trials/{self.id}/kill")
 
-    def iter_logs(self, follow: bool = False, **filters: Any) -> Iterator[str]:
+    def iter_logs(self, follow: bool = False, **filters: object) -> Iterator[str]:
         """Yields the lines of the log, with their line ends.
 
         Args:
@@ -128,7 +141,11 @@ class Trial:
     logs = iter_logs
 
     def iter_metrics(self, group: str | None = None) -> Iterator[TrialMetrics]:
-        """Yields the metric reports in order; with `group` only those of that group."""
+        """Yields the metric reports in order.
+
+        Args:
+            group: The group of the metrics; None: all groups.
+        """
         yield from iter_metrics(self._session, [self.id], group)
 
     def list_metrics(self, group: str | None = None) -> list[TrialMetrics]:
@@ -177,18 +194,18 @@ class Trial:
 class Experiment:
     """An experiment, as it was at the last reload()."""
 
-    def __init__(self, session: Session, data: dict[str, Any]) -> None:
+    def __init__(self, session: Session, data: JsonObject) -> None:
         self._session = session
         self.id = int(data["id"])
         self._take(data)
 
-    def _take(self, data: dict[str, Any]) -> None:
+    def _take(self, data: JsonObject) -> None:
         self.name = str(data.get("name") or "")
         self.description = str(data.get("description") or "")
         self.labels: list[str] = data.get("labels") or []
         self.notes = str(data.get("notes") or "")
         self.archived = bool(data.get("archived"))
-        self.config: dict[str, Any] = data.get("config") or {}
+        self.config: JsonObject = data.get("config") or {}
         self.state = ExperimentState.of(data.get("state") or "STATE_UNSPECIFIED")
         self.state_reason = str(data.get("stateReason") or "")
         self.progress = float(data.get("progress") or 0)
@@ -334,28 +351,55 @@ class Experiment:
         self._session.delete(f"/api/v1/experiments/{self.id}")
 
     def set_name(self, name: str) -> None:
-        """Sets the name."""
+        """Sets the name.
+
+        Args:
+            name: The new name.
+        """
         self._patch(name=name)
 
     def set_description(self, description: str) -> None:
-        """Sets the description."""
+        """Sets the description.
+
+        Args:
+            description: The new description.
+        """
         self._patch(description=description)
 
     def set_notes(self, notes: str) -> None:
-        """Sets the notes."""
+        """Sets the notes.
+
+        Args:
+            notes: The new notes, in Markdown.
+        """
         self._patch(notes=notes)
 
     def set_labels(self, labels: Collection[str]) -> None:
-        """Replaces the labels."""
+        """Replaces the labels.
+
+        Args:
+            labels: The labels. Those of a set are stored in alphabetical order.
+
+        Raises:
+            TypeError: The labels are a string.
+        """
         self._patch(labels=in_order(labels))
 
     def add_label(self, label: str) -> None:
-        """Adds a label."""
+        """Adds a label.
+
+        Args:
+            label: The label. Nothing changes if the experiment has it.
+        """
         if label not in self.labels:
             self.set_labels([*self.labels, label])
 
     def remove_label(self, label: str) -> None:
-        """Removes a label."""
+        """Removes a label.
+
+        Args:
+            label: The label. Nothing changes if the experiment does not have it.
+        """
         self.set_labels([known for known in self.labels if known != label])
 
     def download_code(self, output_dir: str | None = None) -> str:
@@ -378,7 +422,14 @@ class Experiment:
         self._session.delete(f"/api/v1/experiments/{self.id}/tensorboard-files")
 
     def move_to_project(self, project_id: int) -> None:
-        """Moves the experiment to another project."""
+        """Moves the experiment to another project.
+
+        Args:
+            project_id: The ID of the project.
+
+        Raises:
+            MasterError: The project does not exist, or the user may not change it.
+        """
         self._session.post(
             f"/api/v1/experiments/{self.id}/move", {"destinationProjectId": project_id}
         )
@@ -386,7 +437,7 @@ class Experiment:
     def _act(self, verb: str) -> None:
         self._session.post(f"/api/v1/experiments/{self.id}/{verb}")
 
-    def _patch(self, **changes: Any) -> None:
+    def _patch(self, **changes: Json) -> None:
         self._session.patch(f"/api/v1/experiments/{self.id}", {"id": self.id, **changes})
         self.reload()
 

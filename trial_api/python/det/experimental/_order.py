@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Collection
-from typing import Any
 
 
 class OrderBy(enum.Enum):
@@ -82,7 +81,7 @@ def in_order(labels: Collection[str]) -> list[str]:
 
 def make_checkpoint_query(
     sort_by: CheckpointSortBy | str | None, order_by: OrderBy | None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Returns the query of a list of checkpoints.
 
     Args:

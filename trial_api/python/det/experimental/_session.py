@@ -13,6 +13,7 @@ from typing import Any
 
 from det._errors import MasterError
 from det._master import Master
+from det._types import Json, JsonObject
 
 RETRY_TIMEOUT = 60.0  # Seconds after which a call fails if no master answers.
 _PAGE = 500
@@ -24,35 +25,35 @@ class Session:
     def __init__(self, master: Master) -> None:
         self._master = master
 
-    def get(self, path: str, **query: Any) -> dict[str, Any]:
+    def get(self, path: str, **query: object) -> JsonObject:
         """Sends a GET request."""
         return self._master.get(path + _query(query))
 
-    def post(self, path: str, body: Any = None) -> dict[str, Any]:
+    def post(self, path: str, body: Json = None) -> JsonObject:
         """Sends a POST request. If its answer is lost, the repeated request has no further effect."""
         # A repeated request, after a lost answer, has the same key.
         key = {"Idempotency-Key": str(uuid.uuid4())}
         return self._master.call("POST", path, {} if body is None else body, headers=key)
 
-    def patch(self, path: str, body: Any) -> dict[str, Any]:
+    def patch(self, path: str, body: Json) -> JsonObject:
         """Sends a PATCH request."""
         return self._master.call("PATCH", path, body)
 
-    def put(self, path: str, body: Any) -> dict[str, Any]:
+    def put(self, path: str, body: Json) -> JsonObject:
         """Sends a PUT request."""
         return self._master.call("PUT", path, body)
 
-    def delete(self, path: str, body: Any = None) -> dict[str, Any]:
+    def delete(self, path: str, body: Json = None) -> JsonObject:
         """Sends a DELETE request."""
         return self._master.call("DELETE", path, body)
 
-    def lines(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
+    def lines(self, path: str, **query: object) -> Iterator[JsonObject]:
         """Yields the objects of a stream, over a connection of its own."""
         with self._master.another() as master:
             yield from master.lines(path + _query(query))
 
-    def pages(self, path: str, name: str, **query: Any) -> Iterator[Any]:
-        """Yields all elements of a list, page by page."""
+    def pages(self, path: str, name: str, **query: object) -> Iterator[Any]:
+        """Yields all elements of a list, page by page: objects, names or IDs."""
         offset = 0
         while True:
             data = self.get(path, offset=offset, limit=_PAGE, **query)
@@ -124,7 +125,7 @@ def cached_token(url: str, user: str | None) -> str | None:
     return str(token) if token else None
 
 
-def _query(query: dict[str, Any]) -> str:
+def _query(query: dict[str, object]) -> str:
     given = {name: value for name, value in query.items() if value is not None}
     for name, value in given.items():
         if isinstance(value, bool):

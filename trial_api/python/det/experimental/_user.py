@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import urllib.parse
-from typing import Any
 
+from det._types import Json, JsonObject
 from det.experimental._session import Session
 
 
@@ -14,18 +14,18 @@ class User:
     Users who are not administrators can change their own display name and password only.
     """
 
-    def __init__(self, session: Session, data: dict[str, Any]) -> None:
+    def __init__(self, session: Session, data: JsonObject) -> None:
         self._session = session
         self.user_id = int(data["id"])
         self._take(data)
 
-    def _take(self, data: dict[str, Any]) -> None:
+    def _take(self, data: JsonObject) -> None:
         self.username = str(data.get("username") or "")
         self.admin = bool(data.get("admin"))
         self.active = bool(data.get("active"))
         self.remote = bool(data.get("remote"))
         self.display_name = str(data.get("displayName") or "")
-        agent: dict[str, Any] = data.get("agentUserGroup") or {}
+        agent: JsonObject = data.get("agentUserGroup") or {}
         self.agent_uid: int | None = agent.get("agentUid")
         self.agent_gid: int | None = agent.get("agentGid")
         self.agent_user: str | None = agent.get("agentUser")
@@ -37,7 +37,14 @@ class User:
         return self
 
     def rename(self, new_username: str) -> None:
-        """Changes the name."""
+        """Changes the name.
+
+        Args:
+            new_username: The new name.
+
+        Raises:
+            MasterError: The name is taken.
+        """
         self._patch(username=new_username)
 
     def activate(self) -> None:
@@ -49,11 +56,22 @@ class User:
         self._patch(active=False)
 
     def change_display_name(self, display_name: str) -> None:
-        """Changes the display name."""
+        """Changes the display name.
+
+        Args:
+            display_name: The new display name.
+        """
         self._patch(displayName=display_name)
 
     def change_password(self, new_password: str) -> None:
-        """Changes the password."""
+        """Changes the password.
+
+        Args:
+            new_password: The new password.
+
+        Raises:
+            MasterError: The master refused the password.
+        """
         self._patch(password=new_password)
 
     def link_with_agent(
@@ -63,7 +81,14 @@ class User:
         agent_group: str | None = None,
         agent_user: str | None = None,
     ) -> None:
-        """Sets the Unix user and group that run the tasks of the user on agents."""
+        """Sets the Unix user and group that run the tasks of the user on agents.
+
+        Args:
+            agent_gid: The ID of the Unix group.
+            agent_uid: The ID of the Unix user.
+            agent_group: The name of the Unix group.
+            agent_user: The name of the Unix user.
+        """
         data = {
             "agentGid": agent_gid,
             "agentUid": agent_uid,
@@ -73,7 +98,7 @@ class User:
         given = {name: value for name, value in data.items() if value is not None}
         self._patch(agentUserGroup=given)
 
-    def _patch(self, **changes: Any) -> None:
+    def _patch(self, **changes: Json) -> None:
         self._take(self._session.patch(f"/api/v1/users/{self.user_id}", changes)["user"])
 
     def __repr__(self) -> str:
@@ -84,8 +109,8 @@ def create_user(
     session: Session, username: str, admin: bool, password: str | None, remote: bool
 ) -> User:
     """Creates a user."""
-    user = {"username": username, "admin": admin, "active": True, "remote": remote}
-    body: dict[str, Any] = {"user": user}
+    user: dict[str, Json] = {"username": username, "admin": admin, "active": True, "remote": remote}
+    body: dict[str, Json] = {"user": user}
     if password is not None:
         body["password"] = password
     return User(session, session.post("/api/v1/users", body)["user"])

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import urllib.parse
-from typing import Any
+from collections.abc import Mapping
 
 from det._errors import MasterError
+from det._types import Json, JsonObject
 from det.experimental._session import Session
 
 
 class Project:
     """A project, as it was at the last reload()."""
 
-    def __init__(self, session: Session, data: dict[str, Any]) -> None:
+    def __init__(self, session: Session, data: JsonObject) -> None:
         self._session = session
         self.id = int(data["id"])
         self._take(data)
 
-    def _take(self, data: dict[str, Any]) -> None:
+    def _take(self, data: JsonObject) -> None:
         self.name = str(data.get("name") or "")
         self.description = str(data.get("description") or "")
         self.workspace_id = int(data.get("workspaceId") or 0)
@@ -38,11 +39,19 @@ class Project:
         return self
 
     def set_name(self, name: str) -> None:
-        """Sets the name."""
+        """Sets the name.
+
+        Args:
+            name: The new name.
+        """
         self._take(self._session.patch(self._path, {"name": name})["project"])
 
     def set_description(self, description: str) -> None:
-        """Sets the description."""
+        """Sets the description.
+
+        Args:
+            description: The new description.
+        """
         self._take(self._session.patch(self._path, {"description": description})["project"])
 
     def archive(self) -> None:
@@ -60,25 +69,48 @@ class Project:
         self._session.delete(self._path)
 
     def move_to_workspace(self, workspace_id: int) -> None:
-        """Moves the project to another workspace."""
+        """Moves the project to another workspace.
+
+        Args:
+            workspace_id: The ID of the workspace.
+
+        Raises:
+            MasterError: The workspace does not exist, or the user may not change it.
+        """
         body = {"destinationWorkspaceId": workspace_id}
         self._session.post(f"{self._path}/move", body)
         self.workspace_id = workspace_id
 
     def add_note(self, name: str, contents: str) -> None:
+        """Adds a note.
+
+        Args:
+            name: The name of the note.
+            contents: The text in Markdown.
+        """
         data = self._session.post(f"{self._path}/notes", {"name": name, "contents": contents})
         self.notes = [dict(note) for note in data.get("notes") or []]
 
     def remove_note(self, name: str) -> None:
-        """Raises ValueError where none, or more than one, has this name."""
+        """Removes a note.
+
+        Args:
+            name: The name of the note.
+
+        Raises:
+            ValueError: No note, or more than one, has this name.
+        """
         self.reload()
         left = [note for note in self.notes if note.get("name") != name]
         if len(left) != len(self.notes) - 1:
             found = len(self.notes) - len(left)
-            raise ValueError(f"project {self.id} has {found} notes of the name {name!r}, not one")
+            raise ValueError(
+                f"project {self.id} has {found} notes with the name {name!r}; expected one"
+            )
         self._put_notes(left)
 
     def clear_notes(self) -> None:
+        """Removes all notes."""
         self._put_notes([])
 
     def _put_notes(self, notes: list[dict[str, str]]) -> None:
@@ -90,14 +122,14 @@ class Project:
 
 
 class Workspace:
-    """Who works together; what it is at the time of reload()."""
+    """A workspace, as it was at the last reload()."""
 
-    def __init__(self, session: Session, data: dict[str, Any]) -> None:
+    def __init__(self, session: Session, data: JsonObject) -> None:
         self._session = session
         self.id = int(data["id"])
         self._take(data)
 
-    def _take(self, data: dict[str, Any]) -> None:
+    def _take(self, data: JsonObject) -> None:
         self.name = str(data.get("name") or "")
         self.archived = bool(data.get("archived"))
         self.username = str(data.get("username") or "")
@@ -116,15 +148,27 @@ class Workspace:
         return self
 
     def set_name(self, name: str) -> None:
-        """Sets the name."""
+        """Sets the name.
+
+        Args:
+            name: The new name.
+
+        Raises:
+            MasterError: The name is taken.
+        """
         self._patch({"name": name})
 
     def set_default_pools(self, default_compute_pool: str = "", default_aux_pool: str = "") -> None:
-        """Sets the pools for tasks whose configuration names none. An empty name changes nothing."""
+        """Sets the pools for tasks whose configuration names none. An empty name changes nothing.
+
+        Args:
+            default_compute_pool: The resource pool for tasks with slots.
+            default_aux_pool: The resource pool for tasks without slots.
+        """
         named = {"defaultComputePool": default_compute_pool, "defaultAuxPool": default_aux_pool}
         self._patch({field: name for field, name in named.items() if name})
 
-    def _patch(self, changes: dict[str, Any]) -> None:
+    def _patch(self, changes: Mapping[str, Json]) -> None:
         self._take(self._session.patch(self._path, changes)["workspace"])
 
     def archive(self) -> None:
@@ -147,7 +191,19 @@ class Workspace:
     def create_project(
         self, name: str, description: str | None = None, key: str | None = None
     ) -> Project:
-        """Creates a project."""
+        """Creates a project.
+
+        Args:
+            name: The name of the project.
+            description: The description.
+            key: A short name of the project.
+
+        Returns:
+            The project.
+
+        Raises:
+            MasterError: The name or the key is taken.
+        """
         body = {"name": name, "description": description or "", "key": key or ""}
         data = self._session.post(f"{self._path}/projects", {**body, "workspaceId": self.id})
         return Project(self._session, data["project"])
@@ -160,6 +216,12 @@ class Workspace:
     def get_project(self, project_name: str) -> Project:
         """Returns a project by its name.
 
+        Args:
+            project_name: The name of the project.
+
+        Returns:
+            The project.
+
         Raises:
             MasterError: It does not exist (status 404).
         """
@@ -170,7 +232,14 @@ class Workspace:
         raise MasterError(message, 404)
 
     def delete_project(self, name: str) -> None:
-        """Deletes a project by its name."""
+        """Deletes a project by its name.
+
+        Args:
+            name: The name of the project.
+
+        Raises:
+            MasterError: It does not exist (status 404), or an experiment in it is running.
+        """
         self.get_project(name).delete()
 
     def list_pools(self) -> list[ResourcePool]:
@@ -195,15 +264,27 @@ class ResourcePool:
         return f"/api/v1/resource-pools/{quoted}/workspace-bindings"
 
     def add_bindings(self, workspace_names: list[str]) -> None:
-        """Binds the pool to workspaces."""
+        """Binds the pool to workspaces.
+
+        Args:
+            workspace_names: The names of the workspaces.
+        """
         self._session.post(self._path, {"workspaceNames": workspace_names})
 
     def remove_bindings(self, workspace_names: list[str]) -> None:
-        """Removes bindings to workspaces."""
+        """Removes bindings to workspaces.
+
+        Args:
+            workspace_names: The names of the workspaces.
+        """
         self._session.delete(self._path, {"workspaceNames": workspace_names})
 
     def replace_bindings(self, workspace_names: list[str]) -> None:
-        """Replaces all bindings."""
+        """Replaces all bindings.
+
+        Args:
+            workspace_names: The names of the workspaces; empty: every workspace may use the pool.
+        """
         self._session.put(self._path, {"workspaceNames": workspace_names})
 
     def list_workspaces(self) -> list[Workspace]:
@@ -215,7 +296,7 @@ class ResourcePool:
         return f"ResourcePool(name={self.name!r})"
 
 
-def list_workspaces(session: Session, **filters: Any) -> list[Workspace]:
+def list_workspaces(session: Session, **filters: object) -> list[Workspace]:
     """Returns workspaces."""
     found = session.pages("/api/v1/workspaces", "workspaces", **filters)
     return [Workspace(session, data) for data in found]

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
+from det._types import Json, JsonMapping
 from det.experimental._checkpoint import (
     Checkpoint,
     CheckpointState,
@@ -132,7 +132,7 @@ def _default() -> Determined:
 
 
 def create_experiment(
-    config: str | pathlib.Path | Mapping[str, Any],
+    config: str | pathlib.Path | JsonMapping,
     model_dir: Path | None = None,
     includes: Iterable[Path] = (),
     parent_id: int | None = None,
@@ -151,10 +151,14 @@ def get_experiment(experiment_id: int) -> Experiment:
 
 
 def list_experiments(
-    sort_by: ExperimentSortBy | None = None, order_by: OrderBy | None = None, **filters: Any
+    sort_by: ExperimentSortBy | None = None,
+    order_by: OrderBy | None = None,
+    *,
+    states: Iterable[ExperimentState | str] | None = None,
+    **filters: object,
 ) -> Iterator[Experiment]:
     """Yields experiments. See Determined.list_experiments()."""
-    return _default().list_experiments(sort_by, order_by, **filters)
+    return _default().list_experiments(sort_by, order_by, states=states, **filters)
 
 
 def get_trial(trial_id: int) -> Trial:
@@ -167,9 +171,15 @@ def get_checkpoint(uuid: str) -> Checkpoint:
     return _default().get_checkpoint(uuid)
 
 
-def create_model(name: str, description: str = "", **options: Any) -> Model:
+def create_model(
+    name: str,
+    description: str = "",
+    metadata: Mapping[str, Json] | None = None,
+    labels: list[str] | None = None,
+    workspace_name: str | None = None,
+) -> Model:
     """Registers a model. See Determined.create_model()."""
-    return _default().create_model(name, description, **options)
+    return _default().create_model(name, description, metadata, labels, workspace_name)
 
 
 def get_model(identifier: str | int) -> Model:
@@ -178,7 +188,7 @@ def get_model(identifier: str | int) -> Model:
 
 
 def get_models(
-    sort_by: ModelSortBy | None = None, order_by: OrderBy | None = None, **filters: Any
+    sort_by: ModelSortBy | None = None, order_by: OrderBy | None = None, **filters: object
 ) -> list[Model]:
     """Returns models. See Determined.get_models()."""
     return _default().get_models(sort_by, order_by, **filters)
@@ -210,7 +220,7 @@ def get_workspace(name: str | int) -> Workspace:
     return _default().get_workspace(name)
 
 
-def list_workspaces(**filters: Any) -> list[Workspace]:
+def list_workspaces(**filters: object) -> list[Workspace]:
     """Returns workspaces. See Determined.list_workspaces()."""
     return _default().list_workspaces(**filters)
 

@@ -16,11 +16,12 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import sys
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import Callable
 
 from det import core
-from det._info import get_cluster_info
+from det._info import ClusterInfo, get_cluster_info
+from det._types import CheckpointStorage, JsonObject
 
 _MEMBERS = (
     "alert",
@@ -51,12 +52,12 @@ class DefaultConfig:
     """
 
     name: str | None = None
-    hparams: dict[str, Any] | None = None
-    data: dict[str, Any] | None = None
+    hparams: JsonObject | None = None
+    data: JsonObject | None = None
     description: str | None = None
     labels: list[str] | None = None
-    checkpoint_storage: str | dict[str, Any] | None = None
-    searcher: dict[str, Any] | None = None
+    checkpoint_storage: str | JsonObject | None = None
+    searcher: JsonObject | None = None
 
 
 @dataclasses.dataclass
@@ -76,6 +77,16 @@ class UnmanagedConfig:
     external_trial_id: str | None = None
 
 
+# The members of the open context, which __getattr__() finds.
+alert: Callable[..., None]
+checkpoint: core.CheckpointContext
+distributed: core.DistributedContext
+info: ClusterInfo | None
+preempt: core.PreemptContext
+profiler: core.ProfilerContext
+searcher: core.SearcherContext
+train: core.TrainContext
+
 _context: core.Context | None = None
 
 
@@ -83,9 +94,9 @@ def init(
     *,
     defaults: DefaultConfig | None = None,
     unmanaged: UnmanagedConfig | None = None,
-    client: Any = None,
+    client: object = None,
     distributed: core.DistributedContext | None = None,
-    checkpoint_storage: str | Mapping[str, Any] | None = None,
+    checkpoint_storage: CheckpointStorage | None = None,
     preempt_mode: core.PreemptMode = core.PreemptMode.WorkersAskChief,
     tensorboard_mode: core.TensorboardMode = core.TensorboardMode.AUTO,
 ) -> None:
@@ -129,9 +140,36 @@ def _warn_unmanaged(unmanaged: UnmanagedConfig | None) -> None:
 
 
 @contextlib.contextmanager
-def init_context(**arguments: Any) -> Iterator[core.Context]:
-    """Opens a context for the block of a `with` statement. The arguments are those of init()."""
-    init(**arguments)
+def init_context(
+    *,
+    defaults: DefaultConfig | None = None,
+    unmanaged: UnmanagedConfig | None = None,
+    client: object = None,
+    distributed: core.DistributedContext | None = None,
+    checkpoint_storage: CheckpointStorage | None = None,
+    preempt_mode: core.PreemptMode = core.PreemptMode.WorkersAskChief,
+    tensorboard_mode: core.TensorboardMode = core.TensorboardMode.AUTO,
+) -> Iterator[core.Context]:
+    """Opens a context for the block of a `with` statement. The arguments are those of init().
+
+    Args:
+        defaults: As in init().
+        unmanaged: As in init().
+        client: Ignored.
+        distributed: As in init().
+        checkpoint_storage: As in init().
+        preempt_mode: As in init().
+        tensorboard_mode: As in init().
+    """
+    init(
+        defaults=defaults,
+        unmanaged=unmanaged,
+        client=client,
+        distributed=distributed,
+        checkpoint_storage=checkpoint_storage,
+        preempt_mode=preempt_mode,
+        tensorboard_mode=tensorboard_mode,
+    )
     assert _context is not None
     try:
         with _context as context:
@@ -158,7 +196,7 @@ def _forget() -> None:
     _context = None
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _MEMBERS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if _context is None:

@@ -10,10 +10,11 @@ import json
 import pathlib
 import tempfile
 from collections.abc import Mapping
-from typing import Any
+from typing import SupportsFloat
 
 from det import core
 from det._errors import CheckpointError
+from det._types import Json, JsonMapping
 
 try:
     import keras
@@ -48,7 +49,7 @@ class DetCallback(keras.callbacks.Callback):  # type: ignore[misc]
         self,
         core_context: core.Context,
         checkpoint_epochs: int = 1,
-        user_data: dict[str, Any] | None = None,
+        user_data: Mapping[str, Json] | None = None,
     ) -> None:
         super().__init__()
         if core_context.distributed.size > 1:
@@ -72,12 +73,12 @@ class DetCallback(keras.callbacks.Callback):  # type: ignore[misc]
         newest: str | None = self._core.checkpoint.newest_whole()
         return newest
 
-    def _continues(self, position: dict[str, Any]) -> bool:
+    def _continues(self, position: JsonMapping) -> bool:
         """Returns whether training continues at the position of the checkpoint."""
         info = self._core.info
         return info is None or info.trial is None or not info.trial.warm_start
 
-    def _position(self) -> dict[str, Any]:
+    def _position(self) -> dict[str, Json]:
         return {"epochs": self._epochs, "steps": self._steps}
 
     def _download(self, latest: str | None) -> pathlib.Path | None:
@@ -87,24 +88,39 @@ class DetCallback(keras.callbacks.Callback):  # type: ignore[misc]
         self._core.checkpoint.download(latest, str(folder))
         return folder
 
-    def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:
-        """Loads the weights of the checkpoint."""
+    def on_train_begin(self, logs: Mapping[str, SupportsFloat] | None = None) -> None:
+        """Loads the weights of the checkpoint.
+
+        Args:
+            logs: Ignored.
+        """
         if self._folder is not None:
             self.model.load_weights(str(self._folder / _WEIGHTS))
 
-    def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
-        """Stops the training if the trial is preempted."""
+    def on_train_batch_end(
+        self, batch: int, logs: Mapping[str, SupportsFloat] | None = None
+    ) -> None:
+        """Stops the training if the trial is preempted.
+
+        Args:
+            batch: The index of the batch in its epoch, from 0.
+            logs: Ignored.
+        """
         self._steps += 1
         if self._core.preempt.should_preempt():
             self.model.stop_training = True
             self._interrupted = batch + 1 != (self.params or {}).get("steps")
 
-    def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: Mapping[str, SupportsFloat] | None = None) -> None:
         """Reports the metrics of an epoch and saves a checkpoint if one is due.
 
         Metrics whose names begin with "val_" are validation metrics, others training metrics. An
         epoch that preemption interrupted is neither reported nor saved: the next run trains it
         again.
+
+        Args:
+            epoch: The index of the epoch, from 0.
+            logs: The metrics of the epoch by name.
         """
         if self._interrupted:
             return
@@ -124,8 +140,12 @@ class DetCallback(keras.callbacks.Callback):  # type: ignore[misc]
         """Reports the metrics of an epoch."""
         self._core.train.report_metrics(group, self._steps, {**metrics, "epochs": self._epochs})
 
-    def on_train_end(self, logs: Mapping[str, Any] | None = None) -> None:
-        """Saves the last checkpoint."""
+    def on_train_end(self, logs: Mapping[str, SupportsFloat] | None = None) -> None:
+        """Saves the last checkpoint.
+
+        Args:
+            logs: Ignored.
+        """
         if not self._interrupted:
             self._save()
 
@@ -142,11 +162,11 @@ class DetCallback(keras.callbacks.Callback):  # type: ignore[misc]
                 path.joinpath(_MODEL).write_text(model, encoding="utf-8")
 
 
-def _numbers(logs: Mapping[str, Any] | None) -> dict[str, float]:
+def _numbers(logs: Mapping[str, SupportsFloat] | None) -> dict[str, float]:
     return {name: float(value) for name, value in (logs or {}).items()}
 
 
-def _describe_model(model: Any) -> str | None:
+def _describe_model(model: keras.Model) -> str | None:
     """Returns the layers of a model as JSON; None if its class is defined by the script."""
     try:
         return str(model.to_json())
@@ -155,8 +175,8 @@ def _describe_model(model: Any) -> str | None:
 
 
 def load_model_from_checkpoint_path(
-    path: str | pathlib.Path, custom_objects: dict[str, Any] | None = None
-) -> Any:
+    path: str | pathlib.Path, custom_objects: dict[str, object] | None = None
+) -> keras.Model:
     """Loads the model of a checkpoint, with its weights. Call compile() to train it further.
 
     Args:

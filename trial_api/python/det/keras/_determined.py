@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import SupportsFloat
 
 from det import core
+from det._types import Json, JsonMapping
 from det.keras._callback import DetCallback, _numbers
 
 try:
@@ -52,26 +53,42 @@ class DeterminedCallback(DetCallback):
     def _find_checkpoint(self) -> str | None:
         return self._checkpoint
 
-    def _continues(self, position: dict[str, Any]) -> bool:
+    def _continues(self, position: JsonMapping) -> bool:
         return bool(position.get("continue_id") == self._continue_id)
 
-    def _position(self) -> dict[str, Any]:
+    def _position(self) -> dict[str, Json]:
         return {**super()._position(), "continue_id": self._continue_id}
 
-    def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:
-        """Loads the weights of the checkpoint, and stops at once if all epochs are trained."""
+    def on_train_begin(self, logs: Mapping[str, SupportsFloat] | None = None) -> None:
+        """Loads the weights of the checkpoint, and stops at once if all epochs are trained.
+
+        Args:
+            logs: Ignored.
+        """
         super().on_train_begin(logs)
         self._skipped = None
         self._interrupted = self._is_finished()  # Keras trains one batch before it checks.
         self.model.stop_training = self._interrupted
 
-    def on_epoch_begin(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
-        """Finds out how many epochs of earlier runs fit() does not count."""
+    def on_epoch_begin(self, epoch: int, logs: Mapping[str, SupportsFloat] | None = None) -> None:
+        """Finds out how many epochs of earlier runs fit() does not count.
+
+        Args:
+            epoch: The index of the epoch, as fit() counts, from 0.
+            logs: Ignored.
+        """
         if self._skipped is None:
             self._skipped = self.initial_epoch - epoch
 
-    def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
-        """Reports metrics if they are due, and stops if the trial is preempted or completed."""
+    def on_train_batch_end(
+        self, batch: int, logs: Mapping[str, SupportsFloat] | None = None
+    ) -> None:
+        """Reports metrics if they are due, and stops if the trial is preempted or completed.
+
+        Args:
+            batch: The index of the batch in its epoch, from 0.
+            logs: The metrics of the epoch so far, by name.
+        """
         if self._is_finished():
             self.model.stop_training = True
             return
@@ -79,10 +96,14 @@ class DeterminedCallback(DetCallback):
         if self._every is not None and self._steps % self._every == 0:
             self._core.train.report_metrics("training", self._steps, _numbers(logs))
 
-    def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: Mapping[str, SupportsFloat] | None = None) -> None:
         """Reports the metrics of an epoch and saves a checkpoint if one is due.
 
         Stops if all epochs are trained.
+
+        Args:
+            epoch: The index of the epoch, as fit() counts, from 0.
+            logs: The metrics of the epoch by name.
         """
         super().on_epoch_end(epoch + (self._skipped or 0), logs)
         if self._is_finished():
@@ -107,12 +128,17 @@ class TensorBoard(keras.callbacks.TensorBoard):  # type: ignore[misc]
         **kwargs: Arguments of Keras' callback; log_dir is replaced.
     """
 
-    def __init__(self, core_context: core.Context, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, core_context: core.Context, *args: object, **kwargs: object) -> None:
         self._core = core_context
         kwargs["log_dir"] = str(core_context.train.get_tensorboard_path())
         super().__init__(*args, **kwargs)
 
-    def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
-        """Stores the event files."""
+    def on_epoch_end(self, epoch: int, logs: Mapping[str, SupportsFloat] | None = None) -> None:
+        """Stores the event files.
+
+        Args:
+            epoch: The index of the epoch, from 0.
+            logs: The metrics of the epoch by name.
+        """
         super().on_epoch_end(epoch, logs)
         self._core.train.upload_tensorboard_files()

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
-from typing import IO, Any
+from typing import IO
 
 from det.core import _star
 from det.launch._supervisor import GRACE, Outcome
@@ -59,7 +59,7 @@ class Node:
 
     def describe(self) -> str:
         """Returns the error to report when the node is lost."""
-        return f"node {self._address} has gone; see its lines in the log for why"
+        return f"node {self._address} was lost; see its lines in the log for why"
 
     def end(self) -> None:
         """Ends the launcher of the node, and what it still runs."""
@@ -70,7 +70,7 @@ class Node:
         self._peer.close()
 
 
-def _join(address: str, request: dict[str, Any]) -> _star.Peer:
+def _join(address: str, request: dict[str, object]) -> _star.Peer:
     try:
         peer = _star.join((address, port()), 0, _star.get_secret(), _START_TIMEOUT)
         peer.send(json.dumps(request).encode())
@@ -162,7 +162,7 @@ class _Served:
                 return outcome
             timeout = None
 
-    def stop(self, number: int, _: Any) -> None:
+    def stop(self, number: int, _: object) -> None:
         """Handles a signal: the ranks get SIGTERM and may save a checkpoint."""
         for process in self._alive():
             _signal(process, signal.SIGTERM)
@@ -209,7 +209,7 @@ class _Served:
             peer.receive()
             self._events.put(Outcome())
         except ConnectionError:
-            message = "the first node's launcher has gone; see its lines in the log for why"
+            message = "the first node's launcher was lost; see its lines in the log for why"
             self._events.put(Outcome(1, message))
 
     def _run(self, peer: _star.Peer, command: str) -> None:

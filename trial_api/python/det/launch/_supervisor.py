@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from typing import IO, Any, Protocol
+from typing import IO, Protocol
 
 GRACE = 2.0  # Seconds between SIGTERM and SIGKILL.
 _CAUSE = 5.0  # Seconds to wait for the rank that another rank has lost.
@@ -26,7 +26,7 @@ _MAX_LINE = 1 << 20
 _LAST_BLOCKS = 64  # More than a pipe can contain after a rank has exited.
 # Errors of a rank that lost another: those of this package, Gloo, NCCL, Horovod and sockets.
 _OTHER_GONE = re.compile(
-    rb"rank \d+ has gone \(|[Cc]onnection closed by|[Cc]onnection reset by peer|Broken pipe"
+    rb"rank \d+ was lost \(|[Cc]onnection closed by|[Cc]onnection reset by peer|Broken pipe"
     rb"|remote process exited|ncclRemoteError|HorovodInternalError"
 )
 
@@ -174,7 +174,7 @@ def run(ranks: list[Rank], grace: float = GRACE, watched: Sequence[Watched] = ()
     running: list[_Running] = []
     stopped: list[int] = []
 
-    def stop(number: int, _: Any) -> None:
+    def stop(number: int, _: object) -> None:
         stopped.append(number)
         for other in running:
             other.signal(signal.SIGTERM)

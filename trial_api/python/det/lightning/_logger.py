@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from det import core
 
@@ -40,11 +39,16 @@ class DetLogger(Logger):  # type: ignore[misc]
         info = self._core.info
         return str(info.trial.trial_id if info and info.trial else 0)
 
-    def log_hyperparams(self, params: Any, *args: Any, **kwargs: Any) -> None:
+    def log_hyperparams(self, params: object, *args: object, **kwargs: object) -> None:
         """Does nothing: the master knows the hyperparameters."""
 
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
-        """Reports metrics. Those of other ranks than the chief are ignored."""
+        """Reports metrics. Those of other ranks than the chief are ignored.
+
+        Args:
+            metrics: The metrics by name.
+            step: The index of the batch, from 0; None: 0 steps are reported.
+        """
         if self._core.distributed.rank != 0:
             return
         by_group: dict[str, dict[str, float]] = {}

@@ -8,18 +8,19 @@ from __future__ import annotations
 import json
 import pathlib
 import tempfile
-from typing import Any
+from collections.abc import Mapping
 
 import transformers
 
 from det import core
+from det._types import Json
 
 _EVALUATION = "eval_"
 # A metric of the summary at the end of train(), which is not a report of the training.
 _SUMMARY = "train_runtime"
 # Files of a checkpoint that are not weights, and the state of a Trainer before training.
 _NO_WEIGHTS = ("optimizer.*", "scheduler.pt", "scaler.pt", "rng_state*.pth")
-_INITIAL_STATE: dict[str, Any] = {
+_INITIAL_STATE: dict[str, Json] = {
     "global_step": 0,
     "epoch": 0.0,
     "log_history": [],
@@ -50,9 +51,9 @@ class DetCallback(transformers.TrainerCallback):  # type: ignore[misc]
     def __init__(
         self,
         core_context: core.Context,
-        args: Any,
+        args: transformers.TrainingArguments,
         filter_metrics: list[str] | None = None,
-        user_data: dict[str, Any] | None = None,
+        user_data: Mapping[str, Json] | None = None,
     ) -> None:
         super().__init__()
         self.core_context = core_context
@@ -63,8 +64,15 @@ class DetCallback(transformers.TrainerCallback):  # type: ignore[misc]
         self._saved_at = -1
         self.load_last_checkpoint(args)
 
-    def load_last_checkpoint(self, args: Any) -> None:
-        """Sets args.resume_from_checkpoint if there is a checkpoint. Collective on a node."""
+    def load_last_checkpoint(self, args: transformers.TrainingArguments) -> None:
+        """Sets args.resume_from_checkpoint if there is a checkpoint. Collective on a node.
+
+        Args:
+            args: The TrainingArguments of the Trainer.
+
+        Raises:
+            CheckpointError: All checkpoints of the trial are damaged.
+        """
         latest = self.core_context.checkpoint.newest_whole()
         if latest is None:
             return
@@ -82,13 +90,21 @@ class DetCallback(transformers.TrainerCallback):  # type: ignore[misc]
 
     def on_log(
         self,
-        args: Any,
-        state: Any,
-        control: Any,
-        logs: dict[str, Any] | None = None,
-        **kwargs: Any,
+        args: transformers.TrainingArguments,
+        state: transformers.TrainerState,
+        control: transformers.TrainerControl,
+        logs: dict[str, float] | None = None,
+        **kwargs: transformers.TrainingArguments,
     ) -> None:
-        """Reports the metrics of evaluations as validation metrics, others as training metrics."""
+        """Reports the metrics of evaluations as validation metrics, others as training metrics.
+
+        Args:
+            args: The TrainingArguments.
+            state: The TrainerState.
+            control: The TrainerControl.
+            logs: The metrics by name.
+            **kwargs: Ignored.
+        """
         logs = logs or {}
         if not state.is_world_process_zero or _SUMMARY in logs:
             return
@@ -102,7 +118,9 @@ class DetCallback(transformers.TrainerCallback):  # type: ignore[misc]
         if state.max_steps > 0:
             self.core_context.train.report_progress(min(1.0, steps / state.max_steps))
 
-    def _report(self, group: str, steps: int, metrics: dict[str, Any], state: Any) -> None:
+    def _report(
+        self, group: str, steps: int, metrics: dict[str, float], state: transformers.TrainerState
+    ) -> None:
         numbers = {
             name: value
             for name, value in metrics.items()
@@ -119,15 +137,44 @@ class DetCallback(transformers.TrainerCallback):  # type: ignore[misc]
         short = name[len(_EVALUATION) :] if name.startswith(_EVALUATION) else name
         return self._filter is None or short in self._filter or name in self._filter
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Stops all ranks after the same step, with a checkpoint, if preempted. Collective."""
+    def on_step_end(
+        self,
+        args: transformers.TrainingArguments,
+        state: transformers.TrainerState,
+        control: transformers.TrainerControl,
+        **kwargs: transformers.TrainingArguments,
+    ) -> None:
+        """Stops all ranks after the same step, with a checkpoint, if preempted. Collective.
+
+        Args:
+            args: The TrainingArguments.
+            state: The TrainerState.
+            control: The TrainerControl, which is changed to save and stop.
+            **kwargs: Ignored.
+        """
         if self.core_context.preempt.should_preempt(auto_ack=False):
             self._preempted = True
             control.should_save = True
             control.should_training_stop = True
 
-    def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Stores the directory that the Trainer has just written, that of each node. Collective."""
+    def on_save(
+        self,
+        args: transformers.TrainingArguments,
+        state: transformers.TrainerState,
+        control: transformers.TrainerControl,
+        **kwargs: transformers.TrainingArguments,
+    ) -> None:
+        """Stores the directory that the Trainer has just written, that of each node. Collective.
+
+        Args:
+            args: The TrainingArguments.
+            state: The TrainerState.
+            control: The TrainerControl.
+            **kwargs: Ignored.
+
+        Raises:
+            CheckpointError: The checkpoint cannot be stored.
+        """
         steps = int(state.global_step)
         if self._saved_at == steps:
             return

@@ -14,7 +14,7 @@ from torch.utils.data import Dataset, IterableDataset, TensorDataset
 
 
 class Numbers(Dataset):
-    """Each with what was drawn for it."""
+    """Records with the random number that was drawn for each."""
 
     def __init__(self, count):
         self.count = count
@@ -35,7 +35,7 @@ class Stream(IterableDataset):
 
 
 class CoinStream(Stream):
-    """In an order that is drawn, as it goes, too."""
+    """A stream whose order is random too."""
 
     def __iter__(self):
         left = list(range(self.count))
@@ -65,7 +65,7 @@ def read(loader, epoch=0, first=0, **options):
 
 
 def draw_between(loader, rank, epoch=0, first=0, **options):
-    """The batches of a rank that draws numbers of its own beside."""
+    """Returns the batches of a rank whose training draws random numbers too."""
     batches = []
     for batch in shard(loader, rank=rank, **options).read(epoch, first):
         random.seed(rank)

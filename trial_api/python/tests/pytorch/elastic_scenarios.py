@@ -61,7 +61,7 @@ CASES = {
     "sparse": (SparseCountingTrial, {}),
     "bytes": (LinearTrial, {"gradient_compression": "int8"}),
 }
-# The slots of each node, by the number of nodes.
+# The number of slots of each node, for each number of nodes.
 NODES = {1: "[4]", 2: "[1, 3]", 3: "[1, 1, 2]"}
 
 
@@ -102,7 +102,7 @@ def saved(storage):
 
 
 def resumed_case(storage, uuids):
-    """Trains from there to the next step."""
+    """Trains from the checkpoint to the next step."""
     results = {
         name: of(go(name, storage, latest_checkpoint=uuid, rounds=name != "bytes"))
         for name, uuid in uuids.items()

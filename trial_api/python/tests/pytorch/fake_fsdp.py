@@ -38,7 +38,7 @@ class _Wrapper(torch.nn.Module):
 
     def __init__(self, module, auto_wrap_policy=None, device_id=None, use_orig_params=False):
         super().__init__()
-        calls.append(("wrap", auto_wrap_policy.keywords, device_id, use_orig_params))
+        calls.append(("wrap", auto_wrap_policy.keywords, str(device_id), use_orig_params))
         self._fsdp_wrapped_module = module
         self._form = self._of_optimizer = None
         for parameter in module.parameters():

@@ -48,7 +48,7 @@ class FsdpTest(unittest.TestCase):
     def test_wraps_by_size_with_original_parameters(self):
         for rank in self.ranks:
             self.assertEqual(
-                rank["whole"]["calls"][0], ["wrap", {"min_num_params": 1000000}, None, True]
+                rank["whole"]["calls"][0], ["wrap", {"min_num_params": 1000000}, "cpu", True]
             )
 
     def test_gathers_full_state_on_chief_and_loads_it_on_all_ranks(self):

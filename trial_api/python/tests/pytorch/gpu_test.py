@@ -15,7 +15,11 @@ from trials import NetTrial, run
 
 
 class Convolves(NetTrial):
-    """GPUs have libraries of their own for convolutions. computed: (where, in which type)."""
+    """A model with convolutions, for which GPUs have libraries of their own.
+
+    Attributes:
+        computed: The device and the dtype of each forward pass.
+    """
 
     computed = set()
 
@@ -38,7 +42,7 @@ class GpuTest(unittest.TestCase):
             self.skipTest("no GPU")
 
     def train(self, slots="cuda", precision="O0", kind=torch.float32, **options):
-        """The last validation's error."""
+        """Returns the error of the last validation."""
         Convolves.computed = set()
         options.setdefault("max_length", dp.Batch(50))
         with mock.patch.dict(os.environ, DET_SLOT_TYPE=slots):

@@ -113,7 +113,9 @@ class OneNodeTest(Case):
             second = replica_scenarios.fifty(**more, **options)
             self.assert_close(second["weights"], whole["weights"])
         folder = os.path.join(first["storage"], first["uuid"])
-        with mock.patch.dict(os.environ, {SLOTS: "[2, 2]"}):  # As in a task on two nodes.
+        with mock.patch.dict(
+            os.environ, {SLOTS: "[2, 2]"}
+        ):  # The variable as a task on two nodes has it.
             loaded = load_trial_from_checkpoint_path(folder, NetTrial)
         self.assertIs(type(loaded.net), nn.Sequential)
 

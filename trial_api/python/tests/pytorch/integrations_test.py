@@ -1,4 +1,4 @@
-"""Callbacks for other libraries' trainers, which are not here: called as those call them."""
+"""Callbacks for other libraries' trainers, with stand-ins that call them as those libraries do."""
 
 import json
 import os
@@ -64,7 +64,7 @@ class IntegrationTest(unittest.TestCase):
         folder.joinpath("weights").write_text("w")
         callback.on_save(self.args, self.state, self.control)
 
-    def test_transformers_metrics(self):
+    def test_transformers_callback_reports_selected_metrics(self):
         callback = self.callback(filter_metrics=["loss", "f1"])
         self.log(callback, {"loss": 1.5, "learning_rate": 0.1, "epoch": 0.5})
         self.log(callback, {"eval_f1": 0.5, "eval_loss": 2, "eval_runtime": 3})
@@ -78,7 +78,7 @@ class IntegrationTest(unittest.TestCase):
             ],
         )
 
-    def test_transformers_preempted_and_resumed(self):
+    def test_transformers_callback_stops_and_resumes_when_preempted(self):
         callback = self.callback(user_data={"mine": 1})
         callback.on_step_end(self.args, self.state, self.control)
         self.assertFalse(self.control.should_save)
@@ -98,12 +98,12 @@ class IntegrationTest(unittest.TestCase):
         self.assertEqual(resumed.name, "checkpoint-5")
         self.assertEqual(resumed.joinpath("weights").read_text(), "w")
 
-    def test_transformers_of_another_trial_s_checkpoint_the_weights_are_taken(self):
+    def test_transformers_callback_keeps_only_weights_on_a_warm_start(self):
         folder = pathlib.Path("out", "checkpoint-5")
         folder.mkdir(parents=True)
         for name in ("weights", "optimizer.pt", "scheduler.pt", "rng_state_0.pth"):
             folder.joinpath(name).write_text("w")
-        told = {
+        saved = {
             "global_step": 5,
             "epoch": 0.5,
             "log_history": [{"loss": 1}],
@@ -111,27 +111,27 @@ class IntegrationTest(unittest.TestCase):
             "max_steps": 10,
             "train_batch_size": 3,
         }
-        folder.joinpath("trainer_state.json").write_text(json.dumps(told))
+        folder.joinpath("trainer_state.json").write_text(json.dumps(saved))
         uuid = self.context.checkpoint.upload("out", {"steps_completed": 5})
         self.context.checkpoint.newest_whole = lambda: uuid
-        for warm in (False, True):
-            trial = types.SimpleNamespace(warm_start=warm)
+        for is_warm in (False, True):
+            trial = types.SimpleNamespace(warm_start=is_warm)
             self.context.info = types.SimpleNamespace(trial=trial)
             self.callback()
-            taken = pathlib.Path(self.args.resume_from_checkpoint)
-            state = json.loads(taken.joinpath("trainer_state.json").read_text())
-            if not warm:
-                self.assertEqual(state, told)
-                self.assertEqual(len(list(taken.iterdir())), 5)
+            restored = pathlib.Path(self.args.resume_from_checkpoint)
+            state = json.loads(restored.joinpath("trainer_state.json").read_text())
+            if not is_warm:
+                self.assertEqual(state, saved)
+                self.assertEqual(len(list(restored.iterdir())), 5)
         self.assertEqual(
             (state["global_step"], state["epoch"], state["log_history"], state["best_metric"]),
             (0, 0.0, [], None),
         )
         self.assertEqual(
-            sorted(path.name for path in taken.iterdir()), ["trainer_state.json", "weights"]
+            sorted(path.name for path in restored.iterdir()), ["trainer_state.json", "weights"]
         )
 
-    def test_lightning(self):
+    def test_lightning_logger_reports_metrics_by_group(self):
         logger = DetLogger(self.context)
         self.assertEqual((logger.name, logger.version), ("det", "0"))
         logger.log_metrics({"train_loss": 1.0, "epoch": 0}, step=9)
@@ -142,9 +142,9 @@ class IntegrationTest(unittest.TestCase):
         ]
         self.assertEqual(self.context.train.reports, expected)
 
-    def test_lightning_finds_what_the_launcher_says(self):
-        told = Layout(["10.0.0.1", "10.0.0.2"], [2, 3], node=1).environment(local_rank=2)
-        with mock.patch.dict(os.environ, {**told, "MASTER_PORT": "29400"}, clear=True):
+    def test_lightning_environment_reads_variables_of_the_launcher(self):
+        variables = Layout(["10.0.0.1", "10.0.0.2"], [2, 3], node=1).environment(local_rank=2)
+        with mock.patch.dict(os.environ, {**variables, "MASTER_PORT": "29400"}, clear=True):
             self.assertTrue(DetEnvironment.detect())
             found = DetEnvironment()
             found.set_world_size(1)
@@ -154,7 +154,7 @@ class IntegrationTest(unittest.TestCase):
             self.assertEqual((found.main_address, found.main_port), ("10.0.0.1", 29400))
             self.assertTrue(found.creates_processes_externally)
 
-    def test_lightning_without_the_launcher_says_what_to_do(self):
+    def test_lightning_environment_names_the_launcher_when_it_is_missing(self):
         with mock.patch.dict(os.environ, {}, clear=True):
             self.assertFalse(DetEnvironment.detect())
             with self.assertRaisesRegex(RuntimeError, "RANK is not set: .*det.launch"):

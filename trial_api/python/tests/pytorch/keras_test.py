@@ -1,4 +1,4 @@
-"""det.keras, called as Keras calls callbacks: it is not here."""
+"""Callbacks of det.keras, with a stand-in for Keras that calls them as Keras does."""
 
 import json
 import os
@@ -89,11 +89,11 @@ class Case(unittest.TestCase):
 
 
 class KerasTest(Case):
-    def newest_is_the_only(self):
+    def use_only_checkpoint(self):
         [uuid] = os.listdir("storage")
         self.context.checkpoint.newest_whole = lambda: uuid
 
-    def test_metrics_by_group(self):
+    def test_reports_metrics_by_group(self):
         self.model.fit(DetCallback(self.context), 1)
         self.assertEqual(
             self.context.train.reports,
@@ -103,12 +103,12 @@ class KerasTest(Case):
             ],
         )
 
-    def test_preempted_within_an_epoch_goes_on_at_its_beginning(self):
+    def test_resumes_at_the_beginning_of_the_epoch_when_preempted_within_it(self):
         self.preempt_at = 4
         self.model.fit(DetCallback(self.context), 3)
         self.assertEqual(self.model.weight, 4)
         self.preempt_at = None
-        self.newest_is_the_only()
+        self.use_only_checkpoint()
         self.model = Model()
         callback = DetCallback(self.context)
         self.assertEqual(callback.initial_epoch, 1)
@@ -117,16 +117,16 @@ class KerasTest(Case):
         steps = [report[1] for report in self.context.train.reports if report[0] == "training"]
         self.assertEqual(steps, [3, 6, 9])
 
-    def test_preempted_at_the_end_of_an_epoch_keeps_it(self):
+    def test_saves_the_epoch_when_preempted_at_its_end(self):
         self.preempt_at = 3
         self.model.fit(DetCallback(self.context, 0, {"mine": 1}), 3)
-        self.newest_is_the_only()
+        self.use_only_checkpoint()
         metadata = self.context.checkpoint.get_metadata(self.context.checkpoint.newest_whole())
         self.assertEqual((metadata["steps_completed"], metadata["mine"]), (3, 1))
 
-    def test_a_warm_start_takes_the_weights_and_counts_from_0(self):
+    def test_loads_weights_and_counts_from_0_on_a_warm_start(self):
         self.model.fit(DetCallback(self.context), 1)
-        self.newest_is_the_only()
+        self.use_only_checkpoint()
         trial = types.SimpleNamespace(warm_start=True)
         self.context.info = types.SimpleNamespace(trial=trial)
         callback = DetCallback(self.context)
@@ -134,7 +134,7 @@ class KerasTest(Case):
         self.model.fit(callback, 1)
         self.assertEqual(self.model.weight, 6)
 
-    def test_the_model_of_a_checkpoint(self):
+    def test_loads_the_model_of_a_checkpoint(self):
         self.model.fit(DetCallback(self.context), 1)
         [uuid] = os.listdir("storage")
         model = load_model_from_checkpoint_path(f"storage/{uuid}", {"mine": int})
@@ -144,14 +144,14 @@ class KerasTest(Case):
         with self.assertRaisesRegex(CheckpointError, "did not save this checkpoint"):
             load_model_from_checkpoint_path("storage")
 
-    def test_a_model_that_is_a_class_of_its_own_gets_its_weights_by_hand(self):
+    def test_error_names_load_weights_when_the_script_defines_the_model_class(self):
         self.model.to_json = mock.Mock(side_effect=NotImplementedError)
         self.model.fit(DetCallback(self.context), 1)
         [uuid] = os.listdir("storage")
         with self.assertRaisesRegex(CheckpointError, r"load_weights\('.*model.weights.h5'\)"):
             load_model_from_checkpoint_path(f"storage/{uuid}")
 
-    def test_several_ranks_are_refused(self):
+    def test_refuses_several_ranks(self):
         self.context.distributed.size = 2
         self.addCleanup(setattr, self.context.distributed, "size", 1)
         with self.assertRaisesRegex(ValueError, "slots_per_trial"):
@@ -169,7 +169,7 @@ class DeterminedCallbackTest(Case):
     def steps(self, group):
         return [report[1] for report in self.context.train.reports if report[0] == group]
 
-    def test_a_run_that_goes_on_counts_the_epochs_of_all(self):
+    def test_counts_the_epochs_of_all_runs_when_resumed(self):
         self.preempt_at = 4
         self.model.fit(self.callback(), 3, initial_epoch=0)
         self.preempt_at = None
@@ -178,31 +178,31 @@ class DeterminedCallbackTest(Case):
         self.assertEqual(self.model.weight, 9)
         self.assertEqual(self.steps("training"), [3, 6, 9])
 
-    def test_one_that_is_told_where_it_begins_goes_on_there(self):
+    def test_begins_at_initial_epoch_when_fit_gets_it(self):
         self.model.fit(self.callback(), 1, initial_epoch=0)
         self.model = Model()
         self.model.fit(self.callback(self.newest()), 2, initial_epoch=1)
         self.assertEqual((self.model.weight, self.steps("validation")), (6, [3, 6]))
 
-    def test_what_is_finished_reports_and_saves_nothing_more(self):
+    def test_reports_and_saves_nothing_when_all_epochs_are_trained(self):
         self.model.fit(self.callback(), 1, initial_epoch=0)
         self.model.fit(self.callback(self.newest()), 1, initial_epoch=0)
         self.assertEqual(self.steps("training"), [3])
         self.newest()
 
-    def test_another_id_takes_the_weights_and_counts_from_0(self):
+    def test_loads_weights_and_counts_from_0_when_continue_id_differs(self):
         self.model.fit(self.callback(), 1, initial_epoch=0)
         self.model = Model()
         self.model.fit(self.callback(self.newest(), 8), 1, initial_epoch=0)
         self.assertEqual((self.model.weight, self.steps("training")), (6, [3, 3]))
 
-    def test_training_s_metrics_every_so_many_batches(self):
+    def test_reports_training_metrics_every_report_period(self):
         self.model.fit(self.callback(train_metrics_report_period=2), 2, initial_epoch=0)
         self.assertEqual((self.steps("training"), self.steps("validation")), ([2, 4, 6], [3, 6]))
         with self.assertRaisesRegex(ValueError, "train_metrics_report_period"):
             self.callback(train_metrics_report_period="batch")
 
-    def test_event_files_lie_with_the_trial_s(self):
+    def test_event_files_are_stored_with_those_of_the_trial(self):
         stored = []
         self.context.train.get_tensorboard_path = lambda: pathlib.Path("events")
         self.context.train.upload_tensorboard_files = lambda: stored.append(1)

@@ -101,7 +101,7 @@ def deep_pipelines(storage):
     outcomes["preempted"] = deep(optimizations=PIPELINE, **first)
     last = {"storage": storage + "/deep", "latest_checkpoint": outcomes["preempted"]["uuid"]}
     outcomes["resumed"] = deep(optimizations=PIPELINE, **last)
-    # Saved with stages and resumed without, and the other way round.
+    # Runs that are saved with stages and resumed without, and the other way round.
     outcomes["ended_whole"] = deep(**last)
     whole = deep(storage=storage + "/whole", preempt_at=20)
     last = {"storage": storage + "/whole", "latest_checkpoint": whole["uuid"]}

@@ -15,7 +15,7 @@ from torch import nn
 
 class Case(unittest.TestCase):
     def whole(self, ranks):
-        """The weights of all stages, which have none in common."""
+        """Returns the weights of all stages, which have none in common."""
         weights = {}
         for rank in ranks:
             self.assertFalse(set(weights) & set(rank["weights"]))

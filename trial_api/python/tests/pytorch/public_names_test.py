@@ -92,7 +92,7 @@ NAMES = {
 
 
 def found(path):
-    """A module, or a class of one."""
+    """Returns a module, or a class of one."""
     try:
         return importlib.import_module(path)
     except ModuleNotFoundError:

@@ -35,7 +35,7 @@ def on_ranks(size, names, storage, nodes=1):
         outputs.append(os.path.join(storage, f"rank-{rank}.json"))
         command = [sys.executable, "-B", program, storage, outputs[-1], *names]
         ranks.append(subprocess.Popen(command, env=env))
-    codes = ends_of(ranks)
+    codes = wait_for_exits(ranks)
     if any(codes):
         raise AssertionError(f"ranks ended with {codes} (above)")
     results = []
@@ -45,8 +45,8 @@ def on_ranks(size, names, storage, nodes=1):
     return {name: [rank[name] for rank in results] for name in names}
 
 
-def ends_of(ranks):
-    """Their exit codes; the first that fails ends the others, which would wait for it."""
+def wait_for_exits(ranks):
+    """Returns the exit codes. If a rank fails, the others are killed: they would wait for it."""
     wait, codes = threading.Semaphore(0), [None] * len(ranks)
 
     def watch(number):

@@ -17,7 +17,7 @@ from trials import NetTrial, run
 
 
 class DeepTrial(NetTrial):
-    """Layers enough for threads to overtake each other."""
+    """A Trial with so many layers that threads overtake each other."""
 
     def __init__(self, context):
         self.context = context
@@ -29,7 +29,7 @@ class DeepTrial(NetTrial):
 
 
 class SteadyTrial(DeepTrial):
-    """Draws nothing: its bits are those of the sums of gradients."""
+    """A Trial without random numbers: the sums of gradients alone determine its last bits."""
 
     def __init__(self, context):
         super().__init__(context)
@@ -39,7 +39,7 @@ class SteadyTrial(DeepTrial):
 
 
 class Clamped(nn.Module):
-    """Holds its weights in bounds, as some nets that tell real records from made ones."""
+    """A Trial that clamps its weights, as some discriminators of GANs do."""
 
     def __init__(self):
         super().__init__()
@@ -92,7 +92,7 @@ class RunsTest(unittest.TestCase):
             with self.subTest(trial, slots=slots), tempfile.TemporaryDirectory() as storage:
                 whole = self.train(trial, slots).weights
                 again = self.train(trial, slots).weights
-                # Inside an epoch, whose last batch is smaller.
+                # Stops inside an epoch whose last batch is smaller.
                 first = self.train(trial, slots, storage=storage, preempt_at=11)
                 self.assertEqual(11, first.steps)
                 more = {"storage": storage, "latest_checkpoint": first.last_uuid}
@@ -103,7 +103,7 @@ class RunsTest(unittest.TestCase):
 
 
 class Calls(nn.Module):
-    """Gives what a function gives."""
+    """A module that returns the result of a function."""
 
     def __init__(self, function):
         super().__init__()
@@ -191,7 +191,9 @@ class DrawsTest(unittest.TestCase):
                 again = lambda x: checkpoint(draw, x, use_reentrant=reentrant)  # noqa: E731
                 out = replicas(Calls(again))(x)
                 out.sum().backward()
-                self.assertTrue(torch.equal(out, x.grad))  # The dropout factors, in both passes.
+                self.assertTrue(
+                    torch.equal(out, x.grad)
+                )  # These are the dropout factors of both passes.
 
     def test_stops_intercepting_a_model_that_draws_nothing(self):
         seen = []

@@ -96,7 +96,7 @@ def uneven_and_unknown(_storage):
     return of(run(UnknownBatches, max_length=dp.Epoch(2)))
 
 
-# 1 rank saves after 10 batches, 2 go on to 20, 1 ends at 30.
+# One rank saves after 10 batches, two ranks resume until 20, and one rank ends at 30.
 
 
 def saved_by_one(storage):

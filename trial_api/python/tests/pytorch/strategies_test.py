@@ -86,7 +86,7 @@ class StrategiesTest(unittest.TestCase):
 
     def test_one_rank_resumes_from_the_parts_of_two(self):
         whole = strategy_scenarios.adam_whole()["weights"]
-        for name in sorted(set(self.saved[0]) - {"local_sgd"}):  # Its result differs.
+        for name in sorted(set(self.saved[0]) - {"local_sgd"}):  # The result of local_sgd differs.
             with self.subTest(name):
                 results = self.saved[0][name]
                 one = strategy_scenarios.ended_by_one(self.folder.name, name, results["uuid"])
@@ -114,7 +114,7 @@ class StrategiesTest(unittest.TestCase):
 
 
 class ZeroRedundancyOptimizer(torch.optim.SGD):
-    """It is recognized by its name; the real one needs other ranks."""
+    """A stand-in that is recognized by its name; the real class needs other ranks."""
 
 
 class StepsAnother(NetTrial):

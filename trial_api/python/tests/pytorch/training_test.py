@@ -75,7 +75,7 @@ class ResumeTest(unittest.TestCase):
         )
         self.assertEqual(warm.steps, 3)
         self.assertEqual(seen, [(0, first.last_uuid)])
-        self.assert_same(first, warm)  # With its own learning rate, which is 0.
+        self.assert_same(first, warm)  # The warm start uses its own learning rate, which is 0.
 
     def test_rejects_checkpoint_of_another_model(self):
         class Other(NetTrial):
@@ -108,7 +108,7 @@ class _Startup(dp.PyTorchCallback):
 
 
 class _Recorder(dp.PyTorchCallback):
-    """Notes every call."""
+    """Records every call."""
 
     def __init__(self):
         self.calls = []
@@ -391,7 +391,7 @@ class EvaluationTest(unittest.TestCase):
                 return fractions.Fraction(len(batch[0]))
 
         def seen(cls):
-            """Stopped amid two reports, twice."""
+            """Returns the results of a run that stops twice between two reports."""
             arguments, results = {"max_length": dp.Batch(12), "reporting_period": dp.Batch(6)}, []
             first = run(cls, preempt_at=2, **arguments)
             arguments.update(storage=first.storage)

@@ -21,7 +21,7 @@ SAS = "sv=2021&sig=azure-sas%2F%2B%3D"
 VARIABLES = ("AWS_", "GOOGLE_", "AZURE_", "GCE_", "STORAGE_")
 _keys = {}  # The keys of the service account, created once.
 
-# The libraries wait before they try again: here only a hundredth of that.
+# The libraries pause before they retry; the tests shorten the pause to a hundredth.
 _sleep = asyncio.sleep
 asyncio.sleep = lambda seconds, *arguments: _sleep(seconds / 100, *arguments)
 
@@ -87,7 +87,7 @@ class Server:
 
     @contextlib.contextmanager
     def gcs(self):
-        """Google's libraries find this server, and a service account that it knows."""
+        """Makes Google's libraries find this server, and a service account that it knows."""
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
             json.dump(service_account(self.url), file)
             file.flush()

@@ -257,7 +257,10 @@ class StorageTest(unittest.TestCase):
     def test_two_ranks_save_and_restore_through_a_bucket(self):
         with self.folder() as folder:
             place = self.bucket(folder, "s3")
-            storages = [place.make(), place.make()]  # They go with what they have fetched.
+            storages = [
+                place.make(),
+                place.make(),
+            ]  # The files that it has fetched are removed with it.
 
             def save(ranks):
                 context = CheckpointContext(ranks, storages[ranks.rank], Registry("bucket"))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 import torch
 
+from det.pytorch.utilities.types import DataBatch
 
-def to_device(data: Any, device: torch.device) -> Any:
+
+def to_device(data: DataBatch, device: torch.device) -> DataBatch:
     """Moves the tensors of a batch to a device.
 
     Args:
@@ -34,7 +35,7 @@ def to_device(data: Any, device: torch.device) -> Any:
     return data
 
 
-def data_length(batch: Any) -> int:
+def data_length(batch: object) -> int:
     """Counts the records of a batch: the first dimension of its first tensor.
 
     Args:
@@ -49,13 +50,16 @@ def data_length(batch: Any) -> int:
     """
     if isinstance(batch, torch.Tensor):
         return int(batch.shape[0]) if batch.dim() else 1
-    values: Any = batch.values() if isinstance(batch, Mapping) else batch
-    if isinstance(values, (list, tuple)) or isinstance(batch, Mapping):
-        for value in values:
-            try:
-                return data_length(value)
-            except TypeError:
-                continue
+    values: Iterable[object] = ()
+    if isinstance(batch, Mapping):
+        values = batch.values()
+    elif isinstance(batch, (list, tuple)):
+        values = batch
+    for value in values:
+        try:
+            return data_length(value)
+        except TypeError:
+            continue
     raise TypeError(
         f"a batch of type {type(batch).__name__} has no tensor: override get_batch_length()"
     )

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Callable, Union
+import multiprocessing
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from typing import Callable, Union, cast
 
 import torch
 from torch.utils.data import DataLoader as TorchDataLoader
 from torch.utils.data import Dataset, IterableDataset, TensorDataset
 
+from det.pytorch.utilities.types import Arguments, DataBatch, Record
+
+# The usual batches: tensors whose first dimension counts the records, alone or in a dict or sequence.
 TorchData = Union[dict[str, torch.Tensor], Sequence[torch.Tensor], torch.Tensor]
 
 
@@ -21,11 +25,11 @@ class WorkerOptions:
     pin_memory: bool = False
     timeout: float = 0
     worker_init_fn: Callable[[int], None] | None = None
-    multiprocessing_context: Any = None
+    multiprocessing_context: str | multiprocessing.context.BaseContext | None = None
     prefetch_factor: int | None = None
     persistent_workers: bool = False
 
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> Arguments:
         """Returns the keyword arguments for torch's DataLoader."""
         arguments = dataclasses.asdict(self)
         if self.num_workers == 0 or self.prefetch_factor is None:
@@ -52,18 +56,18 @@ class DataLoader:
 
     def __init__(
         self,
-        dataset: Any,
+        dataset: Dataset[Record] | Sequence[Record],
         batch_size: int = 1,
         shuffle: bool = False,
-        sampler: Any = None,
-        batch_sampler: Any = None,
+        sampler: Iterable[int] | None = None,
+        batch_sampler: Iterable[Sequence[int]] | None = None,
         num_workers: int = 0,
-        collate_fn: Callable[[list[Any]], Any] | None = None,
+        collate_fn: Callable[[list[Record]], DataBatch] | None = None,
         pin_memory: bool = False,
         drop_last: bool = False,
         timeout: float = 0,
         worker_init_fn: Callable[[int], None] | None = None,
-        multiprocessing_context: Any = None,
+        multiprocessing_context: str | multiprocessing.context.BaseContext | None = None,
         generator: torch.Generator | None = None,
         *,
         prefetch_factor: int | None = None,
@@ -159,7 +163,7 @@ class DataLoader:
         """
         for source in (self.batch_sampler, self.sampler, self.dataset):
             if source is not None:
-                return len(source)
+                return len(cast(Sized, source))
         raise AssertionError
 
     def __len__(self) -> int:
@@ -169,9 +173,9 @@ class DataLoader:
         records = self.order_size()
         return records // self.batch_size if self.drop_last else -(-records // self.batch_size)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[DataBatch]:
         """Iterates over the batches of one pass over all records, as on one slot."""
-        arguments: dict[str, Any] = self.workers.arguments()
+        arguments: Arguments = self.workers.arguments()
         if self.batch_sampler is not None:
             arguments["batch_sampler"] = self.batch_sampler
         else:
@@ -180,7 +184,10 @@ class DataLoader:
                 arguments.update(shuffle=self.shuffle, sampler=self.sampler)
         return iter(
             TorchDataLoader(
-                self.dataset, collate_fn=self.collate_fn, generator=self.generator, **arguments
+                cast(Dataset[Record], self.dataset),
+                collate_fn=self.collate_fn,
+                generator=self.generator,
+                **arguments,
             )
         )
 
@@ -199,8 +206,8 @@ class _MappingDataset(Dataset[dict[str, torch.Tensor]]):
 
 
 def adapt_loader(
-    given: Any, *, batch_size: Callable[[], int], shuffle: bool, what: str, unchecked: bool
-) -> DataLoader | Iterable[Any]:
+    given: object, *, batch_size: Callable[[], int], shuffle: bool, what: str, unchecked: bool
+) -> DataLoader | Iterable[DataBatch]:
     """Converts what a Trial's build function returned to a DataLoader.
 
     Args:
@@ -219,8 +226,7 @@ def adapt_loader(
     if isinstance(given, DataLoader):
         return given
     if unchecked and hasattr(given, "__iter__") and not isinstance(given, (torch.Tensor, Mapping)):
-        iterable: Iterable[Any] = given
-        return iterable
+        return cast(Iterable[DataBatch], given)
     if isinstance(given, TorchDataLoader):
         return _convert_torch_loader(given, what)
     dataset = _make_dataset(given)
@@ -233,7 +239,7 @@ def adapt_loader(
     return DataLoader(dataset, batch_size=batch_size(), shuffle=shuffle)
 
 
-def _make_dataset(given: Any) -> Dataset[Any] | None:
+def _make_dataset(given: object) -> Dataset[Record] | None:
     """Returns a data set of tensors or arrays, or None if `given` is not made of those."""
     named: dict[str, torch.Tensor | None] = {}
     if isinstance(given, Mapping):
@@ -252,7 +258,7 @@ def _make_dataset(given: Any) -> Dataset[Any] | None:
     return TensorDataset(*columns)
 
 
-def _as_tensor(column: Any) -> torch.Tensor | None:
+def _as_tensor(column: object) -> torch.Tensor | None:
     """Returns a tensor for a tensor or an array, and None for anything else."""
     if isinstance(column, torch.Tensor):
         return column
@@ -261,9 +267,9 @@ def _as_tensor(column: Any) -> torch.Tensor | None:
     return None
 
 
-def _convert_torch_loader(loader: Any, what: str) -> DataLoader:
+def _convert_torch_loader(loader: TorchDataLoader[Record], what: str) -> DataLoader:
     """Returns a DataLoader with the data, order and workers of torch's."""
-    workers: dict[str, Any] = {
+    workers: Arguments = {
         name: getattr(loader, name)
         for name in ("num_workers", "pin_memory", "timeout", "worker_init_fn", "persistent_workers")
     }
@@ -272,8 +278,9 @@ def _convert_torch_loader(loader: Any, what: str) -> DataLoader:
         workers["multiprocessing_context"] = loader.multiprocessing_context
     default = torch.utils.data.default_collate
     workers["collate_fn"] = None if loader.collate_fn is default else loader.collate_fn
+    batch_size = cast(int, loader.batch_size)  # DataLoader refuses None.
     if isinstance(loader.dataset, IterableDataset):
-        return DataLoader(loader.dataset, loader.batch_size, drop_last=loader.drop_last, **workers)
+        return DataLoader(loader.dataset, batch_size, drop_last=loader.drop_last, **workers)
     if loader.batch_sampler is None:
         raise ValueError(f"{what}() returned a DataLoader with batch_size=None: set batch_size")
     if type(loader.batch_sampler) is not torch.utils.data.BatchSampler:
@@ -282,12 +289,12 @@ def _convert_torch_loader(loader: Any, what: str) -> DataLoader:
     plain_shuffle = (
         type(sampler) is torch.utils.data.RandomSampler
         and not sampler.replacement
-        and len(sampler) == len(loader.dataset)
+        and len(sampler) == len(cast(Sized, loader.dataset))
     )
     in_order = type(sampler) is torch.utils.data.SequentialSampler
     return DataLoader(
         loader.dataset,
-        loader.batch_size,
+        batch_size,
         shuffle=plain_shuffle,
         sampler=None if plain_shuffle or in_order else sampler,
         drop_last=loader.drop_last,

@@ -6,25 +6,44 @@ The content of a batch is a function of the seed, the epoch and the index of the
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-from typing import Any, Union
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar, Union, cast
 
 import torch
 from torch.utils.data import DataLoader as TorchDataLoader
-from torch.utils.data import IterableDataset, TensorDataset, default_collate, get_worker_info
+from torch.utils.data import (
+    Dataset,
+    IterableDataset,
+    TensorDataset,
+    default_collate,
+    get_worker_info,
+)
 
 from det.pytorch.data.batch_shard import BatchShard
 from det.pytorch.data.data_loader import DataLoader
 from det.pytorch.utilities.rng import IsolatedRng, derive_seed, fork_rng, seed_all
+from det.pytorch.utilities.types import DataBatch, Record
 
 # The epoch, the index of the batch in it, and the indices of this rank's records in the batch.
-_BatchPart = tuple[int, int, Union[torch.Tensor, Sequence[Any]]]
+_BatchPart = tuple[int, int, Union[torch.Tensor, Sequence[int]]]
+
+
+# The indices of an epoch in order; with a batch_sampler, those of each batch.
+_Order = Union[torch.Tensor, list[int], list[Sequence[int]]]
+_Index = TypeVar("_Index")
 
 
 class ShardedDataLoader:
     """The batches of one rank. Also the sampler of torch's DataLoader if there are workers."""
 
-    def __init__(self, loader: Any, *, shard: BatchShard, seed: int, training: bool) -> None:
+    def __init__(
+        self,
+        loader: DataLoader | Iterable[DataBatch],
+        *,
+        shard: BatchShard,
+        seed: int,
+        training: bool,
+    ) -> None:
         """Creates the loader.
 
         Args:
@@ -37,19 +56,20 @@ class ShardedDataLoader:
         Raises:
             ValueError: If the data set is too small for one batch.
         """
-        self.loader = loader
+        # If it is not ours, only its length and its batches are used.
+        self.loader = cast(DataLoader, loader)
         self._shard = shard
         self._rank = shard.first  # Distinguishes the random numbers of the ranks.
         self._size = shard.total
         self._seed = seed
         self._training = training
         self._is_ours = isinstance(loader, DataLoader)
-        self._cached_order: tuple[int, Any] = (-1, None)  # The epoch and its order.
-        self._torch_loader: TorchDataLoader[Any] | None = None
+        self._cached_order: tuple[int, _Order] = (-1, [])  # The epoch and its order.
+        self._torch_loader: TorchDataLoader[DataBatch] | None = None
         self._position = (0, 0)  # The epoch and the batch at which __iter__() begins.
-        if self._is_ours and not loader.iterable and self.batches_per_epoch() == 0:
+        if self._is_ours and not self.loader.iterable and self.batches_per_epoch() == 0:
             raise ValueError(
-                f"the data set has {loader.order_size()} records, too few for one batch of "
+                f"the data set has {self.loader.order_size()} records, too few for one batch of "
                 f"{self.records_per_batch} on {shard.total} slots: reduce the batch size"
             )
 
@@ -97,7 +117,7 @@ class ShardedDataLoader:
         minimum = self._size if self._training else 1
         return int(whole + (rest >= minimum and not self.loader.drop_last))
 
-    def read(self, epoch: int, first: int = 0) -> Iterator[Any]:
+    def read(self, epoch: int, first: int = 0) -> Iterator[DataBatch]:
         """Iterates over the batches of an epoch, from index `first` on.
 
         Batches of which this rank has no record are left out.
@@ -111,20 +131,19 @@ class ShardedDataLoader:
             return self._read_with_workers(epoch)
         return self._read_on_this_thread()
 
-    def _read_on_this_thread(self) -> Iterator[Any]:
+    def _read_on_this_thread(self) -> Iterator[DataBatch]:
         fetcher = _Fetcher(self.loader, self._seed, self._rank)
         return (fetcher[part] for part in self)
 
-    def _read_with_workers(self, epoch: int) -> Iterator[Any]:
+    def _read_with_workers(self, epoch: int) -> Iterator[DataBatch]:
         # torch draws the seeds of its workers from here instead of the generator of the training.
         generator = torch.Generator()
         generator.manual_seed(derive_seed(self._seed, epoch, self._rank))
         if self._torch_loader is None or not self.loader.workers.persistent_workers:
-            fetcher: Any = _Fetcher(self.loader, self._seed, self._rank)
-            sampler: Any = self
+            fetcher = _Fetcher(self.loader, self._seed, self._rank)
             self._torch_loader = TorchDataLoader(
-                fetcher,
-                sampler=sampler,
+                cast(Dataset[DataBatch], fetcher),
+                sampler=cast(Iterable[_BatchPart], self),
                 batch_size=None,
                 collate_fn=_identity,
                 generator=generator,
@@ -132,7 +151,7 @@ class ShardedDataLoader:
             )
         return iter(self._torch_loader)
 
-    def _read_iterable(self, epoch: int, first: int) -> Iterator[Any]:
+    def _read_iterable(self, epoch: int, first: int) -> Iterator[DataBatch]:
         batches = _IterableShard(self.loader, self._shard, self._training, self._seed, epoch, first)
         generator = torch.Generator()
         generator.manual_seed(derive_seed(self._seed, epoch, self._rank))
@@ -153,38 +172,41 @@ class ShardedDataLoader:
             if len(part):
                 # A tensor would be sent to a worker process through shared memory of its own.
                 has_workers = self.loader.workers.num_workers > 0
-                to_list = has_workers and isinstance(part, torch.Tensor)
-                yield epoch, batch, part.tolist() if to_list else part
+                if has_workers and isinstance(part, torch.Tensor):
+                    part = part.tolist()
+                yield epoch, batch, part
 
     def __len__(self) -> int:
         return self.batches_per_epoch() or 0
 
-    def indices(self, epoch: int, batch: int) -> Any:
+    def indices(self, epoch: int, batch: int) -> torch.Tensor | Sequence[int]:
         """Returns the indices of this rank's records in a batch: a list or an int64 tensor."""
         order = self._get_order(epoch)
         if self.loader.batch_sampler is not None:
             mine = batch * self._size + self._shard.first
             if self._shard.slots == 1:
-                return order[mine] if mine < len(order) else []
-            return [index for one in order[mine : mine + self._shard.slots] for index in one]
+                return cast(Sequence[int], order[mine] if mine < len(order) else [])
+            batches = cast(list[Sequence[int]], order[mine : mine + self._shard.slots])
+            return [index for one in batches for index in one]
         records = self.records_per_batch
         begin = batch * records
         count = min(records, len(order) - begin)
         if self._training:
             count -= count % self._size
         start, end = _bounds_of_shard(count, self._shard)
-        return order[begin + start : begin + end]
+        return cast("torch.Tensor | Sequence[int]", order[begin + start : begin + end])
 
-    def _get_order(self, epoch: int) -> Any:
+    def _get_order(self, epoch: int) -> _Order:
         if self._cached_order[0] != epoch:
             self._cached_order = (epoch, self._make_order(epoch))
         return self._cached_order[1]
 
-    def _make_order(self, epoch: int) -> Any:
+    def _make_order(self, epoch: int) -> _Order:
         loader = self.loader
-        source = loader.batch_sampler if loader.batch_sampler is not None else loader.sampler
-        if source is not None:
-            return self._list_sampler(source, epoch)
+        if loader.batch_sampler is not None:
+            return self._list_sampler(loader.batch_sampler, epoch)
+        if loader.sampler is not None:
+            return self._list_sampler(loader.sampler, epoch)
         records = loader.order_size()
         if not loader.shuffle:
             return torch.arange(records)
@@ -193,7 +215,7 @@ class ShardedDataLoader:
         generator.manual_seed(derive_seed(seed, epoch))
         return torch.randperm(records, generator=generator)
 
-    def _list_sampler(self, sampler: Any, epoch: int) -> list[Any]:
+    def _list_sampler(self, sampler: Iterable[_Index], epoch: int) -> list[_Index]:
         """Returns all that a user's sampler yields in an epoch: the same on all ranks and in all runs."""
         if hasattr(sampler, "set_epoch"):
             sampler.set_epoch(epoch)
@@ -216,20 +238,21 @@ class _Fetcher:
         # Indexing a tensor once gives the same batch as record by record, and is much faster.
         self._sliceable = type(loader.dataset) is TensorDataset and loader.collate_fn is None
 
-    def __getitem__(self, part: _BatchPart) -> Any:
+    def __getitem__(self, part: _BatchPart) -> DataBatch:
         epoch, batch, indices = part
         if get_worker_info() is not None:
             # Random numbers must not depend on which worker reads the batch.
             seed_all(derive_seed(self._seed, epoch, batch, self._rank))
         if self._sliceable:
             rows = torch.as_tensor(indices)
-            return [tensor.index_select(0, rows) for tensor in self._dataset.tensors]
+            dataset = cast(TensorDataset, self._dataset)
+            return [tensor.index_select(0, rows) for tensor in dataset.tensors]
         if isinstance(indices, torch.Tensor):
             indices = indices.tolist()
         return (self._collate or default_collate)([self._dataset[i] for i in indices])
 
 
-class _IterableShard(IterableDataset[Any]):
+class _IterableShard(IterableDataset[DataBatch]):
     """This rank's parts of the batches of a data set that every rank reads completely.
 
     The random numbers of the data set follow from the seed and the epoch, so all ranks read the
@@ -252,7 +275,7 @@ class _IterableShard(IterableDataset[Any]):
         self._epoch = epoch
         self._first = first
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[DataBatch]:
         dataset_rng = IsolatedRng(derive_seed(self._seed, self._epoch))
         with dataset_rng:
             records = iter(self._loader.dataset)
@@ -260,7 +283,7 @@ class _IterableShard(IterableDataset[Any]):
         size = self._loader.batch_size * self._shard.total
         for batch in itertools.count():
             with dataset_rng:
-                block: list[Any] = list(itertools.islice(records, size))
+                block: list[Record] = list(itertools.islice(records, size))
             part = self._take_part(block, size)
             if part is None:
                 return
@@ -270,7 +293,7 @@ class _IterableShard(IterableDataset[Any]):
                 seed_all(derive_seed(self._seed, self._epoch, batch, self._shard.first))
             yield collate(part)
 
-    def _take_part(self, block: list[Any], size: int) -> list[Any] | None:
+    def _take_part(self, block: list[Record], size: int) -> list[Record] | None:
         """Returns this rank's records of a global batch, or None at the end of the data."""
         count = len(block)
         if count < size and self._loader.drop_last:
@@ -292,5 +315,5 @@ def _bounds_of_shard(count: int, shard: BatchShard) -> tuple[int, int]:
     return count * shard.first // shard.total, end
 
 
-def _identity(batch: Any) -> Any:
+def _identity(batch: DataBatch) -> DataBatch:
     return batch

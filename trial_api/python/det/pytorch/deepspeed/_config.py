@@ -6,12 +6,13 @@ import copy
 import json
 import pathlib
 from collections.abc import Mapping
-from typing import Any
+
+from det._types import JsonMapping, JsonObject
 
 
 def overwrite_deepspeed_config(
-    base_ds_config: str | Mapping[str, Any], source_ds_dict: Mapping[str, Any]
-) -> dict[str, Any]:
+    base_ds_config: str | JsonMapping, source_ds_dict: JsonMapping
+) -> JsonObject:
     """Merges values into a DeepSpeed configuration.
 
     Args:
@@ -32,7 +33,7 @@ def overwrite_deepspeed_config(
     return _merge(base, source_ds_dict)
 
 
-def _merge(base: dict[str, Any], source: Mapping[str, Any]) -> dict[str, Any]:
+def _merge(base: JsonObject, source: JsonMapping) -> JsonObject:
     for name, value in source.items():
         known = base.get(name)
         both = isinstance(known, dict) and isinstance(value, Mapping)
@@ -40,7 +41,7 @@ def _merge(base: dict[str, Any], source: Mapping[str, Any]) -> dict[str, Any]:
     return base
 
 
-def get_ds_config_from_hparams(hparams: Mapping[str, Any], base_dir: str = ".") -> dict[str, Any]:
+def get_ds_config_from_hparams(hparams: JsonMapping, base_dir: str = ".") -> JsonObject:
     """Returns the DeepSpeed configuration that hyperparameters select.
 
     Args:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import NoReturn, Protocol, TypeVar
 
+import torch
+
+from det._types import JsonObject
 from det.core import Context
 from det.pytorch.data.batch_shard import BatchShard
 from det.pytorch.deepspeed._mpu import (
@@ -12,6 +15,7 @@ from det.pytorch.deepspeed._mpu import (
     make_deepspeed_mpu,
 )
 from det.pytorch.distributed.optimizations import Optimizations
+from det.pytorch.distributed.process_group import ProcessGroup
 from det.pytorch.trial.context import PyTorchTrialContext
 
 # The equivalent of each field of `optimizations` in DeepSpeed's configuration.
@@ -26,6 +30,31 @@ _DEEPSPEED_FIELDS = {
 }
 
 
+class Engine(Protocol):
+    """The methods of an engine of deepspeed.initialize() that are used. It is a torch.nn.Module."""
+
+    def train_micro_batch_size_per_gpu(self) -> int:
+        """Returns the number of records of a micro-batch."""
+        ...
+
+    def gradient_accumulation_steps(self) -> int:
+        """Returns the number of micro-batches of a step."""
+        ...
+
+    def save_checkpoint(self, save_dir: str, tag: str) -> object:
+        """Saves what this rank has of the engine."""
+        ...
+
+    def load_checkpoint(
+        self, load_dir: str, tag: str, *, load_lr_scheduler_states: bool = True
+    ) -> tuple[str | None, object]:
+        """Loads what save_checkpoint() saved; returns a path, which is None if nothing fits."""
+        ...
+
+
+_Engine = TypeVar("_Engine", bound=Engine)
+
+
 class DeepSpeedTrialContext(PyTorchTrialContext):
     """What a DeepSpeedTrial knows of its experiment, and its engines.
 
@@ -38,26 +67,52 @@ class DeepSpeedTrialContext(PyTorchTrialContext):
         warm_start: Whether this run starts from another trial's checkpoint.
     """
 
-    def __init__(self, core: Context, **options: Any) -> None:
+    def __init__(
+        self,
+        core: Context,
+        *,
+        hparams: JsonObject,
+        exp_conf: JsonObject,
+        trial_seed: int,
+        process_group: ProcessGroup,
+        device: torch.device,
+        aggregation_frequency: int | None = None,
+        enable_tensorboard_logging: bool = True,
+    ) -> None:
         """Creates the context; scripts call det.pytorch.deepspeed.init() instead.
 
         Args:
             core: The det.core.Context.
-            **options: Further arguments of PyTorchTrialContext.
+            hparams: As in PyTorchTrialContext.
+            exp_conf: As in PyTorchTrialContext.
+            trial_seed: As in PyTorchTrialContext.
+            process_group: As in PyTorchTrialContext.
+            device: As in PyTorchTrialContext.
+            aggregation_frequency: As in PyTorchTrialContext.
+            enable_tensorboard_logging: As in PyTorchTrialContext.
 
         Raises:
             ValueError: If `optimizations` of the experiment config sets what DeepSpeed's
                 configuration determines.
         """
-        super().__init__(core, **options)
+        super().__init__(
+            core,
+            hparams=hparams,
+            exp_conf=exp_conf,
+            trial_seed=trial_seed,
+            process_group=process_group,
+            device=device,
+            aggregation_frequency=aggregation_frequency,
+            enable_tensorboard_logging=enable_tensorboard_logging,
+        )
         _check_not_set(self._optimizations)
-        self.engines: list[Any] = []
+        self.engines: list[Engine] = []
         self.warm_start = False
         self._mpu: ModelParallelUnit | None = None
         self._auto_grad_accumulation = True
         self._has_pipeline = False
 
-    def wrap_model_engine(self, model: Any) -> Any:
+    def wrap_model_engine(self, model: _Engine) -> _Engine:
         """Adds an engine to the checkpoints.
 
         Args:
@@ -121,7 +176,7 @@ class DeepSpeedTrialContext(PyTorchTrialContext):
         """
         return int(self._get_engine().gradient_accumulation_steps())
 
-    def _get_engine(self) -> Any:
+    def _get_engine(self) -> Engine:
         if not self.engines:
             raise RuntimeError("no engine is wrapped: call context.wrap_model_engine() first")
         return self.engines[0]
@@ -146,7 +201,7 @@ class DeepSpeedTrialContext(PyTorchTrialContext):
 
     # These belong to engines.
 
-    def wrap_model(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def wrap_model(self, *args: object, **kwargs: object) -> NoReturn:
         """Not supported.
 
         Raises:
@@ -154,7 +209,7 @@ class DeepSpeedTrialContext(PyTorchTrialContext):
         """
         _raise_unsupported("wrap_model")
 
-    def wrap_optimizer(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def wrap_optimizer(self, *args: object, **kwargs: object) -> NoReturn:
         """Not supported.
 
         Raises:
@@ -162,7 +217,7 @@ class DeepSpeedTrialContext(PyTorchTrialContext):
         """
         _raise_unsupported("wrap_optimizer")
 
-    def wrap_lr_scheduler(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def wrap_lr_scheduler(self, *args: object, **kwargs: object) -> NoReturn:
         """Not supported.
 
         Raises:
@@ -170,7 +225,7 @@ class DeepSpeedTrialContext(PyTorchTrialContext):
         """
         _raise_unsupported("wrap_lr_scheduler")
 
-    def wrap_scaler(self, scaler: Any) -> NoReturn:
+    def wrap_scaler(self, scaler: object) -> NoReturn:
         """Not supported.
 
         Raises:
@@ -178,7 +233,7 @@ class DeepSpeedTrialContext(PyTorchTrialContext):
         """
         _raise_unsupported("wrap_scaler")
 
-    def backward(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def backward(self, *args: object, **kwargs: object) -> NoReturn:
         """Not supported.
 
         Raises:
@@ -186,7 +241,7 @@ class DeepSpeedTrialContext(PyTorchTrialContext):
         """
         _raise_unsupported("backward")
 
-    def step_optimizer(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def step_optimizer(self, *args: object, **kwargs: object) -> NoReturn:
         """Not supported.
 
         Raises:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import cast
 
 import torch
 
@@ -12,6 +12,7 @@ from det.pytorch.data.sharded_loader import ShardedDataLoader
 from det.pytorch.deepspeed._context import DeepSpeedTrialContext
 from det.pytorch.deepspeed._micro_batches import MicroBatches
 from det.pytorch.deepspeed._saver import DeepSpeedSaver
+from det.pytorch.deepspeed._trial import DeepSpeedTrial
 from det.pytorch.metrics.accumulators import EvaluationMetrics, detach_metrics
 from det.pytorch.state.rank_state import restore_reports
 from det.pytorch.state.snapshot import read_tree
@@ -19,12 +20,17 @@ from det.pytorch.strategies.data_parallel import evaluation_mode
 from det.pytorch.trainer.checkpoint_saver import Saver
 from det.pytorch.trainer.fit_loop import FitLoop
 from det.pytorch.utilities.rng import derive_seed, seed_all
+from det.pytorch.utilities.types import DataBatch, MetricDict, StateDict
 
 
 class DeepSpeedFitLoop(FitLoop):
     """The training of a DeepSpeedTrial. Trainer.fit() creates it, and calls run() once."""
 
     _context: DeepSpeedTrialContext
+
+    @property
+    def _deepspeed_trial(self) -> DeepSpeedTrial:
+        return cast(DeepSpeedTrial, self._trial)
 
     def _check_trial(self) -> bool:
         if not self._context.engines:
@@ -35,7 +41,7 @@ class DeepSpeedFitLoop(FitLoop):
         return True
 
     def _create_saver(self) -> Saver:
-        return DeepSpeedSaver(self._context, self._trial, self._callbacks)
+        return DeepSpeedSaver(self._context, self._deepspeed_trial, self._callbacks)
 
     @property
     def _records_per_batch(self) -> int:
@@ -43,14 +49,14 @@ class DeepSpeedFitLoop(FitLoop):
 
     # Before training.
 
-    def _read_state(self, folder: pathlib.Path) -> dict[str, Any]:
+    def _read_state(self, folder: pathlib.Path) -> StateDict:
         """Returns the state that the engines do not load themselves."""
         path = folder / "training.safetensors"
         return dict(read_tree(path)) if path.exists() else {}
 
-    def _restore(self, state: dict[str, Any], folder: pathlib.Path, uuid: str) -> None:
+    def _restore(self, state: StateDict, folder: pathlib.Path, uuid: str) -> None:
         self._context.warm_start = self._is_warm_start
-        self._trial.load(self._context, folder)
+        self._deepspeed_trial.load(self._context, folder)
         if self._is_warm_start:
             return
         self._callbacks.load_state_dict(state.get("callbacks", {}))
@@ -95,22 +101,24 @@ class DeepSpeedFitLoop(FitLoop):
 
     # Training.
 
-    def _iterate_batches(self) -> Iterator[tuple[Any, bool]]:
+    def _iterate_batches(self) -> Iterator[tuple[DataBatch, bool]]:
         progress, known = self._progress, self._context._batches_per_epoch or 0
         per_step = self._context.get_num_micro_batches_per_slot()
         first = progress.batch
-        source: Iterator[Any] | None = None
+        source: Iterator[DataBatch] | None = None
         if self._training_data is not None:
             source = self._training_data.read(progress.epoch, first * per_step)
         for number in range(first, known):
             step = None if source is None else MicroBatches(source, per_step)
             yield step, number == known - 1
 
-    def _call_train_batch(self, batch: Any) -> Any:
+    def _call_train_batch(self, batch: MicroBatches | None) -> MetricDict:
         context, progress = self._context, self._progress
-        outputs: list[dict[str, Any]] = []
+        outputs: list[MetricDict] = []
         for _ in range(context.calls_per_step):
-            metrics = self._trial.train_batch(batch, progress.epoch, progress.steps_completed)
+            metrics = self._deepspeed_trial.train_batch(
+                batch, progress.epoch, progress.steps_completed
+            )
             if context.mpu.should_report_metrics:
                 outputs.append(detach_metrics(metrics, "train_batch"))
         if batch is not None:
@@ -119,16 +127,16 @@ class DeepSpeedFitLoop(FitLoop):
 
     # Validation.
 
-    def _evaluate(self) -> dict[str, Any]:
+    def _evaluate(self) -> MetricDict:
         context = self._context
         evaluation = EvaluationMetrics(self._trial.evaluation_reducer())
         self._callbacks.call("on_validation_start")
         context.reducers.reset(training=False)
-        with evaluation_mode(context.engines):
+        with evaluation_mode(cast("Sequence[torch.nn.Module]", context.engines)):
             self._callbacks.call("on_validation_epoch_start")
             self._evaluate_batches(evaluation)
             self._callbacks.call("on_validation_epoch_end", evaluation.outputs)
-        metrics: dict[str, Any] = dict(evaluation.reduce(self._process_group))
+        metrics: MetricDict = dict(evaluation.reduce(self._process_group))
         process_group = self._process_group
         metrics.update(context.reducers.reduce(training=False, process_group=process_group))
         metrics = dict(process_group.broadcast(metrics))
@@ -149,7 +157,7 @@ class DeepSpeedFitLoop(FitLoop):
         source = None if data is None else data.read(0)
         for index in range(self._evaluations):
             step = None if source is None else MicroBatches(source, per_call)
-            output = self._trial.evaluate_batch(step, index)
+            output = self._deepspeed_trial.evaluate_batch(step, index)
             if reports:
                 records = step.records if step else 1
                 evaluation.add(detach_metrics(output, "evaluate_batch"), records or 1)
@@ -157,9 +165,9 @@ class DeepSpeedFitLoop(FitLoop):
                 step.skip()
 
 
-def _average(outputs: list[dict[str, Any]]) -> dict[str, Any]:
+def _average(outputs: list[MetricDict]) -> MetricDict:
     """Returns the means over the micro-batches of a step; of other values than numbers, the last."""
-    means: dict[str, Any] = dict(outputs[-1]) if outputs else {}
+    means: MetricDict = dict(outputs[-1]) if outputs else {}
     for name in means:
         values = [metrics[name] for metrics in outputs if name in metrics]
         if len(values) == 1:

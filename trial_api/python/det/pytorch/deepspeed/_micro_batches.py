@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from det.pytorch.data.batches import data_length
+from det.pytorch.utilities.types import DataBatch
 
-_END: Any = object()
+_END = object()
 
 
-class MicroBatches(Iterator[Any]):
+class MicroBatches(Iterator[DataBatch]):
     """Iterates over the next micro-batches of a source.
 
     Attributes:
         records: The number of records of those that were read.
     """
 
-    def __init__(self, source: Iterator[Any], count: int) -> None:
+    def __init__(self, source: Iterator[DataBatch], count: int) -> None:
         """Creates the iterator.
 
         Args:
@@ -27,7 +27,7 @@ class MicroBatches(Iterator[Any]):
         self._source, self._left = source, count
         self.records = 0
 
-    def __next__(self) -> Any:
+    def __next__(self) -> DataBatch:
         batch = next(self._source, _END) if self._left else _END
         if batch is _END:
             raise StopIteration
@@ -41,7 +41,7 @@ class MicroBatches(Iterator[Any]):
             self._left -= 1
 
 
-def _count_records(batch: Any) -> int:
+def _count_records(batch: object) -> int:
     try:
         return data_length(batch)
     except TypeError:

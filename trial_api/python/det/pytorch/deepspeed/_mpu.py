@@ -3,9 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Protocol
 
 from det.core import DistributedContext
+
+
+class PipelineGrid(Protocol):
+    """The methods of the grid of DeepSpeed's PipelineEngine that are used."""
+
+    def get_pipe_parallel_rank(self) -> int:
+        """Returns the index of this rank's stage."""
+        ...
+
+    def get_pipe_parallel_world_size(self) -> int:
+        """Returns the number of stages."""
+        ...
+
+    def get_data_parallel_rank(self) -> int:
+        """Returns the index of this rank's model replica."""
+        ...
+
+    def get_data_parallel_world_size(self) -> int:
+        """Returns the number of model replicas."""
+        ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,7 +55,7 @@ def make_data_parallel_mpu(dist_context: DistributedContext) -> ModelParallelUni
     return ModelParallelUnit(dist_context.rank, dist_context.size)
 
 
-def make_deepspeed_mpu(mpu: Any) -> ModelParallelUnit:
+def make_deepspeed_mpu(mpu: PipelineGrid) -> ModelParallelUnit:
     """Creates the unit of a rank that has a stage of a pipeline.
 
     The first and the last stage read data, and the last one reports metrics.

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
+from det._types import Json
 from det.pytorch.deepspeed._context import DeepSpeedTrialContext
+from det.pytorch.deepspeed._trial import DeepSpeedTrial
 from det.pytorch.metrics.accumulators import TrainingMetrics
 from det.pytorch.state.checkpoint import write_load_data
 from det.pytorch.state.rank_state import collect_reports, rank_file_name
 from det.pytorch.state.snapshot import Snapshot
 from det.pytorch.trial.callbacks import CallbackList
 from det.pytorch.trial.progress import Progress
+from det.pytorch.utilities.types import StateDict
 
 
 class DeepSpeedSaver:
     """Saves on the training thread, because engines cannot save while they train. Collective."""
 
-    def __init__(self, context: DeepSpeedTrialContext, trial: Any, callbacks: CallbackList) -> None:
+    def __init__(
+        self, context: DeepSpeedTrialContext, trial: DeepSpeedTrial, callbacks: CallbackList
+    ) -> None:
         self._context, self._trial, self._callbacks = context, trial, callbacks
 
     def prepare(self) -> None:
@@ -28,13 +31,13 @@ class DeepSpeedSaver:
         self,
         progress: Progress,
         metrics: TrainingMetrics,
-        local_state: dict[str, Any],
+        local_state: StateDict,
         code_version: str,
     ) -> None:
         """Saves and stores a checkpoint; see det.pytorch.trainer.checkpoint_saver.Saver."""
         context = self._context
         process_group = context._process_group
-        metadata = {
+        metadata: dict[str, Json] = {
             "steps_completed": progress.steps_completed,
             "framework": f"torch-{torch.__version__}",
             "format": "deepspeed",
@@ -45,7 +48,7 @@ class DeepSpeedSaver:
         own = collect_reports(context, metrics)
         snapshot.take_tree(rank_file_name(process_group.rank), own)
         if process_group.is_chief:
-            rest: dict[str, Any] = {"callbacks": self._callbacks.state_dict()}
+            rest: StateDict = {"callbacks": self._callbacks.state_dict()}
             self._callbacks.call("on_checkpoint_save_start", rest)
             snapshot.take_tree("training.safetensors", rest)
             snapshot.take_text("state.json", progress.to_json() + "\n")

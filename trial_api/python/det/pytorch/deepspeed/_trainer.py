@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
 
 from det import core
+from det._types import CheckpointStorage, JsonObject
 from det.pytorch.deepspeed._context import DeepSpeedTrialContext
 from det.pytorch.deepspeed._fit_loop import DeepSpeedFitLoop
+from det.pytorch.deepspeed._trial import DeepSpeedTrial
 from det.pytorch.trainer import trainer
 
 
 @contextlib.contextmanager
 def init(
     *,
-    hparams: dict[str, Any] | None = None,
-    exp_conf: dict[str, Any] | None = None,
+    hparams: JsonObject | None = None,
+    exp_conf: JsonObject | None = None,
     distributed: core.DistributedContext | None = None,
     enable_tensorboard_logging: bool = True,
-    checkpoint_storage: Any = None,
+    checkpoint_storage: CheckpointStorage | None = None,
 ) -> Iterator[DeepSpeedTrialContext]:
     """Opens the context of a DeepSpeedTrial, for a with-statement.
 
@@ -65,7 +66,7 @@ class Trainer(trainer.Trainer):
 
     _fit_loop_class = DeepSpeedFitLoop
 
-    def __init__(self, trial: Any, context: DeepSpeedTrialContext) -> None:
+    def __init__(self, trial: DeepSpeedTrial, context: DeepSpeedTrialContext) -> None:
         """Creates a trainer.
 
         Args:
@@ -80,7 +81,7 @@ class Trainer(trainer.Trainer):
         return context.get_global_batch_size() if context.engines else None
 
 
-def run_trial_class(cls: Any) -> None:
+def run_trial_class(cls: type[DeepSpeedTrial]) -> None:
     """Trains a DeepSpeedTrial as the experiment config says, for an entrypoint `module:Class`.
 
     If the Trial raises det.InvalidHP, it is reported to the master, and the process exits with 0.

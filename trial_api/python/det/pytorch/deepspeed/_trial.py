@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import abc
 import pathlib
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 import torch
 
@@ -13,6 +12,7 @@ from det._errors import CheckpointError
 from det.pytorch.deepspeed._context import DeepSpeedTrialContext
 from det.pytorch.metrics.reducers import Reducer
 from det.pytorch.trial.callbacks import PyTorchCallback
+from det.pytorch.utilities.types import Arguments, DataBatch, MetricDict
 
 
 class DeepSpeedTrial(abc.ABC):
@@ -32,7 +32,7 @@ class DeepSpeedTrial(abc.ABC):
         """
 
     @abc.abstractmethod
-    def build_training_data_loader(self) -> Any:
+    def build_training_data_loader(self) -> Iterable[DataBatch]:
         """Returns the training data. Called once on ranks that read data.
 
         Returns:
@@ -41,13 +41,13 @@ class DeepSpeedTrial(abc.ABC):
         """
 
     @abc.abstractmethod
-    def build_validation_data_loader(self) -> Any:
+    def build_validation_data_loader(self) -> Iterable[DataBatch]:
         """Returns the validation data; see build_training_data_loader()."""
 
     @abc.abstractmethod
     def train_batch(
-        self, dataloader_iter: Iterator[Any] | None, epoch_idx: int, batch_idx: int
-    ) -> torch.Tensor | dict[str, Any]:
+        self, dataloader_iter: Iterator[DataBatch] | None, epoch_idx: int, batch_idx: int
+    ) -> torch.Tensor | MetricDict:
         """Trains on the next micro-batch: forward, backward and step of the engine.
 
         It is called for each micro-batch of a step. With a pipeline's engine, or after
@@ -66,8 +66,8 @@ class DeepSpeedTrial(abc.ABC):
 
     @abc.abstractmethod
     def evaluate_batch(
-        self, dataloader_iter: Iterator[Any] | None, batch_idx: int
-    ) -> dict[str, Any]:
+        self, dataloader_iter: Iterator[DataBatch] | None, batch_idx: int
+    ) -> MetricDict:
         """Evaluates the next micro-batch, in evaluation mode and without gradients.
 
         A pipeline's engine reads as many micro-batches as in training. Every rank calls it equally
@@ -119,7 +119,7 @@ class DeepSpeedTrial(abc.ABC):
             CheckpointError: If an engine cannot load it.
         """
         for number, engine in enumerate(context.engines):
-            options = {"load_lr_scheduler_states": False} if context.warm_start else {}
+            options: Arguments = {"load_lr_scheduler_states": False} if context.warm_start else {}
             found, _ = engine.load_checkpoint(str(path), tag=f"model{number}", **options)
             if found is None:
                 raise CheckpointError(f"{path} has no model{number} that this engine can load")

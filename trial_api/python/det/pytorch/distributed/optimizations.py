@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Mapping
-from typing import Any
 
 import torch
+
+from det._types import JsonMapping, JsonObject
 
 COMPRESSION_FORMATS = ("none", "float16", "bfloat16", "int8")
 STRATEGIES = (
@@ -107,13 +107,13 @@ class Optimizations:
             )
 
 
-def parse_optimizations(config: Mapping[str, Any]) -> Optimizations:
+def parse_optimizations(config: JsonMapping) -> Optimizations:
     """Parses the section of an experiment config. Missing fields get their defaults.
 
     Raises:
         ValueError: If a field is unknown, a value is invalid, or two fields exclude each other.
     """
-    section: dict[str, Any] = config.get("optimizations") or {}
+    section: JsonObject = config.get("optimizations") or {}
     for name in section:
         if name not in _NAMES:
             closest = difflib.get_close_matches(name, _NAMES, 1, cutoff=0)[0]
@@ -164,7 +164,7 @@ def _check_combination(parsed: Optimizations) -> None:
         )
 
 
-def _parse_choice(section: Mapping[str, Any], name: str, choices: tuple[str, ...]) -> str:
+def _parse_choice(section: JsonMapping, name: str, choices: tuple[str, ...]) -> str:
     """Returns the value; the first choice is the default."""
     value = section.get(name)
     if value is not None and value not in choices:
@@ -173,7 +173,7 @@ def _parse_choice(section: Mapping[str, Any], name: str, choices: tuple[str, ...
     return str(value or choices[0])
 
 
-def _parse_int(section: Mapping[str, Any], name: str, default: int, minimum: int) -> int:
+def _parse_int(section: JsonMapping, name: str, default: int, minimum: int) -> int:
     value = section.get(name)
     if value is None:
         return default
@@ -182,7 +182,7 @@ def _parse_int(section: Mapping[str, Any], name: str, default: int, minimum: int
     return value
 
 
-def _parse_compression(value: Any) -> str:
+def _parse_compression(value: object) -> str:
     if value is None or isinstance(value, bool):
         return "float16" if value else "none"
     if value not in COMPRESSION_FORMATS:

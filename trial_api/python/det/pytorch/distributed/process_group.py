@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import datetime
 import os
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import torch
 import torch.distributed as dist
 
 from det.pytorch.distributed import xla
+from det.pytorch.utilities.types import Work
+
+if TYPE_CHECKING:
+    from det.pytorch.utilities.types import TorchGroup
 
 _T = TypeVar("_T")
 
@@ -33,7 +37,7 @@ class ProcessGroup:
         Args:
             single: Makes a group of this process alone, regardless of torch.distributed.
         """
-        self.host_group: Any = None
+        self.host_group: TorchGroup | None = None
         self.single = single
         self.rank = 0
         self.size = 1
@@ -42,7 +46,7 @@ class ProcessGroup:
             self.size = dist.get_world_size()
         # Small objects are in host memory and must not wait for the computation on a GPU.
         if self.size > 1 and dist.get_backend() != "gloo":
-            self.host_group = dist.new_group(backend="gloo")
+            self.host_group = cast("TorchGroup", dist.new_group(backend="gloo"))
 
     def data_parallel_group(self, strategy: str) -> ProcessGroup:
         """Returns the ranks that read different records.
@@ -69,7 +73,7 @@ class ProcessGroup:
         """Returns the values of all ranks in order on the chief, and None on the others."""
         if self.size == 1:
             return [value]
-        values: list[Any] | None = [None] * self.size if self.is_chief else None
+        values = [value] * self.size if self.is_chief else None  # gather_object() replaces them.
         dist.gather_object(value, values, dst=0, group=self.host_group)
         return values
 
@@ -77,17 +81,19 @@ class ProcessGroup:
         """Returns the values of all ranks in order on every rank."""
         if self.size == 1:
             return [value]
-        values: list[Any] = [None] * self.size
+        values = [value] * self.size  # all_gather_object() replaces them.
         dist.all_gather_object(values, value, group=self.host_group)
         return values
 
-    def start_max(self, numbers: torch.Tensor) -> Any:
+    def start_max(self, numbers: torch.Tensor) -> Work:
         """Starts to replace `numbers` by the elementwise maximum over the ranks.
 
         Returns:
             torch's Work; `numbers` holds the result after its wait().
         """
-        return dist.all_reduce(numbers, dist.ReduceOp.MAX, group=self.host_group, async_op=True)
+        group = self.host_group
+        work: Work = dist.all_reduce(numbers, dist.ReduceOp.MAX, group=group, async_op=True)
+        return work
 
     def sum(self, numbers: torch.Tensor) -> torch.Tensor:
         """Replaces `numbers` by the sum over the ranks, and returns it."""

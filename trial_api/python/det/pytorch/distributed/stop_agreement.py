@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import enum
-from typing import Any
 
 import torch
 
 from det.pytorch.distributed.process_group import ProcessGroup, collective_timeout
 from det.pytorch.distributed.shared_memory import create_shared_memory_allgather
+from det.pytorch.utilities.types import Work
 
 
 class StopReason(enum.IntEnum):
@@ -32,7 +32,7 @@ class StopAgreement:
     def __init__(self, process_group: ProcessGroup) -> None:
         self._process_group = process_group
         self._states = torch.zeros(2, dtype=torch.int32)
-        self._work: Any = None
+        self._work: Work | None = None
         self._result = (0, False)
         self._shared = (
             None
@@ -66,6 +66,7 @@ class StopAgreement:
             stop = max(state & (self._LAST_BATCH - 1) for state in states)
             self._result = (stop, any(state & self._LAST_BATCH for state in states))
         elif self._process_group.size > 1:
+            assert self._work is not None  # begin() has started it.
             self._work.wait()
             self._result = (int(self._states[0].item()), bool(self._states[1].item()))
         return self._result[1]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 import torch.distributed as dist
 
 from det.pytorch.distributed.process_group import ProcessGroup
+from det.pytorch.utilities.types import Work
 
 _DTYPES = (
     torch.float32,
@@ -35,7 +34,7 @@ class TensorChannel:
 
     def __init__(self, process_group: ProcessGroup) -> None:
         self._host_group = process_group.host_group
-        self._pending: list[tuple[Any, torch.Tensor]] = []
+        self._pending: list[tuple[Work, torch.Tensor]] = []
 
     def send(self, tensor: torch.Tensor, to: int) -> None:
         """Starts to send. The tensor must not change until finish().
@@ -49,7 +48,9 @@ class TensorChannel:
         )
         for part, tag, group in parts:
             if part.numel():
-                self._pending.append((dist.isend(part, to, group=group, tag=tag), part))
+                work = dist.isend(part, to, group=group, tag=tag)
+                assert work is not None  # This rank is a member of the group.
+                self._pending.append((work, part))
 
     def finish(self) -> None:
         """Waits until everything is sent."""

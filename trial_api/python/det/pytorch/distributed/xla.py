@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import Callable, cast
 
 import torch
 
@@ -18,7 +18,7 @@ def choose_tpu() -> torch.device:
         RuntimeError: If torch_xla is not installed, or finds no TPU.
     """
     try:
-        device: torch.device = _get_function("device", "xla_device")()
+        device = _get_function("device", "xla_device")()
     except ImportError as error:
         raise RuntimeError(
             f"the slots of this task are TPUs (DET_SLOT_TYPE is {TPU_SLOT_TYPE}), which torch uses "
@@ -30,7 +30,7 @@ def choose_tpu() -> torch.device:
             f"the slots of this task are TPUs (DET_SLOT_TYPE is {TPU_SLOT_TYPE}) and torch_xla finds "
             f"none ({error}): check PJRT_DEVICE, and that the container has access to the node's TPU"
         ) from error
-    return device
+    return cast(torch.device, device)
 
 
 def import_xla_backend() -> str:
@@ -48,7 +48,10 @@ def mark_step(device: torch.device) -> None:
         _get_function("sync", "mark_step")()
 
 
-def _get_function(name: str, older_name: str) -> Any:
+def _get_function(name: str, older_name: str) -> Callable[[], object]:
     """Returns a function of torch_xla, which before 2.4 had another name in one of its modules."""
+    found: Callable[[], object] | None
     found = getattr(importlib.import_module("torch_xla"), name, None)
-    return found or getattr(importlib.import_module("torch_xla.core.xla_model"), older_name)
+    if found is None:
+        found = getattr(importlib.import_module("torch_xla.core.xla_model"), older_name)
+    return found

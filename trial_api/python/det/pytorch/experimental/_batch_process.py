@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sized
+from typing import cast
 
 import torch
-from torch.utils.data import DataLoader, Dataset, IterableDataset
+from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler
 
 from det import core
+from det._types import CheckpointStorage, Json
 from det.pytorch.distributed.device import choose_device
 from det.pytorch.distributed.process_group import init_process_group
 from det.pytorch.experimental._batch_processor import (
     TorchBatchProcessor,
     TorchBatchProcessorContext,
 )
+from det.pytorch.utilities.types import Arguments, DataBatch, Record
 
 # Arguments of torch's DataLoader that torch_batch_process() determines.
 _RESERVED_ARGUMENTS = ("batch_size", "shuffle", "sampler", "batch_sampler", "drop_last")
-_NO_BATCH: Any = object()
+_NO_BATCH = object()
 
 
 def torch_batch_process(
     batch_processor_cls: type[TorchBatchProcessor],
-    dataset: Dataset[Any],
+    dataset: Dataset[Record],
     batch_size: int | None = None,
     max_batches: int | None = None,
     checkpoint_interval: int = 5,
-    dataloader_kwargs: dict[str, Any] | None = None,
+    dataloader_kwargs: Arguments | None = None,
     distributed_context: core.DistributedContext | None = None,
     *,
-    checkpoint_storage: Any = None,
+    checkpoint_storage: CheckpointStorage | None = None,
     latest_checkpoint: str | None = None,
 ) -> None:
     """Passes each record to process_batch() of one rank, in batches. Collective.
@@ -65,8 +67,7 @@ def torch_batch_process(
             distributed=distributed_context, checkpoint_storage=checkpoint_storage
         ) as context:
             latest = context.checkpoint.newest_whole() if context.info else latest_checkpoint
-            sized: Any = dataset
-            work = _Work(context, len(sized), batch_size, max_batches)
+            work = _Work(context, len(cast(Sized, dataset)), batch_size, max_batches)
             work.resume(latest)
             processor_context = TorchBatchProcessorContext(context, device)
             with torch.no_grad():
@@ -79,7 +80,9 @@ def torch_batch_process(
             torch.distributed.destroy_process_group()
 
 
-def _check_arguments(dataset: Any, batch_size: int, interval: int, options: dict[str, Any]) -> None:
+def _check_arguments(
+    dataset: Dataset[Record], batch_size: int, interval: int, options: Arguments
+) -> None:
     if isinstance(dataset, IterableDataset) or not hasattr(dataset, "__len__"):
         raise ValueError("torch_batch_process() needs a data set with a length and __getitem__")
     if batch_size < 1 or interval < 1:
@@ -123,7 +126,7 @@ class _Work:
             return left
         return min(left, max(0, self._max_batches - self._steps_done))
 
-    def read(self, dataset: Any, options: dict[str, Any]) -> Iterator[tuple[int, Any]]:
+    def read(self, dataset: Dataset[Record], options: Arguments) -> Iterator[tuple[int, DataBatch]]:
         """Yields the steps that are left with this rank's batch, or _NO_BATCH if it has none."""
         first_step, left = self._steps_done, self._count_steps_left()
         ranges: list[range] = []
@@ -133,7 +136,7 @@ class _Work:
             indices = range(begin, min(begin + self._batch_size, self._records))
             if indices:
                 ranges.append(indices)
-        batch_sampler: Any = ranges
+        batch_sampler = cast(Sampler[list[int]], ranges)
         loader = iter(DataLoader(dataset, batch_sampler=batch_sampler, **options))
         for step in range(first_step, first_step + left):
             yield step, next(loader, _NO_BATCH)
@@ -141,9 +144,9 @@ class _Work:
     def run(
         self,
         processor: TorchBatchProcessor,
-        batches: Iterator[tuple[int, Any]],
+        batches: Iterator[tuple[int, DataBatch]],
         interval: int,
-        sources: list[dict[str, Any]],
+        sources: list[dict[str, Json]],
     ) -> bool:
         """Processes batches. Returns whether all are processed."""
         stored = self._steps_done
@@ -164,17 +167,17 @@ class _Work:
             self._store(processor, sources)
         return True
 
-    def _store(self, processor: TorchBatchProcessor, sources: list[dict[str, Any]]) -> None:
+    def _store(self, processor: TorchBatchProcessor, sources: list[dict[str, Json]]) -> None:
         processor.on_checkpoint_start()
         # After gather() all ranks have stored their results.
         gathered = self._distributed.gather(sources)
         if gathered is None:
             return
-        used: list[dict[str, Any]] = []
+        used: list[dict[str, Json]] = []
         for source in (source for sources_of_rank in gathered for source in sources_of_rank):
             if source not in used:
                 used.append(source)
-        metadata = {
+        metadata: dict[str, Json] = {
             "steps_completed": self._steps_done,
             "records": self._records_done,
             "sources": used,

@@ -6,10 +6,16 @@ import abc
 import contextlib
 import pathlib
 import tempfile
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import torch
+
+from det._types import Json, Metrics
+from det.pytorch.utilities.types import DataBatch
+
+if TYPE_CHECKING:
+    from det.experimental.client import Checkpoint, ModelVersion
 
 from det.core import Context, DistributedContext
 from det.pytorch.data.batches import to_device
@@ -32,7 +38,7 @@ class TorchBatchProcessorContext:
         """
         self._core = core
         self.device = device
-        self.sources: list[dict[str, Any]] = []
+        self.sources: list[dict[str, Json]] = []
 
     @property
     def distributed(self) -> DistributedContext:
@@ -47,7 +53,7 @@ class TorchBatchProcessorContext:
         """Returns the number of ranks."""
         return int(self.distributed.size)
 
-    def to_device(self, data: Any, warned_types: set[type] | None = None) -> Any:
+    def to_device(self, data: DataBatch, warned_types: set[type] | None = None) -> DataBatch:
         """Moves the tensors of a batch to the slot's device; see det.pytorch.to_device().
 
         Args:
@@ -57,14 +63,18 @@ class TorchBatchProcessorContext:
         return to_device(data, self.device)
 
     def prepare_model_for_inference(self, model: torch.nn.Module) -> torch.nn.Module:
-        """Returns the model on the slot's device, in evaluation mode."""
+        """Returns the model on the slot's device, in evaluation mode.
+
+        Args:
+            model: The model. It is moved and changed in place.
+        """
         return model.to(self.device).eval()
 
     def get_tensorboard_path(self) -> pathlib.Path:
         """Returns the folder for event files, which are stored beside the checkpoints."""
         return pathlib.Path(self._core.train.get_tensorboard_path())
 
-    def report_metrics(self, group: str, steps_completed: int, metrics: Mapping[str, Any]) -> None:
+    def report_metrics(self, group: str, steps_completed: int, metrics: Metrics) -> None:
         """Reports metrics of the chief; on other ranks it does nothing.
 
         Args:
@@ -99,7 +109,7 @@ class TorchBatchProcessorContext:
             f"{info.cluster_id}/inference/experiment/{trial.experiment_id}/trial/{trial.trial_id}"
         )
 
-    def report_task_using_checkpoint(self, checkpoint: Any) -> None:
+    def report_task_using_checkpoint(self, checkpoint: Checkpoint | str) -> None:
         """Records in the metadata of the progress that a checkpoint is used.
 
         Args:
@@ -107,16 +117,19 @@ class TorchBatchProcessorContext:
         """
         self._add_source({"checkpoint": str(getattr(checkpoint, "uuid", checkpoint))})
 
-    def report_task_using_model_version(self, model_version: Any) -> None:
+    def report_task_using_model_version(self, model_version: ModelVersion) -> None:
         """Records in the metadata of the progress that a model version is used.
 
         Args:
             model_version: A ModelVersion of the SDK.
         """
-        source = {"model_id": model_version.model_id, "model_version": model_version.model_version}
+        source: dict[str, Json] = {
+            "model_id": model_version.model_id,
+            "model_version": model_version.model_version,
+        }
         self._add_source({**source, "checkpoint": model_version.checkpoint.uuid})
 
-    def _add_source(self, source: dict[str, Any]) -> None:
+    def _add_source(self, source: dict[str, Json]) -> None:
         if source not in self.sources:
             self.sources.append(source)
 
@@ -133,7 +146,7 @@ class TorchBatchProcessor(abc.ABC):
         """
 
     @abc.abstractmethod
-    def process_batch(self, batch: Any, batch_idx: int) -> None:
+    def process_batch(self, batch: DataBatch, batch_idx: int) -> None:
         """Processes a batch, without gradients.
 
         Args:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
 
 import torch
 
 from det.pytorch.data.batch_shard import BatchShard
 from det.pytorch.distributed.process_group import ProcessGroup
 from det.pytorch.metrics.reducers import Reducer
+from det.pytorch.utilities.types import MetricDict, StateDict
 
 
-def detach_metrics(metrics: Any, what: str) -> dict[str, Any]:
+def detach_metrics(metrics: object, what: str) -> MetricDict:
     """Converts what a Trial returned for a batch to detached metrics.
 
     Tensors stay on their device, because reading them would wait for it.
@@ -39,7 +39,7 @@ def detach_metrics(metrics: Any, what: str) -> dict[str, Any]:
     }
 
 
-def to_python(value: Any) -> Any:
+def to_python(value: object) -> object:
     """Converts a tensor or array of one element to a number, and of several to lists."""
     if isinstance(value, torch.Tensor):
         return value.item() if value.numel() == 1 else value.tolist()
@@ -50,9 +50,9 @@ def to_python(value: Any) -> Any:
     return value
 
 
-def to_python_all(batches: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def to_python_all(batches: list[MetricDict]) -> list[MetricDict]:
     """Converts the metrics of batches with to_python(), with one transfer from a GPU per metric."""
-    columns: dict[str, list[Any]] = {}
+    columns: dict[str, list[object]] = {}
     for name in dict.fromkeys(name for batch in batches for name in batch):
         values = [batch[name] for batch in batches if name in batch]
         single = all(isinstance(v, torch.Tensor) and v.numel() == 1 for v in values)
@@ -63,7 +63,7 @@ def to_python_all(batches: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{name: next(rows[name]) for name in batch} for batch in batches]
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, (int, float))
 
 
@@ -95,20 +95,20 @@ class TrainingMetrics:
             shard: This rank's part of each global batch.
         """
         self._shard = shard
-        self.batches: list[dict[str, Any]] = []
+        self.batches: list[MetricDict] = []
         self._shards: list[tuple[int, int]] = []  # For each batch: slots of the rank, slots of all.
 
-    def add(self, metrics: dict[str, Any]) -> None:
+    def add(self, metrics: MetricDict) -> None:
         """Adds the metrics of a batch."""
         self.batches.append(metrics)
         self._shards.append((self._shard.slots, self._shard.total))
 
-    def save(self) -> dict[str, Any]:
+    def save(self) -> StateDict:
         """Returns the state for a checkpoint."""
         self.batches = to_python_all(self.batches)
         return {"metrics": self.batches, "shares": [list(shard) for shard in self._shards]}
 
-    def carry_over(self, saved: dict[str, Any], shard: tuple[int, int]) -> None:
+    def carry_over(self, saved: StateDict, shard: tuple[int, int]) -> None:
         """Adds what save() returned on a rank of an earlier run.
 
         Args:
@@ -153,10 +153,10 @@ class EvaluationMetrics:
 
     def __init__(self, reducer: Reducer | dict[str, Reducer]) -> None:
         self._reducer = reducer
-        self.outputs: list[dict[str, Any]] = []
+        self.outputs: list[MetricDict] = []
         self._records: list[int] = []
 
-    def add(self, metrics: dict[str, Any], records: int) -> None:
+    def add(self, metrics: MetricDict, records: int) -> None:
         """Adds the metrics of a batch of so many records."""
         self.outputs.append(metrics)
         self._records.append(records)

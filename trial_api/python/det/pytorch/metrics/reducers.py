@@ -5,9 +5,10 @@ from __future__ import annotations
 import abc
 import enum
 from collections.abc import Mapping
-from typing import Any, Callable, NamedTuple
+from typing import Callable, NamedTuple
 
 from det.pytorch.distributed.process_group import ProcessGroup
+from det.pytorch.utilities.types import MetricDict, ReducedValue
 
 
 class Reducer(enum.Enum):
@@ -22,7 +23,7 @@ class Reducer(enum.Enum):
     MIN = 4
 
 
-def check_reducers(given: Any) -> None:
+def check_reducers(given: object) -> None:
     """Checks what evaluation_reducer() returned.
 
     Raises:
@@ -63,7 +64,7 @@ class MetricReducer(abc.ABC):
         """Discards what was added: before and after a validation, and after a training report."""
 
     @abc.abstractmethod
-    def per_slot_reduce(self) -> Any:
+    def per_slot_reduce(self) -> ReducedValue:
         """Returns the intermediate result of this rank.
 
         Returns:
@@ -72,7 +73,7 @@ class MetricReducer(abc.ABC):
         """
 
     @abc.abstractmethod
-    def cross_slot_reduce(self, per_slot_metrics: list[Any]) -> Any:
+    def cross_slot_reduce(self, per_slot_metrics: list[ReducedValue]) -> ReducedValue:
         """Returns the metric. Called on the chief.
 
         Args:
@@ -87,21 +88,25 @@ class MetricReducer(abc.ABC):
 class FunctionReducer(MetricReducer):
     """Collects the values that update() gets, and passes all of them in one list to a function."""
 
-    def __init__(self, function: Callable[[list[Any]], Any]) -> None:
+    def __init__(self, function: Callable[[list[ReducedValue]], ReducedValue]) -> None:
         self._function = function
-        self._values: list[Any] = []
+        self._values: list[ReducedValue] = []
 
-    def update(self, value: Any) -> None:
-        """Adds a value of this rank. It must be picklable."""
+    def update(self, value: ReducedValue) -> None:
+        """Adds a value of this rank.
+
+        Args:
+            value: The value. It must be picklable.
+        """
         self._values.append(value)
 
     def reset(self) -> None:
         self._values = []
 
-    def per_slot_reduce(self) -> list[Any]:
+    def per_slot_reduce(self) -> list[ReducedValue]:
         return self._values
 
-    def cross_slot_reduce(self, per_slot_metrics: list[Any]) -> Any:
+    def cross_slot_reduce(self, per_slot_metrics: list[ReducedValue]) -> ReducedValue:
         return self._function([value for values in per_slot_metrics for value in values])
 
 
@@ -121,11 +126,11 @@ class ReducerList:
     def __init__(self) -> None:
         self._wrapped: list[_WrappedReducer] = []
         # For each training reducer, the intermediate results of an earlier run for the next report.
-        self._carried: list[list[Any]] = []
+        self._carried: list[list[ReducedValue]] = []
 
     def wrap(
         self,
-        reducer: MetricReducer | Callable[[list[Any]], Any],
+        reducer: MetricReducer | Callable[[list[ReducedValue]], ReducedValue],
         name: str | None,
         for_training: bool,
         for_validation: bool,
@@ -146,13 +151,13 @@ class ReducerList:
         """Returns whether there is a reducer for training or validation; the same on all ranks."""
         return any(one.applies(training) for one in self._wrapped)
 
-    def save(self) -> list[list[Any]]:
+    def save(self) -> list[list[ReducedValue]]:
         """Returns what this rank has for the next training report, for a checkpoint."""
         reducers = [one.reducer for one in self._wrapped if one.for_training]
         carried = self._carried or [[] for _ in reducers]
         return [[*old, reducer.per_slot_reduce()] for old, reducer in zip(carried, reducers)]
 
-    def carry_over(self, saved: list[list[Any]]) -> None:
+    def carry_over(self, saved: list[list[ReducedValue]]) -> None:
         """Adds what save() returned in an earlier run, once for each rank that this one replaces.
 
         Does nothing if the Trial has another number of training reducers now.
@@ -169,7 +174,7 @@ class ReducerList:
             if one.applies(training):
                 one.reducer.reset()
 
-    def reduce(self, training: bool, process_group: ProcessGroup) -> dict[str, Any]:
+    def reduce(self, training: bool, process_group: ProcessGroup) -> MetricDict:
         """Reduces over the ranks. Collective.
 
         Returns:
@@ -178,7 +183,7 @@ class ReducerList:
         Raises:
             TypeError: If a reducer without a name does not return a dict.
         """
-        metrics: dict[str, Any] = {}
+        metrics: MetricDict = {}
         carried = iter(self._carried if training else [])
         for reducer, name, for_training, for_validation in self._wrapped:
             if not (for_training if training else for_validation):

@@ -7,7 +7,6 @@ import json
 import pathlib
 import shutil
 from collections.abc import Iterator
-from typing import Any
 
 from det._errors import CheckpointError
 from det.pytorch.state.determined_format import read_determined_checkpoint, strip_module_prefix
@@ -17,6 +16,7 @@ from det.pytorch.strategies.data_parallel import get_gradient_order, restore_gra
 from det.pytorch.trial.callbacks import CallbackList
 from det.pytorch.trial.context import PyTorchTrialContext
 from det.pytorch.trial.progress import Progress
+from det.pytorch.utilities.types import StateDict
 
 _MODELS = "models_state_dict"
 _OPTIMIZERS = "optimizers_state_dict"
@@ -25,7 +25,7 @@ _PROGRESS_FILE = "state.json"
 
 def collect_state(
     context: PyTorchTrialContext, callbacks: CallbackList, partitioned: bool
-) -> dict[str, Any]:
+) -> StateDict:
     """Returns what the chief saves, with the names that callbacks know.
 
     Args:
@@ -33,7 +33,7 @@ def collect_state(
         callbacks: The Trial's callbacks; on_checkpoint_save_start() is called.
         partitioned: Whether the chief saves only its part of the optimizer state.
     """
-    state: dict[str, Any] = {
+    state: StateDict = {
         **_collect_tensors(context, partitioned),
         "lr_schedulers_state_dict": [s.state_dict() for s in context.lr_schedulers],
         # Schedules with a frequency count optimizer steps.
@@ -48,7 +48,7 @@ def collect_state(
     return state
 
 
-def _collect_tensors(context: PyTorchTrialContext, partitioned: bool) -> dict[str, Any]:
+def _collect_tensors(context: PyTorchTrialContext, partitioned: bool) -> StateDict:
     is_chief, strategy = context._process_group.is_chief, context._strategy
     return {
         _MODELS: strategy.model_state_dicts() if is_chief else [],
@@ -62,7 +62,7 @@ def take_tensors(
     snapshot: Snapshot,
     context: PyTorchTrialContext,
     partitioned: bool,
-    state: dict[str, Any] | None = None,
+    state: StateDict | None = None,
 ) -> None:
     """Adds this rank's files of models and optimizers.
 
@@ -86,7 +86,7 @@ def _optimizer_file_name(number: int, rank: int) -> str:
 
 
 def take_chief_files(
-    snapshot: Snapshot, context: PyTorchTrialContext, state: dict[str, Any], progress: Progress
+    snapshot: Snapshot, context: PyTorchTrialContext, state: StateDict, progress: Progress
 ) -> None:
     """Adds the chief's files for what collect_state() returned."""
     take_tensors(snapshot, context, False, state)
@@ -95,7 +95,7 @@ def take_chief_files(
     snapshot.take_text(_PROGRESS_FILE, progress.to_json() + "\n")
 
 
-def read_checkpoint(folder: pathlib.Path) -> dict[str, Any]:
+def read_checkpoint(folder: pathlib.Path) -> StateDict:
     """Returns what collect_state() returned when the checkpoint was saved, here or by Determined.
 
     Raises:
@@ -137,7 +137,7 @@ def read_progress(folder: pathlib.Path) -> Progress | None:
 
 
 def restore_checkpoint(
-    state: dict[str, Any], context: PyTorchTrialContext, callbacks: CallbackList, where: str
+    state: StateDict, context: PyTorchTrialContext, callbacks: CallbackList, where: str
 ) -> None:
     """Restores what read_checkpoint() returned. Collective.
 
@@ -166,7 +166,7 @@ def restore_checkpoint(
 
 
 def restore_weights(
-    state: dict[str, Any], context: PyTorchTrialContext, where: str, keep_options: bool = True
+    state: StateDict, context: PyTorchTrialContext, where: str, keep_options: bool = True
 ) -> None:
     """Restores weights and optimizer state. Collective.
 
@@ -197,7 +197,7 @@ def restore_weights(
     context._strategy.after_load()
 
 
-def _get_options(group: dict[str, Any]) -> dict[str, Any]:
+def _get_options(group: StateDict) -> StateDict:
     return {name: value for name, value in group.items() if name != "params"}
 
 

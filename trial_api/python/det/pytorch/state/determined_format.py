@@ -5,17 +5,19 @@ from __future__ import annotations
 import inspect
 import os
 import pathlib
-from typing import Any
+from types import ModuleType
+from typing import Callable
 
 import torch
 
 from det._errors import CheckpointError
+from det.pytorch.utilities.types import StateDict, StateTree
 
 _PLACES = ("state_dict.pth", "determined/state_dict.pth", "pedl/state_dict.pth", "checkpoint.pt")
 _TRUST_VARIABLE = "DET_TRUST_PICKLE"
 
 
-def read_determined_checkpoint(folder: pathlib.Path) -> dict[str, Any]:
+def read_determined_checkpoint(folder: pathlib.Path) -> StateDict:
     """Returns the state of models, optimizers, schedules and callbacks.
 
     Raises:
@@ -38,15 +40,15 @@ def read_determined_checkpoint(folder: pathlib.Path) -> dict[str, Any]:
     return state
 
 
-def _load(path: pathlib.Path) -> Any:
-    load: Any = torch.load  # Its arguments differ between versions.
+def _load(path: pathlib.Path) -> StateTree:
+    load: Callable[..., StateTree] = torch.load  # Its arguments differ between versions.
     if os.environ.get(_TRUST_VARIABLE) == "1":
         trusting = {"weights_only": False} if _supports_weights_only() else {}
         return load(path, map_location="cpu", **trusting)
     reason = "weights_only is safe from torch 2.6 on: CVE-2025-32434"
     for allowed in _list_numpy_globals() if _is_weights_only_safe() else []:
         try:
-            serialization: Any = torch.serialization
+            serialization: ModuleType = torch.serialization
             with serialization.safe_globals(allowed):
                 return load(path, map_location="cpu", weights_only=True)
         except Exception as error:  # torch raises several types.
@@ -57,7 +59,7 @@ def _load(path: pathlib.Path) -> Any:
     )
 
 
-def _list_numpy_globals() -> list[list[Any]]:
+def _list_numpy_globals() -> list[list[object]]:
     """Returns what creates NumPy arrays and scalars, which these files have for its random state.
 
     Returns:
@@ -68,11 +70,11 @@ def _list_numpy_globals() -> list[list[Any]]:
         import numpy
     except ImportError:
         return [[]]
-    core: Any = getattr(numpy, "_core", None) or numpy.core
+    core: ModuleType = getattr(numpy, "_core", None) or numpy.core
     functions = [core.multiarray._reconstruct, core.multiarray.scalar]
     typecodes: str = numpy.typecodes["All"]
     dtypes = {type(numpy.dtype(code)) for code in typecodes if code not in "OV"}
-    others: list[Any] = [numpy.ndarray, numpy.dtype, *dtypes]
+    others: list[object] = [numpy.ndarray, numpy.dtype, *dtypes]
     packages = ("numpy.core.multiarray", "numpy._core.multiarray")
     named = [(one, f"{package}.{one.__name__}") for one in functions for package in packages]
     return [[*named, *others], [*functions, *others]]
@@ -88,7 +90,7 @@ def _is_weights_only_safe() -> bool:
     return (int(major), int(minor)) >= (2, 6)
 
 
-def strip_module_prefix(state: dict[str, Any]) -> dict[str, Any]:
+def strip_module_prefix(state: StateDict) -> StateDict:
     """Removes the "module." that DistributedDataParallel puts before all names."""
     if state and all(name.startswith("module.") for name in state):
         return {name[len("module.") :]: value for name, value in state.items()}

@@ -8,7 +8,7 @@ import json
 import pathlib
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import cast
 
 from det import core
 from det._errors import CheckpointError
@@ -18,14 +18,15 @@ from det.pytorch.distributed.process_group import ProcessGroup
 from det.pytorch.state.checkpoint import read_checkpoint, restore_weights
 from det.pytorch.trial.context import PyTorchTrialContext
 from det.pytorch.trial.trial import PyTorchTrial
+from det.pytorch.utilities.types import Arguments
 
 
 def load_trial_from_checkpoint_path(
     path: str | pathlib.Path,
     trial_class: type[PyTorchTrial] | None = None,
-    trial_kwargs: dict[str, Any] | None = None,
-    torch_load_kwargs: dict[str, Any] | None = None,
-    **kwargs: Any,
+    trial_kwargs: Arguments | None = None,
+    torch_load_kwargs: Arguments | None = None,
+    **kwargs: object,
 ) -> PyTorchTrial:
     """Creates the Trial of a checkpoint with its weights, on one slot.
 
@@ -84,7 +85,7 @@ def load_trial_from_checkpoint_path(
     return trial
 
 
-def _import_class(folder: pathlib.Path, spec: str) -> Any:
+def _import_class(folder: pathlib.Path, spec: str) -> type[PyTorchTrial]:
     module, _, name = spec.partition(":")
     if module == "__main__":
         raise CheckpointError(
@@ -92,7 +93,7 @@ def _import_class(folder: pathlib.Path, spec: str) -> Any:
         )
     with _import_path(folder / "code"):
         try:
-            found: Any = importlib.import_module(module)
+            found: object = importlib.import_module(module)
         except ImportError as error:
             raise CheckpointError(
                 f"{folder}: cannot import module {module} of the Trial ({error}); pass its class as "
@@ -100,7 +101,7 @@ def _import_class(folder: pathlib.Path, spec: str) -> Any:
             ) from error
     for part in name.split("."):
         found = getattr(found, part)
-    return found
+    return cast("type[PyTorchTrial]", found)
 
 
 @contextlib.contextmanager

@@ -6,14 +6,15 @@ of the state, or each has its part of a ZeroRedundancyOptimizer's.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import cast
 
 import torch
 
 from det.pytorch.strategies.base import get_parameters
-from det.pytorch.strategies.zero import is_zero_optimizer
+from det.pytorch.strategies.zero import ZeroOptimizer, is_zero_optimizer
 from det.pytorch.trial.callbacks import CallbackList
 from det.pytorch.trial.context import PyTorchTrialContext
+from det.pytorch.utilities.types import StateDict
 
 # An optimizer has about as many numbers of state for each weight as Adam has.
 _STATE_PER_WEIGHT = 2
@@ -31,7 +32,7 @@ def partitions_optimizer_state(context: PyTorchTrialContext, callbacks: Callback
     )
 
 
-def collect_partition(context: PyTorchTrialContext) -> list[dict[str, Any]]:
+def collect_partition(context: PyTorchTrialContext) -> list[StateDict]:
     """Returns the state_dict() of each optimizer with the part of `state` that this rank writes.
 
     On other ranks than the chief it contains nothing else.
@@ -39,21 +40,22 @@ def collect_partition(context: PyTorchTrialContext) -> list[dict[str, Any]]:
     return [_collect(context, optimizer) for optimizer in context.optimizers]
 
 
-def merge_partition(state_dict: dict[str, Any], part: dict[str, Any]) -> None:
+def merge_partition(state_dict: StateDict, part: StateDict) -> None:
     """Adds the part of another rank to a state_dict()."""
     state_dict["state"].update(part["state"])
 
 
-def _collect(context: PyTorchTrialContext, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
+def _collect(context: PyTorchTrialContext, optimizer: torch.optim.Optimizer) -> StateDict:
     process_group = context._process_group
     parameters = list(get_parameters(optimizer))
-    state_dict: dict[str, Any]
+    state_dict: StateDict
     if is_zero_optimizer(optimizer):
         # Its own state_dict() would need the state of all ranks.
         state_dict = dict(torch.optim.Optimizer.state_dict(optimizer))
-        indices = {parameter: index for index, parameter in enumerate(parameters)}
-        zero_optimizer: Any = optimizer
-        held = zero_optimizer.optim.state
+        indices: dict[torch.Tensor, int] = {
+            parameter: index for index, parameter in enumerate(parameters)
+        }
+        held = cast(ZeroOptimizer, optimizer).optim.state
         state = {indices[parameter]: value for parameter, value in held.items()}
     else:
         state_dict = dict(optimizer.state_dict())

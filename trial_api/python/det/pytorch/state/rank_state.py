@@ -11,8 +11,8 @@ from __future__ import annotations
 import itertools
 import pathlib
 import sys
-from collections.abc import Collection, Iterable
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Optional
 
 import torch
 
@@ -27,15 +27,17 @@ from det.pytorch.strategies.gradient_compression import (
 )
 from det.pytorch.trial.context import PyTorchTrialContext
 from det.pytorch.utilities.rng import get_rng_state, set_rng_state
+from det.pytorch.utilities.types import ReducedValue, StateDict
 
-_RankState = dict[str, Any]  # The content of a rank's file.
+_Gradients = dict[str, Optional[torch.Tensor]]  # The gradients by the names of the parameters.
+_RankState = StateDict  # The content of a rank's file.
 
 
 def take_rank_file(
     snapshot: Snapshot,
     context: PyTorchTrialContext,
     metrics: TrainingMetrics,
-    local_state: dict[str, Any],
+    local_state: StateDict,
 ) -> None:
     """Adds the file of this rank.
 
@@ -78,7 +80,7 @@ def rank_file_name(rank: int) -> str:
     return f"rank_{rank}.safetensors"
 
 
-def _save_reducers(context: PyTorchTrialContext) -> list[list[Any]]:
+def _save_reducers(context: PyTorchTrialContext) -> list[list[ReducedValue]]:
     """Returns what the reducers have since the last report; [] if a checkpoint cannot contain it."""
     saved = context.reducers.save()
     try:
@@ -175,7 +177,7 @@ def _restore_gradients(
         for i, (model, names) in enumerate(zip(models, in_buckets)):
             # A new rank has zeros where others have gradients.
             existing = set(_drop_missing(_by_name(model, similar["gradients"][i])))
-            gradients: dict[str, Any] = _make_zeros(model, existing)
+            gradients: _Gradients = {**_make_zeros(model, existing)}
             weighted = (
                 (_by_name(model, state["gradients"][i]), _get_weight(state, context))
                 for state in states
@@ -203,20 +205,22 @@ def _get_gradients(model: torch.nn.Module) -> dict[str, torch.Tensor | None]:
     return {name: p.grad for name, p in unwrap_model(model).named_parameters()}
 
 
-def _drop_missing(gradients: dict[str, Any]) -> dict[str, torch.Tensor]:
+def _drop_missing(gradients: Mapping[str, torch.Tensor | None]) -> dict[str, torch.Tensor]:
     return {name: gradient for name, gradient in gradients.items() if gradient is not None}
 
 
-def _list_in_buckets(gradients: dict[str, Any]) -> list[str]:
+def _list_in_buckets(gradients: Mapping[str, torch.Tensor | None]) -> list[str]:
     """Returns the names of gradients in torch's buckets.
 
     A bucket has one dimension; gradients of transposed weights are views, too, but of several.
     """
-    existing: dict[str, Any] = _drop_missing(gradients)
+    existing = _drop_missing(gradients)
     return [n for n, g in existing.items() if g._base is not None and g._base.dim() == 1]
 
 
-def _by_name(model: torch.nn.Module, gradients: Any) -> dict[str, Any]:
+def _by_name(
+    model: torch.nn.Module, gradients: _Gradients | Sequence[torch.Tensor | None]
+) -> _Gradients:
     """Returns gradients by name; older checkpoints have a list in the order of the parameters."""
     if isinstance(gradients, dict):
         return gradients
@@ -224,7 +228,7 @@ def _by_name(model: torch.nn.Module, gradients: Any) -> dict[str, Any]:
 
 
 def _sum_weighted(
-    weighted: Iterable[tuple[dict[str, Any], float]],
+    weighted: Iterable[tuple[_Gradients, float]],
 ) -> dict[str, torch.Tensor]:
     """Returns the weighted sum; those of one rank with weight 1 are unchanged to the last bit."""
     total: dict[str, torch.Tensor] = {}
@@ -243,7 +247,9 @@ def _make_zeros(model: torch.nn.Module, names: set[str]) -> dict[str, torch.Tens
 
 
 def _set_gradients(
-    model: torch.nn.Module, gradients: dict[str, Any], in_buckets: Collection[str]
+    model: torch.nn.Module,
+    gradients: Mapping[str, torch.Tensor | None],
+    in_buckets: Collection[str],
 ) -> None:
     for name, parameter in unwrap_model(model).named_parameters():
         gradient = gradients.get(name)

@@ -11,9 +11,11 @@ import json
 import os
 import pathlib
 from collections.abc import Mapping
-from typing import Any, BinaryIO, Union
+from typing import BinaryIO, Union
 
 import torch
+
+from det._types import Json, JsonObject
 
 _NAMES = {
     torch.float64: "F64",
@@ -52,7 +54,7 @@ def write_safetensors(
         ValueError: If the format does not support the dtype of a tensor.
         OSError: If the file cannot be written.
     """
-    entries: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
+    entries: dict[str, Json] = {"__metadata__": dict(metadata)} if metadata else {}
     # Larger elements first, so that each tensor is aligned to the size of its elements.
     ordered = sorted(tensors.items(), key=lambda item: (-item[1].element_size(), item[0]))
     end = 0
@@ -131,7 +133,7 @@ def _read(path: _Path) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
     }, metadata
 
 
-def _make_tensor(path: _Path, data: bytearray, name: str, entry: dict[str, Any]) -> torch.Tensor:
+def _make_tensor(path: _Path, data: bytearray, name: str, entry: JsonObject) -> torch.Tensor:
     begin, end = entry["data_offsets"]
     dtype = _DTYPES.get(entry["dtype"])
     if dtype is None:

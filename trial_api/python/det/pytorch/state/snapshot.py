@@ -9,16 +9,18 @@ from __future__ import annotations
 import json
 import pathlib
 import threading
-from typing import Any, Callable
+from typing import Callable
 
 import torch
 
+from det._types import Json
 from det.pytorch.state.safetensors import (
     DamagedFileError,
     read_with_metadata,
     write_safetensors,
 )
 from det.pytorch.state.tree_codec import decode_tree, encode_into, encode_tree
+from det.pytorch.utilities.types import StateDict, StateTree
 
 _OTHER_PREFIX = "$"  # Precedes the names of tensors that are not weights of a model.
 
@@ -37,7 +39,7 @@ class Snapshot:
         self._files: list[tuple[str, dict[str, str], dict[str, torch.Tensor]]] = []
         self._texts: list[tuple[str, str]] = []
         # The original and the copy, by memory location, shape and dtype.
-        self._copied: dict[Any, tuple[torch.Tensor, torch.Tensor]] = {}
+        self._copied: dict[tuple[object, ...], tuple[torch.Tensor, torch.Tensor]] = {}
         self._recorded: list[tuple[_Key, torch.Tensor]] | None = None
         self._allocating: threading.Thread | None = None
 
@@ -72,10 +74,10 @@ class Snapshot:
         """Adds a text file."""
         self._texts.append((name, text))
 
-    def take_model(self, name: str, state: dict[str, Any]) -> None:
+    def take_model(self, name: str, state: StateDict) -> None:
         """Adds a file with a copy of a model's state_dict(), with its tensor names."""
         tensors: dict[str, torch.Tensor] = {}
-        others: dict[str, Any] = {}
+        others: dict[str, Json] = {}
         for key, value in state.items():
             if isinstance(value, torch.Tensor):
                 tensors[key] = value.detach()
@@ -83,7 +85,7 @@ class Snapshot:
                 others[key] = encode_into(value, _OTHER_PREFIX + key, tensors)
         self._add_file(name, others, tensors)
 
-    def take_tree(self, name: str, value: Any) -> None:
+    def take_tree(self, name: str, value: StateTree) -> None:
         """Adds a file with a copy of a value that encode_tree() supports.
 
         Raises:
@@ -92,7 +94,7 @@ class Snapshot:
         tree, tensors = encode_tree(value, name.partition(".")[0])
         self._add_file(name, tree, tensors)
 
-    def _add_file(self, name: str, tree: Any, tensors: dict[str, torch.Tensor]) -> None:
+    def _add_file(self, name: str, tree: Json, tensors: dict[str, torch.Tensor]) -> None:
         metadata = {"format": "pt", "tree": json.dumps(tree)}
         copies = {key: self._copy((name, key), tensor) for key, tensor in tensors.items()}
         self._files.append((name, metadata, copies))
@@ -134,19 +136,19 @@ class Snapshot:
             (folder / name).write_text(text, encoding="utf-8")
 
 
-def read_model(path: pathlib.Path) -> dict[str, Any]:
+def read_model(path: pathlib.Path) -> StateDict:
     """Returns what take_model() saved.
 
     Raises:
         DamagedFileError: If the file is not a complete safetensors file.
     """
     tensors, metadata = read_with_metadata(path)
-    state: dict[str, Any] = {k: t for k, t in tensors.items() if not k.startswith(_OTHER_PREFIX)}
+    state: StateDict = {k: t for k, t in tensors.items() if not k.startswith(_OTHER_PREFIX)}
     state.update(decode_tree(json.loads(metadata.get("tree", "{}")), tensors))
     return state
 
 
-def read_tree(path: pathlib.Path) -> Any:
+def read_tree(path: pathlib.Path) -> StateTree:
     """Returns what take_tree() saved.
 
     Raises:

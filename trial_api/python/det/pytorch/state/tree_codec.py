@@ -12,9 +12,13 @@ import math
 import sys
 import types
 from collections.abc import Mapping
-from typing import Any, Callable
+from types import ModuleType
+from typing import Callable, cast
 
 import torch
+
+from det._types import Json, JsonObject
+from det.pytorch.utilities.types import StateTree
 
 _FUNCTIONS = (
     types.FunctionType,
@@ -22,7 +26,7 @@ _FUNCTIONS = (
     types.BuiltinFunctionType,
     types.BuiltinMethodType,
 )
-_SEQUENCES: dict[str, Callable[[list[Any]], Any]] = {
+_SEQUENCES: dict[str, Callable[[list[StateTree]], StateTree]] = {
     "tuple": tuple,
     "set": set,
     "frozenset": frozenset,
@@ -36,7 +40,7 @@ _SEQUENCE_NAMES: dict[type, str] = {
     collections.deque: "deque",
     torch.Size: "size",
 }
-_MAPPINGS: dict[str, Callable[[list[Any]], Any]] = {
+_MAPPINGS: dict[str, Callable[[list[StateTree]], StateTree]] = {
     "dict": dict,
     "ordered_dict": collections.OrderedDict,
     "counter": lambda pairs: collections.Counter(dict(pairs)),
@@ -53,7 +57,7 @@ class NotSavableError(TypeError):
     """A checkpoint cannot contain an object; the message names its place and type."""
 
 
-def encode_into(value: Any, place: str, tensors: dict[str, torch.Tensor]) -> Any:
+def encode_into(value: StateTree, place: str, tensors: dict[str, torch.Tensor]) -> Json:
     """Returns JSON for a value, as encode_tree() does.
 
     Args:
@@ -66,7 +70,7 @@ def encode_into(value: Any, place: str, tensors: dict[str, torch.Tensor]) -> Any
     """
     kind = type(value)
     if value is None or kind in (bool, int, str):
-        return value
+        return cast(Json, value)
     if kind is float:
         return value if math.isfinite(value) else {"$": "float", "value": repr(value)}
     if isinstance(value, torch.Tensor) and value.layout is torch.sparse_coo:
@@ -96,8 +100,8 @@ def _add_tensor(tensor: torch.Tensor, place: str, tensors: dict[str, torch.Tenso
 
 
 def _encode_mapping(
-    value: Mapping[Any, Any], name: str, place: str, tensors: dict[str, torch.Tensor]
-) -> Any:
+    value: Mapping[StateTree, StateTree], name: str, place: str, tensors: dict[str, torch.Tensor]
+) -> Json:
     kept = [(key, item) for key, item in value.items() if not isinstance(item, _FUNCTIONS)]
     if name == "dict" and all(type(key) is str and key != "$" for key, _ in kept):
         return {key: encode_into(item, f"{place}.{key}", tensors) for key, item in kept}
@@ -108,7 +112,7 @@ def _encode_mapping(
     return {"$": name, "pairs": pairs}
 
 
-def _encode_other(value: Any, place: str, tensors: dict[str, torch.Tensor]) -> Any:
+def _encode_other(value: object, place: str, tensors: dict[str, torch.Tensor]) -> Json:
     if isinstance(value, bytes):
         return {"$": "bytes", "base64": base64.b64encode(value).decode()}
     if isinstance(value, complex):
@@ -117,7 +121,7 @@ def _encode_other(value: Any, place: str, tensors: dict[str, torch.Tensor]) -> A
         return {"$": "dtype", "name": str(value).rpartition(".")[2]}
     if isinstance(value, torch.device):
         return {"$": "device", "name": str(value)}
-    numpy: Any = sys.modules.get("numpy")
+    numpy: ModuleType | None = sys.modules.get("numpy")
     if numpy is not None and isinstance(value, numpy.generic):
         return encode_into(value.item(), place, tensors)
     if numpy is not None and isinstance(value, numpy.ndarray):
@@ -132,7 +136,7 @@ def _encode_other(value: Any, place: str, tensors: dict[str, torch.Tensor]) -> A
     )
 
 
-def decode_tree(node: Any, tensors: Mapping[str, torch.Tensor]) -> Any:
+def decode_tree(node: object, tensors: Mapping[str, torch.Tensor]) -> StateTree:
     """Reverses encode_tree().
 
     Args:
@@ -159,12 +163,12 @@ def decode_tree(node: Any, tensors: Mapping[str, torch.Tensor]) -> Any:
     return _decode_other(kind, node, tensors)
 
 
-def _decode_other(kind: str, node: dict[str, Any], tensors: Mapping[str, torch.Tensor]) -> Any:
+def _decode_other(kind: str, node: JsonObject, tensors: Mapping[str, torch.Tensor]) -> StateTree:
     if kind == "tensor":
         return tensors[node["name"]]
     if kind == "sparse":
         shape, indices, values, coalesced = decode_tree(node["parts"], tensors)
-        sparse: Any = torch.sparse_coo_tensor(indices, values, shape)
+        sparse = torch.sparse_coo_tensor(indices, values, shape)
         return sparse._coalesced_(coalesced)
     if kind == "array":
         return tensors[node["name"]].numpy()
@@ -181,7 +185,7 @@ def _decode_other(kind: str, node: dict[str, Any], tensors: Mapping[str, torch.T
     raise ValueError(f"a checkpoint contains a {kind!r}, which this version does not support")
 
 
-def encode_tree(value: Any, place: str) -> tuple[Any, dict[str, torch.Tensor]]:
+def encode_tree(value: StateTree, place: str) -> tuple[Json, dict[str, torch.Tensor]]:
     """Converts a value to JSON and tensors.
 
     Args:

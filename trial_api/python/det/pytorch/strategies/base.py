@@ -8,13 +8,14 @@ optimizer state, so any of them is the content of a checkpoint.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Protocol, cast
 
 import torch
 
 from det.pytorch.distributed.process_group import ProcessGroup
 from det.pytorch.strategies.data_parallel import unwrap_model
-from det.pytorch.strategies.zero import is_zero_optimizer
+from det.pytorch.strategies.zero import ZeroOptimizer, is_zero_optimizer
+from det.pytorch.utilities.types import Scaler, StateDict
 
 
 class StrategyContext(Protocol):
@@ -27,7 +28,7 @@ class StrategyContext(Protocol):
     def device(self) -> torch.device: ...
 
     @property
-    def scaler(self) -> Any: ...
+    def scaler(self) -> Scaler | None: ...
 
     def current_train_batch(self) -> int | None: ...
 
@@ -79,14 +80,14 @@ class Strategy:
     def synchronize(self) -> None:
         """Makes the models of the ranks equal, before a validation and a checkpoint."""
 
-    def save_local_state(self) -> dict[str, Any]:
+    def save_local_state(self) -> StateDict:
         """Returns what this rank alone has, if the models differ; before synchronize().
 
         Checkpoints contain it, so that saving one does not change the training.
         """
         return {}
 
-    def restore_local_state(self, saved: dict[str, Any]) -> None:
+    def restore_local_state(self, saved: StateDict) -> None:
         """Restores what save_local_state() returned, after a checkpoint or when a run resumes.
 
         If the number of ranks has changed, the common state stays.
@@ -102,21 +103,20 @@ class Strategy:
         """Gathers on the chief what ranks keep in parts, before the chief saves all of it."""
         for optimizer in self._context.optimizers:
             if is_zero_optimizer(optimizer):
-                zero_optimizer: Any = optimizer
-                zero_optimizer.consolidate_state_dict(to=0)
+                cast(ZeroOptimizer, optimizer).consolidate_state_dict(to=0)
 
     def release_full_state(self) -> None:
         """Frees what gather_full_state() gathered."""
 
-    def model_state_dicts(self) -> list[dict[str, Any]]:
+    def model_state_dicts(self) -> list[StateDict]:
         """Returns the complete state of each model on the chief, after gather_full_state()."""
         return [dict(unwrap_model(model).state_dict()) for model in self._context.models]
 
-    def optimizer_state_dicts(self) -> list[dict[str, Any]]:
+    def optimizer_state_dicts(self) -> list[StateDict]:
         """Returns the complete state of each optimizer on the chief, after gather_full_state()."""
         return [dict(optimizer.state_dict()) for optimizer in self._context.optimizers]
 
-    def load_model(self, model: torch.nn.Module, state: dict[str, Any]) -> None:
+    def load_model(self, model: torch.nn.Module, state: StateDict) -> None:
         """Loads an element of model_state_dicts().
 
         Raises:
@@ -124,7 +124,7 @@ class Strategy:
         """
         unwrap_model(model).load_state_dict(state)
 
-    def load_optimizer(self, optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:
+    def load_optimizer(self, optimizer: torch.optim.Optimizer, state: StateDict) -> None:
         """Loads an element of optimizer_state_dicts().
 
         Raises:
@@ -146,8 +146,8 @@ class ShardedStrategy(Strategy):
     def __init__(self, context: StrategyContext, process_group: ProcessGroup) -> None:
         super().__init__(context)
         self._process_group = process_group
-        self._models: list[dict[str, Any]] = []
-        self._optimizers: list[dict[str, Any]] = []
+        self._models: list[StateDict] = []
+        self._optimizers: list[StateDict] = []
 
     def parameters_for_clipping(
         self, optimizer: torch.optim.Optimizer
@@ -173,17 +173,17 @@ class ShardedStrategy(Strategy):
     def release_full_state(self) -> None:
         self._models, self._optimizers = [], []
 
-    def model_state_dicts(self) -> list[dict[str, Any]]:
+    def model_state_dicts(self) -> list[StateDict]:
         return self._models
 
-    def optimizer_state_dicts(self) -> list[dict[str, Any]]:
+    def optimizer_state_dicts(self) -> list[StateDict]:
         return self._optimizers
 
-    def _gather_model(self, model: torch.nn.Module) -> dict[str, Any]:
+    def _gather_model(self, model: torch.nn.Module) -> StateDict:
         """Returns the complete state of the model on the chief; the others' result is unused."""
         raise NotImplementedError
 
-    def _gather_optimizer(self, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
+    def _gather_optimizer(self, optimizer: torch.optim.Optimizer) -> StateDict:
         """Returns the complete state of the optimizer on the chief; the others' result is unused."""
         raise NotImplementedError
 

@@ -9,17 +9,29 @@ zeros in it before its first step.
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Callable, Protocol, cast
 
 import torch
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.hooks import RemovableHandle
 
 from det.pytorch.strategies.in_process import unwrap_replicas
+
+
+class _Reducer(Protocol):
+    """The methods of the reducer of DistributedDataParallel that are used."""
+
+    def prepare_for_forward(self) -> object: ...
+
+    def prepare_for_backward(self, outputs: list[torch.Tensor], /) -> object: ...
+
+    def _rebuild_buckets(self) -> bool: ...
 
 
 class GradientOrderRecorder:
     """Records the order of the gradients in the first backward pass with communication."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: DistributedDataParallel) -> None:
         """Registers hooks on the parameters.
 
         Args:
@@ -27,15 +39,17 @@ class GradientOrderRecorder:
         """
         self._model = model
         self._names: dict[str, None] = {}  # In order of arrival.
-        self._hooks: list[Any] = []
+        self._hooks: list[RemovableHandle] = []
         self._forward_begun = False
         if not _is_rebuildable(model):
             return
         for name, parameter in _get_exchanged_parameters(model).items():
             # The node that accumulates the gradient in the parameter, where torch's hook is as
             # well.
-            view: Any = parameter.expand_as(parameter)
+            view = parameter.expand_as(parameter)
+            assert view.grad_fn is not None
             accumulator = view.grad_fn.next_functions[0][0]
+            assert accumulator is not None
             self._hooks.append(accumulator.register_hook(self._make_hook(name)))
         self._expected = len(self._hooks)
 
@@ -48,7 +62,7 @@ class GradientOrderRecorder:
             self._forward_begun = True
 
     def _make_hook(self, name: str) -> Callable[..., None]:
-        def record(*_: Any) -> None:
+        def record(*_: object) -> None:
             if self._forward_begun and self._model.require_backward_grad_sync and self._hooks:
                 self._names[name] = None
                 if len(self._names) == self._expected:
@@ -75,7 +89,7 @@ class GradientOrderRecorder:
         return list(self._names) if done else None
 
 
-def rebuild_buckets(model: Any, order: list[str]) -> bool:
+def rebuild_buckets(model: DistributedDataParallel, order: list[str]) -> bool:
     """Arranges the buckets as in a run whose gradients arrived in this order. Collective.
 
     Called before the first batch. The gradients are zeros after it.
@@ -91,19 +105,20 @@ def rebuild_buckets(model: Any, order: list[str]) -> bool:
     parameters = _get_exchanged_parameters(model)
     if set(order) != set(parameters) or not _is_rebuildable(model):
         return False
-    if not hasattr(model.reducer, "_rebuild_buckets"):
+    reducer = cast(_Reducer, model.reducer)
+    if not hasattr(reducer, "_rebuild_buckets"):
         return False
-    model.reducer.prepare_for_forward()
-    model.reducer.prepare_for_backward([])
+    reducer.prepare_for_forward()
+    reducer.prepare_for_backward([])
     for name in order:
         parameter = parameters[name]
         torch.autograd.backward(parameter.expand_as(parameter), torch.zeros_like(parameter))
     # Now instead of in the next forward pass: gradients of the checkpoint are put into the buckets.
-    model.reducer._rebuild_buckets()
+    reducer._rebuild_buckets()
     return True
 
 
-def _is_rebuildable(model: Any) -> bool:
+def _is_rebuildable(model: DistributedDataParallel) -> bool:
     """Returns whether a backward pass of zeros arranges the buckets as a real one.
 
     The buckets of other models do not change. A static graph may be set after the model is created.
@@ -112,7 +127,7 @@ def _is_rebuildable(model: Any) -> bool:
     return not (static or model.find_unused_parameters or find_sparse_gradients(model))
 
 
-def _get_exchanged_parameters(model: Any) -> dict[str, torch.nn.Parameter]:
+def _get_exchanged_parameters(model: DistributedDataParallel) -> dict[str, torch.nn.Parameter]:
     """Returns the parameters whose gradients are exchanged, by their names in the Trial's model.
 
     On nodes with several slots the wrapped model has other names.

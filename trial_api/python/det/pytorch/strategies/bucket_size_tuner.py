@@ -17,7 +17,7 @@ from det.pytorch.strategies.data_parallel import ParallelModel
 
 BUCKET_SIZES_MB = (1, 4, 16, 64)
 BATCHES_PER_SIZE = 8
-WARMUP_BATCHES = 2  # Of these, not measured: torch rearranges the buckets after the first.
+WARMUP_BATCHES = 2  # The first ones are not measured: torch rearranges the buckets after one batch.
 
 
 class BucketSizeTuner:

@@ -4,7 +4,7 @@ torch compares the annotations of a hook with its classes, and refuses strings. 
 not import annotations from __future__.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Callable, cast
 
 import torch
 import torch.distributed as dist
@@ -16,8 +16,8 @@ from det.pytorch.strategies.hierarchical_allreduce import HierarchicalAllreduce
 _SCALE_BYTES = 4
 
 if TYPE_CHECKING:  # The type information of torch 1.13 lacks GradBucket.
-    _GradBucket = Any
-    _TensorFuture = Any
+    from det.pytorch.utilities.types import GradBucket as _GradBucket
+    from det.pytorch.utilities.types import TensorFuture as _TensorFuture
 else:
     _GradBucket = dist.GradBucket
     _TensorFuture = torch.futures.Future[torch.Tensor]
@@ -34,7 +34,7 @@ def weighted_hook(state: float, bucket: _GradBucket) -> _TensorFuture:
         A future of the averaged gradients.
     """
     weighted = bucket.buffer().mul_(state)
-    work: Any = dist.all_reduce(weighted, async_op=True)
+    work = dist.all_reduce(weighted, async_op=True)
     future: _TensorFuture = work.get_future().then(lambda future: future.value()[0])
     return future
 
@@ -70,7 +70,7 @@ def int8_hook(state: ErrorFeedback, bucket: _GradBucket) -> _TensorFuture:
     packets = [torch.empty_like(packet) for _ in range(dist.get_world_size())]
     future = dist.all_gather(packets, packet, async_op=True).get_future()
 
-    def average(_: Any) -> torch.Tensor:
+    def average(_: object) -> torch.Tensor:
         total = torch.zeros(len(levels), device=levels.device)
         for one in packets:  # In the order of the ranks, so that the sum is the same on all.
             total += dequantize(
@@ -79,7 +79,8 @@ def int8_hook(state: ErrorFeedback, bucket: _GradBucket) -> _TensorFuture:
         averaged: torch.Tensor = bucket.buffer().copy_(total / len(packets))
         return averaged
 
-    return future.then(average)
+    averaged: _TensorFuture = future.then(average)
+    return averaged
 
 
 def bfloat16_allreduce_hook(state: None, bucket: _GradBucket) -> _TensorFuture:
@@ -87,7 +88,9 @@ def bfloat16_allreduce_hook(state: None, bucket: _GradBucket) -> _TensorFuture:
 
     DistributedDataParallel refuses torch's function with other backends than NCCL.
     """
-    return default_hooks.bf16_compress_hook(state, bucket)
+    # torch declares a process group as the only state.
+    hook = cast("Callable[[None, _GradBucket], _TensorFuture]", default_hooks.bf16_compress_hook)
+    return hook(state, bucket)
 
 
 def bfloat16_allgather_hook(state: None, bucket: _GradBucket) -> _TensorFuture:
@@ -99,11 +102,12 @@ def bfloat16_allgather_hook(state: None, bucket: _GradBucket) -> _TensorFuture:
     packets = [torch.empty_like(packet) for _ in range(dist.get_world_size())]
     future = dist.all_gather(packets, packet, async_op=True).get_future()
 
-    def average(_: Any) -> torch.Tensor:
+    def average(_: object) -> torch.Tensor:
         total = torch.zeros_like(bucket.buffer(), dtype=torch.float32)
         for one in packets:
             total += one.view(torch.bfloat16)
         averaged: torch.Tensor = bucket.buffer().copy_(total / len(packets))
         return averaged
 
-    return future.then(average)
+    averaged: _TensorFuture = future.then(average)
+    return averaged

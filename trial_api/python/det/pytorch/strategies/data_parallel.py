@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Callable, Protocol, cast
 
 import torch
 from torch.nn.parallel import DistributedDataParallel
@@ -17,10 +17,17 @@ from det.pytorch.strategies.comm_hooks import hierarchical_hook, weighted_hook
 from det.pytorch.strategies.gradient_compression import compress_gradients
 from det.pytorch.strategies.hierarchical_allreduce import HierarchicalAllreduce, NodeGroups
 from det.pytorch.strategies.in_process import replicate, unwrap_replicas
+from det.pytorch.utilities.types import StateTree
 
 # What a wrapper keeps when it is built anew: the mode, and the hooks and attributes that others
 # have set. The set depends on the version of torch.
 _KEPT_ATTRIBUTES = {"_hook", *vars(torch.nn.Module())} - {"_parameters", "_buffers", "_modules"}
+
+
+class _CommHooks(Protocol):
+    """What the type information of torch 1.13 lacks of DistributedDataParallel."""
+
+    def register_comm_hook(self, state: object, hook: Callable[..., object]) -> None: ...
 
 
 class ParallelModel(DistributedDataParallel):
@@ -33,7 +40,7 @@ class ParallelModel(DistributedDataParallel):
     _det_weighted = False  # Whether gradients are weighted with the records of each rank.
     _det_hierarchy: HierarchicalAllreduce | None = None
 
-    def __init__(self, module: torch.nn.Module, **arguments: Any) -> None:
+    def __init__(self, module: torch.nn.Module, **arguments: StateTree) -> None:
         """Wraps the module. Collective.
 
         Args:
@@ -52,24 +59,22 @@ class ParallelModel(DistributedDataParallel):
         """
         self._buffers_exchanged = False
 
-    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+    def forward(self, *inputs: StateTree, **kwargs: StateTree) -> StateTree:
         """Computes the model within."""
-        base: Any = super()
         self._order_recorder.begin_pass()
         if not (self._buffers_exchanged and self.broadcast_buffers):
             # Faster than setattr() of a Module, which matters in each forward pass.
             self.__dict__["_buffers_exchanged"] = True
-            return base.forward(*inputs, **kwargs)
+            return DistributedDataParallel.forward(self, *inputs, **kwargs)
         self.broadcast_buffers = False
         try:
-            return base.forward(*inputs, **kwargs)
+            return DistributedDataParallel.forward(self, *inputs, **kwargs)
         finally:
             self.broadcast_buffers = True
 
-    def register_comm_hook(self, state: object, hook: Any) -> None:
+    def register_comm_hook(self, state: object, hook: Callable[..., object]) -> None:
         """Registers a communication hook, which rebuild() registers again."""
-        base: Any = super()
-        base.register_comm_hook(state, hook)
+        cast(_CommHooks, super()).register_comm_hook(state, hook)
         self._hook = (state, hook)
 
     def rebuild(self, megabytes: int) -> None:
@@ -79,14 +84,14 @@ class ParallelModel(DistributedDataParallel):
         """
         own = {name: self.__dict__[name] for name in _KEPT_ATTRIBUTES if name in self.__dict__}
         # torch's reducer must be destroyed first: it is attached to the parameters.
-        self.reducer: Any = None
-        self.logger: Any = None
+        for name in ("reducer", "logger"):
+            setattr(self, name, None)
         ParallelModel.__init__(self, self.module, **{**self._arguments, "bucket_cap_mb": megabytes})
         self.__dict__.update(own)
         if "_hook" in own:
             self.register_comm_hook(*own["_hook"])
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> StateTree:
         modules = self.__dict__.get("_modules")
         if name == "module" and modules and name in modules:  # The fast path of a forward pass.
             return modules[name]

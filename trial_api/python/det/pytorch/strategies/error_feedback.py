@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import torch
 
-_MAX_LEVEL = 127  # Of a signed byte, on each side of 0.
+from det.pytorch.utilities.types import GradBucket
+
+_MAX_LEVEL = 127  # The greatest level, and the negated smallest: those of a signed byte.
 
 
 class ErrorFeedback:
@@ -18,7 +19,7 @@ class ErrorFeedback:
     """
 
     def __init__(self) -> None:
-        self._errors: dict[torch.Tensor, torch.Tensor] = {}  # By parameter.
+        self._errors: dict[torch.Tensor, torch.Tensor] = {}  # The key is the parameter.
         self._scale: float | None = None
 
     def rescale(self, scale: float) -> None:
@@ -27,7 +28,7 @@ class ErrorFeedback:
             self._errors = {p: one.mul(scale / self._scale) for p, one in self._errors.items()}
         self._scale = scale
 
-    def quantize_bucket(self, bucket: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    def quantize_bucket(self, bucket: GradBucket) -> tuple[torch.Tensor, torch.Tensor]:
         """Adds the errors to the gradients of a bucket, quantizes those, and keeps the new errors.
 
         Args:

@@ -10,13 +10,14 @@ import functools
 import importlib
 import inspect
 from contextlib import AbstractContextManager
-from typing import Any
+from types import ModuleType
 
 import torch
 
 from det.pytorch.distributed.process_group import ProcessGroup
 from det.pytorch.strategies.base import ShardedStrategy, StrategyContext
 from det.pytorch.strategies.data_parallel import broadcast_weights
+from det.pytorch.utilities.types import Arguments, StateDict
 
 _MIN_MODULE_PARAMETERS = 1_000_000  # Modules from this size on are gathered separately.
 _PREFIX = "_fsdp_wrapped_module."  # Part of the names of parameters in wrapped modules.
@@ -28,7 +29,9 @@ class FsdpStrategy(ShardedStrategy):
     # The gradients are sharded too, and cannot be loaded on another number of ranks.
     saves_gradients = False
 
-    def __init__(self, context: StrategyContext, process_group: ProcessGroup, fsdp: Any) -> None:
+    def __init__(
+        self, context: StrategyContext, process_group: ProcessGroup, fsdp: ModuleType
+    ) -> None:
         """Creates the strategy.
 
         Args:
@@ -40,9 +43,7 @@ class FsdpStrategy(ShardedStrategy):
         self._fsdp = fsdp
         self._class = fsdp.FullyShardedDataParallel
         known = inspect.signature(self._class.__init__).parameters
-        self._options: dict[str, Any] = (
-            {"use_orig_params": True} if "use_orig_params" in known else {}
-        )
+        self._options: Arguments = {"use_orig_params": True} if "use_orig_params" in known else {}
         self._names: dict[int, list[str]] = {}  # The names of a model's parameters, by its id.
 
     def wrap_model(self, model: torch.nn.Module) -> torch.nn.Module | None:
@@ -55,9 +56,9 @@ class FsdpStrategy(ShardedStrategy):
         policy = functools.partial(
             self._fsdp.wrap.size_based_auto_wrap_policy, min_num_params=_MIN_MODULE_PARAMETERS
         )
-        devices = {"device_id": device} if device.type == "cuda" else {}
+        # Newer versions of torch accept a model in host memory only if its device is named.
         wrapped: torch.nn.Module = self._class(
-            model, auto_wrap_policy=policy, **devices, **self._options
+            model, auto_wrap_policy=policy, device_id=device, **self._options
         )
         self._names[id(wrapped)] = names
         return wrapped
@@ -81,13 +82,13 @@ class FsdpStrategy(ShardedStrategy):
             "optimizations.strategy fsdp create it with parameters() of what wrap_model() returned"
         )
 
-    def _gather_model(self, model: torch.nn.Module) -> dict[str, Any]:
+    def _gather_model(self, model: torch.nn.Module) -> StateDict:
         if id(model) not in self._names:
             return dict(model.state_dict())
         with self._full_state_dict(model, rank0_only=True):
             return dict(model.state_dict())
 
-    def _gather_optimizer(self, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
+    def _gather_optimizer(self, optimizer: torch.optim.Optimizer) -> StateDict:
         model = self._get_model(optimizer)
         if hasattr(self._class, "full_optim_state_dict"):
             state = self._class.full_optim_state_dict(model, optimizer)
@@ -98,14 +99,14 @@ class FsdpStrategy(ShardedStrategy):
             return {}
         return index_optimizer_state(state, self._get_group_names(optimizer))
 
-    def load_model(self, model: torch.nn.Module, state: dict[str, Any]) -> None:
+    def load_model(self, model: torch.nn.Module, state: StateDict) -> None:
         if id(model) not in self._names:
             model.load_state_dict(state)
             return
         with self._full_state_dict(model, rank0_only=False):
             model.load_state_dict(state)
 
-    def load_optimizer(self, optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:
+    def load_optimizer(self, optimizer: torch.optim.Optimizer, state: StateDict) -> None:
         model = self._get_model(optimizer)
         full = name_optimizer_state(state, self._get_group_names(optimizer))
         if hasattr(self._class, "shard_full_optim_state_dict"):
@@ -119,7 +120,7 @@ class FsdpStrategy(ShardedStrategy):
 
     def _full_state_dict(
         self, model: torch.nn.Module, rank0_only: bool, optimizers: bool = False
-    ) -> AbstractContextManager[Any]:
+    ) -> AbstractContextManager[object]:
         """Makes state_dict() complete inside the block.
 
         Args:
@@ -133,7 +134,7 @@ class FsdpStrategy(ShardedStrategy):
         if optimizers:
             configs.append(self._fsdp.FullOptimStateDictConfig(**options))
         kind = self._fsdp.StateDictType.FULL_STATE_DICT
-        manager: AbstractContextManager[Any] = self._class.state_dict_type(model, kind, *configs)
+        manager: AbstractContextManager[object] = self._class.state_dict_type(model, kind, *configs)
         return manager
 
     def _get_group_names(self, optimizer: torch.optim.Optimizer) -> list[list[str]]:
@@ -147,7 +148,7 @@ class FsdpStrategy(ShardedStrategy):
         return [[names[id(p)] for p in group["params"]] for group in optimizer.param_groups]
 
 
-def import_fsdp(device: torch.device) -> Any:
+def import_fsdp(device: torch.device) -> ModuleType:
     """Returns the module torch.distributed.fsdp.
 
     Raises:
@@ -170,14 +171,14 @@ def import_fsdp(device: torch.device) -> Any:
         ) from error
 
 
-def index_optimizer_state(state: dict[str, Any], groups: list[list[str]]) -> dict[str, Any]:
+def index_optimizer_state(state: StateDict, groups: list[list[str]]) -> StateDict:
     """Converts an optimizer's state_dict() by parameter name to one by parameter index.
 
     Args:
         state: The state_dict(), as FullyShardedDataParallel returns it.
         groups: The names of the parameters, for each parameter group.
     """
-    indexed: dict[str, Any] = {"state": {}, "param_groups": []}
+    indexed: StateDict = {"state": {}, "param_groups": []}
     index = 0
     for group, names in zip(state["param_groups"], groups):
         begin = index
@@ -189,7 +190,7 @@ def index_optimizer_state(state: dict[str, Any], groups: list[list[str]]) -> dic
     return indexed
 
 
-def name_optimizer_state(indexed: dict[str, Any], groups: list[list[str]]) -> dict[str, Any]:
+def name_optimizer_state(indexed: StateDict, groups: list[list[str]]) -> StateDict:
     """Reverses index_optimizer_state().
 
     Raises:
@@ -201,7 +202,7 @@ def name_optimizer_state(indexed: dict[str, Any], groups: list[list[str]]) -> di
         raise ValueError(
             f"an optimizer has groups of {expected} parameters, and the checkpoint has {found}"
         )
-    state: dict[str, Any] = {"state": {}, "param_groups": []}
+    state: StateDict = {"state": {}, "param_groups": []}
     for group, names in zip(indexed["param_groups"], groups):
         for index, name in zip(group["params"], names):
             if index in indexed["state"]:

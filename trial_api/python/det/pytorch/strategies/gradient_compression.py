@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -16,6 +15,10 @@ from det.pytorch.strategies.comm_hooks import (
     int8_hook,
 )
 from det.pytorch.strategies.error_feedback import ErrorFeedback
+from det.pytorch.utilities.types import Scaler
+
+# Attributes of a wrapped model: whether a communication hook is registered, and the rounding errors.
+_COMPRESSED, _FEEDBACK = "_det_compressed", "_det_feedback"
 
 
 def compress_gradients(model: DistributedDataParallel, format_: str, device: torch.device) -> None:
@@ -31,7 +34,7 @@ def compress_gradients(model: DistributedDataParallel, format_: str, device: tor
     Raises:
         ValueError: If gradients are weighted, or the backend cannot add the format in a hierarchy.
     """
-    if format_ == "none" or getattr(model, "_det_compressed", False):
+    if format_ == "none" or getattr(model, _COMPRESSED, False):
         return
     if getattr(model, "_det_weighted", False):
         raise ValueError(
@@ -45,19 +48,19 @@ def compress_gradients(model: DistributedDataParallel, format_: str, device: tor
             "optimizations.hierarchical_allreduce adds gradients in transit, and the backend "
             f"{dist.get_backend()} of this torch cannot add bfloat16: choose float16"
         )
-    hooked: Any = model
     if hierarchy is not None:
         hierarchy.dtype = torch.float16 if format_ == "float16" else torch.bfloat16
     elif format_ == "float16":
-        hooked.register_comm_hook(None, default_hooks.fp16_compress_hook)
+        model.register_comm_hook(None, default_hooks.fp16_compress_hook)
     elif format_ == "bfloat16" and not can_add:
-        hooked.register_comm_hook(None, bfloat16_allgather_hook)
+        model.register_comm_hook(None, bfloat16_allgather_hook)
     elif format_ == "bfloat16":
-        hooked.register_comm_hook(None, bfloat16_allreduce_hook)
+        model.register_comm_hook(None, bfloat16_allreduce_hook)
     elif format_ == "int8":
-        hooked._det_feedback = ErrorFeedback()
-        hooked.register_comm_hook(hooked._det_feedback, int8_hook)
-    hooked._det_compressed = True
+        feedback = ErrorFeedback()
+        setattr(model, _FEEDBACK, feedback)
+        model.register_comm_hook(feedback, int8_hook)
+    setattr(model, _COMPRESSED, True)
 
 
 def _can_add_bfloat16(device: torch.device) -> bool:
@@ -72,11 +75,11 @@ def _can_add_bfloat16(device: torch.device) -> bool:
 def get_error_feedback(model: torch.nn.Module) -> ErrorFeedback | None:
     """Returns the rounding errors of a model; None if its gradients are not sent as int8."""
     # Faster than getattr() of a Module, which matters in each batch.
-    feedback: ErrorFeedback | None = model.__dict__.get("_det_feedback")
+    feedback: ErrorFeedback | None = model.__dict__.get(_FEEDBACK)
     return feedback
 
 
-def rescale_error_feedback(models: Sequence[torch.nn.Module], scaler: Any) -> None:
+def rescale_error_feedback(models: Sequence[torch.nn.Module], scaler: Scaler | None) -> None:
     """Adapts the errors of all models to the loss scale, before a batch and before a checkpoint.
 
     Args:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import concurrent.futures
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Callable, cast
 
 import torch
 import torch.distributed as dist
 
 from det.pytorch.distributed.optimizations import Optimizations
 from det.pytorch.distributed.process_group import ProcessGroup
+
+if TYPE_CHECKING:
+    from det.pytorch.utilities.types import TorchGroup
 
 
 class NodeGroups:
@@ -43,22 +46,22 @@ class NodeGroups:
             [rank for rank, at in enumerate(nodes) if at == known] for known in sorted(set(nodes))
         ]
         # torch requires that every rank creates every group.
-        groups: list[Any] = [dist.new_group(members) for members in self.members]
+        groups = [cast("TorchGroup", dist.new_group(members)) for members in self.members]
         firsts = [members[0] for members in self.members]
-        self.among: Any = dist.new_group(firsts)
+        self.among = cast("TorchGroup", dist.new_group(firsts))
         [own] = [i for i, members in enumerate(self.members) if process_group.rank in members]
         self.within, self.first = groups[own], firsts[own]
         self.is_first = process_group.rank == self.first
         self.size = process_group.size
         self.thread = concurrent.futures.ThreadPoolExecutor(1, "det-hierarchy")
-        self._stream: Any = None
+        self._stream: torch.cuda.Stream | None = None
 
     @property
     def is_useful(self) -> bool:
         """Whether there are several nodes, and several ranks on one of them."""
         return 1 < len(self.members) < self.size
 
-    def get_stream(self, device: torch.device) -> Any:
+    def get_stream(self, device: torch.device) -> torch.cuda.Stream:
         """Returns the CUDA stream that is used on a GPU instead of the thread."""
         if self._stream is None:
             self._stream = torch.cuda.Stream(device)
@@ -106,7 +109,7 @@ class HierarchicalAllreduce:
         self.dtype: torch.dtype | None = None
         self._node_groups = node_groups
 
-    def start(self, gradients: torch.Tensor) -> Any:
+    def start(self, gradients: torch.Tensor) -> torch.futures.Future[torch.Tensor]:
         """Starts to average the gradients in place.
 
         Returns:
@@ -114,21 +117,24 @@ class HierarchicalAllreduce:
         """
         if gradients.is_cuda:
             return self._start_on_gpu(gradients)
-        future: Any = torch.futures.Future()
+        future: torch.futures.Future[torch.Tensor] = torch.futures.Future()
+
+        # torch 1.13 declares another type of the argument.
+        set_exception = cast("Callable[[Exception], object]", future.set_exception)
 
         def run() -> None:
             try:
                 future.set_result(self._average(gradients))
             except Exception as error:  # Raised again by the future's wait().
-                future.set_exception(error)
+                set_exception(error)
 
         self._node_groups.thread.submit(run)
         return future
 
-    def _start_on_gpu(self, gradients: torch.Tensor) -> Any:
+    def _start_on_gpu(self, gradients: torch.Tensor) -> torch.futures.Future[torch.Tensor]:
         device = gradients.device
         stream = self._node_groups.get_stream(device)
-        future: Any = torch.futures.Future(devices=[device])
+        future: torch.futures.Future[torch.Tensor] = torch.futures.Future(devices=[device])
         stream.wait_stream(torch.cuda.current_stream(device))
         with torch.cuda.stream(stream):
             gradients.record_stream(stream)

@@ -9,15 +9,19 @@ from __future__ import annotations
 import concurrent.futures
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from types import ModuleType
 from typing import (
     Any,
     Callable,
+    TypeVar,
+    cast,
 )
 
 import torch
 
 from det.pytorch.strategies.module_replicas import fan_out, replicate_module
 from det.pytorch.strategies.replica_rng import ReplicaRng
+from det.pytorch.utilities.types import StateTree
 
 _DataParallel: Any = torch.nn.DataParallel  # It is generic for type checkers in some versions.
 
@@ -25,7 +29,9 @@ _DataParallel: Any = torch.nn.DataParallel  # It is generic for type checkers in
 class GpuDataParallel(_DataParallel):
     """torch's DataParallel on the first GPUs, with the attributes of the model within."""
 
-    def scatter(self, inputs: Any, kwargs: Any, device_ids: Any) -> Any:
+    def scatter(
+        self, inputs: Sequence[object], kwargs: Mapping[str, object], device_ids: Sequence[int]
+    ) -> tuple[tuple[Sequence[object], ...], tuple[Mapping[str, object], ...]]:
         """Divides the arguments of forward() among the GPUs."""
         parts = split_batch((inputs, kwargs), len(device_ids))
 
@@ -36,13 +42,13 @@ class GpuDataParallel(_DataParallel):
         self._records = count_records(parts)
         return tuple(part[0] for part in moved), tuple(part[1] for part in moved)
 
-    def gather(self, outputs: Any, output_device: Any) -> Any:
+    def gather(self, outputs: Sequence[StateTree], output_device: int) -> StateTree:
         """Joins the outputs of the replicas."""
         device = torch.device("cuda", output_device)
         moved = [_map_tensors(output, lambda tensor: tensor.to(device)) for output in outputs]
         return join_outputs(moved, self._records)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> StateTree:
         try:
             return super().__getattr__(name)
         except AttributeError:
@@ -65,7 +71,7 @@ class ThreadDataParallel(torch.nn.Module):
             slots, "det-replica", initializer=lambda: torch.set_num_threads(1)
         )
 
-    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+    def forward(self, *inputs: StateTree, **kwargs: StateTree) -> StateTree:
         """Computes the replicas, and joins their outputs."""
         parts = split_batch((inputs, kwargs), self._slots)
         modes, forward_pass = _ThreadModes(), self._rng.forward_pass(self.training)
@@ -77,7 +83,7 @@ class ThreadDataParallel(torch.nn.Module):
             concurrent.futures.wait(pending)
         return join_outputs([future.result() for future in pending], count_records(parts))
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> StateTree:
         try:
             return super().__getattr__(name)
         except AttributeError:
@@ -90,7 +96,7 @@ class _ThreadModes:
     def __init__(self) -> None:
         self._grad = torch.is_grad_enabled()
         self._inference = torch.is_inference_mode_enabled()
-        torch_: Any = torch  # The functions differ between versions.
+        torch_: ModuleType = torch  # The functions differ between versions.
         if hasattr(torch, "get_autocast_dtype"):  # torch 2.4, which warns about the older names.
             self._autocast = torch_.is_autocast_enabled("cpu")
             self._dtype = torch_.get_autocast_dtype("cpu")
@@ -100,19 +106,20 @@ class _ThreadModes:
 
     def call(
         self,
-        replica_scope: AbstractContextManager[Any],
+        replica_scope: AbstractContextManager[object],
         model: torch.nn.Module,
-        inputs: Any,
-        kwargs: Any,
-    ) -> Any:
+        inputs: Sequence[StateTree],
+        kwargs: Mapping[str, StateTree],
+    ) -> StateTree:
         """Computes a replica on another thread with these modes."""
         with torch.inference_mode(self._inference), torch.set_grad_enabled(self._grad):
-            torch_: Any = torch  # Not all versions export autocast to type checkers.
+            torch_: ModuleType = torch  # Not all versions export autocast to type checkers.
             autocast = torch_.autocast("cpu", dtype=self._dtype, enabled=self._autocast)
             with autocast, replica_scope:
                 return model(*inputs, **kwargs)
 
 
+_T = TypeVar("_T")
 _WRAPPERS = (GpuDataParallel, ThreadDataParallel)
 
 
@@ -139,10 +146,10 @@ def unwrap_replicas(model: torch.nn.Module) -> torch.nn.Module:
     return inner
 
 
-_Arguments = tuple[Sequence[Any], Mapping[str, Any]]  # args and kwargs of forward().
+_Arguments = tuple[Sequence[object], Mapping[str, object]]  # args and kwargs of forward().
 
 
-def split_batch(arguments: _Arguments, parts: int) -> list[Any]:
+def split_batch(arguments: _Arguments, parts: int) -> list[_Arguments]:
     """Divides the arguments of forward() by records, as ranks would read them.
 
     Each tensor has one row for each record. A tensor with a single row, or without dimensions, goes
@@ -184,7 +191,7 @@ def count_records(parts: Sequence[_Arguments]) -> list[int]:
 def _count_rows(arguments: _Arguments) -> int:
     """Returns the common number of rows of the tensors; 1 if no tensor has several."""
     inputs, kwargs = arguments
-    named: list[tuple[int | str, Any]] = [*enumerate(inputs), *kwargs.items()]
+    named: list[tuple[int | str, object]] = [*enumerate(inputs), *kwargs.items()]
     found = [one for name, given in named for one in _find_tensors(given, f"argument {name}")]
     several = [(where, _rows(tensor)) for where, tensor in found if _rows(tensor) != 1]
     if not several:
@@ -205,7 +212,7 @@ def _rows(tensor: torch.Tensor) -> int:
     return len(tensor) if tensor.dim() else 1
 
 
-def _find_tensors(value: Any, where: str) -> Iterator[tuple[str, torch.Tensor]]:
+def _find_tensors(value: object, where: str) -> Iterator[tuple[str, torch.Tensor]]:
     """Yields all tensors within, each with its place."""
     if isinstance(value, torch.Tensor):
         yield where, value
@@ -222,10 +229,10 @@ def _find_tensors(value: Any, where: str) -> Iterator[tuple[str, torch.Tensor]]:
         )
 
 
-def _map_tensors(value: Any, function: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+def _map_tensors(value: _T, function: Callable[[torch.Tensor], torch.Tensor]) -> _T:
     """Replaces the tensors within containers."""
     if isinstance(value, torch.Tensor):
-        return function(value)
+        return cast(_T, function(value))
     if isinstance(value, Mapping):
         return _make_like(
             value, [(name, _map_tensors(one, function)) for name, one in value.items()]
@@ -235,13 +242,13 @@ def _map_tensors(value: Any, function: Callable[[torch.Tensor], torch.Tensor]) -
     return value
 
 
-def _make_like(value: Any, items: list[Any]) -> Any:
+def _make_like(value: _T, items: Sequence[object]) -> _T:
     """Returns a container of the type of `value`."""
-    kind: Any = type(value)
+    kind: Callable[..., _T] = type(value)
     return kind(*items) if hasattr(value, "_fields") else kind(items)
 
 
-def join_outputs(outputs: list[Any], weights: list[int]) -> Any:
+def join_outputs(outputs: list[StateTree], weights: list[int]) -> StateTree:
     """Joins the outputs of the replicas to that of one model.
 
     Tensors are concatenated; for single numbers, such as losses, the mean over all records is

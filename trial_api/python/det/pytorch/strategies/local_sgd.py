@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import torch
 import torch.distributed as dist
@@ -18,6 +18,10 @@ from det.pytorch.distributed.collectives import (
 from det.pytorch.distributed.process_group import ProcessGroup
 from det.pytorch.strategies.base import Strategy, StrategyContext, get_parameters
 from det.pytorch.strategies.data_parallel import broadcast_buffers, unwrap_model
+from det.pytorch.utilities.types import StateDict, StateTree, Work
+
+if TYPE_CHECKING:
+    from det.pytorch.utilities.types import TorchGroup
 
 
 class LocalSgdStrategy(Strategy):
@@ -46,7 +50,7 @@ class LocalSgdStrategy(Strategy):
         _synchronize_other_state(self._context, self._process_group)
         self._models_differ = False
 
-    def save_local_state(self) -> dict[str, Any]:
+    def save_local_state(self) -> StateDict:
         if not self._models_differ:
             return {}
         scaler = self._context.scaler
@@ -58,7 +62,7 @@ class LocalSgdStrategy(Strategy):
             "scaler": scaler and scaler.state_dict(),
         }
 
-    def restore_local_state(self, saved: dict[str, Any]) -> None:
+    def restore_local_state(self, saved: StateDict) -> None:
         if saved.get("ranks") != self._process_group.size:
             return  # Ranks of another number continue from the average.
         self._models_differ = True
@@ -69,12 +73,6 @@ class LocalSgdStrategy(Strategy):
         scaler = self._context.scaler
         if scaler is not None and saved["scaler"]:
             scaler.load_state_dict(saved["scaler"])
-
-
-class _Work(Protocol):
-    """torch's handle of an asynchronous collective."""
-
-    def wait(self) -> object: ...
 
 
 class _CompletedWork:
@@ -88,7 +86,7 @@ class _PendingAverage(NamedTuple):
     tensors: list[torch.Tensor]
     own: torch.Tensor  # This rank's values when the all-reduce began, flattened.
     total: torch.Tensor  # The sum over the ranks, after work.wait().
-    work: _Work
+    work: Work
 
 
 class AsyncLocalSgdStrategy(LocalSgdStrategy):
@@ -105,7 +103,7 @@ class AsyncLocalSgdStrategy(LocalSgdStrategy):
     def __init__(self, context: StrategyContext, process_group: ProcessGroup, period: int) -> None:
         super().__init__(context, process_group, period)
         # Other collectives must not wait for the pending averages.
-        self._group: Any = dist.new_group()
+        self._group = cast("TorchGroup", dist.new_group())
         self._pending: list[_PendingAverage] = []
 
     def after_batch(self, steps: int) -> None:
@@ -118,7 +116,7 @@ class AsyncLocalSgdStrategy(LocalSgdStrategy):
         self._apply_pending()
         super().synchronize()
 
-    def save_local_state(self) -> dict[str, Any]:
+    def save_local_state(self) -> StateDict:
         saved = super().save_local_state()
         for pending in self._pending:
             pending.work.wait()
@@ -126,7 +124,7 @@ class AsyncLocalSgdStrategy(LocalSgdStrategy):
             saved["under_way"] = [(one.own, one.total.clone()) for one in self._pending]
         return saved
 
-    def restore_local_state(self, saved: dict[str, Any]) -> None:
+    def restore_local_state(self, saved: StateDict) -> None:
         super().restore_local_state(saved)
         if self._models_differ and saved["under_way"]:
             chunks = chunk_tensors(_trained_weights(self._context))
@@ -144,7 +142,7 @@ class AsyncLocalSgdStrategy(LocalSgdStrategy):
         for tensors in chunk_tensors(_trained_weights(self._context)):
             own = flatten_tensors(tensors)
             total = own.clone()
-            work: Any = dist.all_reduce(total, group=self._group, async_op=True)
+            work: Work = dist.all_reduce(total, group=self._group, async_op=True)
             self._pending.append(_PendingAverage(tensors, own, total, work))
 
     def _apply_pending(self) -> None:
@@ -178,7 +176,7 @@ def _synchronize_other_state(context: StrategyContext, process_group: ProcessGro
         scaler.load_state_dict(process_group.broadcast(scaler.state_dict()))
 
 
-def _copy(state: Any) -> Any:
+def _copy(state: StateTree) -> StateTree:
     if isinstance(state, torch.Tensor):
         return state.detach().clone()
     if isinstance(state, dict):
@@ -186,7 +184,9 @@ def _copy(state: Any) -> Any:
     return state
 
 
-def _load_optimizer_state(optimizer: torch.optim.Optimizer, saved: dict[Any, Any]) -> None:
+def _load_optimizer_state(
+    optimizer: torch.optim.Optimizer, saved: Mapping[int | torch.nn.Parameter, StateDict]
+) -> None:
     """Loads the entry `state` of a state_dict(), which has the parameters by index."""
     parameters = list(get_parameters(optimizer))
     optimizer.state.clear()
@@ -198,7 +198,7 @@ def _load_optimizer_state(optimizer: torch.optim.Optimizer, saved: dict[Any, Any
         }
 
 
-def _follows_device(parameter: Any, name: str, value: Any) -> bool:
+def _follows_device(parameter: object, name: str, value: object) -> bool:
     """Returns whether the value is kept on the device of the parameter."""
     return (
         isinstance(value, torch.Tensor) and isinstance(parameter, torch.Tensor) and name != "step"

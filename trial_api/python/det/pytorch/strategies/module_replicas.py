@@ -9,23 +9,30 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import cast
 
 import torch
+from torch.autograd.function import FunctionCtx
+
+from det.pytorch.utilities.types import StateTree
 
 
 class _FanOut(torch.autograd.Function):
     """Makes several tensors of one; backward() adds their gradients."""
 
     @staticmethod
-    def forward(ctx: Any, *args: Any, **kwargs: Any) -> tuple[torch.Tensor, ...]:
+    def forward(
+        ctx: FunctionCtx, *args: StateTree, **kwargs: StateTree
+    ) -> tuple[torch.Tensor, ...]:
         tensor, count = args
         ctx.set_materialize_grads(False)
         # Not views: autograd refuses in-place operations on one of several views.
         return tuple(tensor.detach() for _ in range(count))
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: torch.Tensor | None) -> Any:
+    def backward(
+        ctx: FunctionCtx, *grad_outputs: torch.Tensor | None
+    ) -> tuple[torch.Tensor | None, None]:
         present = [gradient for gradient in grad_outputs if gradient is not None]
         return (functools.reduce(torch.add, present) if present else None), None
 
@@ -79,11 +86,10 @@ def _copy_module(
             for name, buffer in module._buffers.items()
         }
         copy._parameters = dict(module._parameters)
-        children: dict[str, Any] = {
+        copy._modules = {
             name: None if child is None else _copy_module(child, known)
             for name, child in module._modules.items()
         }
-        copy._modules = children
     return known[module]
 
 
@@ -97,7 +103,7 @@ def _replace_tensors(module: torch.nn.Module, tensors: dict[int, torch.Tensor]) 
         tensors: The new tensors by the ids of the old ones.
     """
     for part in module.modules():
-        parameters: dict[str, Any] = part._parameters
+        parameters = cast("dict[str, torch.Tensor | None]", part._parameters)
         for name, own in parameters.items():
             if id(own) in tensors:
                 parameters[name] = tensors[id(own)]

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
 from det.pytorch.distributed.process_group import ProcessGroup
 from det.pytorch.strategies.base import ShardedStrategy, StrategyContext
 from det.pytorch.strategies.data_parallel import broadcast_weights
-from det.pytorch.strategies.pipeline_stage import PipelineStage
+from det.pytorch.strategies.pipeline_stage import OTHER_STAGE, PipelineStage
 from det.pytorch.utilities.rng import derive_seed
-
-_StateDict = dict[str, Any]
+from det.pytorch.utilities.types import StateDict, StateTree
 
 
 class PipelineStrategy(ShardedStrategy):
@@ -57,7 +54,7 @@ class PipelineStrategy(ShardedStrategy):
                     continue
                 where = (
                     "another slot's stage of the model"
-                    if hasattr(parameter, "_det_other_stage")
+                    if hasattr(parameter, OTHER_STAGE)
                     else "no wrapped model"
                 )
                 raise ValueError(
@@ -65,31 +62,31 @@ class PipelineStrategy(ShardedStrategy):
                     "create it with parameters() of what wrap_model() returned"
                 )
 
-    def _gather_model(self, model: torch.nn.Module) -> dict[str, Any]:
+    def _gather_model(self, model: torch.nn.Module) -> StateDict:
         own = {name: _to_host(value) for name, value in model.state_dict().items()}
         if not isinstance(model, PipelineStage):
             return own
         parts = self._process_group.gather(own) or []
         return {name: value for part in parts for name, value in part.items()}
 
-    def _gather_optimizer(self, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
+    def _gather_optimizer(self, optimizer: torch.optim.Optimizer) -> StateDict:
         return merge_stage_states(
             self._process_group.gather(_to_host(optimizer.state_dict())) or []
         )
 
-    def load_model(self, model: torch.nn.Module, state: dict[str, Any]) -> None:
+    def load_model(self, model: torch.nn.Module, state: StateDict) -> None:
         if isinstance(model, PipelineStage):
             others = set(model.all_names) - set(model.state_dict())
             state = {name: value for name, value in state.items() if name not in others}
         model.load_state_dict(state)
 
-    def load_optimizer(self, optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> None:
+    def load_optimizer(self, optimizer: torch.optim.Optimizer, state: StateDict) -> None:
         own = [len(group["params"]) for group in optimizer.param_groups]
         counts = self._process_group.allgather(own)
         optimizer.load_state_dict(extract_stage_state(state, counts, self._process_group.rank))
 
 
-def merge_stage_states(parts: list[_StateDict]) -> _StateDict:
+def merge_stage_states(parts: list[StateDict]) -> StateDict:
     """Merges the state_dict()s of the stages' optimizers to that of one optimizer.
 
     Args:
@@ -100,7 +97,7 @@ def merge_stage_states(parts: list[_StateDict]) -> _StateDict:
     """
     if not parts:
         return {}
-    merged: _StateDict = {"state": {}, "param_groups": []}
+    merged: StateDict = {"state": {}, "param_groups": []}
     index = 0
     for i, group in enumerate(parts[0]["param_groups"]):
         begin = index
@@ -118,7 +115,7 @@ def merge_stage_states(parts: list[_StateDict]) -> _StateDict:
     return merged
 
 
-def extract_stage_state(merged: _StateDict, counts: list[list[int]], rank: int) -> _StateDict:
+def extract_stage_state(merged: StateDict, counts: list[list[int]], rank: int) -> StateDict:
     """Reverses merge_stage_states() for one rank.
 
     Args:
@@ -135,7 +132,7 @@ def extract_stage_state(merged: _StateDict, counts: list[list[int]], rank: int) 
         raise ValueError(
             f"an optimizer has groups of {expected} parameters, and the checkpoint has {found}"
         )
-    own: _StateDict = {"state": {}, "param_groups": []}
+    own: StateDict = {"state": {}, "param_groups": []}
     index = 0
     for i, group in enumerate(merged["param_groups"]):
         begin = sum(counts_of_rank[i] for counts_of_rank in counts[:rank])
@@ -152,7 +149,7 @@ def extract_stage_state(merged: _StateDict, counts: list[list[int]], rank: int) 
     return own
 
 
-def _to_host(value: Any) -> Any:
+def _to_host(value: StateTree) -> StateTree:
     """Copies the tensors of a state_dict() to host memory."""
     if isinstance(value, torch.Tensor):
         return value.detach().cpu()

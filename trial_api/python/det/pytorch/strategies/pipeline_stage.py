@@ -11,13 +11,17 @@ Huang et al., "GPipe: efficient training of giant neural networks using pipeline
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Callable
+from typing import Callable, Protocol
 
 import torch
 
 from det.pytorch.distributed.process_group import ProcessGroup
 from det.pytorch.distributed.tensor_channel import TensorChannel
 from det.pytorch.utilities.rng import fork_rng
+from det.pytorch.utilities.types import StateTree
+
+# The attribute of parameters of other ranks' stages, for PipelineStrategy.check_optimizer().
+OTHER_STAGE = "_det_other_stage"
 
 _Activations = list[tuple[torch.Tensor, torch.Tensor]]  # Input and output of each micro-batch.
 _Partition = tuple[int, list[int]]  # The size of the largest stage, and where each stage begins.
@@ -112,8 +116,7 @@ class PipelineStage(torch.nn.Module):
                 self.add_module(name, module)
             else:
                 for parameter in module.parameters():
-                    marked: Any = parameter
-                    marked._det_other_stage = True  # For PipelineStrategy.check_optimizer().
+                    setattr(parameter, OTHER_STAGE, True)
         self.train(model.training)
 
     @property
@@ -204,17 +207,24 @@ class PipelineStage(torch.nn.Module):
         self._channel.finish()
 
 
+class _BackwardContext(Protocol):
+    """What _BackwardThrough keeps of a forward pass for the backward pass."""
+
+    function: Callable[[torch.Tensor], None]
+
+
 class _BackwardThrough(torch.autograd.Function):
     """Calls a function with the gradient of a tensor that another rank has computed."""
 
     @staticmethod
-    def forward(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+    def forward(ctx: _BackwardContext, *args: StateTree, **kwargs: StateTree) -> torch.Tensor:
         """Takes a scalar that requires a gradient, the function, and the tensor, which is cloned."""
         _, ctx.function, out = args
-        return out.clone()
+        clone: torch.Tensor = out.clone()
+        return clone
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+    def backward(ctx: _BackwardContext, *grad_outputs: torch.Tensor) -> tuple[None, None, None]:
         with torch.enable_grad():
             ctx.function(*grad_outputs)
         return None, None, None
@@ -222,8 +232,7 @@ class _BackwardThrough(torch.autograd.Function):
 
 def _list_children(model: torch.nn.Sequential) -> list[tuple[str, torch.nn.Module]]:
     """Returns the modules by name; named_children() would leave out repeated modules."""
-    modules: dict[str, Any] = dict(model._modules)
-    return list(modules.items())
+    return [(name, module) for name, module in model._modules.items() if module is not None]
 
 
 def _check_not_shared(stages: list[list[torch.nn.Module]]) -> None:

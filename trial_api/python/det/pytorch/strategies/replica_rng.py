@@ -12,17 +12,20 @@ import contextlib
 import functools
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Callable
+from types import ModuleType
+from typing import Callable
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from det.pytorch.utilities.rng import derive_seed
+from det.pytorch.utilities.types import Arguments, StateTree
 
 _MAX_PASSES_WITHOUT_DRAW = 16  # After so many forward passes no draw is expected.
 _thread = threading.local()  # Attribute replica: the _ReplicaMode that computes on this thread.
+_Operator = Callable[..., StateTree]  # An operator of torch, with the attributes _schema and tags.
 _swap_lock = threading.Lock()  # Held while torch's generator has the state of a replica's.
 
 
@@ -41,7 +44,7 @@ class ReplicaRng:
     @contextlib.contextmanager
     def forward_pass(
         self, training: bool
-    ) -> Iterator[Callable[[int], AbstractContextManager[Any]]]:
+    ) -> Iterator[Callable[[int], AbstractContextManager[object]]]:
         """Surrounds a forward pass.
 
         Args:
@@ -94,8 +97,7 @@ class _ReplicaMode(TorchDispatchMode):
     """While it is active on a thread, random functions of torch use the replica's generator."""
 
     def __init__(self, seed: _LazySeed, number: int) -> None:
-        base: Any = super()
-        base.__init__()
+        TorchDispatchMode.__init__(self)
         self._seed, self._number = seed, number
         self._generator: torch.Generator | None = None
 
@@ -107,18 +109,23 @@ class _ReplicaMode(TorchDispatchMode):
             self._generator.manual_seed(seed)
         return self._generator
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> _ReplicaMode:
         self._before = getattr(_thread, "replica", None)
         _thread.replica = self
-        base: Any = super()
-        return base.__enter__()
+        TorchDispatchMode.__enter__(self)
+        return self
 
-    def __exit__(self, *raised: Any) -> Any:
+    def __exit__(self, *raised: object) -> None:
         _thread.replica = self._before
-        base: Any = super()
-        return base.__exit__(*raised)
+        TorchDispatchMode.__exit__(self, *raised)
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(
+        self,
+        func: _Operator,
+        types: Sequence[type],
+        args: tuple[StateTree, ...] = (),
+        kwargs: Arguments | None = None,
+    ) -> StateTree:
         kwargs = kwargs or {}
         index = _get_generator_index(func)
         if index is None:
@@ -132,7 +139,9 @@ class _ReplicaMode(TorchDispatchMode):
             kwargs = {**kwargs, "generator": self.generator}
         return func(*args, **kwargs)
 
-    def _call_with_swapped_state(self, func: Any, args: Any, kwargs: Any) -> Any:
+    def _call_with_swapped_state(
+        self, func: _Operator, args: tuple[StateTree, ...], kwargs: Arguments
+    ) -> StateTree:
         """Calls a function without a generator argument, with the replica's state in torch's."""
         own = self.generator
         with _swap_lock:
@@ -146,10 +155,10 @@ class _ReplicaMode(TorchDispatchMode):
 
 
 _NO_GENERATOR_ARGUMENT = -1
-_generator_indices: dict[Any, int | None] = {}
+_generator_indices: dict[_Operator, int | None] = {}
 
 
-def _get_generator_index(func: Any) -> int | None:
+def _get_generator_index(func: _Operator) -> int | None:
     """Returns the index of the argument `generator` of a random function of torch.
 
     Returns:
@@ -162,8 +171,8 @@ def _get_generator_index(func: Any) -> int | None:
     schema = getattr(func, "_schema", None)  # Functions that call others have none.
     names = [argument.name for argument in schema.arguments] if schema else []
     index = names.index("generator") if "generator" in names else None
-    torch_: Any = torch  # Not all versions declare Tag.
-    if index is None and schema and torch_.Tag.nondeterministic_seeded in func.tags:
+    torch_: ModuleType = torch  # Not all versions declare Tag.
+    if index is None and schema and torch_.Tag.nondeterministic_seeded in getattr(func, "tags", ()):
         index = _NO_GENERATOR_ARGUMENT
     _generator_indices[func] = index
     return index
@@ -191,11 +200,11 @@ def patch_torch_rng_functions() -> None:
     _patch("manual_seed", lambda own, seed: own.manual_seed(int(seed)))
 
 
-def _patch(name: str, for_replica: Callable[..., Any]) -> None:
+def _patch(name: str, for_replica: Callable[..., object]) -> None:
     original = getattr(torch, name)
 
     @functools.wraps(original)
-    def patched(*args: Any, **kwargs: Any) -> Any:
+    def patched(*args: object, **kwargs: object) -> object:
         replica = getattr(_thread, "replica", None)
         if replica is None:
             return original(*args, **kwargs)

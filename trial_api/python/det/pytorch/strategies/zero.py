@@ -7,12 +7,28 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from typing import Any
+from types import ModuleType
+from typing import Protocol
 
 import torch
 
 from det.pytorch.distributed.optimizations import Optimizations
 from det.pytorch.distributed.process_group import ProcessGroup
+from det.pytorch.utilities.types import Arguments
+
+
+class ZeroOptimizer(Protocol):
+    """The members of torch's ZeroRedundancyOptimizer that are used.
+
+    Attributes:
+        optim: The optimizer of this rank's parameters.
+    """
+
+    optim: torch.optim.Optimizer
+
+    def consolidate_state_dict(self, to: int = 0) -> object:
+        """Gathers the state of all ranks on one."""
+        ...
 
 
 def shard_optimizer(
@@ -35,7 +51,7 @@ def shard_optimizer(
     if not optimizations.shard_optimizer or process_group.size == 1 or is_zero_optimizer(optimizer):
         return optimizer
     # Imported here because it takes long, and torch builds without distributed lack it.
-    optim: Any = importlib.import_module("torch.distributed.optim")
+    optim: ModuleType = importlib.import_module("torch.distributed.optim")
     groups = [dict(group) for group in optimizer.param_groups]
     arguments = _constructor_arguments(optimizer)
     sharded: torch.optim.Optimizer = optim.ZeroRedundancyOptimizer(
@@ -44,7 +60,7 @@ def shard_optimizer(
     return sharded
 
 
-def _constructor_arguments(optimizer: torch.optim.Optimizer) -> dict[str, Any]:
+def _constructor_arguments(optimizer: torch.optim.Optimizer) -> Arguments:
     """Returns the defaults that the constructor of the optimizer's class accepts.
 
     The parameter groups contain all options. AdamW of torch 2.7 has defaults that it sets itself

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pathlib
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
 
+from det._types import Json
+from det.core import PendingCheckpoint
 from det.pytorch.metrics.accumulators import TrainingMetrics
 from det.pytorch.state.checkpoint import (
     collect_state,
@@ -23,6 +25,7 @@ from det.pytorch.trial.callbacks import CallbackList
 from det.pytorch.trial.context import PyTorchTrialContext
 from det.pytorch.trial.progress import Progress
 from det.pytorch.trial.trial import PyTorchTrial
+from det.pytorch.utilities.types import StateDict
 
 
 class Saver(Protocol):
@@ -35,7 +38,7 @@ class Saver(Protocol):
         self,
         progress: Progress,
         metrics: TrainingMetrics,
-        local_state: dict[str, Any],
+        local_state: StateDict,
         code_version: str,
     ) -> None:
         """Saves a checkpoint, or starts to do so. Collective.
@@ -80,7 +83,7 @@ class CheckpointSaver:
         self._callbacks = callbacks
         self._tensorboard = tensorboard
         self._snapshot = Snapshot()
-        self._pending: Any = None
+        self._pending: PendingCheckpoint | None = None
 
     def prepare(self) -> None:
         """Allocates memory, after the first step, with which optimizers create their state.
@@ -99,7 +102,7 @@ class CheckpointSaver:
         self,
         progress: Progress,
         metrics: TrainingMetrics,
-        local_state: dict[str, Any],
+        local_state: StateDict,
         code_version: str,
     ) -> None:
         """Copies the state, and starts to save it; see Saver."""
@@ -127,7 +130,7 @@ class CheckpointSaver:
                 self._callbacks.call("on_checkpoint_end", str(folder))
                 self._tensorboard.upload()
 
-        metadata = {
+        metadata: dict[str, Json] = {
             "steps_completed": progress.steps_completed,
             "framework": f"torch-{torch.__version__}",
             "format": "safetensors",

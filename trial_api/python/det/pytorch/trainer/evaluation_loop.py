@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from det.pytorch.data.sharded_loader import ShardedDataLoader
 from det.pytorch.distributed.process_group import ProcessGroup
 from det.pytorch.metrics.accumulators import EvaluationMetrics, detach_metrics, to_python_all
@@ -11,14 +9,15 @@ from det.pytorch.strategies.data_parallel import broadcast_buffers, evaluation_m
 from det.pytorch.trial.callbacks import CallbackList
 from det.pytorch.trial.context import PyTorchTrialContext
 from det.pytorch.trial.trial import PyTorchTrial
+from det.pytorch.utilities.types import MetricDict, ValidationData
 
 
 def evaluate(
     trial: PyTorchTrial,
     context: PyTorchTrialContext,
-    data: Any,
+    data: ShardedDataLoader | ValidationData,
     callbacks: CallbackList,
-) -> dict[str, Any]:
+) -> MetricDict:
     """Validates the model. Collective.
 
     Args:
@@ -57,7 +56,7 @@ def _evaluate_batches(
     data: ShardedDataLoader,
     callbacks: CallbackList,
     group: ProcessGroup,
-) -> dict[str, Any]:
+) -> MetricDict:
     evaluation = EvaluationMetrics(trial.evaluation_reducer())
     takes_index = _takes_index(trial)
     callbacks.call("on_validation_epoch_start")
@@ -71,11 +70,13 @@ def _evaluate_batches(
             )
         evaluation.add(detach_metrics(output, "evaluate_batch"), records)
     callbacks.call("on_validation_epoch_end", evaluation.outputs)
-    metrics: dict[str, Any] = evaluation.reduce(group)
+    metrics: MetricDict = evaluation.reduce(group)
     return metrics
 
 
-def _get_metric_group(context: PyTorchTrialContext, data: Any) -> ProcessGroup:
+def _get_metric_group(
+    context: PyTorchTrialContext, data: ShardedDataLoader | ValidationData
+) -> ProcessGroup:
     """Returns the ranks with metrics of their own.
 
     It is this rank alone if all ranks compute on the same records.

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
+
+import torch
 
 from det._version import __version__
 from det.pytorch.data.data_loader import adapt_loader
@@ -35,15 +37,21 @@ from det.pytorch.trial.callbacks import CallbackList
 from det.pytorch.trial.context import PyTorchTrialContext
 from det.pytorch.trial.lr_scheduler import LRScheduler
 from det.pytorch.trial.progress import Progress
-from det.pytorch.trial.trial import check_evaluation_methods, check_evaluation_reducer
+from det.pytorch.trial.trial import (
+    BaseTrial,
+    PyTorchTrial,
+    check_evaluation_methods,
+    check_evaluation_reducer,
+)
 from det.pytorch.utilities.rng import derive_seed, seed_all
+from det.pytorch.utilities.types import DataBatch, MetricDict, StateDict, ValidationData
 
 _StepMode = LRScheduler.StepMode
-_NO_BATCH: Any = object()
+_NO_BATCH = object()
 
 
 class _LoadedCheckpoint(NamedTuple):
-    state: dict[str, Any]
+    state: StateDict
     folder: pathlib.Path
     uuid: str
 
@@ -53,7 +61,7 @@ class FitLoop:
 
     def __init__(
         self,
-        trial: Any,
+        trial: BaseTrial,
         context: PyTorchTrialContext,
         schedule: Schedule,
         *,
@@ -73,7 +81,7 @@ class FitLoop:
             RuntimeError: If the Trial wrapped no model.
             TypeError: If it overrides neither or both of the evaluation methods.
         """
-        self._trial = trial
+        self._trial = cast(PyTorchTrial, trial)  # Subclasses of this loop train other Trials.
         self._context = context
         self._evaluates_by_batch = self._check_trial()
         self._core = context._core
@@ -93,7 +101,7 @@ class FitLoop:
         self._tuner: BucketSizeTuner  # _start() creates it, after the models are restored.
         self._training_data: ShardedDataLoader | None = None
         # A ShardedDataLoader, or the argument of evaluate_full_dataset().
-        self._validation_data: Any = None
+        self._validation_data: ShardedDataLoader | ValidationData = None
 
     def _check_trial(self) -> bool:
         """Returns whether the Trial evaluates by batches; raises if it cannot be trained."""
@@ -107,7 +115,7 @@ class FitLoop:
     def _create_saver(self) -> Saver:
         return CheckpointSaver(self._context, self._trial, self._callbacks, self._tensorboard)
 
-    def _read_state(self, folder: pathlib.Path) -> dict[str, Any]:
+    def _read_state(self, folder: pathlib.Path) -> StateDict:
         return read_checkpoint(folder)
 
     @property
@@ -163,7 +171,7 @@ class FitLoop:
                 self._is_warm_start = True
             return _LoadedCheckpoint(self._read_state(folder), folder, self._latest)
 
-    def _restore(self, state: dict[str, Any], folder: pathlib.Path, uuid: str) -> None:
+    def _restore(self, state: StateDict, folder: pathlib.Path, uuid: str) -> None:
         where = f"checkpoint {uuid}"
         if self._is_warm_start:
             restore_weights(state, self._context, where)
@@ -219,7 +227,7 @@ class FitLoop:
             data.read_all_records()  # A rank without a batch would make the others wait.
         return data
 
-    def _shard(self, given: Any, what: str, training: bool) -> ShardedDataLoader:
+    def _shard(self, given: object, what: str, training: bool) -> ShardedDataLoader:
         context = self._context
         loader = adapt_loader(
             given,
@@ -261,7 +269,7 @@ class FitLoop:
                     f"{self._context._batches_per_epoch or 'some'}"
                 )
 
-    def _iterate_batches(self) -> Iterator[tuple[Any, bool]]:
+    def _iterate_batches(self) -> Iterator[tuple[DataBatch, bool]]:
         """Yields the batches to the end of the epoch, and whether each is the last."""
         known = self._context._batches_per_epoch
         data = iter(self._get_training_data().read(self._progress.epoch, self._progress.batch))
@@ -280,7 +288,7 @@ class FitLoop:
             if self._progress.batch == 0:  # The data of another rank has ended.
                 return
 
-    def _train_batch(self, batch: Any, is_last: bool) -> StopReason:
+    def _train_batch(self, batch: DataBatch, is_last: bool) -> StopReason:
         context, progress = self._context, self._progress
         if progress.batch == 0:
             self._callbacks.call("on_training_epoch_start", progress.epoch)
@@ -303,7 +311,7 @@ class FitLoop:
         self._saver.poll()
         return self._stop.end(self._get_stop_reason())
 
-    def _call_train_batch(self, batch: Any) -> Any:
+    def _call_train_batch(self, batch: DataBatch) -> torch.Tensor | MetricDict:
         """Calls the Trial's train_batch(), and returns its metrics."""
         context, progress = self._context, self._progress
         average_gradients = context.steps_now
@@ -371,7 +379,7 @@ class FitLoop:
 
     def _report(self) -> None:
         steps = self._progress.steps_completed
-        metrics: dict[str, Any] = dict(self._training_metrics.means(self._data_group))
+        metrics: MetricDict = dict(self._training_metrics.means(self._data_group))
         reducers = self._context.reducers
         if reducers.has_any(training=True):
             reduced = reducers.reduce(training=True, process_group=self._data_group)
@@ -402,11 +410,11 @@ class FitLoop:
             self._tensorboard.upload()
         return best
 
-    def _evaluate(self) -> dict[str, Any]:
+    def _evaluate(self) -> MetricDict:
         """Returns the validation metrics on every rank. Collective."""
         return evaluate(self._trial, self._context, self._validation_data, self._callbacks)
 
-    def _add_lengths(self, metrics: dict[str, Any]) -> dict[str, Any]:
+    def _add_lengths(self, metrics: MetricDict) -> MetricDict:
         """Adds how long training was, in the units of a search, unless the Trial has such metrics."""
         steps, size = self._progress.steps_completed, self._records_per_batch
         per_epoch = self._schedule.batches_per_epoch or self._context._batches_per_epoch

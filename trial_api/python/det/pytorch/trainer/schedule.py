@@ -7,8 +7,8 @@ done.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
+from det._types import JsonMapping
 from det.pytorch.trial.progress import Progress
 from det.pytorch.trial.train_units import (
     Batch,
@@ -95,7 +95,7 @@ class Schedule:
 
 def parse_rungs(
     lengths: list[int],
-    searcher: dict[str, Any],
+    searcher: JsonMapping,
     global_batch_size: int | None,
     records_per_epoch: int = 0,
 ) -> TrainUnit | None:

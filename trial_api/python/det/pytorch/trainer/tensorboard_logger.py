@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Mapping
-from typing import Any
 
 from det._errors import CheckpointError
 from det.pytorch.trial.context import PyTorchTrialContext
+from det.pytorch.utilities.types import MetricDict
 from det.tensorboard import EventWriter
 
 
@@ -23,7 +22,7 @@ class TensorBoardLogger:
         self._writer: EventWriter | None = None
         self._warned = False
 
-    def add(self, group: str, steps: int, metrics: Mapping[str, Any]) -> None:
+    def add(self, group: str, steps: int, metrics: MetricDict) -> None:
         """Writes the numbers among the metrics as `group/name`, and flushes them to the file."""
         enabled = self._context.get_enable_tensorboard_logging()
         if not enabled or not self._context._process_group.is_chief:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch.distributed
 
 from det import core
 from det._info import get_cluster_info
+from det._types import CheckpointStorage, JsonObject
 from det.pytorch.distributed.device import choose_device
 from det.pytorch.distributed.optimizations import parse_optimizations
 from det.pytorch.distributed.process_group import ProcessGroup, init_process_group
@@ -23,6 +24,7 @@ from det.pytorch.trial.train_units import (
     parse_train_unit,
     validate_units,
 )
+from det.pytorch.trial.trial import BaseTrial, PyTorchTrial
 from det.pytorch.utilities.malloc import keep_freed_memory
 from det.pytorch.utilities.rng import derive_seed, seed_all
 
@@ -35,12 +37,12 @@ _Context = TypeVar("_Context", bound=PyTorchTrialContext)
 @contextlib.contextmanager
 def init(
     *,
-    hparams: dict[str, Any] | None = None,
-    exp_conf: dict[str, Any] | None = None,
+    hparams: JsonObject | None = None,
+    exp_conf: JsonObject | None = None,
     distributed: core.DistributedContext | None = None,
     aggregation_frequency: int | None = None,
     enable_tensorboard_logging: bool = True,
-    checkpoint_storage: Any = None,
+    checkpoint_storage: CheckpointStorage | None = None,
 ) -> Iterator[PyTorchTrialContext]:
     """Opens the context of a Trial, for a with-statement.
 
@@ -86,11 +88,12 @@ def init(
 def open_context(
     context_class: type[_Context],
     *,
-    hparams: dict[str, Any] | None,
-    exp_conf: dict[str, Any] | None,
+    hparams: JsonObject | None,
+    exp_conf: JsonObject | None,
     distributed: core.DistributedContext | None,
-    checkpoint_storage: Any,
-    **options: Any,
+    checkpoint_storage: CheckpointStorage | None,
+    aggregation_frequency: int | None = None,
+    enable_tensorboard_logging: bool = True,
 ) -> Iterator[_Context]:
     """Opens a context of the given class; see init().
 
@@ -100,14 +103,15 @@ def open_context(
         exp_conf: As in init().
         distributed: As in init().
         checkpoint_storage: As in init().
-        **options: Further arguments of its constructor.
+        aggregation_frequency: As in init().
+        enable_tensorboard_logging: As in init().
     """
     for name, given in (("hparams", hparams), ("exp_conf", exp_conf)):
         if given is not None and not isinstance(given, Mapping):
             raise TypeError(f"{name} is {given!r}: must be a dictionary")
     info = get_cluster_info()
     trial = info.trial if info else None
-    config: dict[str, Any] = exp_conf if exp_conf is not None else (trial.config if trial else {})
+    config: JsonObject = exp_conf if exp_conf is not None else (trial.config if trial else {})
     if hparams is None:
         hparams = trial.hparams if trial else config.get("hyperparameters") or {}
     own_seed = int((config.get("reproducibility") or {}).get("experiment_seed") or 0)
@@ -131,7 +135,8 @@ def open_context(
                 trial_seed=seed,
                 process_group=ProcessGroup(),
                 device=device,
-                **options,
+                aggregation_frequency=aggregation_frequency,
+                enable_tensorboard_logging=enable_tensorboard_logging,
             )
     finally:
         if initialized:
@@ -148,7 +153,7 @@ class Trainer:
 
     _fit_loop_class: type[FitLoop] = FitLoop
 
-    def __init__(self, trial: Any, context: PyTorchTrialContext) -> None:
+    def __init__(self, trial: BaseTrial, context: PyTorchTrialContext) -> None:
         """Creates a trainer.
 
         Args:
@@ -159,15 +164,18 @@ class Trainer:
         self._context = context
         self._info = get_cluster_info()
 
-    def configure_profiler(self, enabled: bool = True, **options: Any) -> None:
+    def configure_profiler(
+        self, enabled: bool = True, sampling_interval: float = 1, samples_per_report: int = 10
+    ) -> None:
         """Reports the system metrics of the node during training. Does nothing off the cluster.
 
         Args:
             enabled: Whether to do so.
-            **options: Arguments of the profiler's on() of det.core.
+            sampling_interval: The seconds between samples, at least 0.1.
+            samples_per_report: The number of samples whose mean is reported.
         """
         if enabled and self._on_cluster:
-            self._context._core.profiler.on(**options)
+            self._context._core.profiler.on(sampling_interval, samples_per_report)
 
     @property
     def _on_cluster(self) -> bool:
@@ -241,7 +249,7 @@ class Trainer:
             latest_checkpoint=self._replace_damaged(latest_checkpoint),
         ).run()
 
-    def _get_searcher(self) -> dict[str, Any]:
+    def _get_searcher(self) -> JsonObject:
         return dict(self._context.get_experiment_config().get("searcher") or {})
 
     def _get_global_batch_size(self) -> int | None:
@@ -256,7 +264,7 @@ class Trainer:
         # Without a batch size no length is in such epochs; parse_train_unit() has raised otherwise.
         return batches_per_configured_epoch(self._get_records_per_epoch(), size) if size else None
 
-    def _parse_unit(self, value: Any, field: str) -> TrainUnit | None:
+    def _parse_unit(self, value: object, field: str) -> TrainUnit | None:
         size, records = self._get_global_batch_size(), self._get_records_per_epoch()
         return parse_train_unit(value, field, size, records)
 
@@ -293,7 +301,7 @@ class Trainer:
         return complete
 
 
-def run_trial_class(cls: Any) -> None:
+def run_trial_class(cls: type[PyTorchTrial]) -> None:
     """Trains a Trial as the experiment config says, for an entrypoint `module:Class`.
 
     If the Trial raises det.InvalidHP, it is reported to the master, and the process exits with 0.
@@ -309,7 +317,7 @@ def run_trial_class(cls: Any) -> None:
         fit_from_config(Trainer(cls(context), context), config)
 
 
-def get_trial_config() -> dict[str, Any]:
+def get_trial_config() -> JsonObject:
     """Returns the experiment config of this trial.
 
     Raises:
@@ -324,7 +332,7 @@ def get_trial_config() -> dict[str, Any]:
     return info.trial.config
 
 
-def fit_from_config(trainer: Trainer, config: dict[str, Any]) -> None:
+def fit_from_config(trainer: Trainer, config: JsonObject) -> None:
     """Calls fit() with the arguments of an experiment config."""
 
     def period(field: str) -> TrainUnit | None:

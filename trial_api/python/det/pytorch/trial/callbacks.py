@@ -6,7 +6,8 @@ import difflib
 import inspect
 import sys
 from collections.abc import Mapping
-from typing import Any
+
+from det.pytorch.utilities.types import MetricDict, StateDict
 
 
 class PyTorchCallback:
@@ -52,7 +53,7 @@ class PyTorchCallback:
         """
 
     def on_training_workload_end(
-        self, avg_metrics: dict[str, Any], batch_metrics: list[dict[str, Any]]
+        self, avg_metrics: MetricDict, batch_metrics: list[MetricDict]
     ) -> None:
         """Called when training metrics are reported.
 
@@ -65,7 +66,7 @@ class PyTorchCallback:
     def on_validation_start(self) -> None:
         """Called before a validation."""
 
-    def on_validation_end(self, metrics: dict[str, Any]) -> None:
+    def on_validation_end(self, metrics: MetricDict) -> None:
         """Called after a validation.
 
         Args:
@@ -75,14 +76,14 @@ class PyTorchCallback:
     def on_validation_epoch_start(self) -> None:
         """Called before the validation data is read. Not with evaluate_full_dataset()."""
 
-    def on_validation_epoch_end(self, outputs: list[Any]) -> None:
+    def on_validation_epoch_end(self, outputs: list[MetricDict]) -> None:
         """Called after the validation data is read. Not with evaluate_full_dataset().
 
         Args:
             outputs: What evaluate_batch() returned for each batch of this rank.
         """
 
-    def on_checkpoint_load_start(self, checkpoint: dict[str, Any] | None) -> None:
+    def on_checkpoint_load_start(self, checkpoint: StateDict | None) -> None:
         """Called before the state of a checkpoint is loaded.
 
         Args:
@@ -90,7 +91,7 @@ class PyTorchCallback:
                 may be changed.
         """
 
-    def on_checkpoint_save_start(self, checkpoint: dict[str, Any]) -> None:
+    def on_checkpoint_save_start(self, checkpoint: StateDict) -> None:
         """Called before the state is copied for a checkpoint. Chief only.
 
         A Trial with this method makes the chief gather and write the complete optimizer state.
@@ -119,11 +120,11 @@ class PyTorchCallback:
             uuid: The UUID of the checkpoint.
         """
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> StateDict:
         """Returns the state for checkpoints: numbers, strings, containers and tensors."""
         return {}
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: StateDict) -> None:
         """Restores the state.
 
         Args:
@@ -177,7 +178,7 @@ class CallbackList:
                 )
         self.named = named
 
-    def call(self, name: str, *arguments: Any) -> None:
+    def call(self, name: str, *arguments: object) -> None:
         """Calls the method of that name of all callbacks."""
         for callback in self.named.values():
             method = getattr(callback, name)
@@ -191,11 +192,11 @@ class CallbackList:
         default = getattr(PyTorchCallback, name)
         return any(getattr(type(one), name) is not default for one in self.named.values())
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> StateDict:
         """Returns the states of all callbacks by name."""
         return {name: callback.state_dict() for name, callback in self.named.items()}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: StateDict) -> None:
         """Restores the states of the callbacks that are in `state`."""
         for name, callback in self.named.items():
             if name in state:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 import pathlib
 from collections.abc import Iterator
-from typing import Any, Callable, TypeVar, overload
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Callable, NoReturn, TypeVar, overload
 
 import torch
 
+from det._types import JsonObject
 from det.core import Context, DistributedContext
 from det.pytorch.data.batch_shard import find_batch_shard
 from det.pytorch.data.batches import to_device
@@ -29,7 +31,12 @@ from det.pytorch.strategies.zero import shard_optimizer
 from det.pytorch.trial.experimental_context import PyTorchExperimentalContext
 from det.pytorch.trial.lr_scheduler import LRScheduler
 from det.pytorch.trial.progress import Progress
+from det.pytorch.utilities.types import DataBatch, ReducedValue, Scaler, TorchScheduler
 
+if TYPE_CHECKING:
+    from torch.utils.tensorboard.writer import SummaryWriter
+
+_Scaler = TypeVar("_Scaler", bound=Scaler)
 _MetricReducer = TypeVar("_MetricReducer", bound=MetricReducer)
 
 
@@ -51,8 +58,8 @@ class PyTorchTrialContext:
         self,
         core: Context,
         *,
-        hparams: dict[str, Any],
-        exp_conf: dict[str, Any],
+        hparams: JsonObject,
+        exp_conf: JsonObject,
         trial_seed: int,
         process_group: ProcessGroup,
         device: torch.device,
@@ -94,11 +101,11 @@ class PyTorchTrialContext:
         self.optimizers: list[torch.optim.Optimizer] = []
         self.lr_schedulers: list[LRScheduler] = []
         self.reducers = ReducerList()
-        self._average_aggregated: dict[int, bool] = {}  # By id of the optimizer.
+        self._average_aggregated: dict[int, bool] = {}  # The key is the id() of an optimizer.
         self._optimizer_steps: dict[int, int] = {}
-        self._scaler: Any = None
-        self._profiler: Any = None
-        self._writer: Any = None
+        self._scaler: Scaler | None = None
+        self._profiler: torch.profiler.profile | None = None
+        self._writer: SummaryWriter | None = None
         self._stop_requested = False
         self._strategy = create_strategy(self, process_group, self._optimizations)
         self.experimental = PyTorchExperimentalContext(
@@ -124,20 +131,26 @@ class PyTorchTrialContext:
         """The slot's device."""
         return self._device
 
-    def get_experiment_config(self) -> dict[str, Any]:
+    def get_experiment_config(self) -> JsonObject:
         """Returns the experiment config; {} off the cluster if init() got none."""
         return self._exp_conf
 
-    def get_data_config(self) -> dict[str, Any]:
+    def get_data_config(self) -> JsonObject:
         """Returns the section `data` of the experiment config; {} if it is absent."""
         return self._exp_conf.get("data") or {}
 
-    def get_hparams(self) -> dict[str, Any]:
+    def get_hparams(self) -> JsonObject:
         """Returns the hyperparameters of this trial by name."""
         return self._hparams
 
     def get_hparam(self, name: str) -> Any:
         """Returns a hyperparameter of this trial.
+
+        Args:
+            name: The name of the hyperparameter.
+
+        Returns:
+            Its value: a JSON value of any type.
 
         Raises:
             ValueError: If there is no hyperparameter of that name.
@@ -195,7 +208,7 @@ class PyTorchTrialContext:
         return trial.trial_id if trial else 0
 
     @property
-    def scaler(self) -> Any:
+    def scaler(self) -> Scaler | None:
         """The GradScaler of the loss, of mixed precision or of wrap_scaler(); None without."""
         return self.experimental.scaler or self._scaler
 
@@ -341,7 +354,7 @@ class PyTorchTrialContext:
 
     def wrap_lr_scheduler(
         self,
-        lr_scheduler: Any,
+        lr_scheduler: TorchScheduler,
         step_mode: LRScheduler.StepMode,
         frequency: int = 1,
     ) -> LRScheduler:
@@ -369,7 +382,7 @@ class PyTorchTrialContext:
         self.lr_schedulers.append(wrapped)
         return wrapped
 
-    def wrap_scaler(self, scaler: Any) -> Any:
+    def wrap_scaler(self, scaler: _Scaler) -> _Scaler:
         """Adds a GradScaler of the Trial to the checkpoints.
 
         The Trial scales the loss itself, passes the scaler to step_optimizer(), and updates it.
@@ -403,7 +416,7 @@ class PyTorchTrialContext:
     @overload
     def wrap_reducer(
         self,
-        reducer: Callable[[list[Any]], Any],
+        reducer: Callable[[list[ReducedValue]], ReducedValue],
         name: str | None = None,
         for_training: bool = True,
         for_validation: bool = True,
@@ -411,7 +424,7 @@ class PyTorchTrialContext:
 
     def wrap_reducer(
         self,
-        reducer: MetricReducer | Callable[[list[Any]], Any],
+        reducer: MetricReducer | Callable[[list[ReducedValue]], ReducedValue],
         name: str | None = None,
         for_training: bool = True,
         for_validation: bool = True,
@@ -439,7 +452,7 @@ class PyTorchTrialContext:
         """
         return self.reducers.wrap(reducer, name, for_training, for_validation)
 
-    def configure_apex_amp(self, *args: Any, **kwargs: Any) -> Any:
+    def configure_apex_amp(self, *args: object, **kwargs: object) -> NoReturn:
         """Not supported.
 
         Raises:
@@ -451,8 +464,15 @@ class PyTorchTrialContext:
 
     # In train_batch().
 
-    def to_device(self, data: Any) -> Any:
-        """Moves the tensors of a batch to the slot's device; see det.pytorch.to_device()."""
+    def to_device(self, data: DataBatch) -> DataBatch:
+        """Moves the tensors of a batch to the slot's device; see det.pytorch.to_device().
+
+        Args:
+            data: As in det.pytorch.to_device().
+
+        Returns:
+            The same structure, with its tensors on the slot's device.
+        """
         return to_device(data, self._device)
 
     @property
@@ -487,16 +507,16 @@ class PyTorchTrialContext:
             raise TypeError(f"the loss is {loss!r}: backward() takes a tensor")
         if self.experimental.scaler is not None:
             loss = self.experimental.scaler.scale(loss)
-        backward: Any = loss.backward
+        backward: Callable[..., None] = loss.backward
         backward(gradient=gradient, retain_graph=retain_graph, create_graph=create_graph)
 
     def step_optimizer(
         self,
         optimizer: torch.optim.Optimizer,
-        clip_grads: Callable[[Iterator[torch.nn.Parameter]], Any] | None = None,
+        clip_grads: Callable[[Iterator[torch.nn.Parameter]], object] | None = None,
         auto_zero_grads: bool = True,
-        scaler: Any = None,
-        grad_scaler: Any = None,
+        scaler: Scaler | None = None,
+        grad_scaler: Scaler | None = None,
     ) -> None:
         """Makes an optimizer step, unless this batch is not the last of aggregation_frequency.
 
@@ -556,8 +576,8 @@ class PyTorchTrialContext:
     def _step(
         self,
         optimizer: torch.optim.Optimizer,
-        clip_grads: Callable[[Iterator[torch.nn.Parameter]], Any] | None,
-        scaler: Any,
+        clip_grads: Callable[[Iterator[torch.nn.Parameter]], object] | None,
+        scaler: Scaler | None,
     ) -> None:
         if clip_grads is not None:
             if scaler is not None:
@@ -581,15 +601,18 @@ class PyTorchTrialContext:
         """Returns the folder for event files, which are stored beside the checkpoints."""
         return pathlib.Path(self._core.train.get_tensorboard_path())
 
-    def get_tensorboard_writer(self) -> Any:
+    def get_tensorboard_writer(self) -> SummaryWriter:
         """Returns a torch.utils.tensorboard.SummaryWriter for that folder.
+
+        Returns:
+            The writer; each call returns the same one.
 
         Raises:
             ImportError: If the Python package tensorboard is not installed.
         """
         if self._writer is None:
             try:
-                tensorboard: Any = importlib.import_module("torch.utils.tensorboard")
+                tensorboard: ModuleType = importlib.import_module("torch.utils.tensorboard")
             except ImportError as error:
                 raise ImportError(
                     "get_tensorboard_writer() needs the Python package tensorboard, which is not "
@@ -605,10 +628,14 @@ class PyTorchTrialContext:
         return self._tensorboard_logging
 
     def set_enable_tensorboard_logging(self, enable_tensorboard_logging: bool) -> None:
-        """Enables or disables writing of reported metrics for TensorBoard."""
+        """Enables or disables writing of reported metrics for TensorBoard.
+
+        Args:
+            enable_tensorboard_logging: Whether to write them.
+        """
         self._tensorboard_logging = enable_tensorboard_logging
 
-    def set_profiler(self, *args: Any, **kwargs: Any) -> None:
+    def set_profiler(self, *args: object, **kwargs: object) -> None:
         """Profiles training with torch.profiler.profile, which is stepped after every batch.
 
         Args:
@@ -616,7 +643,7 @@ class PyTorchTrialContext:
             **kwargs: Keyword arguments of torch.profiler.profile. By default, traces are written to
                 TensorBoard's folder.
         """
-        profiler: Any = torch.profiler  # Not fully annotated.
+        profiler: ModuleType = torch.profiler  # Not fully annotated.
         kwargs.setdefault(
             "on_trace_ready",
             profiler.tensorboard_trace_handler(str(self.get_tensorboard_path())),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import importlib
 from contextlib import AbstractContextManager
-from typing import Any
+from types import ModuleType
 
 import torch
 
 from det.pytorch.distributed.optimizations import Optimizations
+from det.pytorch.utilities.types import Scaler
 
-_NO_AUTOCAST: AbstractContextManager[Any] = contextlib.nullcontext()
+_NO_AUTOCAST: AbstractContextManager[object] = contextlib.nullcontext()
 _DEFAULT_OPTIMIZATIONS = Optimizations()
 
 
@@ -43,7 +44,7 @@ class PyTorchExperimentalContext:
         self._is_sharded = is_sharded
         self._autocast_dtype = optimizations.autocast_dtype(device)
         self.auto_amp = self._autocast_dtype is not None
-        self.scaler: Any = None
+        self.scaler: Scaler | None = None
         if self._autocast_dtype is torch.float16 and device.type == "cuda":
             self.scaler = self._create_scaler()
         self.auto_to_device = True
@@ -63,15 +64,17 @@ class PyTorchExperimentalContext:
         if self._device.type == "cuda":
             self.scaler = self._create_scaler()
 
-    def _create_scaler(self) -> Any:
+    def _create_scaler(self) -> Scaler:
         if not self._is_sharded:
             # torch 2.3 has it for every device, and torch 2.4 warns about the older name.
             newer = getattr(getattr(torch, "amp", None), "GradScaler", None)
-            older: Any = torch.cuda.amp
-            return newer("cuda") if newer else older.GradScaler()
+            older: ModuleType = torch.cuda.amp
+            scaler: Scaler = newer("cuda") if newer else older.GradScaler()
+            return scaler
         # All ranks must know whether a gradient overflowed.
         module = importlib.import_module("torch.distributed.fsdp.sharded_grad_scaler")
-        return module.ShardedGradScaler()
+        sharded: Scaler = module.ShardedGradScaler()
+        return sharded
 
     def refuse_scaler(self, name: str) -> None:
         """Checks that the Trial may use a scaler of its own.
@@ -117,13 +120,13 @@ class PyTorchExperimentalContext:
         """
         self.reproducibility_checks = False
 
-    def autocast(self) -> AbstractContextManager[Any]:
+    def autocast(self) -> AbstractContextManager[object]:
         """Returns the context manager for train_batch() and evaluate_batch()."""
         if not self.auto_amp:
             return _NO_AUTOCAST
         default = torch.float16 if self._device.type == "cuda" else torch.bfloat16
-        torch_: Any = torch  # Not all versions export autocast to type checkers.
-        autocast: AbstractContextManager[Any] = torch_.autocast(
+        torch_: ModuleType = torch  # Not all versions export autocast to type checkers.
+        autocast: AbstractContextManager[object] = torch_.autocast(
             self._device.type, dtype=self._autocast_dtype or default
         )
         return autocast

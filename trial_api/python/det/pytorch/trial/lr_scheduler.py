@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import enum
-from typing import Any
+from typing import Any, Callable
 
 import torch
+
+from det.pytorch.utilities.types import StateDict, TorchScheduler
 
 
 class LRScheduler:
@@ -26,7 +28,7 @@ class LRScheduler:
         MANUAL_STEP = 3
         STEP_EVERY_OPTIMIZER_STEP = 4
 
-    def __init__(self, scheduler: Any, step_mode: StepMode, frequency: int = 1) -> None:
+    def __init__(self, scheduler: TorchScheduler, step_mode: StepMode, frequency: int = 1) -> None:
         """Wraps a scheduler.
 
         Args:
@@ -59,9 +61,15 @@ class LRScheduler:
         optimizer: torch.optim.Optimizer | None = getattr(self._scheduler, "optimizer", None)
         return optimizer
 
-    def step(self, *args: Any, **kwargs: Any) -> None:
-        """Steps the scheduler. For StepMode.MANUAL_STEP."""
-        self._scheduler.step(*args, **kwargs)
+    def step(self, *args: object, **kwargs: object) -> None:
+        """Steps the scheduler. For StepMode.MANUAL_STEP.
+
+        Args:
+            *args: Arguments of the wrapped scheduler's step().
+            **kwargs: Keyword arguments of the wrapped scheduler's step().
+        """
+        step: Callable[..., object] = self._scheduler.step
+        step(*args, **kwargs)
 
     def step_after(self, event: StepMode, count: int) -> None:
         """Steps the scheduler if it is due.
@@ -75,15 +83,19 @@ class LRScheduler:
 
     def get_last_lr(self) -> list[float]:
         """Returns the present learning rate of each parameter group."""
-        rates: list[float] = self._scheduler.get_last_lr()
+        rates: list[float] = getattr(self._scheduler, "get_last_lr")()  # noqa: B009 ReduceLROnPlateau of older torch lacks it.
         return rates
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> StateDict:
         """Returns the state of the wrapped scheduler."""
         return dict(self._scheduler.state_dict())
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Restores what state_dict() returned."""
+    def load_state_dict(self, state: StateDict) -> None:
+        """Restores what state_dict() returned.
+
+        Args:
+            state: What state_dict() returned.
+        """
         self._scheduler.load_state_dict(state)
 
     def __getattr__(self, name: str) -> Any:

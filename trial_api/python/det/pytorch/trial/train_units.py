@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import Any
 
 
 class TrainUnit:
@@ -35,7 +34,11 @@ class TrainUnit:
         self.value = value
 
     def due(self, count: int) -> bool:
-        """Returns whether a period ends after `count` units, which is at least 1."""
+        """Returns whether a period ends after `count` units, which is at least 1.
+
+        Args:
+            count: The number of units so far, at least 1.
+        """
         if isinstance(self.value, int):
             return count % self.value == 0
         return count in self.value
@@ -50,7 +53,7 @@ class TrainUnit:
         return hash((type(self), repr(self.value)))
 
 
-def validate_units(**units: Any) -> None:
+def validate_units(**units: object) -> None:
     """Checks arguments that take a TrainUnit or None.
 
     Raises:
@@ -96,7 +99,7 @@ def batches_per_configured_epoch(
 
 
 def parse_train_unit(
-    value: Any, field: str, global_batch_size: int | None, records_per_epoch: int = 0
+    value: object, field: str, global_batch_size: int | None, records_per_epoch: int = 0
 ) -> TrainUnit | None:
     """Parses a length in the experiment config.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import abc
-from typing import Any
+from collections.abc import Iterable
+from typing import Protocol
 
 import torch
 
@@ -11,6 +12,27 @@ from det.pytorch.data.batches import data_length
 from det.pytorch.metrics.reducers import Reducer, check_reducers
 from det.pytorch.trial.callbacks import PyTorchCallback
 from det.pytorch.trial.context import PyTorchTrialContext
+from det.pytorch.utilities.types import DataBatch, MetricDict, ValidationData
+
+
+class BaseTrial(Protocol):
+    """What a PyTorchTrial and a DeepSpeedTrial have in common."""
+
+    def build_training_data_loader(self) -> Iterable[DataBatch]:
+        """Returns the training data."""
+        ...
+
+    def build_validation_data_loader(self) -> ValidationData:
+        """Returns the validation data."""
+        ...
+
+    def evaluation_reducer(self) -> Reducer | dict[str, Reducer]:
+        """Returns how metrics are reduced over batches and ranks."""
+        ...
+
+    def build_callbacks(self) -> dict[str, PyTorchCallback]:
+        """Returns callbacks by name."""
+        ...
 
 
 class PyTorchTrial(abc.ABC):
@@ -51,7 +73,7 @@ class PyTorchTrial(abc.ABC):
         """
 
     @abc.abstractmethod
-    def build_training_data_loader(self) -> Any:
+    def build_training_data_loader(self) -> Iterable[DataBatch]:
         """Returns the training data. Called once on every rank.
 
         Returns:
@@ -61,7 +83,7 @@ class PyTorchTrial(abc.ABC):
         """
 
     @abc.abstractmethod
-    def build_validation_data_loader(self) -> Any:
+    def build_validation_data_loader(self) -> ValidationData:
         """Returns the validation data.
 
         Called once on every rank; with evaluate_full_dataset() on the chief only, except under a
@@ -73,8 +95,8 @@ class PyTorchTrial(abc.ABC):
 
     @abc.abstractmethod
     def train_batch(
-        self, batch: Any, epoch_idx: int, batch_idx: int
-    ) -> torch.Tensor | dict[str, Any]:
+        self, batch: DataBatch, epoch_idx: int, batch_idx: int
+    ) -> torch.Tensor | MetricDict:
         """Trains on this rank's part of a global batch.
 
         It computes a loss, and calls context.backward() and context.step_optimizer().
@@ -91,7 +113,7 @@ class PyTorchTrial(abc.ABC):
             the loss alone. Means over batches and ranks are reported.
         """
 
-    def evaluate_batch(self, batch: Any, batch_idx: int = 0) -> dict[str, Any]:
+    def evaluate_batch(self, batch: DataBatch, batch_idx: int = 0) -> MetricDict:
         """Evaluates a batch, in evaluation mode and without gradients.
 
         It must not call collective operations: ranks may have different numbers of batches.
@@ -106,7 +128,7 @@ class PyTorchTrial(abc.ABC):
         """
         raise NotImplementedError
 
-    def evaluate_full_dataset(self, data_loader: Any) -> dict[str, Any]:
+    def evaluate_full_dataset(self, data_loader: ValidationData) -> MetricDict:
         """Evaluates the complete validation data on the chief.
 
         Under a strategy that shards the model, it is called on every rank.
@@ -135,7 +157,7 @@ class PyTorchTrial(abc.ABC):
         """
         return {}
 
-    def get_batch_length(self, batch: Any) -> int:
+    def get_batch_length(self, batch: DataBatch) -> int:
         """Returns the number of records of a validation batch, with which metrics are weighted.
 
         Args:

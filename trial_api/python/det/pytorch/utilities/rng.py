@@ -7,9 +7,14 @@ import hashlib
 import random
 import sys
 from collections.abc import Iterator
-from typing import Any
+from types import ModuleType
 
 import torch
+
+from det.pytorch.utilities.types import StateDict
+
+# The states of the generators of Python, torch and, if it is imported, NumPy.
+_HostStates = tuple[tuple[object, ...], torch.Tensor, object]
 
 
 def derive_seed(seed: int, *parts: int) -> int:
@@ -27,14 +32,14 @@ def seed_all(seed: int) -> None:
         numpy.random.seed(seed % 2**32)
 
 
-def get_rng_state() -> dict[str, Any]:
+def get_rng_state() -> StateDict:
     """Returns the state of all generators, for set_rng_state() and for checkpoints.
 
     Returns:
         Numbers, strings, lists and tensors, by the names python, torch, numpy and cuda.
     """
     version, numbers, gauss = random.getstate()
-    state: dict[str, Any] = {
+    state: StateDict = {
         "python": [version, torch.tensor(numbers, dtype=torch.int64), gauss],
         "torch": torch.get_rng_state(),
     }
@@ -48,7 +53,7 @@ def get_rng_state() -> dict[str, Any]:
     return state
 
 
-def set_rng_state(state: dict[str, Any]) -> None:
+def set_rng_state(state: StateDict) -> None:
     """Restores what get_rng_state() returned."""
     version, numbers, gauss = state["python"]
     random.setstate((version, tuple(numbers.tolist()), gauss))
@@ -71,8 +76,8 @@ class IsolatedRng:
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
-        self._inside: Any = None
-        self._outside: Any = None
+        self._inside: _HostStates | None = None
+        self._outside: _HostStates | None = None
 
     def __enter__(self) -> None:
         self._outside = _get_host_states()
@@ -87,25 +92,28 @@ class IsolatedRng:
 
     def __exit__(self, *_: object) -> None:
         self._inside = _get_host_states()
+        assert self._outside is not None  # __enter__() sets it.
         _set_host_states(self._outside)
 
 
-def _get_numpy() -> Any:
+def _get_numpy() -> ModuleType | None:
     """Returns NumPy if something has imported it, else None."""
     return sys.modules.get("numpy")
 
 
-def _get_host_states() -> Any:
+def _get_host_states() -> _HostStates:
     numpy = _get_numpy()
     numpy_state = numpy.random.get_state() if numpy is not None else None
     return random.getstate(), torch.get_rng_state(), numpy_state
 
 
-def _set_host_states(states: Any) -> None:
-    random.setstate(states[0])
-    torch.set_rng_state(states[1])
-    if states[2] is not None:
-        _get_numpy().random.set_state(states[2])
+def _set_host_states(states: _HostStates) -> None:
+    python_state, torch_state, numpy_state = states
+    random.setstate(python_state)
+    torch.set_rng_state(torch_state)
+    numpy = _get_numpy()
+    if numpy is not None and numpy_state is not None:
+        numpy.random.set_state(numpy_state)
 
 
 @contextlib.contextmanager
