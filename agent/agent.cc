@@ -3,6 +3,7 @@
 #include <limits>
 #include <random>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/match.h"

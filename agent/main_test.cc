@@ -11,7 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "agent/driver/process_driver.h"
 #include "agent/fake_master.h"
 #include "agent/keeper/keeper_folder.h"

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <memory>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 
 namespace det::cli {

@@ -1,6 +1,7 @@
 #include "cli/ignore_rules.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "absl/time/time.h"
 #include "base/file.h"
 #include "base/subprocess.h"
 #include "cli/cluster_file.h"

@@ -1,5 +1,6 @@
 #include "cli/table.h"
 
+#include "absl/time/time.h"
 #include "cli/format.h"
 #include "cli/json_text.h"
 #include "google/protobuf/timestamp.pb.h"

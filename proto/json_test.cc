@@ -2,7 +2,9 @@
 // values without JSON form must be errors in both.
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/rng.h"

@@ -1,5 +1,6 @@
 #include "agent/driver/fake_driver.h"
 
+#include <functional>
 #include <memory>
 
 #include "agent/driver/driver_contract.h"

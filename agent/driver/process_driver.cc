@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "agent/driver/process_task.h"
 #include "agent/driver/task_folders.h"
 #include "agent/keeper/keeper_folder.h"

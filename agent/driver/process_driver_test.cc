@@ -9,12 +9,16 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/time.h"
 #include "agent/driver/driver_contract.h"
 #include "agent/driver/process_task.h"
 #include "agent/driver/task_folders.h"

@@ -14,10 +14,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "agent/driver/library_files.h"
 #include "agent/driver/output_reader.h"
 #include "agent/driver/task_folders.h"

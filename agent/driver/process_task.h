@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "agent/driver/output_reader.h"
 #include "agent/driver/process_driver.h"
 #include "agent/keeper/keeper_folder.h"

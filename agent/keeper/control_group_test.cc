@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "agent/keeper/process_table.h"
 #include "base/file.h"
 #include "base/subprocess.h"

@@ -10,10 +10,13 @@
 
 #include <cerrno>
 #include <utility>
+#include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "agent/keeper/control_group.h"
 #include "base/file.h"
 #include "base/status_macros.h"

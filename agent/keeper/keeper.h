@@ -12,9 +12,11 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "agent/keeper/keeper_folder.h"
 #include "agent/keeper/line_splitter.h"
 #include "agent/keeper/process_table.h"

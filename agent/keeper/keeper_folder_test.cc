@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <optional>
 
 #include "base/file.h"
 #include <gtest/gtest.h>

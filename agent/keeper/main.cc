@@ -8,6 +8,7 @@
 #include <iostream>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "agent/keeper/keeper.h"
 
 namespace det::agent {

@@ -5,8 +5,10 @@
 
 #include <iostream>
 #include <random>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "agent/keeper/frame.h"
 #include "agent/keeper/spool_reader.h"
 #include "agent/keeper/spool_writer.h"

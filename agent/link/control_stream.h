@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "agent/link/calls.h"
 #include "det/agent/v1/agent.grpc.pb.h"
 #include <grpcpp/grpcpp.h>

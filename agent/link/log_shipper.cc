@@ -1,6 +1,7 @@
 #include "agent/link/log_shipper.h"
 
 #include <functional>
+#include <string>
 #include <utility>
 
 #include "base/log.h"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/fake_event_loop.h"
 #include <gtest/gtest.h>
 

@@ -1,6 +1,9 @@
 #include "agent/link/messages.h"
 
+#include "absl/time/time.h"
+
 #include <cmath>
+#include <variant>
 
 #include <google/protobuf/timestamp.pb.h>
 

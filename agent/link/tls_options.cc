@@ -1,6 +1,7 @@
 #include "agent/link/tls_options.h"
 
 #include <memory>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"

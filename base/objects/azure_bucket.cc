@@ -1,12 +1,15 @@
 #include "base/objects/azure_bucket.h"
 
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/time.h"
 #include "base/objects/azure_signature.h"
 #include "base/objects/cached_token.h"
 #include "base/objects/credential_util.h"

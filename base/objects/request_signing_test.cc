@@ -1,4 +1,7 @@
 // The examples from the documentation of Amazon and Azure.
+#include <string>
+#include <vector>
+
 #include "absl/strings/escaping.h"
 #include "absl/time/time.h"
 #include "base/objects/azure_signature.h"

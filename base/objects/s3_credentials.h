@@ -4,6 +4,7 @@
 #define BASE_OBJECTS_S3_CREDENTIALS_H_
 
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"

@@ -1,4 +1,7 @@
 // det cluster snapshot
+#include <vector>
+
+#include "absl/status/statusor.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
 #include "det/api/v1/job.pb.h"

@@ -1,10 +1,14 @@
 // det completion bash|zsh|fish, and det __complete, which these scripts call
+#include "absl/status/statusor.h"
 #include "cli/completion.h"
 
 #include <sys/time.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"

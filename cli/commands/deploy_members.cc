@@ -1,9 +1,13 @@
 // det deploy local master-up|master-down|agent-up|agent-down
 #include <unistd.h>
 
+#include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "absl/status/statusor.h"
 #include "base/status_macros.h"
 #include "cli/config_schema.h"
 #include "cli/json_text.h"

@@ -1,6 +1,9 @@
 // det experiment list|list-trials|logs|wait
 #include "cli/commands/experiment.h"
 
+#include <string>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/status_macros.h"

@@ -1,4 +1,8 @@
 // det experiment kill|pause|activate|cancel|archive|unarchive
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "cli/command.h"

@@ -1,4 +1,8 @@
 // det experiment continue|fork
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "base/uuid.h"

@@ -1,4 +1,9 @@
 // det experiment archive|unarchive|delete, det experiment set gc-policy
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "cli/command.h"

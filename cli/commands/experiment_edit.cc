@@ -1,4 +1,8 @@
 // det experiment move, det experiment label add|remove, det experiment set name|description
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"

@@ -1,4 +1,7 @@
 // det experiment set max-slots|priority|weight|log-retention
+#include <vector>
+
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "cli/command.h"

@@ -1,5 +1,8 @@
 // Curves as text, and the frame of `det experiment watch`.
 #include <limits>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

@@ -1,11 +1,13 @@
 #include "cli/commands/log_options.h"
 
+#include <optional>
 #include <string>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "cli/commands/time_text.h"
 #include "det/api/v1/common.pb.h"

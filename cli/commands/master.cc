@@ -1,6 +1,10 @@
 // det master info|config|logs|audit|trust|cluster-message, det version
 #include <algorithm>
+#include <string>
+#include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -8,6 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "base/installation.h"
 #include "base/status_macros.h"
 #include "cli/command.h"

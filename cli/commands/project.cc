@@ -1,4 +1,10 @@
 // det project list|describe|create|edit|archive|unarchive|delete|list-experiments
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"

@@ -1,6 +1,10 @@
 // det rbac my-permissions|list-roles|describe-role|list-users-roles|assign-role|unassign-role
 #include <map>
+#include <string>
+#include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "cli/command.h"

@@ -1,4 +1,8 @@
 // det resource-pool bindings add|remove|replace|list-workspaces
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"

@@ -1,6 +1,7 @@
 // Commands for the job queue, agents and pools, against a scripted master.
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -8,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "cli/command.h"
 #include "cli/commands/time_text.h"
 #include "cli/testing/fake_server.h"

@@ -1,6 +1,7 @@
 #include "cli/commands/search_text.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"

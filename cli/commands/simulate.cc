@@ -2,8 +2,10 @@
 // resolute-simulate, which uses the scheduler of the master. det declares their options for its
 // help and passes them on.
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "cli/command.h"

@@ -1,4 +1,9 @@
 // det slot list|enable|disable
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

@@ -1,9 +1,12 @@
 // det trial describe|logs|kill|set
 #include "cli/commands/trial.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
 #include "cli/commands/id_arguments.h"

@@ -1,5 +1,6 @@
 // Commands of Determined that this cluster does not support, with alternatives.
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_split.h"

@@ -2,6 +2,9 @@
 // link-with-agent-user
 #include "cli/commands/user.h"
 
+#include <optional>
+#include <vector>
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

@@ -3,6 +3,7 @@
 #define CLI_COMMANDS_WORKSPACE_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "cli/api_client.h"

@@ -1,6 +1,7 @@
 #include "master/agents/log_patterns.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "master/agents/hardware_patterns.h"

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "master/store/interfaces/canonical.h"
 

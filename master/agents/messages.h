@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "det/agent/v1/agent.pb.h"
 #include "master/core/cluster/effect.h"
 #include "master/core/cluster/event.h"

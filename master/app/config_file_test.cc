@@ -2,8 +2,10 @@
 
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "base/file.h"
 #include "master/app/config_fields.h"
 #include <gmock/gmock.h>

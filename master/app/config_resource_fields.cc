@@ -1,4 +1,6 @@
 // Fields of pools, quotas, topology and scheduling.
+#include <vector>
+
 #include "master/app/config_field_rows.h"
 #include "master/app/config_fields.h"
 #include "master/core/model/field_rows.h"

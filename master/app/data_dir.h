@@ -7,6 +7,7 @@
 #define MASTER_APP_DATA_DIR_H_
 
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "base/fd.h"

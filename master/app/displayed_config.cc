@@ -1,5 +1,7 @@
 // The configuration as administrators see it.
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "master/app/config_fields.h"

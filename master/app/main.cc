@@ -9,7 +9,10 @@
 #include <iostream>
 #include <memory>
 #include <utility>
+#include <variant>
 
+#include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "base/log.h"
 #include "master/app/backup.h"
 #include "master/app/config.h"

@@ -5,6 +5,7 @@
 #define MASTER_APP_MASTER_H_
 
 #include <memory>
+#include <string>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"

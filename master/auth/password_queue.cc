@@ -1,5 +1,7 @@
 #include "master/auth/password_queue.h"
 
+#include "absl/time/time.h"
+
 #include <utility>
 
 namespace det::auth {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/check.h"
 #include "base/log.h"
 #include "base/status_macros.h"

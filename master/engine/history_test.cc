@@ -4,7 +4,10 @@
 #include <thread>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/rng.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -4,6 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "base/fake_event_loop.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

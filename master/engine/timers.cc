@@ -1,5 +1,7 @@
 #include "master/engine/timers.h"
 
+#include "absl/time/time.h"
+
 namespace det::engine {
 
 void Timers::Set(const cluster::SetDeadline& deadline) {

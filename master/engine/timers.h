@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/time/time.h"
 #include "base/event_loop.h"
 #include "master/core/cluster/effect.h"
 #include "master/core/cluster/event.h"

@@ -1,8 +1,10 @@
 // The dashboard and browser sessions, over a loopback socket.
+#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
 
+#include "absl/time/time.h"
 #include "base/file.h"
 #include "det/api/v1/auth.grpc.pb.h"
 #include "gtest/gtest.h"

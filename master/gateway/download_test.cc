@@ -1,6 +1,8 @@
 // Methods that stream files, over a loopback socket.
+#include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "det/api/v1/raw.grpc.pb.h"
 #include "gtest/gtest.h"

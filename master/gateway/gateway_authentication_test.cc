@@ -2,6 +2,7 @@
 #include <sys/socket.h>
 
 #include <string>
+#include <thread>
 
 #include "master/gateway/testing/gateway_fixture.h"
 #include <boost/asio/read.hpp>

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "master/gateway/gzip.h"
 #include "master/gateway/testing/gateway_fixture.h"
 #include <boost/asio/connect.hpp>

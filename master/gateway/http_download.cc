@@ -1,7 +1,10 @@
 // Responses that are files, streamed: methods that stream google.api.HttpBody.
 #include <functional>
+#include <string>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "google/api/httpbody.pb.h"
 #include "master/gateway/http_exchange.h"
 #include <boost/asio/co_spawn.hpp>

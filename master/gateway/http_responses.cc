@@ -1,6 +1,11 @@
 #include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "master/gateway/api_page.h"

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <set>
 #include <thread>

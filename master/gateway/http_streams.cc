@@ -1,10 +1,15 @@
 // Several streams over one connection: GET /api/v1/streams?of=<address>&of=<address>. A browser
 // opens at most six connections to a host, and each of its windows follows several streams.
 #include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "master/gateway/await.h"
 #include "master/gateway/http_exchange.h"

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "base/installation.h"
 #include "master/gateway/openapi.h"
 #include "proto/api_descriptors.h"

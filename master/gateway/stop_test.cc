@@ -1,5 +1,6 @@
 // Stopping the gateway while clients connect and disconnect.
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>

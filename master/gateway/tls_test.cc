@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "base/certificate_authority.h"
 #include "base/file.h"
 #include "det/api/v1/experiment.grpc.pb.h"

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "master/core/cluster/event.h"
 #include "master/core/model/file_globs.h"
 #include "master/core/model/ids.h"

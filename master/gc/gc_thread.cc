@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "absl/time/clock.h"
 #include "base/log.h"
 #include "master/gc/checkpoint_folder.h"

@@ -6,7 +6,10 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
+#include "absl/status/statusor.h"
 #include "base/event_loop.h"
 #include "base/file.h"
 #include "master/store/testing/fake_store.h"

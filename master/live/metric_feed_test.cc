@@ -1,5 +1,6 @@
 #include "master/live/metric_feed.h"
 
+#include <iostream>
 #include <map>
 #include <random>
 

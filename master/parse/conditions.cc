@@ -1,8 +1,13 @@
 // Conditions of hyperparameters: `when: {optimizer: sgd, layers: {minval: 3}, act: [relu, gelu]}`.
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

@@ -1,3 +1,7 @@
+#include <optional>
+#include <string>
+#include <string_view>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "master/parse/read.h"

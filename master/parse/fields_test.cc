@@ -1,3 +1,5 @@
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "master/core/model/fields.h"
 
 #include <set>

@@ -1,6 +1,11 @@
 // Stores a node in the member of its field.
 #include <cmath>
+#include <map>
+#include <optional>
+#include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"

@@ -1,7 +1,11 @@
 // Reads hyperparameters: a plain value is a constant, a map with a `type` is a range or a choice,
 // any other map is nested. The conditions of a nested map apply to each of its members.
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "master/parse/read.h"

@@ -1,7 +1,10 @@
 // Any configuration that the table allows is equal after printing and parsing it. rapidcheck prints
 // the seed and the smallest counterexample.
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"

@@ -1,7 +1,11 @@
 // Rules between fields, which the table does not have.
 #include <filesystem>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"

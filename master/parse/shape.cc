@@ -1,6 +1,8 @@
 #include "master/parse/shape.h"
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_split.h"
 #include "master/core/model/fields.h"

@@ -1,5 +1,10 @@
 // Reading of {min: 2, max: 8}, the bounds of an elastic trial.
 #include <cmath>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "master/parse/read.h"

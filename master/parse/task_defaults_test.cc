@@ -1,5 +1,7 @@
 #include "master/parse/task_defaults.h"
 
+#include <utility>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "master/parse/parse.h"

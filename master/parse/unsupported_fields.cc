@@ -1,6 +1,10 @@
 // Fields that this cluster does not support, and limits that the parser enforces.
 #include <optional>
 #include <set>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"

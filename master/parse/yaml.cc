@@ -1,4 +1,6 @@
 // The only file that includes yaml-cpp.
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "yaml-cpp/yaml.h"
 
 #include <charconv>
@@ -6,7 +8,9 @@
 #include <exception>
 #include <optional>
 #include <sstream>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"

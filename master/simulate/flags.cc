@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/installation.h"
 #include "master/core/scheduler/json/members.h"
 #include <CLI/CLI.hpp>

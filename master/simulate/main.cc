@@ -4,7 +4,10 @@
 #include <cstdlib>
 #include <iostream>
 #include <iterator>
+#include <variant>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/status_macros.h"

@@ -1,6 +1,7 @@
 // Report of one pass of the scheduler.
 #include <algorithm>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"

@@ -1,5 +1,8 @@
 #include "master/simulate/report.h"
 
+#include <optional>
+
+#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "master/core/model/value.h"

@@ -1,6 +1,7 @@
 #include "master/webhooks/conditions.h"
 
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "base/log.h"
 #include "base/rng.h"
 #include "base/thread_pool.h"

@@ -6,6 +6,9 @@
 #include <deque>
 #include <future>
 #include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

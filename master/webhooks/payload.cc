@@ -1,6 +1,7 @@
 #include "master/webhooks/payload.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include <curl/curl.h>
 

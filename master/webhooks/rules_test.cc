@@ -2,7 +2,10 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <string>
 
+#include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "master/webhooks/address_rules.h"

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "absl/time/time.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "master/core/experiment/webhook_payload.h"

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "base/log.h"
 #include "master/store/interfaces/unknown_commit.h"
 

@@ -1,12 +1,16 @@
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/recent_log.h"
 #include "base/status_macros.h"
 #include "base/utf8.h"

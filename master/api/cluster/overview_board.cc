@@ -3,6 +3,9 @@
 #include <set>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "master/api/common/convert.h"

@@ -12,6 +12,8 @@
 #include <optional>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "base/clock.h"
 #include "base/event_loop.h"
 #include "base/thread_pool.h"

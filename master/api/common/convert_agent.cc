@@ -1,7 +1,11 @@
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/convert_resources.h"
 

@@ -1,4 +1,7 @@
 // Converts states of the API to states of the model.
+#include <optional>
+#include <vector>
+
 #include "master/api/common/convert.h"
 
 namespace det::api {

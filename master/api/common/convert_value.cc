@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/time/time.h"
 #include "google/protobuf/util/time_util.h"
 #include "master/api/common/convert.h"
 

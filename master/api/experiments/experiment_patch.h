@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "base/clock.h"
 #include "base/thread_pool.h"
 #include "det/api/v1/experiment.pb.h"

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "base/status_macros.h"
 #include "det/api/v1/experiment.grpc.pb.h"
 #include "master/api/common/convert.h"

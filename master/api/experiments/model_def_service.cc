@@ -4,6 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "det/api/v1/model_def.grpc.pb.h"
 #include "master/api/common/convert.h"

@@ -1,5 +1,7 @@
 #include "master/api/experiments/warm_start.h"
 
+#include <string>
+
 #include "absl/strings/str_cat.h"
 
 namespace det::api {

@@ -1,5 +1,8 @@
 #include "master/api/experiments/watch_experiment.h"
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
 #include <atomic>
 #include <mutex>
 #include <string>

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "base/clock.h"
 #include "master/core/model/ids.h"
 #include "master/store/interfaces/stored_responses.h"

@@ -2,7 +2,9 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/status/statusor.h"
 #include "det/api/v1/log_fields.grpc.pb.h"
 #include "master/api/common/task_trial.h"
 #include "master/api/logs/log_stream.h"

@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "absl/status/status.h"
 #include "base/status_macros.h"
 #include "det/api/v1/log_retention.grpc.pb.h"
 #include "master/api/common/log_retention.h"

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "master/api/rpc/stream.h"
 #include "master/core/model/states.h"
 #include "master/live/experiment_watch.h"

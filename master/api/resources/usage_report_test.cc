@@ -1,5 +1,7 @@
 #include "master/api/resources/usage_report.h"
 
+#include <optional>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

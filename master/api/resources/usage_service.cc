@@ -5,7 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "det/api/v1/usage.grpc.pb.h"
 #include "master/api/resources/services.h"

@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "master/api/rpc/call.h"
 #include "master/api/rpc/message_stream.h"
 #include <grpcpp/grpcpp.h>

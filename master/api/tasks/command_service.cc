@@ -1,6 +1,7 @@
 #include <memory>
 #include <string_view>
 
+#include "absl/status/status.h"
 #include "det/api/v1/command.grpc.pb.h"
 #include "master/api/common/convert.h"
 #include "master/api/rpc/api_service.h"

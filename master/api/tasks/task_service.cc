@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "base/status_macros.h"
 #include "det/api/v1/task.grpc.pb.h"
 #include "master/api/common/convert.h"

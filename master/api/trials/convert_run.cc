@@ -1,5 +1,6 @@
 #include "master/api/trials/convert_run.h"
 
+#include <map>
 #include <string>
 #include <utility>
 

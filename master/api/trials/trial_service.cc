@@ -1,8 +1,11 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "base/status_macros.h"
 #include "det/api/v1/trial.grpc.pb.h"
 #include "master/api/common/convert.h"

@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "det/api/v1/trial_source.grpc.pb.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 #include "base/status_macros.h"
 #include "master/api/trials/metric_cursor.h"

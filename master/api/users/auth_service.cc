@@ -1,6 +1,11 @@
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "det/api/v1/auth.grpc.pb.h"
 #include "master/api/rpc/api_service.h"

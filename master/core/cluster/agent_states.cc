@@ -1,9 +1,15 @@
 // Enabling and disabling of agents and slots, and maintenance windows.
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/core/cluster/handlers.h"
 #include "master/core/cluster/scheduler_input.h"

@@ -1,6 +1,8 @@
 // Disabled agents and slots, maintenance, hardware failures, log policies.
 #include <string>
 
+#include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "master/core/cluster/cluster.h"

@@ -1,7 +1,13 @@
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <utility>
+#include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/core/cluster/handlers.h"
 #include "master/core/cluster/regenerate.h"

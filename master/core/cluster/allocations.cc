@@ -1,8 +1,12 @@
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/time.h"
 #include "master/core/cluster/handlers.h"
 #include "master/core/cluster/regenerate.h"
 #include "master/core/cluster/scheduler_input.h"

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "master/core/cluster/deletion_changes.h"
 #include "master/core/cluster/experiment_details.h"
 #include "master/core/experiment/allocation.h"

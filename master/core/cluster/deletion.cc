@@ -1,8 +1,11 @@
 // Archiving, deletion and retention of ended experiments. The cluster does not keep them in memory:
 // their rows are changed, and a request that was prepared from older rows is rejected.
+#include <memory>
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "master/core/cluster/handlers.h"

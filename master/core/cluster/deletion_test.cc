@@ -1,6 +1,9 @@
 // Archiving, deletion and retention of ended experiments.
 #include <string>
+#include <variant>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "master/core/cluster/cluster.h"

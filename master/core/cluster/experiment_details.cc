@@ -3,6 +3,8 @@
 #include <memory>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "base/status_macros.h"
 #include "master/core/cluster/handlers.h"
 #include "master/core/cluster/scheduler_input.h"

@@ -1,4 +1,8 @@
 // Projects and details of experiments.
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "master/core/cluster/testing/fixture.h"

@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "master/core/cluster/step.h"
 
 namespace det::cluster {

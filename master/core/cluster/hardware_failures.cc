@@ -1,7 +1,9 @@
 // Suspected hardware failures of slots, and log policies that match a line.
 #include <algorithm>
 #include <string>
+#include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "master/core/cluster/handlers.h"
 #include "master/core/cluster/scheduler_input.h"

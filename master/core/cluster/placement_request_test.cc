@@ -1,8 +1,10 @@
 // The scheduler request of the `resources` section, and the rejection of infeasible requests.
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "master/core/cluster/cluster.h"

@@ -1,9 +1,14 @@
 // Resource pools and quotas that are changed at run time.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
+#include <utility>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/core/cluster/handlers.h"
 #include "master/core/cluster/scheduler_input.h"

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
+#include "absl/time/time.h"
 #include "master/core/cluster/handlers.h"
 #include "master/core/cluster/scheduler_input.h"
 

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "absl/time/time.h"
 #include "master/core/cluster/state.h"
 
 namespace det::cluster {

@@ -1,5 +1,12 @@
+#include <map>
+#include <memory>
+#include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "master/core/cluster/handlers.h"

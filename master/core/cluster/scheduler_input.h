@@ -7,6 +7,8 @@
 
 #include <string>
 
+#include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "master/core/cluster/state.h"
 #include "master/core/cluster/state_queries.h"
 #include "master/core/scheduler/scheduler.h"

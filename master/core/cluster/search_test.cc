@@ -1,7 +1,12 @@
 // Searches in the cluster: held and resumed trials, warm starts, the journal, limits, and continued
 // experiments. The search is `custom`, so that the test determines its operations.
 #include <cmath>
+#include <map>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <variant>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "master/core/cluster/cluster.h"
 #include "master/core/cluster/queue_order.h"
 #include "master/core/cluster/slot_index.h"

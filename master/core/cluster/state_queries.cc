@@ -1,5 +1,7 @@
 #include "master/core/cluster/state_queries.h"
 
+#include "absl/time/time.h"
+
 #include <algorithm>
 #include <utility>
 

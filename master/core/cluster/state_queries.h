@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "master/core/cluster/state.h"
 
 namespace det::cluster {

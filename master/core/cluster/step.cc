@@ -1,6 +1,7 @@
 #include "master/core/cluster/step.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "master/core/cluster/scheduler_input.h"

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "master/core/cluster/outcome.h"
 #include "master/core/cluster/state.h"
 

@@ -1,10 +1,13 @@
 #include <algorithm>
 #include <deque>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "master/core/cluster/handlers.h"
 #include "master/core/cluster/regenerate.h"
 #include "master/core/cluster/scheduler_input.h"

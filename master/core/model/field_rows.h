@@ -4,6 +4,7 @@
 #define MASTER_CORE_MODEL_FIELD_ROWS_H_
 
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "absl/time/time.h"

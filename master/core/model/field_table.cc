@@ -1,7 +1,9 @@
 #include "master/core/model/field_table.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

@@ -1,6 +1,13 @@
 // The value of a field in the format of the configuration.
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <variant>
+#include <vector>
 
+#include "absl/status/statusor.h"
 #include "base/check.h"
 #include "master/core/model/field_table.h"
 

@@ -1,6 +1,9 @@
 #include "master/core/model/fields.h"
 
+#include <map>
+#include <string>
 #include <utility>
+#include <variant>
 
 #include "base/check.h"
 

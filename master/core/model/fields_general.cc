@@ -1,3 +1,6 @@
+#include <limits>
+#include <span>
+
 #include "master/core/model/field_rows.h"
 #include "master/core/model/fields.h"
 

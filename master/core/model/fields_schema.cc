@@ -1,7 +1,13 @@
 #include "master/core/model/fields_schema.h"
 
+#include <map>
+#include <optional>
+#include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
 #include "master/core/model/fields.h"

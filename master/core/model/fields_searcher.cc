@@ -1,3 +1,5 @@
+#include <span>
+
 #include "master/core/model/field_rows.h"
 #include "master/core/model/fields.h"
 

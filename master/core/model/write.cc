@@ -1,4 +1,6 @@
 // Conversion of a configuration to JSON, by the table of fields.
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "master/core/scheduler/claims.h"
 #include "master/core/scheduler/fit.h"
 #include "master/core/scheduler/holdings.h"

@@ -4,6 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/time.h"
 #include "master/core/scheduler/testing/rounds.h"
 #include <gtest/gtest.h>
 

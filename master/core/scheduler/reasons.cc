@@ -1,7 +1,9 @@
 #include "master/core/scheduler/reasons.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"

@@ -4,6 +4,8 @@
 #ifndef MASTER_CORE_SCHEDULER_REASONS_H_
 #define MASTER_CORE_SCHEDULER_REASONS_H_
 
+#include <optional>
+
 #include "master/core/scheduler/plan.h"
 #include "master/core/scheduler/registry.h"
 #include "master/core/scheduler/state.h"

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/time.h"
 #include "master/core/scheduler/testing/rounds.h"
 #include <gtest/gtest.h>
 

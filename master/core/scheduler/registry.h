@@ -16,6 +16,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/hash/hash.h"
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "master/core/scheduler/pool_state.h"
 #include "master/core/scheduler/snapshot.h"
 #include "master/core/scheduler/state.h"

@@ -1,8 +1,12 @@
 // The part of Registry that is about gangs, jobs and limits.
 #include <algorithm>
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "master/core/scheduler/holdings.h"
 #include "master/core/scheduler/reasons.h"
 #include "master/core/scheduler/registry.h"

@@ -1,7 +1,10 @@
 #include "master/core/scheduler/scheduler.h"
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "master/core/model/names.h"

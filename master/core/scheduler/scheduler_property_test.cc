@@ -1,6 +1,7 @@
 // Properties of the scheduler over random snapshots. A failure reports its seed.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/rng.h"
 #include "master/core/scheduler/scheduler.h"
 #include "master/core/scheduler/testing/make.h"

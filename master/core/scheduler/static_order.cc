@@ -1,6 +1,8 @@
 // Merges the classes, each of which has its queues in order.
 #include <algorithm>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "master/core/scheduler/order.h"
 #include "master/core/scheduler/registry.h"

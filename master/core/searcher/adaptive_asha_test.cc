@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "master/core/searcher/asha.h"
 #include "master/core/searcher/multi_bracket.h"

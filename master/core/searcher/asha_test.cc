@@ -4,8 +4,10 @@
 #include <cmath>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "master/core/searcher/search_method_contract.h"

@@ -10,6 +10,7 @@
 #ifndef MASTER_CORE_SEARCHER_BAYESIAN_H_
 #define MASTER_CORE_SEARCHER_BAYESIAN_H_
 
+#include "absl/status/status.h"
 #include "master/core/searcher/history.h"
 #include "master/core/searcher/sampler.h"
 

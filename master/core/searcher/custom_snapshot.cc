@@ -1,7 +1,12 @@
 // Snapshots of custom searches.
 #include <algorithm>
+#include <deque>
 #include <iterator>
+#include <string>
+#include <utility>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "master/core/searcher/custom.h"

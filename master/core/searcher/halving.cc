@@ -5,6 +5,7 @@
 #include <iterator>
 #include <limits>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "master/core/searcher/snapshot.h"

@@ -39,6 +39,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "master/core/searcher/rungs.h"
 #include "master/core/searcher/sampler.h"
 #include "master/core/searcher/search_method.h"

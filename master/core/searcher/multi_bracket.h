@@ -15,6 +15,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "master/core/searcher/halving.h"
 #include "master/core/searcher/sampler.h"
 #include "master/core/searcher/search_method.h"

@@ -1,5 +1,6 @@
 #include "master/core/searcher/random_sampler.h"
 
+#include "absl/status/status.h"
 #include "master/core/searcher/space.h"
 
 namespace det::searcher {

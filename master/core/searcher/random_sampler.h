@@ -2,6 +2,7 @@
 #ifndef MASTER_CORE_SEARCHER_RANDOM_SAMPLER_H_
 #define MASTER_CORE_SEARCHER_RANDOM_SAMPLER_H_
 
+#include "absl/status/status.h"
 #include "master/core/searcher/sampler.h"
 
 namespace det::searcher {

@@ -1,6 +1,7 @@
 #include "master/core/searcher/rungs.h"
 
 #include <limits>
+#include <optional>
 
 #include <gtest/gtest.h>
 

@@ -3,6 +3,7 @@
 #define MASTER_CORE_SEARCHER_TESTING_H_
 
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "master/core/model/experiment_config.h"

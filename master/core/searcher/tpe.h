@@ -17,6 +17,7 @@
 #ifndef MASTER_CORE_SEARCHER_TPE_H_
 #define MASTER_CORE_SEARCHER_TPE_H_
 
+#include "absl/status/status.h"
 #include "master/core/searcher/history.h"
 #include "master/core/searcher/sampler.h"
 

@@ -9,7 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/fake_event_loop.h"
 #include "gtest/gtest.h"
 #include "master/engine/engine.h"

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
+#include "absl/status/statusor.h"
 #include "base/check.h"
 #include "base/utf8.h"
 

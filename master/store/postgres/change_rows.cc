@@ -1,6 +1,9 @@
 // Conversion of changes to statements.
+#include <optional>
+#include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "master/store/interfaces/canonical.h"
 #include "master/store/postgres/agent_rows.h"

@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/time/time.h"
 #include "base/installation.h"
 #include "master/store/postgres/connection.h"
 #include "master/store/postgres/migrations.h"

@@ -2,9 +2,11 @@
 #include "master/store/postgres/rows.h"
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/store/postgres/parsed_configs.h"
 

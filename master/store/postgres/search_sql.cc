@@ -2,10 +2,12 @@
 
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/time.h"
 #include "master/store/postgres/search_fields.h"
 
 namespace det::store {

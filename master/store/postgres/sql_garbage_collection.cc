@@ -1,9 +1,13 @@
 #include "master/store/postgres/sql_garbage_collection.h"
 
 #include <map>
+#include <optional>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/rows.h"

@@ -2,9 +2,13 @@
 #ifndef MASTER_STORE_POSTGRES_SQL_GARBAGE_COLLECTION_H_
 #define MASTER_STORE_POSTGRES_SQL_GARBAGE_COLLECTION_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "master/store/interfaces/garbage_collection.h"
 #include "master/store/postgres/fence.h"
 #include "master/store/postgres/pool.h"

@@ -2,7 +2,10 @@
 
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/escaping.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/core/model/value.h"
 #include "master/store/postgres/params.h"

@@ -1,8 +1,12 @@
 // SqlModels: versions.
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/store/postgres/model_rows.h"
 #include "master/store/postgres/params.h"

@@ -1,7 +1,10 @@
 #include "master/store/postgres/sql_models.h"
 
+#include <optional>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "master/store/interfaces/projects.h"

@@ -1,8 +1,12 @@
 #include "master/store/postgres/sql_projects.h"
 
+#include <optional>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/query.h"

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "master/store/interfaces/runs.h"
 #include "master/store/postgres/fence.h"
 #include "master/store/postgres/pool.h"

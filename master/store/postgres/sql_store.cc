@@ -6,6 +6,8 @@
 #include <utility>
 #include <variant>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "master/store/postgres/migrations.h"

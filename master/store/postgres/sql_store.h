@@ -5,6 +5,7 @@
 #ifndef MASTER_STORE_POSTGRES_SQL_STORE_H_
 #define MASTER_STORE_POSTGRES_SQL_STORE_H_
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -12,6 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "master/store/interfaces/store.h"
 #include "master/store/postgres/connection.h"
 #include "master/store/postgres/fence.h"

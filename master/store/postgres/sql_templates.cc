@@ -1,5 +1,7 @@
 #include "master/store/postgres/sql_templates.h"
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "base/status_macros.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/workspace_rows.h"

@@ -6,6 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "master/store/interfaces/config_policies.h"
 #include "master/store/interfaces/webhooks.h"
 #include "master/store/postgres/fence.h"

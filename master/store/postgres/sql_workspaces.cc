@@ -3,7 +3,10 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/store/interfaces/models.h"
 #include "master/store/postgres/agent_user_rows.h"

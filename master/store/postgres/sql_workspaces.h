@@ -3,7 +3,11 @@
 #define MASTER_STORE_POSTGRES_SQL_WORKSPACES_H_
 
 #include <optional>
+#include <string>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "master/store/interfaces/workspaces.h"
 #include "master/store/postgres/fence.h"
 #include "master/store/postgres/pool.h"

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "master/store/postgres/fence.h"
 #include "master/store/postgres/pool.h"
 

@@ -2,8 +2,12 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/store/interfaces/canonical.h"
 #include "master/store/postgres/params.h"

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/postgres_store.h"

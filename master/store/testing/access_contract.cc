@@ -1,7 +1,9 @@
 // Sessions, access tokens and roles: a part of the contract suite in store_contract.h.
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"

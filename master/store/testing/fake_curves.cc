@@ -1,7 +1,10 @@
 // FakeRuns: reports of trials, step by step.
+#include <mutex>
 #include <set>
 #include <utility>
+#include <vector>
 
+#include "absl/status/statusor.h"
 #include "base/status_macros.h"
 #include "master/store/interfaces/canonical.h"
 #include "master/store/testing/fake_runs.h"

@@ -1,6 +1,9 @@
 #include "master/store/testing/fake_database.h"
 
+#include <cmath>
 #include <cstdlib>
+#include <functional>
+#include <memory>
 #include <optional>
 
 #include "master/store/interfaces/canonical.h"

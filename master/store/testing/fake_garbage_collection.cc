@@ -1,8 +1,15 @@
 #include "master/store/testing/fake_garbage_collection.h"
 
 #include <algorithm>
+#include <mutex>
+#include <optional>
+#include <set>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 
 namespace det::store {

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <iterator>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/core/experiment/experiment.h"
 #include "master/store/interfaces/canonical.h"

@@ -1,6 +1,11 @@
 // The lease in FakeStore, and the rejection of writes of a fenced master.
+#include <mutex>
+#include <optional>
+#include <string>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "master/store/testing/fake_database.h"
 #include "master/store/testing/fake_store.h"
 

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 #include <optional>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/store/interfaces/canonical.h"
 #include "master/store/testing/fake_sort.h"

@@ -7,6 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "master/store/interfaces/models.h"
 #include "master/store/testing/fake_database.h"
 

@@ -1,8 +1,14 @@
 #include "master/store/testing/fake_projects.h"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
+#include <optional>
 #include <tuple>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/store/interfaces/canonical.h"
 #include "master/store/testing/fake_sort.h"

@@ -3,10 +3,14 @@
 #define MASTER_STORE_TESTING_FAKE_PROJECTS_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "master/store/interfaces/projects.h"
 #include "master/store/testing/fake_database.h"
 

@@ -1,4 +1,8 @@
 // FakeRuns: metadata of runs and checkpoints.
+#include <mutex>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "base/status_macros.h"
 #include "master/store/interfaces/canonical.h"
 #include "master/store/testing/fake_runs.h"

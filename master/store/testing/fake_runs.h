@@ -3,10 +3,13 @@
 #define MASTER_STORE_TESTING_FAKE_RUNS_H_
 
 #include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "master/store/interfaces/runs.h"
 #include "master/store/testing/fake_database.h"
 

@@ -1,13 +1,19 @@
 #include "master/store/testing/fake_store.h"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <set>
 #include <tuple>
 #include <utility>
+#include <variant>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/store/interfaces/canonical.h"
 #include "master/store/testing/fake_access.h"

@@ -3,11 +3,15 @@
 #ifndef MASTER_STORE_TESTING_FAKE_STORE_H_
 #define MASTER_STORE_TESTING_FAKE_STORE_H_
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "master/store/interfaces/store.h"
 
 namespace det::store {

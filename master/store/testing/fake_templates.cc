@@ -2,6 +2,8 @@
 
 #include <mutex>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "base/status_macros.h"
 
 namespace det::store {

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "master/store/interfaces/templates.h"
 #include "master/store/testing/fake_database.h"
 

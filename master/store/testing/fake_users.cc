@@ -1,11 +1,15 @@
 #include "master/store/testing/fake_users.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/store/interfaces/canonical.h"
 #include "master/store/testing/fake_sort.h"

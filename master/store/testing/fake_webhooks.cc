@@ -1,8 +1,12 @@
 #include "master/store/testing/fake_webhooks.h"
 
 #include <algorithm>
+#include <mutex>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/store/interfaces/canonical.h"
 #include "master/store/interfaces/projects.h"

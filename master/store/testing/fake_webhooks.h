@@ -8,6 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "master/store/interfaces/config_policies.h"
 #include "master/store/interfaces/webhooks.h"
 #include "master/store/testing/fake_database.h"

@@ -1,7 +1,13 @@
 #include "master/store/testing/fake_workspaces.h"
 
 #include <algorithm>
+#include <mutex>
+#include <string>
+#include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/store/interfaces/canonical.h"
 #include "master/store/testing/fake_sort.h"

@@ -4,8 +4,12 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "master/store/interfaces/workspaces.h"
 #include "master/store/testing/fake_database.h"
 

@@ -1,5 +1,7 @@
 #include "master/store/testing/faulty_store.h"
 
+#include "absl/status/status.h"
+
 namespace det::store {
 
 void FaultyStore::Script(const std::vector<Fault>& faults) {

@@ -1,9 +1,12 @@
 // Deletion of ended experiments and of checkpoints: a part of the contract suite in
 // store_contract.h.
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"
 #include <gmock/gmock.h>

@@ -1,9 +1,12 @@
 // Audit records, stored responses, the cluster message and usage: a part of the contract suite in
 // store_contract.h.
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"

@@ -1,8 +1,10 @@
 // Lists of experiments, trials, allocations and checkpoints: a part of the contract suite in
 // store_contract.h.
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"

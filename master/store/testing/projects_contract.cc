@@ -1,4 +1,8 @@
 // Projects and the experiments in them: a part of the contract suite in store_contract.h.
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"

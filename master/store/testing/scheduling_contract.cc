@@ -1,6 +1,11 @@
 // Agent states, pools, quotas and their usage: a part of the contract suite in store_contract.h.
+#include <map>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/time/time.h"
 #include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"
 #include <gmock/gmock.h>

@@ -1,10 +1,13 @@
 #include "master/store/testing/store_contract.h"
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "master/store/testing/make_rows.h"
 #include <gmock/gmock.h>
 

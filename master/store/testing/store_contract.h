@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "master/store/interfaces/store.h"

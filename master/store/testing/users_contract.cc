@@ -3,6 +3,8 @@
 #include <thread>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"

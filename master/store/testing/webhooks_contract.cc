@@ -1,5 +1,9 @@
 // Webhooks, their deliveries, and configuration policies: a part of the contract suite in
 // store_contract.h.
+#include <memory>
+#include <string>
+#include <utility>
+
 #include "gmock/gmock.h"
 #include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"

@@ -1,4 +1,10 @@
 // Workspaces: a part of the contract suite in store_contract.h.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"

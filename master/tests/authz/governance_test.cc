@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "det/api/v1/auth.grpc.pb.h"
 #include "det/api/v1/experiment.grpc.pb.h"
 #include "det/api/v1/master.grpc.pb.h"

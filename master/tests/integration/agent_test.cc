@@ -1,6 +1,8 @@
 // The protocol between agents and the master.
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "det/api/v1/agent.grpc.pb.h"
 #include "gmock/gmock.h"

@@ -1,4 +1,5 @@
 // Configuration policies in a whole master: enforced values and limits.
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>

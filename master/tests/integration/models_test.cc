@@ -1,8 +1,10 @@
 // The model registry in a whole master: registration, authorization, and protection of registered
 // checkpoints from deletion.
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "det/api/v1/checkpoint.grpc.pb.h"
 #include "det/api/v1/model.grpc.pb.h"

@@ -1,5 +1,6 @@
 // Actions on many runs in one call, with one result for each.
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 

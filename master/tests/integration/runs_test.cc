@@ -1,5 +1,6 @@
 // Search for runs by hyperparameters, metrics and metadata with permissions, and comparison of
 // runs.
+#include <memory>
 #include <string>
 #include <vector>
 

@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "det/api/v1/agent.grpc.pb.h"
 #include "det/api/v1/experiment.grpc.pb.h"
 #include "gmock/gmock.h"

@@ -1,6 +1,7 @@
 // Routes outside of /api/v1 that existing clients use, in a whole master: archives of checkpoints
 // and contexts, retention preview, slot holders.
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>

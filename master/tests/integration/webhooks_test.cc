@@ -1,5 +1,6 @@
 // Webhooks in a whole master: signed delivery of events of experiments, and permissions.
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 

@@ -1,4 +1,5 @@
 // Workspaces and projects in a whole master: creating, listing and moving experiments.
+#include <memory>
 #include <string>
 
 #include "det/api/v1/job.grpc.pb.h"

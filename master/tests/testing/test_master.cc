@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "gtest/gtest.h"
 #include "master/auth/passwords.h"
 #include "master/auth/tokens.h"

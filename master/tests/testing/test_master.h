@@ -3,6 +3,7 @@
 #ifndef MASTER_TESTS_TESTING_TEST_MASTER_H_
 #define MASTER_TESTS_TESTING_TEST_MASTER_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>

@@ -1,11 +1,13 @@
 // Adds up records as a Trial. The weight is the sum divided by the batch size.
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "det/trial.h"

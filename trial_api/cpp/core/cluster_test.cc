@@ -7,13 +7,16 @@
 #include <cstdlib>
 #include <filesystem>
 #include <future>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "base/certificate_authority.h"
 #include "base/file.h"
 #include "gtest/gtest.h"

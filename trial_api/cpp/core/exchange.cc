@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "base/file.h"
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/core/trial_client.h"

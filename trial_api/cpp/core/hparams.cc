@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "trial_api/cpp/core/error.h"
 #include <nlohmann/json.hpp>

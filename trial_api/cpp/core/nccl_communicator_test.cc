@@ -3,8 +3,10 @@
 #include "trial_api/cpp/core/nccl_communicator.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/launch/line_copier.h"
 

@@ -1,6 +1,7 @@
 #include "trial_api/cpp/torch/controller.h"
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include "trial_api/cpp/core/error.h"

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "trial_api/cpp/torch/dataset.h"
 #include "trial_api/cpp/torch/metrics_sum.h"

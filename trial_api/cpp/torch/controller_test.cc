@@ -5,7 +5,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <sstream>
+#include <vector>
 
 #include "base/file.h"
 #include "trial_api/cpp/core/error.h"

@@ -1,5 +1,6 @@
 #include "trial_api/cpp/torch/lr_schedule.h"
 
+#include <string>
 #include <vector>
 
 #include "trial_api/cpp/core/error.h"

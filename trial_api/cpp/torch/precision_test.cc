@@ -1,5 +1,6 @@
 // Tests of mixed precision and loss scaling.
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>

@@ -2,6 +2,7 @@
 
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "base/rng.h"
 #include <ATen/CPUGeneratorImpl.h>

@@ -1,5 +1,6 @@
 #include "trial_api/cpp/torch/trial_context.h"
 
+#include <optional>
 #include <utility>
 
 #include "trial_api/cpp/core/error.h"

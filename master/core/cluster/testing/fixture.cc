@@ -1,5 +1,10 @@
 #include "master/core/cluster/testing/fixture.h"
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+#include <memory>
 #include <utility>
 
 namespace det::cluster {

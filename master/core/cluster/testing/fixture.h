@@ -3,9 +3,13 @@
 #ifndef MASTER_CORE_CLUSTER_TESTING_FIXTURE_H_
 #define MASTER_CORE_CLUSTER_TESTING_FIXTURE_H_
 
+#include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "master/core/cluster/cluster.h"
 #include "master/core/cluster/testing/rows.h"

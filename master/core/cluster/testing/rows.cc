@@ -1,6 +1,9 @@
 #include "master/core/cluster/testing/rows.h"
 
+#include "absl/time/time.h"
+
 #include <algorithm>
+#include <memory>
 #include <variant>
 
 namespace det::cluster {

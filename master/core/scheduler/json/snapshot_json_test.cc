@@ -1,8 +1,11 @@
 #include "master/core/scheduler/json/snapshot_json.h"
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/file.h"
 #include "base/rng.h"
 #include "gmock/gmock.h"

@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/core/scheduler/json/format.h"
 #include "master/core/scheduler/json/members.h"

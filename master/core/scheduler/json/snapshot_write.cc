@@ -1,11 +1,13 @@
 // Formats a Snapshot or a plan as JSON, with one line for each element of a list.
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/time.h"
 #include "master/core/model/value.h"
 #include "master/core/scheduler/json/format.h"
 #include "master/core/scheduler/json/snapshot_json.h"

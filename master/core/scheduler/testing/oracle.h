@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "master/core/scheduler/plan.h"
 #include "master/core/scheduler/snapshot.h"
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "master/core/scheduler/scheduler.h"
 #include "master/core/scheduler/testing/make.h"
 

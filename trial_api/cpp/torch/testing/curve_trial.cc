@@ -1,4 +1,6 @@
 // A Trial that fits a curve. Started by in_process_test.
+#include <memory>
+
 #include "trial_api/cpp/core/error.h"
 #include "trial_api/cpp/torch/trial.h"
 
