@@ -103,9 +103,10 @@ TEST_F(ReportMetricsTest, CommitsAllValidationsOfReportOnce) {
   const size_t before = store_.commits().size();
   EXPECT_EQ(Report({{"validation", 10}, {"training", 10}, {"validation", 20}, {"validation", 30}}),
             absl::OkStatus());
-  ASSERT_THAT(store_.commits(), SizeIs(before + 1));
+  const std::vector<store::FaultyStore::Call> commits = store_.commits();
+  ASSERT_THAT(commits, SizeIs(before + 1));
   std::vector<int64_t> steps;
-  for (const cluster::Change& change : store_.commits().back().changes) {
+  for (const cluster::Change& change : commits.back().changes) {
     if (const auto* added = std::get_if<cluster::AddMetrics>(&change)) {
       steps.push_back(added->report.steps_completed);
     }
