@@ -93,10 +93,10 @@ TEST_F(ConfigPoliciesTest, StoresAndShowsPolicies) {
   ASSERT_TRUE(policies_->GetGlobalConfigPolicies(&again, request, &response).ok());
   EXPECT_EQ(Field(response.config_policies(), "constraints", "priority_limit"), "number_value: 40");
   CallContext last("user");
-  api::DeleteGlobalConfigPoliciesRequest deleted;
-  deleted.set_workload_type("EXPERIMENT");
+  api::DeleteGlobalConfigPoliciesRequest delete_request;
+  delete_request.set_workload_type("EXPERIMENT");
   api::DeleteGlobalConfigPoliciesResponse none;
-  EXPECT_TRUE(policies_->DeleteGlobalConfigPolicies(&last, deleted, &none).ok());
+  EXPECT_TRUE(policies_->DeleteGlobalConfigPolicies(&last, delete_request, &none).ok());
   api::CreateExperimentResponse made;
   EXPECT_TRUE(CreateWith("resources: {priority: 1}", &made, true).ok());
 }

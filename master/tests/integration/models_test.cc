@@ -155,9 +155,9 @@ TEST_F(ModelsTest, CreatesChangesAndDeletesAModel) {
   ASSERT_TRUE(Call(&Stub::UnarchiveModel, unarchive, &unarchived).ok());
   api::DeleteModelRequest drop;
   drop.set_model_name("bert");
-  api::DeleteModelResponse deleted;
-  ASSERT_TRUE(Call(&Stub::DeleteModel, drop, &deleted).ok());
-  EXPECT_EQ(Call(&Stub::DeleteModel, drop, &deleted).error_code(), StatusCode::NOT_FOUND);
+  api::DeleteModelResponse delete_response;
+  ASSERT_TRUE(Call(&Stub::DeleteModel, drop, &delete_response).ok());
+  EXPECT_EQ(Call(&Stub::DeleteModel, drop, &delete_response).error_code(), StatusCode::NOT_FOUND);
 }
 
 TEST_F(ModelsTest, VersionShowsItsCheckpoint) {
@@ -250,8 +250,8 @@ TEST_F(ModelsTest, KeepsARegisteredCheckpointUntilItsVersionIsDeleted) {
   api::DeleteModelVersionRequest drop;
   drop.set_model_name("bert");
   drop.set_model_version_num(1);
-  api::DeleteModelVersionResponse deleted;
-  ASSERT_TRUE(Call(&Stub::DeleteModelVersion, drop, &deleted).ok());
+  api::DeleteModelVersionResponse delete_response;
+  ASSERT_TRUE(Call(&Stub::DeleteModelVersion, drop, &delete_response).ok());
   const grpc::Status deleted = DeleteExperiment(id);
   EXPECT_TRUE(deleted.ok()) << deleted.error_message();
 }
