@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "agent/agent_setup.h"
 #include "agent/core/supervisor.h"
 #include "agent/driver/library_files.h"
 #include "agent/driver/process_driver.h"
@@ -15,7 +16,6 @@
 #include "agent/link/context_cache.h"
 #include "agent/link/log_shipper.h"
 #include "agent/link/master_link.h"
-#include "agent/agent_setup.h"
 #include "base/event_loop.h"
 #include "base/fd.h"
 #include "base/file.h"

@@ -1,10 +1,9 @@
 #include "agent/link/messages.h"
 
-#include "absl/time/time.h"
-
 #include <cmath>
 #include <variant>
 
+#include "absl/time/time.h"
 #include <google/protobuf/timestamp.pb.h>
 
 namespace det::agent {

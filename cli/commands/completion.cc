@@ -1,5 +1,4 @@
 // det completion bash|zsh|fish, and det __complete, which these scripts call
-#include "absl/status/statusor.h"
 #include "cli/completion.h"
 
 #include <sys/time.h>
@@ -10,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"

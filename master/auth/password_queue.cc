@@ -1,8 +1,8 @@
 #include "master/auth/password_queue.h"
 
-#include "absl/time/time.h"
-
 #include <utility>
+
+#include "absl/time/time.h"
 
 namespace det::auth {
 

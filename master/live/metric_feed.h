@@ -39,9 +39,9 @@ class MetricFeed {
     std::string text;     // WatchExperimentResponse.position
     bool missed = false;  // messages are lost; the subscriber must read all metrics again
   };
-  // Adds a subscriber and keeps the experiment's reports from now on. Returns the position whose text
-  // is `after`. If `after` is empty or no longer kept, returns the current position with `missed`
-  // set.
+  // Adds a subscriber and keeps the experiment's reports from now on. Returns the position whose
+  // text is `after`. If `after` is empty or no longer kept, returns the current position with
+  // `missed` set.
   Position Open(model::ExperimentId id, const std::string& after);
   // Removes a subscriber; call it once for each Open(). Reports are still added and kept until
   // Drop().

@@ -1,11 +1,11 @@
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "master/core/model/fields.h"
 
 #include <set>
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "master/core/model/fields_page.h"
 #include "master/parse/read.h"

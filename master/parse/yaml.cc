@@ -1,6 +1,4 @@
 // The only file that includes yaml-cpp.
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "yaml-cpp/yaml.h"
 
 #include <charconv>
@@ -12,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"

@@ -23,7 +23,7 @@ struct Counts {
   int crashes = 0;          // of masters
   int takeovers = 0;        // by another master
   int outages = 0;          // of the database
-  int lost_acknowledgements = 0;     // acknowledgements of successful commits
+  int lost_acknowledgements = 0;  // acknowledgements of successful commits
   int refused_commits = 0;  // each ends a master
   int clocks_set = 0;       // of masters
   int broken_streams = 0;

@@ -2,8 +2,8 @@
 #define TOOLS_PRECOMPILED_STD_H_
 
 // (g++ takes no "pragma once" in a header that it precompiles.)
-// What nearly every source of ours includes, parsed once for all of them (see precompiled.bzl). Each
-// source still names what it uses: tests/layering/includes.py checks it.
+// What nearly every source of ours includes, parsed once for all of them (see precompiled.bzl).
+// Each source still names what it uses: tests/layering/includes.py checks it.
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 #ifndef TOOLS_PRECOMPILED_TORCH_H_
 #define TOOLS_PRECOMPILED_TORCH_H_
 
-// The part of libtorch that all its users include. A source that includes <torch/torch.h> takes three times
-// as long as one that includes a few of these.
+// The part of libtorch that all its users include. A source that includes <torch/torch.h> takes
+// three times as long as one that includes a few of these.
 
 #include <torch/nn/module.h>
 #include <torch/nn/modules/container/sequential.h>

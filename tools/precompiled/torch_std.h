@@ -4,7 +4,6 @@
 // std.h and libtorch's headers.
 
 #include "tools/precompiled/std.h"
-
 #include "tools/precompiled/torch.h"
 
 #endif  // TOOLS_PRECOMPILED_TORCH_STD_H_

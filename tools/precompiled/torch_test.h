@@ -4,7 +4,6 @@
 // test.h and libtorch's headers.
 
 #include "tools/precompiled/test.h"
-
 #include "tools/precompiled/torch.h"
 
 #endif  // TOOLS_PRECOMPILED_TORCH_TEST_H_

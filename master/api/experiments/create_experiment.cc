@@ -101,9 +101,11 @@ absl::Status AuthorizeTemplate(store::Store& store, const std::string& name,
                                     record.workspace, auth::Scope::kTemplate, name);
 }
 
-absl::Status AuthorizeProject(const cluster::ProjectRef& project_ref, const auth::Principal& principal) {
+absl::Status AuthorizeProject(const cluster::ProjectRef& project_ref,
+                              const auth::Principal& principal) {
   return auth::AuthorizeInWorkspace(kCreateExperiment, principal, model::Role::kEditor,
-                                    project_ref.workspace, auth::Scope::kWorkspace, project_ref.workspace_name);
+                                    project_ref.workspace, auth::Scope::kWorkspace,
+                                    project_ref.workspace_name);
 }
 
 absl::Status AuthorizeWarmStart(store::Store& store, const WarmStart& warm_start,
@@ -139,11 +141,12 @@ absl::StatusOr<ParsedConfig> ParseSubmittedConfig(store::Store& store,
 // Finds the project of the experiment: the one that the request names by its id, else the one that
 // the configuration names, else the parent's.
 absl::StatusOr<ResolvedProject> ResolveTargetProject(store::Store& store,
-                                                const v1::CreateExperimentRequest& request,
-                                                const ParsedConfig& parsed,
-                                                const model::ExperimentConfig& config,
-                                                const Parent& parent) {
-  if (request.project_id() > store::kUncategorized) return ResolveProject(store, request.project_id());
+                                                     const v1::CreateExperimentRequest& request,
+                                                     const ParsedConfig& parsed,
+                                                     const model::ExperimentConfig& config,
+                                                     const Parent& parent) {
+  if (request.project_id() > store::kUncategorized)
+    return ResolveProject(store, request.project_id());
   // The parent's project may have been renamed since its text was stored.
   const bool named = !request.config().empty() && !config.workspace.empty();
   if (parent && !named) return ResolveProject(store, parent->project);

@@ -176,7 +176,8 @@ class ExperimentActionService final : public ApiService<v1::ExperimentActionServ
       if (std::count(excluded.begin(), excluded.end(), id) == 0) matching.push_back(id);
     }
     const int num_excluded = static_cast<int>(page.experiments.size() - matching.size());
-    if (matching.size() > kMaxBatchSize) return TooManyError(page.total - num_excluded, "experiment");
+    if (matching.size() > kMaxBatchSize)
+      return TooManyError(page.total - num_excluded, "experiment");
     return matching;
   }
 

@@ -194,7 +194,8 @@ void SetLabel(engine::Engine& engine, store::Store& store, model::ExperimentId i
   if (add == has) return done(absl::OkStatus());
   cluster::ExperimentDetails details;
   details.labels = std::move(result);
-  SubmitAndFinish(engine, cluster::UpdateExperimentDetails{id, std::move(details)}, std::move(done));
+  SubmitAndFinish(engine, cluster::UpdateExperimentDetails{id, std::move(details)},
+                  std::move(done));
 }
 
 absl::Status Preview(store::Store& store, const v1::PreviewRetentionRequest& request,

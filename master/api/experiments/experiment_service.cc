@@ -317,14 +317,15 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
   }
 
   void ReadCreated(model::ExperimentId id, v1::CreateExperimentResponse* response, Done done) {
-    ReadExperiment(engine_, store_, pool_, clock_, id,
-             [response, done = std::move(done)](absl::StatusOr<v1::Experiment> experiment) mutable {
-               if (experiment.ok()) {
-                 *response->mutable_config() = experiment->config();
-                 *response->mutable_experiment() = *std::move(experiment);
-               }
-               done(experiment.status());
-             });
+    ReadExperiment(
+        engine_, store_, pool_, clock_, id,
+        [response, done = std::move(done)](absl::StatusOr<v1::Experiment> experiment) mutable {
+          if (experiment.ok()) {
+            *response->mutable_config() = experiment->config();
+            *response->mutable_experiment() = *std::move(experiment);
+          }
+          done(experiment.status());
+        });
   }
 
   absl::Status List(const v1::GetExperimentsRequest& request,

@@ -1,12 +1,12 @@
 #include "master/api/experiments/watch_experiment.h"
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-
 #include <atomic>
 #include <mutex>
 #include <string>
 #include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 namespace det::api {
 namespace {

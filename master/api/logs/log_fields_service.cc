@@ -72,7 +72,8 @@ class LogFieldsService final : public ApiService<v1::LogFieldsService> {
         __func__, context, request,
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<Response>> stream) {
-          ServeFields(GetTrialOfTask(store_, request.task_id()), request.follow(), std::move(stream));
+          ServeFields(GetTrialOfTask(store_, request.task_id()), request.follow(),
+                      std::move(stream));
         });
   }
 

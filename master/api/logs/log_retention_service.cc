@@ -43,8 +43,8 @@ class LogRetentionService final : public ApiService<v1::LogRetentionService> {
                    DET_ASSIGN_OR_RETURN(const store::TrialRecord record, store_.GetBareTrial(id));
                    DET_ASSIGN_OR_RETURN(const auto days,
                                         store_.garbage_collection().GetTrialLogDays(id));
-                   const auto left = ComputeDaysLeft(days.value_or(info_.log_days), record.trial.ended_at,
-                                              clock_.Now());
+                   const auto left = ComputeDaysLeft(days.value_or(info_.log_days),
+                                                     record.trial.ended_at, clock_.Now());
                    if (left) response->set_remaining_days(*left);
                    return absl::OkStatus();
                  });

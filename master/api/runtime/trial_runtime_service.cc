@@ -84,17 +84,17 @@ class TrialRuntimeService final : public ApiService<trial::TrialRuntime> {
   grpc::ServerUnaryReactor* ReportMetrics(grpc::CallbackServerContext* context,
                                           const trial::ReportMetricsRequest* request,
                                           trial::ReportMetricsResponse* response) override {
-    return ServeOwnTrial(
-        context, __func__, request,
-        [this, request, response](const AllocationStatus& status, Done done) {
-          const absl::Time now = clock_.Now();
-          absl::StatusOr<std::vector<model::MetricReport>> reports = ToReports(*request, now);
-          if (!reports.ok()) return done(reports.status());
-          AddMetrics(
-              engine_, store_, watch_, triggers_, pool_, status.experiment, GetAllocationId(*request),
-              *std::move(reports), [response] { response->set_best_so_far(true); },
-              std::move(done));
-        });
+    return ServeOwnTrial(context, __func__, request,
+                         [this, request, response](const AllocationStatus& status, Done done) {
+                           const absl::Time now = clock_.Now();
+                           absl::StatusOr<std::vector<model::MetricReport>> reports =
+                               ToReports(*request, now);
+                           if (!reports.ok()) return done(reports.status());
+                           AddMetrics(
+                               engine_, store_, watch_, triggers_, pool_, status.experiment,
+                               GetAllocationId(*request), *std::move(reports),
+                               [response] { response->set_best_so_far(true); }, std::move(done));
+                         });
   }
 
   grpc::ServerUnaryReactor* ReportProgress(grpc::CallbackServerContext* context,
@@ -135,7 +135,8 @@ class TrialRuntimeService final : public ApiService<trial::TrialRuntime> {
                                           const trial::AckPreemptionRequest* request,
                                           trial::AckPreemptionResponse*) override {
     return ServeOwnAllocation(context, __func__, request, [this, request](Done done) {
-      SubmitAndFinish(engine_, cluster::PreemptionAcked{GetAllocationId(*request)}, std::move(done));
+      SubmitAndFinish(engine_, cluster::PreemptionAcked{GetAllocationId(*request)},
+                      std::move(done));
     });
   }
 

@@ -83,8 +83,9 @@ absl::Status Simulate(store::Store& store, const ExperimentDefaults& defaults,
     return absl::ResourceExhaustedError("another simulation is running; retry in a minute");
   }
   const absl::Time end = clock.Now() + kSimulationLimit;
-  DET_ASSIGN_OR_RETURN(*out, SimulateWithCurves(valid.config, request.curves(), request.curves_path(),
-                                             [&] { return clock.Now() < end; }));
+  DET_ASSIGN_OR_RETURN(*out,
+                       SimulateWithCurves(valid.config, request.curves(), request.curves_path(),
+                                          [&] { return clock.Now() < end; }));
   return absl::OkStatus();
 }
 

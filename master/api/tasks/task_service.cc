@@ -34,23 +34,23 @@ class TaskService final : public ApiService<v1::TaskService> {
   grpc::ServerUnaryReactor* GetTask(grpc::CallbackServerContext* context,
                                     const v1::GetTaskRequest* request,
                                     v1::GetTaskResponse* response) override {
-    return Unary(__func__, context, request, response,
-                 [this, request, response](const auth::Principal&) -> absl::Status {
-                   DET_ASSIGN_OR_RETURN(const auto record, GetTrialOfTask(store_, request->task_id()));
-                   DET_ASSIGN_OR_RETURN(const auto allocations,
-                                        store_.ListAllocations(record.trial.task));
-                   v1::Task* task = response->mutable_task();
-                   task->set_task_id(request->task_id());
-                   task->set_task_type(v1::Task::TASK_TYPE_TRIAL);
-                   for (const auto& allocation : allocations) {
-                     *task->add_allocations() = ToProto(allocation, "");
-                   }
-                   *task->mutable_start_time() = ToProto(record.trial.created_at);
-                   if (record.trial.ended_at) {
-                     *task->mutable_end_time() = ToProto(*record.trial.ended_at);
-                   }
-                   return absl::OkStatus();
-                 });
+    return Unary(
+        __func__, context, request, response,
+        [this, request, response](const auth::Principal&) -> absl::Status {
+          DET_ASSIGN_OR_RETURN(const auto record, GetTrialOfTask(store_, request->task_id()));
+          DET_ASSIGN_OR_RETURN(const auto allocations, store_.ListAllocations(record.trial.task));
+          v1::Task* task = response->mutable_task();
+          task->set_task_id(request->task_id());
+          task->set_task_type(v1::Task::TASK_TYPE_TRIAL);
+          for (const auto& allocation : allocations) {
+            *task->add_allocations() = ToProto(allocation, "");
+          }
+          *task->mutable_start_time() = ToProto(record.trial.created_at);
+          if (record.trial.ended_at) {
+            *task->mutable_end_time() = ToProto(*record.trial.ended_at);
+          }
+          return absl::OkStatus();
+        });
   }
 
   grpc::ServerUnaryReactor* GetAllocation(grpc::CallbackServerContext* context,

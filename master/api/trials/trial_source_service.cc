@@ -64,9 +64,9 @@ class TrialSourceService final : public ApiService<v1::TrialSourceService> {
     query.bare = true;
     DET_ASSIGN_OR_RETURN(const store::TrialPage page, store_.ListTrials(query));
     for (const store::TrialRecord& record : page.trials) {
-      const absl::Status visible =
-          authorizer_.AuthorizeResource("det.api.v1.TrialService.GetMetrics", caller, model::Role::kViewer,
-                            auth::Scope::kTrial, absl::StrCat(record.trial.id.value()));
+      const absl::Status visible = authorizer_.AuthorizeResource(
+          "det.api.v1.TrialService.GetMetrics", caller, model::Role::kViewer, auth::Scope::kTrial,
+          absl::StrCat(record.trial.id.value()));
       if (absl::IsNotFound(visible)) continue;
       DET_RETURN_IF_ERROR(visible);
       DET_RETURN_IF_ERROR(AddReports(record.trial.id, request.metric_group(), response));

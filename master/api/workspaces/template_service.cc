@@ -143,7 +143,7 @@ class TemplateService final : public ApiService<v1::TemplateService> {
   // Checks the current workspace of the template, which may have moved since the call was
   // authorized.
   absl::Status CheckTemplateEditor(const char* method, const auth::Principal& principal,
-                             const store::TemplateRecord& existing) {
+                                   const store::TemplateRecord& existing) {
     return auth::AuthorizeInWorkspace(FullName(method), principal, model::Role::kEditor,
                                       existing.workspace, auth::Scope::kTemplate, existing.name);
   }

@@ -62,8 +62,8 @@ struct LogPolicyMatched {
 // ---- facts from trials; `allocation` is the sender's; facts of an old allocation are dropped ----
 
 // The validations of one report, in order; all are committed together. Repeating the event is safe:
-// rows are overwritten, and the outcome is the same. A validation of another trial than the sender's
-// is dropped.
+// rows are overwritten, and the outcome is the same. A validation of another trial than the
+// sender's is dropped.
 struct ValidationsReported {
   model::AllocationId allocation;
   std::vector<model::MetricReport> reports;

@@ -1,9 +1,9 @@
 #include "master/core/cluster/state_queries.h"
 
-#include "absl/time/time.h"
-
 #include <algorithm>
 #include <utility>
+
+#include "absl/time/time.h"
 
 namespace det::cluster {
 

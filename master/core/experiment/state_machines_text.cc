@@ -19,7 +19,8 @@ std::string StateMachinesText() {
   return absl::StrCat(
       "# State machines\n\n"
       "This page is generated from the tables in `master/core/experiment/tables.h` by\n"
-      "`bazel run //tools:state_machines_doc`; a test checks that it is current. An event without a row\n"
+      "`bazel run //tools:state_machines_doc`; a test checks that it is current. An event without "
+      "a row\n"
       "for a state has no effect in that state.\n\n"
       "## Experiment\n\n",
       Table(kExperimentTable), "\n## Trial\n\n", Table(kTrialTable), "\n## Allocation\n\n",

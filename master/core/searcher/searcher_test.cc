@@ -67,7 +67,8 @@ std::vector<std::string> GetChoices(std::string_view path) {
 }
 
 TEST(SearchMethodTest, NamesAreTheChoicesOfTheConfiguration) {
-  EXPECT_THAT(GetChoices("searcher.name"), ::testing::UnorderedElementsAreArray(SearchMethodNames()));
+  EXPECT_THAT(GetChoices("searcher.name"),
+              ::testing::UnorderedElementsAreArray(SearchMethodNames()));
   EXPECT_THAT(GetChoices("searcher.sampler"), ::testing::UnorderedElementsAreArray(SamplerNames()));
 }
 

@@ -43,8 +43,8 @@ class FakeExperiments final : public api::ExperimentService::CallbackService {
     };
     response->mutable_experiment()->set_name(metadata("authorization"));
     response->mutable_experiment()->set_original_config(metadata("x-authorization-ticket"));
-    response->mutable_experiment()->set_description(metadata("x-request-id") + " " + metadata("x-peer") +
-                                                    " " + metadata("idempotency-key"));
+    response->mutable_experiment()->set_description(
+        metadata("x-request-id") + " " + metadata("x-peer") + " " + metadata("idempotency-key"));
     reactor->Finish(grpc::Status::OK);
     return reactor;
   }

@@ -155,7 +155,7 @@ struct Peaks {
 using PeaksByTrial = std::map<model::TrialId, Peaks>;
 
 absl::StatusOr<PeaksByTrial> FindPeaks(Connection& connection, const CurveQuery& query,
-                                  const Trials& trials) {
+                                       const Trials& trials) {
   DET_ASSIGN_OR_RETURN(
       const Result found,
       connection.Exec(absl::StrCat("SELECT DISTINCT ON (s.trial) s.trial, s.metric, s.portion > 0, "

@@ -264,7 +264,8 @@ absl::Status SqlGarbageCollection::SetExperimentLogDays(model::ExperimentId id, 
 
 absl::Status SqlGarbageCollection::SetTrialLogDays(model::TrialId id, int days) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
-    DET_ASSIGN_OR_RETURN(const Result found, connection.Exec(kSetTrialLogDays, MakeParams(id, days)));
+    DET_ASSIGN_OR_RETURN(const Result found,
+                         connection.Exec(kSetTrialLogDays, MakeParams(id, days)));
     if (found.rows() > 0) return absl::OkStatus();
     return absl::NotFoundError(absl::StrCat("trial ", id.value(), " does not exist"));
   });
@@ -273,7 +274,8 @@ absl::Status SqlGarbageCollection::SetTrialLogDays(model::TrialId id, int days) 
 absl::StatusOr<std::optional<int>> SqlGarbageCollection::GetTrialLogDays(model::TrialId id) {
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<std::optional<int>> {
     DET_ASSIGN_OR_RETURN(const Result found, connection.Exec(kTrialLogDays, MakeParams(id)));
-    if (found.rows() == 0) return absl::NotFoundError(absl::StrCat("trial ", id.value(), " does not exist"));
+    if (found.rows() == 0)
+      return absl::NotFoundError(absl::StrCat("trial ", id.value(), " does not exist"));
     if (found.IsNull(0, 0)) return std::nullopt;
     return static_cast<int>(found.Int(0, 0));
   });

@@ -45,8 +45,8 @@ void SummaryBackfill::Run() {
     const absl::StatusOr<bool> all = BackfillSummaries(pool_, fence_, kTrialsPerTransaction);
     if (all.ok() && *all) break;
     if (!std::exchange(logged, true)) {
-      DET_LOG(INFO)
-          << "computing metric summaries of older trials; searches do not find their metrics until then";
+      DET_LOG(INFO) << "computing metric summaries of older trials; searches do not find their "
+                       "metrics until then";
     }
     if (!all.ok()) {
       DET_LOG(WARNING) << "cannot compute metric summaries of older trials; retrying"

@@ -31,7 +31,8 @@ absl::Status FakeStore::CheckEpoch() {
     if (!is_fenced()) return absl::OkStatus();
   }
   ReportFenced().IgnoreError();
-  return absl::UnavailableError("another master has taken over this database; send requests to that one");
+  return absl::UnavailableError(
+      "another master has taken over this database; send requests to that one");
 }
 
 absl::StatusOr<LeaseRecord> FakeStore::ReadLease() {

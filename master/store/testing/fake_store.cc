@@ -257,8 +257,8 @@ absl::StatusOr<TrialPage> FakeStore::ListTrials(const TrialQuery& query) {
   std::vector<TrialRecord> found;
   for (const auto& [id, trial] : database_->trials) {
     const bool matches = query.warm_start    ? trial.warm_start == query.warm_start
-                       : query.ids.empty() ? trial.experiment == query.experiment
-                                           : Contains(query.ids, id);
+                         : query.ids.empty() ? trial.experiment == query.experiment
+                                             : Contains(query.ids, id);
     if (!matches || !Contains(query.states, trial.state)) continue;
     found.push_back(query.bare ? TrialRecord{.trial = trial} : database_->Record(trial));
   }

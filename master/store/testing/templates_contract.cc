@@ -46,14 +46,16 @@ TEST_P(StoreContractTest, KeepsTemplatesInWorkspaces) {
   EXPECT_EQ(templates.GetTemplate("tiny")->workspace, vision);
   ASSERT_TRUE(templates.PutTemplate({"tiny", "{}"}, vision).ok());
   EXPECT_EQ(templates.GetTemplate("tiny")->workspace, kUncategorized);
-  ASSERT_TRUE(templates.PutTemplate({"tiny", "{a: 1}"}, vision).ok()) << "moved to this workspace meanwhile";
+  ASSERT_TRUE(templates.PutTemplate({"tiny", "{a: 1}"}, vision).ok())
+      << "moved to this workspace meanwhile";
   EXPECT_EQ(templates.GetTemplate("tiny")->yaml, "{a: 1}");
   EXPECT_TRUE(absl::IsNotFound(templates.PutTemplate({"tiny", "{}", 99}, kUncategorized)));
   ASSERT_TRUE(templates.ReplaceTemplate({"tiny", "{a: 2}"}).ok());
   EXPECT_EQ(templates.GetTemplate("tiny")->yaml, "{a: 2}");
   EXPECT_TRUE(absl::IsNotFound(templates.ReplaceTemplate({"tiny", "{}", vision})));
   EXPECT_TRUE(absl::IsNotFound(templates.ReplaceTemplate({"gone", "{}"})));
-  EXPECT_TRUE(absl::IsNotFound(templates.GetTemplate("gone").status())) << "it is not created again";
+  EXPECT_TRUE(absl::IsNotFound(templates.GetTemplate("gone").status()))
+      << "it is not created again";
   EXPECT_TRUE(absl::IsNotFound(templates.AddTemplate({"other", "{}", 99})));
 
   ASSERT_TRUE(templates.AddTemplate({"kept", "{}"}).ok());

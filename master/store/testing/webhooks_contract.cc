@@ -53,8 +53,8 @@ TEST_P(StoreContractTest, StoresWebhooks) {
   requested.type = WebhookType::kSlack;
   requested.mode = WebhookMode::kSpecific;
   requested.triggers.push_back({.id = 0,
-                             .type = WebhookTrigger::kTaskLog,
-                             .condition = model::Value::Object{{"regex", "oo\"ps.*"}}});
+                                .type = WebhookTrigger::kTaskLog,
+                                .condition = model::Value::Object{{"regex", "oo\"ps.*"}}});
   const auto made = webhooks.AddWebhook(requested);
   ASSERT_TRUE(made.ok()) << made.status();
   requested.id = made->id;
@@ -86,7 +86,8 @@ TEST_P(StoreContractTest, StoresWebhooks) {
   EXPECT_EQ(changed->triggers[1].type, WebhookTrigger::kCustom);
   EXPECT_GT(changed->triggers[1].id, changed->triggers[0].id);
   EXPECT_EQ(*webhooks.GetWebhook(made->id), *changed);
-  EXPECT_EQ(*webhooks.GetWebhook(global->id), *global) << "triggers of another webhook were deleted, too";
+  EXPECT_EQ(*webhooks.GetWebhook(global->id), *global)
+      << "triggers of another webhook were deleted, too";
 
   // A client that read the webhook before that change still keeps the first trigger.
   patch.triggers = requested.triggers;

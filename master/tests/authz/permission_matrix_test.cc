@@ -164,8 +164,10 @@ class PermissionMatrixTest : public testing::Test {
   }
   void ExpectAllowed(TwoWorkspaces& cluster, const TestCase& test_case) {
     for (const CallResult& answer : Call(cluster, test_case, false)) {
-      EXPECT_NE(answer.code, absl::StatusCode::kUnauthenticated) << Describe(test_case) << answer.message;
-      EXPECT_NE(answer.code, absl::StatusCode::kPermissionDenied) << Describe(test_case) << answer.message;
+      EXPECT_NE(answer.code, absl::StatusCode::kUnauthenticated)
+          << Describe(test_case) << answer.message;
+      EXPECT_NE(answer.code, absl::StatusCode::kPermissionDenied)
+          << Describe(test_case) << answer.message;
       // gRPC's response for a method that no service overrides.
       EXPECT_FALSE(answer.code == absl::StatusCode::kUnimplemented && answer.message.empty())
           << Describe(test_case) << "no service implements the method";

@@ -113,7 +113,8 @@ void TwoWorkspaces::StartGateway() {
   for (const std::string& name : master_.services()) {
     services.push_back(google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(name));
   }
-  // The order of the master: the gateway decides by the header, and the service only about resources.
+  // The order of the master: the gateway decides by the header, and the service only about
+  // resources.
   gateway::HttpHooks hooks;
   hooks.authorize = [this](const std::string& method, const std::string& authorization,
                            auto reply) {

@@ -1,11 +1,11 @@
 #include "master/core/cluster/testing/fixture.h"
 
+#include <memory>
+#include <utility>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-
-#include <memory>
-#include <utility>
 
 namespace det::cluster {
 

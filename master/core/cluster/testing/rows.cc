@@ -1,10 +1,10 @@
 #include "master/core/cluster/testing/rows.h"
 
-#include "absl/time/time.h"
-
 #include <algorithm>
 #include <memory>
 #include <variant>
+
+#include "absl/time/time.h"
 
 namespace det::cluster {
 

@@ -43,7 +43,8 @@ bool Write(const base::Fd& fd, std::string_view bytes) {
 
 // Whether the message is a query with COMMIT, or the Sync of a pipeline, which is sent separately.
 bool EndsTransaction(std::string_view message) {
-  return message.find("COMMIT") != std::string_view::npos || message == std::string_view("S\0\0\0\4", 5);
+  return message.find("COMMIT") != std::string_view::npos ||
+         message == std::string_view("S\0\0\0\4", 5);
 }
 
 }  // namespace
