@@ -1,11 +1,7 @@
 """Checks that sources, tests, scripts and documents are written in plain technical English.
 
 Usage: language.py ROOT             checks the tree and prints each phrase of PHRASES that it contains
-       language.py --pending ROOT   prints the entries that pending.txt needs today
        language.py --self-test DIR  checks the phrases against the lines of DIR/cases.txt
-
-pending.txt lists files and folders (ending with "/") that still contain such phrases. They are not
-reported. An entry without any phrase below it fails the check, so the list can only shrink.
 """
 
 import os
@@ -152,64 +148,14 @@ def check_tree(root):
     return files, problems
 
 
-def read_pending(root):
-    with open(os.path.join(root, "tests/language/pending.txt"), encoding="utf-8") as file:
-        lines = (line.split("#")[0].strip() for line in file)
-        return [line for line in lines if line]
-
-
-def covers(entry, path):
-    return path.startswith(entry) if entry.endswith("/") else path == entry
-
-
-def check_pending(pending, paths):
-    """The paths that no entry covers, and the entries that cover no path."""
-    uncovered = [path for path in paths if not any(covers(entry, path) for entry in pending)]
-    clean = [entry for entry in pending if not any(covers(entry, path) for path in paths)]
-    return uncovered, clean
-
-
-def shorten(path):
-    """The entry for a file: its folder at a depth of two, or the file if there is no such folder."""
-    parts = path.split("/")
-    return "/".join(parts[:2]) + "/" if len(parts) > 2 else path
-
-
-def print_pending(root):
-    _, problems = check_tree(root)
-    for entry in sorted({shorten(path) for path in problems}):
-        print(entry)
-    return 0
-
-
 def check(root):
     files, problems = check_tree(root)
-    pending = read_pending(root)
-    uncovered, clean = check_pending(pending, sorted(problems))
-    for path in uncovered:
+    for path in sorted(problems):
         for line, name, words, instead in problems[path]:
             print(f"{path}:{line}: \"{words}\" ({name}); write instead: {instead}")
-    for entry in clean:
-        print(f"tests/language/pending.txt: {entry} has no such phrase; remove the entry")
-    print(f"{files} files, {len(uncovered)} with phrases to rewrite, "
-          f"{len(problems) - len(uncovered)} pending")
-    # No files: the path of the root is wrong.
-    return 1 if uncovered or clean or files == 0 else 0
-
-
-def self_test_pending():
-    """The number of wrong results of check_pending."""
-    cases = (
-        ([], [], ([], [])),
-        ([], ["a/b.cc"], (["a/b.cc"], [])),
-        (["a/"], ["a/b.cc", "ab/c.cc"], (["ab/c.cc"], [])),
-        (["a/b.cc"], ["a/b.cc"], ([], [])),
-        (["a/", "d/e.md"], ["a/b.cc"], ([], ["d/e.md"])),
-    )
-    wrong = [case for case in cases if check_pending(*case[:2]) != case[2]]
-    for case in wrong:
-        print(f"self-test: pending {case[0]}, files {case[1]}: expected {case[2]}")
-    return len(wrong)
+    print(f"{files} files, {len(problems)} with phrases to rewrite")
+    # If there are no files, ROOT is wrong.
+    return 1 if problems or files == 0 else 0
 
 
 def self_test(folder):
@@ -232,14 +178,12 @@ def self_test(folder):
             failures += 1
             print(f"cases.txt: no bad line for \"{name}\"")
     print(f"self-test: {cases} cases, {failures} wrong")
-    return 0 if failures + self_test_pending() == 0 and cases > 0 else 1
+    return 0 if failures == 0 and cases > 0 else 1
 
 
 def main(arguments):
     if len(arguments) == 2 and arguments[0] == "--self-test":
         return self_test(arguments[1])
-    if len(arguments) == 2 and arguments[0] == "--pending":
-        return print_pending(arguments[1])
     if len(arguments) != 1:
         print(__doc__)
         return 2
