@@ -26,9 +26,10 @@ class CheckpointArchiveTest : public testing::TestWithParam<Format> {
     return {GetParam(), listed_, absl::FromUnixSeconds(1'700'000'000),
             [this](const std::string& path) -> absl::StatusOr<ChunkReader> {
               if (!content_.contains(path)) return absl::FailedPreconditionError("missing");
-              return [rest = content_[path]]() mutable -> absl::StatusOr<std::string> {
-                std::string chunk = rest.substr(0, 10);
-                rest.erase(0, chunk.size());
+              return [content = content_[path],
+                      read = size_t{0}]() mutable -> absl::StatusOr<std::string> {
+                std::string chunk = content.substr(read, 10);
+                read += chunk.size();
                 return chunk;
               };
             }};
