@@ -128,7 +128,7 @@ absl::Status CheckOwn(const auth::Principal& principal, const std::string& alloc
   if (principal.allocation.value() == allocation) return absl::OkStatus();
   return absl::PermissionDeniedError(absl::StrCat("the token of allocation ",
                                                   principal.allocation.value(),
-                                                  " is not valid for allocation ", allocation));
+                                                  " is not good for allocation ", allocation));
 }
 
 void WithStanding(engine::Engine& engine, base::ThreadPool& pool,
