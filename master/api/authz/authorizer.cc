@@ -68,7 +68,7 @@ absl::string_view View(std::string_view text) { return {text.data(), text.size()
 
 absl::Status OtherTaskError(const auth::Principal& task, Scope scope, const std::string& id) {
   return absl::PermissionDeniedError(absl::StrCat("the token of allocation ",
-                                                  task.allocation.value(), " is not valid for ",
+                                                  task.allocation.value(), " cannot access ",
                                                   View(auth::GetNoun(scope)), " ", id));
 }
 

@@ -29,11 +29,11 @@ namespace {
 // The maximum number of events that are copied on the engine's loop at a time.
 constexpr size_t kEventPageSize = 1000;
 
-// Reads a configuration as if the experiment were created in the project that it names. A project
-// that does not exist yet has only the cluster's policies.
-absl::StatusOr<ValidConfig> ReadConfigWithPolicies(store::Store& store,
-                                                   const ExperimentDefaults& defaults,
-                                                   const ConfigSubmission& submission) {
+// Reads the configuration with the policies of its workspace, as CreateExperiment does. If the
+// workspace or project does not exist, only the cluster's policy applies.
+absl::StatusOr<ValidConfig> ReadWithPolicies(store::Store& store,
+                                             const ExperimentDefaults& defaults,
+                                             const ConfigSubmission& submission) {
   DET_ASSIGN_OR_RETURN(const ParsedConfig parsed, ParseConfig(store, submission));
   DET_ASSIGN_OR_RETURN(ValidConfig valid, ValidateConfig(defaults, parsed, {}));
   const auto found = ResolveProject(store, valid.config.workspace, valid.config.project);
@@ -58,7 +58,7 @@ absl::Status Preview(store::Store& store, const ExperimentDefaults& defaults,
   if (submission.yaml.empty()) {
     submission.yaml = FromStruct(request.config(), Numbers::kIntegersIfWhole).ToJson();
   }
-  DET_ASSIGN_OR_RETURN(ValidConfig valid, ReadConfigWithPolicies(store, defaults, submission));
+  DET_ASSIGN_OR_RETURN(ValidConfig valid, ReadWithPolicies(store, defaults, submission));
   if (request.has_seed()) valid.config.experiment_seed = request.seed();
   DET_ASSIGN_OR_RETURN(const searcher::Searcher searcher, searcher::Searcher::Make(valid.config));
   *out = ToSummary(valid.config, searcher.Preview());
@@ -74,7 +74,7 @@ absl::Status Simulate(store::Store& store, const ExperimentDefaults& defaults,
   submission.overrides.assign(request.config_overrides().begin(), request.config_overrides().end());
   submission.template_name = request.template_();
   submission.seed = request.seed();
-  DET_ASSIGN_OR_RETURN(ValidConfig valid, ReadConfigWithPolicies(store, defaults, submission));
+  DET_ASSIGN_OR_RETURN(ValidConfig valid, ReadWithPolicies(store, defaults, submission));
   if (request.has_seed()) valid.config.experiment_seed = request.seed();
   // A simulation occupies a thread of the pool: only one may run at a time.
   static std::mutex one_at_a_time;

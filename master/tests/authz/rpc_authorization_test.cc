@@ -62,7 +62,8 @@ TEST(PermissionsTest, ServicesEnforceThePermissions) {
         const bool allowed =
             auth::Authorize(service->method(i)->full_name(), {.kind = kind, .admin = true}).ok();
         // The call is authorized, but its empty request does not name the caller's own resources.
-        const bool not_its_own = absl::StrContains(status.error_message(), " is not valid for ");
+        const bool not_its_own =
+            absl::StrContains(status.error_message(), "the token of allocation ");
         const bool refused = !not_its_own &&
                              (status.error_code() == grpc::StatusCode::PERMISSION_DENIED ||
                               status.error_code() == grpc::StatusCode::UNAUTHENTICATED) &&
