@@ -81,7 +81,7 @@ class Cluster:
     def start_master(self) -> None:
         program = str(self.root / "master/resolute-master")
         self._start("master", [program, "--data-dir", str(self.data), "--port", str(self.port)])
-        eventually(self.answers, "a response of the master")
+        eventually(self.responds, "a response of the master")
 
     def start_agent(self, name: str) -> None:
         self._start(
@@ -100,7 +100,7 @@ class Cluster:
         self.signal(name, signal.SIGKILL)
         self._daemons[name].wait()
 
-    def lives(self, name: str) -> bool:
+    def is_running(self, name: str) -> bool:
         return self._daemons[name].poll() is None
 
     def stop_database(self) -> None:
@@ -179,7 +179,7 @@ class Cluster:
             time.sleep(0.1)
         raise AssertionError("the cluster has no master")
 
-    def answers(self, port: int | None = None) -> bool:
+    def responds(self, port: int | None = None) -> bool:
         try:
             with urllib.request.urlopen(
                 f"http://127.0.0.1:{port or self.port}/health", timeout=1

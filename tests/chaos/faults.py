@@ -142,32 +142,32 @@ class StandbyFaults(Faults):
         leader = eventually(self._pair.leader, "a leader")
         return leader, next(name for name in MASTERS if name != leader)
 
-    def _replaced(self, leader: str, standby: str) -> None:
+    def _wait_for_takeover(self, leader: str, standby: str) -> None:
         """Waits until the standby leads and the previous leader has exited, then restarts the latter."""
-        eventually(lambda: self._pair.leads(standby), f"the takeover by {standby}")
-        eventually(lambda: not self._pair.lives(leader), f"the exit of {leader}, which was replaced")
+        eventually(lambda: self._pair.is_leader(standby), f"the takeover by {standby}")
+        eventually(lambda: not self._pair.is_running(leader), f"the exit of {leader}, which was replaced")
         self._pair.start_master()
 
     def _leader_killed(self) -> None:
         leader, standby = self._leader()
         self._pair.kill(leader)
-        self._replaced(leader, standby)
+        self._wait_for_takeover(leader, standby)
 
     def _leader_stopped(self) -> None:
         leader, standby = self._leader()
         self._pair.signal(leader, signal.SIGSTOP)
-        eventually(lambda: self._pair.leads(standby), f"the takeover by {standby}")
+        eventually(lambda: self._pair.is_leader(standby), f"the takeover by {standby}")
         self._wait(0, 2)
         self._pair.signal(leader, signal.SIGCONT)
-        self._replaced(leader, standby)
+        self._wait_for_takeover(leader, standby)
 
     def _leader_disconnected(self) -> None:
         leader, standby = self._leader()
         self._pair.database_proxies[leader].cut(silent=self._random.random() < 0.5)
-        eventually(lambda: self._pair.leads(standby), f"the takeover by {standby}")
+        eventually(lambda: self._pair.is_leader(standby), f"the takeover by {standby}")
         self._wait(0, 2)
         self._pair.database_proxies[leader].heal()
-        self._replaced(leader, standby)
+        self._wait_for_takeover(leader, standby)
 
     def _standby_killed(self) -> None:
         _, standby = self._leader()

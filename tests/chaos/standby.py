@@ -31,7 +31,7 @@ class StandbyCluster(Cluster):
     def start_master(self) -> None:
         """Starts each master that is not running. The first one leads; later ones become standbys."""
         for name in MASTERS:
-            if name in self._daemons and self.lives(name):
+            if name in self._daemons and self.is_running(name):
                 continue
             database = f"postgresql://resolute@127.0.0.1:{self.database_proxies[name].port}"
             self._start(
@@ -46,12 +46,12 @@ class StandbyCluster(Cluster):
     def leader(self) -> str | None:
         """The master that accepts connections; only the leader does."""
         for name, port in self._ports.items():
-            if name in self._daemons and self.lives(name) and self.answers(port):
+            if name in self._daemons and self.is_running(name) and self.responds(port):
                 return name
         return None
 
-    def leads(self, name: str) -> bool:
-        return self.answers(self._ports[name])
+    def is_leader(self, name: str) -> bool:
+        return self.responds(self._ports[name])
 
     def stop_database(self) -> None:
         self._database.stop("immediate")
