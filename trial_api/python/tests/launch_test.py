@@ -418,7 +418,7 @@ class LaunchTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "mpirun has not started"):
             _engine.rank_environment(mpi.ENGINE, {})
 
-    def test_options_before_the_dashes_are_the_engines(self):
+    def test_passes_options_before_the_dashes_to_the_engine(self):
         for words, options, rest in (
             ("x.py --a", "", "x.py --a"),
             ("--slots 2 x.py", "", "--slots 2 x.py"),

@@ -31,19 +31,19 @@ class OutboxTest(unittest.TestCase):
         self.assertEqual([b"one", b"two"], self.left().front(10, 1000))
 
     def test_forked_process_does_not_keep_the_lock(self):
-        ready, go_on = os.pipe(), os.pipe()
+        ready, may_exit = os.pipe(), os.pipe()
         child = os.fork()
         if child == 0:
             Outbox(self.folder).add(b"one")
             copy = os.fork()  # A worker of a data loader also outlives its parent.
             if copy == 0:
                 os.write(ready[1], str(os.getpid()).encode() + b"\n")
-                os.read(go_on[0], 1)
+                os.read(may_exit[0], 1)
                 os._exit(0)
             os.read(ready[0], 20)
             os._exit(0)
         os.waitpid(child, 0)
-        self.addCleanup(os.write, go_on[1], b".")
+        self.addCleanup(os.write, may_exit[1], b".")
         self.assertEqual([b"one"], self.left().front(10, 1000))
 
     def test_removed_records_do_not_return(self):

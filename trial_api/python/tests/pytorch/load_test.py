@@ -60,7 +60,7 @@ class LoadTest(unittest.TestCase):
         for name, tensor in loaded.net.state_dict().items():
             self.assertTrue(torch.equal(tensor, result.weights[name] + 1))
 
-    def test_knows_which_torch_reads_pickles_safely(self):
+    def test_detects_torch_versions_that_read_pickles_safely(self):
         versions = ("1.13.0a0+gitunknown", "2.5.1+cu124", "2.6.0", "2.10.0+cpu", "3.0.0")
         safe = []
         for version in versions:

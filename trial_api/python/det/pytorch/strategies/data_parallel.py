@@ -17,7 +17,7 @@ from det.pytorch.strategies.comm_hooks import hierarchical_hook, weighted_hook
 from det.pytorch.strategies.gradient_compression import compress_gradients
 from det.pytorch.strategies.hierarchical_allreduce import HierarchicalAllreduce, NodeGroups
 from det.pytorch.strategies.in_process import replicate, unwrap_replicas
-from det.pytorch.utilities.types import StateTree
+from det.pytorch.utilities.types import ModelValue
 
 # What a wrapper keeps when it is built anew: the mode, and the hooks and attributes that others
 # have set. The set depends on the version of torch.
@@ -40,7 +40,7 @@ class ParallelModel(DistributedDataParallel):
     _det_weighted = False  # Whether gradients are weighted with the records of each rank.
     _det_hierarchy: HierarchicalAllreduce | None = None
 
-    def __init__(self, module: torch.nn.Module, **arguments: StateTree) -> None:
+    def __init__(self, module: torch.nn.Module, **arguments: ModelValue) -> None:
         """Wraps the module. Collective.
 
         Args:
@@ -59,7 +59,7 @@ class ParallelModel(DistributedDataParallel):
         """
         self._buffers_exchanged = False
 
-    def forward(self, *inputs: StateTree, **kwargs: StateTree) -> StateTree:
+    def forward(self, *inputs: ModelValue, **kwargs: ModelValue) -> ModelValue:
         """Computes the model within."""
         self._order_recorder.begin_pass()
         if not (self._buffers_exchanged and self.broadcast_buffers):
@@ -91,7 +91,7 @@ class ParallelModel(DistributedDataParallel):
         if "_hook" in own:
             self.register_comm_hook(*own["_hook"])
 
-    def __getattr__(self, name: str) -> StateTree:
+    def __getattr__(self, name: str) -> ModelValue:
         modules = self.__dict__.get("_modules")
         if name == "module" and modules and name in modules:  # The fast path of a forward pass.
             return modules[name]

@@ -21,7 +21,7 @@ import torch
 
 from det.pytorch.strategies.module_replicas import fan_out, replicate_module
 from det.pytorch.strategies.replica_rng import ReplicaRng
-from det.pytorch.utilities.types import StateTree
+from det.pytorch.utilities.types import ModelValue
 
 _DataParallel: Any = torch.nn.DataParallel  # It is generic for type checkers in some versions.
 
@@ -42,13 +42,13 @@ class GpuDataParallel(_DataParallel):
         self._records = count_records(parts)
         return tuple(part[0] for part in moved), tuple(part[1] for part in moved)
 
-    def gather(self, outputs: Sequence[StateTree], output_device: int) -> StateTree:
+    def gather(self, outputs: Sequence[ModelValue], output_device: int) -> ModelValue:
         """Joins the outputs of the replicas."""
         device = torch.device("cuda", output_device)
         moved = [_map_tensors(output, lambda tensor: tensor.to(device)) for output in outputs]
         return join_outputs(moved, self._records)
 
-    def __getattr__(self, name: str) -> StateTree:
+    def __getattr__(self, name: str) -> ModelValue:
         try:
             return super().__getattr__(name)
         except AttributeError:
@@ -71,7 +71,7 @@ class ThreadDataParallel(torch.nn.Module):
             slots, "det-replica", initializer=lambda: torch.set_num_threads(1)
         )
 
-    def forward(self, *inputs: StateTree, **kwargs: StateTree) -> StateTree:
+    def forward(self, *inputs: ModelValue, **kwargs: ModelValue) -> ModelValue:
         """Computes the replicas, and joins their outputs."""
         parts = split_batch((inputs, kwargs), self._slots)
         modes, forward_pass = _ThreadModes(), self._rng.forward_pass(self.training)
@@ -83,7 +83,7 @@ class ThreadDataParallel(torch.nn.Module):
             concurrent.futures.wait(pending)
         return join_outputs([future.result() for future in pending], count_records(parts))
 
-    def __getattr__(self, name: str) -> StateTree:
+    def __getattr__(self, name: str) -> ModelValue:
         try:
             return super().__getattr__(name)
         except AttributeError:
@@ -108,9 +108,9 @@ class _ThreadModes:
         self,
         replica_scope: AbstractContextManager[object],
         model: torch.nn.Module,
-        inputs: Sequence[StateTree],
-        kwargs: Mapping[str, StateTree],
-    ) -> StateTree:
+        inputs: Sequence[ModelValue],
+        kwargs: Mapping[str, ModelValue],
+    ) -> ModelValue:
         """Computes a replica on another thread with these modes."""
         with torch.inference_mode(self._inference), torch.set_grad_enabled(self._grad):
             torch_: ModuleType = torch  # Not all versions export autocast to type checkers.
@@ -248,7 +248,7 @@ def _make_like(value: _T, items: Sequence[object]) -> _T:
     return kind(*items) if hasattr(value, "_fields") else kind(items)
 
 
-def join_outputs(outputs: list[StateTree], weights: list[int]) -> StateTree:
+def join_outputs(outputs: list[ModelValue], weights: list[int]) -> ModelValue:
     """Joins the outputs of the replicas to that of one model.
 
     Tensors are concatenated; for single numbers, such as losses, the mean over all records is

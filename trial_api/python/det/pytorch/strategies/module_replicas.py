@@ -14,7 +14,7 @@ from typing import cast
 import torch
 from torch.autograd.function import FunctionCtx
 
-from det.pytorch.utilities.types import StateTree
+from det.pytorch.utilities.types import ModelValue
 
 
 class _FanOut(torch.autograd.Function):
@@ -22,7 +22,7 @@ class _FanOut(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: FunctionCtx, *args: StateTree, **kwargs: StateTree
+        ctx: FunctionCtx, *args: ModelValue, **kwargs: ModelValue
     ) -> tuple[torch.Tensor, ...]:
         tensor, count = args
         ctx.set_materialize_grads(False)

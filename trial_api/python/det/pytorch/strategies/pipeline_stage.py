@@ -18,7 +18,7 @@ import torch
 from det.pytorch.distributed.process_group import ProcessGroup
 from det.pytorch.distributed.tensor_channel import TensorChannel
 from det.pytorch.utilities.rng import fork_rng
-from det.pytorch.utilities.types import StateTree
+from det.pytorch.utilities.types import ModelValue
 
 # The attribute of parameters of other ranks' stages, for PipelineStrategy.check_optimizer().
 OTHER_STAGE = "_det_other_stage"
@@ -217,7 +217,7 @@ class _BackwardThrough(torch.autograd.Function):
     """Calls a function with the gradient of a tensor that another rank has computed."""
 
     @staticmethod
-    def forward(ctx: _BackwardContext, *args: StateTree, **kwargs: StateTree) -> torch.Tensor:
+    def forward(ctx: _BackwardContext, *args: ModelValue, **kwargs: ModelValue) -> torch.Tensor:
         """Takes a scalar that requires a gradient, the function, and the tensor, which is cloned."""
         _, ctx.function, out = args
         clone: torch.Tensor = out.clone()

@@ -21,11 +21,11 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from det.pytorch.utilities.rng import derive_seed
-from det.pytorch.utilities.types import Arguments, StateTree
+from det.pytorch.utilities.types import Arguments, ModelValue
 
 _MAX_PASSES_WITHOUT_DRAW = 16  # After so many forward passes no draw is expected.
 _thread = threading.local()  # Attribute replica: the _ReplicaMode that computes on this thread.
-_Operator = Callable[..., StateTree]  # An operator of torch, with the attributes _schema and tags.
+_Operator = Callable[..., ModelValue]  # An operator of torch, with the attributes _schema and tags.
 _swap_lock = threading.Lock()  # Held while torch's generator has the state of a replica's.
 
 
@@ -123,9 +123,9 @@ class _ReplicaMode(TorchDispatchMode):
         self,
         func: _Operator,
         types: Sequence[type],
-        args: tuple[StateTree, ...] = (),
+        args: tuple[ModelValue, ...] = (),
         kwargs: Arguments | None = None,
-    ) -> StateTree:
+    ) -> ModelValue:
         kwargs = kwargs or {}
         index = _get_generator_index(func)
         if index is None:
@@ -140,8 +140,8 @@ class _ReplicaMode(TorchDispatchMode):
         return func(*args, **kwargs)
 
     def _call_with_swapped_state(
-        self, func: _Operator, args: tuple[StateTree, ...], kwargs: Arguments
-    ) -> StateTree:
+        self, func: _Operator, args: tuple[ModelValue, ...], kwargs: Arguments
+    ) -> ModelValue:
         """Calls a function without a generator argument, with the replica's state in torch's."""
         own = self.generator
         with _swap_lock:

@@ -30,6 +30,9 @@ StateDict = dict[str, Any]
 # A value in a state_dict(): a number, string or tensor, or containers of those, nested at will.
 StateTree = Any
 
+# An argument or the result of a model's forward() or of an operator of torch, or an attribute of a model.
+ModelValue = Any
+
 # The keyword arguments of a function, whose types differ.
 Arguments = dict[str, Any]
 
