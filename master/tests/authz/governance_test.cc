@@ -51,7 +51,7 @@ class GovernanceTest : public MasterIntegrationTest {
     master_.audit().Flush();
     CallContext context("user");
     audit_.Clear();
-    const grpc::Status status = master_->GetAudit(&context, request, &audit_);
+    const grpc::Status status = master_service_->GetAudit(&context, request, &audit_);
     EXPECT_TRUE(status.ok()) << status.error_message();
     return {audit_.records().begin(), audit_.records().end()};
   }
@@ -92,7 +92,7 @@ class GovernanceTest : public MasterIntegrationTest {
     return lines;
   }
 
-  std::unique_ptr<api::MasterService::Stub> master_ =
+  std::unique_ptr<api::MasterService::Stub> master_service_ =
       api::MasterService::NewStub(master_.channel());
   std::unique_ptr<api::RoleService::Stub> roles_ = api::RoleService::NewStub(master_.channel());
   std::unique_ptr<api::UsageService::Stub> usage_ = api::UsageService::NewStub(master_.channel());
@@ -176,7 +176,7 @@ TEST_F(GovernanceTest, OnlyAdministratorsReadFilteredPagesOfTheAuditLog) {
   EXPECT_THAT(Audit(request), IsEmpty());
 
   CallContext context("ann");
-  EXPECT_EQ(master_->GetAudit(&context, {}, &audit_).error_code(), PERMISSION_DENIED);
+  EXPECT_EQ(master_service_->GetAudit(&context, {}, &audit_).error_code(), PERMISSION_DENIED);
 }
 
 TEST_F(GovernanceTest, ExecutesRequestsWithTheSameKeyOnce) {
@@ -350,18 +350,18 @@ TEST_F(GovernanceTest, ShowsTheClusterMessageFromItsStartTime) {
   const auto set = [&](const std::string& token, const api::SetClusterMessageRequest& request) {
     CallContext context(token);
     api::SetClusterMessageResponse response;
-    return master_->SetClusterMessage(&context, request, &response).error_code();
+    return master_service_->SetClusterMessage(&context, request, &response).error_code();
   };
   const auto shown = [&] {
     grpc::ClientContext context;
     api::GetMasterResponse response;
-    EXPECT_TRUE(master_->GetMaster(&context, {}, &response).ok());
+    EXPECT_TRUE(master_service_->GetMaster(&context, {}, &response).ok());
     return response.cluster_message().message();
   };
   const auto kept = [&] {
     CallContext context("ann");
     api::GetClusterMessageResponse response;
-    EXPECT_TRUE(master_->GetClusterMessage(&context, {}, &response).ok());
+    EXPECT_TRUE(master_service_->GetClusterMessage(&context, {}, &response).ok());
     return response.cluster_message().message();
   };
   EXPECT_EQ(shown(), "");
@@ -380,7 +380,7 @@ TEST_F(GovernanceTest, ShowsTheClusterMessageFromItsStartTime) {
   EXPECT_EQ(kept(), "down at noon");
   CallContext context("user");
   api::DeleteClusterMessageResponse response;
-  ASSERT_TRUE(master_->DeleteClusterMessage(&context, {}, &response).ok());
+  ASSERT_TRUE(master_service_->DeleteClusterMessage(&context, {}, &response).ok());
   EXPECT_EQ(kept(), "");
 }
 
