@@ -132,7 +132,7 @@ absl::Status CheckOwnAllocation(const auth::Principal& principal, const std::str
   if (principal.allocation.value() == allocation) return absl::OkStatus();
   return absl::PermissionDeniedError(absl::StrCat("the token of allocation ",
                                                   principal.allocation.value(),
-                                                  " is not good for allocation ", allocation));
+                                                  " cannot access allocation ", allocation));
 }
 
 void GetAllocationStatus(engine::Engine& engine, base::ThreadPool& pool,

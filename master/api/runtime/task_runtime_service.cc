@@ -38,7 +38,7 @@ struct Caller {
 absl::Status MakeNotOwnedError(const auth::Principal& principal, absl::string_view noun,
                                absl::string_view id) {
   return absl::PermissionDeniedError(absl::StrCat("the token of allocation ",
-                                                  principal.allocation.value(), " is not good for ",
+                                                  principal.allocation.value(), " cannot access ",
                                                   noun, " ", id));
 }
 

@@ -51,7 +51,7 @@ struct WorkspacePatch {
 };
 struct WorkspaceQuery {
   enum class Sort { kId, kName };
-  model::UserId asking;  // the user whose pins are returned
+  model::UserId caller;  // the user whose pins are returned
   Window window;
   Sort sort = Sort::kId;
   bool descending = false;
@@ -73,7 +73,7 @@ class Workspaces {
   virtual ~Workspaces() = default;
 
   // NOT_FOUND.
-  virtual absl::StatusOr<WorkspaceRecord> GetWorkspace(int32_t id, model::UserId asking) = 0;
+  virtual absl::StatusOr<WorkspaceRecord> GetWorkspace(int32_t id, model::UserId caller) = 0;
   // Cheaper than GetWorkspace, which counts the contents. NOT_FOUND.
   virtual absl::StatusOr<std::string> GetWorkspaceName(int32_t workspace) = 0;
   virtual absl::StatusOr<WorkspacePage> ListWorkspaces(const WorkspaceQuery& query) = 0;

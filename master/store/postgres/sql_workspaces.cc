@@ -91,11 +91,11 @@ absl::StatusOr<WorkspaceRecord> ToWorkspace(const Result& result, int row) {
 }
 
 absl::StatusOr<WorkspaceRecord> ReadWorkspace(Connection& connection, int32_t id,
-                                              model::UserId asking) {
+                                              model::UserId caller) {
   DET_ASSIGN_OR_RETURN(const Result result,
                        connection.Exec(absl::StrCat(kWorkspaceColumns, kWorkspaceSources,
                                                     kWorkspaceCounts, " WHERE w.id = $2"),
-                                       MakeParams(asking, id)));
+                                       MakeParams(caller, id)));
   if (result.rows() == 0) return NoSuchWorkspace(id);
   return ToWorkspace(result, 0);
 }
@@ -115,8 +115,8 @@ absl::StatusOr<std::string> LockMutable(Connection& connection, int32_t id, cons
 
 }  // namespace
 
-absl::StatusOr<WorkspaceRecord> SqlWorkspaces::GetWorkspace(int32_t id, model::UserId asking) {
-  return pool_.Run([&](Connection& connection) { return ReadWorkspace(connection, id, asking); });
+absl::StatusOr<WorkspaceRecord> SqlWorkspaces::GetWorkspace(int32_t id, model::UserId caller) {
+  return pool_.Run([&](Connection& connection) { return ReadWorkspace(connection, id, caller); });
 }
 
 absl::StatusOr<std::string> SqlWorkspaces::GetWorkspaceName(int32_t workspace) {
@@ -131,7 +131,7 @@ absl::StatusOr<std::string> SqlWorkspaces::GetWorkspaceName(int32_t workspace) {
 
 absl::StatusOr<WorkspacePage> SqlWorkspaces::ListWorkspaces(const WorkspaceQuery& query) {
   const char* key = query.sort == WorkspaceQuery::Sort::kName ? "w.name" : "w.id";
-  const Params params = {ToParam(query.asking),
+  const Params params = {ToParam(query.caller),
                          ToParam(query.name),
                          query.exact_name.empty() ? Param{} : ToParam(query.exact_name),
                          ToParam(query.archived),

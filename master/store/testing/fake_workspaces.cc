@@ -14,10 +14,10 @@
 
 namespace det::store {
 
-WorkspaceRecord FakeWorkspaces::Read(const WorkspaceRecord& row, model::UserId asking) const {
+WorkspaceRecord FakeWorkspaces::Read(const WorkspaceRecord& row, model::UserId caller) const {
   WorkspaceRecord record = row;
   record.owner_name = db_.GetUsername(record.owner);
-  const auto pin = db_.workspace_rows.pins.find({asking, record.id});
+  const auto pin = db_.workspace_rows.pins.find({caller, record.id});
   if (pin != db_.workspace_rows.pins.end()) record.pinned_at = pin->second;
   for (const auto& [id, project] : db_.workspace_rows.projects) {
     record.num_projects += project.workspace == record.id;
@@ -38,11 +38,11 @@ bool FakeWorkspaces::IsTaken(const std::string& name, int32_t excluded) const {
   return false;
 }
 
-absl::StatusOr<WorkspaceRecord> FakeWorkspaces::GetWorkspace(int32_t id, model::UserId asking) {
+absl::StatusOr<WorkspaceRecord> FakeWorkspaces::GetWorkspace(int32_t id, model::UserId caller) {
   std::lock_guard lock(db_.mutex);
   const auto it = db_.workspace_rows.workspaces.find(id);
   if (it == db_.workspace_rows.workspaces.end()) return NoSuchWorkspace(id);
-  return Read(it->second, asking);
+  return Read(it->second, caller);
 }
 
 absl::StatusOr<std::string> FakeWorkspaces::GetWorkspaceName(int32_t workspace) {
@@ -56,7 +56,7 @@ absl::StatusOr<WorkspacePage> FakeWorkspaces::ListWorkspaces(const WorkspaceQuer
   std::lock_guard lock(db_.mutex);
   std::vector<WorkspaceRecord> found;
   for (const auto& [id, row] : db_.workspace_rows.workspaces) {
-    WorkspaceRecord record = Read(row, query.asking);
+    WorkspaceRecord record = Read(row, query.caller);
     if (!MatchesQuery(query, record, id)) continue;
     if (query.pinned && *query.pinned != record.pinned_at.has_value()) continue;
     found.push_back(std::move(record));

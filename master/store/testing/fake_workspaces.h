@@ -21,7 +21,7 @@ class FakeWorkspaces final : public Workspaces {
   FakeWorkspaces(FakeDatabase* database, std::function<absl::Status()> check_epoch)
       : db_(*database), check_epoch_(std::move(check_epoch)) {}
 
-  absl::StatusOr<WorkspaceRecord> GetWorkspace(int32_t id, model::UserId asking) override;
+  absl::StatusOr<WorkspaceRecord> GetWorkspace(int32_t id, model::UserId caller) override;
   absl::StatusOr<std::string> GetWorkspaceName(int32_t workspace) override;
   absl::StatusOr<WorkspacePage> ListWorkspaces(const WorkspaceQuery& query) override;
   absl::StatusOr<WorkspaceRecord> AddWorkspace(const WorkspaceRecord& workspace) override;
@@ -31,7 +31,7 @@ class FakeWorkspaces final : public Workspaces {
 
  private:
   // REQUIRE the mutex.
-  WorkspaceRecord Read(const WorkspaceRecord& row, model::UserId asking) const;
+  WorkspaceRecord Read(const WorkspaceRecord& row, model::UserId caller) const;
   bool IsTaken(const std::string& name, int32_t excluded) const;
 
   FakeDatabase& db_;

@@ -117,9 +117,9 @@ TEST_P(StoreContractTest, PinsWorkspacePerUser) {
   EXPECT_TRUE(workspaces.PinWorkspace(ann, made->id, TimeAt(2)).ok());
   EXPECT_EQ(workspaces.GetWorkspace(made->id, ann)->pinned_at, TimeAt(2));
   EXPECT_FALSE(workspaces.GetWorkspace(made->id, bob)->pinned_at);
-  EXPECT_THAT(GetNames(workspaces.ListWorkspaces({.asking = ann, .pinned = true})),
+  EXPECT_THAT(GetNames(workspaces.ListWorkspaces({.caller = ann, .pinned = true})),
               ElementsAre("vision"));
-  EXPECT_THAT(GetNames(workspaces.ListWorkspaces({.asking = bob, .pinned = true})), ElementsAre());
+  EXPECT_THAT(GetNames(workspaces.ListWorkspaces({.caller = bob, .pinned = true})), ElementsAre());
   EXPECT_TRUE(workspaces.PinWorkspace(ann, made->id, std::nullopt).ok());
   EXPECT_FALSE(workspaces.GetWorkspace(made->id, ann)->pinned_at);
   EXPECT_TRUE(absl::IsNotFound(workspaces.PinWorkspace(ann, 99, TimeAt(1))));
