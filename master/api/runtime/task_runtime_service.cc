@@ -37,9 +37,8 @@ struct Caller {
 
 absl::Status MakeNotOwnedError(const auth::Principal& principal, absl::string_view noun,
                                absl::string_view id) {
-  return absl::PermissionDeniedError(absl::StrCat("the token of allocation ",
-                                                  principal.allocation.value(), " cannot access ",
-                                                  noun, " ", id));
+  return absl::PermissionDeniedError(absl::StrCat(
+      "the token of allocation ", principal.allocation.value(), " cannot access ", noun, " ", id));
 }
 
 absl::Status CheckOwnTask(const auth::Principal& principal, const std::string& task) {
