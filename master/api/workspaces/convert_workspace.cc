@@ -108,7 +108,7 @@ store::ProjectNote FromProto(const v1::Note& note) { return {note.name(), note.c
 store::WorkspaceQuery ToQuery(const v1::GetWorkspacesRequest& request, model::UserId caller) {
   store::WorkspaceQuery query;
   FillQuery(request, &query);
-  query.asking = caller;
+  query.caller = caller;
   query.exact_name = request.name_case_sensitive();
   if (request.has_pinned()) query.pinned = request.pinned();
   if (request.sort_by() == v1::GetWorkspacesRequest::SORT_BY_NAME) {
