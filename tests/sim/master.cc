@@ -163,7 +163,7 @@ Fault Master::ChooseCommitFault(const MasterProcess& process) {
   const int64_t dice = stage_.Pick(0, 999);
   if (dice == 0) {
     ++stage_.counts.refused_commits;
-    return Fault::kRefused;
+    return Fault::kRejected;
   }
   if (dice < 20) {
     ++stage_.counts.lost_acknowledgements;
