@@ -46,11 +46,7 @@ absl::StatusOr<Principal> Authenticator::Authenticate(std::string_view header) {
 }
 
 absl::StatusOr<Principal> Authenticator::FindPrincipal(const std::string& hash, absl::Time now) {
-  int64_t forgotten = 0;
-  {
-    std::lock_guard lock(mutex_);
-    forgotten = invalidations_;
-  }
+  const int64_t invalidations = GetInvalidations();
   const absl::StatusOr<store::SessionRecord> session = store_->access().GetSession(hash, now);
   if (absl::IsNotFound(session.status())) {
     return absl::UnauthenticatedError("the token is unknown or has expired; log in again");
@@ -59,7 +55,7 @@ absl::StatusOr<Principal> Authenticator::FindPrincipal(const std::string& hash, 
   DET_ASSIGN_OR_RETURN(const Principal principal, MakePrincipal(*session));
   RecordUse(*session, now);
   std::lock_guard lock(mutex_);
-  if (forgotten != invalidations_) return principal;
+  if (invalidations != invalidations_) return principal;
   if (cache_.size() >= kMaxCachedSessions) cache_.clear();
   cache_[hash] = {principal, std::min(now + kCacheLifetime,
                                       session->expires_at.value_or(absl::InfiniteFuture()))};
@@ -123,6 +119,11 @@ void Authenticator::InvalidateUser(model::UserId user) {
   std::erase_if(cache_, [&](const auto& item) {
     return item.second.principal.kind == PrincipalKind::kUser && item.second.principal.user == user;
   });
+}
+
+int64_t Authenticator::GetInvalidations() const {
+  std::lock_guard lock(mutex_);
+  return invalidations_;
 }
 
 }  // namespace det::auth

@@ -39,6 +39,10 @@ class Authenticator {
   // next call.
   void InvalidateUser(model::UserId user);
 
+  // Returns the number of sessions ended and users invalidated so far. A principal that was
+  // authenticated before the number changed may be stale.
+  int64_t GetInvalidations() const;
+
   const AllocationTokens& allocation_tokens() const { return allocation_tokens_; }
 
  private:
@@ -54,10 +58,10 @@ class Authenticator {
   store::Store* const store_;
   const base::Clock* const clock_;
   const AllocationTokens allocation_tokens_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::map<std::string, CachedSession, std::less<>> cache_;  // by token hash
-  int64_t invalidations_ =
-      0;  // sessions that were read before it was incremented may be stale and are not cached
+  // Sessions that were read before it was incremented may be stale and are not cached.
+  int64_t invalidations_ = 0;
 };
 
 }  // namespace det::auth

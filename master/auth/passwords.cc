@@ -30,7 +30,7 @@ std::string ClientHash(const std::string& password) {
                      salted.size());
   std::string hex(hash.size() * 2 + 1, '\0');
   sodium_bin2hex(hex.data(), hex.size(), hash.data(), hash.size());
-  hex.pop_back();
+  hex.pop_back();  // the terminating zero
   return hex;
 }
 

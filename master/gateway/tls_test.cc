@@ -169,7 +169,7 @@ class TlsTest : public testing::Test {
     stream->handshake(asio::ssl::stream_base::client);
     return stream;
   }
-  static std::string NegotiateProtocol(Tls& stream) {
+  static std::string GetNegotiatedProtocol(Tls& stream) {
     const unsigned char* name = nullptr;
     unsigned size = 0;
     SSL_get0_alpn_selected(stream.native_handle(), &name, &size);
@@ -239,11 +239,11 @@ TEST_F(TlsTest, CarriesLargeBodiesBothWays) {
 }
 
 TEST_F(TlsTest, NegotiatesProtocolByAlpn) {
-  EXPECT_EQ(NegotiateProtocol(*Handshake("\x02h2\x08http/1.1")), "http/1.1");
-  EXPECT_EQ(NegotiateProtocol(*Handshake("\x08http/1.1")), "http/1.1");
-  EXPECT_EQ(NegotiateProtocol(*Handshake("\x02h2")), "h2");
-  EXPECT_EQ(NegotiateProtocol(*Handshake("\x04smtp")), "");
-  EXPECT_EQ(NegotiateProtocol(*Handshake()), "");
+  EXPECT_EQ(GetNegotiatedProtocol(*Handshake("\x02h2\x08http/1.1")), "http/1.1");
+  EXPECT_EQ(GetNegotiatedProtocol(*Handshake("\x08http/1.1")), "http/1.1");
+  EXPECT_EQ(GetNegotiatedProtocol(*Handshake("\x02h2")), "h2");
+  EXPECT_EQ(GetNegotiatedProtocol(*Handshake("\x04smtp")), "");
+  EXPECT_EQ(GetNegotiatedProtocol(*Handshake()), "");
 }
 
 TEST_F(TlsTest, RoutesToAgentServerOnlyWithCertificate) {

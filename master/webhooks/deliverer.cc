@@ -62,7 +62,7 @@ class Deliverer::Impl {
   AttemptRecord After(const DeliveryRecord& delivery, const absl::Status& sent);
   // A webhook that does not respond occupies a thread for long: the longer it fails, the more
   // others have precedence.
-  void RecordFailure(int32_t webhook, bool ok, absl::Time now);
+  void RecordResult(int32_t webhook, bool ok, absl::Time now);
   // The number of deliveries in progress to failing webhooks. REQUIRES the mutex.
   int BusyFailing() const {
     return static_cast<int>(std::count_if(failing_.begin(), failing_.end(), [this](const auto& e) {
@@ -187,7 +187,7 @@ AttemptRecord Deliverer::Impl::After(const DeliveryRecord& delivery, const absl:
   AttemptRecord attempt;
   attempt.at = clock_->Now();
   attempt.state = State::kDelivered;
-  RecordFailure(delivery.webhook, sent.ok(), attempt.at);
+  RecordResult(delivery.webhook, sent.ok(), attempt.at);
   if (sent.ok()) return attempt;
   attempt.error = std::string(sent.message()).substr(0, kErrorLimit);
   std::optional<absl::Time> next;
@@ -205,7 +205,7 @@ AttemptRecord Deliverer::Impl::After(const DeliveryRecord& delivery, const absl:
   return attempt;
 }
 
-void Deliverer::Impl::RecordFailure(int32_t webhook, bool ok, absl::Time now) {
+void Deliverer::Impl::RecordResult(int32_t webhook, bool ok, absl::Time now) {
   constexpr int kMaxDoublings = 8;
   std::lock_guard lock(mutex_);
   if (ok) {

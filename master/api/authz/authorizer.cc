@@ -104,8 +104,11 @@ Authorization Authorizer::Authorize(const auth::Requirement& method, const Crede
 Authorizer::HeaderAuthorization Authorizer::AuthorizeHeader(const auth::Requirement& method,
                                                             const std::string& authorization) {
   if (method.is_public) return {};
+  const int64_t invalidations = authenticator_.GetInvalidations();
   HeaderAuthorization decision{AuthorizeCaller(method, authorization), ""};
-  if (decision.status.ok()) decision.ticket = IssueTicket(method, decision.caller);
+  if (decision.status.ok()) {
+    decision.ticket = IssueTicket(method, decision.caller, invalidations);
+  }
   return decision;
 }
 
@@ -128,7 +131,7 @@ absl::Status Authorizer::CheckRate(const auth::Principal& caller) {
 }
 
 std::string Authorizer::IssueTicket(const auth::Requirement& method,
-                                    const auth::Principal& caller) {
+                                    const auth::Principal& caller, int64_t invalidations) {
   std::string ticket = auth::NewToken();
   const absl::Time now = clock_.Now();
   std::lock_guard lock(mutex_);
@@ -136,7 +139,7 @@ std::string Authorizer::IssueTicket(const auth::Requirement& method,
     std::erase_if(tickets_, [now](const auto& each) { return each.second.until <= now; });
   }
   if (tickets_.size() >= kMaxTickets) tickets_.clear();
-  tickets_[ticket] = {method.method, caller, now + kTicketLifetime};
+  tickets_[ticket] = {method.method, caller, invalidations, now + kTicketLifetime};
   return ticket;
 }
 
@@ -149,6 +152,8 @@ std::optional<auth::Principal> Authorizer::RedeemTicket(const auth::Requirement&
   Ticket found = std::move(it->second);
   tickets_.erase(it);
   if (found.method != method.method || found.until <= clock_.Now()) return std::nullopt;
+  // The caller may have logged out or lost a role since.
+  if (found.invalidations != authenticator_.GetInvalidations()) return std::nullopt;
   return std::move(found.caller);
 }
 

@@ -58,7 +58,7 @@ struct Credentials {
 class Authorizer {
  public:
   // A ticket is valid for one call and for this time, which is not longer than the authenticator
-  // caches a token.
+  // caches a token. It is invalid as soon as a session is ended or a user is invalidated.
   static constexpr absl::Duration kTicketLifetime = absl::Seconds(30);
 
   // All must outlive it.
@@ -105,6 +105,7 @@ class Authorizer {
   struct Ticket {
     std::string method;
     auth::Principal caller;
+    int64_t invalidations = 0;  // of the authenticator, before it authenticated the caller
     absl::Time until;
   };
 
@@ -112,7 +113,8 @@ class Authorizer {
   Authorization AuthorizeCaller(const auth::Requirement& method, std::string_view authorization);
   // Counts the call. RESOURCE_EXHAUSTED if the rate limit of the caller's token is exceeded.
   absl::Status CheckRate(const auth::Principal& caller);
-  std::string IssueTicket(const auth::Requirement& method, const auth::Principal& caller);
+  std::string IssueTicket(const auth::Requirement& method, const auth::Principal& caller,
+                          int64_t invalidations);
   // Returns the caller of a valid ticket for this method. A ticket can be redeemed once.
   std::optional<auth::Principal> RedeemTicket(const auth::Requirement& method,
                                               const std::string& ticket);

@@ -439,6 +439,10 @@ TEST_F(AuthorizerTest, IgnoresInvalidTickets) {
   const std::string old = authorizer_.AuthorizeHeader(method, "Bearer user").ticket;
   clock_.Advance(Authorizer::kTicketLifetime);
   EXPECT_TRUE(unauthenticated(kGetMe, old)) << "expired";
+  const std::string stale = authorizer_.AuthorizeHeader(method, "Bearer user").ticket;
+  EXPECT_NE(stale, "");
+  authenticator_.InvalidateUser(model::UserId(5));
+  EXPECT_TRUE(unauthenticated(kGetMe, stale)) << "a user's roles may have changed";
   EXPECT_EQ(authorizer_.AuthorizeHeader(auth::GetRequirement(kPostUser), "Bearer user").ticket, "")
       << "refused";
 }

@@ -12,9 +12,9 @@
 namespace det::cluster {
 namespace {
 
-void SetProjectRef(Step& step, Entry& entry, const ProjectRef& space) {
+void SetProjectRef(Step& step, Entry& entry, const ProjectRef& project) {
   experiment::Experiment& e = entry.experiment;
-  Put(space, e);
+  Put(project, e);
   for (const auto& [request, id] : entry.trials) {
     const experiment::Trial& trial = step.s.trials.at(id);
     if (trial.allocation) step.s.slot_time.Move(*trial.allocation, e.config->workspace);
@@ -36,15 +36,15 @@ absl::Status Move(Step& step, Entry& entry, const ProjectRef& to) {
 
 }  // namespace
 
-void Put(const ProjectRef& space, experiment::Experiment& e) {
-  e.workspace = space.workspace;
-  e.project = space.project;
-  if (e.config->workspace == space.workspace_name && e.config->project == space.project_name) {
+void Put(const ProjectRef& project, experiment::Experiment& e) {
+  e.workspace = project.workspace;
+  e.project = project.project;
+  if (e.config->workspace == project.workspace_name && e.config->project == project.project_name) {
     return;
   }
   model::ExperimentConfig config = *e.config;
-  config.workspace = space.workspace_name;
-  config.project = space.project_name;
+  config.workspace = project.workspace_name;
+  config.project = project.project_name;
   e.config = std::make_shared<const model::ExperimentConfig>(std::move(config));
 }
 

@@ -33,7 +33,7 @@ struct ExperimentDetails {
 };
 
 // Stores them in the experiment and in its configuration.
-void Put(const ProjectRef& space, experiment::Experiment& e);
+void Put(const ProjectRef& project, experiment::Experiment& e);
 void Put(const ExperimentDetails& details, experiment::Experiment& e);
 
 // ---- requests, also about experiments that have ended ----

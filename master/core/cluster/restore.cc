@@ -114,7 +114,7 @@ absl::Status AddTrials(Cluster::State& s, std::vector<experiment::Trial> trials,
     for (const model::RequestId& request : requests) {
       if (s.experiments.at(id).trials.contains(request)) continue;
       return absl::InternalError(absl::StrCat("the searcher of experiment ", id.value(),
-                                              " requested for trial ", request.value(),
+                                              " requested trial ", request.value(),
                                               ", which does not exist"));
     }
   }

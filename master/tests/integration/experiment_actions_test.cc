@@ -133,7 +133,7 @@ TEST_F(ExperimentActionsTest, AuthorizesEachInItsWorkspace) {
   record.name = "vision";
   const int there = master_.store().workspaces().AddWorkspace(record)->id;
   store::ProjectRecord project;
-  project.name = "project_id";
+  project.name = "vision";
   project.workspace = there;
   const int project_id = master_.store().projects().AddProject(project)->id;
   const auto user = master_.store().users().AddUser({.username = "ann"});

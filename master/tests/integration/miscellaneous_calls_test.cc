@@ -296,7 +296,7 @@ TEST_F(MiscellaneousCallsTest, RejectsUnsupportedCommands) {
                             &Service::Stub::IdleNotebook, &Service::Stub::SetTensorboardPriority}) {
     const grpc::Status status = Call<Service>(method, request, &response);
     EXPECT_EQ(status.error_code(), StatusCode::UNIMPLEMENTED);
-    EXPECT_THAT(status.error_message(), HasSubstr("this cluster has no"));
+    EXPECT_THAT(status.error_message(), HasSubstr("this cluster does not run"));
   }
 }
 

@@ -7,7 +7,7 @@ ALTER TABLE users
   ADD COLUMN last_auth_at timestamptz;
 CREATE UNIQUE INDEX users_name ON users (lower(username));
 -- Until now the hash was of the password itself, from now on it is of the client's hash of it. New
--- passwords are set at the next start (auth/first_start.h).
+-- passwords are set at the next start (auth/bootstrap.h).
 UPDATE users SET password_hash = '';
 
 CREATE TABLE user_settings (
