@@ -173,7 +173,7 @@ TEST_F(ConfigPoliciesTest, LimitsTheSizeOfAConfiguration) {
   api::CreateExperimentResponse response;
   const grpc::Status given = CreateWith("data: {much: " + much + "}\n", &response);
   EXPECT_EQ(given.error_code(), INVALID_ARGUMENT);
-  EXPECT_THAT(given.error_message(), HasSubstr("at most 2097152 are allowed"));
+  EXPECT_THAT(given.error_message(), HasSubstr("exceed the maximum of 2097152"));
   // YAML aliases make a small request large when it is stored.
   std::string lines = "data:\n  a: &a " + much.substr(0, 1 << 20) + "\n";
   for (const char* name : {"b", "c", "d", "e"}) lines += std::string("  ") + name + ": *a\n";
