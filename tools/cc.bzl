@@ -1,12 +1,12 @@
 """cc_library, cc_binary and cc_test of this project: those of rules_cc, with faster compilation.
 
 Most of a source's compile time is spent on headers of others: the standard library, gtest, gRPC, libtorch.
-They are read precompiled, by `-include` (tools/precompiled). `precompiled` says which: by default it
-follows from the deps; "torch"; the name of a header; False if flags of the target's own forbid it (optimization, debug information).
-Libraries are archives only: nobody needs each as a shared library, too.
+They are read precompiled, by `-include` (tools/precompiled). `precompiled` says which: by default it follows
+from the deps; "torch"; the name of a header; False if flags of the target's own forbid it (optimization,
+debug information). Libraries are archives only: nobody needs each as a shared library, too.
 
-`bundled = True` compiles the sources of a target eight at a time, one after the other in one unit, in a
-third of the time; tools/README.md says where. Their file-local names must then differ, and a file-local
+`bundled = True` compiles the sources of a target eight at a time, one after the other in one unit, in about
+half of the time; tools/README.md says where. Their file-local names must then differ, and a file-local
 overload hides those of the namespace around it. `statics` names those of generated code that do not differ.
 """
 
