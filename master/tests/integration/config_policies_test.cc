@@ -236,7 +236,7 @@ TEST_F(ConfigPoliciesTest, ViewerCannotForkSecretsOfTheParent) {
   };
   const grpc::Status refused = fork(secret, "");
   EXPECT_EQ(refused.error_code(), PERMISSION_DENIED);
-  EXPECT_THAT(refused.error_message(), HasSubstr("has secrets"));
+  EXPECT_THAT(refused.error_message(), HasSubstr("contains secrets"));
   EXPECT_TRUE(fork(secret, kConfig).ok()) << "a fork with the user's own configuration";
   EXPECT_TRUE(fork(plain, "").ok()) << fork(plain, "").error_message();
 }
