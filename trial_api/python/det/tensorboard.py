@@ -151,7 +151,7 @@ def _float32(value: SupportsFloat) -> bytes:
     """Returns the bytes of a float32; infinity if the value is too large."""
     try:
         return struct.pack("<f", float(value))
-    except OverflowError:  # Of float() too, which refuses an int above the largest double.
+    except OverflowError:  # float() raises it, too, for an int above the largest double.
         return struct.pack("<f", math.inf if value > 0 else -math.inf)  # type: ignore[operator]
 
 
