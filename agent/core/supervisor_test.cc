@@ -237,7 +237,7 @@ INSTANTIATE_TEST_SUITE_P(
                   {2, StopAll{absl::Seconds(5)}, "terminate 1.1.0"},
                   {3, StartTask{Spec(kB)}, "#2 2.2.0 exited 1 (the agent is stopping)"},
                   {3, StopAll{absl::ZeroDuration()}, "kill 1.1.0"}}}),
-    [](const testing::TestParamInfo<Sequence>& story) { return story.param.name; });
+    [](const testing::TestParamInfo<Sequence>& info) { return info.param.name; });
 
 TEST(SupervisorTest, ReturnsNextDeadline) {
   Supervisor supervisor;
@@ -337,7 +337,7 @@ class RandomHistory {
         return TaskStarted{RandomId(), 1};
       case 4: {
         const AllocationId id = RandomId();
-        // A driver reports only tasks that it started, and each exit once.
+        // A driver reports only tasks that it was asked to start, and each exit once.
         if (!alive_.contains(id)) return Tick{};
         return TaskExited{id, kOk};
       }

@@ -49,7 +49,7 @@ function watchPage(page) {
   page.on("request", (request) => {
     const to = new URL(request.url());
     const own = to.protocol === "data:" || to.protocol === "blob:" || to.origin === url;
-    if (!own) report(`request to another host:  ${request.url()}`);
+    if (!own) report(`request to another host: ${request.url()}`);
   });
   page.on("requestfailed", (request) => {
     // Leaving a page aborts its stream.

@@ -151,8 +151,8 @@ def _float32(value: SupportsFloat) -> bytes:
     """Returns the bytes of a float32; infinity if the value is too large."""
     try:
         return struct.pack("<f", float(value))
-    except OverflowError:
-        return struct.pack("<f", math.inf if float(value) > 0 else -math.inf)
+    except OverflowError:  # float() raises it, too, for an int above the largest double.
+        return struct.pack("<f", math.inf if value > 0 else -math.inf)  # type: ignore[operator]
 
 
 def _key(field: int, wire_type: int) -> bytes:

@@ -286,14 +286,14 @@ class Determined:
         return _workspace.list_workspaces(self._session, **filters)
 
     def delete_workspace(self, name: str) -> None:
-        """Deletes a workspace with everything in it.
+        """Deletes a workspace with its projects.
 
         Args:
             name: The name of the workspace.
 
         Raises:
-            MasterError: The workspace does not exist (status 404), or an experiment in it is
-                running.
+            MasterError: The workspace does not exist (status 404), or contains experiments or
+                models.
         """
         self.get_workspace(name).delete()
 

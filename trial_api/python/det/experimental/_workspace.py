@@ -65,7 +65,11 @@ class Project:
         self.archived = False
 
     def delete(self) -> None:
-        """Deletes the project with its experiments. Refused while one of them is running."""
+        """Deletes the project with its notes.
+
+        Raises:
+            MasterError: The project contains experiments, which must be moved or deleted first.
+        """
         self._session.delete(self._path)
 
     def move_to_workspace(self, workspace_id: int) -> None:
@@ -182,9 +186,11 @@ class Workspace:
         self.archived = False
 
     def delete(self) -> None:
-        """Deletes the workspace with everything in it.
+        """Deletes the workspace with its projects.
 
-        Refused while one of its experiments is running.
+        Raises:
+            MasterError: The workspace contains experiments or models, which must be moved or
+                deleted first.
         """
         self._session.delete(self._path)
 
@@ -238,7 +244,7 @@ class Workspace:
             name: The name of the project.
 
         Raises:
-            MasterError: It does not exist (status 404), or an experiment in it is running.
+            MasterError: It does not exist (status 404), or contains experiments.
         """
         self.get_project(name).delete()
 

@@ -226,7 +226,7 @@ def list_workspaces(**filters: object) -> list[Workspace]:
 
 
 def delete_workspace(name: str) -> None:
-    """Deletes a workspace with everything in it."""
+    """Deletes a workspace. See Determined.delete_workspace()."""
     _default().delete_workspace(name)
 
 
