@@ -67,9 +67,7 @@ class InitialModel(NamedTuple):
     weights: dict[str, torch.Tensor]  # Empty: all weights are random.
 
 
-def read_initial_model(
-    context: pytorch.PyTorchTrialContext, data: pathlib.Path
-) -> InitialModel:
+def read_initial_model(context: pytorch.PyTorchTrialContext, data: pathlib.Path) -> InitialModel:
     """Reads the model that the hyperparameter `weights` names, or returns a new one."""
     weights = context.get_hparam("weights")
     folder = FOLDER / weights

@@ -157,7 +157,7 @@ class EvaluationMetrics:
         self._records: list[int] = []
 
     def add(self, metrics: MetricDict, records: int) -> None:
-        """Adds the metrics of a batch of so many records."""
+        """Adds the metrics of a batch of `records` records."""
         self.outputs.append(metrics)
         self._records.append(records)
 
