@@ -76,7 +76,9 @@ class GrpcFront:
     def _check_token(self, context):
         token = dict(context.invocation_metadata()).get("authorization")
         if token != f"Bearer {TOKEN}":
-            context.abort(grpc.StatusCode.UNAUTHENTICATED, f"not the token of this run: {token}")
+            context.abort(
+                grpc.StatusCode.UNAUTHENTICATED, f"not the token of this attempt: {token}"
+            )
 
     def _updates(self, context):
         """Yields the rendezvous of the run at once, and the preemption when it is requested."""

@@ -8,11 +8,11 @@ HOLD_TIMEOUT = 300  # Seconds; prevents a hang if a rule never occurs.
 
 
 class ScriptedMaster(FakeMaster):
-    """The master of one trial, run after run.
+    """The master of one trial, through all its attempts.
 
-    `events` has the events of the current run in order, each report once: "metrics training 3
-    sum=66" ("leftover ..." of an earlier run), "checkpoint 4", "ack", "early_exit FAILED message",
-    "log line".
+    `events` has the events of the current attempt in order, each report once: "metrics training 3
+    sum=66" ("leftover ..." of an earlier attempt), "checkpoint 4", "ack", "early_exit FAILED
+    message", "log line".
 
     A rule has `when`, the beginning of an event ("start": before all), and `do`, which happens
     once:

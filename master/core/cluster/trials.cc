@@ -24,7 +24,7 @@ using model::TrialState;
 // The time between SIGTERM and SIGKILL of a kill: enough to flush a file, not to continue training.
 constexpr absl::Duration kKillGrace = absl::Seconds(1);
 
-// Queues the allocation of the trial's next run.
+// Queues the allocation of the trial's next attempt.
 void NewRun(Step& step, Trial& trial) {
   const Entry& entry = step.GetEntry(trial);
   const model::ResourcesConfig& resources = entry.experiment.config->resources;

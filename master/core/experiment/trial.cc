@@ -87,7 +87,7 @@ TrialActions OnFailed(Trial& trial, const std::string& message, int max_restarts
   return RunAgain(trial);
 }
 
-// The trial was asked to release its slots, and its run has ended.
+// The trial was requested to release its slots, and its attempt has ended.
 TrialActions OnReleased(Trial& trial, absl::Time now) {
   switch (*trial.end_as) {
     case TrialState::kCanceled:
@@ -111,7 +111,7 @@ TrialActions OnReleased(Trial& trial, absl::Time now) {
 TrialActions OnAssigned(Trial& trial) {
   TrialActions actions;
   actions.changed = Move(trial, TrialEvent::kAssigned);
-  // The reason why the previous run ended is stored with that run.
+  // The reason why the previous attempt ended is stored with that attempt.
   if (actions.changed) trial.reason.clear();
   return actions;
 }

@@ -83,7 +83,7 @@ class ReportQueueTest(unittest.TestCase):
         self.assertFalse(queue.best(queue.add(VALIDATION, report(2, "validation"))))
         queue.close(wait=True)
 
-    def test_sends_reports_of_an_earlier_run_first(self):
+    def test_sends_reports_of_an_earlier_attempt_first(self):
         earlier = Outbox(os.path.join(self.folder, "0"))
         earlier.add(METRICS + report(1))
         earlier.add(METRICS + report(2))
@@ -95,7 +95,7 @@ class ReportQueueTest(unittest.TestCase):
             [(0, "training", 1), (0, "training", 2), (1, "training", 3)], self.master.reports()
         )
 
-    def test_keeps_unsent_reports_for_the_next_run(self):
+    def test_keeps_unsent_reports_for_the_next_attempt(self):
         self.master.away = True
         queue = self.queue(close_timeout=0.01)
         queue.add(METRICS, report(1))

@@ -371,7 +371,7 @@ class EvaluationTest(unittest.TestCase):
 
         self.assertAlmostEqual(metrics["mean"], records(37, seed=8)[1].mean().item(), places=6)
 
-    def test_training_reducers_continue_in_the_next_run(self):
+    def test_training_reducers_continue_in_the_next_attempt(self):
         class Counted(NetTrial):
             def __init__(self, context):
                 super().__init__(context)
