@@ -37,7 +37,7 @@ TrialActions RunAgain(Trial& trial) {
   trial.end_as.reset();
   ++trial.run_id;
   actions.changed = true;
-  actions.new_run = true;
+  actions.new_attempt = true;
   return actions;
 }
 
@@ -138,7 +138,7 @@ TrialActions Activate(Trial& trial) {
   }
   if (!Move(trial, TrialEvent::kActivate)) return actions;
   actions.changed = true;
-  actions.new_run = true;
+  actions.new_attempt = true;
   return actions;
 }
 
@@ -185,7 +185,7 @@ TrialActions Continue(Trial& trial) {
   trial.progress = 0;
   trial.ended_at.reset();
   actions.changed = true;
-  actions.new_run = true;
+  actions.new_attempt = true;
   return actions;
 }
 
@@ -219,8 +219,8 @@ TrialActions OnRunTimeExceeded(Trial& trial, const std::string& reason, absl::Ti
   return actions;
 }
 
-TrialActions OnRunEnded(Trial& trial, ExitReason reason, const std::string& message,
-                        int max_restarts, absl::Time now) {
+TrialActions OnAttemptEnded(Trial& trial, ExitReason reason, const std::string& message,
+                            int max_restarts, absl::Time now) {
   if (!HoldsSlots(trial)) return {};
   const bool canceled = trial.end_as == TrialState::kCanceled;
   switch (reason) {

@@ -73,7 +73,7 @@ struct Trial {
 // What the caller must do.
 struct TrialActions {
   bool changed = false;
-  bool new_run = false;  // create and queue the allocation of attempt `run_id`
+  bool new_attempt = false;  // create and queue the allocation of attempt `run_id`
   enum class Release { kNone, kPreempt, kStop } release = Release::kNone;  // of its allocation
   std::string why;     // the reason of the release, if the state does not imply it
   bool ended = false;  // it has just become terminal
@@ -102,8 +102,8 @@ TrialActions Kill(Trial& trial, absl::Time now);
 TrialActions OnRunTimeExceeded(Trial& trial, const std::string& reason, absl::Time now);
 
 // Its allocation has ended for `reason`: determines the next state. `message` explains the reason.
-TrialActions OnRunEnded(Trial& trial, model::ExitReason reason, const std::string& message,
-                        int max_restarts, absl::Time now);
+TrialActions OnAttemptEnded(Trial& trial, model::ExitReason reason, const std::string& message,
+                            int max_restarts, absl::Time now);
 
 }  // namespace det::experiment
 

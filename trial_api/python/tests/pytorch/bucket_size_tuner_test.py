@@ -19,7 +19,7 @@ class FusionTest(unittest.TestCase):
             self.assertEqual(rank["tuned"]["sizes"], expected)
             self.assertEqual(rank["tuned_float16"]["sizes"], expected)
 
-    def test_result_is_unchanged(self):
+    def test_tuning_does_not_change_the_result(self):
         for rank in (self.left, self.right):
             for tuned, plain in (("tuned", "plain"), ("tuned_float16", "float16")):
                 self.assertEqual(rank[tuned]["weights"], rank[plain]["weights"], tuned)

@@ -127,7 +127,7 @@ class Count(dp.MetricReducer):
         return sum(per_slot_metrics)
 
 
-class AsBeforeTest(unittest.TestCase):
+class CompatibilityTest(unittest.TestCase):
     """Unusual code that is supported."""
 
     def test_reducers_may_depend_on_the_validation_data(self):
@@ -218,7 +218,7 @@ class WarningsTest(unittest.TestCase):
         self.assertIn("training is already finished: Batch(3) is reached", output.getvalue())
 
 
-class OlderCodeTest(unittest.TestCase):
+class DeprecatedUsageTest(unittest.TestCase):
     def test_supports_on_training_epoch_start_without_argument(self):
         class Older(dp.PyTorchCallback):
             seen = 0
