@@ -322,8 +322,8 @@ class TwoAgentsTest(ScriptTestCase):
         example = os.path.join(harness.ROOT, "examples/bring_your_own_script")
         context = self.home.context()
         shutil.copy(f"{example}/train.py", context)
-        made = self.home.json("experiment", "create", f"{example}/config.yaml", context)
-        experiment = made["experiment"]["id"]
+        created = self.home.json("experiment", "create", f"{example}/config.yaml", context)
+        experiment = created["experiment"]["id"]
         self.assert_state(self.home.finish(experiment), "COMPLETED")
         trial = self.home.first_trial(experiment)
         error = trial["bestValidation"]["metrics"]["avgMetrics"]["error"]
