@@ -190,7 +190,7 @@ def train(
         if trial_id is not None:
             context.get_trial_id = lambda: trial_id
         trial = cls(context)
-        trial.build_callbacks = lambda: {**(callbacks or {}), "notes": recorder}
+        trial.build_callbacks = lambda: {**(callbacks or {}), "uuid_recorder": recorder}
         arguments.setdefault("max_length", dp.Batch(6))
         deepspeed.Trainer(trial, context).fit(**arguments)
         uuids = context._process_group.broadcast(recorder.uuids)

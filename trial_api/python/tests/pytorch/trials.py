@@ -204,7 +204,7 @@ def run(
         if trial_id is not None:
             context.get_trial_id = lambda: trial_id
         trial = cls(context)
-        all_callbacks = dict(trial.build_callbacks(), **(callbacks or {}), recorder=recorder)
+        all_callbacks = dict(trial.build_callbacks(), **(callbacks or {}), uuid_recorder=recorder)
         trial.build_callbacks = lambda: all_callbacks
         if prepare:
             prepare(trial)
