@@ -81,7 +81,7 @@ class GrpcFront:
             )
 
     def _updates(self, context):
-        """Yields the rendezvous of the run at once, and the preemption when it is requested."""
+        """Yields the rendezvous of the attempt immediately, and the preemption when it is requested."""
         node = {"agentId": "agent-0", "address": "127.0.0.1", "slots": self.master.slots}
         yield {"rendezvous": {"nodes": [node]}}
         changed = self.master.changed

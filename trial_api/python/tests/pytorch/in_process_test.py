@@ -20,7 +20,7 @@ from trials import NetTrial, run
 SLOTS = replica_scenarios.SLOTS
 
 
-class Case(unittest.TestCase):
+class InProcessTestCase(unittest.TestCase):
     def assert_close(self, weights, other):
         self.assertEqual(set(weights), set(other))
         for name, numbers in weights.items():
@@ -29,7 +29,7 @@ class Case(unittest.TestCase):
             )
 
 
-class OneNodeTest(Case):
+class OneNodeTest(InProcessTestCase):
     def test_four_slots_train_to_the_weights_of_one(self):
         one_slot = replica_scenarios.train_50_batches()
         four_slots = replica_scenarios.train_50_batches(slots=[4])
@@ -138,7 +138,7 @@ class OneNodeTest(Case):
                 run(NetTrial, optimizations={"strategy": "in_process"})
 
 
-class TwoNodesTest(Case):
+class TwoNodesTest(InProcessTestCase):
     @classmethod
     def setUpClass(cls):
         with tempfile.TemporaryDirectory() as folder:
