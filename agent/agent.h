@@ -1,6 +1,6 @@
-// The agent of one machine: creates its components, connects them, starts and ends them.
+// The agent of one machine: creates, connects, starts and stops its components.
 //
-//   MasterLink --orders--> Supervisor --actions--> ProcessDriver --news--> Supervisor
+//   MasterLink --orders--> Supervisor --actions--> ProcessDriver --events-> Supervisor
 //        ^                     |                        | lines
 //        +------- reports -----+     LogShipper <-------+
 //

@@ -51,7 +51,7 @@ struct LogsPosted {
 struct StopAll {
   absl::Duration grace;
 };
-// The time NextDeadline() is reached.
+// The time that NextDeadline() returned is reached.
 struct Tick {};
 
 using Event = std::variant<StartTask, StopTask, AckReports, TaskAdopted, TaskStarted, TaskExited,

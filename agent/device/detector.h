@@ -17,7 +17,7 @@ namespace det::agent {
 struct DetectorOptions {
   std::optional<int> artificial_slots;  // --slots; if set, devices are not detected
   std::string artificial_device;        // name of their device; empty: the processor's name
-  int artificial_islands = 1;           // the slots are divided into so many contiguous blocks
+  int artificial_islands = 1;           // number of contiguous blocks into which slots are divided
   std::string nvml_library = "libnvidia-ml.so.1";
   std::string sys = "/sys";
 };

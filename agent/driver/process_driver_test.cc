@@ -371,7 +371,7 @@ TEST_F(ProcessDriverTest, DoesNotReattachToTaskThatNeverStarted) {
   const KeeperFolder keep = GetKeeperFolder(harness_.dir(), AllocationId("1.2.0"));
   ASSERT_TRUE(keep.Prepare({.argv = {"true"}, .work_dir = "/"}).ok());
   EXPECT_TRUE(harness_.driver().Adopt()->empty());
-  EXPECT_TRUE(absl::IsNotFound(keep.TakeOver().status())) << "a keeper that comes too late";
+  EXPECT_TRUE(absl::IsNotFound(keep.TakeOver().status())) << "the keeper started after Adopt()";
   EXPECT_TRUE(std::filesystem::is_empty(harness_.dir() + "/tasks"));
 }
 

@@ -93,17 +93,17 @@ TEST_F(UnpackTest, RejectsEntriesOutsideTheDirectory) {
       {{".", "x"}, "which is not a directory"},
       {{"./", "", AE_IFLNK, "elsewhere"}, "which is not a directory"},
   };
-  for (const auto& [entry, named] : cases) {
+  for (const auto& [entry, expected_text] : cases) {
     Pack({entry});
     const absl::Status status = UnpackArchive();
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << entry.path << ": " << status;
-    EXPECT_NE(status.message().find(named), std::string::npos) << status;
+    EXPECT_NE(status.message().find(expected_text), std::string::npos) << status;
   }
   EXPECT_FALSE(std::filesystem::exists(dir_->path() + "/out"));
 }
 
-// Links that leave the directory only in combination: a -> b -> outside, and a chain of links each
-// of which points inside.
+// Links that leave the directory only together: a -> b -> outside, and a chain in which each link
+// points inside.
 TEST_F(UnpackTest, RejectsChainsOfLinksThatLeaveTheDirectory) {
   const std::pair<std::vector<Entry>, std::string> cases[] = {
       {{{"a", "", AE_IFLNK, "b"}, {"b", "", AE_IFLNK, "../outside"}}, "link b points"},
@@ -111,11 +111,11 @@ TEST_F(UnpackTest, RejectsChainsOfLinksThatLeaveTheDirectory) {
       {{{"sub/deep/b", "", AE_IFLNK, "../.."}, {"a", "", AE_IFLNK, "sub/deep/b/../outside"}},
        "link a points"},
   };
-  for (const auto& [entries, named] : cases) {
+  for (const auto& [entries, expected_text] : cases) {
     Pack(entries);
     const absl::Status status = UnpackArchive();
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
-    EXPECT_NE(status.message().find(named), std::string::npos) << status;
+    EXPECT_NE(status.message().find(expected_text), std::string::npos) << status;
   }
 }
 
@@ -133,7 +133,7 @@ TEST_F(UnpackTest, RejectsDamagedArchive) {
   std::string bytes = *base::ReadFile(archive_path());
   ASSERT_TRUE(base::WriteFileAtomically(archive_path(), bytes.substr(0, bytes.size() / 2)).ok());
   EXPECT_TRUE(absl::IsDataLoss(UnpackArchive())) << UnpackArchive();
-  ASSERT_TRUE(base::WriteFileAtomically(archive_path(), "no archive").ok());
+  ASSERT_TRUE(base::WriteFileAtomically(archive_path(), "not an archive").ok());
   EXPECT_TRUE(absl::IsDataLoss(UnpackArchive())) << UnpackArchive();
 }
 

@@ -32,7 +32,7 @@ def main(context):
     seed = info.trial.trial_seed if info else 0
     weights, first = [0.0, 0.0], 0
 
-    # 2. Resume where the previous run stopped. With the weights of another trial, start from 0.
+    # 2. Resume where the previous attempt stopped. With the weights of another trial, start from 0.
     latest = context.checkpoint.newest_whole()
     if latest:
         with context.checkpoint.restore_path(latest) as path:

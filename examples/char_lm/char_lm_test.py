@@ -103,7 +103,7 @@ class CharLmTest(unittest.TestCase):
             accuracy = float(re.findall(r"accuracy=([0-9.]+)", output)[-1])
             self.assertGreater(accuracy, 0.6, output)  # Guessing yields 0.5.
 
-    def test_invalid_arguments_are_reported(self):
+    def test_reports_invalid_arguments(self):
         output = self.fail_to_learn("--hparam", "precision=int4")
         self.assertIn("precision is int4: expected float32, bfloat16 or float16", output)
         output = self.run_program("sentiment", "sentiment.yaml", code=1)

@@ -1,4 +1,4 @@
-"""Reads BERT from a folder in the format of Hugging Face.
+"""Reads a BERT model from a folder in the format of Hugging Face.
 
 The files are config.json, vocab.txt, model.safetensors or pytorch_model.bin, and optionally
 tokenizer_config.json.
@@ -16,9 +16,9 @@ import squad
 import torch
 from det import pytorch
 
-MAX_WORD_LENGTH = 100  # Longer words are unknown, as for BERT's own tokenizer.
+MAX_WORD_LENGTH = 100  # Longer words are unknown, as in BERT's own tokenizer.
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
-_NAMES = (  # Names of BERT, and those of net.Net.
+_NAMES = (  # Parts of tensor names in BERT, and the same parts in net.Net.
     ("embeddings.word_embeddings.", "encoder.word."),
     ("embeddings.position_embeddings.", "encoder.position."),
     ("embeddings.token_type_embeddings.", "encoder.segment."),
@@ -35,29 +35,29 @@ _QUERY = re.compile(r"(.*)\.attention\.self\.query\.(weight|bias)")
 _OTHER_TASKS = ("pooler.", "cls.", "classifier.", "embeddings.position_ids")
 
 
-def is_in(folder: pathlib.Path) -> bool:
+def is_bert_folder(folder: pathlib.Path) -> bool:
     return (folder / "config.json").exists()
 
 
-def shape(folder: pathlib.Path) -> net.Shape:
-    """Returns the shape of the net.
+def read_shape(folder: pathlib.Path) -> net.Shape:
+    """Reads the shape of the net from config.json.
 
     Raises:
-        ValueError: The folder contains another kind of net.
+        ValueError: If the folder contains another kind of net, or config.json lacks a field.
     """
     config = _read(folder / "config.json")
-    kind = config.get("model_type", "bert")
+    model_type = config.get("model_type", "bert")
     positions = config.get("position_embedding_type", "absolute")
     activation = config.get("hidden_act", "gelu")
-    if kind != "bert" or positions != "absolute" or activation not in ("gelu", "relu"):
+    if model_type != "bert" or positions != "absolute" or activation not in ("gelu", "relu"):
         raise ValueError(
-            f"{folder / 'config.json'} has model_type {kind}, {positions} positions and the "
+            f"{folder / 'config.json'} has model_type {model_type}, {positions} positions and the "
             f"activation {activation}; expected bert, absolute positions, and gelu or relu"
         )
     try:
         return net.Shape(
             words=config["vocab_size"],
-            longest=config["max_position_embeddings"],
+            max_words=config["max_position_embeddings"],
             width=config["hidden_size"],
             heads=config["num_attention_heads"],
             layers=config["num_hidden_layers"],
@@ -77,8 +77,16 @@ def _read(path: pathlib.Path) -> dict[str, Any]:
         raise ValueError(f"{path} is not a JSON object: {error}") from None
 
 
-def weights(folder: pathlib.Path) -> dict[str, torch.Tensor]:
-    """Returns the weights by the names of net.Net; without "span." if the file has only an encoder."""
+def read_weights(folder: pathlib.Path) -> dict[str, torch.Tensor]:
+    """Reads the weights.
+
+    Returns:
+        The tensors by their names in net.Net, without those of "span." if the file contains only an
+        encoder.
+
+    Raises:
+        ValueError: If the folder contains no complete file of weights.
+    """
     path = next((folder / name for name in _WEIGHTS if (folder / name).exists()), None)
     if path is None:
         raise ValueError(f"{folder} has neither {' nor '.join(_WEIGHTS)}")
@@ -89,19 +97,19 @@ def weights(folder: pathlib.Path) -> dict[str, torch.Tensor]:
             found = torch.load(path, map_location="cpu", weights_only=True)
         except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
             raise ValueError(f"{path} is not a complete file of torch.save(): {error}") from None
-    named = {_plain(name): tensor.float() for name, tensor in found.items()}
-    named = {n: t for n, t in named.items() if not n.startswith(_OTHER_TASKS)}
+    named = {_normalize_name(name): tensor.float() for name, tensor in found.items()}
+    named = {name: t for name, t in named.items() if not name.startswith(_OTHER_TASKS)}
     renamed: dict[str, torch.Tensor] = {}
     for name, tensor in named.items():
         query = _QUERY.fullmatch(name)
-        if query:  # torch has query, key and value in one tensor.
+        if query:  # torch stores query, key and value in one tensor.
             layer, kind = query.groups()
             parts = [named[f"{layer}.attention.self.{part}.{kind}"] for part in _ATTENTION]
             renamed[_rename(f"{layer}.self_attn.in_proj_{kind}")] = torch.cat(parts)
         elif ".attention.self." not in name:
             renamed[_rename(name)] = tensor
     segments = renamed.get("encoder.segment.weight")
-    if segments is not None:  # BERT has no segment for repeated words: they start as the text's.
+    if segments is not None:  # BERT has no segment for repeated words: copy that of the text.
         repeated = segments[-1:].expand(net.SEGMENTS - len(segments), -1)
         renamed["encoder.segment.weight"] = torch.cat([segments, repeated])
     return renamed
@@ -110,20 +118,20 @@ def weights(folder: pathlib.Path) -> dict[str, torch.Tensor]:
 _ATTENTION = ("query", "key", "value")
 
 
-def _plain(name: str) -> str:
-    """Removes the prefix of nets with a head, and renames the norms of older files."""
+def _normalize_name(name: str) -> str:
+    """Removes the prefix "bert.", and replaces the names of layer norms in older files."""
     name = name[len("bert.") :] if name.startswith("bert.") else name
     return re.sub(r"LayerNorm\.beta$", "LayerNorm.bias", re.sub(r"\.gamma$", ".weight", name))
 
 
 def _rename(name: str) -> str:
-    for theirs, ours in _NAMES:
-        name = name.replace(theirs, ours, 1)
+    for bert_name, net_name in _NAMES:
+        name = name.replace(bert_name, net_name, 1)
     return name
 
 
 class WordPieces:
-    """Splits text into pieces of words of a vocabulary, longest first."""
+    """Splits words into the longest pieces that a vocabulary contains (WordPiece)."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         path = folder / "vocab.txt"
@@ -141,22 +149,22 @@ class WordPieces:
         self._lower = config.get("do_lower_case", True)
 
     def split(self, text: str) -> list[squad.Word]:
-        return [piece for word in self._words(text) for piece in self._pieces(word)]
+        return [piece for word in self._split_words(text) for piece in self._split_word(word)]
 
-    def _words(self, text: str) -> list[squad.Word]:
+    def _split_words(self, text: str) -> list[squad.Word]:
         words, start = [], 0
         for end, letter in enumerate(text + " "):
-            alone = _is_separate(letter)
-            if not (alone or letter.isspace()):
+            is_separate = _is_separate(letter)
+            if not (is_separate or letter.isspace()):
                 continue
             if start < end:
-                words.append(squad.Word(self._normal(text[start:end]), start, end))
-            if alone:
+                words.append(squad.Word(self._normalize(text[start:end]), start, end))
+            if is_separate:
                 words.append(squad.Word(letter, end, end + 1))
             start = end + 1
         return [word for word in words if word.text]
 
-    def _normal(self, word: str) -> str:
+    def _normalize(self, word: str) -> str:
         if self._lower:
             word = unicodedata.normalize("NFD", word.lower())
         marks = ("Mn",) if self._lower else ()
@@ -166,27 +174,25 @@ class WordPieces:
             if unicodedata.category(letter) not in (*marks, "Cc", "Cf") and letter != "\ufffd"
         )
 
-    def _pieces(self, word: squad.Word) -> list[squad.Word]:
-        """Returns the pieces of a word; the word itself, which is unknown, if it has none."""
+    def _split_word(self, word: squad.Word) -> list[squad.Word]:
+        """Returns the pieces of a word; if it has none, the word itself, which is unknown."""
         pieces, begin, size = [], 0, len(word.text)
-        alike = size == word.end - word.start  # Letters have the same positions as in the text.
+        # If normalization kept the length, letters have the same positions as in the text.
+        same_length = size == word.end - word.start
         while begin < size <= MAX_WORD_LENGTH:
-            before = "##" if begin else ""
+            prefix = "##" if begin else ""
             ends = range(size, begin, -1)
-            end = next((e for e in ends if before + word.text[begin:e] in self._known), begin)
+            end = next((e for e in ends if prefix + word.text[begin:e] in self._known), begin)
             if end == begin:
                 return [word]
-            place = (word.start + begin, word.start + end) if alike else (word.start, word.end)
-            pieces.append(squad.Word(before + word.text[begin:end], *place))
+            span = (word.start + begin, word.start + end) if same_length else (word.start, word.end)
+            pieces.append(squad.Word(prefix + word.text[begin:end], *span))
             begin = end
         return pieces or [word]
 
 
 def _is_separate(letter: str) -> bool:
-    """Returns whether a letter is a word of its own.
-
-    These are ASCII signs, punctuation, and Chinese characters.
-    """
+    """Returns whether a letter is a separate word: a symbol, punctuation or a Chinese character."""
     if letter.isascii():
         return letter.isprintable() and not letter.isalnum() and letter != " "
     if unicodedata.category(letter).startswith("P"):

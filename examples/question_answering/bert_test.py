@@ -1,7 +1,7 @@
 #!/usr/bin/env -S python3 -B
-"""Tests BERT in the format of Hugging Face.
+"""Tests reading of BERT models in the format of Hugging Face.
 
-It must compute what its paper says and split text as its own tokenizer does.
+The net must compute the formulas of the BERT paper, and text must be split as by BERT's tokenizer.
 """
 
 import contextlib
@@ -26,8 +26,8 @@ from det import pytorch
 from torch.nn import functional as F
 
 WIDTH, HEADS, LAYERS, INNER, POSITIONS, EPSILON = 12, 3, 2, 20, 64, 1e-12
-# [PAD] must be 0, others may have any number.
-MARKS = [
+# [PAD] must have the ID 0; the others may have any ID.
+SPECIAL_TOKENS = [
     "[PAD]",
     "[unused0]",
     "[UNK]",
@@ -37,7 +37,7 @@ MARKS = [
 ]
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 PIECES = ["want", "##want", "##ed", "wa", "un", "runn", "##ing", ",", "low", "lowest", "中", "$"]
-WORDS = [*MARKS, *PIECES, "?", ".", "-", *LETTERS, *("##" + letter for letter in LETTERS)]
+WORDS = [*SPECIAL_TOKENS, *PIECES, "?", ".", "-", *LETTERS, *("##" + letter for letter in LETTERS)]
 CONFIG = {
     "architectures": ["BertForQuestionAnswering"],
     "hidden_act": "gelu",
@@ -53,7 +53,7 @@ CONFIG = {
 }
 
 
-def tensors():
+def make_tensors():
     """Returns tensors with the names of Hugging Face's BertForQuestionAnswering."""
     shapes = {
         "embeddings.word_embeddings": (len(WORDS), WIDTH),
@@ -77,7 +77,7 @@ def tensors():
     return weights
 
 
-def scores(weights, numbers, types):
+def compute_scores(weights, word_ids, types):
     """Returns the scores [words, 2] of one record without padding, with the formulas of the paper."""
 
     def linear(x, name):
@@ -89,8 +89,8 @@ def scores(weights, numbers, types):
         return centred * scale * weights[name + ".weight"] + weights[name + ".bias"]
 
     begin = "bert.embeddings."
-    x = weights[begin + "word_embeddings.weight"][numbers]
-    x = x + weights[begin + "position_embeddings.weight"][: len(numbers)]
+    x = weights[begin + "word_embeddings.weight"][word_ids]
+    x = x + weights[begin + "position_embeddings.weight"][: len(word_ids)]
     x = norm(x + weights[begin + "token_type_embeddings.weight"][types], begin + "LayerNorm")
     for layer in range(LAYERS):
         part, size = f"bert.encoder.layer.{layer}.", WIDTH // HEADS
@@ -125,7 +125,7 @@ def write_safetensors(path, weights):
     path.write_bytes(len(header).to_bytes(8, "little") + header + data)
 
 
-class Case(unittest.TestCase):
+class BertTestCase(unittest.TestCase):
     def setUp(self):
         home = tempfile.TemporaryDirectory()
         self.addCleanup(home.cleanup)
@@ -137,28 +137,28 @@ class Case(unittest.TestCase):
         (self.folder / name).write_text(json.dumps(value), encoding="utf-8")
 
     def model(self):
-        made = net.Net(bert.shape(self.folder), bert.WordPieces(self.folder).vocabulary)
-        model_def.load_into(made, bert.weights(self.folder), str(self.folder))
-        return made
+        model = net.Net(bert.read_shape(self.folder), bert.WordPieces(self.folder).vocabulary)
+        model_def.load_into(model, bert.read_weights(self.folder), str(self.folder))
+        return model
 
 
-class WeightsTest(Case):
+class WeightsTest(BertTestCase):
     def assert_same(self, model, weights):
-        numbers = torch.tensor([[3, 20, 21, 4, 30, 31, 4], [3, 40, 4, 41, 4, 0, 0]])
+        word_ids = torch.tensor([[3, 20, 21, 4, 30, 31, 4], [3, 40, 4, 41, 4, 0, 0]])
         segments = torch.tensor([[0, 0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 0, 0]])
-        expected = scores(weights, numbers[0], segments[0])
-        padded = scores(weights, numbers[1][:5], segments[1][:5])
+        expected = compute_scores(weights, word_ids[0], segments[0])
+        padded = compute_scores(weights, word_ids[1][:5], segments[1][:5])
         for train in (True, False):  # torch computes differently in the two modes.
             model.train(train)
             with torch.no_grad():
-                both = torch.stack(model(numbers, segments), 2)
+                both = torch.stack(model(word_ids, segments), 2)
             torch.testing.assert_close(both[0, 4:6], expected[4:6], rtol=1e-4, atol=1e-4)
             torch.testing.assert_close(both[1, 3:4], padded[3:4], rtol=1e-4, atol=1e-4)
             # Only words of the text can be answers.
             self.assertTrue((both[0, [0, 1, 2, 3, 6]] < -1e8).all())
 
     def test_loads_the_saved_net_from_safetensors_and_torch_files(self):
-        weights = tensors()
+        weights = make_tensors()
         write_safetensors(self.folder / "model.safetensors", weights)
         self.assert_same(self.model(), weights)
         (self.folder / "model.safetensors").unlink()
@@ -166,7 +166,7 @@ class WeightsTest(Case):
         self.assert_same(self.model(), weights)
 
     def test_loads_an_encoder_without_heads_and_older_names(self):
-        weights = tensors()
+        weights = make_tensors()
         older = {
             "embeddings.position_ids": torch.arange(POSITIONS)[None],
             "pooler.dense.weight": torch.zeros(WIDTH, WIDTH),
@@ -182,8 +182,8 @@ class WeightsTest(Case):
         rounded = {name: tensor.half().float() for name, tensor in weights.items()}
         self.assert_same(model, {**rounded, **span})
 
-    def test_repeated_words_start_with_the_segment_of_the_text(self):
-        weights = tensors()
+    def test_initializes_the_segment_of_repeated_words_from_that_of_the_text(self):
+        weights = make_tensors()
         torch.save(weights, self.folder / "pytorch_model.bin")
         segments = self.model().encoder.segment.weight
         self.assertTrue(torch.equal(segments[squad.REPEATED], segments[squad.TEXT]))
@@ -191,18 +191,18 @@ class WeightsTest(Case):
     def test_errors_name_the_file_and_field(self):
         with self.assertRaisesRegex(ValueError, "neither model.safetensors nor pytorch_model.bin"):
             self.model()
-        for damaged in (b"", b"no weights", b"PK\x03\x04 cut off"):
+        for damaged in (b"", b"not a file of weights", b"PK\x03\x04 truncated"):
             (self.folder / "pytorch_model.bin").write_bytes(damaged)
             with self.assertRaisesRegex(
                 ValueError, "pytorch_model.bin is not a complete file of torch"
             ):
                 self.model()
-        weights = tensors()
+        weights = make_tensors()
         del weights["bert.encoder.layer.1.output.dense.bias"]
         torch.save(weights, self.folder / "pytorch_model.bin")
         with self.assertRaisesRegex(ValueError, r"missing \['encoder.layers.layers.1.linear2.bias"):
             self.model()
-        torch.save(tensors(), self.folder / "pytorch_model.bin")
+        torch.save(make_tensors(), self.folder / "pytorch_model.bin")
         self.write("config.json", {**CONFIG, "intermediate_size": 24})
         with self.assertRaisesRegex(ValueError, f"the weights in {self.folder} do not fit: "):
             self.model()
@@ -222,7 +222,7 @@ class WeightsTest(Case):
             self.model()
 
 
-class WordPiecesTest(Case):
+class WordPiecesTest(BertTestCase):
     def pieces(self, text):
         return [piece.text for piece in bert.WordPieces(self.folder).split(text)]
 
@@ -234,19 +234,19 @@ class WordPiecesTest(Case):
             ["lowest", "$", "5", "中", "中", "-"], self.pieces("Lowest\n$5 中中\u200b-")
         )
 
-    def test_word_without_pieces_is_unknown(self):
+    def test_maps_word_without_pieces_to_unknown(self):
         vocabulary = bert.WordPieces(self.folder).vocabulary
         for word in ("wantö!ß", "a" * 101):
             pieces = bert.WordPieces(self.folder).split(f"un {word} un")
-            numbers = vocabulary.numbers(pieces)
-            self.assertIn(vocabulary.unknown, numbers[1:-1], word)
-            self.assertEqual([WORDS.index("un")] * 2, [numbers[0], numbers[-1]])
+            word_ids = vocabulary.get_ids(pieces)
+            self.assertIn(vocabulary.unknown, word_ids[1:-1], word)
+            self.assertEqual([WORDS.index("un")] * 2, [word_ids[0], word_ids[-1]])
 
     def test_keeps_case_when_the_tokenizer_does(self):
         self.write("tokenizer_config.json", {"do_lower_case": False})
         vocabulary = bert.WordPieces(self.folder).vocabulary
-        numbers = vocabulary.numbers(bert.WordPieces(self.folder).split("un Un"))
-        self.assertEqual([WORDS.index("un"), vocabulary.unknown], numbers)
+        word_ids = vocabulary.get_ids(bert.WordPieces(self.folder).split("un Un"))
+        self.assertEqual([WORDS.index("un"), vocabulary.unknown], word_ids)
 
     def test_finds_an_answer_within_words(self):
         context = "Ann WANTéd 5 lowing cats."
@@ -254,20 +254,20 @@ class WordPiecesTest(Case):
         paragraph = {"context": context, "qas": [{"id": "1", "question": "?", "answers": answers}]}
         self.write("data.json", {"data": [{"paragraphs": [paragraph]}]})
         split = bert.WordPieces(self.folder).split
-        (example,) = squad.read(self.folder / "data.json", split)
+        (example,) = squad.read_examples(self.folder / "data.json", split)
         words = [word.text for word in example.words[example.first : example.last + 1]]
         self.assertEqual(["want", "##ed", "5"], words)
         before = len(example.question) + 2
-        found = squad.text_of(example, before + example.first, before + example.last)
+        found = squad.get_answer_text(example, before + example.first, before + example.last)
         self.assertEqual("WANTéd 5", found)
 
-    def test_missing_vocabulary_is_reported(self):
+    def test_rejects_folder_without_vocabulary(self):
         (self.folder / "vocab.txt").unlink()
         with self.assertRaisesRegex(ValueError, "has no vocab.txt"):
             bert.WordPieces(self.folder)
 
 
-class TrialTest(Case):
+class TrialTest(BertTestCase):
     """Trains off the cluster."""
 
     def setUp(self):
@@ -275,7 +275,7 @@ class TrialTest(Case):
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(self.folder)  # The checkpoints are stored there.
 
-    def training(self, **more):
+    def init(self, **overrides):
         hparams = {
             "global_batch_size": 8,
             "learning_rate": 0.01,
@@ -286,48 +286,48 @@ class TrialTest(Case):
             "longest_record": 64,
             "longest_answer": 8,
             "weights": str(self.folder),
-            **more,
+            **overrides,
         }
         data = self.folder / "data"
         data.mkdir(exist_ok=True)
-        few = {
+        paragraph = {
             "context": "un want $5, low",
             "qas": [
                 {"id": "1", "question": "want $?", "answers": [{"text": "$5", "answer_start": 8}]}
             ],
         }
         for name in ("train.json", "validation.json"):
-            text = json.dumps({"data": [{"paragraphs": [few] * 16}]})
+            text = json.dumps({"data": [{"paragraphs": [paragraph] * 16}]})
             (data / name).write_text(text, encoding="utf-8")
         config = {"data": {"path": str(data)}}
         return pytorch.init(hparams=hparams, exp_conf=config)
 
     def test_trains_from_a_bert_and_finds_the_answer(self):
-        torch.save(tensors(), self.folder / "pytorch_model.bin")
-        with self.training() as context:
+        torch.save(make_tensors(), self.folder / "pytorch_model.bin")
+        with self.init() as context:
             trial = model_def.QuestionAnsweringTrial(context)
             self.assertEqual(LAYERS, len(trial.net.encoder.layers.layers))
             self.assertEqual(WIDTH, trial.net.encoder.word.weight.shape[1])
             before = trial.net.encoder.word.weight.detach().clone()
-            with contextlib.redirect_stdout(io.StringIO()) as said:
+            with contextlib.redirect_stdout(io.StringIO()) as output:
                 pytorch.Trainer(trial, context).fit(max_length=pytorch.Batch(60))
             self.assertFalse(torch.equal(before, trial.net.encoder.word.weight))
-        last = re.findall(r"^validation steps=60 (.*)$", said.getvalue(), re.MULTILINE)
+        last = re.findall(r"^validation steps=60 (.*)$", output.getvalue(), re.MULTILINE)
         self.assertEqual(100, json.loads(last[-1])["f1"], last)
 
     def test_rejects_vocabulary_of_another_bert(self):
-        torch.save(tensors(), self.folder / "pytorch_model.bin")
+        torch.save(make_tensors(), self.folder / "pytorch_model.bin")
         with (self.folder / "vocab.txt").open("a", encoding="utf-8") as file:
             file.write("more\n")
-        with self.training() as context:
+        with self.init() as context:
             with self.assertRaisesRegex(
                 ValueError, "vocab.txt has .* do not belong to the same BERT"
             ):
                 model_def.QuestionAnsweringTrial(context)
 
     def test_rejects_records_longer_than_the_positions(self):
-        torch.save(tensors(), self.folder / "pytorch_model.bin")
-        with self.training(longest_record=65) as context:
+        torch.save(make_tensors(), self.folder / "pytorch_model.bin")
+        with self.init(longest_record=65) as context:
             with self.assertRaisesRegex(ValueError, "longest_record is 65; .* positions for 64"):
                 model_def.QuestionAnsweringTrial(context)
 

@@ -16,36 +16,38 @@ from torch import nn
 FOLDER = pathlib.Path(__file__).parent
 WEIGHTS, VOCABULARY = "weights.pt", "vocabulary.txt"  # The files of a folder of weights.
 TRAINING = "train.json"
-WARM_UP = 100  # Batches.
+WARM_UP_BATCHES = 100
 
 
-def best_spans(first: torch.Tensor, last: torch.Tensor, longest: int) -> list[tuple[int, int]]:
-    """Returns the (first, last) word of each record's best span of at most `longest` words."""
+def find_best_spans(
+    first: torch.Tensor, last: torch.Tensor, max_words: int
+) -> list[tuple[int, int]]:
+    """Returns the (first, last) word of each record's best span of at most `max_words` words."""
     words = first.shape[1]
     allowed = torch.ones(words, words, dtype=torch.bool, device=first.device)
-    allowed = allowed.triu().tril(longest - 1)
+    allowed = allowed.triu().tril(max_words - 1)
     scores = first[:, :, None] + last[:, None, :]
     best = scores.masked_fill(~allowed, float("-inf")).flatten(1).argmax(1)
-    return [divmod(int(place), words) for place in best]
+    return [divmod(int(index), words) for index in best]
 
 
 def records(
-    examples: list[squad.Example], vocabulary: squad.Vocabulary, longest: int
+    examples: list[squad.Example], vocabulary: squad.Vocabulary, max_words: int
 ) -> torch.utils.data.TensorDataset:
-    """Returns a dataset of (numbers, segments, [first, last] of the answer, index of the example)."""
+    """Returns a dataset of (word IDs, segments, [first, last] of the answer, example index)."""
     rows, segments, answers = [], [], []
     for example in examples:
-        question = [vocabulary.begin, *vocabulary.numbers(example.question), vocabulary.separator]
-        context = [*vocabulary.numbers(example.words), vocabulary.separator]
+        question = [vocabulary.begin, *vocabulary.get_ids(example.question), vocabulary.separator]
+        context = [*vocabulary.get_ids(example.words), vocabulary.separator]
         rows.append(question + context)
-        of_words = squad.segments(example)
-        segments.append([squad.QUESTION] * len(question) + [*of_words, squad.TEXT])
+        context_segments = squad.get_segments(example)
+        segments.append([squad.QUESTION] * len(question) + [*context_segments, squad.TEXT])
         answers.append([len(question) + example.first, len(question) + example.last])
     words = max(len(row) for row in rows)
-    if words > longest:
+    if words > max_words:
         raise ValueError(
             f"a question and its text have {words} words: the hyperparameter longest_record is "
-            f"{longest}, but must be at least as large"
+            f"{max_words}, but must be at least as large"
         )
     fillers = zip((rows, segments), (vocabulary.pad, squad.QUESTION))
     padded = [
@@ -56,29 +58,31 @@ def records(
     return torch.utils.data.TensorDataset(*padded, torch.tensor(answers), indices)
 
 
-class Start(NamedTuple):
-    """What a training starts with."""
+class InitialModel(NamedTuple):
+    """The shape, vocabulary and weights with which training starts."""
 
     shape: net.Shape
     vocabulary: squad.Vocabulary
-    split: squad.Split
+    split: squad.Splitter
     weights: dict[str, torch.Tensor]  # Empty: all weights are random.
 
 
-def start(context: pytorch.PyTorchTrialContext, data: pathlib.Path) -> Start:
+def read_initial_model(context: pytorch.PyTorchTrialContext, data: pathlib.Path) -> InitialModel:
+    """Reads the model that the hyperparameter `weights` names, or returns a new one."""
     weights = context.get_hparam("weights")
     folder = FOLDER / weights
-    if weights and bert.is_in(folder):
-        shape, pieces = bert.shape(folder), bert.WordPieces(folder)
+    if weights and bert.is_bert_folder(folder):
+        shape, pieces = bert.read_shape(folder), bert.WordPieces(folder)
         if len(pieces.vocabulary.words) > shape.words:
             raise ValueError(
                 f"{folder}: vocab.txt has {len(pieces.vocabulary.words)} lines, but vocab_size in "
                 f"config.json is {shape.words}: the files do not belong to the same BERT"
             )
-        return Start(shape, pieces.vocabulary, pieces.split, bert.weights(folder))
-    vocabulary = (
-        load_vocabulary(folder) if weights else squad.Vocabulary.of(squad.read(data / TRAINING))
-    )
+        return InitialModel(shape, pieces.vocabulary, pieces.split, bert.read_weights(folder))
+    if weights:
+        vocabulary = load_vocabulary(folder)
+    else:
+        vocabulary = squad.Vocabulary.from_examples(squad.read_examples(data / TRAINING))
     width = context.get_hparam("width")
     shape = net.Shape(
         len(vocabulary.words),
@@ -89,7 +93,7 @@ def start(context: pytorch.PyTorchTrialContext, data: pathlib.Path) -> Start:
         inner=4 * width,
     )
     loaded = load_weights(folder / WEIGHTS) if weights else {}
-    return Start(shape, vocabulary, squad.split, loaded)
+    return InitialModel(shape, vocabulary, squad.split_words, loaded)
 
 
 def load_vocabulary(folder: pathlib.Path) -> squad.Vocabulary:
@@ -149,7 +153,7 @@ class SquadScores(pytorch.MetricReducer):
 
     def cross_slot_reduce(self, per_slot_metrics: list[Any]) -> dict[str, float]:
         scores = [score for rank in per_slot_metrics for score in rank]
-        f1, exact = (100 * sum(kind) / len(scores) for kind in zip(*scores))
+        f1, exact = (100 * sum(values) / len(scores) for values in zip(*scores))
         return {"f1": f1, "exact_match": exact}
 
 
@@ -157,19 +161,19 @@ class QuestionAnsweringTrial(pytorch.PyTorchTrial):
     def __init__(self, context: pytorch.PyTorchTrialContext) -> None:
         self.context = context
         data = FOLDER / (context.get_data_config().get("path") or "")
-        begin = start(context, data)
-        self.vocabulary = begin.vocabulary
-        self.train = squad.read(data / TRAINING, begin.split)
-        self.validation = squad.read(data / "validation.json", begin.split)
-        self.longest = context.get_hparam("longest_record")
-        if self.longest > begin.shape.longest:
+        initial = read_initial_model(context, data)
+        self.vocabulary = initial.vocabulary
+        self.train = squad.read_examples(data / TRAINING, initial.split)
+        self.validation = squad.read_examples(data / "validation.json", initial.split)
+        self.max_words = context.get_hparam("longest_record")
+        if self.max_words > initial.shape.max_words:
             raise ValueError(
-                f"the hyperparameter longest_record is {self.longest}; the weights have positions "
-                f"for {begin.shape.longest} words"
+                f"the hyperparameter longest_record is {self.max_words}; the weights have "
+                f"positions for {initial.shape.max_words} words"
             )
-        model = net.Net(begin.shape, begin.vocabulary)
-        if begin.weights:
-            load_into(model, begin.weights, context.get_hparam("weights"))
+        model = net.Net(initial.shape, initial.vocabulary)
+        if initial.weights:
+            load_into(model, initial.weights, context.get_hparam("weights"))
         self.net = context.wrap_model(model)
         rate = context.get_hparam("learning_rate")
         self.adam = context.wrap_optimizer(torch.optim.AdamW(model.parameters(), rate))
@@ -177,19 +181,20 @@ class QuestionAnsweringTrial(pytorch.PyTorchTrial):
         # The learning rate rises linearly and then decreases linearly to zero.
         context.wrap_lr_scheduler(
             torch.optim.lr_scheduler.LambdaLR(
-                self.adam, lambda step: min((step + 1) / WARM_UP, max(0.0, 1 - step / steps))
+                self.adam,
+                lambda step: min((step + 1) / WARM_UP_BATCHES, max(0.0, 1 - step / steps)),
             ),
             pytorch.LRScheduler.StepMode.STEP_EVERY_BATCH,
         )
         self.scores = context.wrap_reducer(SquadScores(), for_training=False)
 
     def build_training_data_loader(self) -> pytorch.DataLoader:
-        dataset = records(self.train, self.vocabulary, self.longest)
+        dataset = records(self.train, self.vocabulary, self.max_words)
         return pytorch.DataLoader(dataset, self.context.get_per_slot_batch_size(), shuffle=True)
 
     def build_validation_data_loader(self) -> pytorch.DataLoader:
         return pytorch.DataLoader(
-            records(self.validation, self.vocabulary, self.longest), batch_size=64
+            records(self.validation, self.vocabulary, self.max_words), batch_size=64
         )
 
     def loss(self, first: torch.Tensor, last: torch.Tensor, answers: torch.Tensor) -> torch.Tensor:
@@ -197,19 +202,19 @@ class QuestionAnsweringTrial(pytorch.PyTorchTrial):
         return both / 2
 
     def train_batch(self, batch: Any, epoch_idx: int, batch_idx: int) -> torch.Tensor:
-        numbers, segments, answers, _ = batch
-        loss = self.loss(*self.net(numbers, segments), answers)
+        word_ids, segments, answers, _ = batch
+        loss = self.loss(*self.net(word_ids, segments), answers)
         self.context.backward(loss)
         self.context.step_optimizer(self.adam)
         return loss
 
     def evaluate_batch(self, batch: Any, batch_idx: int = 0) -> dict[str, Any]:
-        numbers, segments, answers, indices = batch
-        first, last = self.net(numbers, segments)
-        spans = best_spans(first, last, self.context.get_hparam("longest_answer"))
+        word_ids, segments, answers, indices = batch
+        first, last = self.net(word_ids, segments)
+        spans = find_best_spans(first, last, self.context.get_hparam("longest_answer"))
         for index, (begin, end) in zip(indices.tolist(), spans):
             example = self.validation[index]
-            self.scores.add(squad.text_of(example, begin, end), example.answers)
+            self.scores.add(squad.get_answer_text(example, begin, end), example.answers)
         return {"loss": self.loss(first, last, answers)}
 
 
@@ -233,7 +238,7 @@ def main() -> None:
         "longest_answer": 8,
         "weights": str(pathlib.Path(options.weights).absolute()) if options.weights else "",
     }
-    if options.save and bert.is_in(FOLDER / hparams["weights"]):
+    if options.save and bert.is_bert_folder(FOLDER / hparams["weights"]):
         parser.error("--save stores nets of this example only, but --weights names a BERT")
     with pytorch.init(hparams=hparams) as context:
         trial = QuestionAnsweringTrial(context)
@@ -241,8 +246,8 @@ def main() -> None:
             max_length=pytorch.Epoch(options.epochs), validation_period=pytorch.Epoch(1)
         )
         if options.save and context.distributed.rank == 0:
-            inside = getattr(trial.net, "module", trial.net)  # Inside DistributedDataParallel.
-            save_weights(inside, trial.vocabulary, options.save)
+            model = getattr(trial.net, "module", trial.net)  # DistributedDataParallel wraps it.
+            save_weights(model, trial.vocabulary, options.save)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Question answering in SQuAD's format: examples, their words, and the two scores of an answer."""
+"""Reads question-answering data in SQuAD's format, and computes F1 and exact match of an answer."""
 
 import collections
 import json
@@ -8,7 +8,7 @@ import string
 from collections.abc import Sequence
 from typing import Any, Callable, NamedTuple
 
-MARKS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+SPECIAL_TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 QUESTION, TEXT, REPEATED = range(3)  # The segments of words.
 
 _WORD = re.compile(r"\w+|[^\w\s]")
@@ -24,7 +24,7 @@ class Word(NamedTuple):
 
 
 class Example(NamedTuple):
-    """One question. `first` and `last` are the words of the context that are its first answer."""
+    """One question. The words `first` to `last` of the context are its first answer."""
 
     question: list[Word]
     context: str
@@ -34,28 +34,30 @@ class Example(NamedTuple):
     last: int
 
 
-def split(text: str) -> list[Word]:
+def split_words(text: str) -> list[Word]:
     return [Word(m.group().lower(), *m.span()) for m in _WORD.finditer(text)]
 
 
-Split = Callable[[str], list[Word]]  # Splits a text or a question.
+Splitter = Callable[[str], list[Word]]  # Splits a text or a question.
 
 
-def read(path: pathlib.Path, split: Split = split) -> list[Example]:
+def read_examples(path: pathlib.Path, split: Splitter = split_words) -> list[Example]:
     """Reads all questions of a file, in order.
 
     Raises:
-        ValueError: An answer is not at the position that the file says.
+        ValueError: If a question has no answer, or an answer is not at the position in the file.
     """
     articles = json.loads(path.read_text(encoding="utf-8"))["data"]
     paragraphs = [paragraph for article in articles for paragraph in article["paragraphs"]]
     return [_example(p["context"], qa, split) for p in paragraphs for qa in p["qas"]]
 
 
-def _example(context: str, qa: dict[str, Any], split: Split) -> Example:
+def _example(context: str, qa: dict[str, Any], split: Splitter) -> Example:
     answers = [answer["text"] for answer in qa["answers"]]
     if not answers:
-        raise ValueError(f"question {qa['id']} has no answer; SQuAD 1.1 has one for each question")
+        raise ValueError(
+            f"question {qa['id']} has no answer; SQuAD 1.1 requires one for each question"
+        )
     start = qa["answers"][0]["answer_start"]
     end = start + len(answers[0])
     words = split(context)
@@ -68,62 +70,63 @@ def _example(context: str, qa: dict[str, Any], split: Split) -> Example:
     return Example(split(qa["question"]), context, words, answers, inside[0], inside[-1])
 
 
-def segments(example: Example) -> list[int]:
+def get_segments(example: Example) -> list[int]:
     """Returns the segment of each word of the context.
 
-    It is TEXT, or REPEATED if the question contains the word. A small net takes long to learn that
-    two words are equal, and memorizes the training questions before it does.
+    It is REPEATED if the question contains the word, otherwise TEXT. Without this feature, a
+    small net memorizes the training questions before it learns to compare words.
     """
     in_question = {word.text for word in example.question}
     return [REPEATED if word.text in in_question else TEXT for word in example.words]
 
 
-def text_of(example: Example, begin: int, end: int) -> str:
-    """Returns the part of the context from one word of the record to another.
+def get_answer_text(example: Example, begin: int, end: int) -> str:
+    """Returns the part of the context from word `begin` to word `end` of the record.
 
-    A record consists of a mark, the question, a mark, and the context.
+    A record consists of [CLS], the question, [SEP], and the context.
     """
     before = len(example.question) + 2
     return example.context[example.words[begin - before].start : example.words[end - before].end]
 
 
 class Vocabulary:
-    """Words and their numbers.
+    """Maps words to their IDs.
 
     Raises:
-        ValueError: A mark is missing.
+        ValueError: If a special token is missing.
     """
 
     def __init__(self, words: Sequence[str]) -> None:
         self.words = list(words)
-        self._number = {word: number for number, word in enumerate(self.words)}
-        missing = [mark for mark in MARKS if mark not in self._number]
+        self._ids = {word: index for index, word in enumerate(self.words)}
+        missing = [token for token in SPECIAL_TOKENS if token not in self._ids]
         if missing:
             raise ValueError(
                 f"the vocabulary lacks {', '.join(missing)}; add each on a line of its own"
             )
-        self.pad, self.unknown, self.begin, self.separator = (self._number[m] for m in MARKS)
+        ids = [self._ids[token] for token in SPECIAL_TOKENS]
+        self.pad, self.unknown, self.begin, self.separator = ids
 
     @staticmethod
-    def of(examples: Sequence[Example]) -> "Vocabulary":
-        """Creates the sorted vocabulary of examples: the same examples have the same numbers."""
+    def from_examples(examples: Sequence[Example]) -> "Vocabulary":
+        """Creates a sorted vocabulary, so that the same examples give the same IDs."""
         seen = {word.text for e in examples for word in e.question + e.words}
-        return Vocabulary(MARKS + sorted(seen))
+        return Vocabulary(SPECIAL_TOKENS + sorted(seen))
 
-    def numbers(self, words: Sequence[Word]) -> list[int]:
-        return [self._number.get(word.text, self.unknown) for word in words]
+    def get_ids(self, words: Sequence[Word]) -> list[int]:
+        return [self._ids.get(word.text, self.unknown) for word in words]
 
 
-def normal(answer: str) -> list[str]:
-    """Returns the words to compare: in lower case, without punctuation and articles."""
+def normalize(answer: str) -> list[str]:
+    """Returns the words of an answer in lower case, without punctuation and articles."""
     letters = "".join(c for c in answer.lower() if c not in string.punctuation)
     return _ARTICLE.sub(" ", letters).split()
 
 
 def score(predicted: str, answers: Sequence[str]) -> tuple[float, float]:
-    """Returns (F1, exact match) of the best answer, each in [0, 1]."""
-    given = normal(predicted)
-    pairs = [(_f1(given, normal(a)), float(given == normal(a))) for a in answers]
+    """Returns (F1, exact match), each in [0, 1] and the maximum over the correct answers."""
+    words = normalize(predicted)
+    pairs = [(_f1(words, normalize(a)), float(words == normalize(a))) for a in answers]
     return max(f1 for f1, _ in pairs), max(exact for _, exact in pairs)
 
 

@@ -27,11 +27,11 @@ double Served(const Job& job, const JobRecord& record,
   return job.slots * absl::ToDoubleSeconds(sum);
 }
 
-Waits MakeWaits(std::string of, std::vector<absl::Duration> waits, double slot_seconds) {
+Waits MakeWaits(std::string group, std::vector<absl::Duration> waits, double slot_seconds) {
   std::sort(waits.begin(), waits.end());
   // Jobs that never started are last.
   while (!waits.empty() && waits.back() == absl::InfiniteDuration()) waits.pop_back();
-  Waits out{.of = std::move(of), .jobs = static_cast<int64_t>(waits.size())};
+  Waits out{.group = std::move(group), .jobs = static_cast<int64_t>(waits.size())};
   out.slot_hours = slot_seconds / 3600;
   out.median = Quantile(waits, 0.5);
   out.p90 = Quantile(waits, 0.9);

@@ -23,7 +23,7 @@ struct Utilisation {
 
 // Wait times until the first start over a group of jobs, without those that never started.
 struct Waits {
-  std::string of;  // the group: "2-4 slots", "user-7", "priority 42"
+  std::string group;  // "2-4 slots", "user-7", "priority 42"
   int64_t jobs = 0;
   double slot_hours = 0;  // requested
   absl::Duration median;

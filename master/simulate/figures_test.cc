@@ -80,14 +80,14 @@ TEST_F(FiguresTest, GroupsWaits) {
   workload_[1].priority = 1;
   const Figures f = MakeFigures(workload_, options_, simulation_);
   ASSERT_EQ(f.by_size.size(), 1u);
-  EXPECT_EQ(f.by_size[0].of, "2-4 slots");
+  EXPECT_EQ(f.by_size[0].group, "2-4 slots");
   EXPECT_EQ(f.by_size[0].jobs, 3);
   EXPECT_EQ(f.by_size[0].median, Seconds(10));
   EXPECT_EQ(f.by_size[0].max, Seconds(30));
   ASSERT_EQ(f.by_user.size(), 2u);
-  EXPECT_EQ(f.by_user[0].of, "ada") << "requested as much as bob, and comes first by name";
+  EXPECT_EQ(f.by_user[0].group, "ada") << "requested as much as bob, and comes first by name";
   ASSERT_EQ(f.by_priority.size(), 2u);
-  EXPECT_EQ(f.by_priority[0].of, "priority 1");
+  EXPECT_EQ(f.by_priority[0].group, "priority 1");
   EXPECT_EQ(f.by_priority[0].median, Seconds(10));
 }
 
@@ -97,7 +97,7 @@ TEST_F(FiguresTest, ClassifiesEverySize) {
   simulation_.jobs.assign(workload_.size(), Ran(0, 1));
   std::vector<std::string> classes;
   for (const Waits& w : MakeFigures(workload_, options_, simulation_).by_size) {
-    classes.push_back(w.of);
+    classes.push_back(w.group);
   }
   EXPECT_THAT(classes, ElementsAre("0 slots", "1 slot", "2-4 slots", "5-8 slots", "9-64 slots",
                                    "> 64 slots"));

@@ -16,7 +16,7 @@ namespace {
 using model::Value;
 
 std::vector<std::string> Row(const Waits& w) {
-  return {w.of,        absl::StrCat(w.jobs), Fixed(w.slot_hours, 0), Span(w.median), Span(w.p90),
+  return {w.group,     absl::StrCat(w.jobs), Fixed(w.slot_hours, 0), Span(w.median), Span(w.p90),
           Span(w.p99), Span(w.max)};
 }
 
@@ -60,7 +60,7 @@ Value ToValue(const Utilisation& u) {
 }
 
 Value ToValue(const Waits& w) {
-  return Value::Object{{"of", w.of},
+  return Value::Object{{"of", w.group},
                        {"started", w.jobs},
                        {"slot_hours", w.slot_hours},
                        {"median", absl::ToDoubleSeconds(w.median)},

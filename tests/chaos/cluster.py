@@ -196,8 +196,8 @@ class Cluster:
         path.write_text(json.dumps(config))
         env = {**os.environ, "DET_DATA_DIR": str(self.data), "HOME": str(self.folder),
                "DET_MASTER": self.urls(), "DET_USER_TOKEN": self.token}  # fmt: skip
-        made = subprocess.run(
+        created = subprocess.run(
             [str(self.root / "cli/det"), "experiment", "create", str(path), str(context), "--json"],
             env=env, check=True, capture_output=True, timeout=TIMEOUT,
         )  # fmt: skip
-        return int(json.loads(made.stdout)["experiment"]["id"])
+        return int(json.loads(created.stdout)["experiment"]["id"])

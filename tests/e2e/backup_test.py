@@ -94,9 +94,9 @@ class BackupTest(unittest.TestCase):
         self.assertEqual([before], [e["id"] for e in listed])
         # Another process continues the trial. New IDs differ from all IDs before the restore.
         harness.eventually(lambda: self.process_of(before) not in processes, "another process")
-        made = self.home.create(harness.TRUE_JOB)
-        self.assertGreater(made, after + 1000)
-        self.assertEqual("STATE_COMPLETED", self.home.finish(made)["state"])
+        experiment = self.home.create(harness.TRUE_JOB)
+        self.assertGreater(experiment, after + 1000)
+        self.assertEqual("STATE_COMPLETED", self.home.finish(experiment)["state"])
         self.home.det("experiment", "kill", before)
         self.assertEqual("STATE_CANCELED", self.home.finish(before)["state"])
 

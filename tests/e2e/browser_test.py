@@ -95,24 +95,24 @@ class BrowserTest(DashboardTestCase):
         context = self.home.context({"learns.py": TRAINING_SCRIPT})
         learns = harness.job(name="learns", entrypoint=["python3", "learns.py"],
                              hyperparameters={"x": 0.5}, preemption_timeout=1)
-        made = self.home.create(learns, context)
+        experiment_id = self.home.create(learns, context)
         try:
             self.run_script("experiments.mjs")
         finally:
             for experiment in self.home.json("experiment", "list")["experiments"]:
-                if experiment["id"] >= made:
+                if experiment["id"] >= experiment_id:
                     self.home.det("experiment", "kill", experiment["id"], code=None)
 
     def test_actions(self):
         learns = harness.job(name="is-steered", entrypoint=["python3", "learns.py"],
                              hyperparameters={"x": 0.5}, preemption_timeout=1)
-        made = self.home.create(learns, self.home.context({"learns.py": TRAINING_SCRIPT}))
+        experiment_id = self.home.create(learns, self.home.context({"learns.py": TRAINING_SCRIPT}))
         try:
-            self.home.first_trial(made)
-            self.run_script("windows.mjs", EXPERIMENT=str(made))
-            self.run_script("actions.mjs", EXPERIMENT=str(made))
+            self.home.first_trial(experiment_id)
+            self.run_script("windows.mjs", EXPERIMENT=str(experiment_id))
+            self.run_script("actions.mjs", EXPERIMENT=str(experiment_id))
         finally:
-            self.home.det("experiment", "kill", made, code=None)
+            self.home.det("experiment", "kill", experiment_id, code=None)
 
     def test_charts(self):
         counts = TRAINING_SCRIPT.replace('"loss": 1 + 1 / step', '"loss": 1 + 1 / step, "epoch": step / 10')
@@ -121,39 +121,39 @@ class BrowserTest(DashboardTestCase):
         learns = harness.job(name="draws", entrypoint=["python3", "learns.py"], searcher=searcher,
                              preemption_timeout=1,
                              hyperparameters={"x": {"type": "double", "minval": 0, "maxval": 1}})
-        made = self.home.create(learns, self.home.context({"learns.py": counts}))
+        experiment_id = self.home.create(learns, self.home.context({"learns.py": counts}))
         try:
-            trial = self.home.first_trial(made)["id"]
-            self.run_script("charts.mjs", EXPERIMENT=str(made), TRIALS=f"{trial},{trial + 1}")
+            trial = self.home.first_trial(experiment_id)["id"]
+            self.run_script("charts.mjs", EXPERIMENT=str(experiment_id), TRIALS=f"{trial},{trial + 1}")
         finally:
-            self.home.det("experiment", "kill", made, code=None)
+            self.home.det("experiment", "kill", experiment_id, code=None)
 
     def test_table(self):
         ends = TRAINING_SCRIPT.replace("10_000", "4").replace("time.sleep(0.2)", "")
         searcher = {"name": "random", "metric": "loss", "max_trials": 4,
                     "max_length": {"batches": 5000}}
-        made = self.home.create(
+        experiment_id = self.home.create(
             harness.job(name="tabled", entrypoint=["python3", "learns.py"], searcher=searcher,
                         hyperparameters={"x": {"type": "double", "minval": 0, "maxval": 0.7}}),
             self.home.context({"learns.py": ends}))
         self.home.finish(self.home.create(harness.job(name="is-another")))
-        self.home.finish(made)
+        self.home.finish(experiment_id)
         self.run_script("table.mjs", NAME="tabled", COUNT="4")
 
     def test_logs(self):
-        made = self.home.create(harness.job(name="says", entrypoint=["python3", "says.py"]),
+        experiment_id = self.home.create(harness.job(name="says", entrypoint=["python3", "says.py"]),
                                 self.home.context({"says.py": LOG_SCRIPT}))
-        self.home.finish(made)
-        self.run_script("logs.mjs", TRIAL=str(self.home.first_trial(made)["id"]))
+        self.home.finish(experiment_id)
+        self.run_script("logs.mjs", TRIAL=str(self.home.first_trial(experiment_id)["id"]))
 
     def test_admin(self):
         self.run_script("admin.mjs")
 
     def test_workspaces(self):
         saves = harness.job(name="saves", entrypoint=["python3", "saves.py"])
-        made = self.home.create(saves, self.home.context({"saves.py": CHECKPOINT_SCRIPT}))
-        self.home.finish(made)
-        [checkpoint] = self.home.json("checkpoint", "list", made)["checkpoints"]
+        experiment_id = self.home.create(saves, self.home.context({"saves.py": CHECKPOINT_SCRIPT}))
+        self.home.finish(experiment_id)
+        [checkpoint] = self.home.json("checkpoint", "list", experiment_id)["checkpoints"]
         self.run_script("workspaces.mjs", CHECKPOINT=checkpoint["uuid"])
 
 
@@ -163,28 +163,28 @@ class BulkAndQueueTest(DashboardTestCase):
     def test_bulk(self):
         project = self.home.json("project", "create", "Uncategorized", "attic")["project"]["id"]
         short = harness.job(name="is-short")
-        made = [self.home.create(short) for _ in range(3)]
-        for experiment in made:
+        experiments = [self.home.create(short) for _ in range(3)]
+        for experiment in experiments:
             self.home.finish(experiment)
         running = self.home.create(harness.job(name="still-running", entrypoint="sleep 600"))
         try:
             self.home.first_trial(running)
-            self.run_script("bulk.mjs", EXPERIMENTS=json.dumps([*made, running]),
+            self.run_script("bulk.mjs", EXPERIMENTS=json.dumps([*experiments, running]),
                             PROJECT=str(project))
         finally:
             self.home.det("experiment", "kill", running, code=None)
 
     def test_cluster(self):
-        made = []
+        experiments = []
         try:
             for name in ("holds", "first", "second", "third"):
-                made.append(self.home.create(harness.job(name=name, entrypoint="sleep 600",
+                experiments.append(self.home.create(harness.job(name=name, entrypoint="sleep 600",
                                                          resources={"slots_per_trial": 2})))
-                self.home.first_trial(made[0])
+                self.home.first_trial(experiments[0])
             self.run_script("cluster.mjs")
         finally:
             # Kill the last one first, so that no waiting experiment starts.
-            for experiment in reversed(made):
+            for experiment in reversed(experiments):
                 self.home.det("experiment", "kill", experiment, code=None)
 
 
@@ -202,12 +202,12 @@ class LayoutTest(DashboardTestCase):
         learns = harness.job(name="learns-" + "long-" * 12, entrypoint=["python3", "learns.py"],
                              searcher=searcher, preemption_timeout=1,
                              hyperparameters={"x": {"type": "double", "minval": 0, "maxval": 1}})
-        made = self.home.create(learns, context)
+        experiment_id = self.home.create(learns, context)
         try:
-            self.home.first_trial(made)
-            self.run_script("layout.mjs", EXPERIMENT=str(made), CHECKPOINT=checkpoint["uuid"])
+            self.home.first_trial(experiment_id)
+            self.run_script("layout.mjs", EXPERIMENT=str(experiment_id), CHECKPOINT=checkpoint["uuid"])
         finally:
-            self.home.det("experiment", "kill", made, code=None)
+            self.home.det("experiment", "kill", experiment_id, code=None)
 
 
 if __name__ == "__main__":

@@ -70,9 +70,9 @@ checkpoint_storage:
             if name.endswith((".cc", ".h", ".yaml")):
                 shutil.copy(os.path.join(EXAMPLE, name), context)
         options = ["searcher.max_length={batches: 160}", *OVERRIDES, *overrides]
-        made = self.home.json("experiment", "create", os.path.join(context, "const.yaml"), context,
+        created = self.home.json("experiment", "create", os.path.join(context, "const.yaml"), context,
                               *[x for o in options for x in ("--config", o)])
-        return made["experiment"]["id"]
+        return created["experiment"]["id"]
 
     def checkpoints(self, experiment):
         return self.home.json("checkpoint", "list", experiment).get("checkpoints", [])

@@ -64,9 +64,9 @@ class LocalClusterTest(unittest.TestCase):
 
     def test_generates_and_prints_first_passwords_once(self):
         output = self.home.up(slots=1).stdout
-        made = dict(re.findall(r"^(\w+) password: (\S+)$", output, re.MULTILINE))
-        self.assertEqual({"admin", "determined"}, set(made), output)
-        for user, password in made.items():
+        passwords = dict(re.findall(r"^(\w+) password: (\S+)$", output, re.MULTILINE))
+        self.assertEqual({"admin", "determined"}, set(passwords), output)
+        for user, password in passwords.items():
             self.assertEqual(200, self.log_in(user, password))
             self.assertEqual(403, self.log_in(user, password[:-1]))
             self.assertEqual(403, self.log_in(user, ""))
@@ -81,7 +81,7 @@ class LocalClusterTest(unittest.TestCase):
                     continue
                 with open(os.path.join(folder, name), "rb") as file:
                     text = file.read()
-                for password in made.values():
+                for password in passwords.values():
                     self.assertNotIn(password.encode(), text, os.path.join(folder, name))
 
     def test_uses_given_first_passwords(self):

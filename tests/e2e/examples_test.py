@@ -19,10 +19,10 @@ class ExamplesTest(harness.ClusterTestCase):
             if name.endswith((".py", ".yaml", ".json")):
                 shutil.copy(os.path.join(source, name), context)
         options = [f"resources.slots_per_trial={slots}", *options]
-        made = self.home.json("experiment", "create", os.path.join(context, "const.yaml"), context,
+        created = self.home.json("experiment", "create", os.path.join(context, "const.yaml"), context,
                               *[x for o in options for x in ("--config", o)])
-        self.assertEqual([], made.get("warnings", []), "an example must have no warnings")
-        return self.home.last_validation(made["experiment"]["id"])
+        self.assertEqual([], created.get("warnings", []), "an example must have no warnings")
+        return self.home.last_validation(created["experiment"]["id"])
 
     def test_question_answering_gives_equal_results_on_1_2_and_4_slots(self):
         options = ["searcher.max_length={batches: 48}", "hyperparameters.epochs=1"]

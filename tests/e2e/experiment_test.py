@@ -94,9 +94,9 @@ class CommandJobTest(harness.ClusterTestCase):
             _, err = follow.communicate(timeout=harness.TIMEOUT)
         self.assertEqual(3, follow.returncode)
         self.assertIn("is still running", err)
-        made = {e["id"] for e in self.home.json("experiment", "list")["experiments"]} - before
-        self.assertEqual(1, len(made))
-        experiment = made.pop()
+        created = {e["id"] for e in self.home.json("experiment", "list")["experiments"]} - before
+        self.assertEqual(1, len(created))
+        experiment = created.pop()
         self.assertIn(self.home.experiment(experiment)["state"],
                       ("STATE_RUNNING", "STATE_ACTIVE"))
         self.home.det("experiment", "kill", experiment)

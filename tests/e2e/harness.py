@@ -190,8 +190,8 @@ class Home:
         """Creates an experiment; returns its ID. The configuration is a dict (JSON is YAML) or a
         string."""
         path = self.write("config.yaml", config)
-        made = self.json("experiment", "create", path, context or self.context(), *options)
-        return made["experiment"]["id"]
+        created = self.json("experiment", "create", path, context or self.context(), *options)
+        return created["experiment"]["id"]
 
     def experiment(self, experiment):
         return self.json("experiment", "describe", experiment)["experiment"]

@@ -20,9 +20,9 @@ class OutageTest(MastersTestCase):
 
     def stop_database(self):
         """Stops the database while experiment `waiting` is running and `det` waits for a response."""
-        made = self.home.create(harness.job(name="waiting"))
+        experiment = self.home.create(harness.job(name="waiting"))
         self.db.stop("immediate")
-        pending = self.home.popen("experiment", "kill", made)
+        pending = self.home.popen("experiment", "kill", experiment)
         self.addCleanup(pending.kill)
         self.master.await_word(OUTAGE_MESSAGE)
         self.assertIsNone(pending.poll(), "nothing is acknowledged before its commit")

@@ -99,11 +99,11 @@ class PoolTest(SchedulingTestCase):
         self.home.det("resource-pool", "create", "night", "policy=fair_share", "hold-after=1h",
                       "maintenance-lead=20m")
         self.addCleanup(self.home.det, "resource-pool", "delete", "night", code=None)
-        made = self.home.json("resource-pool", "describe", "night")
-        self.assertEqual("SCHEDULER_TYPE_FAIR_SHARE", made["schedulerType"])
-        self.assertEqual(3600, made["holdAfterSeconds"])
-        self.assertEqual(1200, made["maintenanceLeadSeconds"])
-        self.assertEqual("runtime", made["source"])
+        pool = self.home.json("resource-pool", "describe", "night")
+        self.assertEqual("SCHEDULER_TYPE_FAIR_SHARE", pool["schedulerType"])
+        self.assertEqual(3600, pool["holdAfterSeconds"])
+        self.assertEqual(1200, pool["maintenanceLeadSeconds"])
+        self.assertEqual("runtime", pool["source"])
         self.home.det("resource-pool", "set", "night", "policy=fifo")
         described = self.home.det("resource-pool", "describe", "night").stdout
         self.assertIn("fifo", described)
@@ -192,9 +192,9 @@ resource_pools:
         path = self.home.write("defaults.yaml", job(
             entrypoint="echo got $SITE $POOL $OWN",
             environment={"environment_variables": ["OWN=own"]}))
-        made = self.home.json("experiment", "create", path, self.home.context())["experiment"]["id"]
-        self.assertEqual("STATE_COMPLETED", self.home.finish(made)["state"])
-        self.assertIn("got here mine own", self.home.trial_log(self.home.first_trial(made)["id"]))
+        experiment = self.home.json("experiment", "create", path, self.home.context())["experiment"]["id"]
+        self.assertEqual("STATE_COMPLETED", self.home.finish(experiment)["state"])
+        self.assertIn("got here mine own", self.home.trial_log(self.home.first_trial(experiment)["id"]))
 
     def test_reads_pools_from_the_configuration_file(self):
         pools = {p["name"]: p for p in self.home.json("resource-pool", "list")["resourcePools"]}

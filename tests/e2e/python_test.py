@@ -189,7 +189,7 @@ class OneAgentTest(ScriptTestCase):
             self.assertIn(f"[rank={rank}] begins at 2 of run 1", log)
         self.assertEqual(0, self.home.json("trial", "describe", trial)["trial"]["restarts"])
 
-    def test_next_run_resumes_after_a_rank_was_killed(self):
+    def test_next_attempt_resumes_after_a_rank_was_killed(self):
         experiment = self.create("die", max_restarts=1)
         trial = self.home.first_trial(experiment)["id"]
         self.assert_state(self.home.finish(experiment), "COMPLETED")
@@ -322,8 +322,8 @@ class TwoAgentsTest(ScriptTestCase):
         example = os.path.join(harness.ROOT, "examples/bring_your_own_script")
         context = self.home.context()
         shutil.copy(f"{example}/train.py", context)
-        made = self.home.json("experiment", "create", f"{example}/config.yaml", context)
-        experiment = made["experiment"]["id"]
+        created = self.home.json("experiment", "create", f"{example}/config.yaml", context)
+        experiment = created["experiment"]["id"]
         self.assert_state(self.home.finish(experiment), "COMPLETED")
         trial = self.home.first_trial(experiment)
         error = trial["bestValidation"]["metrics"]["avgMetrics"]["error"]

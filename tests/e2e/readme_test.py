@@ -25,9 +25,9 @@ class ReadmeTest(harness.ClusterTestCase):
 
     def learns(self, *options):
         """Runs an experiment; returns the error of its last validation."""
-        made = self.home.json("experiment", "create", self.config, self.folder,
+        created = self.home.json("experiment", "create", self.config, self.folder,
                               *[x for option in options for x in ("--config", option)])
-        return self.home.last_validation(made["experiment"]["id"])["error"]
+        return self.home.last_validation(created["experiment"]["id"])["error"]
 
     def test_python_trial_learns_on_two_slots_and_on_one(self):
         self.assertLess(self.learns(), 1e-3)

@@ -162,9 +162,9 @@ class SearchMethodsTest(harness.ClusterTestCase):
              "--master", f"http://127.0.0.1:{self.home.port}"],
             [os.path.join(example, "hill_climb"), f"127.0.0.1:{self.home.port}"],
         ):
-            made = self.home.json("experiment", "create", os.path.join(context, "search.yaml"),
+            created = self.home.json("experiment", "create", os.path.join(context, "search.yaml"),
                                   context)
-            experiment = str(made["experiment"]["id"])
+            experiment = str(created["experiment"]["id"])
             trailer = [experiment] if driver[0] == sys.executable else [experiment, "4"]
             subprocess.run([*driver, *trailer], check=True, timeout=harness.TIMEOUT,
                            env={**self.home.env, "DET_USER_TOKEN": self.token()})

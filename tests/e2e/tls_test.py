@@ -236,12 +236,12 @@ class StandbyTest(unittest.TestCase):
         self.home.close()
 
     def master(self, name, *flags):
-        made = Master(self.home, name, self.db.url, "--tls-cert", self.tls("master.crt"),
+        master = Master(self.home, name, self.db.url, "--tls-cert", self.tls("master.crt"),
                                    "--tls-key", self.tls("master.key"), "--tls-client-ca",
                                    self.tls("ca.crt"), *flags)
-        made.url = f"https://127.0.0.1:{made.port}"
-        self.processes.append(made.process)
-        return made
+        master.url = f"https://127.0.0.1:{master.port}"
+        self.processes.append(master.process)
+        return master
 
     def tls(self, name):
         return os.path.join(self.home.data, "tls", name)

@@ -12,7 +12,7 @@ EXAMPLE = os.path.join(harness.ROOT, "examples/fashion_mnist")
 
 class TrainingTest(harness.ClusterTestCase):
     def example(self):
-        """The sources of the example without its build files."""
+        """Creates a context directory with the sources of the example, without its build files."""
         context = self.home.context()
         for name in os.listdir(EXAMPLE):
             if name.endswith((".cc", ".h", ".yaml")):
@@ -23,9 +23,9 @@ class TrainingTest(harness.ClusterTestCase):
         context = context or self.example()
         options = [f"searcher.max_length={{batches: {batches}}}", "resources.slots_per_trial=2",
                    *overrides]
-        made = self.home.json("experiment", "create", os.path.join(context, "const.yaml"), context,
-                              *[x for o in options for x in ("--config", o)])
-        return made["experiment"]["id"]
+        created = self.home.json("experiment", "create", os.path.join(context, "const.yaml"),
+                                 context, *[x for o in options for x in ("--config", o)])
+        return created["experiment"]["id"]
 
     def test_architecture_search_finds_an_architecture(self):
         source = os.path.join(harness.ROOT, "examples/architecture_search")
@@ -34,15 +34,15 @@ class TrainingTest(harness.ClusterTestCase):
             shutil.copy(os.path.join(source, name), context)
         options = ["searcher.max_trials=4", "searcher.max_length.batches=32",
                    "data.train_records=1024", "data.validation_records=500"]
-        made = self.home.json("experiment", "create", os.path.join(context, "search.yaml"), context,
-                              *[x for o in options for x in ("--config", o)])
-        described = self.home.finish(made["experiment"]["id"])
+        created = self.home.json("experiment", "create", os.path.join(context, "search.yaml"),
+                                 context, *[x for o in options for x in ("--config", o)])
+        described = self.home.finish(created["experiment"]["id"])
         self.assert_state(described, "COMPLETED")
         self.assertEqual(4, described["numTrials"])
         text = self.home.det("experiment", "describe", described["id"]).stdout
         self.assertIn("depth=", text)
 
-    def test_char_lm_learns_and_is_fine_tuned(self):
+    def test_char_lm_learns_and_its_checkpoint_can_be_fine_tuned(self):
         context, texts = self.home.context(), os.path.join(self.home.folder, "texts")
         source = os.path.join(harness.ROOT, "examples/char_lm")
         for name in os.listdir(source):
@@ -56,9 +56,9 @@ class TrainingTest(harness.ClusterTestCase):
         def finish(config, *options):
             words = [word for option in ("hyperparameters.hidden=32", *options)
                      for word in ("--config", option)]
-            made = self.home.json("experiment", "create", os.path.join(context, config), context,
+            created = self.home.json("experiment", "create", os.path.join(context, config), context,
                                   *words)
-            described = self.home.finish(made["experiment"]["id"])
+            described = self.home.finish(created["experiment"]["id"])
             trial = self.home.first_trial(described["id"])
             self.assertEqual("STATE_COMPLETED", described["state"],
                              self.home.trial_log(trial["id"]))
@@ -69,13 +69,13 @@ class TrainingTest(harness.ClusterTestCase):
                                   "hyperparameters.warmup_batches=2",
                                   "hyperparameters.learning_rate=0.004",
                                   "searcher.max_length={batches: 30}")
-        self.assertLess(results["bits_per_character"], 7)  # Guessing needs 8.
+        self.assertLess(results["bits_per_character"], 7)  # A uniform guess has 8.
         uuid = self.home.json("checkpoint", "list", experiment)["checkpoints"][-1]["uuid"]
         self.home.det("checkpoint", "download", uuid, "-o",
                       os.path.join(context, "language_model"))
         _, results = finish("sentiment.yaml", "hyperparameters.learning_rate=0.05",
                          "searcher.max_length={epochs: 40}")
-        self.assertGreater(results["accuracy"], 0.6)  # Guessing gives 0.5.
+        self.assertGreater(results["accuracy"], 0.6)  # A guess has 0.5.
 
     def test_trains_on_two_slots_and_saves_a_checkpoint(self):
         experiment = self.create(200)
@@ -96,10 +96,10 @@ class TrainingTest(harness.ClusterTestCase):
         self.assertIn("exists", self.home.det("checkpoint", "download", uuid, "-o", target,
                                               code=1).stderr)
 
-    def test_one_process_gives_the_result_of_several(self):
+    def test_in_process_and_allreduce_give_equal_results(self):
         same = ("reproducibility.experiment_seed=7", "data.train_records=4096",
                 "data.validation_records=500")
-        became = []
+        results = []
         for strategy in ("allreduce", "in_process"):
             experiment = self.create(60, f"optimizations.strategy={strategy}", *same)
             described = self.home.finish(experiment)
@@ -107,12 +107,12 @@ class TrainingTest(harness.ClusterTestCase):
             log = self.home.trial_log(trial["id"])
             self.assertEqual("STATE_COMPLETED", described["state"], log)
             self.assertEqual((0, 60), (trial["restarts"], trial["totalBatchesProcessed"]))
-            became.append(trial["latestValidation"]["metrics"]["avgMetrics"])
-        self.assertAlmostEqual(became[0]["accuracy"], became[1]["accuracy"], delta=0.005)
-        self.assertAlmostEqual(became[0]["loss"], became[1]["loss"], delta=0.01)
+            results.append(trial["latestValidation"]["metrics"]["avgMetrics"])
+        self.assertAlmostEqual(results[0]["accuracy"], results[1]["accuracy"], delta=0.005)
+        self.assertAlmostEqual(results[0]["loss"], results[1]["loss"], delta=0.01)
 
     def first_reports(self, trial):
-        """The batch of the first report of each run of the trial."""
+        """Returns the batch of the first report of each attempt of the trial, by run ID."""
         output = self.home.det("dev", "curl", "/api/v1/trials/metrics/trial_metrics?group=training"
                              f"&trial_ids={trial}").stdout
         first, decoder = {}, json.JSONDecoder()
@@ -120,8 +120,8 @@ class TrainingTest(harness.ClusterTestCase):
             message, end = decoder.raw_decode(output.lstrip())
             output = output.lstrip()[end:]
             for report in message["result"]["metrics"]:
-                run = report.get("trialRunId", 0)
-                first[run] = min(first.get(run, 1 << 30), report["totalBatches"])
+                run_id = report.get("trialRunId", 0)
+                first[run_id] = min(first.get(run_id, 1 << 30), report["totalBatches"])
         return first
 
     def test_restarts_from_checkpoint_when_a_rank_is_killed(self):
@@ -145,17 +145,17 @@ class TrainingTest(harness.ClusterTestCase):
         text = self.home.det("trial", "describe", trial["id"]).stdout
         self.assertIn("restarts", text)
         self.assertIn("SIGKILL", text)
-        # It resumed from the checkpoint, with the same result as without the failure.
+        # The second attempt resumed from the checkpoint; the result is that without the failure.
         self.assertEqual(10, self.first_reports(trial["id"])[0])
         self.assertGreater(self.first_reports(trial["id"])[1],
                            int(saved[0]["metadata"]["steps_completed"]))
-        undisturbed = self.create(300, *same)
-        self.assert_state(self.home.finish(undisturbed), "COMPLETED")
-        became, would_have = (
+        uninterrupted = self.create(300, *same)
+        self.assert_state(self.home.finish(uninterrupted), "COMPLETED")
+        metrics, expected = (
             each["latestValidation"]["metrics"]["avgMetrics"]
-            for each in (trial, self.home.first_trial(undisturbed)))
-        self.assertAlmostEqual(would_have["accuracy"], became["accuracy"], delta=0.005)
-        self.assertAlmostEqual(would_have["loss"], became["loss"], delta=0.01)
+            for each in (trial, self.home.first_trial(uninterrupted)))
+        self.assertAlmostEqual(expected["accuracy"], metrics["accuracy"], delta=0.005)
+        self.assertAlmostEqual(expected["loss"], metrics["loss"], delta=0.01)
 
     def test_ends_with_error_after_max_restarts(self):
         experiment = self.create(100000, "max_restarts=0")

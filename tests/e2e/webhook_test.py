@@ -58,9 +58,9 @@ class WebhookTest(harness.ClusterTestCase):
                      "--master-config", cls.config)
 
     def hook(self, name, port):
-        made = self.home.json("webhook", "create", name, f"http://127.0.0.1:{port}/{name}",
+        created = self.home.json("webhook", "create", name, f"http://127.0.0.1:{port}/{name}",
                               "--state", "COMPLETED")
-        return made["webhook"]["id"]
+        return created["webhook"]["id"]
 
     def deliveries(self, hook):
         return self.home.json("webhook", "deliveries", hook)["deliveries"]

@@ -89,14 +89,14 @@ void Programs::Train(const Rank& rank, const experiment::Allocation& seen) {
 }
 
 void Programs::TrainStep(const Rank& rank, int64_t step) {
-  // The previous run saved a checkpoint after the last step but was ended before it exited.
+  // The previous attempt saved a checkpoint after the last step but was ended before it exited.
   if (step >= GetSteps(GetTrial(rank.allocation))) return ExitAll(rank.allocation);
   stage_.After(stage_.Ms(200, 6'000), [this, rank, step] {
     if (!rank.Lives() || MayFail(rank)) return;
     const int64_t next = step + 1;
     if (preempted_.contains(rank.life)) {
       if (stage_.Chance(0.1)) return;  // Ignores the preemption until it is killed.
-      // Does not skip the step without a validation, which the next run must report.
+      // Does not skip the step without a validation, which the next attempt must report.
       return Save(rank, step, [this, rank] { Yield(rank); });
     }
     const experiment::Trial& trial = GetTrial(rank.allocation);

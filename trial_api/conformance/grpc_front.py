@@ -76,10 +76,12 @@ class GrpcFront:
     def _check_token(self, context):
         token = dict(context.invocation_metadata()).get("authorization")
         if token != f"Bearer {TOKEN}":
-            context.abort(grpc.StatusCode.UNAUTHENTICATED, f"not the token of this run: {token}")
+            context.abort(
+                grpc.StatusCode.UNAUTHENTICATED, f"not the token of this attempt: {token}"
+            )
 
     def _updates(self, context):
-        """Yields the rendezvous of the run at once, and the preemption when it is requested."""
+        """Yields the rendezvous of the attempt immediately, and the preemption when it is requested."""
         node = {"agentId": "agent-0", "address": "127.0.0.1", "slots": self.master.slots}
         yield {"rendezvous": {"nodes": [node]}}
         changed = self.master.changed

@@ -1,4 +1,4 @@
-"""A scenario: the consecutive runs of a trial, and what is expected of each run."""
+"""A scenario: the consecutive attempts of a trial, and what is expected of each."""
 
 import json
 import os

@@ -8,18 +8,18 @@ HOLD_TIMEOUT = 300  # Seconds; prevents a hang if a rule never occurs.
 
 
 class ScriptedMaster(FakeMaster):
-    """The master of one trial, run after run.
+    """The master of one trial, through all its attempts.
 
-    `events` has the events of the current run in order, each report once: "metrics training 3
-    sum=66" ("leftover ..." of an earlier run), "checkpoint 4", "ack", "early_exit FAILED message",
-    "log line".
+    `events` has the events of the current attempt in order, each report once: "metrics training 3
+    sum=66" ("leftover ..." of an earlier attempt), "checkpoint 4", "ack", "early_exit FAILED
+    message", "log line".
 
     A rule has `when`, the beginning of an event ("start": before all), and `do`, which happens
     once:
         preempt             preempts the trial
         lose_responses: N   accepts the next N reports, including this one, and breaks the connection
         be_unavailable: N   does not respond to the next N reports, nor to other calls meanwhile;
-                            `always`: until the run ends
+                            `always`: until the attempt ends
         hold                delays the responses to all reports until its next action
         refuse: message     rejects all reports from the next one on
     """
@@ -31,7 +31,7 @@ class ScriptedMaster(FakeMaster):
         self.begin(0, [], 1)
 
     def begin(self, run, rules, slots):
-        """Starts a run with a number of slots."""
+        """Starts attempt `run` with a number of slots."""
         with self.changed:
             self.run, self.events, self.rules = run, [], [dict(rule) for rule in rules]
             self.slots = slots
@@ -41,7 +41,7 @@ class ScriptedMaster(FakeMaster):
             self._apply_rules("start")
 
     def close(self):
-        with self.changed:  # Release the calls of a run that has ended.
+        with self.changed:  # Release the calls of an attempt that has ended.
             self.held = False
             self.changed.notify_all()
         super().close()

@@ -26,9 +26,9 @@ def make_config(folder, ranks):
 
 
 def environment(master, folder, number, run, ports):
-    """Returns the environment of a run of the trial.
+    """Returns the environment of an attempt of the trial.
 
-    The run resumes from the latest registered checkpoint.
+    The attempt resumes from the latest registered checkpoint.
     """
     ranks = run.get("ranks", 1)
     latest = max(master.checkpoints, key=master.checkpoints.get, default=None)

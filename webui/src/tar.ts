@@ -36,31 +36,32 @@ export function readTar(bytes: Uint8Array): TarFile[] {
 
 const encoder = new TextEncoder();
 
-/** A ustar header. */
+/** Creates a ustar header. */
 function createUstarHeader(
   path: Uint8Array,
   size: number,
   type: "0" | "5" | "x",
 ): Uint8Array<ArrayBuffer> {
   const block = new Uint8Array(BLOCK);
-  const put = (text: string, at: number) => block.set(encoder.encode(text), at);
+  const write = (text: string, at: number) => block.set(encoder.encode(text), at);
   const octal = (value: number, digits: number) => value.toString(8).padStart(digits, "0");
   block.set(path.subarray(0, 100));
-  put(`${octal(type === "5" ? 0o755 : 0o644, 7)}\0${octal(0, 7)}\0${octal(0, 7)}\0`, 100);
-  put(`${octal(size, 11)}\0${octal(0, 11)}\0${" ".repeat(8)}${type}`, 124);
-  put("ustar\x0000", 257);
-  // The checksum counts its own field as blanks.
-  put(
-    `${octal(
-      block.reduce((sum, byte) => sum + byte, 0),
-      6,
-    )}\0 `,
-    148,
+  write(`${octal(type === '5' ? 0o755 : 0o644, 7)}\0${octal(0, 7)}\0${octal(0, 7)}\0`, 100);
+  write(`${octal(size, 11)}\0${octal(0, 11)}\0${' '.repeat(8)}${type}`, 124);
+  write('ustar\x0000', 257);
+  // The checksum is computed with its own field set to spaces.
+  write(
+      `${
+          octal(
+              block.reduce((sum, byte) => sum + byte, 0),
+              6,
+              )}\0 `,
+      148,
   );
   return block;
 }
 
-/** A pax record starts with its length, which includes the digits of the length. */
+/** Creates a pax record. It starts with its length, which includes the digits of the length. */
 function createPaxRecord(key: string, value: string): string {
   const rest = ` ${key}=${value}\n`;
   const bytes = encoder.encode(rest).length;
@@ -69,15 +70,15 @@ function createPaxRecord(key: string, value: string): string {
   return `${length}${rest}`;
 }
 
-/** The padding of a content to whole blocks. */
+/** Returns the padding that extends a file of `size` bytes to whole blocks. */
 export const getTarPadding = (size: number) => new Uint8Array((BLOCK - (size % BLOCK)) % BLOCK);
 
-/** The end-of-archive marker. */
+/** Returns the end-of-archive marker. */
 export const tarEnd = () => new Uint8Array(2 * BLOCK);
 
 /**
- * The header of a file, or of a folder if `path` ends with a slash: ustar, preceded by pax if the path or
- * size is too long for it.
+ * Creates the header of a file, or of a folder if `path` ends with a slash: ustar, preceded by pax
+ * if the path or size is too long for it.
  */
 export function createTarHeader(path: string, size: number): Uint8Array<ArrayBuffer>[] {
   const name = encoder.encode(path);

@@ -4,14 +4,15 @@ export type Webhook = Message["Webhook"];
 
 /** Describes the condition of a trigger. */
 export function describeTrigger({ triggerType, condition }: Message["Trigger"]): string {
-  const of = (condition ?? {}) as Record<string, string | number | undefined>;
+  const fields = (condition ?? {}) as Record<string, string|number|undefined>;
   switch (triggerType) {
     case "TRIGGER_TYPE_EXPERIMENT_STATE_CHANGE":
-      return `experiment state is ${of["state"] ?? "?"}`;
+      return `experiment state is ${fields['state'] ?? '?'}`;
     case "TRIGGER_TYPE_METRIC_THRESHOLD_EXCEEDED":
-      return `${of["group"] ?? "validation"} ${of["metric"] ?? "?"} ${of["op"] ?? ">"} ${of["value"] ?? "?"}`;
+      return `${fields['group'] ?? 'validation'} ${fields['metric'] ?? '?'} ${
+          fields['op'] ?? '>'} ${fields['value'] ?? '?'}`;
     case "TRIGGER_TYPE_TASK_LOG":
-      return `log line matches ${of["regex"] ?? "?"}`;
+      return `log line matches ${fields['regex'] ?? '?'}`;
     case "TRIGGER_TYPE_CUSTOM":
       return "custom event";
     default:
@@ -19,7 +20,7 @@ export function describeTrigger({ triggerType, condition }: Message["Trigger"]):
   }
 }
 
-/** The host of a URL, without its possibly secret path and query. */
+/** Returns the host of a URL, without path and query, which may contain secrets. */
 export function getHost(url: string | undefined): string {
   try {
     return new URL(url ?? "").host;

@@ -1,4 +1,5 @@
-// A call that acts on many resources, one after the other, each with its own result.
+// A call that applies an action to many resources, one after the other, and returns one result for
+// each.
 //
 // Used by the action services on gRPC's threads; the work runs on the pool.
 #ifndef MASTER_API_RPC_BATCH_H_
@@ -20,9 +21,10 @@
 namespace det::api {
 
 inline constexpr int kMaxBatchSize = 1000;
-// INVALID_ARGUMENT: `count` resources are more than kMaxBatchSize. `noun`: "run".
+// Returns the INVALID_ARGUMENT error for a `count` over kMaxBatchSize. `noun` names one resource:
+// "run".
 absl::Status TooManyError(int count, std::string_view noun);
-// Returns each id once, in order. INVALID_ARGUMENT if there are more than kMaxBatchSize.
+// Returns each id once, in order. Returns INVALID_ARGUMENT if there are more than kMaxBatchSize.
 absl::StatusOr<std::vector<int32_t>> GetUniqueIds(
     const google::protobuf::RepeatedField<int32_t>& ids, std::string_view noun);
 
@@ -35,10 +37,10 @@ struct Batch {
   Done done;
   size_t next = 0;
 };
-// Acts on all ids; `done` is called after the last.
+// Acts on all ids, and calls `done` after the last.
 void Start(base::ThreadPool& pool, Batch batch);
 
-// The work of a unary method: calls `act(caller, id, done)` for each of the ids that
+// Returns the work of a unary method, which calls `act(caller, id, done)` for each of the ids that
 // `choose(caller)` returns, and writes the results into the response.
 template <class Response, class Choose, class Act>
 CallPipeline::Work ForEach(base::ThreadPool& pool, const char* noun, Response* response,
@@ -51,8 +53,8 @@ CallPipeline::Work ForEach(base::ThreadPool& pool, const char* noun, Response* r
     Batch batch;
     batch.noun = noun;
     batch.ids = *std::move(ids);
-    batch.act = [caller, act = std::move(act)](int32_t id, Done one) mutable {
-      act(caller, id, std::move(one));
+    batch.act = [caller, act = std::move(act)](int32_t id, Done id_done) mutable {
+      act(caller, id, std::move(id_done));
     };
     batch.respond = [response](int32_t id, const absl::Status& status) {
       auto& result = *response->add_results();

@@ -186,7 +186,7 @@ TEST_F(AgentStatesTest, UnblocksAgent_WhenEnabled) {
   AddAgent("b", 1);
   const auto fail = [&](int experiment, const std::string& id) {
     auto config = MakeConfig();
-    config->resources.slots_per_trial = 2;  // only a has so many on one agent
+    config->resources.slots_per_trial = 2;  // at first only agent a has 2 slots
     config->resources.is_single_node = true;
     Create(config);
     Start(id);

@@ -57,11 +57,11 @@ void OnTerminated(Step& step, Allocation& a) {
   const int max_restarts = step.GetEntry(trial).experiment.config->max_restarts;
   const int before = trial.restarts;
   const experiment::TrialActions actions =
-      experiment::OnRunEnded(trial, a.exit_reason, GetExitText(a), max_restarts, step.now);
+      experiment::OnAttemptEnded(trial, a.exit_reason, GetExitText(a), max_restarts, step.now);
   if (trial.restarts > before) {
     step.Log(trial, a.id, model::LogLevel::kWarning,
              absl::StrCat("restart ", trial.restarts, " of ", max_restarts, ": ", trial.reason));
-  } else if (actions.new_run) {
+  } else if (actions.new_attempt) {
     step.Log(trial, a.id, model::LogLevel::kInfo,
              absl::StrCat("run ", a.run_id, " ended (", std::string(model::ToString(a.exit_reason)),
                           GetExitText(a).empty() ? "" : ": ", GetExitText(a),

@@ -113,7 +113,7 @@ void RequeueTrial(Step& step, Entry& entry, Trial& trial) {
   } else {
     experiment::TrialActions actions = experiment::Continue(trial);
     const bool paused = entry.experiment.state == model::ExperimentState::kPaused;
-    if (paused) actions.new_run = false;
+    if (paused) actions.new_attempt = false;
     ApplyActions(step, trial, actions);
     if (paused) ApplyActions(step, trial, experiment::Pause(trial, step.now));
   }

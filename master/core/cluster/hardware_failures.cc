@@ -72,7 +72,7 @@ bool Contains(const std::vector<model::AgentId>& agents, const model::AgentId& a
   return std::find(agents.begin(), agents.end(), agent) != agents.end();
 }
 
-// Makes the next run use another agent, if the trial can run without this one.
+// Makes the next attempt use another agent, if the trial can run without this one.
 void AvoidAgent(Step& step, const Allocation& a, Trial& trial, const model::AgentId& agent) {
   if (Contains(trial.blocked, agent) || Contains(trial.suspects, agent)) return;
   if (!CouldRunWithout(step, a, agent)) return;
@@ -144,7 +144,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const LogPolicyMatched& event) {
     step.Touch(trial);
     step.Log(trial, a.id, model::LogLevel::kWarning,
              absl::StrCat("log policy \"", event.policy,
-                          "\" matched: if this run fails, the trial is not restarted"));
+                          "\" matched: if this attempt fails, the trial is not restarted"));
   }
   return step.Finish();
 }

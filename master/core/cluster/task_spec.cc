@@ -103,7 +103,7 @@ std::optional<Value> MakeRendezvous(const Cluster::State& s, const experiment::A
 
 // Sets ports for programs that must agree on them in advance, below the ephemeral range. Trials of
 // one experiment that start together get different ports, and clusters on one machine use different
-// offsets. Other trials may collide; the next run of the one that fails gets other ports.
+// offsets. Other trials may collide; the next attempt of the one that fails gets other ports.
 void AddPorts(std::map<std::string, std::string>& env, const std::string& cluster_id,
               const Trial& t, const experiment::Allocation& a) {
   constexpr int64_t kPorts = 3000;

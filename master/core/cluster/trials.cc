@@ -24,8 +24,8 @@ using model::TrialState;
 // The time between SIGTERM and SIGKILL of a kill: enough to flush a file, not to continue training.
 constexpr absl::Duration kKillGrace = absl::Seconds(1);
 
-// Queues the allocation of the trial's next run.
-void NewRun(Step& step, Trial& trial) {
+// Queues the allocation of the trial's next attempt.
+void QueueNewAttempt(Step& step, Trial& trial) {
   const Entry& entry = step.GetEntry(trial);
   const model::ResourcesConfig& resources = entry.experiment.config->resources;
   if (GetRemainingWorkTime(step.s, trial) <= absl::ZeroDuration()) {
@@ -137,7 +137,7 @@ void ApplyOperation(Step& step, Entry& entry, const searcher::CreateTrial& creat
   entry.trials.emplace(trial.request, trial.id);
   Trial& stored = step.s.trials.emplace(trial.id, std::move(trial)).first->second;
   step.Touch(stored);
-  if (!paused) NewRun(step, stored);
+  if (!paused) QueueNewAttempt(step, stored);
   NotifySearcher(step, entry, searcher::TrialCreated{create.request});
 }
 
@@ -201,7 +201,7 @@ void ApplyActions(Step& step, Trial& trial, const TrialActions& actions) {
               : experiment::Stop(allocation, kKillGrace, step.now));
     }
   }
-  if (actions.new_run) NewRun(step, trial);
+  if (actions.new_attempt) QueueNewAttempt(step, trial);
   if (actions.ended) OnEnded(step, trial);
 }
 

@@ -1,4 +1,5 @@
-// An allocation: one run of a trial, from the request for slots to the exit of its last local task.
+// An allocation: the slots and local tasks of one attempt of a trial, from the request for slots to
+// the exit of its last local task.
 //
 //            Assign          AllStarted          Preempt             (acked, exit 0)
 //   QUEUED ─────────► ASSIGNED ────────► RUNNING ────────► PREEMPTING ──────┐

@@ -112,7 +112,7 @@ struct EndCase {
   ExitReason reason;
   int restarts;
   TrialState want;
-  bool new_run;
+  bool new_attempt;
 };
 
 TEST(TrialTest, MovesToNextStateAfterRun) {
@@ -142,11 +142,11 @@ TEST(TrialTest, MovesToNextStateAfterRun) {
     Trial trial = InState(c.end_as ? TrialState::kStopping : TrialState::kRunning);
     trial.end_as = c.end_as;
     trial.restarts = c.restarts;
-    const TrialActions actions = OnRunEnded(trial, c.reason, "why", 2, kNow);
+    const TrialActions actions = OnAttemptEnded(trial, c.reason, "why", 2, kNow);
     EXPECT_EQ(trial.state, c.want) << c.name;
-    EXPECT_EQ(actions.new_run, c.new_run) << c.name;
+    EXPECT_EQ(actions.new_attempt, c.new_attempt) << c.name;
     EXPECT_EQ(actions.ended, model::IsTerminal(c.want)) << c.name;
-    if (c.new_run || c.want == TrialState::kPaused) {
+    if (c.new_attempt || c.want == TrialState::kPaused) {
       EXPECT_EQ(trial.run_id, 1) << c.name;
     }
   }
@@ -156,12 +156,12 @@ TEST(TrialTest, ResumesHeldTrialOnlyBySearcher) {
   Trial trial = InState(TrialState::kRunning);
   EXPECT_EQ(Hold(trial, kNow).release, TrialActions::Release::kPreempt);
   EXPECT_FALSE(Hold(trial, kNow).changed) << "twice";
-  OnRunEnded(trial, ExitReason::kPreempted, "", 2, kNow);
+  OnAttemptEnded(trial, ExitReason::kPreempted, "", 2, kNow);
   EXPECT_EQ(trial.state, TrialState::kPaused);
   EXPECT_TRUE(trial.held);
   EXPECT_FALSE(Pause(trial, kNow).changed);
   EXPECT_FALSE(Activate(trial).changed);
-  EXPECT_TRUE(Resume(trial, true).new_run);
+  EXPECT_TRUE(Resume(trial, true).new_attempt);
   EXPECT_EQ(trial.state, TrialState::kQueued);
   EXPECT_FALSE(trial.held);
   EXPECT_FALSE(Resume(trial, true).changed) << "twice";
@@ -179,7 +179,7 @@ TEST(TrialTest, ResumesHeldTrialOfPausedExperiment_WhenBothAllow) {
   EXPECT_TRUE(Hold(trial, kNow).changed);
   EXPECT_TRUE(Resume(trial, false).changed);
   EXPECT_EQ(trial.state, TrialState::kPaused);
-  EXPECT_TRUE(Activate(trial).new_run);
+  EXPECT_TRUE(Activate(trial).new_attempt);
 }
 
 TEST(TrialTest, RunsAgain_WhenResumedWhileStopping) {
@@ -189,7 +189,7 @@ TEST(TrialTest, RunsAgain_WhenResumedWhileStopping) {
   EXPECT_EQ(trial.end_as, TrialState::kQueued);
   EXPECT_TRUE(Hold(trial, kNow).changed) << "held again while it is still stopping";
   EXPECT_TRUE(Resume(trial, true).changed);
-  EXPECT_TRUE(OnRunEnded(trial, ExitReason::kPreempted, "", 2, kNow).new_run);
+  EXPECT_TRUE(OnAttemptEnded(trial, ExitReason::kPreempted, "", 2, kNow).new_attempt);
 }
 
 TEST(TrialTest, WaitsForParentCheckpoint) {
@@ -197,8 +197,8 @@ TEST(TrialTest, WaitsForParentCheckpoint) {
   child.waits_for = model::TrialId(7);
   EXPECT_FALSE(Activate(child).changed);
   EXPECT_TRUE(Hold(child, kNow).changed);
-  EXPECT_FALSE(Resume(child, true).new_run);
-  EXPECT_TRUE(OnParentSaved(child, model::CheckpointId("c"), true).new_run);
+  EXPECT_FALSE(Resume(child, true).new_attempt);
+  EXPECT_TRUE(OnParentSaved(child, model::CheckpointId("c"), true).new_attempt);
   EXPECT_EQ(child.state, TrialState::kQueued);
   EXPECT_EQ(child.warm_start, model::CheckpointId("c"));
   EXPECT_FALSE(OnParentSaved(child, std::nullopt, true).changed) << "once";
@@ -211,20 +211,20 @@ TEST(TrialTest, EndsHeldTrial) {
     return trial;
   };
   Trial fails = held();
-  OnRunEnded(fails, ExitReason::kFailed, "why", 2, kNow);
+  OnAttemptEnded(fails, ExitReason::kFailed, "why", 2, kNow);
   EXPECT_EQ(fails.state, TrialState::kPaused);
   EXPECT_EQ(fails.restarts, 1);
   EXPECT_TRUE(fails.held);
   Trial finishes = held();
-  OnRunEnded(finishes, ExitReason::kFinished, "", 2, kNow);
+  OnAttemptEnded(finishes, ExitReason::kFinished, "", 2, kNow);
   EXPECT_EQ(finishes.state, TrialState::kCompleted);
   EXPECT_FALSE(finishes.held);
   Trial stops = held();
   EXPECT_TRUE(Finish(stops, TrialState::kCompleted, kNow).changed);
   EXPECT_FALSE(stops.held);
-  EXPECT_TRUE(OnRunEnded(stops, ExitReason::kPreempted, "", 2, kNow).ended);
+  EXPECT_TRUE(OnAttemptEnded(stops, ExitReason::kPreempted, "", 2, kNow).ended);
   Trial rests = held();
-  OnRunEnded(rests, ExitReason::kPreempted, "", 2, kNow);
+  OnAttemptEnded(rests, ExitReason::kPreempted, "", 2, kNow);
   Trial killed = rests;
   EXPECT_TRUE(Finish(rests, TrialState::kCompleted, kNow).ended);
   EXPECT_EQ(rests.state, TrialState::kCompleted);
@@ -248,7 +248,7 @@ TEST(TrialTest, IgnoresRepeatedRequests) {
     EXPECT_FALSE(Pause(over, kNow).changed);
     EXPECT_FALSE(Activate(over).changed);
     EXPECT_FALSE(Kill(over, kNow).ended);
-    EXPECT_FALSE(OnRunEnded(over, ExitReason::kFailed, "late", 2, kNow).new_run);
+    EXPECT_FALSE(OnAttemptEnded(over, ExitReason::kFailed, "late", 2, kNow).new_attempt);
     EXPECT_EQ(over.state, state);
   }
 }

@@ -37,7 +37,7 @@ TrialActions RunAgain(Trial& trial) {
   trial.end_as.reset();
   ++trial.run_id;
   actions.changed = true;
-  actions.new_run = true;
+  actions.new_attempt = true;
   return actions;
 }
 
@@ -87,7 +87,7 @@ TrialActions OnFailed(Trial& trial, const std::string& message, int max_restarts
   return RunAgain(trial);
 }
 
-// The trial was asked to release its slots, and its run has ended.
+// The trial was requested to release its slots, and its attempt has ended.
 TrialActions OnReleased(Trial& trial, absl::Time now) {
   switch (*trial.end_as) {
     case TrialState::kCanceled:
@@ -111,7 +111,7 @@ TrialActions OnReleased(Trial& trial, absl::Time now) {
 TrialActions OnAssigned(Trial& trial) {
   TrialActions actions;
   actions.changed = Move(trial, TrialEvent::kAssigned);
-  // The reason why the previous run ended is stored with that run.
+  // The reason why the previous attempt ended is stored with that attempt.
   if (actions.changed) trial.reason.clear();
   return actions;
 }
@@ -138,7 +138,7 @@ TrialActions Activate(Trial& trial) {
   }
   if (!Move(trial, TrialEvent::kActivate)) return actions;
   actions.changed = true;
-  actions.new_run = true;
+  actions.new_attempt = true;
   return actions;
 }
 
@@ -185,7 +185,7 @@ TrialActions Continue(Trial& trial) {
   trial.progress = 0;
   trial.ended_at.reset();
   actions.changed = true;
-  actions.new_run = true;
+  actions.new_attempt = true;
   return actions;
 }
 
@@ -219,8 +219,8 @@ TrialActions OnRunTimeExceeded(Trial& trial, const std::string& reason, absl::Ti
   return actions;
 }
 
-TrialActions OnRunEnded(Trial& trial, ExitReason reason, const std::string& message,
-                        int max_restarts, absl::Time now) {
+TrialActions OnAttemptEnded(Trial& trial, ExitReason reason, const std::string& message,
+                            int max_restarts, absl::Time now) {
   if (!HoldsSlots(trial)) return {};
   const bool canceled = trial.end_as == TrialState::kCanceled;
   switch (reason) {

@@ -1,11 +1,11 @@
-// A trial: its runs, each with one allocation, and its restarts.
+// A trial: its attempts, each with one allocation, and its restarts.
 //
 //             slots assigned
 //   QUEUED ──────────────────► RUNNING ──► COMPLETED   exit 0, or stopped by the searcher
 //     ▲ │                        │ │ │
 //     │ │ pause         preempted│ │ └───► ERROR       failed more than max_restarts times, or the
 //     │ ▼                        │ │                   code is invalid
-//   PAUSED ◄─────────────────────┘ │ failed, restarts left: a new run, QUEUED
+//   PAUSED ◄─────────────────────┘ │ failed, restarts left: a new attempt, QUEUED
 //     │                            │
 //     │ kill, cancel               ▼ pause, hold, kill, cancel, searcher stop
 //     └──────────► CANCELED ◄── STOPPING (`end_as` is the next state)
@@ -45,20 +45,21 @@ struct Trial {
   bool held = false;
   std::string reason;                             // of the end, or of the last restart
   int restarts = 0;                               // counted against max_restarts
-  int run_id = 0;                                 // number of the current or next run
-  std::optional<model::AllocationId> allocation;  // of the current run
+  int run_id = 0;                                 // number of the current or next attempt
+  std::optional<model::AllocationId> allocation;  // of the current attempt
   std::optional<model::CheckpointId> latest_checkpoint;
   // Its parent, which must save the checkpoint that becomes this trial's warm_start.
   std::optional<model::TrialId> waits_for;
   // A checkpoint of another trial, from which it starts until it has one of its own.
   std::optional<model::CheckpointId> warm_start;
-  int64_t steps_completed = 0;  // at its latest checkpoint: where the next run resumes
+  int64_t steps_completed = 0;  // at its latest checkpoint: where the next attempt resumes
   double progress = 0;
   std::string runner_state;
   std::vector<model::AgentId> blocked;  // excluded by log policies
-  // Agents where a run failed with a suspected hardware failure; excluded until they are enabled.
+  // Agents where an attempt failed with a suspected hardware failure; excluded until they are
+  // enabled.
   std::vector<model::AgentId> suspects;
-  absl::Duration run_time;  // of all its ended runs
+  absl::Duration run_time;  // of all its ended attempts
   std::string no_restart;   // why it is not restarted after a failure; empty: it is
   // The searcher's metric: best (by direction) and latest.
   std::optional<double> best_metric;
@@ -72,7 +73,7 @@ struct Trial {
 // What the caller must do.
 struct TrialActions {
   bool changed = false;
-  bool new_run = false;  // create and queue the allocation of run `run_id`
+  bool new_attempt = false;  // create and queue the allocation of attempt `run_id`
   enum class Release { kNone, kPreempt, kStop } release = Release::kNone;  // of its allocation
   std::string why;     // the reason of the release, if the state does not imply it
   bool ended = false;  // it has just become terminal
@@ -101,8 +102,8 @@ TrialActions Kill(Trial& trial, absl::Time now);
 TrialActions OnRunTimeExceeded(Trial& trial, const std::string& reason, absl::Time now);
 
 // Its allocation has ended for `reason`: determines the next state. `message` explains the reason.
-TrialActions OnRunEnded(Trial& trial, model::ExitReason reason, const std::string& message,
-                        int max_restarts, absl::Time now);
+TrialActions OnAttemptEnded(Trial& trial, model::ExitReason reason, const std::string& message,
+                            int max_restarts, absl::Time now);
 
 }  // namespace det::experiment
 

@@ -60,7 +60,7 @@ constexpr Field kTaskFields[] = {
      .default_json = "\"\""},
     {.path = "resources.max_run_time",
      .description =
-         "Maximum time that a trial may run, over all its runs. The trial is preempted "
+         "Maximum time that a trial may run, over all its attempts. The trial is preempted "
          "preemption_timeout before the end, but at most an eighth of max_run_time before "
          "it, and is killed at the end. Lets the scheduler backfill with the trial.",
      .target = DET_TARGET(MakeDurationTarget(c.resources.max_run_time)),

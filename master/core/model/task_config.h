@@ -36,7 +36,7 @@ struct ResourcesConfig {
   int64_t memory = 0;           // bytes for each slot, or for a trial without slots; 0: no request
   std::optional<DeviceType> slot_type;
   std::string device;                   // part of the device's name: "H200"; empty: any
-  std::optional<int64_t> max_run_time;  // maximum seconds of a trial, over all its runs
+  std::optional<int64_t> max_run_time;  // maximum seconds of a trial, over all its attempts
   std::vector<std::string> blocked_agents;
   std::optional<int> max_slots;  // of the whole experiment
   double weight = 1;

@@ -20,7 +20,7 @@ FairVictims::FairVictims(PoolState& pool, const GangState& gang)
 
 FairVictims::~FairVictims() {
   for (GangState* victim : taken_) {
-    pool_.tree.Expect(*victim->branch, ComputeUsage(*victim, victim->slots()), +1);
+    pool_.tree.UpdateExpected(*victim->branch, ComputeUsage(*victim, victim->slots()), +1);
   }
 }
 
@@ -102,7 +102,7 @@ GangState* FairVictims::Next() {
 }
 
 void FairVictims::Take(GangState& victim) {
-  pool_.tree.Expect(*victim.branch, ComputeUsage(victim, victim.slots()), -1);
+  pool_.tree.UpdateExpected(*victim.branch, ComputeUsage(victim, victim.slots()), -1);
   taken_.push_back(&victim);
   // A victim of another workspace reduces only that branch, which Next takes into account. A victim
   // of its own workspace reduces its own side as well, so more victims may qualify.

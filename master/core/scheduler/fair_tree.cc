@@ -148,21 +148,21 @@ void FairTree::Forget(Branch& branch) {
   if (at < stale_.size()) stale_[at]->stale_at = static_cast<int>(at);
 }
 
-void FairTree::Use(const GangState& gang, int sign) {
+void FairTree::UpdateUsage(const GangState& gang, int sign) {
   const Usage usage = ComputeUsage(gang, gang.slots());
   ForEachBranch(*gang.branch, [&](Branch& branch) {
     branch.usage = sign > 0 ? branch.usage + usage : branch.usage - usage;
     MarkStale(branch);
   });
-  if (!gang.terminating) Expect(*gang.branch, usage, sign);
+  if (!gang.terminating) UpdateExpected(*gang.branch, usage, sign);
 }
 
-void FairTree::Expect(JobBranch& branch, const Usage& usage, int sign) {
+void FairTree::UpdateExpected(JobBranch& branch, const Usage& usage, int sign) {
   ForEachBranch(
       branch, [&](Branch& b) { b.expected = sign > 0 ? b.expected + usage : b.expected - usage; });
 }
 
-void FairTree::List(GangState& gang, int sign) {
+void FairTree::UpdateVictims(GangState& gang, int sign) {
   const Usage each = ComputeUsage(gang, gang.slots());
   ForEachBranch(*gang.branch, [&](Branch& branch) {
     Victims& victims = GetVictims(branch, each);
@@ -178,16 +178,16 @@ void FairTree::List(GangState& gang, int sign) {
 }
 
 // Gangs without slots are never preempted.
-void FairTree::ListVictim(GangState& gang) {
+void FairTree::AddVictim(GangState& gang) {
   if (gang.held == 0) return;
   gang.settled = IsSettled(gang, now_);
-  List(gang, +1);
+  UpdateVictims(gang, +1);
   if (!gang.settled) settling_.insert(&gang);
 }
 
-void FairTree::UnlistVictim(GangState& gang) {
+void FairTree::RemoveVictim(GangState& gang) {
   if (gang.held == 0) return;
-  List(gang, -1);
+  UpdateVictims(gang, -1);
   if (!gang.settled) settling_.erase(&gang);
   gang.settled = false;
 }
@@ -196,8 +196,8 @@ void FairTree::Settle(absl::Time now) {
   now_ = now;
   while (!settling_.empty() && IsSettled(**settling_.begin(), now)) {
     GangState& gang = **settling_.begin();
-    UnlistVictim(gang);
-    ListVictim(gang);
+    RemoveVictim(gang);
+    AddVictim(gang);
   }
 }
 

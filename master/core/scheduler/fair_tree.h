@@ -103,12 +103,12 @@ class FairTree {
   void Move(JobBranch& branch);
 
   // Adds (+1) or subtracts (-1) the usage of a running gang.
-  void Use(const GangState& gang, int sign);
+  void UpdateUsage(const GangState& gang, int sign);
   // Adds or subtracts expected usage.
-  void Expect(JobBranch& branch, const Usage& usage, int sign);
+  void UpdateExpected(JobBranch& branch, const Usage& usage, int sign);
 
-  void ListVictim(GangState& gang);
-  void UnlistVictim(GangState& gang);
+  void AddVictim(GangState& gang);
+  void RemoveVictim(GangState& gang);
   // Makes gangs that started long enough ago available as victims.
   void Settle(absl::Time now);
   // The gangs that started too recently to be preempted.
@@ -125,7 +125,7 @@ class FairTree {
   std::unique_ptr<JobBranch> Detach(JobBranch& branch);
   void MarkStale(Branch& branch);
   void Forget(Branch& branch);
-  void List(GangState& gang, int sign);
+  void UpdateVictims(GangState& gang, int sign);
 
   Workspaces workspaces_;
   std::vector<Branch*> stale_;

@@ -71,7 +71,7 @@ struct Rooms {
   bool place = false;
   int64_t most_cpus = 0;  // of one node
   int64_t most_memory = 0;
-  std::map<int, int> nodes_of;  // slots: nodes with exactly so many
+  std::map<int, int> nodes_of;  // key: slots; value: nodes with exactly that many
 };
 
 void AddRoom(const PoolState& pool, const Room& room, Rooms& rooms) {

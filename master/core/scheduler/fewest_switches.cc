@@ -11,8 +11,8 @@ namespace {
 
 constexpr int kMaxSteps = 256;
 
-// Returns what the largest `nodes` nodes hold together.
-int64_t Largest(const NodesBySize& counts, int nodes) {
+// Returns the number of slots that the largest `nodes` nodes can hold together.
+int64_t SumLargest(const NodesBySize& counts, int nodes) {
   int64_t sum = 0;
   for (size_t size = counts.size(); size-- > 1 && nodes > 0;) {
     const int taken = std::min(counts[size], nodes);
@@ -22,7 +22,7 @@ int64_t Largest(const NodesBySize& counts, int nodes) {
   return sum;
 }
 
-int64_t Sum(const NodesBySize& counts) {
+int64_t SumAll(const NodesBySize& counts) {
   int64_t sum = 0;
   for (size_t size = 0; size < counts.size(); ++size) {
     sum += static_cast<int64_t>(size) * counts[size];
@@ -30,25 +30,25 @@ int64_t Sum(const NodesBySize& counts) {
   return sum;
 }
 
-void Add(const NodesBySize& counts, NodesBySize& together) {
-  if (together.size() < counts.size()) together.resize(counts.size());
-  for (size_t size = 0; size < counts.size(); ++size) together[size] += counts[size];
+void Add(const NodesBySize& counts, NodesBySize& total) {
+  if (total.size() < counts.size()) total.resize(counts.size());
+  for (size_t size = 0; size < counts.size(); ++size) total[size] += counts[size];
 }
 
-// The search over several switches.
+// The search for several switches: greedy, and then with fewer switches than the greedy result.
 class Search {
  public:
   Search(const std::vector<const NodesBySize*>& switches, int nodes, int slots)
       : switches_(switches), nodes_(nodes), slots_(slots), order_(switches.size()) {
-    for (const NodesBySize* each : switches) largest_.push_back(Largest(*each, nodes));
+    for (const NodesBySize* counts : switches) bounds_.push_back(SumLargest(*counts, nodes));
     std::iota(order_.begin(), order_.end(), 0);
     std::sort(order_.begin(), order_.end(), [&](int a, int b) {
-      return GetLargest(a) != GetLargest(b) ? GetLargest(a) > GetLargest(b) : a < b;
+      return GetBound(a) != GetBound(b) ? GetBound(a) > GetBound(b) : a < b;
     });
   }
 
-  std::vector<int> Fewest() {
-    const std::vector<int> greedy = Greedy();
+  std::vector<int> FindFewest() {
+    const std::vector<int> greedy = FindGreedily();
     for (size_t count = 2; count < greedy.size() && steps_ < kMaxSteps; ++count) {
       chosen_.clear();
       if (Choose(0, count, {})) return chosen_;
@@ -57,33 +57,34 @@ class Search {
   }
 
  private:
-  int64_t GetLargest(int s) const { return largest_[static_cast<size_t>(s)]; }
+  int64_t GetBound(int s) const { return bounds_[static_cast<size_t>(s)]; }
   const NodesBySize& GetCounts(int s) const { return *switches_[static_cast<size_t>(s)]; }
 
-  std::vector<int> Greedy() const {
+  std::vector<int> FindGreedily() const {
     std::vector<int> chosen;
-    NodesBySize together;
+    NodesBySize total;
     for (const int s : order_) {
       chosen.push_back(s);
-      Add(GetCounts(s), together);
-      if (Largest(together, nodes_) >= slots_) break;
+      Add(GetCounts(s), total);
+      if (SumLargest(total, nodes_) >= slots_) break;
     }
     return chosen;
   }
 
-  // Whether `left` more switches from `first` on suffice together with the chosen ones.
-  bool Choose(size_t first, size_t left, const NodesBySize& together) {
-    const int64_t held = Largest(together, nodes_);
-    if (held >= slots_) return true;
+  // Adds at most `left` switches of order_[first...] to chosen_, whose nodes are `total`. Returns
+  // whether they suffice.
+  bool Choose(size_t first, size_t left, const NodesBySize& total) {
+    const int64_t chosen_slots = SumLargest(total, nodes_);
+    if (chosen_slots >= slots_) return true;
     for (; first + left <= order_.size() && left > 0; ++first) {
-      // An upper bound: the largest nodes of several switches hold no more than those of each.
-      int64_t most = held;
-      for (size_t i = first; i < first + left; ++i) most += GetLargest(order_[i]);
-      if (most < slots_ || ++steps_ > kMaxSteps) return false;
-      NodesBySize with = together;
-      Add(GetCounts(order_[first]), with);
+      // The largest nodes of several switches hold at most the sum of the switches' own bounds.
+      int64_t bound = chosen_slots;
+      for (size_t i = first; i < first + left; ++i) bound += GetBound(order_[i]);
+      if (bound < slots_ || ++steps_ > kMaxSteps) return false;
+      NodesBySize new_total = total;
+      Add(GetCounts(order_[first]), new_total);
       chosen_.push_back(order_[first]);
-      if (Choose(first + 1, left - 1, with)) return true;
+      if (Choose(first + 1, left - 1, new_total)) return true;
       chosen_.pop_back();
     }
     return false;
@@ -92,27 +93,27 @@ class Search {
   const std::vector<const NodesBySize*>& switches_;
   const int nodes_;
   const int slots_;
-  std::vector<int64_t> largest_;  // by switch
-  std::vector<int> order_;        // what its largest nodes hold: most first
+  std::vector<int64_t> bounds_;  // by switch: the slots that its largest `nodes_` nodes can hold
+  std::vector<int> order_;       // switches by bound, descending
   std::vector<int> chosen_;
   int steps_ = 0;
 };
 
 }  // namespace
 
-std::vector<int> FewestSwitches(const std::vector<const NodesBySize*>& switches, int nodes,
-                                int slots) {
+std::vector<int> FindFewestSwitches(const std::vector<const NodesBySize*>& switches, int nodes,
+                                    int slots) {
   int best = -1;
-  int64_t least = 0;
+  int64_t min_sum = 0;
   for (int s = 0; s < static_cast<int>(switches.size()); ++s) {
-    const NodesBySize& here = *switches[static_cast<size_t>(s)];
-    const int64_t sum = Sum(here);
-    if (sum < slots || (best >= 0 && sum >= least) || Largest(here, nodes) < slots) continue;
+    const NodesBySize& counts = *switches[static_cast<size_t>(s)];
+    const int64_t sum = SumAll(counts);
+    if (sum < slots || (best >= 0 && sum >= min_sum) || SumLargest(counts, nodes) < slots) continue;
     best = s;
-    least = sum;
+    min_sum = sum;
   }
   if (best >= 0) return {best};
-  return Search(switches, nodes, slots).Fewest();
+  return Search(switches, nodes, slots).FindFewest();
 }
 
 }  // namespace det::scheduler

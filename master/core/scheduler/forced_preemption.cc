@@ -23,9 +23,9 @@ void RequestPreemption(GangState& gang, std::string reason, Changes& changes) {
   changes.preemptions.push_back({&gang, nullptr, std::move(reason)});
 }
 
-// Preempts gangs of the job, least useful first, until `excess` slots are released; spares a gang
-// if the others suffice.
-std::vector<GangState*> ToRelease(const JobState& job, Micro excess) {
+// Returns the running gangs of the job to preempt so that at least `excess` slots are released.
+// Chooses them in victim order, and leaves out each gang without which the others suffice.
+std::vector<GangState*> ChooseVictims(const JobState& job, Micro excess) {
   std::vector<GangState*> candidates;
   for (GangState* gang : job.running) {
     if (gang->victim_priority && gang->held > 0) candidates.push_back(gang);
@@ -46,23 +46,24 @@ std::vector<GangState*> ToRelease(const JobState& job, Micro excess) {
   return chosen;
 }
 
-// Returns the most slots that the gang could restart with; its current slots if there are no more.
-int CouldHave(PoolState& pool, GangState& gang, ClaimState& claim) {
+// Returns the maximum number of slots with which the gang could restart, at least its current
+// number. If it is larger, sets the holds of `claim` to these slots.
+int FindMaxSlots(PoolState& pool, GangState& gang, ClaimState& claim) {
   const GangClass& c = *gang.gang_class;
-  int fits = gang.slots();
+  int max_fitting = gang.slots();
   int too_many = std::min(c.shape.max_slots, SlotsWithinLimits(gang) + gang.slots()) + 1;
   MarkTerminating(gang, true);
-  while (too_many - fits > 1) {
-    const int tried = fits + (too_many - fits) / 2;
+  while (too_many - max_fitting > 1) {
+    const int tried = max_fitting + (too_many - max_fitting) / 2;
     if (const auto fitting = Fit(pool, c, tried, kSoon)) {
-      fits = tried;
+      max_fitting = tried;
       claim.holds = MakeHolds(c, *fitting, kSoon);
     } else {
       too_many = tried;
     }
   }
   MarkTerminating(gang, false);
-  return fits;
+  return max_fitting;
 }
 
 bool HasWaitingGang(const PoolState& pool) {
@@ -85,7 +86,7 @@ void ReleaseAboveLimits(const Registry& registry, Changes& changes) {
     const Micro excess = job->held - job->terminating - ToMicro(*job->job.max_slots);
     if (excess <= 0) continue;
     const Micro held = job->held - job->terminating;
-    for (GangState* gang : ToRelease(*job, excess)) {
+    for (GangState* gang : ChooseVictims(*job, excess)) {
       RequestPreemption(*gang,
                         absl::StrCat("its experiment holds ", FormatMicroSlots(held),
                                      " slots, and its max_slots is ", *job->job.max_slots),
@@ -95,14 +96,14 @@ void ReleaseAboveLimits(const Registry& registry, Changes& changes) {
 }
 
 void DrainForMaintenance(PoolState& pool, Changes& changes) {
-  const auto look_at = [&](absl::Time time) {
+  const auto reconsider_at = [&](absl::Time time) {
     if (time > pool.now) changes.look_again = std::min(changes.look_again, time);
   };
   for (NodeState* node : pool.with_maintenance) {
     for (const Maintenance& window : node->node->maintenance) {
-      look_at(window.begin - pool.config.maintenance_lead);
-      look_at(window.begin);
-      look_at(window.end);
+      reconsider_at(window.begin - pool.config.maintenance_lead);
+      reconsider_at(window.begin);
+      reconsider_at(window.end);
     }
     if (!node->in_maintenance) continue;
     std::vector<GangState*> gangs = node->gangs;
@@ -124,8 +125,8 @@ void GrowElastic(PoolState& pool, Changes& changes) {
   for (GangState* gang : pool.elastic) {
     ClaimState claim{.gang = gang, .holds = {}};
     if (jobs.contains(gang->job)) continue;
-    const int could_have = CouldHave(pool, *gang, claim);
-    if (could_have * 2 < gang->slots() * 3) continue;
+    const int max_slots = FindMaxSlots(pool, *gang, claim);
+    if (max_slots * 2 < gang->slots() * 3) continue;
     if (pool.now < gang->started_at + kMinRunBeforePreemption) {
       changes.look_again = std::min(changes.look_again, gang->started_at + kMinRunBeforePreemption);
       continue;
@@ -133,7 +134,7 @@ void GrowElastic(PoolState& pool, Changes& changes) {
     Apply(claim);
     claims.push_back(std::move(claim));
     jobs.insert(gang->job);
-    grow.emplace_back(gang, could_have);
+    grow.emplace_back(gang, max_slots);
   }
   for (const ClaimState& claim : claims) Release(claim);
   for (const auto& [gang, slots] : grow) {

@@ -51,7 +51,7 @@ void AddToJob(GangState& gang, int sign) {
   job.gangs += sign;
   if (job.user != nullptr) job.user->held += sign * gang.held;
   if (job.workspace != nullptr) job.workspace->held += sign * gang.held;
-  gang.pool->tree.Use(gang, sign);
+  gang.pool->tree.UpdateUsage(gang, sign);
 }
 
 // Searches from the end: the newest gang is usually removed first.
@@ -67,14 +67,14 @@ bool IsElastic(const GangState& gang) {
 }
 
 void List(GangState& gang) {
-  ListVictim(gang);
+  AddVictim(gang);
   PoolState& pool = *gang.pool;
   if (gang.gang_class->shape.max_run_time != absl::InfiniteDuration()) pool.ending.insert(&gang);
   if (IsElastic(gang)) pool.elastic.insert(&gang);
 }
 
 void Unlist(GangState& gang) {
-  UnlistVictim(gang);
+  RemoveVictim(gang);
   PoolState& pool = *gang.pool;
   if (gang.gang_class->shape.max_run_time != absl::InfiniteDuration()) pool.ending.erase(&gang);
   if (IsElastic(gang)) pool.elastic.erase(&gang);
@@ -82,20 +82,20 @@ void Unlist(GangState& gang) {
 
 }  // namespace
 
-void ListVictim(GangState& gang) {
+void AddVictim(GangState& gang) {
   if (gang.terminating || gang.fresh || !gang.gang->preemptible) return;
   gang.victim_priority = GetPriority(gang);
   if (gang.pool->PreemptsByShare()) {
-    gang.pool->tree.ListVictim(gang);
+    gang.pool->tree.AddVictim(gang);
   } else {
     gang.pool->victims.insert(&gang);
   }
 }
 
-void UnlistVictim(GangState& gang) {
+void RemoveVictim(GangState& gang) {
   if (!gang.victim_priority) return;
   if (gang.pool->PreemptsByShare()) {
-    gang.pool->tree.UnlistVictim(gang);
+    gang.pool->tree.RemoveVictim(gang);
   } else {
     gang.pool->victims.erase(&gang);
   }
@@ -151,7 +151,8 @@ void SetTerminating(GangState& gang, bool terminating) {
   Unlist(gang);
   MarkTerminating(gang, terminating);
   gang.job->terminating += terminating ? gang.held : -gang.held;
-  gang.pool->tree.Expect(*gang.branch, ComputeUsage(gang, gang.slots()), terminating ? -1 : +1);
+  gang.pool->tree.UpdateExpected(*gang.branch, ComputeUsage(gang, gang.slots()),
+                                 terminating ? -1 : +1);
   List(gang);
 }
 

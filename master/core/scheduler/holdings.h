@@ -32,8 +32,8 @@ void Claim(const GangClass& gang_class, const Hold& hold);
 void Unclaim(const GangClass& gang_class, const Hold& hold);
 
 // Adds the running gang to, or removes it from, the possible victims in the order of its pool.
-void ListVictim(GangState& gang);
-void UnlistVictim(GangState& gang);
+void AddVictim(GangState& gang);
+void RemoveVictim(GangState& gang);
 
 }  // namespace det::scheduler
 

@@ -229,7 +229,7 @@ bool PoolPass::AwaitTerminating(GangState& gang) {
 
 // The slots of terminating gangs that it waits for count as its own when shares are compared.
 void PoolPass::Promise(const GangState& gang, int sign) {
-  pool_.tree.Expect(*gang.branch, ComputeUsage(gang, gang.gang_class->shape.slots), sign);
+  pool_.tree.UpdateExpected(*gang.branch, ComputeUsage(gang, gang.gang_class->shape.slots), sign);
 }
 
 bool PoolPass::TryPreempt(GangState& gang) {

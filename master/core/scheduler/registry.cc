@@ -73,12 +73,12 @@ void Registry::Put(model::ResourcePool config) {
     }
   }
   for (JobQueue* queue : queues) UnlistQueue(*queue);
-  for (GangState* gang : running) UnlistVictim(*gang);
+  for (GangState* gang : running) RemoveVictim(*gang);
   pool.config = std::move(config);
   pool.configured = true;
   pool.stale = true;
   for (JobQueue* queue : queues) ListQueue(*queue);
-  for (GangState* gang : running) ListVictim(*gang);
+  for (GangState* gang : running) AddVictim(*gang);
 }
 
 void Registry::RemovePool(const std::string& name) {

@@ -105,7 +105,7 @@ Owner* Registry::OwnerNamed(model::Quota::Scope scope, const std::string& name) 
 
 void Registry::SetJob(JobState& state, Job job, bool known) {
   for (const auto& queue : state.queues) UnlistQueue(*queue);
-  for (GangState* gang : state.running) UnlistVictim(*gang);
+  for (GangState* gang : state.running) RemoveVictim(*gang);
   if (state.user != nullptr) state.user->held -= state.held;
   if (state.workspace != nullptr) state.workspace->held -= state.held;
   if (state.job.position_set) --positions_set_;
@@ -124,7 +124,7 @@ void Registry::SetJob(JobState& state, Job job, bool known) {
     branch->tree->Move(*branch);
   }
   for (const auto& queue : state.queues) ListQueue(*queue);
-  for (GangState* gang : state.running) ListVictim(*gang);
+  for (GangState* gang : state.running) AddVictim(*gang);
 }
 
 void Registry::Put(Job job) {

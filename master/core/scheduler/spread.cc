@@ -97,7 +97,7 @@ std::optional<Fitting> SpreadOverFewest(const PoolState& pool, const GangClass& 
     counts.push_back(plain ? &c.view(h).GetSwitchCounts(s) : &own[static_cast<size_t>(s)]);
   }
   std::vector<Candidate> below;
-  for (const int s : FewestSwitches(counts, static_cast<int>(fitting->size()), slots)) {
+  for (const int s : FindFewestSwitches(counts, static_cast<int>(fitting->size()), slots)) {
     for (const int rank : pool.switches[static_cast<size_t>(s)]) {
       const int usable = Usable(pool, c, rank, h);
       if (usable > 0) below.push_back({usable, rank});

@@ -1,4 +1,4 @@
-"""Adds up records as a PyTorchTrial. The weight is the sum divided by the batch size."""
+"""A PyTorchTrial whose weight is the sum of all records so far, divided by the batch size."""
 
 import torch
 from det import pytorch as dp
@@ -19,7 +19,7 @@ class SumTrial(dp.PyTorchTrial):
     def is_preempted(self):
         """Returns whether the trial is preempted.
 
-        Only the chief knows; other ranks meet it in collective calls.
+        Only the chief knows. The others return true: they learn of it in the next collective call.
         """
         ranks = self.context.distributed
         return ranks.rank != 0 or self.context._core.preempt.should_preempt(auto_ack=False)
@@ -33,7 +33,7 @@ class SumTrial(dp.PyTorchTrial):
         return dp.DataLoader(torch.utils.data.TensorDataset(torch.zeros(2, 1)), 1)
 
     def build_callbacks(self):
-        return {"incidents": _Reaches(self)}
+        return {"incidents": _IncidentCallback(self)}
 
     def total(self):
         net = getattr(self.net, "module", self.net)
@@ -53,16 +53,16 @@ class SumTrial(dp.PyTorchTrial):
         return {"sum": self.incidents.metric("validate", steps, self.total())}
 
 
-class _Reaches(dp.PyTorchCallback):
+class _IncidentCallback(dp.PyTorchCallback):
     def __init__(self, trial):
         self.trial = trial
-        self.saving = 0
+        self.saved_steps = 0
 
     def on_training_epoch_end(self, epoch_idx):
-        self.trial.incidents.reach("end", self.trial.length)  # The training is one epoch.
+        self.trial.incidents.reach("end", self.trial.length)  # Training has one epoch.
 
     def on_checkpoint_save_start(self, checkpoint):
-        self.saving = self.trial.context.current_train_batch()
+        self.saved_steps = self.trial.context.current_train_batch()
 
     def on_checkpoint_write_end(self, checkpoint_dir):
-        self.trial.incidents.reach("save", self.saving)
+        self.trial.incidents.reach("save", self.saved_steps)

@@ -39,7 +39,7 @@ class Checkpoints {
     return FinishSave();
   }
 
-  // Returns the UUID of the checkpoint that this run starts from; nullopt for a new run.
+  // Returns the UUID of the checkpoint that this attempt starts from; nullopt for a new attempt.
   virtual std::optional<std::string> Latest() const = 0;
 
   struct Opened {

@@ -28,7 +28,7 @@ using Registrar = std::function<void(const CheckpointReport& checkpoint)>;
 
 // The checkpoint that a run starts from.
 struct StartPoint {
-  std::string uuid;  // empty: a new run
+  std::string uuid;  // empty: a new attempt
   // Steps completed at that checkpoint; an older checkpoint may replace it. nullopt: no replacement
   // is allowed.
   std::optional<int64_t> steps;

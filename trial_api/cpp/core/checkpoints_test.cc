@@ -245,7 +245,7 @@ TEST_F(ConcurrentSaveTest, FailsOnOtherRanks_WhenRankIsKilledWhileSaving) {
     return false;
   });
   EXPECT_EQ(ends, (std::vector<int>{0, -SIGKILL, 0}));
-  // The remaining files are not a checkpoint, and the next run removes them.
+  // The remaining files are not a checkpoint, and the next attempt removes them.
   Next(1, [](Rank) { return true; });
   EXPECT_EQ(CountEntries(store_), 0u);
 }
@@ -265,7 +265,7 @@ TEST_F(ConcurrentSaveTest, DestructorDoesNotWaitForPeers) {
   EXPECT_EQ(ends, (std::vector<int>{0, 0}));
 }
 
-// Three checkpoints, after 1, 2 and 3 steps, and the next run.
+// Three checkpoints, after 1, 2 and 3 steps, and the next attempt.
 class LatestTest : public ConcurrentSaveTest {
  protected:
   LatestTest() {

@@ -13,7 +13,7 @@
 namespace det::core {
 
 // For the chief: one stream per trial is enough, because the ranks agree before they stop.
-// `on_over` is called on the stream's thread when the master no longer knows this run.
+// `on_over` is called on the stream's thread when the master no longer knows this attempt.
 std::unique_ptr<Preemption> MakeClusterPreemption(
     std::shared_ptr<TrialClient> client, std::function<void(const std::string& why)> on_over);
 

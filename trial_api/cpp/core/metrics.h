@@ -4,7 +4,7 @@
 // Reports are written to a queue on disk, from which a thread sends them in batches and in order,
 // even if the master was unavailable for a long time. The caller waits only if the queue (64 MiB,
 // or $DET_OUTBOX_LIMIT bytes) is full; nothing is dropped. Reports that a process could not send
-// before it ended are sent by the trial's next run on that node. Off the cluster, reports are
+// before it ended are sent by the trial's next attempt on that node. Off the cluster, reports are
 // printed to stdout.
 #ifndef TRIAL_API_CPP_CORE_METRICS_H_
 #define TRIAL_API_CPP_CORE_METRICS_H_

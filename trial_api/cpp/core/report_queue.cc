@@ -94,7 +94,8 @@ std::map<int, fs::path> FindLeftovers(const fs::path& dir) {
 ReportQueue::ReportQueue(std::shared_ptr<TrialClient> client, const Options& options)
     : client_(std::move(client)), options_(options), outbox_(Outbox::Open(options.outbox)) {
   if (outbox_ == nullptr) {
-    throw Error("another process is sending the reports of this run from " + options.outbox.dir);
+    throw Error("another process is sending the reports of this attempt from " +
+                options.outbox.dir);
   }
   added_ = outbox_->size();
   sender_ = std::thread([this] { Run(); });
@@ -105,7 +106,8 @@ ReportQueue::~ReportQueue() {
     std::lock_guard lock(mutex_);
     stop_at_ = Clock::now() + kLastTries;
   }
-  client_->StopRetrying();  // The sender may be busy with reports of this run or of another one.
+  client_
+      ->StopRetrying();  // The sender may be busy with reports of this attempt or of another one.
   changed_.notify_all();
   sender_.join();
   if (outbox_->empty()) {
@@ -116,7 +118,7 @@ ReportQueue::~ReportQueue() {
     return;
   }
   std::fprintf(stderr,
-               "WARNING: %lld reports could not be sent to the master; the trial's next run on "
+               "WARNING: %lld reports could not be sent to the master; the trial's next attempt on "
                "this node will send them\n",
                static_cast<long long>(outbox_->size()));
 }
@@ -234,13 +236,14 @@ void ReportQueue::SendLeftover(Outbox& left, int run) {
       left.RemoveFront(batch.records);
     }
     if (count == 0 || !left.empty()) return;
-    std::fprintf(stderr, "INFO: sent %lld reports of the earlier run %d\n", count, run);
+    std::fprintf(stderr, "INFO: sent %lld reports of the earlier attempt %d\n", count, run);
   } catch (const RunIsOver&) {
     throw;
   } catch (const Unreachable&) {
     throw;
   } catch (const Error& e) {
-    std::fprintf(stderr, "WARNING: reports of the earlier run %d are lost: %s\n", run, e.what());
+    std::fprintf(stderr, "WARNING: reports of the earlier attempt %d are lost: %s\n", run,
+                 e.what());
     left.Clear();
   }
 }

@@ -32,16 +32,16 @@ class ReportQueue {
     // How long a validation waits for the master's response; it does not wait if the master is
     // known to be unavailable, or has not answered the previous validation.
     std::chrono::milliseconds response_timeout = std::chrono::seconds(1);
-    // Called on the sending thread when the master no longer knows this run (RunIsOver); usually
-    // ends the process.
+    // Called on the sending thread when the master no longer knows this attempt (RunIsOver);
+    // usually ends the process.
     std::function<void(const std::string& why)> on_over;
   };
 
-  // First sends the reports that earlier runs of the trial have left next to its outbox, as reports
-  // of those runs.
+  // First sends the reports that earlier attempts of the trial have left next to its outbox, as
+  // reports of those runs.
   ReportQueue(std::shared_ptr<TrialClient> client, const Options& options);
   // Tries briefly to send the remaining reports; those that cannot be sent are left for the trial's
-  // next run on this node.
+  // next attempt on this node.
   ~ReportQueue();
 
   void AddMetrics(const MetricReport& report);
@@ -53,7 +53,7 @@ class ReportQueue {
   void SetProgress(double fraction);
   // Waits until the master has received everything.
   void Flush();
-  // Discards all reports, because the master has given up this run.
+  // Discards all reports, because the master has given up this attempt.
   void Discard();
 
  private:

@@ -26,8 +26,8 @@ class Unreachable : public Error {
   using Error::Error;
 };
 
-// The master rejects this run: its allocation has ended or was given up, or its token is invalid.
-// Nothing that the run does counts any more.
+// The master rejects this attempt: its allocation has ended or was given up, or its token is
+// invalid. Nothing that the run does counts any more.
 class RunIsOver : public Error {
  public:
   using Error::Error;
@@ -78,7 +78,7 @@ class TrialClient {
   ~TrialClient();
 
   // The functions below throw Unreachable when the timeout is reached, RunIsOver when the master no
-  // longer knows this run, and Error when it rejects the call.
+  // longer knows this attempt, and Error when it rejects the call.
   std::vector<std::string> AllGather(const std::string& key, int rank, int size,
                                      const std::string& mine);
   // Returns whether the validation among the reports is the best of the experiment so far. `run` is

@@ -52,7 +52,7 @@ class RendezvousWait {
     watch_ = client.WatchAllocation(std::move(listener));
   }
 
-  // Waits as long as the master wants this run, because the master may be unavailable.
+  // Waits as long as the master wants this attempt, because the master may be unavailable.
   std::vector<Node> Get(Signals& signals) {
     const auto start = std::chrono::steady_clock::now();
     for (bool reported = false;;) {

@@ -182,7 +182,7 @@ TEST_F(LaunchOnClusterTest, KeepsReportsForNextRun_AfterTimeout) {
   LeaveReport(dir);
   const Result result = Launch();
   EXPECT_EQ(result.code, 3);
-  ExpectContains(result.err, "the trial's next run on this node will send them");
+  ExpectContains(result.err, "the trial's next attempt on this node will send them");
   EXPECT_FALSE(core::Outbox::Open({.dir = dir})->empty());
 }
 

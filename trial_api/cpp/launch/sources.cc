@@ -29,8 +29,8 @@ bool HasEnding(const fs::path& path, const std::array<std::string_view, n>& endi
   return std::ranges::find(endings, path.extension().string()) != endings.end();
 }
 
-// What a file includes by #include "...", as it is written.
-std::vector<std::string> QuotedIncludes(const fs::path& file) {
+// Returns the paths in the directives #include "..." of a file, as written.
+std::vector<std::string> ReadQuotedIncludes(const fs::path& file) {
   const absl::StatusOr<std::string> text = base::ReadFile(file);
   if (!text.ok()) throw Error(std::string(text.status().message()));
   std::vector<std::string> names;
@@ -46,16 +46,17 @@ std::vector<std::string> QuotedIncludes(const fs::path& file) {
   return names;
 }
 
-// Follows includes, in the order in which the compiler searches.
-class Walk {
+// Follows includes, in the order in which the compiler searches. Follows each header also to the
+// source file of the same name beside it, its paired source.
+class IncludeWalk {
  public:
-  Walk(fs::path context_dir, const fs::path& source)
+  IncludeWalk(fs::path context_dir, const fs::path& source)
       : context_dir_(std::move(context_dir)), source_dir_(source.parent_path()) {
     Visit(source.lexically_normal());
     included_.insert(source.lexically_normal());
   }
 
-  std::vector<std::string> Paired() const {
+  std::vector<std::string> GetPairedSources() const {
     std::vector<std::string> sources;
     for (const fs::path& path : paired_) {
       if (!included_.contains(path)) sources.push_back(path.string());
@@ -66,7 +67,7 @@ class Walk {
  private:
   void Visit(const fs::path& file) {
     if (!visited_.insert(file).second) return;
-    for (const std::string& name : QuotedIncludes(context_dir_ / file)) {
+    for (const std::string& name : ReadQuotedIncludes(context_dir_ / file)) {
       const std::optional<fs::path> found = Find(name, file.parent_path());
       if (!found) continue;
       included_.insert(*found);
@@ -122,7 +123,7 @@ std::vector<std::string> CodeFiles(const std::string& context_dir) {
 }
 
 std::vector<std::string> PairedSources(const std::string& context_dir, const std::string& source) {
-  return Walk(context_dir, source).Paired();
+  return IncludeWalk(context_dir, source).GetPairedSources();
 }
 
 }  // namespace det::launch

@@ -10,8 +10,8 @@
 namespace det::launch {
 
 // Sends the reports; waits for the master up to the timeout of `client`. Reports that cannot be
-// sent are left for the trial's next run on this node, with a warning on stderr. REQUIRES that no
-// rank of this node is running. Throws Stopped.
+// sent are left for the trial's next attempt on this node, with a warning on stderr. REQUIRES that
+// no rank of this node is running. Throws Stopped.
 void SendUnsentReports(const core::TrialClient::Options& client, Signals& signals);
 
 }  // namespace det::launch

@@ -39,7 +39,7 @@ class Storage {
   // Removes a checkpoint, complete or incomplete. Never throws; files that cannot be removed
   // remain.
   virtual void Remove(const std::string& uuid) = 0;
-  // Removes incomplete checkpoints of earlier runs with the same owner. Never throws.
+  // Removes incomplete checkpoints of earlier attempts with the same owner. Never throws.
   virtual void RemoveLeftovers() = 0;
   // Returns the checkpoints that this owner has published with at most `max_steps` steps_completed
   // (see metadata.json), newest first; none without an owner. Does not check their files. Never

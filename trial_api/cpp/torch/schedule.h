@@ -1,8 +1,8 @@
 // Determines when to report, validate and save, in batches. PURE: a function of the configuration
 // and of the rungs of the search.
 //
-// Called by the controller. A resumed run gets the same answers for the same numbers as an
-// uninterrupted one.
+// Called by the controller. Because the schedule depends on nothing else, a resumed trial validates
+// and saves at the same batches as an uninterrupted one.
 #ifndef TRIAL_API_CPP_TORCH_SCHEDULE_H_
 #define TRIAL_API_CPP_TORCH_SCHEDULE_H_
 

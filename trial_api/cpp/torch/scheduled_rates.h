@@ -16,7 +16,7 @@ class ScheduledRates {
  public:
   // Adds an optimizer; `factor` multiplies the current rates of its groups.
   void Add(std::shared_ptr<torch::optim::Optimizer> optimizer, LrFactor factor);
-  // Sets the rates for the batch after `steps` of `max_steps`.
+  // Sets the rates for the batch that follows `steps` completed batches of `max_steps`.
   void Set(int64_t steps, int64_t max_steps);
 
  private:

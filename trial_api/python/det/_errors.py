@@ -29,4 +29,4 @@ class MasterError(Exception):
 
 
 class RunIsOver(MasterError):
-    """The master has ended this run: its token is revoked and its reports are refused."""
+    """The master has ended this attempt: its token is revoked and its reports are refused."""

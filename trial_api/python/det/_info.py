@@ -124,7 +124,7 @@ class ClusterInfo:
         """Waits until all nodes of the allocation have started. Asks the master at most once.
 
         Raises:
-            MasterError: The master does not answer, or has ended this run.
+            MasterError: The master does not answer, or has ended this attempt.
         """
         known = os.environ.get("DET_RENDEZVOUS")  # The launcher sets it for its ranks.
         if known is None:

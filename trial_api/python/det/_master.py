@@ -48,7 +48,7 @@ class Master:
         cert_file: A PEM file with the CA certificates of the masters; None: the system's.
         cert_name: The name in their certificate, if it differs from the host name.
         retry_timeout: The seconds after which a call fails if no master answers; None: never.
-        task: Whether a refused token means that the master has ended this run (RunIsOver).
+        task: Whether a refused token means that the master has ended this attempt (RunIsOver).
         allocation: The ID of the task's allocation, for rendezvous().
         resources: The ID of this node's part of the allocation, for rendezvous().
 

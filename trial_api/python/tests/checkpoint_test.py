@@ -302,7 +302,7 @@ class CheckpointTest(unittest.TestCase):
         with self.context().restore_path(uuid):
             pass
 
-    def test_removes_incomplete_checkpoints_of_an_earlier_run(self):
+    def test_removes_incomplete_checkpoints_of_an_earlier_attempt(self):
         FolderStorage(self.base, "o").begin("12345678-1234-1234-1234-123456789abc", 0)
         FolderStorage(self.base, "other").begin("12345678-1234-1234-1234-123456789abc", 0)
         self.context()

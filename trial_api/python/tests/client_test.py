@@ -200,7 +200,7 @@ class ClientTest(unittest.TestCase):
                 with self.assertRaisesRegex(CheckpointError, "state is damaged"):
                     rest.download(self.folder + "/whole")
 
-    def test_download_refuses_files_outside_the_directory(self):
+    def test_download_rejects_files_outside_the_directory(self):
         self.master.answers["/api/v1/checkpoints/u/files/a"] = lambda *_: (200, b"{}")
         for name in ("../x", "/tmp/x", "a/../../x", ".."):
             self.master.answers["/api/v1/checkpoints/u"] = {
@@ -218,7 +218,7 @@ class ClientTest(unittest.TestCase):
         self.master.answers["/api/v1/experiments"] = {"experiment": {"id": 3}}
         self.master.answers["/api/v1/experiments/3"] = {"experiment": {"id": 3, "name": "n"}}
         determined = self.signed_in()
-        self.master.drop_answers = 1
+        self.master.dropped_responses = 1
         self.assertEqual("n", determined.create_experiment({"name": "n"}).name)
         first, second = self.master.bodies("/api/v1/experiments")
         self.assertEqual(first["requestId"], second["requestId"])

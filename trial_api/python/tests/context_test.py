@@ -282,7 +282,7 @@ class ClusterTest(unittest.TestCase):
 
     def test_refuses_a_second_context(self):
         with det.core.init():
-            with self.assertRaisesRegex(RuntimeError, "another context of this run"):
+            with self.assertRaisesRegex(RuntimeError, "another context of this attempt"):
                 det.core.init()
 
     def test_refuses_a_task_of_two_slots_without_a_launcher(self):

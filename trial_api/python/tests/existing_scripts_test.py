@@ -110,7 +110,7 @@ class ScriptTest(Case):
         [saved] = master.bodies(SERVICE + "ReportCheckpoint")
         self.assertEqual(10, saved["stepsCompleted"])
 
-    def test_error_names_what_the_master_refused(self):
+    def test_error_names_the_request_that_the_master_rejected(self):
         master = self.master()
         master.answers[SERVICE + "ReportMetrics"] = lambda *_: (
             400,
@@ -185,7 +185,7 @@ class SearcherTest(unittest.TestCase):
             operation.report_progress(length)
         self.assertEqual([0, 0.25, 1, 1], train.result)
 
-    def test_only_the_chief_asks_when_mode_is_chief_only(self):
+    def test_only_the_chief_polls_when_mode_is_chief_only(self):
         searcher, _ = self.searcher(rank=1)
         with self.assertRaisesRegex(RuntimeError, "ChiefOnly.*rank 1"):
             searcher.operations(searcher_mode=SearcherMode.ChiefOnly)

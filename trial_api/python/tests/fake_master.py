@@ -33,8 +33,8 @@ class FakeMaster:
     def __init__(self):
         self.calls, self.answers = [], {}
         self.changed = threading.Condition()
-        self.drop_answers = 0  # The number of calls whose connection breaks instead of an answer.
-        self.away = False  # Whether every answer is 503.
+        self.dropped_responses = 0  # The number of calls whose connection breaks instead of an answer.
+        self.unavailable = False  # Whether every response is 503.
         self.preempt = threading.Event()
         self.tokens = set()
         self.server = _Server(("127.0.0.1", 0), self._handler())
@@ -66,7 +66,7 @@ class FakeMaster:
         ]
 
     def answer(self, method, path, body):
-        if self.away:
+        if self.unavailable:
             return 503, {"error": {"code": 14, "error": "starting"}}
         with self.changed:
             self.calls.append((method, path, body))
@@ -88,8 +88,8 @@ class FakeMaster:
                 fake.tokens.add(self.headers.get("Authorization"))
                 path = self.path.partition("?")[0]
                 status, answer = fake.answer(self.command, path, json.loads(data or b"null"))
-                if fake.drop_answers > 0:
-                    fake.drop_answers -= 1
+                if fake.dropped_responses > 0:
+                    fake.dropped_responses -= 1
                     status = 0
                 if status == 0:
                     self.close_connection = True

@@ -31,7 +31,7 @@ class MasterTest(unittest.TestCase):
             self.assertEqual({"a": 1}, master.get("/x"))
 
     def test_error_names_the_master_when_the_retry_timeout_ends(self):
-        self.master.away = True
+        self.master.unavailable = True
         with Master([self.master.url], {}, retry_timeout=0) as master:
             with self.assertRaisesRegex(MasterError, "127.0.0.1.* does not answer: starting"):
                 master.get("/x")
@@ -72,7 +72,7 @@ class MasterTest(unittest.TestCase):
                 with self.assertRaisesRegex(ValueError, "DET_MASTER_PATIENCE is .* whole seconds"):
                     connect_to_master(info)
 
-    def test_refusal_contains_the_masters_message(self):
+    def test_error_contains_the_message_of_the_master(self):
         self.master.answers["/x"] = refusal(404, 5, "there is no x")
         self.master.answers["/over"] = refusal(400, 9, "the allocation has ended")
         with Master([self.master.url], {}) as master:
@@ -126,7 +126,7 @@ class MasterTest(unittest.TestCase):
             thread.join(5)
         self.assertEqual(1, len(ended))
 
-    def test_slow_answer_is_not_an_outage(self):
+    def test_slow_response_is_not_an_outage(self):
         for ends in ("closed", "broken"):
             waiting, go_on = threading.Event(), threading.Event()
             tries = []

@@ -55,25 +55,25 @@ class ReportQueueTest(unittest.TestCase):
             self.master.bodies(SERVICE + "ReportCheckpoint"),
         )
 
-    def test_sends_reports_later_when_the_master_is_away(self):
-        self.master.away = True
+    def test_sends_reports_later_when_the_master_is_unavailable(self):
+        self.master.unavailable = True
         queue = self.queue()
         queue.add(METRICS, report(1))
         self.assertTrue(queue.best(queue.add(VALIDATION, report(1, "validation"))))
         self.assertEqual([], self.master.reports())
-        self.master.away = False
+        self.master.unavailable = False
         queue.close(wait=True)
         self.assertEqual([(1, "training", 1), (1, "validation", 1)], self.master.reports())
 
-    def test_sends_again_when_the_answer_is_lost(self):
-        self.master.drop_answers = 1
+    def test_sends_again_when_the_response_is_lost(self):
+        self.master.dropped_responses = 1
         queue = self.queue()
         queue.add(METRICS, report(1))
         queue.close(wait=True)
         # The master ignores reports that it already has; see ReportMetrics in trial.proto.
         self.assertEqual([(1, "training", 1)] * 2, self.master.reports())
 
-    def test_best_returns_the_masters_answer(self):
+    def test_best_returns_the_response_of_the_master(self):
         self.master.answers[SERVICE + "ReportMetrics"] = lambda _, body: (
             200,
             {"bestSoFar": body["reports"][-1]["stepsCompleted"] == 1},
@@ -83,7 +83,7 @@ class ReportQueueTest(unittest.TestCase):
         self.assertFalse(queue.best(queue.add(VALIDATION, report(2, "validation"))))
         queue.close(wait=True)
 
-    def test_sends_reports_of_an_earlier_run_first(self):
+    def test_sends_reports_of_an_earlier_attempt_first(self):
         earlier = Outbox(os.path.join(self.folder, "0"))
         earlier.add(METRICS + report(1))
         earlier.add(METRICS + report(2))
@@ -95,12 +95,12 @@ class ReportQueueTest(unittest.TestCase):
             [(0, "training", 1), (0, "training", 2), (1, "training", 3)], self.master.reports()
         )
 
-    def test_keeps_unsent_reports_for_the_next_run(self):
-        self.master.away = True
+    def test_keeps_unsent_reports_for_the_next_attempt(self):
+        self.master.unavailable = True
         queue = self.queue(close_timeout=0.01)
         queue.add(METRICS, report(1))
         queue.close(wait=False)
-        self.master.away = False
+        self.master.unavailable = False
         self.queue(run=2).close(wait=True)
         self.assertEqual([(1, "training", 1)], self.master.reports())
 
@@ -123,7 +123,7 @@ class ReportQueueTest(unittest.TestCase):
         self.queue(run=2).close(wait=True)
         self.assertEqual([(1, "training", 1)], self.master.reports())
 
-    def test_next_call_raises_when_a_report_is_refused(self):
+    def test_next_call_raises_when_a_report_is_rejected(self):
         self.master.answers[SERVICE + "ReportMetrics"] = refusal(400, 3, "steps are negative")
         queue = self.queue()
         queue.add(METRICS, report(1))
@@ -143,7 +143,7 @@ class ReportQueueTest(unittest.TestCase):
         with self.assertRaises(MasterError):
             queue.close(wait=True)
 
-    def test_answer_without_json_is_a_refusal(self):
+    def test_rejects_response_without_json(self):
         self.master.answers[SERVICE + "ReportMetrics"] = lambda *_: (200, b"<html>")
         queue = self.queue()
         queue.add(METRICS, report(1))
@@ -152,7 +152,7 @@ class ReportQueueTest(unittest.TestCase):
         with self.assertRaises(MasterError):
             queue.close(wait=True)
 
-    def test_calls_on_over_when_the_run_is_over(self):
+    def test_calls_on_over_when_the_attempt_has_ended(self):
         self.master.answers[SERVICE + "ReportMetrics"] = refusal(400, 9, "allocation has ended")
         result = []
         heard = threading.Event()
@@ -165,7 +165,7 @@ class ReportQueueTest(unittest.TestCase):
             queue.close(wait=True)
 
     def test_add_waits_when_the_outbox_is_full(self):
-        self.master.away = True
+        self.master.unavailable = True
         queue = self.queue(limit=2000)
         done = threading.Event()
 
@@ -178,7 +178,7 @@ class ReportQueueTest(unittest.TestCase):
         adding.start()
         harness.eventually(lambda: len(queue._outbox) >= 20, "a full outbox")
         self.assertFalse(done.is_set())
-        self.master.away = False
+        self.master.unavailable = False
         adding.join()
         queue.close(wait=True)
         self.assertEqual([(1, "training", step) for step in range(100)], self.master.reports())

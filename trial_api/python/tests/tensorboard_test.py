@@ -28,7 +28,7 @@ class TensorboardTest(unittest.TestCase):
         tensor = dict(fields(values[2][8]))
         self.assertEqual((7, b"good"), (tensor[1], tensor[8]))
 
-    def test_purge_step_is_written(self):
+    def test_writes_purge_step(self):
         with tempfile.TemporaryDirectory() as folder:
             with EventWriter(folder, purge_step=301) as writer:
                 writer.add_scalar("loss", 0.5, 400)

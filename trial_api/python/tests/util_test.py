@@ -54,7 +54,7 @@ class UtilTest(unittest.TestCase):
             with det.import_from_path(self.folder / "absent"):
                 pass
 
-    def test_small_functions(self):
+    def test_detects_overrides_and_formats_sizes(self):
         class Above:
             def mine(self):
                 pass

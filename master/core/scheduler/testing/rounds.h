@@ -12,8 +12,9 @@
 
 namespace det::scheduler {
 
-// One pass; before it, time advances, some gangs end, others are submitted. A preempted gang that
-// `end` names with a trailing "-" exits and is queued again: "g1-".
+// One pass and its expected plan. Before the pass, time advances by `later`, the gangs in `end`
+// end, and the gangs in `submit` are queued. A name in `end` with a trailing "-", such as "g1-", is
+// a preempted gang that exits and is queued again.
 struct Round {
   absl::Duration later = absl::ZeroDuration();
   std::vector<std::string> end;
@@ -24,27 +25,27 @@ struct Round {
 };
 
 inline void End(Snapshot& snapshot, const std::string& name) {
-  const bool again = name.back() == '-';
-  const std::string id = again ? name.substr(0, name.size() - 1) : name;
+  const bool requeued = name.back() == '-';
+  const std::string id = requeued ? name.substr(0, name.size() - 1) : name;
   for (Gang& gang : snapshot.gangs) {
     if (gang.id.value() != id) continue;
     gang.running_on.clear();
     gang.terminating = false;
     gang.queued_at = snapshot.now;
   }
-  if (!again) {
+  if (!requeued) {
     std::erase_if(snapshot.gangs, [&](const Gang& g) { return g.id.value() == id; });
   }
 }
 
-// Runs the rounds, and after each a second pass in which nothing may happen.
+// Runs the rounds. After each, a second pass must neither start nor preempt a gang.
 inline Snapshot RunRounds(Snapshot snapshot, const std::vector<Round>& rounds) {
   for (size_t i = 0; i < rounds.size(); ++i) {
     SCOPED_TRACE(absl::StrCat("round ", i));
     snapshot.now += rounds[i].later;
     for (const std::string& id : rounds[i].end) End(snapshot, id);
-    for (const Submission& made : rounds[i].submit) {
-      Add(made, snapshot);
+    for (const Submission& submission : rounds[i].submit) {
+      Add(submission, snapshot);
       snapshot.gangs.back().queued_at = snapshot.now;
     }
     const Scheduled scheduled = Schedule(snapshot);
@@ -52,9 +53,9 @@ inline Snapshot RunRounds(Snapshot snapshot, const std::vector<Round>& rounds) {
     EXPECT_EQ(Waits(scheduled.waiting), rounds[i].waits);
     EXPECT_EQ(Preempted(scheduled.plan), rounds[i].preempts);
     Apply(scheduled.plan, snapshot);
-    const Scheduled rest = Schedule(snapshot);
-    EXPECT_EQ(Starts(rest.plan), "") << "a cluster at rest stays at rest";
-    EXPECT_EQ(Preempted(rest.plan), "") << "a gang is preempted twice";
+    const Scheduled second = Schedule(snapshot);
+    EXPECT_EQ(Starts(second.plan), "") << "the second pass starts a gang";
+    EXPECT_EQ(Preempted(second.plan), "") << "the second pass preempts a gang";
   }
   return snapshot;
 }

@@ -78,7 +78,7 @@ class Context:
         return name
 
     def restore(self):
-        """(steps, state) of the checkpoint that this run starts from, or None."""
+        """(steps, state) of the checkpoint that this attempt starts from, or None."""
         if not self.info.latest_checkpoint:
             return None
         known = self.info.call("GET", f"/api/v1/checkpoints/{self.info.latest_checkpoint}")

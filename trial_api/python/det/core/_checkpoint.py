@@ -87,7 +87,7 @@ class CheckpointContext:
         distributed: The ranks of the trial.
         storage: The place of the checkpoints.
         registry: Reports checkpoints to the master.
-        latest: The checkpoint that this run starts from.
+        latest: The checkpoint that this attempt starts from.
         latest_steps: The steps of the trial at that checkpoint. An earlier checkpoint of the trial
             may replace it if it is damaged. None: none may.
     """
@@ -225,8 +225,8 @@ class CheckpointContext:
     def newest_whole(self) -> str | None:
         """Returns the checkpoint to resume from, after comparing each of its files. Collective.
 
-        That is the checkpoint that this run starts from or, if it is damaged, the newest undamaged
-        one that the trial saved before it. None on a fresh start.
+        That is the checkpoint that this attempt starts from or, if it is damaged, the newest
+        undamaged one that the trial saved before it. None on a fresh start.
 
         Raises:
             CheckpointError: All of them are damaged.

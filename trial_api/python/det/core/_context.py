@@ -370,8 +370,8 @@ def _queue(info: ClusterInfo) -> ReportQueue:
         return open_queue(info, _end)
     except BlockingIOError:
         raise RuntimeError(
-            "another context of this run is open: rank 0 is one process, which may have one open "
-            "context; start several ranks with det.launch.torch_distributed"
+            "another context of this attempt is open: rank 0 is one process, which may have one "
+            "open context; start several ranks with det.launch.torch_distributed"
         ) from None
 
 

@@ -130,7 +130,7 @@ class Outbox:
     def remove_front(self, count: int) -> None:
         """Removes records that were sent; there must be as many.
 
-        If the disk does not take that, the next run sends some of them again, and the master
+        If the disk does not take that, the next attempt sends some of them again, and the master
         ignores these.
         """
         self._read_ahead(count)

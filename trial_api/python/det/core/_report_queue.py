@@ -1,4 +1,4 @@
-"""Sends the reports of a run to the master, in the order in which they were made."""
+"""Sends the reports of an attempt to the master, in the order in which they were made."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ _JOIN_TIMEOUT = 5.0  # Seconds; a thread that is connecting does not notice that
 class ReportQueue:
     """Sends reports to the master on a thread of its own.
 
-    Reports that earlier runs of the trial have left are sent first, as those runs. Any thread may
-    call. Calls raise MasterError after the master has refused a report.
+    Reports that earlier attempts of the trial have left are sent first, under their run IDs. Any
+    thread may call. Calls raise MasterError after the master has refused a report.
 
     Args:
         master: A connection for the use of this queue only.
         allocation_id: The allocation of the reports.
         trial_id: The trial of the reports.
-        folder: The directory of all outboxes of the trial, one directory for each run.
-        run: The number of this run.
+        folder: The directory of all outboxes of the trial, one directory for each attempt.
+        run: The number of this attempt.
         limit: The maximum size on disk in bytes.
-        on_over: Called on the sending thread if the master has ended this run.
+        on_over: Called on the sending thread if the master has ended this attempt.
         close_timeout: The seconds for which close() tries to send without `wait`.
     """
 
@@ -73,7 +73,7 @@ class ReportQueue:
             0,
             True,
         )
-        self._busy = True  # With the reports of earlier runs.
+        self._busy = True  # With the reports of earlier attempts.
         self._urgent = False
         self._stopping = False
         self._failure: MasterError | None = None
@@ -142,7 +142,7 @@ class ReportQueue:
 
         Args:
             wait: Whether to wait until the master has everything. If not, what cannot be sent soon
-                is left for the next run of the trial on this node.
+                is left for the next attempt of the trial on this node.
         """
         try:
             self.flush(None if wait else self._close_timeout)
@@ -285,7 +285,7 @@ def get_trial_owner(info: ClusterInfo) -> str:
 
 
 def get_trial_folder(info: ClusterInfo) -> str:
-    """Returns the directory of the outboxes of a trial on this node, one directory for each run."""
+    """Returns the directory of a trial's outboxes on this node; it has a directory per attempt."""
     return os.path.join(info.cache_dir or info.run_dir or ".", "outbox", get_trial_owner(info))
 
 
@@ -310,10 +310,11 @@ def open_queue(
 
 
 def send_unsent(info: ClusterInfo) -> None:
-    """Sends the reports that the processes of this run have left.
+    """Sends the reports that the processes of this attempt have left.
 
     They exited or were killed before they could send them. Waits for the master up to its retry
-    timeout. What cannot be sent is left for the next run of the trial on this node, with a warning.
+    timeout. Reports that cannot be sent are left, with a warning, for the trial's next attempt on
+    this node.
     """
     if info.trial is None:
         return
@@ -323,8 +324,8 @@ def send_unsent(info: ClusterInfo) -> None:
         _when_free(info).close(wait=True)
     except (BlockingIOError, MasterError) as error:
         print(
-            f"WARNING: cannot send reports to the master: {error}; the trial's next run on this "
-            "node sends them",
+            f"WARNING: cannot send reports to the master: {error}; the trial's next attempt on "
+            "this node sends them",
             file=sys.stderr,
             flush=True,
         )

@@ -96,7 +96,7 @@ class Storage(abc.ABC):
 
     @abc.abstractmethod
     def remove_leftovers(self) -> None:
-        """Removes incomplete checkpoints of an earlier run with the same owner."""
+        """Removes incomplete checkpoints of an earlier attempt with the same owner."""
 
     @abc.abstractmethod
     def saved(self, max_steps: int) -> list[str]:

@@ -30,8 +30,8 @@ class DetCallback(keras.callbacks.Callback):  # type: ignore[misc]
 
     If the trial has a checkpoint, the model, which must be built, gets its weights before the first
     batch. If the checkpoint belongs to another trial (a warm start), training starts from 0. A
-    preempted run stops after the current batch, and the next run resumes after the last saved
-    epoch. The state of the optimizer is saved as far as Keras' save_weights() writes it.
+    preempted attempt stops after the current batch, and the next attempt resumes after the last
+    saved epoch. The state of the optimizer is saved as far as Keras' save_weights() writes it.
 
     Args:
         core_context: The context of det.core.init().
@@ -42,7 +42,7 @@ class DetCallback(keras.callbacks.Callback):  # type: ignore[misc]
         ValueError: The trial has several ranks, or checkpoint_epochs is negative.
 
     Attributes:
-        initial_epoch: The number of epochs that earlier runs have trained.
+        initial_epoch: The number of epochs that earlier attempts have trained.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class DetCallback(keras.callbacks.Callback):  # type: ignore[misc]
         """Reports the metrics of an epoch and saves a checkpoint if one is due.
 
         Metrics whose names begin with "val_" are validation metrics, others training metrics. An
-        epoch that preemption interrupted is neither reported nor saved: the next run trains it
+        epoch that preemption interrupted is neither reported nor saved: the next attempt trains it
         again.
 
         Args:

@@ -47,7 +47,7 @@ class DeterminedCallback(DetCallback):
             )
         self._checkpoint, self._continue_id = checkpoint, continue_id
         self._every = None if isinstance(period, str) else period
-        self._skipped: int | None = None  # Epochs of earlier runs, which fit() does not count.
+        self._skipped: int | None = None  # Epochs of earlier attempts, which fit() does not count.
         super().__init__(core_context, checkpoint_epochs)
 
     def _find_checkpoint(self) -> str | None:
@@ -71,7 +71,7 @@ class DeterminedCallback(DetCallback):
         self.model.stop_training = self._interrupted
 
     def on_epoch_begin(self, epoch: int, logs: Mapping[str, SupportsFloat] | None = None) -> None:
-        """Finds out how many epochs of earlier runs fit() does not count.
+        """Finds out how many epochs of earlier attempts fit() does not count.
 
         Args:
             epoch: The index of the epoch, as fit() counts, from 0.

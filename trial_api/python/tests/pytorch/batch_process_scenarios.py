@@ -9,8 +9,8 @@ from det.core._preempt import PreemptContext
 from det.pytorch import experimental
 
 
-class Sums(experimental.TorchBatchProcessor):
-    """Records which records it gets. Class attributes accumulate over all runs of a process."""
+class RecordingProcessor(experimental.TorchBatchProcessor):
+    """Stores the records that it gets in class attributes, which all uses in a process share."""
 
     batches, events, fails_at = [], [], None
 
@@ -20,7 +20,7 @@ class Sums(experimental.TorchBatchProcessor):
 
     def process_batch(self, batch, batch_idx):
         if batch_idx == self.fails_at:
-            raise RuntimeError("no wine")
+            raise RuntimeError("process_batch failed")
         records = [int(record) for record in self.context.to_device(batch)]
         assert not self.net(torch.tensor([[1.0]])).requires_grad and not self.net.training
         self.batches.append((batch_idx, records))
@@ -43,8 +43,8 @@ class Numbers(torch.utils.data.Dataset):
         return index
 
 
-class Asks:
-    """Preempts the chief after so many batches."""
+class FakePreemption:
+    """Requests preemption of the chief after `batches` batches."""
 
     def __init__(self, batches):
         self.left = batches
@@ -63,30 +63,30 @@ def preempted_after(batches):
     if batches is None:
         yield
         return
-    asks = Asks(batches)
+    preemption = FakePreemption(batches)
 
     def make(distributed, mode, *_):
-        return PreemptContext(distributed, mode, asks if distributed.is_chief else None)
+        return PreemptContext(distributed, mode, preemption if distributed.is_chief else None)
 
     with mock.patch("det.core._context.PreemptContext", make):
         yield
 
 
-def work(storage, *, records=20, preempt_after=None, cls=Sums, **arguments):
+def process(storage, *, records=20, preempt_after=None, cls=RecordingProcessor, **arguments):
     """Returns the batches of this rank, its events, and the UUID of the latest progress."""
     cls.batches, cls.events = [], []
     uuids = []
     store = core.CheckpointContext.store_path
 
     @contextlib.contextmanager
-    def note(self, *args, **kwargs):
+    def record_uuid(self, *args, **kwargs):
         with store(self, *args, **kwargs) as (path, uuid):
             yield path, uuid
         uuids.append(uuid)
 
     with (
         preempted_after(preempt_after),
-        mock.patch.object(core.CheckpointContext, "store_path", note),
+        mock.patch.object(core.CheckpointContext, "store_path", record_uuid),
     ):
         experimental.torch_batch_process(
             cls, Numbers(records), checkpoint_storage=storage, **{"batch_size": 3, **arguments}
@@ -97,8 +97,8 @@ def work(storage, *, records=20, preempt_after=None, cls=Sums, **arguments):
 def processed(storage):
     """Processes 20 records on two ranks: all of them, and then until a stop after two batches."""
     return {
-        "whole": work(storage + "/processed"),
-        "stopped": work(storage + "/processed", preempt_after=2),
+        "uninterrupted": process(storage + "/processed"),
+        "stopped": process(storage + "/processed", preempt_after=2),
     }
 
 

@@ -5,9 +5,9 @@ import pathlib
 import tempfile
 import unittest
 
-from batch_process_scenarios import Numbers, Sums, work
+from batch_process_scenarios import Numbers, RecordingProcessor, process
 from det.pytorch import experimental
-from ranks_test import on_two_ranks
+from ranks_test import run_on_two_ranks
 from torch.utils.data import IterableDataset
 from trials import new_storage
 
@@ -19,55 +19,55 @@ def records_of(batches):
 class OneRankTest(unittest.TestCase):
     def setUp(self):
         self.storage = new_storage()
-        Sums.fails_at = None
+        RecordingProcessor.fails_at = None
 
     def test_processes_every_record_once_in_order(self):
-        batches, events, _ = work(self.storage, checkpoint_interval=3)
+        batches, events, _ = process(self.storage, checkpoint_interval=3)
         self.assertEqual(list(range(20)), records_of(batches))
         self.assertEqual(list(range(7)), [number for number, _ in batches])
         self.assertEqual(["store", "store", "store", "finish"], events)
         self.assertEqual(
             [[0], [1]],
-            [records for _, records in work(self.storage, records=2, batch_size=None)[0]],
+            [records for _, records in process(self.storage, records=2, batch_size=None)[0]],
         )
 
     def test_resumes_after_the_last_batch_when_preempted(self):
-        first, events, uuid = work(self.storage, preempt_after=2)
+        first, events, uuid = process(self.storage, preempt_after=2)
         self.assertEqual((3, ["store"]), (len(first), events))
-        second, events, _ = work(self.storage, latest_checkpoint=uuid)
+        second, events, _ = process(self.storage, latest_checkpoint=uuid)
         self.assertEqual(list(range(20)), records_of(first + second))
         self.assertEqual(3, second[0][0])
         self.assertEqual("finish", events[-1])
 
     def test_resumes_from_stored_progress_after_a_failure(self):
-        Sums.fails_at = 4
+        RecordingProcessor.fails_at = 4
         kept = []
 
-        class Keeps(Sums):
+        class Keeps(RecordingProcessor):
             def on_checkpoint_start(self):
                 kept.append(len(self.batches))
 
-        with self.assertRaisesRegex(RuntimeError, "no wine"):
-            work(self.storage, cls=Keeps, checkpoint_interval=3)
+        with self.assertRaisesRegex(RuntimeError, "process_batch failed"):
+            process(self.storage, cls=Keeps, checkpoint_interval=3)
         self.assertEqual([3], kept)
         [uuid] = os.listdir(self.storage)
-        Sums.fails_at = None
-        batches, _, _ = work(self.storage, latest_checkpoint=uuid)
+        RecordingProcessor.fails_at = None
+        batches, _, _ = process(self.storage, latest_checkpoint=uuid)
         self.assertEqual(9, records_of(batches)[0])
 
     def test_finishes_when_preempted_at_the_last_batch(self):
-        _, events, _ = work(self.storage, preempt_after=6)
+        _, events, _ = process(self.storage, preempt_after=6)
         self.assertEqual("finish", events[-1])
 
     def test_max_batches_counts_batches_of_all_runs(self):
-        first, _, uuid = work(self.storage, max_batches=2)
-        second, _, _ = work(self.storage, max_batches=3, latest_checkpoint=uuid)
+        first, _, uuid = process(self.storage, max_batches=2)
+        second, _, _ = process(self.storage, max_batches=3, latest_checkpoint=uuid)
         self.assertEqual([0, 1, 2], [number for number, _ in first + second])
 
     def test_records_sources_and_stores_uploaded_files(self):
         noted = {}
 
-        class Makes(Sums):
+        class Makes(RecordingProcessor):
             def __init__(self, context):
                 super().__init__(context)
                 context.report_task_using_checkpoint("u")
@@ -85,7 +85,7 @@ class OneRankTest(unittest.TestCase):
                 ]
                 noted.update(self.context._core.checkpoint.get_metadata(uuid))
 
-        work(self.storage, records=5, cls=Makes)
+        process(self.storage, records=5, cls=Makes)
         self.assertEqual(
             {"batch_0": "3", "batch_1": "2"},
             {
@@ -109,22 +109,24 @@ class OneRankTest(unittest.TestCase):
             (Numbers(3), {"dataloader_kwargs": {"shuffle": True}}, "shuffle, which"),
         ):
             with self.assertRaisesRegex(ValueError, words):
-                experimental.torch_batch_process(Sums, dataset, **{"batch_size": 3, **options})
+                experimental.torch_batch_process(
+                    RecordingProcessor, dataset, **{"batch_size": 3, **options}
+                )
 
 
 class TwoRanksTest(unittest.TestCase):
     def test_two_ranks_divide_the_records_and_one_rank_resumes(self):
         storage = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
-        results = on_two_ranks(["processed"], storage)["processed"]
-        of_ranks = [rank["whole"][0] for rank in results]
+        results = run_on_two_ranks(["processed"], storage)["processed"]
+        of_ranks = [rank["uninterrupted"][0] for rank in results]
         self.assertEqual([[0, [0, 1, 2]], [0, [3, 4, 5]]], [batches[0] for batches in of_ranks])
         self.assertEqual(list(range(20)), sorted(sum(map(records_of, of_ranks), [])))
         for rank in results:
-            self.assertEqual("finish", rank["whole"][1][-1])
+            self.assertEqual("finish", rank["uninterrupted"][1][-1])
             self.assertEqual(["store"], rank["stopped"][1])
         stopped = sorted(sum((records_of(rank["stopped"][0]) for rank in results), []))
         self.assertEqual(list(range(18)), stopped)
-        rest, _, _ = work(storage + "/processed", latest_checkpoint=results[0]["stopped"][2])
+        rest, _, _ = process(storage + "/processed", latest_checkpoint=results[0]["stopped"][2])
         self.assertEqual([18, 19], records_of(rest))
 
 

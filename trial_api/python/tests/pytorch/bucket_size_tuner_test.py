@@ -4,26 +4,26 @@ import tempfile
 import unittest
 
 from det.pytorch.distributed import optimizations
-from ranks_test import on_two_ranks
+from ranks_test import run_on_two_ranks
 
 
 class FusionTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         with tempfile.TemporaryDirectory() as folder:
-            cls.left, cls.right = on_two_ranks(["fusion"], folder)["fusion"]
+            cls.left, cls.right = run_on_two_ranks(["fusion"], folder)["fusion"]
 
     def test_tries_each_size_equally_long_and_keeps_the_best_of_the_chief(self):
         expected = [1] * 8 + [4] * 8 + [16] * 8 + [64] * 8 + [16] * 18
         for rank in (self.left, self.right):
             self.assertEqual(rank["tuned"]["sizes"], expected)
-            self.assertEqual(rank["tuned_in_half"]["sizes"], expected)
+            self.assertEqual(rank["tuned_float16"]["sizes"], expected)
 
-    def test_result_is_unchanged(self):
+    def test_tuning_does_not_change_the_result(self):
         for rank in (self.left, self.right):
-            for tuned, plain in (("tuned", "plain"), ("tuned_in_half", "in_half")):
+            for tuned, plain in (("tuned", "plain"), ("tuned_float16", "float16")):
                 self.assertEqual(rank[tuned]["weights"], rank[plain]["weights"], tuned)
-        self.assertNotEqual(self.left["plain"]["weights"], self.left["in_half"]["weights"])
+        self.assertNotEqual(self.left["plain"]["weights"], self.left["float16"]["weights"])
 
     def test_hooks_of_the_model_stay(self):
         self.assertEqual(self.left["tuned"]["seen"], [50, 50])

@@ -124,12 +124,12 @@ class ShardingTest(unittest.TestCase):
     def test_skips_to_a_position_without_reading(self):
         class Watched(Numbers):
             def __getitem__(self, index):
-                asked.append(index)
+                requested.append(index)
                 return super().__getitem__(index)
 
-        asked = []
+        requested = []
         self.assertEqual(len(read(dp.DataLoader(Watched(40), 8), first=4)), 1)
-        self.assertEqual(asked, list(range(32, 40)))
+        self.assertEqual(requested, list(range(32, 40)))
 
     def test_workers_read_the_same_batches_with_the_same_random_numbers(self):
         for persistent in (False, True):

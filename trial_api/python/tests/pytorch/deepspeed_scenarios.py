@@ -4,29 +4,29 @@ from det import pytorch as dp
 from fake_deepspeed import EngineTrial, train
 
 
-class Halves(EngineTrial):
-    """A Trial with steps of 16 records, as on one rank."""
+class HalfBatchTrial(EngineTrial):
+    """A Trial with half the micro-batches on each rank: steps have 16 records, as on one rank."""
 
     sizes = (4, 2)
 
 
-def _of(run):
+def _summarize(result):
     return {
-        "weights": {name: tensor.tolist() for name, tensor in run.weights.items()},
-        "reports": run.train.reports,
-        "steps": run.steps,
+        "weights": {name: tensor.tolist() for name, tensor in result.weights.items()},
+        "reports": result.train.reports,
+        "steps": result.steps,
     }
 
 
 def engines(_storage=None):
-    return _of(train(Halves, max_length=dp.Batch(10), reporting_period=dp.Batch(5)))
+    return _summarize(train(HalfBatchTrial, max_length=dp.Batch(10), reporting_period=dp.Batch(5)))
 
 
 def engines_resumed(_storage=None):
-    first = train(Halves, max_length=dp.Batch(10), preempt_at=4)
-    return _of(
+    first = train(HalfBatchTrial, max_length=dp.Batch(10), preempt_at=4)
+    return _summarize(
         train(
-            Halves,
+            HalfBatchTrial,
             max_length=dp.Batch(10),
             storage=first.storage,
             latest_checkpoint=first.last_uuid,

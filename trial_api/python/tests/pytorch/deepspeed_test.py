@@ -10,7 +10,7 @@ from det import CheckpointError
 from det import pytorch as dp
 from det.pytorch import deepspeed
 from fake_deepspeed import EngineTrial, PipelineTrial, files_of, train
-from ranks_test import on_two_ranks
+from ranks_test import run_on_two_ranks
 from trials import NetTrial, run
 
 
@@ -39,26 +39,28 @@ class Case(unittest.TestCase):
 
 class DeepSpeedTest(Case):
     def test_step_of_micro_batches_equals_step_of_one_batch(self):
-        whole = run(NetTrial, max_length=dp.Batch(6))
+        single_batch = run(NetTrial, max_length=dp.Batch(6))
         for cls in (EngineTrial, ByHand, PipelineTrial):
             trained = train(cls, reporting_period=dp.Batch(2))
-            self.near(trained, whole.weights)
-            self.assertEqual([2, 4, 6], [at for at, _ in trained.train.of("training", "loss")])
+            self.near(trained, single_batch.weights)
+            self.assertEqual(
+                [2, 4, 6], [at for at, _ in trained.train.get_metrics("training", "loss")]
+            )
             calls = {EngineTrial: 24, ByHand: 24, PipelineTrial: 6}[cls]
             self.assertEqual(calls, len(trained.trial.calls))
 
     def test_reports_means_of_micro_batches(self):
-        whole = run(NetTrial, max_length=dp.Batch(6), reporting_period=dp.Batch(6))
+        single_batch = run(NetTrial, max_length=dp.Batch(6), reporting_period=dp.Batch(6))
         trained = train(EngineTrial, reporting_period=dp.Batch(6))
         for group, name in (("training", "loss"), ("validation", "error")):
             [(_, expected)], [(steps, found)] = (
-                whole.train.of(group, name),
-                trained.train.of(group, name),
+                single_batch.train.get_metrics(group, name),
+                trained.train.get_metrics(group, name),
             )
             self.assertEqual(6, steps)
             self.assertAlmostEqual(expected, found, places=5)
-        [(_, batches)] = trained.train.of("validation", "batches")
-        [(_, counted)] = trained.train.of("validation", "records")
+        [(_, batches)] = trained.train.get_metrics("validation", "batches")
+        [(_, counted)] = trained.train.get_metrics("validation", "records")
         self.assertEqual((6, 96), (batches, counted))
 
     def test_epoch_has_as_many_steps_as_the_data_fills(self):
@@ -66,7 +68,7 @@ class DeepSpeedTest(Case):
         self.assertEqual((12, [(0, 5), (1, 6)]), (trained.steps, trained.trial.calls[23:25]))
 
     def test_resumed_run_equals_uninterrupted_run(self):
-        whole = train(NoisyTrial, max_length=dp.Batch(11))
+        uninterrupted = train(NoisyTrial, max_length=dp.Batch(11))
         first = train(NoisyTrial, max_length=dp.Batch(11), preempt_at=8)
         self.assertEqual((8, True), (first.steps, first.preempt.acknowledged))
         second = train(
@@ -75,9 +77,12 @@ class DeepSpeedTest(Case):
             storage=first.storage,
             latest_checkpoint=first.last_uuid,
         )
-        for name, weights in whole.weights.items():
+        for name, weights in uninterrupted.weights.items():
             self.assertTrue(torch.equal(weights, second.weights[name]), name)
-        self.assertEqual(whole.train.of("training", "loss"), second.train.of("training", "loss"))
+        self.assertEqual(
+            uninterrupted.train.get_metrics("training", "loss"),
+            second.train.get_metrics("training", "loss"),
+        )
 
     def test_checkpoint_has_expected_files(self):
         trained = train(EngineTrial)
@@ -206,18 +211,18 @@ class TwoRanksTest(Case):
     @classmethod
     def setUpClass(cls):
         cls.storage = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
-        cls.results = on_two_ranks(["engines", "engines_resumed"], cls.storage)
+        cls.results = run_on_two_ranks(["engines", "engines_resumed"], cls.storage)
 
-    def test_two_ranks_learn_what_one_learns(self):
-        one = train(EngineTrial, max_length=dp.Batch(10), reporting_period=dp.Batch(5))
+    def test_two_ranks_train_to_the_weights_of_one(self):
+        one_rank = train(EngineTrial, max_length=dp.Batch(10), reporting_period=dp.Batch(5))
         for results in self.results["engines"]:
             for name, weights in results["weights"].items():
                 torch.testing.assert_close(
-                    torch.tensor(weights), one.weights[name], rtol=1e-4, atol=1e-6
+                    torch.tensor(weights), one_rank.weights[name], rtol=1e-4, atol=1e-6
                 )
         reports = [
             (group, steps, metrics["loss" if group == "training" else "error"])
-            for group, steps, metrics in one.train.reports
+            for group, steps, metrics in one_rank.train.reports
         ]
         for (group, steps, value), results in zip(reports, self.results["engines"][0]["reports"]):
             self.assertEqual([group, steps], results[:2])
@@ -226,9 +231,9 @@ class TwoRanksTest(Case):
             )
 
     def test_each_rank_saves_and_loads_its_part(self):
-        whole, resumed = self.results["engines"], self.results["engines_resumed"]
+        uninterrupted, resumed = self.results["engines"], self.results["engines_resumed"]
         for rank in range(2):
-            self.assertEqual(whole[rank]["weights"], resumed[rank]["weights"])
+            self.assertEqual(uninterrupted[rank]["weights"], resumed[rank]["weights"])
             self.assertEqual(10, resumed[rank]["steps"])
 
 

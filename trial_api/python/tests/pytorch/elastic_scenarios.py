@@ -69,14 +69,14 @@ def ranks():
     return torch.distributed.get_world_size() if torch.distributed.is_initialized() else 1
 
 
-def go(name, storage, rounds=True, **options):
-    """Trains to the eighth batch, with which the second step and a report end."""
-    trial, results = CASES[name]
+def train_case(name, storage, compress=True, **options):
+    """Trains 8 batches: two steps, and one report at the end. `compress` enables optimizations."""
+    trial, optimizations = CASES[name]
     slots = NODES.get(ranks()) if name == "nodes" else None
     if slots:
-        results = {"strategy": "in_process"}
+        optimizations = {"strategy": "in_process"}
     elif name == "pipeline" and ranks() == 2:
-        results = {"strategy": "pipeline"}
+        optimizations = {"strategy": "pipeline"}
     options = {"max_length": dp.Batch(8), "storage": f"{storage}/{name}", **options}
     with mock.patch.dict(os.environ, {SLOTS: slots} if slots else {}):
         return run(
@@ -84,32 +84,34 @@ def go(name, storage, rounds=True, **options):
             batch_size=24,
             frequency=4,
             reporting_period=dp.Batch(8),
-            optimizations=results if rounds else {},
+            optimizations=optimizations if compress else {},
             **options,
         )
 
 
-def of(result):
+def summarize(result):
     return {
         "weights": {name: tensor.tolist() for name, tensor in result.weights.items()},
-        "reports": [one for one in result.train.reports if one[0] == "training"],
+        "reports": [report for report in result.train.reports if report[0] == "training"],
     }
 
 
 def saved(storage):
     """Returns the UUID of each case's checkpoint between two steps."""
-    return {name: go(name, storage, checkpoint_period=dp.Batch(6)).uuids[0] for name in CASES}
+    return {
+        name: train_case(name, storage, checkpoint_period=dp.Batch(6)).uuids[0] for name in CASES
+    }
 
 
 def resumed_case(storage, uuids):
     """Trains from the checkpoint to the next step."""
     results = {
-        name: of(go(name, storage, latest_checkpoint=uuid, rounds=name != "bytes"))
+        name: summarize(train_case(name, storage, latest_checkpoint=uuid, compress=name != "bytes"))
         for name, uuid in uuids.items()
     }
-    # One more checkpoint between two steps, also of a run that rounds.
+    # One more checkpoint between two steps, with gradient compression.
     options = {"max_length": dp.Batch(12), "checkpoint_period": dp.Batch(10)}
-    again = go("bytes", storage, latest_checkpoint=uuids["bytes"], **options)
+    again = train_case("bytes", storage, latest_checkpoint=uuids["bytes"], **options)
     return {**results, "again": again.uuids[0]}
 
 
@@ -121,10 +123,10 @@ def all_resumed_cases(storage):
     }
 
 
-def whole(name="net", batches=8):
+def uninterrupted(name="net", batches=8):
     """Trains on one rank, without a stop and without rounding."""
     options = {"batch_size": 24, "frequency": 4, "reporting_period": dp.Batch(8)}
-    return of(run(CASES[name][0], max_length=dp.Batch(batches), **options))
+    return summarize(run(CASES[name][0], max_length=dp.Batch(batches), **options))
 
 
 SCENARIOS = {function.__name__: function for function in (saved, all_resumed_cases)}

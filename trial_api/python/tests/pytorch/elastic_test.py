@@ -12,7 +12,7 @@ from unittest import mock
 import elastic_scenarios
 import torch
 from det import pytorch as dp
-from ranks_test import on_ranks
+from ranks_test import run_on_ranks
 
 SIZES = (1, 2, 3, 4)
 
@@ -32,7 +32,7 @@ class ElasticTest(unittest.TestCase):
         if size == 1:
             outcomes = elastic_scenarios.SCENARIOS[name](cls.storage)
             return [json.loads(json.dumps(outcomes))]
-        return on_ranks(size, [name], cls.storage)[name]
+        return run_on_ranks(size, [name], cls.storage)[name]
 
     def cases(self, name):
         """Yields the results of each rank, by the numbers of ranks that saved and that resumed."""
@@ -40,22 +40,22 @@ class ElasticTest(unittest.TestCase):
             for saved_by in ranks[0]:
                 yield f"{saved_by} to {size}", [rank[saved_by][name] for rank in ranks]
 
-    def assert_weights(self, whole, weights):
+    def assert_weights(self, uninterrupted, weights):
         self.assertTrue(weights)
         for name, numbers in weights.items():
             torch.testing.assert_close(
-                torch.tensor(numbers), torch.tensor(whole[name]), rtol=1e-5, atol=1e-6
+                torch.tensor(numbers), torch.tensor(uninterrupted[name]), rtol=1e-5, atol=1e-6
             )
 
     def assert_as_uninterrupted(self, name):
-        whole = json.loads(json.dumps(elastic_scenarios.whole(name)))
-        [[*reference, expected]] = whole["reports"]
+        uninterrupted = json.loads(json.dumps(elastic_scenarios.uninterrupted(name)))
+        [[*reference, expected]] = uninterrupted["reports"]
         for sizes, ranks in self.cases(name):
             with self.subTest(sizes):
                 for rank in ranks:
-                    self.assert_weights(whole["weights"], rank["weights"])
+                    self.assert_weights(uninterrupted["weights"], rank["weights"])
                 known = {weight for rank in ranks for weight in rank["weights"]}
-                self.assertEqual(set(whole["weights"]), known)
+                self.assertEqual(set(uninterrupted["weights"]), known)
                 [[*where, metrics]] = ranks[0]["reports"]
                 self.assertEqual(reference, where)
                 self.assertEqual(expected["seen"], metrics["seen"])
@@ -80,16 +80,18 @@ class ElasticTest(unittest.TestCase):
         self.assert_as_uninterrupted("bytes")
 
     def test_resumes_rounding_errors(self):
-        whole = elastic_scenarios.whole("bytes", batches=12)
+        uninterrupted = elastic_scenarios.uninterrupted("bytes", batches=12)
         for sizes, ranks in self.cases("again"):
             with self.subTest(sizes):
                 options = {
                     "latest_checkpoint": ranks[0],
                     "max_length": dp.Batch(12),
-                    "rounds": False,
+                    "compress": False,
                 }
-                ended = elastic_scenarios.of(elastic_scenarios.go("bytes", self.storage, **options))
-                self.assert_weights(whole["weights"], ended["weights"])
+                ended = elastic_scenarios.summarize(
+                    elastic_scenarios.train_case("bytes", self.storage, **options)
+                )
+                self.assert_weights(uninterrupted["weights"], ended["weights"])
 
 
 if __name__ == "__main__":

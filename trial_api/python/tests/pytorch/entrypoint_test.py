@@ -73,9 +73,9 @@ class EntrypointTest(unittest.TestCase):
 
         train = self.run_class(Watched)
         self.assertEqual(seen[:7], [(16, False), (16, True)] * 3 + [(4, False)])
-        validated = [steps for steps, _ in train.of("validation", "error")]
+        validated = [steps for steps, _ in train.get_metrics("validation", "error")]
         self.assertEqual(validated, [0, 7, 10, 20, 21])  # 7 is a rung of the search.
-        trained = {steps for steps, _ in train.of("training", "loss")}
+        trained = {steps for steps, _ in train.get_metrics("training", "loss")}
         self.assertEqual(trained, {4, 7, 8, 10, 12, 16, 20, 21})
         steps = []
         for name in os.listdir("checkpoints"):
@@ -86,12 +86,16 @@ class EntrypointTest(unittest.TestCase):
     def test_applies_the_config_to_a_deepspeed_trial(self):
         train = self.run_class(EngineTrial, kind=deepspeed, optimizations={})
         # Three epochs of six steps, in records; 1 is a rung.
-        self.assertEqual([s for s, _ in train.of("validation", "error")], [0, 6, 10, 18])
-        self.assertEqual({s for s, _ in train.of("training", "loss")}, {4, 6, 8, 10, 12, 16, 18})
+        self.assertEqual([s for s, _ in train.get_metrics("validation", "error")], [0, 6, 10, 18])
+        self.assertEqual(
+            {s for s, _ in train.get_metrics("training", "loss")}, {4, 6, 8, 10, 12, 16, 18}
+        )
 
     def test_validates_after_each_epoch_without_a_period(self):
         train = self.run_class(NetTrial, min_validation_period=None)
-        self.assertEqual([steps for steps, _ in train.of("validation", "error")], [0, 7, 14, 21])
+        self.assertEqual(
+            [steps for steps, _ in train.get_metrics("validation", "error")], [0, 7, 14, 21]
+        )
 
     def test_applies_records_per_epoch(self):
         searcher = {**CONFIG["searcher"], "max_length": {"epochs": 5}}
@@ -99,9 +103,9 @@ class EntrypointTest(unittest.TestCase):
             NetTrial, records_per_epoch=40, searcher=searcher, min_validation_period=None
         )
         # An epoch has two batches of 16, and the data has seven; 2 is a rung after one epoch.
-        validated = [steps for steps, _ in train.of("validation", "error")]
+        validated = [steps for steps, _ in train.get_metrics("validation", "error")]
         self.assertEqual(validated, [0, 2, 4, 6, 8, 10])
-        epochs = [epochs for _, epochs in train.of("validation", "epochs")]
+        epochs = [epochs for _, epochs in train.get_metrics("validation", "epochs")]
         self.assertEqual(epochs, [0, 1, 2, 3, 4, 5])
 
     def test_applies_max_time_of_the_searcher(self):
@@ -109,7 +113,7 @@ class EntrypointTest(unittest.TestCase):
             with self.subTest(unit=unit):
                 searcher = {"metric": "error", "max_time": time, "time_metric": unit}
                 train = self.run_class(NetTrial, searcher=searcher)
-                self.assertEqual(train.of("validation", "error")[-1][0], ends)
+                self.assertEqual(train.get_metrics("validation", "error")[-1][0], ends)
 
     def test_requires_a_length_when_time_metric_is_another_metric(self):
         searcher = {"metric": "error", "max_time": 2, "time_metric": "hours"}

@@ -8,7 +8,7 @@ import torch.distributed as dist
 from det import pytorch as dp
 from det.pytorch import deepspeed
 from torch import nn
-from trials import Preempts, RecordingCallback, RecordingTrain, Run, new_storage, records
+from trials import FakePreempt, RecordingCallback, RecordingTrain, Run, new_storage, records
 
 
 class Engine(nn.Module):
@@ -177,23 +177,23 @@ def train(
 ):
     """Trains with a Trainer; see trials.run()."""
     storage = storage or new_storage()
-    notes = RecordingCallback()
+    recorder = RecordingCallback()
     with deepspeed.init(
         hparams={},
         exp_conf={"reproducibility": {"experiment_seed": 5}, **(config or {})},
         checkpoint_storage=storage,
     ) as context:
         context._core.train = recorded = RecordingTrain()
-        context._core.preempt = preempt = Preempts(
+        context._core.preempt = preempt = FakePreempt(
             lambda: preempt_at is not None and context.current_train_batch() >= preempt_at
         )
         if trial_id is not None:
             context.get_trial_id = lambda: trial_id
         trial = cls(context)
-        trial.build_callbacks = lambda: {**(callbacks or {}), "notes": notes}
+        trial.build_callbacks = lambda: {**(callbacks or {}), "uuid_recorder": recorder}
         arguments.setdefault("max_length", dp.Batch(6))
         deepspeed.Trainer(trial, context).fit(**arguments)
-        uuids = context._process_group.broadcast(notes.uuids)
+        uuids = context._process_group.broadcast(recorder.uuids)
         context.models.append(trial.net.module)  # Run reads the weights there.
         return Run(trial, recorded, preempt, storage, uuids)
 

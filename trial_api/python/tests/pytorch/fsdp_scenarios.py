@@ -38,7 +38,7 @@ class TwoModels(GroupsTrial):
         context.wrap_optimizer(torch.optim.SGD([p for n in nets for p in n.parameters()], 0.1))
 
 
-def fifty(cls=GroupsTrial, **options):
+def train_50_batches(cls=GroupsTrial, **options):
     fake_fsdp.calls.clear()
     with mock.patch.object(factory, "import_fsdp", lambda device: fake_fsdp):
         result = run(cls, max_length=dp.Batch(50), validation_period=dp.Batch(25), **options)
@@ -47,7 +47,7 @@ def fifty(cls=GroupsTrial, **options):
             name.replace(fake_fsdp.PREFIX, ""): tensor.tolist()
             for name, tensor in result.weights.items()
         },
-        "errors": result.train.of("validation", "error"),
+        "errors": result.train.get_metrics("validation", "error"),
         "uuid": result.last_uuid,
         "steps": result.steps,
         "calls": list(fake_fsdp.calls),
@@ -55,28 +55,28 @@ def fifty(cls=GroupsTrial, **options):
 
 
 def fsdp(storage):
-    results = {"whole": fifty(optimizations=FSDP)}
-    results["full"] = fifty(FullTrial, optimizations=FSDP)
-    first = fifty(storage=storage + "/fsdp", preempt_at=20, optimizations=FSDP)
+    results = {"uninterrupted": train_50_batches(optimizations=FSDP)}
+    results["full"] = train_50_batches(FullTrial, optimizations=FSDP)
+    first = train_50_batches(storage=storage + "/fsdp", preempt_at=20, optimizations=FSDP)
     results["first"] = first
     last = {"storage": storage + "/fsdp", "latest_checkpoint": first["uuid"]}
-    results["resumed"] = fifty(optimizations=FSDP, **last)
-    results["ended_by_allreduce"] = fifty(**last)
-    other = fifty(storage=storage + "/other", preempt_at=20)
+    results["resumed"] = train_50_batches(optimizations=FSDP, **last)
+    results["resumed_by_allreduce"] = train_50_batches(**last)
+    other = train_50_batches(storage=storage + "/other", preempt_at=20)
     last = {"storage": storage + "/other", "latest_checkpoint": other["uuid"]}
-    results["of_allreduce"] = fifty(optimizations=FSDP, **last)
+    results["resumed_from_allreduce"] = train_50_batches(optimizations=FSDP, **last)
     # Between two aggregated batches gradients are lost, and training continues.
     options = {"storage": storage + "/middle", "frequency": 2, "optimizations": FSDP}
-    first = fifty(preempt_at=7, **options)
-    results["middle"] = fifty(latest_checkpoint=first["uuid"], **options)
+    first = train_50_batches(preempt_at=7, **options)
+    results["middle"] = train_50_batches(latest_checkpoint=first["uuid"], **options)
     try:
-        fifty(TwoModels, optimizations=FSDP)
+        train_50_batches(TwoModels, optimizations=FSDP)
     except ValueError as error:
         results["two_models"] = str(error)
     try:
         run(GroupsTrial, optimizations=FSDP)
     except ValueError as error:
-        results["here"] = str(error)
+        results["unsupported_torch"] = str(error)
     return results
 
 
@@ -84,8 +84,11 @@ def fsdp_without_older_names(storage):
     options = {"storage": storage + "/newest", "optimizations": FSDP}
     newest = fake_fsdp.WithoutOlderNames
     with mock.patch.object(fake_fsdp, "FullyShardedDataParallel", newest):
-        first = fifty(preempt_at=20, **options)
-        return {"first": first, "resumed": fifty(latest_checkpoint=first["uuid"], **options)}
+        first = train_50_batches(preempt_at=20, **options)
+        return {
+            "first": first,
+            "resumed": train_50_batches(latest_checkpoint=first["uuid"], **options),
+        }
 
 
 SCENARIOS = {"fsdp": fsdp, "fsdp_without_older_names": fsdp_without_older_names}

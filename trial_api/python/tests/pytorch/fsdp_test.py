@@ -11,7 +11,7 @@ import fsdp_scenarios
 import torch
 from det import pytorch as dp
 from det.pytorch.strategies import base, fsdp
-from ranks_test import on_two_ranks
+from ranks_test import run_on_two_ranks
 
 
 class FsdpTest(unittest.TestCase):
@@ -20,9 +20,9 @@ class FsdpTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = folder.name
-        results = on_two_ranks(["fsdp", "fsdp_without_older_names"], cls.folder)
+        results = run_on_two_ranks(["fsdp", "fsdp_without_older_names"], cls.folder)
         cls.ranks, cls.newest = results["fsdp"], results["fsdp_without_older_names"]
-        cls.one = fsdp_scenarios.fifty()
+        cls.one_rank = fsdp_scenarios.train_50_batches()
 
     def assert_close(self, weights, other):
         self.assertEqual(set(weights), set(other))
@@ -31,24 +31,25 @@ class FsdpTest(unittest.TestCase):
                 torch.tensor(numbers), torch.tensor(other[name]), rtol=1e-4, atol=1e-6
             )
 
-    def test_two_ranks_learn_what_one_learns(self):
+    def test_two_ranks_train_to_the_weights_of_one(self):
         for rank in self.ranks:
-            self.assert_close(rank["whole"]["weights"], self.one["weights"])
+            self.assert_close(rank["uninterrupted"]["weights"], self.one_rank["weights"])
             for (steps, error), (reference, expected) in zip(
-                rank["whole"]["errors"], self.one["errors"]
+                rank["uninterrupted"]["errors"], self.one_rank["errors"]
             ):
                 self.assertEqual(steps, reference)
                 self.assertAlmostEqual(error, expected, delta=1e-4 * abs(expected))
 
     def test_all_ranks_make_every_forward_pass(self):
-        one = fsdp_scenarios.fifty(fsdp_scenarios.FullTrial)
-        for (_, error), (_, expected) in zip(self.ranks[0]["full"]["errors"], one["errors"]):
+        one_rank = fsdp_scenarios.train_50_batches(fsdp_scenarios.FullTrial)
+        for (_, error), (_, expected) in zip(self.ranks[0]["full"]["errors"], one_rank["errors"]):
             self.assertAlmostEqual(error, expected, delta=1e-4 * abs(expected))
 
     def test_wraps_by_size_with_original_parameters(self):
         for rank in self.ranks:
             self.assertEqual(
-                rank["whole"]["calls"][0], ["wrap", {"min_num_params": 1000000}, "cpu", True]
+                rank["uninterrupted"]["calls"][0],
+                ["wrap", {"min_num_params": 1000000}, "cpu", True],
             )
 
     def test_gathers_full_state_on_chief_and_loads_it_on_all_ranks(self):
@@ -65,20 +66,22 @@ class FsdpTest(unittest.TestCase):
         for rank in self.newest:
             self.assertIn(["optim_state_dict"], rank["first"]["calls"])
             self.assertIn(["optim_state_dict_to_load"], rank["resumed"]["calls"])
-            self.assert_close(rank["resumed"]["weights"], self.one["weights"])
+            self.assert_close(rank["resumed"]["weights"], self.one_rank["weights"])
 
     def test_loads_checkpoints_of_other_strategies(self):
         for rank in self.ranks:
-            for name in ("resumed", "ended_by_allreduce", "of_allreduce"):
-                self.assert_close(rank[name]["weights"], self.one["weights"])
+            for name in ("resumed", "resumed_by_allreduce", "resumed_from_allreduce"):
+                self.assert_close(rank[name]["weights"], self.one_rank["weights"])
             self.assertEqual(rank["middle"]["steps"], 50)
         uuid = self.ranks[0]["first"]["uuid"]
-        one = fsdp_scenarios.fifty(storage=self.folder + "/fsdp", latest_checkpoint=uuid)
-        self.assert_close(one["weights"], self.one["weights"])
+        one_rank = fsdp_scenarios.train_50_batches(
+            storage=self.folder + "/fsdp", latest_checkpoint=uuid
+        )
+        self.assert_close(one_rank["weights"], self.one_rank["weights"])
         loaded = dp.load_trial_from_checkpoint_path(
             os.path.join(self.folder, "fsdp", uuid), fsdp_scenarios.GroupsTrial
         )
-        self.assertEqual(set(loaded.net.state_dict()), set(self.one["weights"]))
+        self.assertEqual(set(loaded.net.state_dict()), set(self.one_rank["weights"]))
 
     def test_rejects_an_optimizer_of_two_models(self):
         for rank in self.ranks:
@@ -87,7 +90,9 @@ class FsdpTest(unittest.TestCase):
     def test_rejects_unsupported_torch_before_training(self):
         if torch.__version__.startswith("1."):
             for rank in self.ranks:
-                self.assertRegex(rank["here"], "needs GPUs, or torch 2.1 .*shard_optimizer")
+                self.assertRegex(
+                    rank["unsupported_torch"], "needs GPUs, or torch 2.1 .*shard_optimizer"
+                )
 
 
 class LoadTest(unittest.TestCase):

@@ -9,7 +9,7 @@ import scenarios
 import torch
 import torch.distributed as dist
 from det import pytorch as dp
-from ranks_test import on_ranks
+from ranks_test import run_on_ranks
 from torch import nn
 from trials import NetTrial, run
 
@@ -49,13 +49,13 @@ class GpuTest(unittest.TestCase):
             result = run(Convolves, optimizations={"mixed_precision": precision}, **options)
         if "preempt_at" not in options:
             self.assertEqual({(slots, kind)}, Convolves.computed)
-            self.error = result.train.of("validation", "error")[-1][1]
+            self.error = result.train.get_metrics("validation", "error")[-1][1]
         return result
 
     def assertLearned(self, reference, within):
         self.assertLess(abs(self.error - reference), within * reference)
 
-    def test_gpu_learns_what_a_cpu_learns(self):
+    def test_gpu_trains_to_the_weights_of_a_cpu(self):
         self.train("cpu")
         on_cpu = self.error
         self.train()
@@ -63,7 +63,7 @@ class GpuTest(unittest.TestCase):
 
     def test_mixed_precision_computes_in_float16_and_learns(self):
         self.train()
-        whole = self.error
+        float32_error = self.error
         for precision, kind in (
             ("O1", torch.float16),
             ("float16", torch.float16),
@@ -71,17 +71,17 @@ class GpuTest(unittest.TestCase):
         ):
             with self.subTest(precision):
                 self.train("cuda", precision, kind)
-                self.assertLearned(whole, 0.1)
+                self.assertLearned(float32_error, 0.1)
 
     def test_resumes_on_a_gpu_and_on_a_cpu(self):
         self.train()
-        whole = self.error
+        uninterrupted = self.error
         first = self.train(preempt_at=20)
         self.assertEqual(20, first.steps)
         for slots in ("cuda", "cpu"):
             with self.subTest(slots):
                 self.train(slots, storage=first.storage, latest_checkpoint=first.last_uuid)
-                self.assertLearned(whole, 1e-3)
+                self.assertLearned(uninterrupted, 1e-3)
 
     def test_supports_several_nccl_groups_on_one_device(self):
         with tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR")) as folder:
@@ -95,14 +95,14 @@ class GpuTest(unittest.TestCase):
             finally:
                 dist.destroy_process_group()
 
-    def test_two_gpus_learn_what_one_learns(self):
+    def test_two_gpus_train_to_the_weights_of_one(self):
         if torch.cuda.device_count() < 2:
             print("skipped: no GPU beside the first")
             self.skipTest("no GPU beside the first")
         with mock.patch.dict(os.environ, DET_SLOT_TYPE="cuda"):
             one = scenarios.fifty_steps()
             with tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR")) as folder:
-                two = on_ranks(2, ["fifty_steps"], folder)["fifty_steps"]
+                two = run_on_ranks(2, ["fifty_steps"], folder)["fifty_steps"]
         for name, weights in one["weights"].items():
             expected, got = torch.tensor(weights), torch.tensor(two[0]["weights"][name])
             self.assertTrue(torch.allclose(expected, got, rtol=1e-3, atol=1e-4), name)

@@ -9,13 +9,13 @@ from det import core
 from det import pytorch as dp
 from det.pytorch.strategies import hierarchical_allreduce
 from det.pytorch.trainer import fit_loop
-from strategy_scenarios import ClippedTrial, WideTrial, promised, resumed_strategies
+from strategy_scenarios import ClippedTrial, WideTrial, train_exactly, resumed_strategies
 from trials import NetTrial, run
 
 MEGABYTE = 1 << 20
 
 
-def fifty(cls=NetTrial, distributed=None, **optimizations):
+def train_50_batches(cls=NetTrial, distributed=None, **optimizations):
     """Returns the weights after 50 batches."""
     result = run(cls, max_length=dp.Batch(50), optimizations=optimizations, distributed=distributed)
     return {name: tensor.tolist() for name, tensor in result.weights.items()}
@@ -32,19 +32,19 @@ class Clock:
         return self.seconds
 
 
-class NotesSizes(NetTrial):
+class BucketSizeTrial(NetTrial):
     """A Trial that records bucket sizes, and counts calls of its hooks."""
 
     def __init__(self, context):
         super().__init__(context)
         self.sizes, self.seen, self.seen_back, self.modes = [], 0, 0, set()
-        self.net.register_forward_hook(self.see)
-        self.net.register_full_backward_hook(self.see_back)
+        self.net.register_forward_hook(self.count_forward_pass)
+        self.net.register_full_backward_hook(self.count_backward_pass)
 
-    def see(self, *_):
+    def count_forward_pass(self, *_):
         self.seen += self.net.training
 
-    def see_back(self, *_):
+    def count_backward_pass(self, *_):
         self.seen_back += 1
 
     def train_batch(self, batch, epoch_idx, batch_idx):
@@ -62,7 +62,7 @@ def _tuned(costs, **optimizations):
     options = dict(optimizations, auto_tune_tensor_fusion=True)
     with mock.patch.object(fit_loop, "BucketSizeTuner", tuning):
         with contextlib.redirect_stdout(io.StringIO()) as output:
-            result = run(NotesSizes, max_length=dp.Batch(50), optimizations=options)
+            result = run(BucketSizeTrial, max_length=dp.Batch(50), optimizations=options)
     lines = [line for line in output.getvalue().splitlines() if "tensor_fusion" in line]
     return {
         "weights": {name: tensor.tolist() for name, tensor in result.weights.items()},
@@ -74,14 +74,14 @@ def _tuned(costs, **optimizations):
 
 
 def fusion(_storage=None):
-    """The clocks of the ranks prefer different sizes."""
+    """Tunes bucket sizes with clocks that prefer different sizes on the two ranks."""
     chief = not torch.distributed.get_rank()
     costs = {1: 4, 4: 3, 16: 1, 64: 2} if chief else {1: 1, 4: 2, 16: 3, 64: 4}
     return {
-        "plain": {"weights": fifty()},
+        "plain": {"weights": train_50_batches()},
         "tuned": _tuned(costs),
-        "in_half": {"weights": fifty(gradient_compression="float16")},
-        "tuned_in_half": _tuned(costs, gradient_compression="float16"),
+        "float16": {"weights": train_50_batches(gradient_compression="float16")},
+        "tuned_float16": _tuned(costs, gradient_compression="float16"),
     }
 
 
@@ -92,8 +92,8 @@ def on_this_machine():
 
 
 @contextlib.contextmanager
-def counted():
-    """Yields the sizes of the groups of this rank's collectives, by operation."""
+def record_group_sizes():
+    """Records the sizes of the process groups that this rank's collectives use, by operation."""
     results = {}
 
     def wrap(name):
@@ -122,10 +122,10 @@ def hierarchical(_storage=None):
         ("plain", {}),
         ("sums", {"hierarchical_allreduce": True}),
         ("tuned", {"hierarchical_allreduce": True, "auto_tune_tensor_fusion": True}),
-        ("in_half", {"hierarchical_allreduce": True, "gradient_compression": "float16"}),
+        ("float16", {"hierarchical_allreduce": True, "gradient_compression": "float16"}),
     ):
-        with counted() as exchanged:
-            weights = fifty(distributed=on_this_machine(), **options)
+        with record_group_sizes() as exchanged:
+            weights = train_50_batches(distributed=on_this_machine(), **options)
         results[name] = {
             "weights": weights,
             "exchanged": {name: sorted(sizes) for name, sizes in exchanged.items()},
@@ -133,10 +133,10 @@ def hierarchical(_storage=None):
     return results
 
 
-def promised_hierarchical(_storage=None):
+def hierarchical_train_exactly(_storage=None):
     options = {"hierarchical_allreduce": True}
     cases = {"plain": options, "sharded": {**options, "shard_optimizer": True}}
-    return promised(cases=cases, distributed=on_this_machine)
+    return train_exactly(cases=cases, distributed=on_this_machine)
 
 
 class TwoModels(NetTrial):
@@ -156,12 +156,12 @@ class TwoModels(NetTrial):
 
 
 def two_models(_storage=None):
-    return fifty(TwoModels, distributed=on_this_machine(), hierarchical_allreduce=True)
+    return train_50_batches(TwoModels, distributed=on_this_machine(), hierarchical_allreduce=True)
 
 
 def clipped(_storage=None):
     distributed = on_this_machine()
-    return fifty(ClippedTrial, distributed=distributed, hierarchical_allreduce=True)
+    return train_50_batches(ClippedTrial, distributed=distributed, hierarchical_allreduce=True)
 
 
 def resumed_hierarchical(storage):
@@ -174,7 +174,7 @@ SCENARIOS = {
     for function in (
         fusion,
         hierarchical,
-        promised_hierarchical,
+        hierarchical_train_exactly,
         two_models,
         clipped,
         resumed_hierarchical,

@@ -13,14 +13,14 @@ import torch
 from det import pytorch as dp
 from det.pytorch import load_trial_from_checkpoint_path
 from det.pytorch.strategies import in_process
-from ranks_test import on_two_ranks
+from ranks_test import run_on_two_ranks
 from torch import nn
 from trials import NetTrial, run
 
 SLOTS = replica_scenarios.SLOTS
 
 
-class Case(unittest.TestCase):
+class InProcessTestCase(unittest.TestCase):
     def assert_close(self, weights, other):
         self.assertEqual(set(weights), set(other))
         for name, numbers in weights.items():
@@ -29,39 +29,43 @@ class Case(unittest.TestCase):
             )
 
 
-class OneNodeTest(Case):
-    def test_four_slots_learn_what_one_learns(self):
-        one = replica_scenarios.fifty()
-        four = replica_scenarios.fifty(slots=[4])
-        self.assert_close(four["weights"], one["weights"])
-        for (*results, metrics), (*reference, expected) in zip(four["reports"], one["reports"]):
+class OneNodeTest(InProcessTestCase):
+    def test_four_slots_train_to_the_weights_of_one(self):
+        one_slot = replica_scenarios.train_50_batches()
+        four_slots = replica_scenarios.train_50_batches(slots=[4])
+        self.assert_close(four_slots["weights"], one_slot["weights"])
+        for (*results, metrics), (*reference, expected) in zip(
+            four_slots["reports"], one_slot["reports"]
+        ):
             self.assertEqual(results, reference)
             self.assertEqual(set(metrics), set(expected))
             for name, value in expected.items():
                 self.assertAlmostEqual(metrics[name], value, delta=1e-4 * abs(value), msg=name)
 
     def test_supports_clipping_and_mixed_precision(self):
-        clipped = replica_scenarios.fifty(replica_scenarios.ClippedTrial)
-        four = replica_scenarios.fifty(replica_scenarios.ClippedTrial, slots=[4])
-        self.assert_close(four["weights"], clipped["weights"])
+        clipped = replica_scenarios.train_50_batches(replica_scenarios.ClippedTrial)
+        four_slots = replica_scenarios.train_50_batches(replica_scenarios.ClippedTrial, slots=[4])
+        self.assert_close(four_slots["weights"], clipped["weights"])
         kinds = set()
 
-        class Watched(NetTrial):
+        class DtypeRecordingTrial(NetTrial):
             def loss(self, batch):
                 kinds.add(self.net(batch[0]).dtype)
                 return super().loss(batch)
 
-        replica_scenarios.fifty(Watched, slots=[2], mixed_precision="bfloat16")
+        replica_scenarios.train_50_batches(
+            DtypeRecordingTrial, slots=[2], mixed_precision="bfloat16"
+        )
         self.assertEqual(kinds, {torch.bfloat16})
 
     def test_four_slots_clip_and_aggregate_as_one(self):
         with mock.patch.dict(os.environ, {SLOTS: "[3]"}):
-            results = strategy_scenarios.promised(cases={"three": {"strategy": "in_process"}})[
+            results = strategy_scenarios.train_exactly(cases={"three": {"strategy": "in_process"}})[
                 "three"
             ]
-        one = strategy_scenarios.promised(cases={"one": {}})["one"][1]
+        one_slot = strategy_scenarios.train_exactly(cases={"one": {}})["one"][1]
         for frequency in (1, 2):
-            self.assert_close(results[frequency], one)
+            self.assert_close(results[frequency], one_slot)
 
     def test_resumed_run_equals_uninterrupted_run_to_the_last_bit(self):
         with mock.patch.dict(os.environ, {SLOTS: "[3]"}), tempfile.TemporaryDirectory() as folder:
@@ -72,20 +76,22 @@ class OneNodeTest(Case):
                     for trial in (strategy_scenarios.WideTrial, replica_scenarios.RecurrentTrial)
                 },
             )
-        for name, each in results.items():
+        for name, results in results.items():
             with self.subTest(name):
-                self.assertGreater(each["trained"], 0)
-                self.assertEqual(each["whole"], each["resumed"])
+                self.assertGreater(results["trained"], 0)
+                self.assertEqual(results["uninterrupted"], results["resumed"])
 
-    def test_recurrent_models_learn_what_one_slot_learns(self):
+    def test_recurrent_models_train_to_the_weights_of_one_slot(self):
         cls = replica_scenarios.RecurrentTrial
-        one, four = replica_scenarios.fifty(cls), replica_scenarios.fifty(cls, slots=[4])
-        self.assert_close(four["weights"], one["weights"])
+        one_slot, four_slots = replica_scenarios.train_50_batches(
+            cls
+        ), replica_scenarios.train_50_batches(cls, slots=[4])
+        self.assert_close(four_slots["weights"], one_slot["weights"])
 
     def test_each_replica_computes_the_part_of_a_slot(self):
         seen = collections.Counter()
 
-        class Notes(nn.Linear):
+        class RecordingLinear(nn.Linear):
             def forward(self, x):
                 seen[(self.training, len(x), threading.current_thread().name[:11])] += 1
                 return super().forward(x)
@@ -93,11 +99,11 @@ class OneNodeTest(Case):
         class Trial(NetTrial):
             def __init__(self, context):
                 self.context = context
-                self.net = context.wrap_model(Notes(4, 1))
+                self.net = context.wrap_model(RecordingLinear(4, 1))
                 self.sgd = context.wrap_optimizer(self.optimizer(self.net.parameters()))
                 self.sizes = context.get_per_slot_batch_size(), context.get_global_batch_size()
 
-        results = replica_scenarios.fifty(Trial, slots=[4], max_length=dp.Epoch(1))
+        results = replica_scenarios.train_50_batches(Trial, slots=[4], max_length=dp.Epoch(1))
         self.assertEqual(results["sizes"], (4, 16))
         self.assertEqual(results["steps"], 7)
         trained = {key: count for key, count in seen.items() if key[0]}
@@ -105,23 +111,21 @@ class OneNodeTest(Case):
         self.assertEqual(trained, {(True, 4, "det-replica"): 24, (True, 1, "det-replica"): 4})
 
     def test_other_numbers_of_slots_resume(self):
-        whole = replica_scenarios.fifty()
-        first = replica_scenarios.fifty(slots=[2], preempt_at=20)
+        uninterrupted = replica_scenarios.train_50_batches()
+        first = replica_scenarios.train_50_batches(slots=[2], preempt_at=20)
         self.assertEqual(first["steps"], 20)
         options = {"storage": first["storage"], "latest_checkpoint": first["uuid"]}
         for more in ({}, {"slots": [4]}):
-            second = replica_scenarios.fifty(**more, **options)
-            self.assert_close(second["weights"], whole["weights"])
+            second = replica_scenarios.train_50_batches(**more, **options)
+            self.assert_close(second["weights"], uninterrupted["weights"])
         folder = os.path.join(first["storage"], first["uuid"])
-        with mock.patch.dict(
-            os.environ, {SLOTS: "[2, 2]"}
-        ):  # The variable as a task on two nodes has it.
+        with mock.patch.dict(os.environ, {SLOTS: "[2, 2]"}):  # The value in a task on two nodes.
             loaded = load_trial_from_checkpoint_path(folder, NetTrial)
         self.assertIs(type(loaded.net), nn.Sequential)
 
     def test_rejects_a_process_for_each_slot(self):
-        for known in ("[2, 2]", "[0]", "two"):
-            with mock.patch.dict(os.environ, {SLOTS: known}):
+        for slots in ("[2, 2]", "[0]", "two"):
+            with mock.patch.dict(os.environ, {SLOTS: slots}):
                 with self.assertRaisesRegex(
                     ValueError, "one process for each node, .* start the program"
                 ):
@@ -134,19 +138,19 @@ class OneNodeTest(Case):
                 run(NetTrial, optimizations={"strategy": "in_process"})
 
 
-class TwoNodesTest(Case):
+class TwoNodesTest(InProcessTestCase):
     @classmethod
     def setUpClass(cls):
         with tempfile.TemporaryDirectory() as folder:
-            cls.two = on_two_ranks(["replicas"], folder)["replicas"]
+            cls.two = run_on_two_ranks(["replicas"], folder)["replicas"]
 
-    def test_nodes_with_different_numbers_of_slots_learn_what_one_slot_learns(self):
-        one = replica_scenarios.fifty(replica_scenarios.WholeBatches, batch_size=24)
+    def test_nodes_with_different_numbers_of_slots_train_to_the_weights_of_one_slot(self):
+        one_slot = replica_scenarios.train_50_batches(replica_scenarios.WholeBatches, batch_size=24)
         for rank in self.two:
             for name in ("even", "uneven"):
-                self.assert_close(rank[name]["weights"], one["weights"])
-        for (*_told, metrics), (*_wanted, expected) in zip(
-            self.two[0]["uneven"]["reports"], one["reports"]
+                self.assert_close(rank[name]["weights"], one_slot["weights"])
+        for (*_group_and_steps, metrics), (*_expected_group_and_steps, expected) in zip(
+            self.two[0]["uneven"]["reports"], one_slot["reports"]
         ):
             for name, value in expected.items():
                 self.assertAlmostEqual(metrics[name], value, delta=1e-4 * abs(value), msg=name)
@@ -154,7 +158,9 @@ class TwoNodesTest(Case):
     def test_rejects_unsupported_options_on_several_nodes(self):
         for rank in self.two:
             self.assertIn("weighted and cannot be compressed", rank["compressed"])
-            self.assertIn("there are 2 processes, and $DET_SLOTS_OF_RANKS is None", rank["untold"])
+            self.assertIn(
+                "there are 2 processes, and $DET_SLOTS_OF_RANKS is None", rank["without_slots"]
+            )
 
 
 class ReplicasTest(unittest.TestCase):
@@ -189,7 +195,7 @@ class ReplicasTest(unittest.TestCase):
 
         net = in_process.replicate(Net(), torch.device("cpu"), 2)
         x, weights = torch.zeros(4, 2), torch.zeros(10)
-        for given, more, words in (
+        for given, more, message in (
             ((x, weights), {}, r"4 rows \(argument 0\) and of 10 \(argument 1\): .*tensor\[None\]"),
             ((weights, x), {}, r"10 rows \(argument 0\) and of 4 \(argument 1\)"),
             (
@@ -199,7 +205,7 @@ class ReplicasTest(unittest.TestCase):
             ),
             ((x,), {"second": weights}, r"10 \(argument second\)"),
         ):
-            with self.assertRaisesRegex(ValueError, words):
+            with self.assertRaisesRegex(ValueError, message):
                 net(*given, **more)
 
     def test_rejects_tensors_within_objects(self):
@@ -225,16 +231,19 @@ class ReplicasTest(unittest.TestCase):
         self.assertAlmostEqual(2.0, in_process.join_outputs(means, weights).item(), places=6)
 
     def test_rejects_outputs_that_cannot_be_joined(self):
-        class Counts(nn.Module):
+        class ReturnsInteger(nn.Module):
             def forward(self, x):
                 return x.long().sum()
 
-        class Differs(nn.Module):
+        class ReturnsDifferentNumbers(nn.Module):
             def forward(self, x):
                 return x[0].item()
 
-        for net, words in ((Counts(), "single integer"), (Differs(), "returned a float that")):
-            with self.assertRaisesRegex(TypeError, words):
+        for net, message in (
+            (ReturnsInteger(), "single integer"),
+            (ReturnsDifferentNumbers(), "returned a float that"),
+        ):
+            with self.assertRaisesRegex(TypeError, message):
                 in_process.replicate(net, torch.device("cpu"), 2)(torch.arange(4.0))
 
 

@@ -10,7 +10,7 @@ import unittest
 from unittest import mock
 
 from det import core
-from trials import Preempts, RecordingTrain
+from trials import FakePreempt, RecordingTrain
 
 
 def stand_in(name, **members):
@@ -45,7 +45,7 @@ class IntegrationTest(unittest.TestCase):
         self.context = core.init(checkpoint_storage="storage")
         self.addCleanup(self.context.close)
         self.context.train = RecordingTrain()
-        self.context.preempt = Preempts(lambda: self.preempt)
+        self.context.preempt = FakePreempt(lambda: self.preempt)
         self.args = types.SimpleNamespace(output_dir="out", resume_from_checkpoint=None)
         self.state = types.SimpleNamespace(
             global_step=5, max_steps=10, epoch=0.5, is_world_process_zero=True

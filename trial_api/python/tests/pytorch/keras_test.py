@@ -10,7 +10,7 @@ import unittest
 from unittest import mock
 
 from det import core
-from trials import Preempts, RecordingTrain
+from trials import FakePreempt, RecordingTrain
 
 keras = types.ModuleType("keras")
 
@@ -85,7 +85,7 @@ class Case(unittest.TestCase):
         self.context.train = RecordingTrain()
         self.model = Model()
         self.preempt_at = None
-        self.context.preempt = Preempts(lambda: self.model.weight == self.preempt_at)
+        self.context.preempt = FakePreempt(lambda: self.model.weight == self.preempt_at)
 
 
 class KerasTest(Case):

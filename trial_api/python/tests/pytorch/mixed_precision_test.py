@@ -43,22 +43,22 @@ class TrainTest(unittest.TestCase):
                 result = run(cls, optimizations={"mixed_precision": precision})
                 self.assertEqual(seen, {(True, kind), (False, kind)})
                 self.assertEqual({t.dtype for t in result.weights.values()}, {torch.float32})
-                self.assertLess(result.train.of("validation", "error")[-1][1], 1)
+                self.assertLess(result.train.get_metrics("validation", "error")[-1][1], 1)
 
     def test_resumed_run_equals_uninterrupted_run(self):
         options = {"max_length": dp.Batch(20), "optimizations": {"mixed_precision": "bfloat16"}}
-        whole = run(NetTrial, **options)
+        uninterrupted = run(NetTrial, **options)
         first = run(NetTrial, preempt_at=7, **options)
         second = run(NetTrial, storage=first.storage, latest_checkpoint=first.last_uuid, **options)
         self.assertEqual(first.steps, 7)
-        for name, tensor in whole.weights.items():
+        for name, tensor in uninterrupted.weights.items():
             self.assertTrue(torch.equal(tensor, second.weights[name]), name)
 
     def test_rejects_float16_on_cpu_slots_before_the_trial_is_created(self):
-        made = []
+        created_with = []
         with self.assertRaisesRegex(ValueError, "float16, .* needs GPUs, .*: choose bfloat16"):
-            run(made.append, optimizations={"mixed_precision": "float16"})
-        self.assertEqual(made, [])
+            run(created_with.append, optimizations={"mixed_precision": "float16"})
+        self.assertEqual(created_with, [])
 
     def test_rejects_second_mixed_precision(self):
         class Amp(NetTrial):

@@ -46,11 +46,11 @@ class SafeGlobals:
     allowed = {}
 
     def __init__(self, given):
-        names = [one if isinstance(one, tuple) else (one, None) for one in given]
+        names = [item if isinstance(item, tuple) else (item, None) for item in given]
         if not self.takes_names and any(name for _, name in names):
             raise AttributeError("'tuple' object has no attribute '__module__'")
         SafeGlobals.allowed = {
-            name or f"{one.__module__}.{one.__qualname__}": one for one, name in names
+            name or f"{item.__module__}.{item.__qualname__}": item for item, name in names
         }
 
     def __enter__(self):
@@ -134,38 +134,38 @@ class NewerTorchTest(unittest.TestCase):
     def test_shards_optimizer_whose_defaults_are_not_all_arguments(self):
         ranks = types.SimpleNamespace(size=2)
         net = torch.nn.Linear(3, 2)
-        made = NewAdamW(net.parameters(), lr=0.5)
+        optimizer = NewAdamW(net.parameters(), lr=0.5)
         with mock.patch("torch.distributed.optim.ZeroRedundancyOptimizer") as optimizer_class:
-            zero.shard_optimizer(made, ranks, Optimizations(shard_optimizer=True))
+            zero.shard_optimizer(optimizer, ranks, Optimizations(shard_optimizer=True))
         [groups], options = optimizer_class.call_args
         self.assertIs(NewAdamW, options.pop("optimizer_class"))
         self.assertEqual({"lr": 0.5, "weight_decay": 1e-2, "foreach": None}, options)
-        again = NewAdamW(groups, **options).param_groups[0]
-        self.assertEqual(made.param_groups[0], again)
+        restored = NewAdamW(groups, **options).param_groups[0]
+        self.assertEqual(optimizer.param_groups[0], restored)
 
     def test_shards_optimizer_that_accepts_any_argument(self):
         class Any(torch.optim.SGD):
             def __init__(self, params, **options):
                 super().__init__(params, **options)
 
-        made = Any(torch.nn.Linear(1, 1).parameters(), lr=0.5)
-        self.assertEqual(made.defaults, zero._constructor_arguments(made))
+        optimizer = Any(torch.nn.Linear(1, 1).parameters(), lr=0.5)
+        self.assertEqual(optimizer.defaults, zero._constructor_arguments(optimizer))
 
     def test_creates_scaler_with_the_name_for_all_devices(self):
-        asked = []
+        requested = []
         options = Optimizations(mixed_precision="float16")
-        with mock.patch.object(torch.amp, "GradScaler", asked.append, create=True):
+        with mock.patch.object(torch.amp, "GradScaler", requested.append, create=True):
             with warnings.catch_warnings(record=True) as output:
                 warnings.simplefilter("always")
                 PyTorchExperimentalContext(torch.device("cuda"), options)
-        self.assertEqual(["cuda"], asked)
+        self.assertEqual(["cuda"], requested)
         self.assertEqual([], output)
 
     def test_reads_autocast_with_the_names_for_all_devices(self):
-        asked = []
+        requested = []
 
         def enabled(*device):
-            asked.append(device)
+            requested.append(device)
             return True
 
         dtype = mock.patch.object(
@@ -173,7 +173,7 @@ class NewerTorchTest(unittest.TestCase):
         )
         with mock.patch.object(torch, "is_autocast_enabled", enabled), dtype:
             modes = in_process._ThreadModes()
-        self.assertEqual([("cpu",)], asked)
+        self.assertEqual([("cpu",)], requested)
         self.assertEqual((True, torch.bfloat16), (modes._autocast, modes._dtype))
 
     def test_leaves_buckets_alone_when_torch_has_no_api_for_them(self):

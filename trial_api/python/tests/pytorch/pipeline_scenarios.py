@@ -9,7 +9,7 @@ from trials import NetTrial, NoisyTrial, run
 PIPELINE = {"strategy": "pipeline", "pipeline_micro_batches": 3}
 
 
-def stage_of(result):
+def summarize_stage(result):
     """Returns the weights of a stage, and what was reported."""
     return {
         "weights": {name: tensor.tolist() for name, tensor in result.weights.items()},
@@ -21,9 +21,9 @@ def stage_of(result):
     }
 
 
-def fifty(cls=NetTrial, **options):
+def train_50_batches(cls=NetTrial, **options):
     periods = {"validation_period": dp.Batch(25), "reporting_period": dp.Batch(10)}
-    return stage_of(run(cls, **{"max_length": dp.Batch(50), **periods, **options}))
+    return summarize_stage(run(cls, **{"max_length": dp.Batch(50), **periods, **options}))
 
 
 class DeepTrial(NetTrial):
@@ -78,21 +78,23 @@ class DrawsTrial(NoisyTrial):
 
 def pipelines(_storage=None):
     """Returns the results of each case on this rank."""
-    outcomes = {"net": fifty(optimizations=PIPELINE)}
-    outcomes["clipped"] = fifty(ClippedTrial, optimizations=PIPELINE)
-    one_at_once = {"strategy": "pipeline", "pipeline_micro_batches": 1}
-    outcomes["one_at_once"] = fifty(optimizations=one_at_once)
-    outcomes["aggregated"] = fifty(frequency=2, batch_size=8, optimizations=PIPELINE)
-    outcomes["full"] = fifty(FullTrial, max_length=dp.Batch(3), optimizations=PIPELINE)
-    outcomes["counted"] = fifty(CountingTrial, max_length=dp.Batch(10), optimizations=PIPELINE)
-    outcomes["in_place"] = fifty(InPlaceTrial, optimizations=PIPELINE)
+    outcomes = {"net": train_50_batches(optimizations=PIPELINE)}
+    outcomes["clipped"] = train_50_batches(ClippedTrial, optimizations=PIPELINE)
+    one_micro_batch = {"strategy": "pipeline", "pipeline_micro_batches": 1}
+    outcomes["one_micro_batch"] = train_50_batches(optimizations=one_micro_batch)
+    outcomes["aggregated"] = train_50_batches(frequency=2, batch_size=8, optimizations=PIPELINE)
+    outcomes["full"] = train_50_batches(FullTrial, max_length=dp.Batch(3), optimizations=PIPELINE)
+    outcomes["counted"] = train_50_batches(
+        CountingTrial, max_length=dp.Batch(10), optimizations=PIPELINE
+    )
+    outcomes["in_place"] = train_50_batches(InPlaceTrial, optimizations=PIPELINE)
     half = dict(PIPELINE, mixed_precision="bfloat16")
-    outcomes["half"] = fifty(optimizations=half)
+    outcomes["half"] = train_50_batches(optimizations=half)
     return outcomes
 
 
 def deep(**options):
-    return fifty(DeepTrial, batch_size=18, **options)
+    return train_50_batches(DeepTrial, batch_size=18, **options)
 
 
 def deep_pipelines(storage):
@@ -102,20 +104,24 @@ def deep_pipelines(storage):
     last = {"storage": storage + "/deep", "latest_checkpoint": outcomes["preempted"]["uuid"]}
     outcomes["resumed"] = deep(optimizations=PIPELINE, **last)
     # Runs that are saved with stages and resumed without, and the other way round.
-    outcomes["ended_whole"] = deep(**last)
-    whole = deep(storage=storage + "/whole", preempt_at=20)
-    last = {"storage": storage + "/whole", "latest_checkpoint": whole["uuid"]}
-    outcomes["ended_in_parts"] = deep(optimizations=PIPELINE, **last)
+    outcomes["resumed_without_stages"] = deep(**last)
+    uninterrupted = deep(storage=storage + "/whole", preempt_at=20)
+    last = {"storage": storage + "/whole", "latest_checkpoint": uninterrupted["uuid"]}
+    outcomes["resumed_with_stages"] = deep(optimizations=PIPELINE, **last)
     return outcomes
 
 
 def noisy_pipelines(storage):
     """Runs without a stop, and with one between two aggregated batches."""
     options = {"frequency": 2, "batch_size": 8, "optimizations": PIPELINE}
-    whole = fifty(DrawsTrial, **options)
-    first = fifty(DrawsTrial, storage=storage + "/noisy", preempt_at=8, **options)
+    uninterrupted = train_50_batches(DrawsTrial, **options)
+    first = train_50_batches(DrawsTrial, storage=storage + "/noisy", preempt_at=8, **options)
     last = {"storage": storage + "/noisy", "latest_checkpoint": first["uuid"]}
-    return {"whole": whole, "first": first, "resumed": fifty(DrawsTrial, **last, **options)}
+    return {
+        "uninterrupted": uninterrupted,
+        "first": first,
+        "resumed": train_50_batches(DrawsTrial, **last, **options),
+    }
 
 
 class InPlaceTrial(NetTrial):
@@ -161,7 +167,7 @@ def refused_pipelines(_storage=None):
     shared = nn.Linear(4, 4)
     layers = lambda: nn.Sequential(nn.Linear(4, 8), nn.Linear(8, 1))  # noqa: E731
     cases = {
-        "no_sequential": _trial(Wide),
+        "not_sequential": _trial(Wide),
         "too_few": _trial(lambda: nn.Sequential(nn.Linear(4, 1), nn.Tanh())),
         "shared": _trial(lambda: nn.Sequential(shared, nn.Tanh(), shared)),
         "unwrapped": _trial(layers, "unwrapped"),

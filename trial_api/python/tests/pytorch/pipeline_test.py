@@ -8,7 +8,7 @@ import pipeline_scenarios
 import torch
 from det import pytorch as dp
 from det.pytorch.strategies import pipeline, pipeline_stage
-from ranks_test import on_ranks, on_two_ranks
+from ranks_test import run_on_ranks, run_on_two_ranks
 from strategy_scenarios import ClippedTrial
 from torch import nn
 
@@ -30,9 +30,11 @@ class Case(unittest.TestCase):
                 torch.tensor(numbers), torch.tensor(other[name]), rtol=1e-4, atol=1e-6
             )
 
-    def assert_same_reports(self, ranks, one):
+    def assert_same_reports(self, ranks, one_rank):
         for rank in ranks:
-            for (*results, metrics), (*reference, expected) in zip(rank["reports"], one["reports"]):
+            for (*results, metrics), (*reference, expected) in zip(
+                rank["reports"], one_rank["reports"]
+            ):
                 self.assertEqual(results, reference)
                 self.assertEqual(set(metrics), set(expected))
                 for name, value in expected.items():
@@ -44,29 +46,29 @@ class TwoStagesTest(Case):
     def setUpClass(cls):
         names = ["pipelines", "noisy_pipelines", "refused_pipelines"]
         with tempfile.TemporaryDirectory() as folder:
-            results = on_two_ranks(names, folder)
+            results = run_on_two_ranks(names, folder)
         cls.results = {
             name: [rank[name] for rank in results["pipelines"]] for name in results["pipelines"][0]
         }
         cls.noisy, cls.refused = results["noisy_pipelines"], results["refused_pipelines"]
 
-    def test_stages_learn_what_one_slot_learns(self):
-        one = pipeline_scenarios.fifty()
-        for name in ("net", "one_at_once"):
-            self.assert_close(self.whole(self.results[name]), one["weights"])
-            self.assert_same_reports(self.results[name], one)
+    def test_stages_train_to_the_weights_of_one_slot(self):
+        one_rank = pipeline_scenarios.train_50_batches()
+        for name in ("net", "one_micro_batch"):
+            self.assert_close(self.whole(self.results[name]), one_rank["weights"])
+            self.assert_same_reports(self.results[name], one_rank)
 
     def test_clips_by_the_norm_of_all_stages(self):
-        one = pipeline_scenarios.fifty(ClippedTrial)
-        self.assert_close(self.whole(self.results["clipped"]), one["weights"])
+        one_rank = pipeline_scenarios.train_50_batches(ClippedTrial)
+        self.assert_close(self.whole(self.results["clipped"]), one_rank["weights"])
 
     def test_supports_a_stage_that_begins_in_place(self):
-        one = pipeline_scenarios.fifty(pipeline_scenarios.InPlaceTrial)
-        self.assert_close(self.whole(self.results["in_place"]), one["weights"])
+        one_rank = pipeline_scenarios.train_50_batches(pipeline_scenarios.InPlaceTrial)
+        self.assert_close(self.whole(self.results["in_place"]), one_rank["weights"])
 
     def test_supports_aggregated_batches(self):
-        one = pipeline_scenarios.fifty(frequency=2, batch_size=8)
-        self.assert_close(self.whole(self.results["aggregated"]), one["weights"])
+        one_rank = pipeline_scenarios.train_50_batches(frequency=2, batch_size=8)
+        self.assert_close(self.whole(self.results["aggregated"]), one_rank["weights"])
 
     def test_supports_mixed_precision(self):
         losses = [
@@ -76,21 +78,25 @@ class TwoStagesTest(Case):
         self.assertNotEqual(self.results["half"][0]["weights"], self.results["net"][0]["weights"])
 
     def test_counts_each_record_once(self):
-        one = pipeline_scenarios.fifty(pipeline_scenarios.CountingTrial, max_length=dp.Batch(10))
-        self.assert_same_reports(self.results["counted"], one)
-        one = pipeline_scenarios.fifty(pipeline_scenarios.FullTrial, max_length=dp.Batch(3))
-        self.assert_same_reports(self.results["full"], one)
+        one_rank = pipeline_scenarios.train_50_batches(
+            pipeline_scenarios.CountingTrial, max_length=dp.Batch(10)
+        )
+        self.assert_same_reports(self.results["counted"], one_rank)
+        one_rank = pipeline_scenarios.train_50_batches(
+            pipeline_scenarios.FullTrial, max_length=dp.Batch(3)
+        )
+        self.assert_same_reports(self.results["full"], one_rank)
 
     def test_resumed_run_equals_uninterrupted_run(self):
         for rank in self.noisy:
             self.assertIn(rank["first"]["steps"], (8, 9))
-            self.assertTrue(rank["whole"]["weights"])
-            self.assertEqual(rank["whole"]["weights"], rank["resumed"]["weights"])
+            self.assertTrue(rank["uninterrupted"]["weights"])
+            self.assertEqual(rank["uninterrupted"]["weights"], rank["resumed"]["weights"])
 
     def test_rejects_models_that_cannot_be_divided(self):
         for rank in self.refused:
             for name, words in (
-                ("no_sequential", "wrap_model.. got a Wide: write the model as a Sequential"),
+                ("not_sequential", "wrap_model.. got a Wide: write the model as a Sequential"),
                 (
                     "too_few",
                     "on 2 slots .* and 1 of its modules have parameters that require gradients",
@@ -111,15 +117,15 @@ class ThreeStagesTest(Case):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = folder.name
-        ranks = on_ranks(3, ["deep_pipelines"], cls.folder)["deep_pipelines"]
+        ranks = run_on_ranks(3, ["deep_pipelines"], cls.folder)["deep_pipelines"]
         cls.results = {name: [rank[name] for rank in ranks] for name in ranks[0]}
-        cls.one = pipeline_scenarios.deep()
+        cls.one_rank = pipeline_scenarios.deep()
 
-    def test_stages_learn_what_one_slot_learns(self):
-        self.assert_close(self.whole(self.results["deep"]), self.one["weights"])
-        self.assert_same_reports(self.results["deep"], self.one)
+    def test_stages_train_to_the_weights_of_one_slot(self):
+        self.assert_close(self.whole(self.results["deep"]), self.one_rank["weights"])
+        self.assert_same_reports(self.results["deep"], self.one_rank)
         states = [rank["state"] for rank in self.results["deep"]]
-        self.assertEqual(sum(states), self.one["state"])
+        self.assertEqual(sum(states), self.one_rank["state"])
         self.assertTrue(all(states))
 
     def test_stages_stop_together_and_resume(self):
@@ -127,18 +133,18 @@ class ThreeStagesTest(Case):
         self.assertEqual(len(steps), 1)
         self.assertLessEqual(steps, {20, 21})
         self.assertTrue(self.results["preempted"][0]["acknowledged"])
-        self.assert_close(self.whole(self.results["resumed"]), self.one["weights"])
+        self.assert_close(self.whole(self.results["resumed"]), self.one_rank["weights"])
 
     def test_checkpoint_loads_with_every_strategy(self):
-        for rank in self.results["ended_whole"]:
-            self.assert_close(rank["weights"], self.one["weights"])
-        self.assert_close(self.whole(self.results["ended_in_parts"]), self.one["weights"])
+        for rank in self.results["resumed_without_stages"]:
+            self.assert_close(rank["weights"], self.one_rank["weights"])
+        self.assert_close(self.whole(self.results["resumed_with_stages"]), self.one_rank["weights"])
         uuid = self.results["preempted"][0]["uuid"]
-        one = pipeline_scenarios.deep(storage=self.folder + "/deep", latest_checkpoint=uuid)
-        self.assert_close(one["weights"], self.one["weights"])
+        one_rank = pipeline_scenarios.deep(storage=self.folder + "/deep", latest_checkpoint=uuid)
+        self.assert_close(one_rank["weights"], self.one_rank["weights"])
         folder = os.path.join(self.folder, "deep", uuid)
         loaded = dp.load_trial_from_checkpoint_path(folder, pipeline_scenarios.DeepTrial)
-        self.assertEqual(set(loaded.net.state_dict()), set(self.one["weights"]))
+        self.assertEqual(set(loaded.net.state_dict()), set(self.one_rank["weights"]))
 
 
 class CutTest(unittest.TestCase):

@@ -90,14 +90,14 @@ class RunsTest(unittest.TestCase):
     def test_repeats_and_resumes_to_the_last_bit(self):
         for trial, slots in ((DeepTrial, 2), (DeepTrial, 4), (SteadyTrial, 4)):
             with self.subTest(trial, slots=slots), tempfile.TemporaryDirectory() as storage:
-                whole = self.train(trial, slots).weights
+                uninterrupted = self.train(trial, slots).weights
                 again = self.train(trial, slots).weights
                 # Stops inside an epoch whose last batch is smaller.
                 first = self.train(trial, slots, storage=storage, preempt_at=11)
                 self.assertEqual(11, first.steps)
                 more = {"storage": storage, "latest_checkpoint": first.last_uuid}
                 resumed = self.train(trial, slots, **more).weights
-                for name, weights in whole.items():
+                for name, weights in uninterrupted.items():
                     self.assertTrue(torch.equal(weights, again[name]), name)
                     self.assertTrue(torch.equal(weights, resumed[name]), name)
 
@@ -124,7 +124,7 @@ DRAWS = {
     "rrelu": lambda x: nn.functional.rrelu(-x, training=True),
     "rand": lambda x: x * torch.rand(x.shape),
     "like": lambda x: x + torch.randn_like(x),
-    "whole": lambda x: x + torch.randint(0, 1000, x.shape),
+    "uninterrupted": lambda x: x + torch.randint(0, 1000, x.shape),
     "order": lambda x: x[:, torch.randperm(x.shape[1])],
     "in place": lambda x: torch.empty_like(x).normal_(),
     "choice": lambda x: torch.multinomial(x.softmax(1), 20),

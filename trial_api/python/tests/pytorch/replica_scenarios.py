@@ -9,16 +9,16 @@ from strategy_scenarios import ClippedTrial
 from trials import NetTrial, run
 
 SLOTS = "DET_SLOTS_OF_RANKS"
-__all__ = ["ClippedTrial", "SLOTS", "fifty", "replicas"]
+__all__ = ["ClippedTrial", "SLOTS", "train_50_batches", "replicas"]
 
 
-def fifty(cls=NetTrial, slots=None, mixed_precision="O0", **options):
-    """Trains 50 batches. `slots` has the number of slots of each rank, for in_process."""
+def train_50_batches(cls=NetTrial, slots=None, mixed_precision="O0", **options):
+    """Trains 50 batches; with the strategy in_process if `slots`, the slots of each rank, is set."""
     options = {"max_length": dp.Batch(50), "reporting_period": dp.Batch(10), **options}
     strategy = "in_process" if slots else "allreduce"
-    results = {"strategy": strategy, "mixed_precision": mixed_precision}
+    optimizations = {"strategy": strategy, "mixed_precision": mixed_precision}
     with mock.patch.dict(os.environ, {SLOTS: str(slots)} if slots else {}):
-        result = run(cls, validation_period=dp.Batch(25), optimizations=results, **options)
+        result = run(cls, validation_period=dp.Batch(25), optimizations=optimizations, **options)
     return {
         "weights": {name: tensor.tolist() for name, tensor in result.weights.items()},
         "reports": result.train.reports,
@@ -36,7 +36,7 @@ class WholeBatches(NetTrial):
 
 
 class Recurrent(torch.nn.Module):
-    """A Trial whose weights are used several times in a batch."""
+    """A model whose weights are used several times in a batch."""
 
     def __init__(self):
         super().__init__()
@@ -67,17 +67,17 @@ class Compressed(NetTrial):
 
 def replicas(_storage=None):
     results = {
-        "even": fifty(WholeBatches, slots=[2, 2], batch_size=24),
-        "uneven": fifty(WholeBatches, slots=[1, 2], batch_size=24),
+        "even": train_50_batches(WholeBatches, slots=[2, 2], batch_size=24),
+        "uneven": train_50_batches(WholeBatches, slots=[1, 2], batch_size=24),
     }
     try:
-        fifty(Compressed, slots=[1, 2], batch_size=24)
+        train_50_batches(Compressed, slots=[1, 2], batch_size=24)
     except ValueError as error:
         results["compressed"] = str(error)
     try:
         run(NetTrial, optimizations={"strategy": "in_process"})
     except ValueError as error:
-        results["untold"] = str(error)
+        results["without_slots"] = str(error)
     return results
 
 

@@ -4,7 +4,7 @@ import tempfile
 import unittest
 
 import strategy_scenarios
-from ranks_test import on_ranks
+from ranks_test import run_on_ranks
 
 
 class ResumeTest(unittest.TestCase):
@@ -15,11 +15,11 @@ class ResumeTest(unittest.TestCase):
                 with self.subTest(name):
                     self.assertGreater(results["trained"], 0)
                     if name not in but_for_bits:
-                        self.assertEqual(results["whole"], results["resumed"])
+                        self.assertEqual(results["uninterrupted"], results["resumed"])
 
     def on(self, size):
         with tempfile.TemporaryDirectory() as folder:
-            return on_ranks(size, ["resumed_strategies"], folder)["resumed_strategies"]
+            return run_on_ranks(size, ["resumed_strategies"], folder)["resumed_strategies"]
 
     def test_one_rank_resumes_to_the_last_bit(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -22,7 +22,7 @@ from torch.utils.data import IterableDataset
 from trials import NetTrial, NoisyTrial, Run, records, run
 
 
-def of(result: Run):
+def summarize(result: Run):
     return {
         "weights": {name: tensor.tolist() for name, tensor in result.weights.items()},
         "reports": result.train.reports,
@@ -33,7 +33,7 @@ def of(result: Run):
 
 def fifty_steps(_storage=None):
     periods = {"validation_period": dp.Epoch(2), "reporting_period": dp.Batch(10)}
-    return of(run(NetTrial, max_length=dp.Batch(50), **periods))
+    return summarize(run(NetTrial, max_length=dp.Batch(50), **periods))
 
 
 def compressed(_storage=None):
@@ -41,7 +41,7 @@ def compressed(_storage=None):
     results = {}
     for form in ("float16", "int8", "bfloat16"):
         options = {"gradient_compression": form, "tensor_fusion_threshold": 1}
-        results[form] = of(run(NetTrial, max_length=dp.Batch(50), optimizations=options))
+        results[form] = summarize(run(NetTrial, max_length=dp.Batch(50), optimizations=options))
     return results
 
 
@@ -56,11 +56,11 @@ class StreamTrial(NetTrial):
 
 
 def stream(_storage=None):
-    return of(run(StreamTrial, max_length=dp.Epoch(3)))
+    return summarize(run(StreamTrial, max_length=dp.Epoch(3)))
 
 
 class _Batches:
-    """A data set of so many records without a length."""
+    """A data set of `count` batches, without a length."""
 
     def __init__(self, count):
         self.count = count
@@ -69,7 +69,7 @@ class _Batches:
         return iter([records(8, seed=i) for i in range(self.count)])
 
 
-class OwnBatches(NetTrial):
+class UnevenBatchesTrial(NetTrial):
     """Batches that differ between the ranks, also in number."""
 
     known = True
@@ -80,26 +80,26 @@ class OwnBatches(NetTrial):
         return list(batches) if self.known else batches
 
 
-class UnknownBatches(OwnBatches):
+class UnknownLengthTrial(UnevenBatchesTrial):
     known = False
 
 
 def uneven(_storage):
     try:
-        run(OwnBatches)
+        run(UnevenBatchesTrial)
     except ValueError as error:
         return str(error)
     return ""
 
 
 def uneven_and_unknown(_storage):
-    return of(run(UnknownBatches, max_length=dp.Epoch(2)))
+    return summarize(run(UnknownLengthTrial, max_length=dp.Epoch(2)))
 
 
 # One rank saves after 10 batches, two ranks resume until 20, and one rank ends at 30.
 
 
-def saved_by_one(storage):
+def save_on_one_rank(storage):
     uuid = run(NetTrial, storage=storage + "/elastic", preempt_at=10).last_uuid
     with open(storage + "/uuid", "w", encoding="utf-8") as file:
         file.write(uuid)
@@ -110,19 +110,19 @@ def elastic(storage):
     with open(storage + "/uuid", encoding="utf-8") as file:
         uuid = file.read()
     options = {"storage": storage + "/elastic", "latest_checkpoint": uuid}
-    return of(run(NetTrial, max_length=dp.Batch(20), **options))
+    return summarize(run(NetTrial, max_length=dp.Batch(20), **options))
 
 
-def ended_by_one(storage, uuid):
+def resume_on_one_rank(storage, uuid):
     options = {"storage": storage + "/elastic", "latest_checkpoint": uuid}
-    return of(run(NetTrial, max_length=dp.Batch(30), **options))
+    return summarize(run(NetTrial, max_length=dp.Batch(30), **options))
 
 
-def elastic_whole():
-    return of(run(NetTrial, max_length=dp.Batch(30)))
+def elastic_uninterrupted():
+    return summarize(run(NetTrial, max_length=dp.Batch(30)))
 
 
-class DrawingTrial(NoisyTrial):
+class LossRecordingTrial(NoisyTrial):
     """A Trial that records its losses and a random number at the end."""
 
     def __init__(self, context):
@@ -138,17 +138,17 @@ class DrawingTrial(NoisyTrial):
 def resumed(storage, **more):
     storage += "/resumed"
     options = dict(max_length=dp.Batch(30), frequency=2, reporting_period=dp.Batch(4), **more)
-    whole = run(DrawingTrial, **options)
+    uninterrupted = run(LossRecordingTrial, **options)
     drawn = torch.rand(()).item()
-    first = run(DrawingTrial, storage=storage, preempt_at=8, **options)
+    first = run(LossRecordingTrial, storage=storage, preempt_at=8, **options)
     uuid = first.last_uuid
-    second = run(DrawingTrial, storage=storage, latest_checkpoint=uuid, **options)
+    second = run(LossRecordingTrial, storage=storage, latest_checkpoint=uuid, **options)
     return {
-        "whole": whole.trial.losses,
+        "uninterrupted": uninterrupted.trial.losses,
         "first": first.trial.losses,
         "second": second.trial.losses,
-        "whole_weights": of(whole)["weights"],
-        "weights": of(second)["weights"],
+        "uninterrupted_weights": summarize(uninterrupted)["weights"],
+        "weights": summarize(second)["weights"],
         "drawn": drawn,
     }
 
@@ -162,15 +162,15 @@ def preempted(_storage):
     return {"steps": result.steps, "acknowledged": result.preempt.acknowledged}
 
 
-class SecondStops(NetTrial):
+class StopOnSecondRankTrial(NetTrial):
     def train_batch(self, batch, epoch_idx, batch_idx):
         if batch_idx == 4 and self.context.distributed.rank == 1:
             self.context.set_stop_requested(True)
         return super().train_batch(batch, epoch_idx, batch_idx)
 
 
-def stopped_by_the_second(_storage):
-    return {"steps": run(SecondStops).steps}
+def stop_on_second_rank(_storage):
+    return {"steps": run(StopOnSecondRankTrial).steps}
 
 
 class ReducedTrial(NetTrial):
@@ -200,28 +200,28 @@ def reduced(_storage):
     if not by_batch.train.reports:
         return {}
     return {
-        "training": by_batch.train.of("training", "seen")[-1][1],
-        "validation": by_batch.train.of("validation", "seen")[-1][1],
-        "full": full.train.of("validation", "seen")[-1][1],
+        "training": by_batch.train.get_metrics("training", "seen")[-1][1],
+        "validation": by_batch.train.get_metrics("validation", "seen")[-1][1],
+        "full": full.train.get_metrics("validation", "seen")[-1][1],
     }
 
 
-class InOrder(NetTrial):
+class UnshuffledTrial(NetTrial):
     def build_training_data_loader(self):
         loader = super().build_training_data_loader()
         return dp.DataLoader(loader.dataset, loader.batch_size)
 
 
 def aggregated(_storage):
-    return of(run(InOrder, batch_size=10, frequency=2, max_length=dp.Batch(20)))
+    return summarize(run(UnshuffledTrial, batch_size=10, frequency=2, max_length=dp.Batch(20)))
 
 
 def aggregated_as_one():
-    return of(run(InOrder, batch_size=20, max_length=dp.Batch(10)))
+    return summarize(run(UnshuffledTrial, batch_size=20, max_length=dp.Batch(10)))
 
 
 class TwoPasses(NetTrial):
-    """A Trial with one loss of two forward passes of a model with running means, as in a GAN."""
+    """A Trial with two forward passes for one loss, of a model with running means, as in a GAN."""
 
     def __init__(self, context):
         self.context = context
@@ -234,11 +234,11 @@ class TwoPasses(NetTrial):
 
 
 def two_passes(_storage):
-    return of(run(TwoPasses, frequency=2, max_length=dp.Batch(8)))
+    return summarize(run(TwoPasses, frequency=2, max_length=dp.Batch(8)))
 
 
 class Heads(torch.nn.Module):
-    """A Trial that uses its two heads in turn."""
+    """A model that uses its two heads in turn if `turns` is true, otherwise only the first."""
 
     def __init__(self, turns):
         super().__init__()
@@ -270,10 +270,13 @@ def unused(_storage=None):
         message = None
     except RuntimeError as error:
         message = str(error)
-    return {**of(run(HeadsTrial, max_length=dp.Batch(10), batch_size=20)), "message": message}
+    return {
+        **summarize(run(HeadsTrial, max_length=dp.Batch(10), batch_size=20)),
+        "message": message,
+    }
 
 
-class FindsTrial(NetTrial):
+class FindUnusedTrial(NetTrial):
     def __init__(self, context):
         self.context = context
         layers = [
@@ -298,19 +301,19 @@ class StaticTrial(UnusedTrial):
 def other_buckets(storage):
     """Resumes models whose buckets cannot be rebuilt: with unused parameters, and a static graph."""
     length = {"max_length": dp.Batch(8)}
-    results = {"whole": of(run(NetTrial, **length))["weights"]}
+    results = {"uninterrupted": summarize(run(NetTrial, **length))["weights"]}
     for name, first, second in (
-        ("finds", NetTrial, FindsTrial),
+        ("finds", NetTrial, FindUnusedTrial),
         ("static", StaticTrial, StaticTrial),
     ):
         begun = run(first, preempt_at=3, storage=os.path.join(storage, name), **length)
         more = {"storage": begun.storage, "latest_checkpoint": begun.last_uuid}
-        results[name] = of(run(second, **more, **length))["weights"]
+        results[name] = summarize(run(second, **more, **length))["weights"]
     return results
 
 
-class PartFirst(NetTrial):
-    """A Trial whose first batch also has a forward pass of a part of the model."""
+class PartialForwardTrial(NetTrial):
+    """A Trial that in its first batch also makes a forward pass of a part of the model."""
 
     def train_batch(self, batch, epoch_idx, batch_idx):
         if batch_idx == 0:
@@ -319,8 +322,8 @@ class PartFirst(NetTrial):
         return super().train_batch(batch, epoch_idx, batch_idx)
 
 
-def part_first(_storage=None):
-    return of(run(PartFirst, max_length=dp.Batch(4)))
+def partial_forward(_storage=None):
+    return summarize(run(PartialForwardTrial, max_length=dp.Batch(4)))
 
 
 SCENARIOS = {
@@ -333,7 +336,7 @@ SCENARIOS = {
         resumed,
         resumed_in_bytes,
         preempted,
-        stopped_by_the_second,
+        stop_on_second_rank,
         reduced,
         aggregated,
         uneven,
@@ -341,7 +344,7 @@ SCENARIOS = {
         two_passes,
         unused,
         other_buckets,
-        part_first,
+        partial_forward,
     )
 }
 
@@ -351,9 +354,9 @@ STRATEGIES = {
     for function in (
         strategy_scenarios.strategies,
         strategy_scenarios.resumed_strategies,
-        strategy_scenarios.saved_by_two,
+        strategy_scenarios.save_on_two_ranks,
         strategy_scenarios.heads,
-        strategy_scenarios.promised,
+        strategy_scenarios.train_exactly,
     )
 }
 

@@ -11,7 +11,7 @@ from det import pytorch as dp
 from det.pytorch.distributed import optimizations
 from det.pytorch.state import optimizer_partition, snapshot
 from det.pytorch.strategies import zero
-from ranks_test import on_two_ranks
+from ranks_test import run_on_two_ranks
 from trials import NetTrial, run
 
 
@@ -20,12 +20,12 @@ class StrategiesTest(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
-        names = ["strategies", "saved_by_two", "heads", "promised"]
-        results = on_two_ranks(names, cls.folder.name)
+        names = ["strategies", "save_on_two_ranks", "heads", "train_exactly"]
+        results = run_on_two_ranks(names, cls.folder.name)
         cls.left, cls.right = results["strategies"]
         cls.heads = results["heads"]
-        cls.promised = results["promised"]
-        cls.saved = results["saved_by_two"]
+        cls.train_exactly = results["train_exactly"]
+        cls.saved = results["save_on_two_ranks"]
 
     def assert_close(self, weights, other):
         self.assertEqual(set(weights), set(other))
@@ -49,14 +49,14 @@ class StrategiesTest(unittest.TestCase):
                 self.assert_close(self.left[name]["weights"], self.left[same]["weights"])
 
     def test_exact_strategies_clip_and_aggregate_as_one_rank(self):
-        one = strategy_scenarios.promised(cases={"one": {}})["one"]
-        self.assert_close(one[2], one[1])
-        for rank in self.promised:
-            self.assertEqual(set(strategy_scenarios.PROMISED), set(rank))
+        one_rank = strategy_scenarios.train_exactly(cases={"one": {}})["one"]
+        self.assert_close(one_rank[2], one_rank[1])
+        for rank in self.train_exactly:
+            self.assertEqual(set(strategy_scenarios.EXACT_STRATEGIES), set(rank))
             for name, results in rank.items():
                 for frequency in ("1", "2"):
                     with self.subTest(name, frequency=frequency):
-                        self.assert_close(results[frequency], one[1])
+                        self.assert_close(results[frequency], one_rank[1])
 
     def test_inexact_strategies_learn(self):
         for name in ("local_sgd", "async", "bfloat16"):
@@ -85,12 +85,14 @@ class StrategiesTest(unittest.TestCase):
                 self.assertGreater(moved.abs().min().item(), 1e-4, f"{name}: {weight}")
 
     def test_one_rank_resumes_from_the_parts_of_two(self):
-        whole = strategy_scenarios.adam_whole()["weights"]
+        uninterrupted = strategy_scenarios.adam_uninterrupted()["weights"]
         for name in sorted(set(self.saved[0]) - {"local_sgd"}):  # The result of local_sgd differs.
             with self.subTest(name):
                 results = self.saved[0][name]
-                one = strategy_scenarios.ended_by_one(self.folder.name, name, results["uuid"])
-                self.assert_close(one["weights"], whole)
+                one_rank = strategy_scenarios.resume_on_one_rank(
+                    self.folder.name, name, results["uuid"]
+                )
+                self.assert_close(one_rank["weights"], uninterrupted)
 
     def test_each_rank_writes_its_part_of_the_optimizer_state(self):
         for name, results in self.saved[0].items():
@@ -102,8 +104,8 @@ class StrategiesTest(unittest.TestCase):
                 ]
                 self.assertEqual({0, 1, 2, 3}, set().union(*parts))
                 self.assertEqual(4, sum(map(len, parts)))
-                if name.startswith("shown"):
-                    self.assertEqual(([4], 1), (results["shown"], len(parts)))
+                if name.startswith("with_callback"):
+                    self.assertEqual(([4], 1), (results["callback_states"], len(parts)))
                 else:
                     self.assertTrue(all(parts))
                     self.assertEqual(2, len(parts))
@@ -117,7 +119,7 @@ class ZeroRedundancyOptimizer(torch.optim.SGD):
     """A stand-in that is recognized by its name; the real class needs other ranks."""
 
 
-class StepsAnother(NetTrial):
+class StepUnwrappedTrial(NetTrial):
     def train_batch(self, batch, epoch_idx, batch_idx):
         self.context.step_optimizer(torch.optim.SGD(self.net.parameters(), 0.1))
 
@@ -136,7 +138,7 @@ class WrapTest(unittest.TestCase):
 
     def test_rejects_step_of_the_optimizer_that_was_replaced(self):
         with self.assertRaisesRegex(ValueError, "what wrap_optimizer.. returned"):
-            run(StepsAnother, max_length=dp.Batch(1), optimizations={"shard_optimizer": True})
+            run(StepUnwrappedTrial, max_length=dp.Batch(1), optimizations={"shard_optimizer": True})
 
 
 class ReadTest(unittest.TestCase):

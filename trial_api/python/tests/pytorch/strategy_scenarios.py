@@ -7,7 +7,7 @@ from det import pytorch as dp
 from trials import NetTrial, NoisyTrial, records, run
 
 
-def _of(result):
+def _summarize(result):
     reports = [metrics["loss"] for group, _, metrics in result.train.reports if group == "training"]
     return {
         "weights": {name: tensor.tolist() for name, tensor in result.weights.items()},
@@ -17,7 +17,7 @@ def _of(result):
     }
 
 
-def _fifty(cls=NetTrial, **optimizations):
+def _train_50_batches(cls=NetTrial, **optimizations):
     periods = {"validation_period": dp.Batch(25), "reporting_period": dp.Batch(10)}
     return run(cls, max_length=dp.Batch(50), optimizations=optimizations, **periods)
 
@@ -56,12 +56,12 @@ class HeadsTrial(NetTrial):
 
 
 def heads(_storage=None):
-    """Returns how the ranks differ in each case, after one batch and after several."""
+    """Returns the results of this rank in each case, after one batch and after several."""
     outcomes = {}
     for name in ("parameter_server", "local_sgd", "async"):
         options = {"optimizations": {"strategy": name, "local_sgd_steps": 2}}
         outcomes[name] = [
-            _of(run(HeadsTrial, max_length=dp.Batch(length), **options)) for length in (1, 7)
+            _summarize(run(HeadsTrial, max_length=dp.Batch(length), **options)) for length in (1, 7)
         ]
     return outcomes
 
@@ -69,22 +69,24 @@ def heads(_storage=None):
 def strategies(_storage=None):
     """Returns the results of the same 50 batches in each case."""
     return {
-        "allreduce": _of(_fifty()),
-        "every_step": _of(_fifty(strategy="local_sgd", local_sgd_steps=1)),
-        "local_sgd": _of(_fifty(strategy="local_sgd", local_sgd_steps=4)),
-        "async": _of(_fifty(strategy="async", local_sgd_steps=2)),
-        "async_again": _of(_fifty(strategy="async", local_sgd_steps=2)),
-        "parameter_server": _of(_fifty(strategy="parameter_server")),
-        "clipped": _of(_fifty(ClippedTrial)),
-        "parameter_server_clipped": _of(_fifty(ClippedTrial, strategy="parameter_server")),
-        "adam": _of(_fifty(AdamTrial)),
-        "bfloat16": _of(_fifty(mixed_precision="bfloat16")),
-        "sharded": _of(_fifty(AdamTrial, shard_optimizer=True)),
+        "allreduce": _summarize(_train_50_batches()),
+        "every_step": _summarize(_train_50_batches(strategy="local_sgd", local_sgd_steps=1)),
+        "local_sgd": _summarize(_train_50_batches(strategy="local_sgd", local_sgd_steps=4)),
+        "async": _summarize(_train_50_batches(strategy="async", local_sgd_steps=2)),
+        "async_again": _summarize(_train_50_batches(strategy="async", local_sgd_steps=2)),
+        "parameter_server": _summarize(_train_50_batches(strategy="parameter_server")),
+        "clipped": _summarize(_train_50_batches(ClippedTrial)),
+        "parameter_server_clipped": _summarize(
+            _train_50_batches(ClippedTrial, strategy="parameter_server")
+        ),
+        "adam": _summarize(_train_50_batches(AdamTrial)),
+        "bfloat16": _summarize(_train_50_batches(mixed_precision="bfloat16")),
+        "sharded": _summarize(_train_50_batches(AdamTrial, shard_optimizer=True)),
     }
 
 
-class PromisedTrial(AdamTrial):
-    """A Trial with clipping, whose batches in order make up larger ones."""
+class ClippedAdamTrial(AdamTrial):
+    """A Trial with clipping, and with records in a fixed order for every batch size."""
 
     training_records = 96
 
@@ -100,8 +102,8 @@ class PromisedTrial(AdamTrial):
         return {"loss": loss}
 
 
-# The strategies whose result is that of one rank with the same global batch.
-PROMISED = {
+# The strategies that train to the weights of one rank with the same global batch.
+EXACT_STRATEGIES = {
     "allreduce": {},
     "sharded": {"shard_optimizer": True},
     "parameter_server": {"strategy": "parameter_server"},
@@ -109,13 +111,13 @@ PROMISED = {
 }
 
 
-def promised(_storage=None, cases=PROMISED, distributed=lambda: None):
-    """Returns the weights after 50 steps of one batch, or of two that are aggregated, in each case."""
+def train_exactly(_storage=None, cases=EXACT_STRATEGIES, distributed=lambda: None):
+    """Returns the weights after 50 steps in each case, by the aggregation frequency."""
     return {
         name: {
-            frequency: _of(
+            frequency: _summarize(
                 run(
-                    PromisedTrial,
+                    ClippedAdamTrial,
                     batch_size=24 // frequency,
                     frequency=frequency,
                     max_length=dp.Batch(50 * frequency),
@@ -130,7 +132,7 @@ def promised(_storage=None, cases=PROMISED, distributed=lambda: None):
 
 
 class Wide(torch.nn.Module):
-    """A Trial with several buckets, whose layers are not in the order of computation."""
+    """A model with several buckets, whose layers are not in the order of computation."""
 
     def __init__(self):
         super().__init__()
@@ -148,7 +150,7 @@ class WideTrial(NetTrial):
         self.sgd = context.wrap_optimizer(torch.optim.SGD(self.net.parameters(), 1e-5))
 
 
-class RemovingTrial(WideTrial):
+class NoneGradientsTrial(WideTrial):
     """A Trial that sets gradients to None."""
 
     def train_batch(self, batch, epoch_idx, batch_idx):
@@ -182,7 +184,7 @@ class SparseTrial(NetTrial):
 RESUMED = {
     "allreduce": (NoisyTrial, {}),
     "wide": (WideTrial, {}),
-    "removed": (RemovingTrial, {}),
+    "removed": (NoneGradientsTrial, {}),
     "sparse": (SparseTrial, {}),
     "bytes": (WideTrial, {"gradient_compression": "int8"}),
     "local_sgd": (NoisyTrial, {"strategy": "local_sgd", "local_sgd_steps": 2}),
@@ -204,16 +206,16 @@ def resumed_strategies(storage, cases=RESUMED, distributed=lambda: None):
         folder = f"{storage}/{name}"
         options = {"max_length": dp.Batch(20), "frequency": 2, "batch_size": 24}
         options.update(optimizations=optimizations)
-        whole = run(trial, distributed=distributed(), **options)
+        uninterrupted = run(trial, distributed=distributed(), **options)
         options.update(storage=folder)
         first = run(trial, distributed=distributed(), preempt_at=8, **options)
         options.update(latest_checkpoint=first.last_uuid)
         second = run(trial, distributed=distributed(), **options)
         outcomes[name] = {
-            "whole": _digest(whole),
+            "uninterrupted": _digest(uninterrupted),
             "resumed": _digest(second),
-            "state": _of(second)["state"],
-            "trained": whole.steps - first.steps,
+            "state": _summarize(second)["state"],
+            "trained": uninterrupted.steps - first.steps,
         }
     return outcomes
 
@@ -226,15 +228,15 @@ def _digest(result):
     }
 
 
-class ShownTrial(AdamTrial):
-    """A Trial with a callback that counts the state that is saved."""
+class StateCallbackTrial(AdamTrial):
+    """A Trial with a callback that counts the parameters whose optimizer state is saved."""
 
     def build_callbacks(self):
-        self.shown = Shown()
-        return {"shown": self.shown}
+        self.state_counter = StateCounter()
+        return {"state_counter": self.state_counter}
 
 
-class Shown(dp.PyTorchCallback):
+class StateCounter(dp.PyTorchCallback):
     def __init__(self):
         self.states = []
 
@@ -246,26 +248,28 @@ SAVED = {
     "plain": (AdamTrial, {}),
     "sharded": (AdamTrial, {"shard_optimizer": True}),
     "local_sgd": (AdamTrial, {"strategy": "local_sgd", "local_sgd_steps": 1}),
-    "shown": (ShownTrial, {}),
-    "shown_sharded": (ShownTrial, {"shard_optimizer": True}),
+    "with_callback": (StateCallbackTrial, {}),
+    "with_callback_sharded": (StateCallbackTrial, {"shard_optimizer": True}),
 }
 
 
-def saved_by_two(storage):
+def save_on_two_ranks(storage):
     """Saves checkpoints from which one rank resumes."""
     outcomes = {}
     for name, (trial, optimizations) in SAVED.items():
         options = {"storage": f"{storage}/elastic-{name}", "max_length": dp.Batch(30)}
         result = run(trial, preempt_at=10, optimizations=optimizations, **options)
-        outcomes[name] = _of(result)
-        outcomes[name]["shown"] = getattr(result.trial, "shown", Shown()).states
+        outcomes[name] = _summarize(result)
+        outcomes[name]["callback_states"] = getattr(
+            result.trial, "state_counter", StateCounter()
+        ).states
     return outcomes
 
 
-def ended_by_one(storage, name, uuid):
+def resume_on_one_rank(storage, name, uuid):
     options = {"storage": f"{storage}/elastic-{name}", "latest_checkpoint": uuid}
-    return _of(run(AdamTrial, max_length=dp.Batch(30), **options))
+    return _summarize(run(AdamTrial, max_length=dp.Batch(30), **options))
 
 
-def adam_whole():
-    return _of(run(AdamTrial, max_length=dp.Batch(30)))
+def adam_uninterrupted():
+    return _summarize(run(AdamTrial, max_length=dp.Batch(30)))

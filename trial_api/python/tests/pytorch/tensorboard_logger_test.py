@@ -45,7 +45,7 @@ class OffClusterTest(Case):
         [path] = self.files()
         results = points(path)
         for group, name in (("training", "loss"), ("validation", "error")):
-            expected = train.of(group, name)
+            expected = train.get_metrics(group, name)
             found = [(step, value) for tag, step, value in results if tag == f"{group}/{name}"]
             self.assertEqual([step for step, _ in expected], [step for step, _ in found])
             for (_, value), (_, other) in zip(expected, found):
@@ -81,7 +81,7 @@ class OffClusterTest(Case):
                 train = self.train()
             with mock.patch("det.tensorboard.EventWriter.__init__", side_effect=full):
                 self.assertEqual(train.reports, self.train().reports)
-        self.assertEqual(20, train.of("training", "loss")[-1][0])
+        self.assertEqual(20, train.get_metrics("training", "loss")[-1][0])
         self.assertEqual(
             2, output.getvalue().count("WARNING: metrics are not written for TensorBoard")
         )

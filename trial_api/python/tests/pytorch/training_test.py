@@ -17,8 +17,8 @@ from trials import NetTrial, NoisyTrial, RecordingTrain, run
 
 
 class ResumeTest(unittest.TestCase):
-    def assert_same(self, one, other):
-        for name, tensor in one.weights.items():
+    def assert_same(self, result, other):
+        for name, tensor in result.weights.items():
             self.assertTrue(torch.equal(tensor, other.weights[name]), name)
 
     def test_resumed_run_equals_uninterrupted_run_to_the_last_bit(self):
@@ -29,7 +29,7 @@ class ResumeTest(unittest.TestCase):
             "validation_period": dp.Epoch(1),
             "frequency": 2,
         }
-        whole = run(NoisyTrial, **options)
+        uninterrupted = run(NoisyTrial, **options)
         first = run(NoisyTrial, preempt_at=9, **options)
         self.assertEqual(first.steps, 9)
         self.assertTrue(first.preempt.acknowledged)
@@ -37,24 +37,24 @@ class ResumeTest(unittest.TestCase):
             NoisyTrial, storage=first.storage, latest_checkpoint=first.last_uuid, **options
         )
         self.assertEqual(second.steps, 30)
-        self.assert_same(whole, second)
-        self.assertEqual(whole.train.reports, first.train.reports + second.train.reports)
+        self.assert_same(uninterrupted, second)
+        self.assertEqual(uninterrupted.train.reports, first.train.reports + second.train.reports)
 
     def test_does_due_work_when_resumed_after_preemption_at_the_end_of_an_epoch(self):
         options = {"max_length": dp.Epoch(3), "validation_period": dp.Epoch(1)}
-        whole = run(NoisyTrial, **options)
+        uninterrupted = run(NoisyTrial, **options)
         first = run(NoisyTrial, preempt_at=7, **options)
-        self.assertEqual(first.train.of("validation", "error"), [])
+        self.assertEqual(first.train.get_metrics("validation", "error"), [])
         second = run(
             NoisyTrial, storage=first.storage, latest_checkpoint=first.last_uuid, **options
         )
-        self.assert_same(whole, second)
-        self.assertEqual(whole.train.reports, first.train.reports + second.train.reports)
+        self.assert_same(uninterrupted, second)
+        self.assertEqual(uninterrupted.train.reports, first.train.reports + second.train.reports)
 
     def test_finishes_when_preempted_in_the_last_batch(self):
         result = run(NetTrial, preempt_at=20)
         self.assertFalse(result.preempt.acknowledged)
-        self.assertEqual(len(result.train.of("validation", "error")), 1)
+        self.assertEqual(len(result.train.get_metrics("validation", "error")), 1)
 
     def test_warm_start_loads_weights_and_counts_from_zero(self):
         first = run(NetTrial, trial_id=1)
@@ -193,7 +193,7 @@ class ScheduleTest(unittest.TestCase):
             checkpoint_policy="none",
             step_zero_validation=True,
         )
-        steps = [steps for steps, _ in result.train.of("validation", "error")]
+        steps = [steps for steps, _ in result.train.get_metrics("validation", "error")]
         self.assertEqual(steps, [0, 3, 11, 20])
         self.assertEqual(len(result.uuids), 2)  # After an epoch, and at the end.
 
@@ -244,8 +244,8 @@ class ComputationTest(unittest.TestCase):
                 return dp.DataLoader(loader.dataset, loader.batch_size)
 
         parts = run(Plain, batch_size=5, frequency=4, max_length=dp.Batch(40))
-        whole = run(Plain, batch_size=20, max_length=dp.Batch(10))
-        for name, tensor in whole.weights.items():
+        single_batch = run(Plain, batch_size=20, max_length=dp.Batch(10))
+        for name, tensor in single_batch.weights.items():
             torch.testing.assert_close(parts.weights[name], tensor)
 
     def test_clips_gradients(self):
@@ -311,7 +311,7 @@ class ComputationTest(unittest.TestCase):
 
         result = run(Mixed)
         self.assertEqual(kinds, {torch.bfloat16})
-        losses = result.train.of("validation", "error")
+        losses = result.train.get_metrics("validation", "error")
         self.assertLess(losses[-1][1], 1)
 
     def test_reports_nan_and_continues(self):
@@ -321,8 +321,8 @@ class ComputationTest(unittest.TestCase):
 
         result = run(Nan)
         self.assertEqual(result.steps, 20)
-        self.assertTrue(math.isnan(result.train.of("training", "loss")[-1][1]))
-        self.assertTrue(math.isnan(result.train.of("validation", "error")[-1][1]))
+        self.assertTrue(math.isnan(result.train.get_metrics("training", "loss")[-1][1]))
+        self.assertTrue(math.isnan(result.train.get_metrics("validation", "error")[-1][1]))
 
     def test_invalid_hp_exits_with_zero(self):
         class Invalid(NetTrial):
@@ -363,7 +363,7 @@ class EvaluationTest(unittest.TestCase):
                 return reducers
 
         result = run(Reduced, max_length=dp.Epoch(2), reporting_period=dp.Batch(7))
-        self.assertEqual(result.train.of("training", "seen"), [(7, 100), (14, 100)])
+        self.assertEqual(result.train.get_metrics("training", "seen"), [(7, 100), (14, 100)])
         [(_, _, metrics)] = [r for r in result.train.reports if r[0] == "validation"]
         expected = {"sum": 37, "max": 8, "min": 5, "seen": 37, "first": 7, "count": 5}
         self.assertEqual({name: metrics[name] for name in expected}, expected)
@@ -371,7 +371,7 @@ class EvaluationTest(unittest.TestCase):
 
         self.assertAlmostEqual(metrics["mean"], records(37, seed=8)[1].mean().item(), places=6)
 
-    def test_training_reducers_continue_in_the_next_run(self):
+    def test_training_reducers_continue_in_the_next_attempt(self):
         class Counted(NetTrial):
             def __init__(self, context):
                 super().__init__(context)
@@ -397,8 +397,8 @@ class EvaluationTest(unittest.TestCase):
             arguments.update(storage=first.storage)
             second = run(cls, preempt_at=4, latest_checkpoint=first.last_uuid, **arguments)
             third = run(cls, latest_checkpoint=second.last_uuid, **arguments)
-            for one in (first, second, third):
-                results += one.train.of("training", "seen")
+            for result in (first, second, third):
+                results += result.train.get_metrics("training", "seen")
             return results
 
         self.assertEqual(seen(Counted), [(6, 96), (12, 84)])
@@ -418,7 +418,7 @@ class EvaluationTest(unittest.TestCase):
                 return {"records": 1, "batches_seen": sum(1 for _ in data_loader)}
 
         result = run(Full)
-        self.assertEqual(result.train.of("validation", "batches_seen"), [(20, 5)])
+        self.assertEqual(result.train.get_metrics("validation", "batches_seen"), [(20, 5)])
 
     def test_requires_one_evaluation_method(self):
         class Neither(NetTrial):

@@ -34,7 +34,7 @@ class RecordingTrain(core.TrainContext):
             self.on_validation(steps_completed)
         return self.best
 
-    def of(self, group, name):
+    def get_metrics(self, group, name):
         return [(steps, metrics[name]) for g, steps, metrics in self.reports if g == group]
 
     def report_progress(self, progress):
@@ -49,7 +49,7 @@ class RecordingTrain(core.TrainContext):
         pass
 
 
-class Preempts:
+class FakePreempt:
     """Requests preemption once `is_requested()` is true."""
 
     def __init__(self, is_requested):
@@ -187,7 +187,7 @@ def run(
     The other arguments are those of init() and fit().
     """
     storage = storage or new_storage()
-    notes = RecordingCallback()
+    recorder = RecordingCallback()
     with dp.init(
         hparams={"global_batch_size": batch_size},
         exp_conf={"reproducibility": {"experiment_seed": 5}, "optimizations": optimizations},
@@ -197,18 +197,18 @@ def run(
     ) as context:
         train = train or RecordingTrain()
         context._core.train = train
-        preempt = Preempts(
+        preempt = FakePreempt(
             lambda: preempt_at is not None and context.current_train_batch() >= preempt_at
         )
         context._core.preempt = preempt
         if trial_id is not None:
             context.get_trial_id = lambda: trial_id
         trial = cls(context)
-        own = dict(trial.build_callbacks(), **(callbacks or {}), notes=notes)
-        trial.build_callbacks = lambda: own
+        all_callbacks = dict(trial.build_callbacks(), **(callbacks or {}), uuid_recorder=recorder)
+        trial.build_callbacks = lambda: all_callbacks
         if prepare:
             prepare(trial)
         arguments.setdefault("max_length", dp.Batch(20))
         dp.Trainer(trial, context).fit(**arguments)
-        uuids = context._process_group.broadcast(notes.uuids)
+        uuids = context._process_group.broadcast(recorder.uuids)
         return Run(trial, train, preempt, storage, uuids)

@@ -127,7 +127,7 @@ class Count(dp.MetricReducer):
         return sum(per_slot_metrics)
 
 
-class AsBeforeTest(unittest.TestCase):
+class CompatibilityTest(unittest.TestCase):
     """Unusual code that is supported."""
 
     def test_reducers_may_depend_on_the_validation_data(self):
@@ -139,7 +139,9 @@ class AsBeforeTest(unittest.TestCase):
             def evaluation_reducer(self):
                 return types.MappingProxyType(dict.fromkeys(self.names, dp.Reducer.MAX))
 
-        self.assertEqual(1, len(run(Late, max_length=dp.Batch(2)).train.of("validation", "error")))
+        self.assertEqual(
+            1, len(run(Late, max_length=dp.Batch(2)).train.get_metrics("validation", "error"))
+        )
 
     def test_reducer_keeps_values_until_on_validation_end(self):
         seen = []
@@ -216,7 +218,7 @@ class WarningsTest(unittest.TestCase):
         self.assertIn("training is already finished: Batch(3) is reached", output.getvalue())
 
 
-class OlderCodeTest(unittest.TestCase):
+class DeprecatedUsageTest(unittest.TestCase):
     def test_supports_on_training_epoch_start_without_argument(self):
         class Older(dp.PyTorchCallback):
             seen = 0
@@ -254,8 +256,8 @@ class SharedReducerTest(unittest.TestCase):
                 return {}
 
         result = run(Counting, max_length=dp.Batch(6), validation_period=dp.Batch(2))
-        self.assertEqual([(2, 2), (4, 2), (6, 2)], result.train.of("training", "seen"))
-        self.assertEqual([(2, 5), (4, 5), (6, 5)], result.train.of("validation", "seen"))
+        self.assertEqual([(2, 2), (4, 2), (6, 2)], result.train.get_metrics("training", "seen"))
+        self.assertEqual([(2, 5), (4, 5), (6, 5)], result.train.get_metrics("validation", "seen"))
 
 
 if __name__ == "__main__":

@@ -151,7 +151,7 @@ class ObjectStoreTest(unittest.TestCase):
                 size = len(server.state.objects["bucket", key])
                 self.assertEqual(2 * _object_store.PART_SIZE + 1, size, key)
 
-    def test_upload_that_fails_is_aborted(self):
+    def test_aborts_upload_that_fails(self):
         with tempfile.NamedTemporaryFile() as file:
             file.truncate(2 * _object_store.PART_SIZE + 1)
             server = self.serve()
@@ -169,7 +169,7 @@ class ObjectStoreTest(unittest.TestCase):
                     store.put_file("big", pathlib.Path(file.name))
             self.assertEqual(({}, {}), (server.state.parts, server.state.objects))
 
-    def test_content_that_looks_like_an_error_is_content(self):
+    def test_reads_content_that_looks_like_an_error(self):
         server = self.serve()
         for kind in KINDS:
             with self.subTest(kind), server.gcs():
@@ -178,7 +178,7 @@ class ObjectStoreTest(unittest.TestCase):
                 store.put("log.xml", text)
                 self.assertEqual(text, store.get("log.xml"))
 
-    def test_missing_bucket_is_reported_by_every_call(self):
+    def test_every_call_reports_a_missing_bucket(self):
         server = self.serve()
         words = f"absent at {server.url}.*create the bucket, or name another one"
         for kind in KINDS:
@@ -195,7 +195,7 @@ class ObjectStoreTest(unittest.TestCase):
                     with self.assertRaisesRegex(StorageUnreachable, words):
                         call()
 
-    def test_refusal_is_reported_without_secrets(self):
+    def test_reports_rejection_without_secrets(self):
         server = self.serve()
         config = {**server.config("s3"), "secret_key": "of-another"}
         with self.assertRaisesRegex(
@@ -204,14 +204,14 @@ class ObjectStoreTest(unittest.TestCase):
             open_object_store(config).put("key", b"x")
         self.assertNotIn("of-another", str(raised.exception))
 
-    def test_server_that_does_not_answer_is_reported(self):
+    def test_reports_server_that_does_not_respond(self):
         for kind in ("s3", "azure"):
             server = Server()
             server.close()
             with self.subTest(kind), self.assertRaisesRegex(StorageUnreachable, server.url):
                 open_object_store(server.config(kind)).put("key", b"x")
 
-    def test_full_local_disk_is_not_reported_as_the_servers_fault(self):
+    def test_reports_full_local_disk_as_local_error(self):
         server = self.serve()
         store = open_object_store(server.config("s3"))
         store.put("key", b"x")
@@ -259,7 +259,7 @@ class ObjectStoreTest(unittest.TestCase):
                 store.put("key", b"y")
         self.assertEqual([b"y"], list(server.state.objects.values()))
 
-    def test_region_of_the_bucket_is_learned(self):
+    def test_detects_the_region_of_the_bucket(self):
         server = self.serve(region="eu-north-1")
         for variable in ("AWS_REGION", "AWS_DEFAULT_REGION"):
             with self.subTest(variable), server.environment(**{variable: "us-west-2"}):
@@ -354,7 +354,7 @@ class ObjectStoreTest(unittest.TestCase):
             token = fsspec.asyn.sync(fsspec.asyn.get_loop(), lambda: get)
         self.assertEqual(object_server.AZURE_TOKEN, token.token)
 
-    def test_invalid_configurations_are_refused(self):
+    def test_rejects_invalid_configurations(self):
         for config, problem in (
             ({"type": "s3"}, "bucket: missing"),
             ({"type": "azure"}, "container: missing"),
@@ -366,7 +366,7 @@ class ObjectStoreTest(unittest.TestCase):
             with self.assertRaisesRegex(CheckpointError, problem):
                 open_object_store(config)
 
-    def test_missing_library_is_named_with_the_command_that_installs_it(self):
+    def test_error_names_missing_library_and_install_command(self):
         server = self.serve()
         for kind, module in (("s3", "s3fs"), ("gcs", "gcsfs.core"), ("azure", "adlfs")):
             library = module.partition(".")[0]

@@ -142,7 +142,7 @@ class StorageTest(unittest.TestCase):
                 with self.assertRaisesRegex(CheckpointError, "there is no checkpoint"):
                     place.make().require(uuid)
 
-    def test_refuses_different_files_with_one_name(self):
+    def test_rejects_different_files_with_one_name(self):
         with self.places() as places:
             for place in places:
                 storage = place.make()

@@ -64,7 +64,7 @@ class DeepSpeedTrialContext(PyTorchTrialContext):
 
     Attributes:
         engines: What wrap_model_engine() returned, in order.
-        warm_start: Whether this run starts from another trial's checkpoint.
+        warm_start: Whether this attempt starts from another trial's checkpoint.
     """
 
     def __init__(

@@ -95,7 +95,7 @@ class DeepSpeedTrial(abc.ABC):
         return {}
 
     def save(self, context: DeepSpeedTrialContext, path: pathlib.Path) -> None:
-        """Saves what this rank has of the engines. Called on every rank, while training waits.
+        """Saves the engines' state that this rank has. Called on every rank, while training waits.
 
         Args:
             context: The trial's context.
@@ -103,7 +103,7 @@ class DeepSpeedTrial(abc.ABC):
         """
         for number, engine in enumerate(context.engines):
             tag = f"model{number}"
-            # In DeepSpeed the first rank of a node creates the folder, and the others wait for it.
+            # DeepSpeed creates the folder only on the first rank of a node; each rank has its own.
             (path / tag).mkdir(parents=True, exist_ok=True)
             engine.save_checkpoint(str(path), tag=tag)
 

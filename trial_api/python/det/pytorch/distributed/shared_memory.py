@@ -87,7 +87,7 @@ class SharedMemoryAllgather:
 
 
 def buffer_size(ranks: int) -> int:
-    """Returns the number of bytes that SharedMemoryAllgather needs for so many ranks."""
+    """Returns the number of bytes that SharedMemoryAllgather needs for `ranks` ranks."""
     return ranks * _SLOTS_PER_RANK * _WORD_BYTES
 
 

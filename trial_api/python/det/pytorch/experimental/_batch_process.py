@@ -1,4 +1,4 @@
-"""torch_batch_process(): processes a data set once, on all slots, and resumes where it was stopped."""
+"""torch_batch_process(): processes a data set once, on all slots, and resumes after a stop."""
 
 from __future__ import annotations
 
@@ -37,16 +37,17 @@ def torch_batch_process(
 ) -> None:
     """Passes each record to process_batch() of one rank, in batches. Collective.
 
-    A launcher starts one process for each rank, and every rank calls it. A preempted run ends after
-    the present batch, and the next run continues after it, on any number of slots. After a failure,
-    the next run continues from the progress that was stored last.
+    A launcher starts one process for each rank, and every rank calls this function. If the trial is
+    preempted, it stops after the current batch, and its next attempt continues with the next batch,
+    on any number of slots. After a failure, the next attempt continues from the last progress that
+    was stored.
 
     Args:
         batch_processor_cls: The class that processes batches.
         dataset: A data set with a length and `__getitem__`.
         batch_size: The number of records of a batch on each rank. None: 1.
-        max_batches: The maximum number of batches of each rank, including those of earlier runs.
-            None: no limit.
+        max_batches: The maximum number of batches of each rank, including those of earlier
+            attempts. None: no limit.
         checkpoint_interval: The number of batches after which progress is stored.
         dataloader_kwargs: Arguments of torch's DataLoader, except batch_size, shuffle, sampler,
             batch_sampler and drop_last.
@@ -67,13 +68,13 @@ def torch_batch_process(
             distributed=distributed_context, checkpoint_storage=checkpoint_storage
         ) as context:
             latest = context.checkpoint.newest_whole() if context.info else latest_checkpoint
-            work = _Work(context, len(cast(Sized, dataset)), batch_size, max_batches)
-            work.resume(latest)
+            loop = _ProcessingLoop(context, len(cast(Sized, dataset)), batch_size, max_batches)
+            loop.resume(latest)
             processor_context = TorchBatchProcessorContext(context, device)
             with torch.no_grad():
                 processor = batch_processor_cls(processor_context)
-                batches = work.read(dataset, dataloader_kwargs or {})
-                if work.run(processor, batches, checkpoint_interval, processor_context.sources):
+                batches = loop.read(dataset, dataloader_kwargs or {})
+                if loop.run(processor, batches, checkpoint_interval, processor_context.sources):
                     processor.on_finish()
     finally:
         if initialized:
@@ -96,11 +97,11 @@ def _check_arguments(
             )
 
 
-class _Work:
-    """Which records are processed.
+class _ProcessingLoop:
+    """Divides the records among steps and ranks, processes them, and stores the progress.
 
-    A step is one batch of each rank: rank r gets the r-th of as many ranges of `batch_size` records
-    after those that are done.
+    A step is one batch of each rank: the next `batch_size` records for rank 0, those after them for
+    rank 1, and so on.
     """
 
     def __init__(
@@ -114,7 +115,7 @@ class _Work:
         self._steps_done = 0
 
     def resume(self, uuid: str | None) -> None:
-        """Continues from the progress that an earlier run stored."""
+        """Continues from the progress that an earlier attempt stored."""
         if uuid is not None:
             metadata = self._context.checkpoint.get_metadata(uuid)
             self._records_done = int(metadata["records"])
@@ -127,7 +128,7 @@ class _Work:
         return min(left, max(0, self._max_batches - self._steps_done))
 
     def read(self, dataset: Dataset[Record], options: Arguments) -> Iterator[tuple[int, DataBatch]]:
-        """Yields the steps that are left with this rank's batch, or _NO_BATCH if it has none."""
+        """Yields each remaining step with this rank's batch, or _NO_BATCH if it has none."""
         first_step, left = self._steps_done, self._count_steps_left()
         ranges: list[range] = []
         for step in range(left):
@@ -148,7 +149,7 @@ class _Work:
         interval: int,
         sources: list[dict[str, Json]],
     ) -> bool:
-        """Processes batches. Returns whether all are processed."""
+        """Processes batches. Returns false if it stopped before the last."""
         stored = self._steps_done
         for step, batch in batches:
             if batch is not _NO_BATCH:

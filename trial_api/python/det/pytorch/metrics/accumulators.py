@@ -109,7 +109,7 @@ class TrainingMetrics:
         return {"metrics": self.batches, "shares": [list(shard) for shard in self._shards]}
 
     def carry_over(self, saved: StateDict, shard: tuple[int, int]) -> None:
-        """Adds what save() returned on a rank of an earlier run.
+        """Adds what save() returned on a rank of an earlier attempt.
 
         Args:
             saved: The state.
@@ -127,7 +127,7 @@ class TrainingMetrics:
         self.batches = to_python_all(self.batches)
         sums: dict[str, tuple[float, float]] = {}
         for batch, (slots, total) in zip(self.batches, self._shards):
-            # An integer, except for batches of an earlier run on another number of slots.
+            # An integer, except for batches of an earlier attempt on another number of slots.
             weight = slots * self._shard.total / total
             for name, value in batch.items():
                 if _is_number(value):
@@ -157,7 +157,7 @@ class EvaluationMetrics:
         self._records: list[int] = []
 
     def add(self, metrics: MetricDict, records: int) -> None:
-        """Adds the metrics of a batch of so many records."""
+        """Adds the metrics of a batch of `records` records."""
         self.outputs.append(metrics)
         self._records.append(records)
 

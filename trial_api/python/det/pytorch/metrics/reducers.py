@@ -78,7 +78,7 @@ class MetricReducer(abc.ABC):
 
         Args:
             per_slot_metrics: What per_slot_reduce() returned on each rank, in order. In a run that
-                resumed between two reports there is one more for each rank of the earlier run.
+                resumed between two reports there is one more for each rank of the earlier attempt.
 
         Returns:
             The metric, or a dict of metrics by name if wrap_reducer() was called without a name.
@@ -125,7 +125,7 @@ class ReducerList:
 
     def __init__(self) -> None:
         self._wrapped: list[_WrappedReducer] = []
-        # For each training reducer, the intermediate results of an earlier run for the next report.
+        # For each training reducer, intermediate results of an earlier attempt for the next report.
         self._carried: list[list[ReducedValue]] = []
 
     def wrap(
@@ -158,7 +158,7 @@ class ReducerList:
         return [[*old, reducer.per_slot_reduce()] for old, reducer in zip(carried, reducers)]
 
     def carry_over(self, saved: list[list[ReducedValue]]) -> None:
-        """Adds what save() returned in an earlier run, once for each rank that this one replaces.
+        """Adds what save() returned in an earlier attempt. Called for each rank that this one replaces.
 
         Does nothing if the Trial has another number of training reducers now.
         """

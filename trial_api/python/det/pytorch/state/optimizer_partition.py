@@ -1,7 +1,8 @@
 """Divides the optimizer state among the ranks for a checkpoint.
 
-Each rank writes about as much as any other; the chief also writes the weights. All ranks have all
-of the state, or each has its part of a ZeroRedundancyOptimizer's.
+The chief also writes the weights, and therefore less optimizer state, so that all ranks write about
+the same number of bytes. Each rank holds the complete state, or, with ZeroRedundancyOptimizer, only
+its part.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from det.pytorch.trial.callbacks import CallbackList
 from det.pytorch.trial.context import PyTorchTrialContext
 from det.pytorch.utilities.types import StateDict
 
-# An optimizer has about as many numbers of state for each weight as Adam has.
+# The assumed number of state values per weight: that of Adam.
 _STATE_PER_WEIGHT = 2
 
 
@@ -35,7 +36,7 @@ def partitions_optimizer_state(context: PyTorchTrialContext, callbacks: Callback
 def collect_partition(context: PyTorchTrialContext) -> list[StateDict]:
     """Returns the state_dict() of each optimizer with the part of `state` that this rank writes.
 
-    On other ranks than the chief it contains nothing else.
+    On ranks other than the chief, the dict contains nothing else.
     """
     return [_collect(context, optimizer) for optimizer in context.optimizers]
 
@@ -66,19 +67,19 @@ def _collect(context: PyTorchTrialContext, optimizer: torch.optim.Optimizer) -> 
             weights // _STATE_PER_WEIGHT,
         )
         by_index = dict(enumerate(writers))
-        # The chief writes what belongs to no parameter.
+        # The chief writes state that belongs to no parameter.
         own = process_group.rank
         state = {k: v for k, v in state_dict["state"].items() if by_index.get(k, 0) == own}
     return {**state_dict, "state": state} if process_group.is_chief else {"state": state}
 
 
 def assign_balanced(sizes: list[int], ranks: int, chief_load: int = 0) -> list[int]:
-    """Assigns items to ranks, so that all have about the same load.
+    """Assigns items to ranks so that all ranks have about the same load.
 
     Args:
         sizes: The size of each item.
         ranks: The number of ranks.
-        chief_load: What rank 0 has besides, in the same unit.
+        chief_load: The additional load of rank 0, in the unit of `sizes`.
 
     Returns:
         The rank of each item.

@@ -1,9 +1,9 @@
 """What a rank alone has, in its file of a checkpoint, and how the ranks of a later run take it over.
 
-Rank q of the earlier run belongs to rank q % n of n. A rank that takes over several adds up what
-they have, so that the sum over the ranks is unchanged. Gradients, which are averaged, are weighted
-with the parts of the global batch then and now. A rank that is new starts as if it had seen nothing
-yet.
+The state of rank q of the earlier attempt is restored on rank q % n of the n ranks. A rank that gets
+the states of several adds them up, so that the sum over all ranks is unchanged. Gradients, which are
+averaged, are weighted with the shares of the global batch before and now. A rank that gets no state
+starts with an empty one.
 """
 
 from __future__ import annotations

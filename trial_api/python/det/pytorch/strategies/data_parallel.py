@@ -180,7 +180,7 @@ def get_gradient_order(model: torch.nn.Module) -> list[str] | None:
 
 
 def restore_gradient_order(model: torch.nn.Module, order: list[str] | None) -> None:
-    """Arranges the buckets as get_gradient_order() returned it in an earlier run. Collective."""
+    """Arranges buckets in the order that get_gradient_order() returned earlier. Collective."""
     if order and isinstance(model, ParallelModel):
         rebuild_buckets(model, order)
 

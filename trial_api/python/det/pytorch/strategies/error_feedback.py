@@ -1,4 +1,4 @@
-"""Quantization of gradients to 8 bits, and the rounding errors that it leaves."""
+"""Quantizes gradients to 8 bits, and adds the rounding errors to the next gradients."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import torch
 
 from det.pytorch.utilities.types import GradBucket
 
-_MAX_LEVEL = 127  # The greatest level, and the negated smallest: those of a signed byte.
+_MAX_LEVEL = 127  # Levels are from -127 to 127, so that they fit into a signed byte.
 
 
 class ErrorFeedback:
     """The rounding errors of this rank's gradients, which are added to the next gradients.
 
-    An error is at most half a level, that is the greatest number of its bucket / 254. Checkpoints
-    contain the errors of each rank.
+    An error is at most half a level: the largest absolute value of its bucket, divided by 254.
+    Checkpoints contain the errors of each rank.
     """
 
     def __init__(self) -> None:
@@ -25,11 +25,11 @@ class ErrorFeedback:
     def rescale(self, scale: float) -> None:
         """Adapts the errors to the loss scale of the next batch."""
         if self._scale is not None and self._scale != scale:
-            self._errors = {p: one.mul(scale / self._scale) for p, one in self._errors.items()}
+            self._errors = {p: error.mul(scale / self._scale) for p, error in self._errors.items()}
         self._scale = scale
 
     def quantize_bucket(self, bucket: GradBucket) -> tuple[torch.Tensor, torch.Tensor]:
-        """Adds the errors to the gradients of a bucket, quantizes those, and keeps the new errors.
+        """Adds the errors to a bucket's gradients, quantizes the sums, and keeps the new errors.
 
         Args:
             bucket: A torch.distributed.GradBucket.
@@ -41,7 +41,7 @@ class ErrorFeedback:
         sizes = [parameter.numel() for parameter in parameters]
         parts = gradients.split(sizes)
         for parameter, part in zip(parameters, parts):
-            if parameter in self._errors:  # By identity, as tensors are hashed.
+            if parameter in self._errors:  # Tensors are hashed by identity.
                 part.add_(self._errors[parameter])
         levels, scale = quantize(gradients)
         errors = gradients - dequantize(levels, scale).to(gradients.dtype)
@@ -52,13 +52,13 @@ class ErrorFeedback:
         return levels, scale
 
     def save(self, model: torch.nn.Module) -> list[torch.Tensor | None]:
-        """Returns the error of each parameter of the model, flattened; None: no error."""
+        """Returns the flattened error of each parameter of the model; None if it has no error."""
         return [self._errors.get(parameter) for parameter in model.parameters()]
 
     def add(
         self, model: torch.nn.Module, errors: Iterable[torch.Tensor | None], weight: float
     ) -> None:
-        """Adds what save() returned in an earlier run, multiplied with a weight."""
+        """Adds the errors that save() returned in an earlier attempt, multiplied by a weight."""
         for parameter, part in zip(model.parameters(), errors):
             if part is None:
                 continue
@@ -71,8 +71,8 @@ def quantize(numbers: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Quantizes numbers to 8 bits.
 
     Returns:
-        The levels (int8, the shape of `numbers`) and the scale (float32, shape [1]). The numbers
-        are about the levels times the scale. NaN or infinity among the numbers becomes the scale.
+        The levels (int8, the shape of `numbers`) and the scale (float32, shape [1]). Each number is
+        approximately its level times the scale. If a number is NaN or infinite, so is the scale.
     """
     tiny = torch.finfo(torch.float32).tiny
     scale = (numbers.abs().max().float() / _MAX_LEVEL).clamp(min=tiny).reshape(1)
@@ -81,6 +81,6 @@ def quantize(numbers: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def dequantize(levels: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
-    """Reverses quantize(), as float32."""
+    """Returns approximately the numbers that were quantized, as float32."""
     numbers: torch.Tensor = levels.float().mul(scale)
     return numbers

@@ -27,7 +27,7 @@ _DataParallel: Any = torch.nn.DataParallel  # It is generic for type checkers in
 
 
 class GpuDataParallel(_DataParallel):
-    """torch's DataParallel on the first GPUs, with the attributes of the model within."""
+    """torch's DataParallel on the first GPUs. Attributes are looked up in the wrapped model too."""
 
     def scatter(
         self, inputs: Sequence[object], kwargs: Mapping[str, object], device_ids: Sequence[int]
@@ -56,10 +56,11 @@ class GpuDataParallel(_DataParallel):
 
 
 class ThreadDataParallel(torch.nn.Module):
-    """Replicas on threads, which torch runs in parallel; with the attributes of the model within.
+    """Computes replicas of a model on threads, in parallel.
 
-    The replicas share the parameters. Buffers, such as running means, are those that the first
-    replica leaves, as they are the chief's among ranks. Each replica has its own random numbers.
+    Attributes are looked up in the wrapped model too. The replicas share the parameters. Buffers,
+    such as running means, become those of the first replica, just as the chief's buffers are used
+    among ranks. Each replica has its own random number generators.
     """
 
     def __init__(self, module: torch.nn.Module, slots: int) -> None:
@@ -91,7 +92,7 @@ class ThreadDataParallel(torch.nn.Module):
 
 
 class _ThreadModes:
-    """The modes of autograd and autocast of the calling thread, which torch keeps for each thread."""
+    """The calling thread's modes of autograd and autocast, which torch stores per thread."""
 
     def __init__(self) -> None:
         self._grad = torch.is_grad_enabled()
@@ -124,10 +125,10 @@ _WRAPPERS = (GpuDataParallel, ThreadDataParallel)
 
 
 def replicate(model: torch.nn.Module, device: torch.device, slots: int) -> torch.nn.Module:
-    """Returns the model on so many slots of this process.
+    """Returns a model that computes on `slots` slots of this process.
 
     Raises:
-        ValueError: If there are fewer GPUs.
+        ValueError: If the process has fewer GPUs.
     """
     if slots == 1:
         return model
@@ -141,7 +142,7 @@ def replicate(model: torch.nn.Module, device: torch.device, slots: int) -> torch
 
 
 def unwrap_replicas(model: torch.nn.Module) -> torch.nn.Module:
-    """Returns the model that replicate() got."""
+    """Returns the model that was passed to replicate()."""
     inner: torch.nn.Module = model.module if isinstance(model, _WRAPPERS) else model
     return inner
 
@@ -192,7 +193,11 @@ def _count_rows(arguments: _Arguments) -> int:
     """Returns the common number of rows of the tensors; 1 if no tensor has several."""
     inputs, kwargs = arguments
     named: list[tuple[int | str, object]] = [*enumerate(inputs), *kwargs.items()]
-    found = [one for name, given in named for one in _find_tensors(given, f"argument {name}")]
+    found = [
+        located
+        for name, argument in named
+        for located in _find_tensors(argument, f"argument {name}")
+    ]
     several = [(where, _rows(tensor)) for where, tensor in found if _rows(tensor) != 1]
     if not several:
         return 1
@@ -213,16 +218,16 @@ def _rows(tensor: torch.Tensor) -> int:
 
 
 def _find_tensors(value: object, where: str) -> Iterator[tuple[str, torch.Tensor]]:
-    """Yields all tensors within, each with its place."""
+    """Yields the path and the value of each tensor in `value` and its containers."""
     if isinstance(value, torch.Tensor):
         yield where, value
     elif isinstance(value, Mapping):
-        for name, one in value.items():
-            yield from _find_tensors(one, f"{where}[{name!r}]")
+        for name, item in value.items():
+            yield from _find_tensors(item, f"{where}[{name!r}]")
     elif isinstance(value, (list, tuple)):
-        for index, one in enumerate(value):
-            yield from _find_tensors(one, f"{where}[{index}]")
-    elif any(isinstance(one, torch.Tensor) for one in getattr(value, "__dict__", {}).values()):
+        for index, item in enumerate(value):
+            yield from _find_tensors(item, f"{where}[{index}]")
+    elif any(isinstance(item, torch.Tensor) for item in getattr(value, "__dict__", {}).values()):
         raise TypeError(
             f"{where} of forward() is a {type(value).__name__}, whose tensors optimizations.strategy "
             "in_process cannot divide: pass tensors, or tuples, lists and dictionaries of them"
@@ -230,15 +235,15 @@ def _find_tensors(value: object, where: str) -> Iterator[tuple[str, torch.Tensor
 
 
 def _map_tensors(value: _T, function: Callable[[torch.Tensor], torch.Tensor]) -> _T:
-    """Replaces the tensors within containers."""
+    """Replaces the tensors in a value and its containers."""
     if isinstance(value, torch.Tensor):
         return cast(_T, function(value))
     if isinstance(value, Mapping):
         return _make_like(
-            value, [(name, _map_tensors(one, function)) for name, one in value.items()]
+            value, [(name, _map_tensors(item, function)) for name, item in value.items()]
         )
     if isinstance(value, (list, tuple)):
-        return _make_like(value, [_map_tensors(one, function) for one in value])
+        return _make_like(value, [_map_tensors(item, function) for item in value])
     return value
 
 
@@ -249,10 +254,9 @@ def _make_like(value: _T, items: Sequence[object]) -> _T:
 
 
 def join_outputs(outputs: list[ModelValue], weights: list[int]) -> ModelValue:
-    """Joins the outputs of the replicas to that of one model.
+    """Joins the outputs of the replicas into the output of one model.
 
-    Tensors are concatenated; for single numbers, such as losses, the mean over all records is
-    taken.
+    Tensors are concatenated. Single numbers, such as losses, are averaged over all records.
 
     Args:
         outputs: The output of each replica.
@@ -267,11 +271,13 @@ def join_outputs(outputs: list[ModelValue], weights: list[int]) -> ModelValue:
     if isinstance(first, torch.Tensor):
         return _join_tensors(outputs, weights)
     if isinstance(first, Mapping):
-        items = [(name, join_outputs([one[name] for one in outputs], weights)) for name in first]
+        items = [
+            (name, join_outputs([output[name] for output in outputs], weights)) for name in first
+        ]
         return _make_like(first, items)
     if isinstance(first, (list, tuple)):
-        return _make_like(first, [join_outputs(list(ones), weights) for ones in zip(*outputs)])
-    if all(one == first for one in outputs[1:]):
+        return _make_like(first, [join_outputs(list(items), weights) for items in zip(*outputs)])
+    if all(output == first for output in outputs[1:]):
         return first
     raise TypeError(
         f"forward() returned a {type(first).__name__} that differs between the replicas of "

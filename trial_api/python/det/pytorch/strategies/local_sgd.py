@@ -76,7 +76,7 @@ class LocalSgdStrategy(Strategy):
 
 
 class _CompletedWork:
-    """A collective that completed in an earlier run."""
+    """A collective that completed in an earlier attempt."""
 
     def wait(self) -> None:
         pass

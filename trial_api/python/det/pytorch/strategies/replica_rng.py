@@ -23,7 +23,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from det.pytorch.utilities.rng import derive_seed
 from det.pytorch.utilities.types import Arguments, ModelValue
 
-_MAX_PASSES_WITHOUT_DRAW = 16  # After so many forward passes no draw is expected.
+_MAX_PASSES_WITHOUT_DRAW = 16  # After this number of forward passes, no draw is expected.
 _thread = threading.local()  # Attribute replica: the _ReplicaMode that computes on this thread.
 _Operator = Callable[..., ModelValue]  # An operator of torch, with the attributes _schema and tags.
 _swap_lock = threading.Lock()  # Held while torch's generator has the state of a replica's.

@@ -1,8 +1,8 @@
 """The training loop of one rank: train, report, validate, save, stop.
 
-What is due is a function of how far training is, and is done before the next batch. The state in a
-checkpoint says what was done. So a resumed run continues as the run that saved it would have. All
-ranks take the same decisions.
+The number of trained batches alone determines when to report, validate and save. This is done before
+the next batch. A checkpoint records what was done already, so a resumed trial does the same as an
+uninterrupted one. All ranks take the same decisions.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class FitLoop:
         return self._training_data
 
     def run(self) -> None:
-        """Trains until it is finished, or saved because it had to stop. Collective."""
+        """Trains until training is finished, or until it was stopped and saved. Collective."""
         try:
             self._start()
             self._callbacks.call("on_training_start")
@@ -182,7 +182,7 @@ class FitLoop:
         self._convert_position()
 
     def _convert_position(self) -> None:
-        """Converts the position in the epoch to batches of the present size."""
+        """Converts the position in the epoch to batches of the current size."""
         size, progress = self._records_per_batch, self._progress
         if size and progress.records:
             progress.batch = -(-progress.records // size)
@@ -192,8 +192,8 @@ class FitLoop:
             progress.batch = progress.records = 0
 
     def _build_data(self) -> None:
-        # A Trial that draws random numbers here, for example to split its data, draws the same ones
-        # on all ranks and in all runs.
+        # If a Trial draws random numbers here, for example to split its data, they must be the same
+        # on all ranks and in all attempts.
         seed_all(derive_seed(self._context.get_trial_seed()))
         training_data = self._shard(
             self._trial.build_training_data_loader(), "build_training_data_loader", True
@@ -224,7 +224,7 @@ class FitLoop:
         given = self._trial.build_validation_data_loader()
         data = self._shard(given, "build_validation_data_loader", False)
         if self._context._strategy.is_sharded and not data.is_even:
-            data.read_all_records()  # A rank without a batch would make the others wait.
+            data.read_all_records()  # Without this, ranks would wait for a rank that has no batch.
         return data
 
     def _shard(self, given: object, what: str, training: bool) -> ShardedDataLoader:
@@ -265,8 +265,8 @@ class FitLoop:
             if not trained or self._progress.batch != 0:
                 raise RuntimeError(
                     f"the training data of epoch {self._progress.epoch} ended after "
-                    f"{self._progress.batch} batches, and should have had "
-                    f"{self._context._batches_per_epoch or 'some'}"
+                    f"{self._progress.batch} batches; expected "
+                    f"{self._context._batches_per_epoch or 'at least 1'}"
                 )
 
     def _iterate_batches(self) -> Iterator[tuple[DataBatch, bool]]:
@@ -280,11 +280,11 @@ class FitLoop:
                 if is_last:
                     return
             return
-        # Without a length, a batch is known to be the last when there is none after it.
-        ahead = next(data, _NO_BATCH)
-        while ahead is not _NO_BATCH:
-            batch, ahead = ahead, next(data, _NO_BATCH)
-            yield batch, ahead is _NO_BATCH
+        # If the number of batches is unknown, a batch is the last if no other follows.
+        next_batch = next(data, _NO_BATCH)
+        while next_batch is not _NO_BATCH:
+            batch, next_batch = next_batch, next(data, _NO_BATCH)
+            yield batch, next_batch is _NO_BATCH
             if self._progress.batch == 0:  # The data of another rank has ended.
                 return
 
@@ -347,7 +347,7 @@ class FitLoop:
         return StopReason.REQUESTED if self._context.get_stop_requested() else StopReason.NONE
 
     def _end_early(self, stop: StopReason) -> None:
-        if stop is StopReason.REQUESTED:  # No other run will report it.
+        if stop is StopReason.REQUESTED:  # No later attempt reports these batches.
             self._report()
             self._validate()
         self._save()
@@ -358,15 +358,15 @@ class FitLoop:
     # Reports, validations and checkpoints.
 
     def _do_due_work(self) -> bool:
-        """Does what is due and not done yet. Returns whether training is finished."""
+        """Reports, validates and saves as due. Returns whether training is finished."""
         schedule, progress = self._schedule, self._progress
         if not schedule.is_anything_due(progress):
             return False
         steps = progress.steps_completed
         if schedule.is_report_due(progress) and progress.reported_at != steps:
             self._report()
-        # The checkpoint is complete before the search gets the validation: it may copy the trial,
-        # or pause it here.
+        # Complete the checkpoint before the search gets the validation: the search may then copy or
+        # pause the trial.
         if schedule.is_rung(progress) and not schedule.is_finished(progress):
             self._save()
             self._saver.finish()
@@ -396,7 +396,7 @@ class FitLoop:
         self._progress.reported_at = steps
 
     def _validate(self) -> bool:
-        """Validates and reports. Returns on the chief whether it is the experiment's best so far."""
+        """Validates and reports. Returns on the chief whether it is the best of the experiment."""
         steps = self._progress.steps_completed
         self._context._strategy.synchronize()
         metrics = self._evaluate()
@@ -415,7 +415,7 @@ class FitLoop:
         return evaluate(self._trial, self._context, self._validation_data, self._callbacks)
 
     def _add_lengths(self, metrics: MetricDict) -> MetricDict:
-        """Adds how long training was, in the units of a search, unless the Trial has such metrics."""
+        """Adds the trained length in each unit of a search, unless the Trial has such metrics."""
         steps, size = self._progress.steps_completed, self._records_per_batch
         per_epoch = self._schedule.batches_per_epoch or self._context._batches_per_epoch
         lengths = {

@@ -28,7 +28,7 @@ class PyTorchCallback:
         """Called before the data loaders are built.
 
         Args:
-            first_batch_idx: The batch from which this run trains, counted from 0 over all epochs.
+            first_batch_idx: The first batch of this attempt, counted from 0 over all epochs.
             checkpoint_uuid: The checkpoint from which it starts, or None.
         """
 

@@ -223,13 +223,13 @@ class PyTorchTrialContext:
         return self._progress.epoch if self._progress else -1
 
     def get_initial_batch(self) -> int:
-        """Returns the index of the batch at which this run began: above 0 if it resumed."""
+        """Returns the index of the batch at which this attempt began: above 0 if it resumed."""
         return self._first_batch
 
     def first_untrained_step(self) -> int | None:
-        """Returns the first step that this run trains, from 1; None if it did not resume.
+        """Returns the first step that this attempt trains, from 1; None if it did not resume.
 
-        Events of an earlier run from this step on are reported again.
+        Events of an earlier attempt from this step on are reported again.
         """
         return self._first_batch + 1 if self._first_batch else None
 

@@ -19,7 +19,7 @@ class TrainUnit:
         """Creates a length or a period.
 
         Args:
-            value: A number of at least 1 (the length, or every so many), or a container of counts.
+            value: An integer of at least 1 (the length, or the period), or a container of counts.
 
         Raises:
             TypeError: If the value is neither.
