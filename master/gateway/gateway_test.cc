@@ -87,7 +87,7 @@ TEST_F(GatewayTest, ServesAboutAndMetrics) {
   EXPECT_EQ(SendRequest("GET /metrics HTTP/1.1\r\n").body, "up 1\n");
   const HttpResponse head = SendRequest("HEAD / HTTP/1.1\r\n");
   EXPECT_EQ(head.status, 200);
-  EXPECT_EQ(head.headers.at("Content-Length"), "13");
+  EXPECT_EQ(head.headers.at("Content-Length"), "18");
   EXPECT_EQ(SendRequest("OPTIONS /api/v1/experiments HTTP/1.1\r\n").status, 204);
 }
 
