@@ -130,8 +130,8 @@ absl::Status Authorizer::CheckRate(const auth::Principal& caller) {
   return ResourceExhausted(absl::StrCat("rate limit exceeded; retry in ", seconds, " s"), seconds);
 }
 
-std::string Authorizer::IssueTicket(const auth::Requirement& method,
-                                    const auth::Principal& caller, int64_t invalidations) {
+std::string Authorizer::IssueTicket(const auth::Requirement& method, const auth::Principal& caller,
+                                    int64_t invalidations) {
   std::string ticket = auth::NewToken();
   const absl::Time now = clock_.Now();
   std::lock_guard lock(mutex_);
