@@ -78,7 +78,7 @@ bool ShowWorst(const Workload& workload, const Simulation& ours, const Simulatio
 bool ShowMostImportant(const Workload& workload, const Options& options, const Simulation& s) {
   const Figures f = MakeFigures(workload, options, s);
   for (const Waits& w : f.by_priority) {
-    if (w.of != "priority 1") continue;
+    if (w.group != "priority 1") continue;
     std::printf("  of %lld jobs of priority 1: p90 %s, max %s\n", static_cast<long long>(w.jobs),
                 absl::FormatDuration(w.p90).c_str(), absl::FormatDuration(w.max).c_str());
     return Show("median wait of priority 1 with preemption", absl::ToDoubleSeconds(w.median), "s",
