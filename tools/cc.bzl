@@ -12,13 +12,9 @@ overload hides those of the namespace around it. `statics` names those of genera
 
 load("@rules_cc//cc:defs.bzl", _cc_binary = "cc_binary", _cc_library = "cc_library", _cc_test = "cc_test")
 
-# Optimizing a test takes a third of its compile time and gains nothing, except for tests that search. Tests
-# and what only they link have no debug information unless --config=symbols asks for it: gtest prints file and
-# line by itself.
-UNOPTIMIZED = ["-O0", "-U_FORTIFY_SOURCE"] + select({
-    "//tools:symbols": [],
-    "//conditions:default": ["-g0"],
-})
+# Optimizing a test, or what only tests link, takes a third of its compile time and gains nothing, except for
+# tests that search.
+UNOPTIMIZED = ["-O0", "-U_FORTIFY_SOURCE"]
 
 # Generated code is not linted, and its optimization is not worth the time.
 GENERATED = ["-w", "-O1", "-g0"]
@@ -94,15 +90,10 @@ def cc_binary(name, copts = [], deps = [], precompiled = True, testonly = False,
     kwargs.update(_compiled(precompiled, testonly, copts, deps))
     _cc_binary(name = name, testonly = testonly, **kwargs)
 
-def cc_test(name, srcs, copts = [], deps = [], linkopts = [], precompiled = True, bundled = False, **kwargs):
+def cc_test(name, srcs, copts = [], deps = [], precompiled = True, bundled = False, **kwargs):
     kwargs.update(_compiled(precompiled, True, copts, deps))
     _cc_test(
         name = name,
         srcs = _bundles(name, srcs) if bundled else srcs,
-        # A test's binary is five times as large with the debug information of what it links.
-        linkopts = linkopts + select({
-            "//tools:symbols": [],
-            "//conditions:default": ["-Wl,--strip-debug"],
-        }),
         **kwargs
     )
