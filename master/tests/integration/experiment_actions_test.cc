@@ -156,7 +156,7 @@ TEST_F(ExperimentActionsTest, SelectsByFilters) {
   ASSERT_TRUE(Kill(third).ok());
   Await(third);
   auto pause = MakeRequest<api::PauseExperimentsRequest>({99});
-  pause.mutable_filters()->set_name("ROA");
+  pause.mutable_filters()->set_name("EXPER");
   pause.mutable_filters()->add_states(api::Experiment::STATE_ACTIVE);
   pause.mutable_filters()->add_excluded_experiment_ids(second);
   Apply(&Stub::PauseExperiments, pause);
