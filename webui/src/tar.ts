@@ -46,17 +46,16 @@ function createUstarHeader(
   const write = (text: string, at: number) => block.set(encoder.encode(text), at);
   const octal = (value: number, digits: number) => value.toString(8).padStart(digits, "0");
   block.set(path.subarray(0, 100));
-  write(`${octal(type === '5' ? 0o755 : 0o644, 7)}\0${octal(0, 7)}\0${octal(0, 7)}\0`, 100);
-  write(`${octal(size, 11)}\0${octal(0, 11)}\0${' '.repeat(8)}${type}`, 124);
-  write('ustar\x0000', 257);
+  write(`${octal(type === "5" ? 0o755 : 0o644, 7)}\0${octal(0, 7)}\0${octal(0, 7)}\0`, 100);
+  write(`${octal(size, 11)}\0${octal(0, 11)}\0${" ".repeat(8)}${type}`, 124);
+  write("ustar\x0000", 257);
   // The checksum is computed with its own field set to spaces.
   write(
-      `${
-          octal(
-              block.reduce((sum, byte) => sum + byte, 0),
-              6,
-              )}\0 `,
-      148,
+    `${octal(
+      block.reduce((sum, byte) => sum + byte, 0),
+      6,
+    )}\0 `,
+    148,
   );
   return block;
 }

@@ -33,7 +33,8 @@ class FakeMaster:
     def __init__(self):
         self.calls, self.answers = [], {}
         self.changed = threading.Condition()
-        self.dropped_responses = 0  # The number of calls whose connection breaks instead of an answer.
+        # The number of calls whose connection breaks instead of a response.
+        self.dropped_responses = 0
         self.unavailable = False  # Whether every response is 503.
         self.preempt = threading.Event()
         self.tokens = set()

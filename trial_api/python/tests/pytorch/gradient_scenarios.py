@@ -9,7 +9,7 @@ from det import core
 from det import pytorch as dp
 from det.pytorch.strategies import hierarchical_allreduce
 from det.pytorch.trainer import fit_loop
-from strategy_scenarios import ClippedTrial, WideTrial, train_exactly, resumed_strategies
+from strategy_scenarios import ClippedTrial, WideTrial, resumed_strategies, train_exactly
 from trials import NetTrial, run
 
 MEGABYTE = 1 << 20

@@ -76,16 +76,17 @@ class OneNodeTest(InProcessTestCase):
                     for trial in (strategy_scenarios.WideTrial, replica_scenarios.RecurrentTrial)
                 },
             )
-        for name, results in results.items():
+        for name, result in results.items():
             with self.subTest(name):
-                self.assertGreater(results["trained"], 0)
-                self.assertEqual(results["uninterrupted"], results["resumed"])
+                self.assertGreater(result["trained"], 0)
+                self.assertEqual(result["uninterrupted"], result["resumed"])
 
     def test_recurrent_models_train_to_the_weights_of_one_slot(self):
         cls = replica_scenarios.RecurrentTrial
-        one_slot, four_slots = replica_scenarios.train_50_batches(
-            cls
-        ), replica_scenarios.train_50_batches(cls, slots=[4])
+        one_slot, four_slots = (
+            replica_scenarios.train_50_batches(cls),
+            replica_scenarios.train_50_batches(cls, slots=[4]),
+        )
         self.assert_close(four_slots["weights"], one_slot["weights"])
 
     def test_each_replica_computes_the_part_of_a_slot(self):
