@@ -37,6 +37,7 @@ asio::awaitable<void> HttpExchange::ServeDownload(const Transcoder::Call& call,
   if (!part.ok()) {
     Response refusal = absl::IsOutOfRange(part.status()) ? MakeResponse(200, "", "")
                                                          : MakeErrorResponse(part.status());
+    refusal.keep_alive(false);  // WatchClient reads from the connection
     co_await Write(refusal);
     co_return;
   }

@@ -259,6 +259,7 @@ asio::awaitable<void> HttpExchange::ServeStream(const Transcoder::Call& call,
   absl::StatusOr<std::string> message = co_await rpc->Next();
   if (!message.ok() && !absl::IsOutOfRange(message.status())) {
     Response response = MakeErrorResponse(message.status());
+    response.keep_alive(false);  // WatchClient reads from the connection
     co_await Write(response);
     co_return;
   }

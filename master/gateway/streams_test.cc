@@ -41,6 +41,15 @@ TEST_F(GatewayTest, ReportsEndOfStream) {
   EXPECT_NE(broken.body.find("\"reason\":\"Aborted\""), std::string::npos) << broken.body;
 }
 
+// A client that reused the connection would lose its next request.
+TEST_F(GatewayTest, AnnouncesThatFailedStreamClosesConnection) {
+  tcp::socket socket = Connect();
+  Send(socket, "GET /api/v1/experiments/404/watch HTTP/1.1\r\nHost: x\r\n\r\n");
+  const HttpResponse response = Receive(socket);
+  EXPECT_EQ(response.status, 404);
+  EXPECT_EQ(response.headers.at("Connection"), "close");
+}
+
 TEST_F(GatewayTest, JoinsStreamsOverOneConnection) {
   const HttpResponse response = SendRequest(
       "GET /api/v1/streams?of=%2Fapi%2Fv1%2Fexperiments%2F3%2Fwatch%3Fpoints%3Dtrue"
