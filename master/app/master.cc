@@ -51,8 +51,8 @@
 namespace det::app {
 namespace {
 
-// As many concurrent requests as cores, plus spare threads for requests that wait for something
-// else (a bucket, a slow search).
+// The pool has one thread per core for requests, and spare threads for requests that wait for
+// something else (a bucket, a slow search).
 constexpr int kMaxReaders = 16;
 constexpr int kSpareReaders = 8;
 

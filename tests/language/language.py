@@ -68,9 +68,9 @@ PHRASES = (
     ("likewise", r"\b[Ll]ikewise\b", ("ikewise",), "repeat the noun and the verb"),
     ("a comment that begins with Of", r"(?:(?<!\S)(?://+|\*|#|--)|\"\"\"|<!--) ?Of (?!course\b)",
      ("Of",), "begin with the subject"),
-    ("a comment that begins with By or As and has no main clause",
-     r"(?:(?<!\S)(?://+|\*|#|--)|\"\"\"|<!--) ?(?:By|As) (?!default\b|of\b)[^.,:;\n]*[.:;](?= |\n|\"|$)",
-     ("By", "As"), "begin with the subject and write a sentence with a verb"),
+    ("a comment that begins with By or As",
+     r"(?:(?<!\S)(?://+|\*|#|--)|\"\"\"|<!--) ?(?:By|As) (?!default\b|of\b)", ("By", "As"),
+     "begin with the subject"),
 )
 
 COMMENT_MARK = r"(?:\s+|\s*\n\s*(?://+|\*|#|--)?\s*)"

@@ -90,7 +90,7 @@ class Stage {
   bool Chance(double probability) { return rng_.Uniform01() < probability; }
   // A unique number.
   int64_t NextNumber() { return ++last_number_; }
-  // As Chance(), but false after the faults have stopped.
+  // Chance(), but false after the faults have stopped.
   bool Fault(double probability) { return Chance(probability) && !calm; }
   int64_t Pick(int64_t lo, int64_t hi) { return rng_.UniformInt(lo, hi); }
   absl::Duration Ms(int64_t lo, int64_t hi) { return absl::Milliseconds(Pick(lo, hi)); }

@@ -42,7 +42,8 @@ class SharedExperimentReader final : public std::enable_shared_from_this<SharedE
 
   // Reads a state not older than this call. `then` runs on the pool.
   void Read(model::ExperimentId id, Then then) { Read(Key{id, model::TrialId()}, std::move(then)); }
-  // As above, for a trial. NOT_FOUND if it belongs to another experiment.
+  // Reads a state of a trial that is not older than this call. NOT_FOUND if it belongs to another
+  // experiment.
   void Read(model::ExperimentId id, model::TrialId trial, Then then) {
     Read(Key{id, trial}, std::move(then));
   }

@@ -316,7 +316,7 @@ TEST(SamplersTest, DoNotRepeatPointsInSmallSpace) {
   }
 }
 
-// As in BOHB, short trials count only if too few have trained longer.
+// Short trials count only if too few have trained longer, as in BOHB.
 TEST(SamplersTest, TpeComparesAtLongestCommonLength) {
   const SearchSpace space = {{"x", {DoubleHparam{0, 1, {}}}}};
   const base::Rng rng(3);

@@ -30,7 +30,8 @@ TEST(RecordedCurvesTest, ReturnsNearestConfiguration) {
   EXPECT_EQ(curves->longest(), 4);
   EXPECT_EQ(curves->metrics(), (std::vector<std::string>{"loss", "accuracy"}));
   EXPECT_EQ(curves->At(Point(0.002, 9, "adam"), 4)[0], 1.0);
-  // By logarithm, 0.009 is nearer to 0.001 than to 0.1; the different optimizer still decides.
+  // The logarithm of 0.009 is nearer to that of 0.001 than to that of 0.1; the different optimizer
+  // still decides.
   Hparams sgd = Point(0.009, 8, "sgd");
   sgd.emplace("momentum", 0.8);
   EXPECT_EQ(curves->At(sgd, 1)[0], 3.0);

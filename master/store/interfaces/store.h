@@ -110,7 +110,7 @@ class Store {
   virtual absl::StatusOr<ExperimentPage> ListExperiments(const ExperimentQuery& query) = 0;
   virtual absl::StatusOr<TrialRecord> GetTrial(model::TrialId id) = 0;
   virtual absl::StatusOr<TrialPage> ListTrials(const TrialQuery& query) = 0;
-  // As with TrialQuery::bare.
+  // Returns the trial without what TrialQuery::bare leaves out.
   absl::StatusOr<TrialRecord> GetBareTrial(model::TrialId id);
   // Allocations of a task, oldest first, including terminated ones.
   virtual absl::StatusOr<std::vector<experiment::Allocation>> ListAllocations(

@@ -26,7 +26,7 @@ const std::string kCrashIn = "DET_TEST_CRASH_IN";
 base::TempDir MakeTempDir() {
   absl::StatusOr<base::TempDir> dir = base::TempDir::Create("pg");
   EXPECT_TRUE(dir.ok()) << dir.status();
-  // As root, the server runs as another user, who needs access to the directory.
+  // A server that root starts runs as another user, who needs access to the directory.
   EXPECT_EQ(::chmod(dir->path().c_str(), 0755), 0);
   return *std::move(dir);
 }

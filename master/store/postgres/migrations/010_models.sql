@@ -46,7 +46,7 @@ BEGIN
   END IF;
 END $$;
 
--- As before, and additionally checkpoints that a model version uses.
+-- The checkpoints that may not be deleted: also those that a model version uses.
 DROP VIEW held_checkpoints;
 CREATE VIEW held_checkpoints (checkpoint, holder) AS
   SELECT e.warm_start, 'experiment ' || e.id FROM experiments e

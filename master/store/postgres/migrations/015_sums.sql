@@ -43,7 +43,7 @@ BEGIN
   RETURN coalesce(cardinality(chosen), 0);
 END $$;
 
--- As before (013), but skips those trials, and reads each trial and sorts its numbers only once.
+-- The function of 013, which now skips those trials, and reads each trial and sorts its numbers only once.
 CREATE OR REPLACE FUNCTION add_summaries() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM pg_advisory_xact_lock_shared(7241900303);

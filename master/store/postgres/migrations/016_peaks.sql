@@ -39,7 +39,7 @@ BEGIN
     WHERE s.trial = of_trial AND s.group_name = of_group AND s.metric = of_metric;
 END $$;
 
--- As before (015), and also maintains the peaks.
+-- The function of 015, which now also maintains the peaks.
 CREATE OR REPLACE FUNCTION add_summaries() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   known record;

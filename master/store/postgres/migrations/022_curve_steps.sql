@@ -1,4 +1,4 @@
--- As in 016, without a sort: the least pair of value and steps in an interval is its first lowest
+-- The function of 016 without a sort: the least pair of value and steps in an interval is its first lowest
 -- point. Steps are exact as double precision up to 2^53.
 CREATE OR REPLACE FUNCTION curve_steps(of_trial int, of_group text, of_metric text, from_steps bigint,
   to_steps bigint, stretches int) RETURNS SETOF bigint LANGUAGE sql STABLE AS $$

@@ -26,7 +26,7 @@ TestServer& TestServer::Get() {
 }
 
 TestServer::TestServer() : dir_(Checked(base::TempDir::Create("pg"))) {
-  // As root, the server runs as another user, who needs access to the directory.
+  // A server that root starts runs as another user, who needs access to the directory.
   DET_CHECK(::chmod(dir_.path().c_str(), 0755) == 0);
   postgres_ = Checked(EmbeddedPostgres::Start({.data_dir = dir_.path(), .fsync = false}));
 }
