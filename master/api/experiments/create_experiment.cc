@@ -270,7 +270,9 @@ absl::StatusOr<Submission> PrepareSubmission(store::Store& store,
   }
   cluster::CreateExperiment& event = submission.event;
   event.config = std::make_shared<const model::ExperimentConfig>(std::move(config));
-  DET_ASSIGN_OR_RETURN(event.original_config, GetTextToStore(parsed));
+  // The layers of the project and the pool are looked up again when needed.
+  DET_ASSIGN_OR_RETURN(event.original_config,
+                       model::GetTextToStore(parsed.document, parsed.templates, parsed.overrides));
   event.context_hash = has_context ? submission.context.hash : parent->context_hash;
   event.owner = principal.user;
   event.owner_name = user.username;

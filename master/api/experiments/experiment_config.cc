@@ -71,8 +71,4 @@ absl::StatusOr<ValidConfig> ValidateConfig(const ExperimentDefaults& experiment_
   return valid;
 }
 
-absl::StatusOr<std::string> GetTextToStore(const ParsedConfig& parsed) {
-  return model::GetTextToStore(parsed.document, parsed.templates, parsed.overrides);
-}
-
 }  // namespace det::api

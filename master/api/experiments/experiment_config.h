@@ -80,10 +80,6 @@ absl::StatusOr<ParsedConfig> ParseConfig(store::Store& store, const ConfigSubmis
 absl::StatusOr<ValidConfig> ValidateConfig(const ExperimentDefaults& experiment_defaults,
                                            const ParsedConfig& parsed, const ConfigScope& scope);
 
-// Returns the text to store with the experiment: as submitted, with its template and overrides. The
-// other layers are looked up again when needed. REQUIRES that the configuration is valid.
-absl::StatusOr<std::string> GetTextToStore(const ParsedConfig& parsed);
-
 }  // namespace det::api
 
 #endif  // MASTER_API_EXPERIMENTS_EXPERIMENT_CONFIG_H_
