@@ -27,13 +27,6 @@ constexpr int kReports = 1200;  // more than two batches
 
 class ExperimentDataTest : public MasterIntegrationTest {
  protected:
-  template <class Service, class Req, class Res>
-  grpc::Status Call(grpc::Status (Service::Stub::*method)(grpc::ClientContext*, const Req&, Res*),
-                    const Req& request, Res* response, const std::string& token = "user") {
-    CallContext context(token);
-    const auto stub = Service::NewStub(master_.channel());
-    return (stub.get()->*method)(&context, request, response);
-  }
   void Report(int trial, const std::string& group, int reports) {
     std::vector<model::MetricReport> all;
     for (int i = 1; i <= reports; ++i) all.push_back(store::MakeReport(trial, group, i, i / 8.0));

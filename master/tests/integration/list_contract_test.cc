@@ -18,7 +18,6 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 #include <google/protobuf/text_format.h>
-#include <grpcpp/generic/generic_stub.h>
 
 namespace det::tests {
 namespace {
@@ -153,30 +152,13 @@ class ListContractTest : public testing::Test {
   }
   // Calls as the administrator.
   grpc::Status Call(const MethodDescriptor& method, const Message& request, Message* response) {
-    grpc::GenericStub stub(master_.channel());
     CallContext context("user");
-    const grpc::Slice slice(request.SerializeAsString());
-    const grpc::ByteBuffer bytes(&slice, 1);
-    grpc::CompletionQueue queue;
-    const auto call = stub.PrepareUnaryCall(
-        &context, absl::StrCat("/", method.service()->full_name(), "/", method.name()), bytes,
-        &queue);
-    call->StartCall();
-    grpc::ByteBuffer answer;
-    grpc::Status status;
-    call->Finish(&answer, &status, nullptr);
-    void* tag = nullptr;
-    bool ok = false;
-    queue.Next(&tag, &ok);
-    if (!status.ok()) return status;
-    std::vector<grpc::Slice> slices;
-    EXPECT_TRUE(answer.Dump(&slices).ok());
-    std::string text;
-    for (const grpc::Slice& each : slices) {
-      text.append(reinterpret_cast<const char*>(each.begin()), each.size());
+    const MethodResponse result =
+        CallMethod(master_.channel(), method, context, request.SerializeAsString());
+    if (result.status.ok()) {
+      EXPECT_TRUE(response->ParseFromString(result.bytes));
     }
-    EXPECT_TRUE(response->ParseFromString(text));
-    return status;
+    return result.status;
   }
   void CallOrFail(const std::string& name, const std::string& json) {
     const MethodDescriptor& method = Method(name);

@@ -16,7 +16,6 @@
 #include "master/auth/permissions.h"
 #include "master/tests/testing/integration_fixture.h"
 #include <google/protobuf/descriptor.h>
-#include <grpcpp/generic/generic_stub.h>
 
 namespace det::tests {
 namespace {
@@ -47,22 +46,9 @@ class MethodContractTest : public MasterIntegrationTest {
   grpc::Status Call(const MethodDescriptor& method, const std::string& request = "",
                     const std::string& key = "") {
     master_.AddSession("user", store::SessionRecord::Kind::kUser);  // also after a logout
-    grpc::GenericStub stub(master_.channel());
     CallContext context("user");
     if (!key.empty()) context.AddMetadata("idempotency-key", key);
-    const grpc::Slice slice(request);
-    const grpc::ByteBuffer bytes(&slice, 1);
-    grpc::CompletionQueue queue;
-    const std::string path = absl::StrCat("/", method.service()->full_name(), "/", method.name());
-    const auto call = stub.PrepareUnaryCall(&context, path, bytes, &queue);
-    call->StartCall();
-    grpc::ByteBuffer answer;
-    grpc::Status status;
-    call->Finish(&answer, &status, nullptr);
-    void* tag = nullptr;
-    bool ok = false;
-    queue.Next(&tag, &ok);
-    return status;
+    return CallMethod(master_.channel(), method, context, request).status;
   }
   // The audit records, newest first; only those of `method` if it is set.
   std::vector<store::AuditRecord> Records(const std::string& method = "") {

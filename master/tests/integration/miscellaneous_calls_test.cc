@@ -28,16 +28,7 @@ using grpc::StatusCode;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class MiscellaneousCallsTest : public MasterIntegrationTest {
- protected:
-  template <class Service, class Req, class Res>
-  grpc::Status Call(grpc::Status (Service::Stub::*method)(grpc::ClientContext*, const Req&, Res*),
-                    const Req& request, Res* response, const std::string& token = "user") {
-    CallContext context(token);
-    const auto stub = Service::NewStub(master_.channel());
-    return (stub.get()->*method)(&context, request, response);
-  }
-};
+class MiscellaneousCallsTest : public MasterIntegrationTest {};
 
 TEST_F(MiscellaneousCallsTest, RenamesATemplate) {
   using Service = api::TemplateService;

@@ -7,6 +7,8 @@
 #include "gtest/gtest.h"
 #include "master/auth/passwords.h"
 #include "master/auth/tokens.h"
+#include <google/protobuf/descriptor.h>
+#include <grpcpp/generic/generic_stub.h>
 
 namespace det::tests {
 
@@ -113,6 +115,31 @@ void TestMaster::AddSession(const std::string& token, store::SessionRecord::Kind
           .PutSession(
               {.token_hash = auth::HashToken(token), .kind = kind, .user = user.value_or(user_)})
           .ok());
+}
+
+MethodResponse CallMethod(const std::shared_ptr<grpc::Channel>& channel,
+                          const google::protobuf::MethodDescriptor& method, CallContext& context,
+                          const std::string& request) {
+  grpc::GenericStub stub(channel);
+  const grpc::Slice slice(request);
+  const grpc::ByteBuffer bytes(&slice, 1);
+  grpc::CompletionQueue queue;
+  const std::string path = "/" + method.service()->full_name() + "/" + method.name();
+  const auto call = stub.PrepareUnaryCall(&context, path, bytes, &queue);
+  call->StartCall();
+  grpc::ByteBuffer buffer;
+  MethodResponse response;
+  call->Finish(&buffer, &response.status, nullptr);
+  void* tag = nullptr;
+  bool ok = false;
+  queue.Next(&tag, &ok);
+  if (!response.status.ok()) return response;
+  std::vector<grpc::Slice> slices;
+  response.status = buffer.Dump(&slices);
+  for (const grpc::Slice& each : slices) {
+    response.bytes.append(reinterpret_cast<const char*>(each.begin()), each.size());
+  }
+  return response;
 }
 
 }  // namespace det::tests

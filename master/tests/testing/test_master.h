@@ -25,6 +25,10 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/impl/service_type.h>
 
+namespace google::protobuf {
+class MethodDescriptor;
+}  // namespace google::protobuf
+
 namespace det::tests {
 
 // It has the user "admin" with the password "pw", and the tokens "user" and "agent". Webhooks are
@@ -93,6 +97,15 @@ struct CallContext : grpc::ClientContext {
     if (!token.empty()) AddMetadata("authorization", "Bearer " + token);
   }
 };
+
+struct MethodResponse {
+  grpc::Status status;
+  std::string bytes;  // the serialized response, if the status is OK
+};
+// Calls a unary method that only its descriptor names. `request`: the serialized message.
+MethodResponse CallMethod(const std::shared_ptr<grpc::Channel>& channel,
+                          const google::protobuf::MethodDescriptor& method, CallContext& context,
+                          const std::string& request);
 
 }  // namespace det::tests
 
