@@ -109,26 +109,21 @@ def missing(path):
 
 
 def fix(path, headers):
-    """Adds includes to the block of their kind: <...> of the standard library, "absl/..."."""
+    """Adds includes to the block of their kind, <...> or "...", or as a block of their own."""
     with open(path, encoding="utf-8") as file:
         lines = file.read().split("\n")
+    own = '"' + re.sub(r"(_test)?\.cc$", ".h", path) + '"'
     for header in headers:
         line = f'#include "{header}"' if "/" in header else f"#include <{header}>"
-        kind = r'#include "' if "/" in header else r"#include <\w+>"
-        own = '#include "' + re.sub(r"(_test)?\.cc$", ".h", path) + '"'
-        block = [i for i, each in enumerate(lines) if re.match(kind, each) and not each.startswith(own)]
+        block = [i for i, each in enumerate(lines)
+                 if re.match(r'#include ".*/' if "/" in header else r"#include <\w+>", each) and own not in each]
         if block:
-            at = next((i for i in block if lines[i] > line), block[-1] + 1)
-            lines.insert(at, line)
-            continue
-        first = next(i for i, each in enumerate(lines)
-                     if each.startswith("#include") and not each.startswith(own)) \
-            if any(each.startswith("#include") and not each.startswith(own) for each in lines) else None
-        if first is None:
-            guard = max(i for i, each in enumerate(lines[:60]) if each.startswith(("#define", "#include")))
-            lines[guard + 1:guard + 1] = ["", line]
+            lines.insert(next((i for i in block if lines[i] > line), block[-1] + 1), line)
         else:
-            lines[first:first] = [line, ""]
+            # Behind the include guard and the file's own header.
+            guard = f"#define {layering.guard_of(path)}"
+            last = max((i for i, each in enumerate(lines) if each == guard or own in each), default=-1)
+            lines[last + 1:last + 1] = ["", line]
     with open(path, "w", encoding="utf-8") as file:
         file.write("\n".join(lines))
 
