@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/fake_event_loop.h"
+#include "master/engine/testing/null_sink.h"
 #include "master/store/testing/fake_store.h"
 #include "master/store/testing/make_rows.h"
 #include <gmock/gmock.h>
@@ -14,20 +15,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-struct NoSink final : engine::AgentSink, engine::TrialSink, engine::ExperimentSink {
-  void Start(const cluster::StartTask&) override {}
-  void Stop(const cluster::StopTask&) override {}
-  void Announce(const cluster::AnnounceRendezvous&) override {}
-  void Announce(const cluster::AnnouncePreemption&) override {}
-  void Close(const cluster::CloseAllocation&) override {}
-  void Changed(model::ExperimentId) override {}
-  void QueueChanged() override {}
-};
-
 TEST(Metrics, RendersGaugesAndCounters) {
   store::FakeStore store;
   base::FakeEventLoop loop;
-  NoSink sink;
+  engine::NullSink sink;
   engine::Engine engine(
       cluster::Settings{}, &store, &loop, {&sink, &sink, &sink},
       [](const absl::Status& status) { FAIL() << status; }, &loop);

@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "master/core/cluster/testing/fixture.h"
 #include "master/engine/engine.h"
+#include "master/engine/testing/null_sink.h"
 #include "master/store/testing/fake_store.h"
 #include "master/store/testing/faulty_store.h"
 
@@ -19,20 +20,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
-
-// Effects that leave the engine are ignored.
-class NullSink final : public engine::AgentSink,
-                       public engine::TrialSink,
-                       public engine::ExperimentSink {
- public:
-  void Start(const cluster::StartTask&) override {}
-  void Stop(const cluster::StopTask&) override {}
-  void Announce(const cluster::AnnounceRendezvous&) override {}
-  void Announce(const cluster::AnnouncePreemption&) override {}
-  void Close(const cluster::CloseAllocation&) override {}
-  void Changed(model::ExperimentId) override {}
-  void QueueChanged() override {}
-};
 
 // A running trial "1.1.0" in an engine whose loops the test runs.
 class ReportMetricsTest : public ::testing::Test {
@@ -93,7 +80,7 @@ class ReportMetricsTest : public ::testing::Test {
   base::ThreadPool pool_{1};
   store::FakeStore fake_;
   store::FaultyStore store_;
-  NullSink sink_;
+  engine::NullSink sink_;
   live::ExperimentWatch watch_;
   engine::Engine engine_;
   int best_ = 0;
