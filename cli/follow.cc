@@ -26,7 +26,7 @@ std::string StateName(const Experiment& experiment) {
 
 // Estimates the remaining time from the progress so far.
 std::string Eta(const Experiment& experiment, absl::Time now) {
-  const double progress = experiment.progress();
+  const double progress = experiment.progress().value();
   if (progress < 0.02 || progress >= 1 || experiment.start_time().seconds() == 0) return "";
   const absl::Duration spent = now - ToTime(experiment.start_time());
   return absl::StrCat("   ETA ", FormatSpan(spent * ((1 - progress) / progress)));
@@ -71,7 +71,8 @@ std::string ProgressText(const Experiment& experiment) {
   const std::string name = StateName(experiment);
   const bool failed = absl::EndsWith(name, "ERROR") || absl::EndsWith(name, "CANCELED") ||
                       absl::EndsWith(name, "KILLED");
-  return failed && experiment.progress() >= 1 ? "-" : FormatPercent(experiment.progress());
+  const double progress = experiment.progress().value();
+  return failed && progress >= 1 ? "-" : FormatPercent(progress);
 }
 
 std::string ProgressLine(const Experiment& experiment, absl::Time now, const Style& style) {
@@ -80,7 +81,7 @@ std::string ProgressLine(const Experiment& experiment, absl::Time now, const Sty
   const std::string state =
       over ? std::string(TrimStatePrefix(name))
            : absl::StrCat(style.in_place && (style.width == 0 || style.width >= 80)
-                              ? MakeProgressBar(experiment.progress()) + " "
+                              ? MakeProgressBar(experiment.progress().value()) + " "
                               : "",
                           ProgressText(experiment), "  ",
                           absl::AsciiStrToLower(TrimStatePrefix(name)));

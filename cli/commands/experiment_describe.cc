@@ -93,7 +93,7 @@ struct CsvTables {
   void Add(const Experiment& each) {
     experiments.AddRow({absl::StrCat(each.id()), each.name(),
                         MakeStateCell(Experiment::State_Name(each.state())),
-                        absl::StrCat(each.progress()), TimeCell(each.start_time()),
+                        absl::StrCat(each.progress().value()), TimeCell(each.start_time()),
                         TimeCell(each.end_time()), each.resource_pool(), each.username()});
   }
   void Add(const api::v1::Trial& trial) {

@@ -165,7 +165,9 @@ void SetConfig(const experiment::Experiment& experiment, v1::Experiment* out) {
   // The original text may contain secrets that the displayed configuration hides.
   const bool hides = config != model::ToValue(*experiment.config);
   out->set_original_config(hides ? config.ToJson() : experiment.original_config);
-  if (experiment.forked_from) out->set_forked_from(experiment.forked_from->value());
+  if (experiment.forked_from) {
+    out->mutable_forked_from()->set_value(experiment.forked_from->value());
+  }
   if (const model::Value* hparams = config.Find("hyperparameters")) {
     *out->mutable_hyperparameters() = ToStruct(*hparams);
   }
@@ -193,7 +195,7 @@ v1::Experiment ToProto(const store::ExperimentRecord& record, const LiveTrials& 
   out.set_display_name(record.username);
   out.set_searcher_type(config.searcher.name);
   out.set_searcher_metric(config.searcher.metric);
-  out.set_progress(static_cast<float>(experiment.progress));
+  out.mutable_progress()->set_value(experiment.progress);
   out.set_job_id(experiment.job.value());
   out.set_resource_pool(experiment.queue.resource_pool);
   out.set_project_id(experiment.project);

@@ -55,6 +55,10 @@ struct Experiment {
   // The checkpoint from which every trial without a parent starts.
   std::optional<model::CheckpointId> warm_start;
   std::optional<model::ExperimentId> forked_from;
+  // It runs outside of the cluster and only reports to it (docs/detached-mode.md). The cluster
+  // never loads it; store::Detached changes its rows.
+  bool unmanaged = false;
+  std::optional<std::string> external_id;  // by which programs outside of the cluster know it
   QueuePlace queue;
   model::ExperimentState state = model::ExperimentState::kActive;
   std::string reason;

@@ -24,7 +24,9 @@
 #include "master/store/interfaces/audit.h"
 #include "master/store/interfaces/cluster_message.h"
 #include "master/store/interfaces/config_policies.h"
+#include "master/store/interfaces/detached.h"
 #include "master/store/interfaces/garbage_collection.h"
+#include "master/store/interfaces/groups.h"
 #include "master/store/interfaces/lease.h"
 #include "master/store/interfaces/metric_query.h"
 #include "master/store/interfaces/models.h"
@@ -89,6 +91,8 @@ class Store {
   virtual Users& users() = 0;
   virtual Access& access() = 0;
   virtual Templates& templates() = 0;
+  virtual Groups& groups() = 0;
+  virtual Detached& detached() = 0;
   virtual GarbageCollection& garbage_collection() = 0;
   virtual Workspaces& workspaces() = 0;
   virtual Projects& projects() = 0;

@@ -21,8 +21,10 @@
 #include "master/store/postgres/fence.h"
 #include "master/store/postgres/pool.h"
 #include "master/store/postgres/sql_access.h"
+#include "master/store/postgres/sql_detached.h"
 #include "master/store/postgres/sql_garbage_collection.h"
 #include "master/store/postgres/sql_governance.h"
+#include "master/store/postgres/sql_groups.h"
 #include "master/store/postgres/sql_models.h"
 #include "master/store/postgres/sql_projects.h"
 #include "master/store/postgres/sql_runs.h"
@@ -60,6 +62,8 @@ class SqlStore final : public Store {
   Users& users() override { return users_; }
   Access& access() override { return access_; }
   Templates& templates() override { return templates_; }
+  Groups& groups() override { return groups_; }
+  Detached& detached() override { return detached_; }
   GarbageCollection& garbage_collection() override { return garbage_collection_; }
   Workspaces& workspaces() override { return workspaces_; }
   Projects& projects() override { return projects_; }
@@ -113,6 +117,8 @@ class SqlStore final : public Store {
   SqlAccess access_{&readers_, &fence_};
   SqlUsers users_{&readers_, &fence_};
   SqlTemplates templates_{&readers_, &fence_};
+  SqlGroups groups_{&readers_, &fence_};
+  SqlDetached detached_{&readers_, &fence_};
   SqlGarbageCollection garbage_collection_{&gc_pool_, &fence_};
   SqlWorkspaces workspaces_{&readers_, &fence_};
   SqlProjects projects_{&readers_, &fence_};

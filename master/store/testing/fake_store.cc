@@ -1,3 +1,5 @@
+#include "master/store/testing/fake_detached.h"
+#include "master/store/testing/fake_groups.h"
 #include "master/store/testing/fake_store.h"
 
 #include <algorithm>
@@ -115,6 +117,8 @@ FakeStore::FakeStore(std::shared_ptr<FakeDatabase> database)
       users_(std::make_unique<FakeUsers>(&database_->mutex, &database_->user_rows,
                                          &database_->access, [this] { return CheckEpoch(); })),
       templates_(std::make_unique<FakeTemplates>(database_.get(), [this] { return CheckEpoch(); })),
+      groups_(std::make_unique<FakeGroups>(database_.get(), [this] { return CheckEpoch(); })),
+      detached_(std::make_unique<FakeDetached>(database_.get(), [this] { return CheckEpoch(); })),
       workspaces_(
           std::make_unique<FakeWorkspaces>(database_.get(), [this] { return CheckEpoch(); })),
       projects_(std::make_unique<FakeProjects>(database_.get(), [this] { return CheckEpoch(); })),

@@ -42,6 +42,8 @@ class FakeStore final : public Store {
   Users& users() override { return *users_; }
   Access& access() override { return *access_; }
   Templates& templates() override { return *templates_; }
+  Groups& groups() override { return *groups_; }
+  Detached& detached() override { return *detached_; }
   GarbageCollection& garbage_collection() override;
   Workspaces& workspaces() override { return *workspaces_; }
   Projects& projects() override { return *projects_; }
@@ -85,6 +87,8 @@ class FakeStore final : public Store {
   const std::unique_ptr<GarbageCollection> garbage_collection_;
   const std::unique_ptr<Users> users_;
   const std::unique_ptr<Templates> templates_;
+  const std::unique_ptr<Groups> groups_;
+  const std::unique_ptr<Detached> detached_;
   const std::unique_ptr<Workspaces> workspaces_;
   const std::unique_ptr<Projects> projects_;
   const std::unique_ptr<Models> models_;

@@ -77,6 +77,8 @@ class FaultyStore final : public Store {
   Users& users() override { return store_.users(); }
   Access& access() override { return store_.access(); }
   Templates& templates() override { return store_.templates(); }
+  Groups& groups() override { return store_.groups(); }
+  Detached& detached() override { return store_.detached(); }
   GarbageCollection& garbage_collection() override { return store_.garbage_collection(); }
   Workspaces& workspaces() override { return store_.workspaces(); }
   Projects& projects() override { return store_.projects(); }
