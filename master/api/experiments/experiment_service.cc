@@ -10,6 +10,7 @@
 #include "det/api/v1/experiment.grpc.pb.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/live_trials.h"
+#include "master/api/common/project_resolver.h"
 #include "master/api/experiments/create_experiment.h"
 #include "master/api/experiments/experiment_deletion.h"
 #include "master/api/experiments/experiment_patch.h"
@@ -156,6 +157,10 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
       v1::GetExperimentLabelsResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal& principal) -> absl::Status {
+                   if (request->project_id() != 0) {
+                     DET_RETURN_IF_ERROR(CheckProjectIsVisible(store_, request->project_id(),
+                                                               principal.Visible()));
+                   }
                    DET_ASSIGN_OR_RETURN(
                        const std::vector<std::string> labels,
                        store_.projects().ListLabels(request->project_id(), principal.Visible()));
@@ -331,6 +336,9 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
   absl::Status List(const v1::GetExperimentsRequest& request,
                     std::optional<std::vector<int32_t>> visible, const LiveTrials& live,
                     v1::GetExperimentsResponse* response) {
+    if (request.project_id() != 0) {
+      DET_RETURN_IF_ERROR(CheckProjectIsVisible(store_, request.project_id(), visible));
+    }
     store::ExperimentQuery query = ToQuery(request);
     query.visible = std::move(visible);
     DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, store_.ListExperiments(query));

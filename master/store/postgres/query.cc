@@ -30,7 +30,7 @@ absl::StatusOr<WindowRows> ReadWindow(Connection& connection, const std::string&
                                         params.size() + 2, "::bigint"),
                            all);
   };
-  if (window.offset < 0) {
+  if (window.offset < 0 || window.limit < 0) {
     DET_ASSIGN_OR_RETURN(const int total, count());
     const Range range = Resolve(window, total);
     DET_ASSIGN_OR_RETURN(Result rows, read(range.begin, range.end - range.begin));
