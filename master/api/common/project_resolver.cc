@@ -14,6 +14,12 @@ absl::StatusOr<ResolvedProject> CheckNotArchived(store::Store& store,
   DET_ASSIGN_OR_RETURN(store::WorkspaceRecord workspace,
                        store.workspaces().GetWorkspace(project.workspace, {}));
   if (workspace.archived) return store::WorkspaceIsArchived(workspace.name);
+  if (workspace.state != store::WorkspaceState::kLive ||
+      project.state != store::WorkspaceState::kLive) {
+    return absl::FailedPreconditionError(absl::StrCat("project \"", project.name,
+                                                      "\" of workspace \"", workspace.name,
+                                                      "\" is being deleted; use another"));
+  }
   if (project.archived) {
     return absl::FailedPreconditionError(absl::StrCat("project \"", project.name,
                                                       "\" of workspace \"", workspace.name,

@@ -24,6 +24,13 @@
 namespace det::api {
 namespace {
 
+template <class Response>
+void AddLaunchWarnings(const engine::Applied& applied, Response* response) {
+  if (applied.exceeds_capacity) {
+    response->add_warnings(v1::LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED);
+  }
+}
+
 class ExperimentService final : public ApiService<v1::ExperimentService> {
  public:
   ExperimentService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
@@ -297,6 +304,7 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
           if (!applied.created) {
             return finish(absl::InternalError("no experiment ID was assigned"));
           }
+          AddLaunchWarnings(applied, response);
           ReadCreated(*applied.created, response, std::move(finish));
         },
         std::move(done));
@@ -309,8 +317,9 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
     if (!event.ok()) return done(event.status());
     SubmitAndContinue(
         engine_, *std::move(event),
-        [this, id = model::ExperimentId(request.id()), response](const engine::Applied&,
+        [this, id = model::ExperimentId(request.id()), response](const engine::Applied& applied,
                                                                  Done finish) {
+          AddLaunchWarnings(applied, response);
           ReadExperiment(
               engine_, store_, pool_, clock_, id,
               [response, finish = std::move(finish)](absl::StatusOr<v1::Experiment> read) mutable {

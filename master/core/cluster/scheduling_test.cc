@@ -130,6 +130,23 @@ TEST_F(SchedulingTest, RenumbersPositions_WhenExhausted) {
   EXPECT_EQ(Order().back(), 5);
 }
 
+TEST_F(SchedulingTest, QueuesExperimentBeyondCapacity_WhenLaunchErrorIsOff) {
+  auto config = MakeConfig();
+  config->resources.slots_per_trial = 8;
+  AddAgent("a", 1);
+  EXPECT_TRUE(absl::IsInvalidArgument(ExpectRejection(CreateExperiment{.config = config})));
+  cluster_ = Cluster{Settings{.cluster_id = "test", .launch_error = false}};
+  AddAgent("a", 1);
+  EXPECT_TRUE(Apply(CreateExperiment{.config = config}).exceeds_capacity);
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), IsEmpty());
+  EXPECT_EQ(trial(1).state, model::TrialState::kQueued);
+  Apply(PauseExperiment{model::ExperimentId(1)});
+  Apply(ActivateExperiment{model::ExperimentId(1)});
+  EXPECT_EQ(experiment(1).state, model::ExperimentState::kActive);
+  AddAgent("b", 8);
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), SizeIs(1));
+}
+
 TEST_F(SchedulingTest, AppliesAllUpdatesOrNone) {
   Create(MakeConfig());
   Create(MakeConfig());

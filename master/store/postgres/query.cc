@@ -48,4 +48,16 @@ absl::StatusOr<WindowRows> ReadWindow(Connection& connection, const std::string&
   return WindowRows{std::move(rows), total};
 }
 
+absl::StatusOr<std::vector<int32_t>> SelectInts(Pool& pool, const char* sql) {
+  using Ints = std::vector<int32_t>;
+  return pool.Run([&](Connection& connection) -> absl::StatusOr<Ints> {
+    DET_ASSIGN_OR_RETURN(const Result rows, connection.Exec(sql));
+    Ints ints;
+    for (int row = 0; row < rows.rows(); ++row) {
+      ints.push_back(static_cast<int32_t>(rows.Int(row, 0)));
+    }
+    return ints;
+  });
+}
+
 }  // namespace det::store

@@ -48,6 +48,9 @@ absl::StatusOr<WindowRows> ReadWindow(Connection& connection, const std::string&
                                       const std::string& sql, const Params& params,
                                       const Window& window);
 
+// The first column of the rows of a query without parameters.
+absl::StatusOr<std::vector<int32_t>> SelectInts(Pool& pool, const char* sql);
+
 }  // namespace det::store
 
 #endif  // MASTER_STORE_POSTGRES_QUERY_H_
