@@ -2,6 +2,7 @@
 #ifndef MASTER_STORE_POSTGRES_QUERY_H_
 #define MASTER_STORE_POSTGRES_QUERY_H_
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "master/store/interfaces/records.h"
 #include "master/store/postgres/connection.h"
 #include "master/store/postgres/params.h"
+#include "master/store/postgres/pool.h"
 
 namespace det::store {
 

@@ -262,6 +262,35 @@ TEST_F(WorkspacesTest, RenamesForRunningExperimentsButNotWhileBound) {
   EXPECT_EQ(Get(made.id()).workspace_name(), "sight");
 }
 
+TEST_F(WorkspacesTest, ListsExperimentsWithConfigurationAndHyperparameters) {
+  const int vision = MakeWorkspace("vision");
+  const int cats = MakeProject(vision, "cats");
+  const api::Experiment made = CreateIn("vision", "cats");
+  api::GetExperimentsRequest list;
+  list.set_project_id(cats);
+  api::GetExperimentsResponse listed;
+  const auto get = &api::ExperimentService::Stub::GetExperiments;
+  ASSERT_TRUE(Call(*experiments_, get, list, &listed).ok());
+  ASSERT_EQ(listed.experiments_size(), 1);
+  const api::Experiment& found = listed.experiments(0);
+  EXPECT_EQ(found.config().fields().at("resources").struct_value().fields().at("priority")
+                .number_value(),
+            42);
+  EXPECT_TRUE(found.config().fields().contains("environment"));
+  EXPECT_TRUE(found.has_hyperparameters());
+  EXPECT_EQ(found.original_config(), "");
+  const api::Experiment one = Get(made.id());
+  EXPECT_FALSE(one.has_hyperparameters());
+  EXPECT_NE(one.original_config(), "");
+  EXPECT_FALSE(one.parent_archived());
+  list.set_project_id(999);
+  EXPECT_EQ(Call(*experiments_, get, list, &listed).error_code(), StatusCode::NOT_FOUND);
+  store::ProjectPatch patch;
+  patch.archived = true;
+  ASSERT_TRUE(master_.store().projects().ChangeProject(cats, patch).ok());
+  EXPECT_TRUE(Get(made.id()).parent_archived());
+}
+
 TEST_F(WorkspacesTest, DeletesProjectWithEndedExperiments) {
   const int vision = MakeWorkspace("vision");
   const int cats = MakeProject(vision, "cats");
