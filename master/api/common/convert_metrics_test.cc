@@ -1,3 +1,5 @@
+
+#include <string>
 // Metrics in the three forms in which responses contain them.
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
