@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "base/file.h"
 #include "det/api/v1/checkpoint.grpc.pb.h"
 #include "det/api/v1/raw.grpc.pb.h"
@@ -157,6 +158,24 @@ TEST_F(UnversionedRoutesTest, RemovesCheckpointFilesByPattern) {
   ASSERT_TRUE(RemoveFiles({kOlder}, {"**/model.*"}).ok());
   EXPECT_EQ(AwaitFiles(kOlder, 0).state(), api::Checkpoint::STATE_DELETED);
   EXPECT_FALSE(Exists(kOlder));
+  agent.Exited(allocation, 0);
+}
+
+TEST_F(UnversionedRoutesTest, AcceptsUuidInUpperCaseAndRejectsOtherWords) {
+  FakeAgent agent(master_, "node", 1);
+  const std::string allocation = Train(agent);
+  const auto get = [&](const std::string& uuid) {
+    CallContext context("user");
+    api::GetCheckpointRequest request;
+    request.set_checkpoint_uuid(uuid);
+    api::GetCheckpointResponse response;
+    const auto code = checkpoints_->GetCheckpoint(&context, request, &response).error_code();
+    if (code == StatusCode::OK) EXPECT_EQ(response.checkpoint().uuid(), kOlder);
+    return code;
+  };
+  EXPECT_EQ(get(absl::AsciiStrToUpper(kOlder)), StatusCode::OK);
+  EXPECT_EQ(get("abc"), StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(get("00000000-0000-0000-0000-000000000009"), StatusCode::NOT_FOUND);
   agent.Exited(allocation, 0);
 }
 
