@@ -130,6 +130,15 @@ TEST_F(TriggerWatchTest, FiresOncePerTrialOnLogLines) {
   EXPECT_EQ(raised_, 1);
 }
 
+TEST_F(TriggerWatchTest, FiresOnLogLineWithoutAllocation) {
+  Webhook(WebhookTrigger::kTaskLog, R"({"regex":"oops"})");
+  model::LogLine line = store::MakeLine("1.3", 0, "oops");
+  line.allocation = {};
+  EXPECT_TRUE(watch_.Check({line}).ok());
+  ASSERT_EQ(raised_, 1);
+  EXPECT_EQ(Deliveries().front().data.Find("task_log")->Find("task_id")->ToJson(), R"("1.3")");
+}
+
 TEST_F(TriggerWatchTest, RaisesEveryCustomEvent) {
   Webhook(WebhookTrigger::kCustom, "{}");
   for (int i = 0; i < 2; ++i) {
