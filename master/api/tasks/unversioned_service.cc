@@ -59,27 +59,56 @@ Struct ToRawTasks(const v1::GetTasksResponse& tasks) {
   return ToStruct(std::move(all));
 }
 
+// Returns {"avg_metrics", "batch_metrics"}, or null without metrics.
+model::Value ToRawMetrics(const v1::Metrics& metrics) {
+  if (!metrics.has_avg_metrics()) return {};
+  model::Value batches;
+  if (metrics.batch_metrics_size() > 0) {
+    model::Value::List list;
+    for (const auto& batch : metrics.batch_metrics()) {
+      list.push_back(FromStruct(batch, Numbers::kDoubles));
+    }
+    batches = std::move(list);
+  }
+  return model::Value::Object{{"avg_metrics", FromStruct(metrics.avg_metrics(), Numbers::kDoubles)},
+                              {"batch_metrics", std::move(batches)}};
+}
+
 model::Value ToRawCheckpoint(const v1::Checkpoint& checkpoint) {
+  const v1::CheckpointTrainingMetadata& training = checkpoint.training();
   model::Value::Object resources;
   for (const auto& [path, bytes] : checkpoint.resources()) resources[path] = bytes;
-  const v1::CheckpointTrainingMetadata& training = checkpoint.training();
-  model::Value validation;
-  if (!training.validation_metrics().fields().empty()) {
-    const model::Value metrics = FromStruct(training.validation_metrics(), Numbers::kDoubles);
-    validation =
-        model::Value::Object{{"metrics", model::Value::Object{{"validation_metrics", metrics}}}};
-  }
   const model::Value metadata = FromStruct(checkpoint.metadata(), Numbers::kIntegersIfWhole);
   const model::Value* const steps = metadata.Find("steps_completed");
-  return model::Value::Object{
-      {"uuid", checkpoint.uuid()},
-      {"trial_id", training.trial_id()},
-      {"experiment_id", training.experiment_id()},
-      {"state", "COMPLETED"},
-      {"end_time", TimeUtil::ToString(checkpoint.report_time())},
-      {"resources", std::move(resources)},
-      {"step", model::Value::Object{{"total_batches", steps == nullptr ? model::Value() : *steps},
-                                    {"validation", std::move(validation)}}}};
+  model::Value allocation, storage, searcher_metric, validation;
+  if (checkpoint.has_allocation_id()) allocation = checkpoint.allocation_id();
+  if (checkpoint.has_storage_id()) storage = checkpoint.storage_id();
+  if (training.has_searcher_metric()) searcher_metric = training.searcher_metric();
+  if (training.validation_metrics().has_avg_metrics()) {
+    validation = FromStruct(training.validation_metrics().avg_metrics(), Numbers::kDoubles);
+  }
+  model::Value::Object out = {
+      {"ID", 0},  // clients expect a number; checkpoints are identified by their UUID
+      {"UUID", checkpoint.uuid()},
+      {"TaskID", checkpoint.task_id()},
+      {"AllocationID", std::move(allocation)},
+      {"ReportTime", TimeUtil::ToString(checkpoint.report_time())},
+      {"State", "COMPLETED"},
+      {"Resources", std::move(resources)},
+      {"Metadata", metadata},
+      {"Size", checkpoint.size()},
+      {"StorageID", std::move(storage)},
+      {"TrialID", training.trial_id()},
+      {"ExperimentID", training.experiment_id()},
+      {"ExperimentConfig", FromStruct(training.experiment_config(), Numbers::kIntegersIfWhole)},
+      {"HParams", FromStruct(training.hparams(), Numbers::kIntegersIfWhole)},
+      {"TrainingMetrics", ToRawMetrics(training.training_metrics())},
+      {"ValidationMetrics", validation},
+      {"SearcherMetric", std::move(searcher_metric)},
+      {"StepsCompleted", steps == nullptr ? model::Value(0) : *steps}};
+  // The existing client prints only checkpoints with this member.
+  if (!validation.is_null()) out["step"] = model::Value::Object{{"validation", validation}};
+  return out;
 }
 
 // ---- files ----

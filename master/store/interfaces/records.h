@@ -115,9 +115,13 @@ struct TrialPage {
 struct CheckpointEntry {
   model::CheckpointRecord checkpoint;
   model::ExperimentId experiment;
+  model::TaskId task;
   model::Hparams hparams;
   std::optional<double> searcher_metric;
+  // What the trial's newest attempt reported at the checkpoint's steps; null: nothing.
   model::Value validation_metrics;
+  model::Value training_metrics;
+  model::Value training_batches;  // a list of objects, or null
 };
 struct CheckpointQuery {
   // kSearcherMetric: best first. kMetric: smallest first. Checkpoints without a finite value come

@@ -99,12 +99,12 @@ constexpr const char* kRest[] = {
     "trial = greatest(trial, (SELECT max(id) FROM trials WHERE experiment = $1)), "
     "submitted = greatest(submitted, (SELECT max(a.submitted) FROM allocations a "
     "JOIN trials t ON t.id = a.trial WHERE t.experiment = $1))",
-    "INSERT INTO deleted_usage (owner, workspace, began_at, ended_at, slots) "
-    "SELECT coalesce(nullif(e.owner_name, ''), e.owner::text), "
-    "coalesce(w.name, ''), a.started_at, a.ended_at, a.granted * a.fraction "
+    "INSERT INTO deleted_usage (owner, workspace, began_at, ended_at, slots, experiment, "
+    "allocation) SELECT coalesce(nullif(e.owner_name, ''), e.owner::text), "
+    "coalesce(w.name, ''), a.started_at, a.ended_at, a.granted * a.fraction, e.id, a.id "
     "FROM experiments e LEFT JOIN projects p ON p.id = e.project "
-    "LEFT JOIN workspaces w ON w.id = p.workspace JOIN trials t ON t.experiment = e.id JOIN "
-    "allocations a ON a.task = t.task "
+    "JOIN trials t ON t.experiment = e.id JOIN allocations a ON a.task = t.task "
+    "LEFT JOIN workspaces w ON w.id = coalesce(a.workspace, p.workspace) "
     "WHERE e.id = $1 AND isfinite(a.ended_at) AND isfinite(a.started_at) AND a.granted > 0",
     // Only the newest month counts.
     "DELETE FROM deleted_usage WHERE ended_at < "

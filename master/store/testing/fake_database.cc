@@ -87,6 +87,27 @@ experiment::Experiment FakeDatabase::WithCurrentProject(
   return placed;
 }
 
+void FakeDatabase::Apply(const cluster::PutAllocation& put) {
+  const experiment::Allocation& allocation = put.allocation;
+  const auto had = allocations.find(allocation.id);
+  const auto trial = trials.find(allocation.trial);
+  if (trial != trials.end() && (had == allocations.end() || !had->second.started_at)) {
+    const auto experiment = experiments.find(trial->second.experiment);
+    if (experiment != experiments.end()) {
+      started_in[allocation.id] = WithCurrentProject(experiment->second).workspace;
+    }
+  }
+  allocations[allocation.id] = allocation;
+}
+
+WorkspaceRecord FakeDatabase::FindWorkspace(const experiment::Allocation& allocation,
+                                            const experiment::Experiment& experiment) const {
+  const auto started = started_in.find(allocation.id);
+  const auto found = workspace_rows.workspaces.find(
+      started == started_in.end() ? WithCurrentProject(experiment).workspace : started->second);
+  return found == workspace_rows.workspaces.end() ? WorkspaceRecord() : found->second;
+}
+
 void FakeDatabase::AddTo(cluster::Image& image, const experiment::Experiment& experiment) const {
   const model::ExperimentId id = experiment.id;
   image.experiments.push_back(WithCurrentProject(experiment));
@@ -235,11 +256,17 @@ std::vector<CheckpointEntry> FakeDatabase::ListCheckpoints(model::TrialId trial)
   if (experiment == experiments.end()) return entries;
   for (const auto& [id, checkpoint] : checkpoints) {
     if (checkpoint.trial != trial) continue;
-    CheckpointEntry entry{checkpoint, experiment->first, owner->second.hparams, {}, {}};
-    for (const model::MetricReport& report : ListMetrics(trial, "validation")) {
-      if (report.steps_completed == checkpoint.steps_completed) {
-        entry.validation_metrics = report.metrics;
-      }
+    CheckpointEntry entry;
+    entry.checkpoint = checkpoint;
+    entry.experiment = experiment->first;
+    entry.task = owner->second.task;
+    entry.hparams = owner->second.hparams;
+    for (const model::MetricReport& report : ListMetrics(trial, "")) {
+      if (report.steps_completed != checkpoint.steps_completed) continue;
+      if (report.group == "validation") entry.validation_metrics = report.metrics;
+      if (report.group != "training") continue;
+      entry.training_metrics = report.metrics;
+      entry.training_batches = report.batch_metrics;
     }
     entry.searcher_metric =
         GetMetricNumber(entry.validation_metrics, experiment->second.config->searcher.metric);

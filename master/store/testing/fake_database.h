@@ -118,9 +118,11 @@ struct FakeDatabase {
   cluster::Image highest_deleted;  // only its last_* fields
   struct DeletedRun {
     experiment::Allocation allocation;
+    model::ExperimentId experiment;
     std::string owner, workspace;
   };
   std::vector<DeletedRun> deleted_runs;
+  std::map<model::AllocationId, int32_t> started_in;  // the workspace of an allocation
 
   void Apply(const cluster::PutExperiment& put);
   void Apply(const cluster::SetProject& set);
@@ -132,7 +134,10 @@ struct FakeDatabase {
   void Apply(const cluster::TrimCheckpoint& trim);
   void Apply(const cluster::ApplyRetention& retain);
   void Apply(const cluster::PutTrial& put) { trials[put.trial.id] = put.trial; }
-  void Apply(const cluster::PutAllocation& put) { allocations[put.allocation.id] = put.allocation; }
+  void Apply(const cluster::PutAllocation& put);
+  // The workspace in which an allocation started; else that of its experiment.
+  WorkspaceRecord FindWorkspace(const experiment::Allocation& allocation,
+                                const experiment::Experiment& experiment) const;
   void Apply(const cluster::PutSearcher& put);
   void Apply(const cluster::AddSearcherEvents& add) {
     searcher_events.emplace(std::pair(add.experiment, add.sequence), add);

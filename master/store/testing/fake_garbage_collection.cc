@@ -180,8 +180,7 @@ void FakeGarbageCollection::RemoveRest(model::ExperimentId id) {
     if (!is_of(a.trial)) return false;
     highest.last_submitted = std::max(highest.last_submitted, a.submitted);
     if (a.ended_at && a.started_at && a.granted > 0) {
-      db_.deleted_runs.push_back(
-          {a, experiment::OwnerName(e), db_.WithCurrentProject(e).config->workspace});
+      db_.deleted_runs.push_back({a, id, experiment::OwnerName(e), db_.FindWorkspace(a, e).name});
     }
     return true;
   });
