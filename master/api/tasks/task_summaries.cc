@@ -18,8 +18,9 @@ void AddSummary(const cluster::Cluster& cluster, const experiment::Allocation& a
   v1::AllocationSummary& out = (*response->mutable_allocation_id_to_summary())[id];
   out.set_task_id(allocation.task.value());
   out.set_allocation_id(id);
-  out.set_name(absl::StrCat("trial ", trial->id.value(), " of experiment ", job->id.value(), " (",
-                            job->config->name, ")"));
+  // Existing scripts wait for this name to come and go.
+  out.set_name(
+      absl::StrCat("Trial ", trial->id.value(), " (Experiment ", job->id.value(), ")"));
   *out.mutable_registered_time() = ToProto(allocation.queued_at);
   out.set_resource_pool(allocation.resource_pool);
   out.set_slots_needed(allocation.slots);
@@ -29,7 +30,13 @@ void AddSummary(const cluster::Cluster& cluster, const experiment::Allocation& a
     resources->set_resources_id(local_task.placement.agent.value());
     resources->set_allocation_id(id);
     resources->set_container_id(id);
+    resources->set_resources_type("docker-container");
+    AddDevices(cluster, local_task.placement, resources);
+    if (local_task.started) resources->mutable_started();
+    if (local_task.exited) resources->mutable_exited()->set_exit_code(local_task.exit_code);
   }
+  const auto pool = cluster.pools().find(allocation.resource_pool);
+  if (pool != cluster.pools().end()) out.set_scheduler_type(GetSchedulerType(pool->second));
 }
 
 }  // namespace
