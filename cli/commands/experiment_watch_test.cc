@@ -74,9 +74,10 @@ Watched Example() {
          &watched.trials.emplace_back());
     for (const int batches : {100, 200}) {
       read(absl::StrCat("trial_id: ", id, " total_batches: ", batches,
-                        R"( metrics { fields { key: "error" value { number_value: 0.5 } }
-                            fields { key: "loss" value { number_value: 2 } }
-                            fields { key: "note" value { string_value: "x" } } })"),
+                        R"( metrics { fields { key: "avg_metrics" value { struct_value {
+                              fields { key: "error" value { number_value: 0.5 } }
+                              fields { key: "loss" value { number_value: 2 } }
+                              fields { key: "note" value { string_value: "x" } } } } } })"),
            &watched.reports.emplace_back());
     }
   }

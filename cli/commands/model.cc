@@ -117,7 +117,8 @@ std::string Description(const ModelVersion& version, const Style& style) {
   fields.emplace_back(
       "files", absl::StrCat(FormatBytes(checkpoint.size()), " in ", checkpoint.storage_path()));
   fields.emplace_back("experiment", absl::StrCat(checkpoint.training().experiment_id()));
-  fields.emplace_back("validation", FormatStruct(checkpoint.training().validation_metrics()));
+  fields.emplace_back("validation",
+                      FormatStruct(checkpoint.training().validation_metrics().avg_metrics()));
   fields.emplace_back("owner", version.username());
   AddShared(version, &fields);
   return absl::StrCat(RenderFields(fields, style), Notes(version));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 
 namespace det::api {
@@ -259,14 +260,18 @@ v1::Allocation ToProto(const experiment::Allocation& allocation, const std::stri
   return out;
 }
 
-v1::Checkpoint ToProto(const store::CheckpointEntry& entry, const std::string& storage_path) {
+model::CheckpointId ToCheckpointId(const std::string& uuid) {
+  return model::CheckpointId(absl::AsciiStrToLower(uuid));
+}
+
+v1::Checkpoint ToProto(const store::CheckpointEntry& entry, const std::string& storage_path,
+                       const google::protobuf::Struct& config) {
   const model::CheckpointRecord& checkpoint = entry.checkpoint;
   v1::Checkpoint out;
   out.set_uuid(checkpoint.id.value());
-  // The task ID is the allocation ID "<experiment>.<trial>.<run>" without the run.
-  const std::string& allocation = checkpoint.allocation.value();
-  out.set_task_id(allocation.substr(0, allocation.rfind('.')));
-  out.set_allocation_id(allocation);
+  out.set_task_id(entry.task.value());
+  // Unmanaged trials have no allocations.
+  if (!checkpoint.allocation.value().empty()) out.set_allocation_id(checkpoint.allocation.value());
   *out.mutable_report_time() = ToProto(checkpoint.time);
   out.set_state(ToApiState(checkpoint.state));
   out.mutable_resources()->insert(checkpoint.resources.begin(), checkpoint.resources.end());
@@ -276,21 +281,15 @@ v1::Checkpoint ToProto(const store::CheckpointEntry& entry, const std::string& s
   v1::CheckpointTrainingMetadata* training = out.mutable_training();
   training->set_trial_id(checkpoint.trial.value());
   training->set_experiment_id(entry.experiment.value());
+  *training->mutable_experiment_config() = config;
   *training->mutable_hparams() = ToStruct(entry.hparams);
-  *training->mutable_validation_metrics() = ToStruct(entry.validation_metrics);
+  *training->mutable_training_metrics() = ToMetrics(entry.training_metrics, entry.training_batches);
+  *training->mutable_validation_metrics() = ToMetrics(entry.validation_metrics, {});
   if (entry.searcher_metric) training->set_searcher_metric(*entry.searcher_metric);
   out.set_storage_path(storage_path);
   int64_t size = 0;
   for (const auto& [unused, bytes] : checkpoint.resources) size += bytes;
   out.set_size(size);
-  return out;
-}
-
-v1::MetricsWorkload ToWorkload(const model::MetricReport& report) {
-  v1::MetricsWorkload out;
-  *out.mutable_end_time() = ToProto(report.time);
-  *out.mutable_metrics()->mutable_avg_metrics() = ToStruct(report.metrics);
-  out.set_total_batches(static_cast<int32_t>(report.steps_completed));
   return out;
 }
 

@@ -59,13 +59,17 @@ inline v1::Trial WithSearcherMetric(v1::Trial trial) {
   return trial;
 }
 v1::Allocation ToProto(const experiment::Allocation& allocation, const std::string& wait_reason);
-// `storage_path`: the checkpoint's folder.
-v1::Checkpoint ToProto(const store::CheckpointEntry& entry, const std::string& storage_path);
+// `storage_path`: the checkpoint's folder; `config`: the experiment's configuration.
+v1::Checkpoint ToProto(const store::CheckpointEntry& entry, const std::string& storage_path,
+                       const google::protobuf::Struct& config);
+// `metrics`: null if they were not reported; `batches`: a list of objects, or null.
+v1::Metrics ToMetrics(const model::Value& metrics, const model::Value& batches);
 // Parts of a trial, or elements of the list of its workloads.
-v1::MetricsWorkload ToWorkload(const model::MetricReport& report);
+v1::MetricsWorkload ToWorkload(const model::MetricReport& report, bool with_batches = false);
 v1::CheckpointWorkload ToWorkload(const model::CheckpointRecord& checkpoint);
 v1::HeldCheckpoint ToProto(const store::HeldCheckpoint& held);
-// Existing clients know the groups training and validation by other names (docs of the messages).
+// The metrics are in `validation_metrics` or, if the group is another one, in `avg_metrics` and
+// `batch_metrics`.
 v1::MetricsReport ToProto(const model::MetricReport& report);
 google::protobuf::Struct ToProto(const store::MetricSummaries& summaries);
 // The ID of the container that wrote the line.
@@ -74,6 +78,9 @@ v1::TaskLogsResponse ToTaskLog(const store::LogRecord& record);
 v1::TrialLogsResponse ToTrialLog(const store::LogRecord& record, model::TrialId trial);
 
 // ---- queries ----
+
+// UUIDs of checkpoints are stored in lower case.
+model::CheckpointId ToCheckpointId(const std::string& uuid);
 
 // The model states that correspond to an API state. Several API states share one model state.
 std::optional<model::ExperimentState> FromProto(v1::Experiment::State state);

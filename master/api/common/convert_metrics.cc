@@ -1,67 +1,50 @@
-#include <cstdint>
-#include <limits>
-#include <string>
-#include <utility>
-
+// Converts metric reports.
 #include "absl/time/time.h"
 #include "master/api/common/convert.h"
 
 namespace det::api {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-std::string GetSummaryGroup(const std::string& group) {
-  if (group == "training") return "avg_metrics";
-  if (group == "validation") return "validation_metrics";
-  return group;
-}
-
-void AddStatistics(const store::MetricSummary& summary, model::Value::Object* out) {
-  const int64_t count =
-      summary.count + summary.nans + summary.infinities + summary.negative_infinities;
-  double sum = summary.sum;
-  if (summary.infinities > 0) sum += kInfinity;
-  if (summary.negative_infinities > 0) sum -= kInfinity;
-  double min = summary.count > 0 ? summary.min : kInfinity;
-  if (summary.negative_infinities > 0) min = -kInfinity;
-  double max = summary.count > 0 ? summary.max : -kInfinity;
-  if (summary.infinities > 0) max = kInfinity;
-  if (summary.nans > 0) sum = min = max = std::numeric_limits<double>::quiet_NaN();
-  (*out)["count"] = count;
-  (*out)["sum"] = sum;
-  (*out)["mean"] = sum / static_cast<double>(count);
-  (*out)["min"] = min;
-  (*out)["max"] = max;
+google::protobuf::Value ToListValue(const model::Value& batches) {
+  google::protobuf::Value out = ToProtoValue(batches);
+  if (!out.has_list_value() || out.list_value().values().empty()) {
+    out.set_null_value(google::protobuf::NULL_VALUE);
+  }
+  return out;
 }
 
 }  // namespace
 
-google::protobuf::Struct ToProto(const store::MetricSummaries& summaries) {
-  model::Value::Object groups;
-  for (const auto& [name, summary] : summaries) {
-    model::Value::Object metric = {{"type", summary.type}, {"last", summary.newest}};
-    if (summary.type == "number") AddStatistics(summary, &metric);
-    model::Value& group =
-        groups.emplace(GetSummaryGroup(name.first), model::Value::Object()).first->second;
-    (*group.MutableObject())[name.second] = std::move(metric);
+v1::Metrics ToMetrics(const model::Value& metrics, const model::Value& batches) {
+  v1::Metrics out;
+  if (!metrics.is_null()) *out.mutable_avg_metrics() = ToStruct(metrics);
+  if (const model::Value::List* list = batches.AsList()) {
+    for (const model::Value& batch : *list) *out.add_batch_metrics() = ToStruct(batch);
   }
-  return ToStruct(std::move(groups));
+  return out;
+}
+
+v1::MetricsWorkload ToWorkload(const model::MetricReport& report, bool with_batches) {
+  v1::MetricsWorkload out;
+  *out.mutable_end_time() = ToProto(report.time);
+  *out.mutable_metrics() =
+      ToMetrics(report.metrics, with_batches ? report.batch_metrics : model::Value());
+  out.set_total_batches(static_cast<int32_t>(report.steps_completed));
+  return out;
 }
 
 v1::MetricsReport ToProto(const model::MetricReport& report) {
-  model::Value::Object metrics;
-  if (report.group == "validation") {
-    metrics["validation_metrics"] = report.metrics;
-  } else {
-    metrics["avg_metrics"] = report.metrics;
-    metrics["batch_metrics"] = report.batch_metrics;
-  }
   v1::MetricsReport out;
   out.set_trial_id(report.trial.value());
   // Existing clients get milliseconds here.
   *out.mutable_end_time() = ToProto(absl::FromUnixMillis(absl::ToUnixMillis(report.time)));
-  *out.mutable_metrics() = ToStruct(std::move(metrics));
+  auto& fields = *out.mutable_metrics()->mutable_fields();
+  if (report.group == "validation") {
+    *fields["validation_metrics"].mutable_struct_value() = ToStruct(report.metrics);
+  } else {
+    *fields["avg_metrics"].mutable_struct_value() = ToStruct(report.metrics);
+    fields["batch_metrics"] = ToListValue(report.batch_metrics);
+  }
   out.set_total_batches(static_cast<int32_t>(report.steps_completed));
   out.set_trial_run_id(report.run_id);
   out.set_group(report.group);

@@ -64,8 +64,9 @@ model::Value ToRawCheckpoint(const v1::Checkpoint& checkpoint) {
   for (const auto& [path, bytes] : checkpoint.resources()) resources[path] = bytes;
   const v1::CheckpointTrainingMetadata& training = checkpoint.training();
   model::Value validation;
-  if (!training.validation_metrics().fields().empty()) {
-    const model::Value metrics = FromStruct(training.validation_metrics(), Numbers::kDoubles);
+  if (training.validation_metrics().has_avg_metrics()) {
+    const model::Value metrics =
+        FromStruct(training.validation_metrics().avg_metrics(), Numbers::kDoubles);
     validation =
         model::Value::Object{{"metrics", model::Value::Object{{"validation_metrics", metrics}}}};
   }

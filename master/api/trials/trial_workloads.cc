@@ -34,14 +34,6 @@ bool WantsWorkload(Request::FilterOption filter, const std::string& group) {
   }
 }
 
-void AddBatches(const model::MetricReport& report, v1::MetricsWorkload* out) {
-  const model::Value::List* batches = report.batch_metrics.AsList();
-  if (batches == nullptr) return;
-  for (const model::Value& batch : *batches) {
-    *out->mutable_metrics()->add_batch_metrics() = ToStruct(batch);
-  }
-}
-
 bool IsDescending(const Request& request) { return request.order_by() == v1::ORDER_BY_DESC; }
 
 // Workloads of one kind in ascending or descending order of their steps, read page by page.
@@ -84,8 +76,7 @@ class ReportSource final : public WorkloadSource {
     DET_ASSIGN_OR_RETURN(const model::MetricReport* report, cursor_.Peek());
     v1::MetricsWorkload* workload =
         group_ == "training" ? out->mutable_training() : out->mutable_validation();
-    *workload = ToWorkload(*report);
-    if (request_.include_batch_metrics()) AddBatches(*report, workload);
+    *workload = ToWorkload(*report, request_.include_batch_metrics());
     return absl::OkStatus();
   }
 

@@ -104,9 +104,13 @@ struct TrialPage {
 struct CheckpointEntry {
   model::CheckpointRecord checkpoint;
   model::ExperimentId experiment;
+  model::TaskId task;
   model::Hparams hparams;
   std::optional<double> searcher_metric;
+  // Of the trial's newest attempt at the checkpoint's steps; null: not reported.
   model::Value validation_metrics;
+  model::Value training_metrics;
+  model::Value training_batches;  // a list of objects, or null
 };
 struct CheckpointQuery {
   // kSearcherMetric: best first. kMetric: smallest first. Checkpoints without a finite value come

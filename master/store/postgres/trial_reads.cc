@@ -92,16 +92,22 @@ CROSS JOIN LATERAL (
   WHERE a.task = t.task AND isfinite(a.started_at) AND isfinite(a.ended_at)) r
 GROUP BY w.id)sql";
 
-// Selects checkpoints with all columns of an entry, including the newest attempt's validation at
-// their step.
-std::string SelectCheckpoints() {
+// Joins the newest attempt's report of a group at the checkpoint's step.
+std::string JoinReport(const char* group, const char* name) {
+  return absl::StrCat(
+      " LEFT JOIN LATERAL (SELECT m.metrics, m.batch FROM metrics m "
+      "WHERE m.trial = c.trial AND m.group_name = '",
+      group, "' AND m.steps = c.steps ORDER BY m.run_id DESC LIMIT 1) ", name, " ON true");
+}
+
+// Selects checkpoints with all columns of an entry. `training`: also the training metrics.
+std::string SelectCheckpoints(bool training) {
   return absl::StrCat("SELECT ", kCheckpointColumns, ", t.experiment, t.hparams, ", kRankingMetric,
-                      ", e.smaller_is_better, v.metrics "
-                      "FROM checkpoints c JOIN trials t ON t.id = c.trial "
-                      "JOIN experiments e ON e.id = t.experiment "
-                      "LEFT JOIN LATERAL (SELECT m.metrics FROM metrics m WHERE m.trial = c.trial "
-                      "AND m.group_name = 'validation' AND m.steps = c.steps "
-                      "ORDER BY m.run_id DESC LIMIT 1) v ON true");
+                      ", e.smaller_is_better, v.metrics, t.task, ",
+                      training ? "r.metrics, r.batch" : "NULL, NULL",
+                      " FROM checkpoints c JOIN trials t ON t.id = c.trial "
+                      "JOIN experiments e ON e.id = t.experiment",
+                      JoinReport("validation", "v"), training ? JoinReport("training", "r") : "");
 }
 constexpr int kSmallerIsBetterColumn = kNumCheckpointColumns + 3;
 
@@ -113,6 +119,9 @@ absl::StatusOr<CheckpointEntry> ToCheckpointEntry(const Result& result, int row)
   DET_ASSIGN_OR_RETURN(model::Value hparams, ToValue(result, row, column + 1));
   if (hparams.AsObject() != nullptr) entry.hparams = std::move(*hparams.MutableObject());
   DET_ASSIGN_OR_RETURN(entry.validation_metrics, ToValue(result, row, column + 4));
+  entry.task = model::TaskId(std::string(result.Text(row, column + 5)));
+  DET_ASSIGN_OR_RETURN(entry.training_metrics, ToValue(result, row, column + 6));
+  DET_ASSIGN_OR_RETURN(entry.training_batches, ToValue(result, row, column + 7));
   entry.searcher_metric =
       GetMetricNumber(entry.validation_metrics, std::string(result.Text(row, column + 2)));
   return entry;
@@ -165,7 +174,7 @@ absl::Status AddValidations(Connection& connection, const Param& ids, const Tria
 
 absl::Status AddCheckpoints(Connection& connection, const Param& ids, const TrialsById& trials) {
   DET_ASSIGN_OR_RETURN(const Result result,
-                       connection.Exec(absl::StrCat(SelectCheckpoints(),
+                       connection.Exec(absl::StrCat(SelectCheckpoints(false),
                                                     " WHERE c.trial = ANY($1::int[]) "
                                                     "AND c.state <> 'DELETED'"),
                                        {ids}));
@@ -288,7 +297,7 @@ absl::StatusOr<CheckpointEntry> SqlStore::GetCheckpoint(const model::CheckpointI
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<CheckpointEntry> {
     DET_ASSIGN_OR_RETURN(
         const Result result,
-        connection.Exec(absl::StrCat(SelectCheckpoints(), " WHERE c.id = $1"), MakeParams(id)));
+        connection.Exec(absl::StrCat(SelectCheckpoints(true), " WHERE c.id = $1"), MakeParams(id)));
     if (result.rows() == 0) return NoSuch("checkpoint", id);
     return ToCheckpointEntry(result, 0);
   });
@@ -312,7 +321,7 @@ absl::StatusOr<CheckpointPage> SqlStore::ListCheckpoints(const CheckpointQuery& 
                    absl::StrCat("SELECT count(*) FROM checkpoints c "
                                 "JOIN trials t ON t.id = c.trial",
                                 where),
-                   absl::StrCat(SelectCheckpoints(), where,
+                   absl::StrCat(SelectCheckpoints(true), where,
                                 OrderBy(GetSortKey(query.sort).c_str(), "c.id", query.descending)),
                    params, query.window));
     CheckpointPage page;

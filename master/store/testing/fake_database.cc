@@ -252,11 +252,17 @@ std::vector<CheckpointEntry> FakeDatabase::ListCheckpoints(model::TrialId trial)
   if (experiment == experiments.end()) return entries;
   for (const auto& [id, checkpoint] : checkpoints) {
     if (checkpoint.trial != trial) continue;
-    CheckpointEntry entry{checkpoint, experiment->first, owner->second.hparams, {}, {}};
-    for (const model::MetricReport& report : ListMetrics(trial, "validation")) {
-      if (report.steps_completed == checkpoint.steps_completed) {
-        entry.validation_metrics = report.metrics;
-      }
+    CheckpointEntry entry;
+    entry.checkpoint = checkpoint;
+    entry.experiment = experiment->first;
+    entry.task = owner->second.task;
+    entry.hparams = owner->second.hparams;
+    for (const model::MetricReport& report : ListMetrics(trial, "")) {
+      if (report.steps_completed != checkpoint.steps_completed) continue;
+      if (report.group == "validation") entry.validation_metrics = report.metrics;
+      if (report.group != "training") continue;
+      entry.training_metrics = report.metrics;
+      entry.training_batches = report.batch_metrics;
     }
     entry.searcher_metric =
         GetMetricNumber(entry.validation_metrics, experiment->second.config->searcher.metric);

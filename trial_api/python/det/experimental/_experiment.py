@@ -464,8 +464,13 @@ def iter_metrics(
                 group=str(report.get("group") or ""),
                 steps_completed=int(report.get("totalBatches") or 0),
                 end_time=str(report.get("endTime") or ""),
-                metrics=report.get("metrics") or {},
+                metrics=_get_values(report.get("metrics") or {}),
             )
+
+
+def _get_values(metrics: JsonObject) -> JsonObject:
+    """Returns the metrics of a report by name, without those of single batches."""
+    return metrics.get("validation_metrics") or metrics.get("avg_metrics") or {}
 
 
 def _checkpoints(
