@@ -1,13 +1,33 @@
 #include "master/api/tasks/task_summaries.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "master/api/common/convert.h"
+#include "master/api/common/convert_resources.h"
 
 namespace det::api {
 namespace {
+
+std::string GetSchedulerType(const cluster::Cluster& cluster, const std::string& name) {
+  for (const cluster::KnownPool& known : cluster.pools()) {
+    if (known.pool.name == name) return std::string(model::ToString(known.pool.policy));
+  }
+  return "";
+}
+
+void AddDevices(const cluster::Cluster& cluster, const model::Placement& placement,
+                v1::ResourcesSummary* out) {
+  auto& devices = (*out->mutable_agent_devices())[placement.agent.value()];
+  const auto agent = cluster.agents().find(placement.agent);
+  if (agent == cluster.agents().end()) return;
+  for (const model::Device& device : agent->second.slots) {
+    if (std::count(placement.slots.begin(), placement.slots.end(), device.id) == 0) continue;
+    *devices.add_devices() = ToDevice(device);
+  }
+}
 
 void AddSummary(const cluster::Cluster& cluster, const experiment::Allocation& allocation,
                 const auth::Principal& caller, v1::GetTasksResponse* response) {
@@ -35,8 +55,7 @@ void AddSummary(const cluster::Cluster& cluster, const experiment::Allocation& a
     if (local_task.started) resources->mutable_started();
     if (local_task.exited) resources->mutable_exited()->set_exit_code(local_task.exit_code);
   }
-  const auto pool = cluster.pools().find(allocation.resource_pool);
-  if (pool != cluster.pools().end()) out.set_scheduler_type(GetSchedulerType(pool->second));
+  out.set_scheduler_type(GetSchedulerType(cluster, allocation.resource_pool));
 }
 
 }  // namespace
