@@ -22,7 +22,8 @@ template <class Line>
 std::string FormatLine(const Line& line, const Style& style) {
   const std::string time =
       absl::FormatTime("%H:%M:%S ", ToTime(line.timestamp()), absl::LocalTimeZone());
-  const std::string& text = !line.message().empty() ? line.message() : line.log();
+  const std::string text =
+      line.has_rank_id() ? absl::StrCat("[rank=", line.rank_id(), "] ", line.log()) : line.log();
   const bool alarm = line.level() >= api::v1::LOG_LEVEL_ERROR;
   const absl::string_view end = absl::EndsWith(text, "\n") ? "" : "\n";
   return absl::StrCat(ApplyPaint(time, Paint::kFaint, style),

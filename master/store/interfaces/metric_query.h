@@ -73,14 +73,14 @@ using MetricName = std::pair<std::string, std::string>;
 // Summary of all values that a trial reported for a metric, in all its attempts. Values beyond
 // 1e290, names of more than 200 bytes and reports of more than 1,000 values are not counted.
 struct MetricSummary {
-  // "number", "string", "boolean", "array", "object" or "null"; "string" if reports differ.
-  std::string type = "number";
   // Of the finite numbers; `last` is from the last report of the newest attempt that has one.
   int64_t count = 0;
   double sum = 0;
   double min = 0;
   double max = 0;
   double last = 0;
+  // "number", "string", "boolean", "array", "object" or "null"; "string" if reports differ.
+  std::string type = "number";
   // How many other numbers there are.
   int64_t nans = 0;
   int64_t infinities = 0;
