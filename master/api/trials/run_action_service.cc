@@ -174,8 +174,10 @@ class RunActionService final : public ApiService<v1::RunActionService> {
                                              const auth::Principal& caller, int32_t project,
                                              model::TrialId id, const char* verb) {
     const std::string text = absl::StrCat(id.value());
-    DET_RETURN_IF_ERROR(authorizer_.AuthorizeResource(
-        FullName(method), caller, model::Role::kEditor, auth::Scope::kTrial, text));
+    const absl::Status allowed = authorizer_.AuthorizeResource(
+        FullName(method), caller, model::Role::kEditor, auth::Scope::kTrial, text);
+    if (absl::IsNotFound(allowed)) return MakeNotFoundError(text, project);
+    DET_RETURN_IF_ERROR(allowed);
     absl::StatusOr<store::TrialRecord> run = store_.GetBareTrial(id);
     if (absl::IsNotFound(run.status())) return MakeNotFoundError(text, project);
     DET_RETURN_IF_ERROR(run.status());
