@@ -60,6 +60,7 @@ struct Config {
   std::vector<model::ResourcePool> resource_pools;
   std::string default_compute_pool = "default";
   std::string default_aux_pool = "default";
+  bool launch_error = true;  // refuse experiments that exceed the capacity of their pool
   std::vector<model::Quota> quotas;
   model::TaskDefaults task_defaults;
   agents::Topology topology;

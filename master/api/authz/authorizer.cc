@@ -193,6 +193,8 @@ absl::Status Authorizer::AuthorizeResource(std::string_view method,
                      "ask an administrator of the cluster"));
   }
   if (!IsResource(scope)) return absl::OkStatus();
+  // Bulk actions on experiments of any project check each experiment.
+  if (scope == Scope::kProject && id == "-1") return absl::OkStatus();
   const absl::StatusOr<int32_t> workspace = FindWorkspace(scope, id);
   if (absl::IsNotFound(workspace.status())) return auth::ResourceNotFound(scope, id);
   if (!workspace.ok()) return workspace.status();

@@ -138,21 +138,34 @@ v1::TrialRun ToRun(const experiment::Allocation& allocation) {
   return out;
 }
 
-void SetConfig(const experiment::Experiment& experiment, v1::Experiment* out) {
-  const model::Value config = model::ToShownValue(*experiment.config);
+// Existing clients know these members: of one experiment the original configuration, in lists the
+// hyperparameters.
+void SetConfig(const experiment::Experiment& experiment, bool detail, v1::Experiment* out) {
+  const model::Value config = ToShownConfig(experiment);
   *out->mutable_config() = ToStruct(config);
-  // The original text may contain secrets that the displayed configuration hides.
-  const bool hides = config != model::ToValue(*experiment.config);
-  out->set_original_config(hides ? config.ToJson() : experiment.original_config);
-  if (experiment.forked_from) {
-    out->mutable_forked_from()->set_value(experiment.forked_from->value());
-  }
-  if (const model::Value* hparams = config.Find("hyperparameters")) {
+  if (detail) {
+    // The original text may contain secrets that the displayed configuration hides.
+    const bool hides = model::HasSecrets(*experiment.config);
+    out->set_original_config(hides ? config.ToJson() : experiment.original_config);
+  } else if (const model::Value* hparams = config.Find("hyperparameters")) {
     *out->mutable_hyperparameters() = ToStruct(*hparams);
   }
 }
 
 }  // namespace
+
+model::Value ToShownConfig(const experiment::Experiment& experiment) {
+  model::Value config = model::ToShownValue(*experiment.config);
+  model::Value& resources = (*config.MutableObject())["resources"];
+  const experiment::QueuePlace& place = experiment.queue;
+  if (model::Value::Object* members = resources.MutableObject()) {
+    (*members)["priority"] = place.priority;
+    (*members)["weight"] = place.weight;
+    (*members)["resource_pool"] = place.resource_pool;
+    (*members)["max_slots"] = place.max_slots ? model::Value(*place.max_slots) : model::Value();
+  }
+  return config;
+}
 
 v1::Experiment ToProto(const store::ExperimentRecord& record, const LiveTrials& live,
                        absl::Time now, bool detail) {
@@ -168,6 +181,7 @@ v1::Experiment ToProto(const store::ExperimentRecord& record, const LiveTrials& 
   *out.mutable_start_time() = ToProto(experiment.created_at);
   if (experiment.ended_at) *out.mutable_end_time() = ToProto(*experiment.ended_at);
   out.set_archived(record.archived);
+  out.set_parent_archived(record.parent_archived);
   out.set_num_trials(record.num_trials);
   out.set_username(record.username);
   out.set_user_id(experiment.owner.value());
@@ -175,6 +189,7 @@ v1::Experiment ToProto(const store::ExperimentRecord& record, const LiveTrials& 
   out.set_searcher_type(config.searcher.name);
   out.set_searcher_metric(config.searcher.metric);
   out.mutable_progress()->set_value(experiment.progress);
+  if (experiment.forked_from) out.mutable_forked_from()->set_value(experiment.forked_from->value());
   out.set_job_id(experiment.job.value());
   out.set_resource_pool(experiment.queue.resource_pool);
   out.set_project_id(experiment.project);
@@ -190,8 +205,7 @@ v1::Experiment ToProto(const store::ExperimentRecord& record, const LiveTrials& 
   out.set_duration(static_cast<int32_t>(
       absl::ToInt64Seconds(experiment.ended_at.value_or(now) - experiment.created_at)));
   out.set_model_definition_size(static_cast<int32_t>(record.context_size));
-  out.mutable_config();  // empty in lists; existing clients require the field
-  if (detail) SetConfig(experiment, &out);
+  SetConfig(experiment, detail, &out);
   return out;
 }
 

@@ -18,6 +18,7 @@
 #include "det/api/v1/trial.pb.h"
 #include "google/protobuf/struct.pb.h"
 #include "google/protobuf/timestamp.pb.h"
+#include "master/api/common/list_request.h"
 #include "master/api/common/live_trials.h"
 #include "master/core/experiment/allocation.h"
 #include "master/core/model/states.h"
@@ -47,7 +48,10 @@ model::Value FromStruct(const google::protobuf::Struct& value, Numbers numbers);
 
 // ---- resources ----
 
-// `detail`: also the configuration and the ids of the trials.
+// The configuration as users see it, with its current place in the queue.
+model::Value ToShownConfig(const experiment::Experiment& experiment);
+// `detail`: as one experiment is read, with its original configuration; in a list, with its
+// hyperparameters instead.
 v1::Experiment ToProto(const store::ExperimentRecord& record, const LiveTrials& live,
                        absl::Time now, bool detail);
 // `runs`: the trial's allocations, oldest first.
@@ -87,9 +91,6 @@ std::optional<model::ExperimentState> FromProto(v1::Experiment::State state);
 std::optional<model::TrialState> FromProto(v1::Trial::State state);
 std::vector<model::CheckpointState> FromProto(v1::Checkpoint::State state);
 
-// The window of a request, and the pagination of its response. `count`: elements in the response.
-store::Window ToWindow(int offset, int limit);
-v1::Pagination ToPagination(int offset, int limit, int count, int total);
 // Converts a window of a list of `total` elements to the window of the same list stored newest
 // first. The limit of the result is the number of elements in it; 0 means that the window is empty.
 store::Window ToNewestFirst(const store::Window& window, bool ascending, int total);

@@ -82,9 +82,7 @@ absl::StatusOr<Parent> FindParent(store::Store& store, const v1::CreateExperimen
 // must not copy them into an experiment either.
 absl::Status CheckSecrets(const experiment::Experiment& parent, const auth::Principal& principal) {
   if (principal.RoleIn(parent.workspace) >= model::Role::kEditor) return absl::OkStatus();
-  if (model::ToShownValue(*parent.config) == model::ToValue(*parent.config)) {
-    return absl::OkStatus();
-  }
+  if (!model::HasSecrets(*parent.config)) return absl::OkStatus();
   return absl::PermissionDeniedError(
       absl::StrCat("the configuration of experiment ", parent.id.value(),
                    " contains secrets, which only Editors of workspace ", parent.config->workspace,

@@ -10,6 +10,7 @@
 #include "det/api/v1/experiment.grpc.pb.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/live_trials.h"
+#include "master/api/common/project_resolver.h"
 #include "master/api/experiments/create_experiment.h"
 #include "master/api/experiments/experiment_deletion.h"
 #include "master/api/experiments/experiment_patch.h"
@@ -22,6 +23,13 @@
 
 namespace det::api {
 namespace {
+
+template <class Response>
+void AddLaunchWarnings(const engine::Applied& applied, Response* response) {
+  if (applied.exceeds_capacity) {
+    response->add_warnings(v1::LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED);
+  }
+}
 
 class ExperimentService final : public ApiService<v1::ExperimentService> {
  public:
@@ -156,6 +164,10 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
       v1::GetExperimentLabelsResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal& principal) -> absl::Status {
+                   if (request->project_id() != 0) {
+                     DET_RETURN_IF_ERROR(CheckProjectIsVisible(store_, request->project_id(),
+                                                               principal.Visible()));
+                   }
                    DET_ASSIGN_OR_RETURN(
                        const std::vector<std::string> labels,
                        store_.projects().ListLabels(request->project_id(), principal.Visible()));
@@ -292,6 +304,7 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
           if (!applied.created) {
             return finish(absl::InternalError("no experiment ID was assigned"));
           }
+          AddLaunchWarnings(applied, response);
           ReadCreated(*applied.created, response, std::move(finish));
         },
         std::move(done));
@@ -304,8 +317,9 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
     if (!event.ok()) return done(event.status());
     SubmitAndContinue(
         engine_, *std::move(event),
-        [this, id = model::ExperimentId(request.id()), response](const engine::Applied&,
+        [this, id = model::ExperimentId(request.id()), response](const engine::Applied& applied,
                                                                  Done finish) {
+          AddLaunchWarnings(applied, response);
           ReadExperiment(
               engine_, store_, pool_, clock_, id,
               [response, finish = std::move(finish)](absl::StatusOr<v1::Experiment> read) mutable {
@@ -331,6 +345,9 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
   absl::Status List(const v1::GetExperimentsRequest& request,
                     std::optional<std::vector<int32_t>> visible, const LiveTrials& live,
                     v1::GetExperimentsResponse* response) {
+    if (request.project_id() != 0) {
+      DET_RETURN_IF_ERROR(CheckProjectIsVisible(store_, request.project_id(), visible));
+    }
     store::ExperimentQuery query = ToQuery(request);
     query.visible = std::move(visible);
     DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, store_.ListExperiments(query));

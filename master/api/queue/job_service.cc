@@ -118,7 +118,7 @@ class JobService final : public ApiService<v1::JobService> {
   grpc::ServerUnaryReactor* GetJobs(grpc::CallbackServerContext* context,
                                     const v1::GetJobsRequest* request,
                                     v1::GetJobsResponse* response) override {
-    return ServeJobs(context, __func__, *request, response->mutable_pagination(),
+    return ServeJobs(context, __func__, *request, response,
                      [response](std::vector<v1::Job> jobs) {
                        for (v1::Job& job : jobs) *response->add_jobs() = std::move(job);
                      });
@@ -127,7 +127,7 @@ class JobService final : public ApiService<v1::JobService> {
   grpc::ServerUnaryReactor* GetJobsV2(grpc::CallbackServerContext* context,
                                       const v1::GetJobsRequest* request,
                                       v1::GetJobsV2Response* response) override {
-    return ServeJobs(context, __func__, *request, response->mutable_pagination(),
+    return ServeJobs(context, __func__, *request, response,
                      [response](std::vector<v1::Job> jobs) {
                        for (v1::Job& job : jobs) {
                          *response->add_jobs()->mutable_full() = std::move(job);
@@ -175,12 +175,13 @@ class JobService final : public ApiService<v1::JobService> {
   }
 
  private:
+  template <class Response>
   grpc::ServerUnaryReactor* ServeJobs(grpc::CallbackServerContext* context, const char* method,
-                                      const v1::GetJobsRequest& request, v1::Pagination* pagination,
+                                      const v1::GetJobsRequest& request, Response* response,
                                       std::function<void(std::vector<v1::Job>)> fill) {
     return Unary(
-        method, context, &request, nullptr,
-        [this, &request, pagination, fill = std::move(fill)](const auth::Principal& caller,
+        method, context, &request, response,
+        [this, &request, pagination = response->mutable_pagination(), fill = std::move(fill)](const auth::Principal& caller,
                                                              Done done) {
           auto result = std::make_shared<absl::Status>();
           engine_.Query(

@@ -209,7 +209,10 @@ void CallPipeline::Start(const std::shared_ptr<Call>& call, Work work, Call::Rea
   const absl::Status valid = CheckListRequest(call->request_);
   if (!valid.ok()) return Finish(*call, valid, reactor);
   if (!BeginIdempotent(*call, reactor)) return;
-  work(*call, [this, call, reactor](const absl::Status& status) {
+  work(*call, [this, call, reactor](absl::Status status) {
+    if (status.ok() && call->response_ != nullptr) {
+      status = CheckListResponse(call->request_, *call->response_);
+    }
     if (!call->idempotent_) return Finish(*call, status, reactor);
     // This may run on the engine's loop, which must not wait for the store.
     parts_.pool->Post([this, call, reactor, status] {

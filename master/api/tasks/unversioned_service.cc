@@ -210,7 +210,9 @@ class RawService final : public ApiService<v1::RawService> {
           if (!tgz.ok()) return stream->Close(tgz.status());
           absl::StatusOr<std::string> file = ReadContextFile(*tgz, request.path());
           if (!file.ok()) return stream->Close(file.status());
-          SendInChunks(*std::move(file), "application/octet-stream", *stream);
+          const char* type =
+              IsText(*file) ? "text/plain; charset=utf-8" : "application/octet-stream";
+          SendInChunks(*std::move(file), type, *stream);
         });
   }
 
@@ -227,9 +229,11 @@ class RawService final : public ApiService<v1::RawService> {
                    for (const v1::Checkpoint& checkpoint : preview.checkpoints()) {
                      checkpoints.push_back(ToRawCheckpoint(checkpoint));
                    }
+                   // Existing clients know null for none.
                    *response = ToStruct(model::Value::Object{
                        {"metric_name", record.experiment.config->searcher.metric},
-                       {"checkpoints", std::move(checkpoints)}});
+                       {"checkpoints", checkpoints.empty() ? model::Value()
+                                                           : model::Value(std::move(checkpoints))}});
                    return absl::OkStatus();
                  });
   }

@@ -16,6 +16,7 @@
 #include "det/api/v1/run.grpc.pb.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/live_trials.h"
+#include "master/api/common/project_resolver.h"
 #include "master/api/rpc/api_service.h"
 #include "master/api/trials/convert_run.h"
 #include "master/api/trials/periodic_stream.h"
@@ -46,7 +47,7 @@ absl::StatusOr<store::RunQuery> ToRunQuery(const Request& request, Table table,
   }
   query.project = request.project_id();
   query.visible = principal.Visible();
-  query.window = ToWindow(request.offset(), request.limit());
+  query.window = ToPage(request.offset(), request.limit());
   return query;
 }
 
@@ -294,35 +295,39 @@ class RunService final : public ApiService<v1::RunService> {
                                    Response* response, const char* method, Table table) {
     return Unary(method, context, request, response,
                  [this, request, response, table](const auth::Principal& principal, Done done) {
-                   const absl::Status project = CheckProject(request->project_id());
-                   if (!project.ok()) return done(project);
+                   if (request->has_project_id()) {
+                     absl::Status found = CheckProjectIsVisible(store_, request->project_id(),
+                                                                principal.Visible());
+                     if (!found.ok()) return done(std::move(found));
+                   }
                    absl::StatusOr<store::RunQuery> query = ToRunQuery(*request, table, principal);
                    if (!query.ok()) return done(query.status());
                    QueryLiveTrials(
                        engine_, pool_, std::nullopt,
-                       [this, query = *std::move(query), response,
+                       [this, request, query = *std::move(query), response,
                         done = std::move(done)](const absl::StatusOr<LiveTrials>& live) mutable {
-                         done(live.ok() ? Read(query, *live, response) : live.status());
+                         if (!live.ok()) return done(live.status());
+                         done(Read(*request, query, *live, response));
                        });
                  });
   }
 
-  absl::Status Read(const store::RunQuery& query, const LiveTrials& live,
-                    v1::SearchRunsResponse* response) {
+  absl::Status Read(const v1::SearchRunsRequest& request, const store::RunQuery& query,
+                    const LiveTrials& live, v1::SearchRunsResponse* response) {
     DET_ASSIGN_OR_RETURN(const store::RunPage page, runs().SearchRuns(query));
     for (const store::RunRecord& run : page.runs) {
       *response->add_runs() = ToProto(run, live, clock_.Now());
     }
     *response->mutable_pagination() =
-        ToPagination(query.window.offset, query.window.limit, response->runs_size(), page.total);
+        ToPagination(request.offset(), request.limit(), response->runs_size(), page.total);
     return absl::OkStatus();
   }
 
-  absl::Status Read(const store::RunQuery& query, const LiveTrials& live,
-                    v1::SearchExperimentsResponse* response) {
+  absl::Status Read(const v1::SearchExperimentsRequest& request, const store::RunQuery& query,
+                    const LiveTrials& live, v1::SearchExperimentsResponse* response) {
     DET_ASSIGN_OR_RETURN(const store::FoundExperiments found, runs().SearchExperiments(query));
-    *response->mutable_pagination() = ToPagination(query.window.offset, query.window.limit,
-                                                   static_cast<int>(found.ids.size()), found.total);
+    *response->mutable_pagination() = ToPagination(
+        request.offset(), request.limit(), static_cast<int>(found.ids.size()), found.total);
     if (found.ids.empty()) return absl::OkStatus();
     store::ExperimentQuery by_id;
     by_id.ids = found.ids;

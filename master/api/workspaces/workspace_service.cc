@@ -15,6 +15,7 @@
 #include "master/api/common/convert.h"
 #include "master/api/common/convert_resources.h"
 #include "master/api/experiments/experiment_config.h"
+#include "master/api/experiments/experiment_deletion.h"
 #include "master/api/rpc/api_service.h"
 #include "master/api/users/convert_user.h"
 #include "master/api/workspaces/convert_workspace.h"
@@ -287,10 +288,21 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
     CheckCluster([name = *std::move(named)](
                      const cluster::Cluster& cluster) { return CheckNameUnused(cluster, name); },
                  [this, id, response, done = std::move(done)](absl::Status ok) mutable {
-                   if (ok.ok()) ok = workspaces().DeleteWorkspace(id);
-                   response->set_completed(ok.ok());
-                   done(std::move(ok));
+                   if (!ok.ok()) return done(std::move(ok));
+                   DeleteUnused(id, response, std::move(done));
                  });
+  }
+
+  // Deletes an empty workspace; otherwise garbage collection deletes it with its experiments.
+  void DeleteUnused(int32_t id, v1::DeleteWorkspaceResponse* response, Done done) {
+    absl::Status status = workspaces().DeleteWorkspace(id);
+    response->set_completed(status.ok());
+    if (!absl::IsFailedPrecondition(status)) return done(std::move(status));
+    status = CheckNotHeld(store_, {.visible = std::vector<int32_t>{id}});
+    if (status.ok()) status = workspaces().StartDeletion(id);
+    if (!status.ok()) return done(std::move(status));
+    // Wakes garbage collection.
+    SubmitAndFinish(engine_, cluster::DeleteCheckpoints{}, std::move(done));
   }
 
   void Patch(const v1::PatchWorkspaceRequest& request, const auth::Principal& caller,

@@ -67,6 +67,8 @@ class GarbageCollection {
   virtual absl::StatusOr<std::vector<model::ExperimentId>> ListDeletions() = 0;
   // DELETED experiments with checkpoints that are no longer in use: they must be deleted once more.
   virtual absl::StatusOr<std::vector<model::ExperimentId>> ListReleased() = 0;
+  // Ended experiments of DELETING projects and workspaces that are not being deleted, sorted by id.
+  virtual absl::StatusOr<std::vector<model::ExperimentId>> ListOfDeletedProjects() = 0;
   // Removes at most `limit` log lines, metrics or search rows. If none are left, removes all other
   // rows except checkpoints that are not DELETED with their trials and the experiment, which then
   // becomes DELETED. Returns true if everything was removed. Does nothing and returns true for an

@@ -25,11 +25,29 @@ struct ExperimentRecord {
   int64_t checkpoint_size = 0;
   int64_t context_size = 0;
   bool archived = false;
+  bool parent_archived = false;  // its project or workspace is archived
   std::string notes;
   model::UserId project_owner;
 };
 struct ExperimentQuery {
-  enum class Sort { kId, kName, kState, kStartTime, kEndTime, kNumTrials, kProgress, kUser };
+  // Experiments without a value of kEndTime, kForkedFrom or kBestMetric come last.
+  enum class Sort {
+    kId,
+    kName,
+    kDescription,
+    kState,
+    kStartTime,
+    kEndTime,
+    kNumTrials,
+    kProgress,
+    kUser,
+    kForkedFrom,
+    kResourcePool,
+    kProject,
+    kCheckpointSize,
+    kCheckpointCount,
+    kBestMetric
+  };
   Window window;
   Sort sort = Sort::kId;
   bool descending = false;
@@ -46,6 +64,7 @@ struct ExperimentQuery {
   int32_t project = 0;                          // only this project; 0: all
   std::optional<std::vector<int32_t>> visible;  // only in these workspaces
   std::string request_id;                       // exact match; empty: any
+  // Whether the experiment is archived or, if `project` is 0, its project or workspace is.
   std::optional<bool> archived;
 };
 struct ExperimentPage {

@@ -48,8 +48,8 @@ INSERT INTO trials (id, experiment, request, task, seed, hparams, state, end_as,
   no_restart, suspects, log_policy, project)
 VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,
   $26,$27,$28,$29, coalesce((SELECT e.project FROM experiments e WHERE e.id = $2), 1))
-ON CONFLICT (id) DO UPDATE SET state = excluded.state, end_as = excluded.end_as,
-  held = excluded.held, reason = excluded.reason, restarts = excluded.restarts,
+ON CONFLICT (id) DO UPDATE SET hparams = excluded.hparams, state = excluded.state,
+  end_as = excluded.end_as, held = excluded.held, reason = excluded.reason, restarts = excluded.restarts,
   run_id = excluded.run_id, allocation = excluded.allocation,
   latest_checkpoint = excluded.latest_checkpoint, waits_for = excluded.waits_for,
   warm_start = excluded.warm_start, steps_completed = excluded.steps_completed,

@@ -33,7 +33,8 @@ CROSS JOIN LATERAL (SELECT count(*) AS checkpoints, coalesce(sum(c.size), 0) AS 
 std::string SelectExperiments() {
   return absl::StrCat("SELECT ", kExperimentColumns,
                       ", coalesce(u.username, ''), n.trials, s.checkpoints, s.size, "
-                      "coalesce(octet_length(x.tgz), 0), e.archived, e.notes, coalesce(p.owner, 0)",
+                      "coalesce(octet_length(x.tgz), 0), e.archived, "
+                      "coalesce(p.archived OR w.archived, false), e.notes, coalesce(p.owner, 0)",
                       " FROM ", kExperimentTables, kExperimentMore, kTrialTotals,
                       kCheckpointTotals);
 }
@@ -48,6 +49,7 @@ absl::StatusOr<ExperimentRecord> ToExperimentRecord(const Result& result, int ro
   record.checkpoint_size = result.Int(row, column++);
   record.context_size = result.Int(row, column++);
   record.archived = result.Bool(row, column++);
+  record.parent_archived = result.Bool(row, column++);
   record.notes = std::string(result.Text(row, column++));
   record.project_owner = model::UserId(static_cast<int32_t>(result.Int(row, column++)));
   return record;
@@ -79,6 +81,8 @@ const char* GetSortKey(ExperimentQuery::Sort sort) {
       return "e.id";
     case Sort::kName:
       return "e.name";
+    case Sort::kDescription:
+      return "e.description";
     case Sort::kState:
       return "e.state";
     case Sort::kStartTime:
@@ -91,8 +95,28 @@ const char* GetSortKey(ExperimentQuery::Sort sort) {
       return "e.progress";
     case Sort::kUser:
       return "coalesce(u.username, '')";
+    case Sort::kForkedFrom:
+      return "e.forked_from";
+    case Sort::kResourcePool:
+      return "e.resource_pool";
+    case Sort::kProject:
+      return "e.project";
+    case Sort::kCheckpointSize:
+      return "s.size";
+    case Sort::kCheckpointCount:
+      return "s.checkpoints";
+    case Sort::kBestMetric:
+      return "e.best_metric";
   }
   return "e.id";
+}
+
+// The aggregates that the sort key refers to.
+const char* GetSortTotals(ExperimentQuery::Sort sort) {
+  using Sort = ExperimentQuery::Sort;
+  if (sort == Sort::kNumTrials) return kTrialTotals;
+  const bool checkpoints = sort == Sort::kCheckpointSize || sort == Sort::kCheckpointCount;
+  return checkpoints ? kCheckpointTotals : "";
 }
 
 // A query of experiments with only the requested conditions, so that counting all of a project uses
@@ -112,8 +136,13 @@ struct ExperimentSelection {
 
 ExperimentSelection ToSelection(const ExperimentQuery& query) {
   ExperimentSelection selection;
-  if (query.visible)
+  const bool archived_parents = query.archived && query.project == 0;
+  if (query.visible || archived_parents) {
     absl::StrAppend(&selection.tables, " LEFT JOIN projects p ON p.id = e.project");
+  }
+  if (archived_parents) {
+    absl::StrAppend(&selection.tables, " LEFT JOIN workspaces w ON w.id = p.workspace");
+  }
   if (!query.usernames.empty() || query.sort == ExperimentQuery::Sort::kUser) {
     absl::StrAppend(&selection.tables, " LEFT JOIN users u ON u.id = e.owner");
   }
@@ -128,7 +157,12 @@ ExperimentSelection ToSelection(const ExperimentQuery& query) {
   if (query.visible) {
     selection.Add("coalesce(p.workspace, 1) = ANY($?::int[])", ToArray(*query.visible));
   }
-  if (query.archived) selection.Add("e.archived = $?::boolean", ToParam(query.archived));
+  if (query.archived) {
+    selection.Add(archived_parents
+                      ? "(e.archived OR coalesce(p.archived OR w.archived, false)) = $?::boolean"
+                      : "e.archived = $?::boolean",
+                  ToParam(query.archived));
+  }
   if (!query.name.empty()) {
     selection.Add("strpos(lower(e.name), lower($?::text)) > 0", ToParam(query.name));
   }
@@ -180,8 +214,7 @@ absl::StatusOr<ExperimentPage> SqlStore::ListExperiments(const ExperimentQuery& 
         const WindowRows window,
         ReadWindow(connection,
                    absl::StrCat("SELECT count(*) FROM ", selection.tables, selection.where),
-                   absl::StrCat("SELECT e.id FROM ", selection.tables,
-                                query.sort == ExperimentQuery::Sort::kNumTrials ? kTrialTotals : "",
+                   absl::StrCat("SELECT e.id FROM ", selection.tables, GetSortTotals(query.sort),
                                 selection.where,
                                 OrderBy(GetSortKey(query.sort), "e.id", query.descending)),
                    selection.params, query.window));

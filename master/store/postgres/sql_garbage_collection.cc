@@ -40,6 +40,11 @@ SELECT e.id FROM experiments e WHERE e.state = 'DELETED' AND (
     AND NOT EXISTS (SELECT FROM held_checkpoints h WHERE h.checkpoint = c.id))
   OR NOT EXISTS (SELECT FROM trials t WHERE t.experiment = e.id))
 ORDER BY e.id)sql";
+constexpr char kOfDeletedProjects[] = R"sql(
+SELECT e.id FROM projects p JOIN workspaces w ON w.id = p.workspace
+JOIN experiments e ON e.project = p.id
+WHERE (p.state = 'DELETING' OR w.state = 'DELETING')
+  AND e.state IN ('COMPLETED', 'CANCELED', 'ERROR', 'DELETE_FAILED') ORDER BY e.id)sql";
 constexpr char kFail[] =
     "UPDATE experiments SET state = 'DELETE_FAILED', reason = $2 "
     "WHERE id = $1 AND state = 'DELETING'";
@@ -224,6 +229,10 @@ absl::StatusOr<Ids> SqlGarbageCollection::ListDeletions() {
   return SelectIds(pool_, kDeletions, {});
 }
 absl::StatusOr<Ids> SqlGarbageCollection::ListReleased() { return SelectIds(pool_, kReleases, {}); }
+
+absl::StatusOr<Ids> SqlGarbageCollection::ListOfDeletedProjects() {
+  return SelectIds(pool_, kOfDeletedProjects, {});
+}
 
 absl::StatusOr<bool> SqlGarbageCollection::RemoveRows(model::ExperimentId id, int limit) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<bool> {

@@ -208,6 +208,37 @@ absl::Status SqlWorkspaces::DeleteWorkspace(int32_t id) {
   });
 }
 
+absl::Status SqlWorkspaces::StartDeletion(int32_t id) {
+  constexpr char kLiveIn[] =
+      "SELECT count(*) FROM projects p JOIN experiments e ON e.project = p.id "
+      "WHERE p.workspace = $1 AND e.state NOT IN "
+      "('COMPLETED', 'CANCELED', 'ERROR', 'DELETING', 'DELETE_FAILED', 'DELETED')";
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
+    DET_RETURN_IF_ERROR(LockMutable(connection, id, "deleted").status());
+    DET_ASSIGN_OR_RETURN(const WorkspaceRecord workspace, ReadWorkspace(connection, id, {}));
+    DET_ASSIGN_OR_RETURN(const Result live, connection.Exec(kLiveIn, MakeParams(id)));
+    if (live.Int(0, 0) > 0) return RunningError("workspace", workspace.name, live.Int(0, 0));
+    DET_ASSIGN_OR_RETURN(const Result models, connection.Exec(kModelsIn, MakeParams(id)));
+    if (models.Int(0, 0) > 0) return WorkspaceHasModels(workspace.name, models.Int(0, 0));
+    return connection
+        .Exec("UPDATE workspaces SET state = 'DELETING', error = '' WHERE id = $1", MakeParams(id))
+        .status();
+  });
+}
+
+absl::StatusOr<std::vector<int32_t>> SqlWorkspaces::ListDeletions() {
+  return SelectInts(pool_, "SELECT id FROM workspaces WHERE state = 'DELETING' ORDER BY id");
+}
+
+absl::Status SqlWorkspaces::MarkDeletionFailed(int32_t id, const std::string& reason) {
+  constexpr char kFail[] =
+      "UPDATE workspaces SET state = 'DELETE_FAILED', error = $2 WHERE id = $1 AND state = "
+      "'DELETING'";
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
+    return connection.Exec(kFail, MakeParams(id, reason)).status();
+  });
+}
+
 absl::Status SqlWorkspaces::PinWorkspace(model::UserId user, int32_t id,
                                          std::optional<absl::Time> at) {
   constexpr char kPin[] =

@@ -364,7 +364,13 @@ ExperimentRecord FakeDatabase::Record(const experiment::Experiment& experiment) 
   const auto notes = workspace_rows.experiment_notes.find(experiment.id);
   if (notes != workspace_rows.experiment_notes.end()) record.notes = notes->second;
   const auto project = workspace_rows.projects.find(experiment.project);
-  if (project != workspace_rows.projects.end()) record.project_owner = project->second.owner;
+  if (project != workspace_rows.projects.end()) {
+    record.project_owner = project->second.owner;
+    const auto workspace = workspace_rows.workspaces.find(project->second.workspace);
+    record.parent_archived =
+        project->second.archived ||
+        (workspace != workspace_rows.workspaces.end() && workspace->second.archived);
+  }
   for (const auto& [id, trial] : trials) {
     if (trial.experiment != experiment.id) continue;
     ++record.num_trials;
@@ -390,6 +396,8 @@ void Sort(std::vector<ExperimentRecord>& items, const ExperimentQuery& query) {
       return by([](const Record& r) { return std::optional(r.experiment.id); });
     case Sort::kName:
       return by([](const Record& r) { return std::optional(r.experiment.config->name); });
+    case Sort::kDescription:
+      return by([](const Record& r) { return std::optional(r.experiment.config->description); });
     case Sort::kState:
       return by([](const Record& r) { return std::optional(ToString(r.experiment.state)); });
     case Sort::kStartTime:
@@ -402,6 +410,18 @@ void Sort(std::vector<ExperimentRecord>& items, const ExperimentQuery& query) {
       return by([](const Record& r) { return std::optional(r.experiment.progress); });
     case Sort::kUser:
       return by([](const Record& r) { return std::optional(r.username); });
+    case Sort::kForkedFrom:
+      return by([](const Record& r) { return r.experiment.forked_from; });
+    case Sort::kResourcePool:
+      return by([](const Record& r) { return std::optional(r.experiment.queue.resource_pool); });
+    case Sort::kProject:
+      return by([](const Record& r) { return std::optional(r.experiment.project); });
+    case Sort::kCheckpointSize:
+      return by([](const Record& r) { return std::optional(r.checkpoint_size); });
+    case Sort::kCheckpointCount:
+      return by([](const Record& r) { return std::optional(r.checkpoint_count); });
+    case Sort::kBestMetric:
+      return by([](const Record& r) { return r.experiment.best_metric; });
   }
 }
 

@@ -125,6 +125,23 @@ absl::StatusOr<Ids> FakeGarbageCollection::ListReleased() {
   return ids;
 }
 
+absl::StatusOr<Ids> FakeGarbageCollection::ListOfDeletedProjects() {
+  std::lock_guard lock(db_.mutex);
+  Ids ids;
+  for (const auto& [id, e] : db_.experiments) {
+    const auto project = db_.workspace_rows.projects.find(e.project);
+    if (project == db_.workspace_rows.projects.end()) continue;
+    const WorkspaceRecord& workspace =
+        db_.workspace_rows.workspaces.at(project->second.workspace);
+    const bool doomed = project->second.state == WorkspaceState::kDeleting ||
+                        workspace.state == WorkspaceState::kDeleting;
+    const bool begun =
+        e.state == ExperimentState::kDeleting || e.state == ExperimentState::kDeleted;
+    if (doomed && model::IsTerminal(e.state) && !begun) ids.push_back(id);
+  }
+  return ids;
+}
+
 absl::StatusOr<bool> FakeGarbageCollection::RemoveRows(model::ExperimentId id, int limit) {
   DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);

@@ -242,7 +242,9 @@ absl::StatusOr<ExperimentPage> FakeStore::ListExperiments(const ExperimentQuery&
         (query.states.empty() && experiment.state == model::ExperimentState::kDeleted) ||
         !Contains(query.states, experiment.state) || !Contains(query.usernames, record.username) ||
         (!query.request_id.empty() && query.request_id != experiment.request_id) ||
-        (query.archived && *query.archived != record.archived)) {
+        (query.archived &&
+         *query.archived !=
+             (record.archived || (query.project == 0 && record.parent_archived)))) {
       continue;
     }
     found.push_back(std::move(record));
