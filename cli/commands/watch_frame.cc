@@ -73,7 +73,7 @@ std::string BestTable(const Watched& watched, const Style& style) {
         {Cell("━━", SeriesPaint(i)), absl::StrCat(trial.id()),
          MakeStateCell(Trial::State_Name(trial.state())),
          absl::StrCat(trial.total_batches_processed()),
-         trial.has_searcher_metric_value() ? FormatNumber(trial.searcher_metric_value()) : "-",
+         trial.has_best_validation() ? FormatNumber(trial.searcher_metric_value()) : "-",
          absl::StrCat(trial.restarts()), FormatStruct(trial.hparams())});
   }
   return table.Render(style);

@@ -43,8 +43,8 @@ std::vector<std::unique_ptr<Service>> MakeServices(const ServiceParts& from) {
   services.push_back(
       MakeTaskService(*from.calls, *from.engine, *from.store, *from.pool, *from.watch));
   services.push_back(MakeTaskRuntimeService(*from.calls, *from.engine, *from.store, *from.watch,
-                                            *from.allocations, from.triggers, *from.pool,
-                                            *from.loop, *from.clock));
+                                            *from.allocations, *from.all_gather, from.triggers,
+                                            *from.pool, *from.loop, *from.clock));
   services.push_back(MakeCommandService(*from.calls));
   services.push_back(MakeUnservedService(*from.calls));
   services.push_back(MakeTemplateService(*from.calls, *from.store));
@@ -59,8 +59,8 @@ std::vector<std::unique_ptr<Service>> MakeServices(const ServiceParts& from) {
   services.push_back(MakeConfigPolicyService(*from.calls, *from.store));
   services.push_back(MakeOverviewService(*from.calls, *from.engine, *from.store, *from.pool,
                                          *from.loop, *from.clock));
-  services.push_back(
-      MakeRunService(*from.calls, *from.engine, *from.store, *from.pool, *from.clock));
+  services.push_back(MakeRunService(*from.calls, *from.engine, *from.store, *from.pool, *from.loop,
+                                    *from.clock));
   services.push_back(
       MakeRunActionService(*from.calls, *from.engine, *from.store, *from.authorizer, *from.pool));
   services.push_back(MakeExperimentActionService(*from.calls, *from.engine, *from.store,

@@ -138,28 +138,6 @@ v1::TrialRun ToRun(const experiment::Allocation& allocation) {
   return out;
 }
 
-// The line with its rank as a prefix.
-std::string FormatLine(const model::LogLine& line) {
-  return line.rank ? absl::StrCat("[rank=", *line.rank, "] ", line.text) : line.text;
-}
-
-template <class Response>
-Response ToLog(const store::LogRecord& record) {
-  const model::LogLine& line = record.line;
-  Response out;
-  out.set_id(record.id);
-  *out.mutable_timestamp() = ToProto(line.time);
-  out.set_message(FormatLine(line));
-  out.set_level(static_cast<v1::LogLevel>(line.level));
-  out.set_agent_id(line.agent);
-  out.set_container_id(line.allocation.value());
-  if (line.rank) out.set_rank_id(*line.rank);
-  out.set_log(line.text);
-  out.set_source(line.source);
-  out.set_stdtype(line.stdtype);
-  return out;
-}
-
 // Existing clients know these members: of one experiment the original configuration, in lists the
 // hyperparameters.
 void SetConfig(const experiment::Experiment& experiment, bool detail, v1::Experiment* out) {
@@ -251,7 +229,10 @@ v1::Trial ToProto(const store::TrialRecord& record, const LiveTrials& live,
   if (record.latest_validation) {
     *out.mutable_latest_validation() = ToWorkload(*record.latest_validation);
   }
-  if (record.best_checkpoint) *out.mutable_best_checkpoint() = ToWorkload(*record.best_checkpoint);
+  if (record.best_checkpoint) {
+    *out.mutable_best_checkpoint() = ToWorkload(*record.best_checkpoint);
+    out.mutable_best_checkpoint()->clear_metadata();
+  }
   out.set_runner_state(trial.runner_state);
   out.set_wall_clock_time(absl::ToDoubleSeconds(trial.ended_at.value_or(now) - trial.created_at));
   if (trial.warm_start) out.set_warm_start_checkpoint_uuid(trial.warm_start->value());
@@ -260,6 +241,10 @@ v1::Trial ToProto(const store::TrialRecord& record, const LiveTrials& live,
   out.set_checkpoint_count(record.checkpoint_count);
   out.set_total_checkpoint_size(record.checkpoint_size);
   if (trial.best_metric) out.set_searcher_metric_value(*trial.best_metric);
+  *out.mutable_summary_metrics() = ToProto(record.metrics);
+  if (!record.metadata.is_null()) *out.mutable_metadata() = ToStruct(record.metadata);
+  if (record.log_days) out.set_log_retention_days(*record.log_days);
+  if (!trial.log_policy.empty()) out.set_log_policy_matched(trial.log_policy);
   out.set_progress(static_cast<float>(trial.progress));
   for (const experiment::Allocation& run : runs) *out.add_runs() = ToRun(run);
   if (trial.latest_checkpoint) out.set_latest_checkpoint_uuid(trial.latest_checkpoint->value());
@@ -337,19 +322,6 @@ v1::HeldCheckpoint ToProto(const store::HeldCheckpoint& held) {
   v1::HeldCheckpoint out;
   out.set_uuid(held.id.value());
   out.set_holder(held.holder);
-  return out;
-}
-
-v1::TaskLogsResponse ToTaskLog(const store::LogRecord& record) {
-  auto out = ToLog<v1::TaskLogsResponse>(record);
-  out.set_task_id(record.line.task.value());
-  out.set_allocation_id(record.line.allocation.value());
-  return out;
-}
-
-v1::TrialLogsResponse ToTrialLog(const store::LogRecord& record, model::TrialId trial) {
-  auto out = ToLog<v1::TrialLogsResponse>(record);
-  out.set_trial_id(trial.value());
   return out;
 }
 

@@ -10,9 +10,6 @@
 #include "master/api/common/convert_resources.h"
 
 namespace det::api {
-namespace {
-
-using model::AgentState;
 
 v1::Device ToDevice(const model::Device& device) {
   static constexpr v1::Device::Type kTypes[] = {v1::Device::TYPE_CPU, v1::Device::TYPE_CUDA,
@@ -25,6 +22,10 @@ v1::Device ToDevice(const model::Device& device) {
   out.set_island(device.island);
   return out;
 }
+
+namespace {
+
+using model::AgentState;
 
 v1::Container ToContainer(const experiment::Allocation& allocation,
                           const experiment::LocalTask& local_task) {

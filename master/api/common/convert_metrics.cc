@@ -1,4 +1,5 @@
 // Converts metric reports.
+#include "absl/time/time.h"
 #include "master/api/common/convert.h"
 
 namespace det::api {
@@ -35,7 +36,8 @@ v1::MetricsWorkload ToWorkload(const model::MetricReport& report, bool with_batc
 v1::MetricsReport ToProto(const model::MetricReport& report) {
   v1::MetricsReport out;
   out.set_trial_id(report.trial.value());
-  *out.mutable_end_time() = ToProto(report.time);
+  // Existing clients get milliseconds here.
+  *out.mutable_end_time() = ToProto(absl::FromUnixMillis(absl::ToUnixMillis(report.time)));
   auto& fields = *out.mutable_metrics()->mutable_fields();
   if (report.group == "validation") {
     *fields["validation_metrics"].mutable_struct_value() = ToStruct(report.metrics);

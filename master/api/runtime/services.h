@@ -22,6 +22,7 @@ namespace det::api {
 std::unique_ptr<Service> MakeTaskRuntimeService(CallPipeline& calls, engine::Engine& engine,
                                                 store::Store& store, live::ExperimentWatch& watch,
                                                 live::AllocationWatch& allocations,
+                                                AllGather& all_gather,
                                                 webhooks::TriggerWatch* triggers,
                                                 base::ThreadPool& pool, base::EventLoop& loop,
                                                 const base::Clock& clock);

@@ -5,8 +5,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "base/status_macros.h"
 #include "det/api/v1/raw.grpc.pb.h"
 #include "google/api/httpbody.pb.h"
@@ -34,12 +36,38 @@ constexpr char kZip[] = "application/zip";
 
 // These functions convert messages of the API to the JSON that existing clients read.
 
+model::Value ToRawResources(const v1::ResourcesSummary& local_task) {
+  model::Value::Object devices;
+  for (const auto& [agent, list] : local_task.agent_devices()) {
+    model::Value::List slots;
+    for (const v1::Device& device : list.devices()) {
+      const std::string& type = v1::Device::Type_Name(device.type());
+      slots.push_back(model::Value::Object{
+          {"id", device.id()},
+          {"brand", device.brand()},
+          {"uuid", device.uuid()},
+          {"type", absl::AsciiStrToLower(absl::StripPrefix(type, "TYPE_"))}});
+    }
+    devices[agent] = std::move(slots);
+  }
+  model::Value started, exited;
+  if (local_task.has_started()) started = model::Value::Object();
+  if (local_task.has_exited()) {
+    exited = model::Value::Object{{"exit_code", local_task.exited().exit_code()}};
+  }
+  return model::Value::Object{{"resources_id", local_task.resources_id()},
+                              {"resources_type", local_task.resources_type()},
+                              {"allocation_id", local_task.allocation_id()},
+                              {"agent_devices", std::move(devices)},
+                              {"container_id", local_task.container_id()},
+                              {"Started", std::move(started)},
+                              {"Exited", std::move(exited)}};
+}
+
 model::Value ToRawSummary(const v1::AllocationSummary& summary) {
   model::Value::List resources;
   for (const v1::ResourcesSummary& local_task : summary.resources()) {
-    resources.push_back(model::Value::Object{{"resources_id", local_task.resources_id()},
-                                             {"allocation_id", local_task.allocation_id()},
-                                             {"container_id", local_task.container_id()}});
+    resources.push_back(ToRawResources(local_task));
   }
   return model::Value::Object{{"task_id", summary.task_id()},
                               {"allocation_id", summary.allocation_id()},
@@ -48,6 +76,7 @@ model::Value ToRawSummary(const v1::AllocationSummary& summary) {
                               {"resource_pool", summary.resource_pool()},
                               {"slots_needed", summary.slots_needed()},
                               {"resources", std::move(resources)},
+                              {"scheduler_type", summary.scheduler_type()},
                               {"priority", summary.priority()}};
 }
 

@@ -119,6 +119,7 @@ constexpr const char* kRest[] = {
     // Must come first: waits until summaries that are being computed are complete.
     "DELETE FROM unsummarized u USING trials t WHERE t.experiment = $1 AND u.trial = t.id",
     "DELETE FROM metric_summaries s USING trials t WHERE t.experiment = $1 AND s.trial = t.id",
+    "DELETE FROM other_values o USING trials t WHERE t.experiment = $1 AND o.trial = t.id",
     "DELETE FROM metric_peaks p USING trials t WHERE t.experiment = $1 AND p.trial = t.id",
     "DELETE FROM trials t WHERE t.experiment = $1 "
     "AND NOT EXISTS (SELECT FROM checkpoints c WHERE c.trial = t.id)",

@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/store/interfaces/canonical.h"
+#include "master/store/postgres/metric_summaries.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/query.h"
 #include "master/store/postgres/rows.h"
@@ -37,6 +38,14 @@ const char* GetSortKey(TrialQuery::Sort sort) {
       return "t.steps_completed";
     case Sort::kRestarts:
       return "t.restarts";
+    case Sort::kDuration:
+      return "coalesce(t.ended_at, now()) - t.created_at";
+    case Sort::kCheckpointSize:
+      return "(SELECT coalesce(sum(c.size), 0) FROM checkpoints c "
+             "WHERE c.trial = t.id AND c.state <> 'DELETED')";
+    case Sort::kLogDays:
+      return "(SELECT coalesce(t.log_days, e.log_days) FROM experiments e "
+             "WHERE e.id = t.experiment)";
   }
   return "t.id";
 }
@@ -190,6 +199,22 @@ absl::Status AddCheckpoints(Connection& connection, const Param& ids, const Tria
   return absl::OkStatus();
 }
 
+// The metadata, and the log retention that was set for the trial or for its experiment.
+constexpr char kSettings[] =
+    "SELECT t.id, d.metadata, coalesce(t.log_days, e.log_days) FROM trials t "
+    "LEFT JOIN experiments e ON e.id = t.experiment LEFT JOIN run_metadata d ON d.trial = t.id "
+    "WHERE t.id = ANY($1::int[])";
+
+absl::Status AddSettings(Connection& connection, const Param& ids, const TrialsById& trials) {
+  DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kSettings, {ids}));
+  for (int row = 0; row < result.rows(); ++row) {
+    TrialRecord& trial = *trials.at(model::TrialId(static_cast<int32_t>(result.Int(row, 0))));
+    DET_ASSIGN_OR_RETURN(trial.metadata, ToValue(result, row, 1));
+    if (!result.IsNull(row, 2)) trial.log_days = static_cast<int>(result.Int(row, 2));
+  }
+  return absl::OkStatus();
+}
+
 // Converts rows of kTrialColumns to records.
 absl::StatusOr<std::vector<TrialRecord>> ToTrialRecords(Connection& connection,
                                                         const Result& result, bool bare) {
@@ -205,6 +230,9 @@ absl::StatusOr<std::vector<TrialRecord>> ToTrialRecords(Connection& connection,
   const Param array = ToArray(ids);
   DET_RETURN_IF_ERROR(AddValidations(connection, array, by_id));
   DET_RETURN_IF_ERROR(AddCheckpoints(connection, array, by_id));
+  DET_RETURN_IF_ERROR(AddSettings(connection, array, by_id));
+  DET_ASSIGN_OR_RETURN(auto summaries, ReadSummaries(connection, array));
+  for (auto& [id, metrics] : summaries) by_id.at(id)->metrics = std::move(metrics);
   return records;
 }
 

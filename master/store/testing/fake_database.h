@@ -188,6 +188,8 @@ struct FakeDatabase {
   // Reports of each step, as the newest attempt reported it.
   std::vector<model::MetricReport> ListMetrics(model::TrialId trial,
                                                const std::string& group) const;
+  // Equivalent to the tables metric_summaries and other_values.
+  MetricSummaries Summarize(model::TrialId trial) const;
   std::vector<CheckpointEntry> ListCheckpoints(model::TrialId trial) const;
   std::string GetUsername(model::UserId id) const;
   // The experiment with the current names of its project and workspace.

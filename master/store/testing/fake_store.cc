@@ -76,11 +76,14 @@ bool Matches(const LogQuery& query, const model::LogLine& line) {
       !Contains(query.stdtypes, line.stdtype) || !Contains(query.sources, line.source)) {
     return false;
   }
-  if (!query.ranks.empty() && !(line.rank && Contains(query.ranks, *line.rank))) return false;
+  if (!Contains(query.ranks, line.rank.value_or(-1))) return false;
+  const std::string& container =
+      line.container.empty() ? line.allocation.value() : line.container;
+  if (!Contains(query.containers, container)) return false;
   if (query.before && line.time >= *query.before) return false;
   if (query.after && line.time <= *query.after) return false;
-  if (!absl::StrContains(line.text, query.contains)) return false;
   const std::string small = absl::AsciiStrToLower(line.text);
+  if (!absl::StrContains(small, absl::AsciiStrToLower(query.contains))) return false;
   return std::all_of(query.parts.begin(), query.parts.end(),
                      [&small](const std::string& part) { return absl::StrContains(small, part); });
 }

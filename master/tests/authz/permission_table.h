@@ -134,10 +134,13 @@ constexpr Permission kPermissions[] = {
      "CheckpointService.GetTrialCheckpoints LogFieldsService.TrialLogsFields "
      "LogRetentionService.GetTrialRemainingLogRetentionDays RunService.CompareTrials "
      "RunService.GetRunMetadata TrialService.GetMetrics TrialService.GetTrainingMetrics "
-     "TrialService.GetTrial TrialService.GetTrialWorkloads TrialService.GetValidationMetrics "
+     "TrialService.GetTrial TrialService.GetTrialProfilerAvailableSeries "
+     "TrialService.GetTrialProfilerMetrics TrialService.GetTrialWorkloads "
+     "TrialService.GetValidationMetrics "
      "TrialService.TrialLogs"},
     {Scope::kTrial, Verb::kEdit, Role::kEditor,
-     "LogRetentionService.PutTrialRetainLogs RunService.PostRunMetadata TrialService.KillTrial"},
+     "LogRetentionService.PutTrialRetainLogs RunService.PostRunMetadata TrialService.KillTrial "
+     "TrialService.PostTrialProfilerMetricsBatch"},
     {Scope::kCheckpoint, Verb::kRead, Role::kViewer,
      "CheckpointService.GetCheckpoint CheckpointService.ReadCheckpointFile "
      "RawService.DownloadCheckpoint TrialSourceService.GetTrialMetricsByCheckpoint"},
@@ -147,8 +150,18 @@ constexpr Permission kPermissions[] = {
     {Scope::kJob, Verb::kRead, Role::kViewer, "JobService.ExplainJob"},
     {Scope::kJob, Verb::kEdit, Role::kEditor, "JobService.UpdateJobQueue"},
     {Scope::kTask, Verb::kRead, Role::kViewer,
-     "LogFieldsService.TaskLogsFields TaskService.GetTask TaskService.TaskLogs"},
-    {Scope::kAllocation, Verb::kRead, Role::kViewer, "TaskService.GetAllocation"},
+     "LogFieldsService.TaskLogsFields TaskRuntimeService.GetTaskAcceleratorData "
+     "TaskRuntimeService.GetTaskContextDirectory TaskService.GetTask TaskService.TaskLogs"},
+    {Scope::kAllocation, Verb::kRead, Role::kViewer,
+     "TaskRuntimeService.AllocationPreemptionSignal TaskRuntimeService.AllocationRendezvousInfo "
+     "TaskService.GetAllocation"},
+    {Scope::kAllocation, Verb::kEdit, Role::kEditor,
+     "TaskRuntimeService.AckAllocationPreemptionSignal TaskRuntimeService.AllocationAllGather "
+     "TaskRuntimeService.AllocationPendingPreemptionSignal TaskRuntimeService.AllocationReady "
+     "TaskRuntimeService.AllocationWaiting TaskRuntimeService.MarkAllocationResourcesDaemon "
+     "TaskRuntimeService.NotifyContainerRunning "
+     "TaskRuntimeService.PostAllocationAcceleratorData "
+     "TaskRuntimeService.PostAllocationProxyAddress"},
     {Scope::kModel, Verb::kRead, Role::kViewer,
      "ModelService.GetModel ModelService.GetModelVersion ModelService.GetModelVersions "
      "TrialSourceService.GetTrialMetricsByModelVersion"},

@@ -135,8 +135,9 @@ class Trial:
         for line in self._session.lines(
             f"/api/v1/trials/{self.id}/logs", follow=follow or None, **filters
         ):
-            message = str(line.get("message", ""))
-            yield message if message.endswith("\n") else message + "\n"
+            rank = line.get("rankId")
+            text = str(line.get("log", "")).removesuffix("\n")
+            yield text + "\n" if rank is None else f"[rank={rank}] {text}\n"
 
     logs = iter_logs
 
