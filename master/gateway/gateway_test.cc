@@ -70,8 +70,19 @@ TEST_F(GatewayTest, ReturnsErrorsAsJson) {
   response = SendRequest("PUT /api/v1/experiments HTTP/1.1\r\n");
   EXPECT_EQ(response.status, 405);
   EXPECT_NE(response.body.find("GET, POST"), std::string::npos) << response.body;
+  // Existing clients read another member of errors outside of /api/v1.
+  response = SendRequest("GET /nothing HTTP/1.1\r\n");
+  EXPECT_EQ(response.status, 404);
+  EXPECT_NE(response.body.find(R"("message":"unknown path /nothing")"), std::string::npos)
+      << response.body;
   // No service behind the gateway implements the method.
   EXPECT_EQ(SendRequest("POST /api/v1/experiments/3/kill HTTP/1.1\r\n").status, 501);
+}
+
+TEST_F(GatewayTest, RedirectsFormerPathOfDashboard) {
+  const HttpResponse response = SendRequest("GET /det HTTP/1.1\r\n");
+  EXPECT_EQ(response.status, 301);
+  EXPECT_EQ(response.headers.at("Location"), "/");
 }
 
 TEST_F(GatewayTest, KeepsConnectionAlive) {
