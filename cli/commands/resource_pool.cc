@@ -122,7 +122,7 @@ absl::StatusOr<ResourcePool> Find(const ApiClient& api, const std::string& name)
   }
   return absl::NotFoundError(absl::StrCat(
       "resource pool \"", name,
-      "\" does not exist; there are: ", names.empty() ? "none" : absl::StrJoin(names, ", ")));
+      "\" not found; there are: ", names.empty() ? "none" : absl::StrJoin(names, ", ")));
 }
 
 absl::StatusOr<int> RunPoolDescribe(Invocation& run) {

@@ -40,7 +40,7 @@ TEST_F(GatewayTest, ReturnsRequestedFields) {
   EXPECT_NE(refused.body.find("the nearest is \\\"name\\\""), std::string::npos) << refused.body;
   // The mask does not apply to errors.
   EXPECT_NE(SendRequest("GET /api/v1/experiments/404?fields=experiment.id HTTP/1.1\r\n")
-                .body.find("does not exist"),
+                .body.find("not found"),
             std::string::npos);
 }
 
@@ -63,7 +63,7 @@ TEST_F(GatewayTest, ReturnsErrorsAsJson) {
   HttpResponse response = SendRequest("GET /api/v1/experiments/404 HTTP/1.1\r\n");
   EXPECT_EQ(response.status, 404);
   EXPECT_EQ(response.body,
-            R"({"error":{"code":5,"error":"experiment 404 does not exist","reason":"NotFound"}})");
+            R"({"error":{"code":5,"error":"experiment 404 not found","reason":"NotFound"}})");
   EXPECT_EQ(SendRequest("GET /api/v1/experiments/many HTTP/1.1\r\n").status, 400);
   EXPECT_EQ(SendRequest("POST /api/v1/experiments HTTP/1.1\r\n", "{").status, 400);
   EXPECT_EQ(SendRequest("GET /api/v1/nothing HTTP/1.1\r\n").status, 404);

@@ -64,7 +64,7 @@ class Transcoder {
   proto::HttpRouter router_;
 };
 
-// {"error":{"code":5,"reason":"NotFound","error":"trial 7 does not exist"}}
+// {"error":{"code":5,"reason":"NotFound","error":"trial 7 not found"}}
 std::string ErrorJson(const absl::Status& status);
 // The same error with the members that existing clients read of streams: grpcCode, httpCode,
 // httpStatus, message and details.

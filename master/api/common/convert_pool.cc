@@ -174,7 +174,7 @@ absl::Status NoSuchPool(const cluster::Cluster& cluster, const std::string& name
   };
   return absl::NotFoundError(
       absl::StrCat("resource pool \"", name,
-                   "\" does not exist; there are: ", absl::StrJoin(cluster.pools(), ", ", append)));
+                   "\" not found; there are: ", absl::StrJoin(cluster.pools(), ", ", append)));
 }
 
 v1::Quota ToProto(const scheduler::Limit& limit, double slots_used) {

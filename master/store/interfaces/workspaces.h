@@ -92,7 +92,7 @@ class Workspaces {
 // Errors that all implementations return.
 inline absl::Status NoSuchWorkspace(int32_t id) {
   return absl::NotFoundError(
-      absl::StrCat("workspace ", id, " does not exist; `det workspace list` shows all"));
+      absl::StrCat("workspace ", id, " not found; `det workspace list` shows all"));
 }
 inline absl::Status WorkspaceExists(const std::string& name) {
   return absl::AlreadyExistsError(

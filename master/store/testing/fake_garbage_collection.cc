@@ -203,7 +203,7 @@ absl::Status FakeGarbageCollection::SetExperimentLogDays(model::ExperimentId id,
   DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   if (!db_.experiments.contains(id)) {
-    return absl::NotFoundError(absl::StrCat("experiment ", id.value(), " does not exist"));
+    return absl::NotFoundError(absl::StrCat("experiment ", id.value(), " not found"));
   }
   db_.log_days[id] = days;
   for (const auto& [number, trial] : db_.trials) {
@@ -216,7 +216,7 @@ absl::Status FakeGarbageCollection::SetTrialLogDays(model::TrialId id, int days)
   DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   if (!db_.trials.contains(id))
-    return absl::NotFoundError(absl::StrCat("trial ", id.value(), " does not exist"));
+    return absl::NotFoundError(absl::StrCat("trial ", id.value(), " not found"));
   db_.trial_log_days[id] = days;
   return absl::OkStatus();
 }
@@ -225,7 +225,7 @@ absl::StatusOr<std::optional<int>> FakeGarbageCollection::GetTrialLogDays(model:
   std::lock_guard lock(db_.mutex);
   const auto trial = db_.trials.find(id);
   if (trial == db_.trials.end())
-    return absl::NotFoundError(absl::StrCat("trial ", id.value(), " does not exist"));
+    return absl::NotFoundError(absl::StrCat("trial ", id.value(), " not found"));
   if (const auto it = db_.trial_log_days.find(id); it != db_.trial_log_days.end()) {
     return it->second;
   }

@@ -74,7 +74,7 @@ TEST_F(RunActionsTest, ReturnsOneResultPerRun) {
   ASSERT_TRUE(status_.ok()) << status_.error_message();
   EXPECT_THAT(ids_, testing::ElementsAre(second, 99, first)) << "each once, in the requested order";
   EXPECT_THAT(paused[0], IsEmpty());
-  EXPECT_THAT(paused[1], HasSubstr("99 does not exist"));
+  EXPECT_THAT(paused[1], HasSubstr("99 not found"));
   EXPECT_THAT(paused[2], IsEmpty());
   EXPECT_EQ(Get(1).state(), api::Experiment::STATE_PAUSED);
   EXPECT_EQ(Get(2).state(), api::Experiment::STATE_PAUSED);
@@ -138,7 +138,7 @@ TEST_F(RunActionsTest, AuthorizesEachInItsWorkspace) {
   master_.AddSession("ann", store::SessionRecord::Kind::kUser, user->id);
   const auto hidden = Apply(&Stub::KillRuns, MakeRequest<api::KillRunsRequest>({run}, 0), "ann");
   ASSERT_TRUE(status_.ok()) << status_.error_message();
-  EXPECT_THAT(hidden[0], HasSubstr("does not exist"));
+  EXPECT_THAT(hidden[0], HasSubstr("not found"));
   Apply(&Stub::KillRuns, MakeRequest<api::KillRunsRequest>({run}), "ann");
   EXPECT_EQ(status_.error_code(), grpc::StatusCode::NOT_FOUND) << "ann cannot see the project";
   EXPECT_EQ(Get(1).state(), api::Experiment::STATE_QUEUED);
