@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "base/status_macros.h"
 #include "master/core/model/id_text.h"
@@ -19,7 +20,7 @@ class StoreWorkspaceResolver final : public WorkspaceResolver {
     store::Projects& projects = store_.projects();
     if (scope == Scope::kCheckpoint) return projects.GetWorkspaceId(model::CheckpointId(id));
     if (scope == Scope::kProjectKey) {
-      DET_ASSIGN_OR_RETURN(const store::ProjectRecord project, projects.GetProjectByKey(id));
+      DET_ASSIGN_OR_RETURN(const store::ProjectRecord project, projects.GetProjectByKey(absl::AsciiStrToUpper(id)));
       return project.workspace;
     }
     if (scope == Scope::kModel) {

@@ -44,5 +44,9 @@ absl::Status WorkspaceIsArchived(const std::string& name) {
   return absl::FailedPreconditionError(
       absl::StrCat("workspace \"", name, "\" is archived; unarchive it first"));
 }
+absl::Status ProjectIsArchived(const std::string& name) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("project \"", name, "\" is archived; unarchive it first"));
+}
 
 }  // namespace det::store
