@@ -1,13 +1,34 @@
 #include "master/api/tasks/task_summaries.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "master/api/common/convert.h"
+#include "master/api/common/convert_resources.h"
 
 namespace det::api {
 namespace {
+
+void AddDevices(const cluster::Cluster& cluster, const scheduler::Placement& placement,
+                v1::ResourcesSummary* out) {
+  auto& devices = (*out->mutable_agent_devices())[placement.agent.value()];
+  const auto agent = cluster.agents().find(placement.agent);
+  if (agent == cluster.agents().end()) return;
+  for (const model::Device& device : agent->second.slots) {
+    if (std::count(placement.slots.begin(), placement.slots.end(), device.id) > 0) {
+      *devices.add_devices() = ToDevice(device);
+    }
+  }
+}
+
+std::string GetPolicy(const cluster::Cluster& cluster, const std::string& pool) {
+  for (const cluster::KnownPool& known : cluster.pools()) {
+    if (known.pool.name == pool) return std::string(ToString(known.pool.policy));
+  }
+  return "";
+}
 
 void AddSummary(const cluster::Cluster& cluster, const experiment::Allocation& allocation,
                 const auth::Principal& caller, v1::GetTasksResponse* response) {
@@ -18,17 +39,21 @@ void AddSummary(const cluster::Cluster& cluster, const experiment::Allocation& a
   v1::AllocationSummary& out = (*response->mutable_allocation_id_to_summary())[id];
   out.set_task_id(allocation.task.value());
   out.set_allocation_id(id);
-  out.set_name(absl::StrCat("trial ", trial->id.value(), " of experiment ", job->id.value(), " (",
-                            job->config->name, ")"));
+  // Existing clients parse this name.
+  out.set_name(
+      absl::StrCat("Trial ", trial->id.value(), " (Experiment ", job->id.value(), ")"));
   *out.mutable_registered_time() = ToProto(allocation.queued_at);
   out.set_resource_pool(allocation.resource_pool);
   out.set_slots_needed(allocation.slots);
   out.set_priority(job->queue.priority);
+  out.set_scheduler_type(GetPolicy(cluster, allocation.resource_pool));
   for (const experiment::LocalTask& local_task : allocation.local_tasks) {
     v1::ResourcesSummary* resources = out.add_resources();
     resources->set_resources_id(local_task.placement.agent.value());
     resources->set_allocation_id(id);
     resources->set_container_id(id);
+    resources->set_resources_type("process");
+    AddDevices(cluster, local_task.placement, resources);
   }
 }
 

@@ -1,12 +1,15 @@
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "base/status_macros.h"
 #include "det/api/v1/raw.grpc.pb.h"
 #include "google/api/httpbody.pb.h"
@@ -34,12 +37,55 @@ constexpr char kZip[] = "application/zip";
 
 // These functions convert messages of the API to the JSON that existing clients read.
 
+model::Value ToRawDevices(const v1::ResourcesSummary& local_task) {
+  model::Value::Object agents;
+  for (const auto& [agent, held] : local_task.agent_devices()) {
+    model::Value::List devices;
+    for (const v1::Device& device : held.devices()) {
+      std::string type = v1::Device::Type_Name(device.type());
+      absl::AsciiStrToLower(&type);
+      devices.push_back(
+          model::Value::Object{{"id", device.id()},
+                               {"brand", device.brand()},
+                               {"uuid", device.uuid()},
+                               {"type", std::string(absl::StripPrefix(type, "type_"))}});
+    }
+    agents[agent] = std::move(devices);
+  }
+  return agents;
+}
+
+model::Value ToRawUser(const store::UserRecord& user) {
+  const auto time = [](const std::optional<absl::Time>& at) {
+    return at ? model::Value(TimeUtil::ToString(ToProto(*at))) : model::Value();
+  };
+  const auto& agent = user.agent_user;
+  return model::Value::Object{
+      {"id", user.id.value()},
+      {"username", user.username},
+      {"display_name", user.display_name.empty() ? model::Value() : user.display_name},
+      {"name", user.display_name.empty() ? user.username : user.display_name},
+      {"admin", user.admin},
+      {"active", user.active},
+      {"modified_at", time(user.modified_at)},
+      {"remote", user.remote},
+      {"last_auth_at", time(user.last_auth_at)},
+      {"agent_uid", agent ? model::Value(agent->uid) : model::Value()},
+      {"agent_gid", agent ? model::Value(agent->gid) : model::Value()},
+      {"agent_user", agent ? model::Value(agent->user) : model::Value()},
+      {"agent_group", agent ? model::Value(agent->group) : model::Value()}};
+}
+
 model::Value ToRawSummary(const v1::AllocationSummary& summary) {
   model::Value::List resources;
   for (const v1::ResourcesSummary& local_task : summary.resources()) {
     resources.push_back(model::Value::Object{{"resources_id", local_task.resources_id()},
+                                             {"resources_type", local_task.resources_type()},
                                              {"allocation_id", local_task.allocation_id()},
-                                             {"container_id", local_task.container_id()}});
+                                             {"agent_devices", ToRawDevices(local_task)},
+                                             {"container_id", local_task.container_id()},
+                                             {"Started", model::Value()},
+                                             {"Exited", model::Value()}});
   }
   return model::Value::Object{{"task_id", summary.task_id()},
                               {"allocation_id", summary.allocation_id()},
@@ -48,7 +94,9 @@ model::Value ToRawSummary(const v1::AllocationSummary& summary) {
                               {"resource_pool", summary.resource_pool()},
                               {"slots_needed", summary.slots_needed()},
                               {"resources", std::move(resources)},
-                              {"priority", summary.priority()}};
+                              {"priority", summary.priority()},
+                              {"scheduler_type", summary.scheduler_type()},
+                              {"proxy_ports", model::Value::List()}};
 }
 
 Struct ToRawTasks(const v1::GetTasksResponse& tasks) {
@@ -217,6 +265,16 @@ class RawService final : public ApiService<v1::RawService> {
                                        if (status.ok()) *response = ToRawTasks(*tasks);
                                        done(status);
                                      });
+                 });
+  }
+
+  grpc::ServerUnaryReactor* GetRawMe(grpc::CallbackServerContext* context,
+                                     const v1::GetMeRequest* request, Struct* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, response](const auth::Principal& caller) -> absl::Status {
+                   DET_ASSIGN_OR_RETURN(const auto user, store_.users().GetUser(caller.user));
+                   *response = ToStruct(ToRawUser(user));
+                   return absl::OkStatus();
                  });
   }
 

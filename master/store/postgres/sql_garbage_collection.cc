@@ -281,8 +281,12 @@ absl::StatusOr<std::optional<int>> SqlGarbageCollection::GetTrialLogDays(model::
   });
 }
 
-absl::StatusOr<bool> SqlGarbageCollection::RemoveExpiredLogs(absl::Time now, int days, int limit) {
-  return RemovePortion(kOldLogs, MakeParams(now, days, limit), limit);
+absl::StatusOr<int> SqlGarbageCollection::RemoveExpiredLogs(absl::Time now, int days, int limit) {
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<int> {
+    DET_ASSIGN_OR_RETURN(const Result removed,
+                         connection.Exec(kOldLogs, MakeParams(now, days, limit)));
+    return static_cast<int>(removed.Int(0, 0));
+  });
 }
 
 absl::StatusOr<bool> SqlGarbageCollection::RemoveExpiredAudit(absl::Time until, int limit) {

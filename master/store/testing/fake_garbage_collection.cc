@@ -234,7 +234,7 @@ absl::StatusOr<std::optional<int>> FakeGarbageCollection::GetTrialLogDays(model:
   return db_.experiments.at(experiment).config->log_retention_days;
 }
 
-absl::StatusOr<bool> FakeGarbageCollection::RemoveExpiredLogs(absl::Time now, int days, int limit) {
+absl::StatusOr<int> FakeGarbageCollection::RemoveExpiredLogs(absl::Time now, int days, int limit) {
   DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   std::set<model::TaskId> due;
@@ -249,8 +249,7 @@ absl::StatusOr<bool> FakeGarbageCollection::RemoveExpiredLogs(absl::Time now, in
     const bool over = trial.ended_at && *trial.ended_at < now - absl::Hours(24) * kept;
     if (kept >= 0 && over) due.insert(trial.task);
   }
-  return RemoveUpTo(db_.logs, limit, [&](const auto& l) { return due.contains(l.line.task); }) <
-         limit;
+  return RemoveUpTo(db_.logs, limit, [&](const auto& l) { return due.contains(l.line.task); });
 }
 
 absl::StatusOr<bool> FakeGarbageCollection::RemoveExpiredAudit(absl::Time until, int limit) {
