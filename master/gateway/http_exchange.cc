@@ -70,7 +70,7 @@ asio::awaitable<bool> HttpExchange::ServeRoute(const Transcoder::Route& route) {
   const std::optional<std::string> authorization = FindAuthorization(route.method);
   const absl::StatusOr<AuthorizedCaller> caller = co_await Authorize(route.method, authorization);
   if (!caller.ok()) {
-    answer = MakeErrorResponse(caller.status());
+    answer = MakeRefusal(route, caller.status());
     UpdateSession(route.method, *answer);
     co_return co_await Write(*answer);
   }
@@ -93,6 +93,16 @@ asio::awaitable<bool> HttpExchange::ServeRoute(const Transcoder::Route& route) {
     co_await ServeStream(*call, metadata);
   }
   co_return false;
+}
+
+HttpExchange::Response HttpExchange::MakeRefusal(const Transcoder::Route& route,
+                                                 const absl::Status& why) const {
+  // A malformed ID or parameter is reported whether or not the caller is logged in. The body is not
+  // read for this.
+  const absl::Status malformed = Transcoder::Read(route, "").status();
+  if (!malformed.ok()) return MakeErrorResponse(malformed);
+  return route.match.method->server_streaming() ? MakeStreamErrorResponse(why)
+                                                : MakeErrorResponse(why);
 }
 
 std::optional<std::string> HttpExchange::FindAuthorization(const std::string& method) const {
@@ -147,7 +157,7 @@ absl::StatusOr<Transcoder::Route> HttpExchange::FindRoute(std::optional<Response
   const std::string verb = IsReadOnly() ? "GET" : std::string(View(request().method_string()));
   absl::StatusOr<Transcoder::Route> route = context_.transcoder.Find(verb, target());
   if (absl::IsUnimplemented(route.status())) {
-    *refusal = MakeResponse(405, "application/json", ErrorJson(route.status()));
+    *refusal = MakeResponse(405, "application/json", GetErrorJson(route.status()));
   } else if (!route.ok()) {
     const StaticFiles* pages = context_.options.pages.get();
     const bool page = pages != nullptr && IsReadOnly() && AcceptsHtml(request()) &&
@@ -258,7 +268,7 @@ asio::awaitable<void> HttpExchange::ServeStream(const Transcoder::Call& call,
   asio::co_spawn(stream_->get_executor(), WatchClient(stream_, cancel), asio::detached);
   absl::StatusOr<std::string> message = co_await rpc->Next();
   if (!message.ok() && !absl::IsOutOfRange(message.status())) {
-    Response response = MakeErrorResponse(message.status());
+    Response response = MakeStreamErrorResponse(message.status());
     response.keep_alive(false);  // WatchClient reads from the connection
     co_await Write(response);
     co_return;
@@ -281,7 +291,7 @@ asio::awaitable<void> HttpExchange::ServeStream(const Transcoder::Call& call,
     message = co_await rpc->Next();
   }
   if (writes && !absl::IsOutOfRange(message.status())) {
-    const std::string text = line(ErrorJson(message.status()));
+    const std::string text = line(StreamErrorJson(message.status()));
     writes = co_await WriteChunk(text, chunked);
   }
   if (writes && chunked) co_await WriteLastChunk();

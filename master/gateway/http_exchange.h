@@ -60,6 +60,10 @@ class HttpExchange {
 
   Response MakeResponse(int status, const std::string& type, std::string body) const;
   Response MakeErrorResponse(const absl::Status& status) const;
+  // The same for a call that streams messages.
+  Response MakeStreamErrorResponse(const absl::Status& status) const;
+  // The JSON of an error, in the form of the requested path.
+  std::string GetErrorJson(const absl::Status& status) const;
   Response MakeFileResponse(const StaticFiles::File& file) const;
   // The response to requests that need no service; nullopt for all others.
   std::optional<Response> RespondDirectly() const;
@@ -67,6 +71,8 @@ class HttpExchange {
   void AddCommonHeaders(Response& response) const;
   // Finds the requested method, or stores the response to a request without one in `refusal`.
   absl::StatusOr<Transcoder::Route> FindRoute(std::optional<Response>* refusal) const;
+  // The response to a caller that is not authorized for the route.
+  Response MakeRefusal(const Transcoder::Route& route, const absl::Status& why) const;
   boost::asio::awaitable<absl::StatusOr<AuthorizedCaller>> Authorize(
       const std::string& method, const std::optional<std::string>& authorization);
 

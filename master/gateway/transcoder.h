@@ -64,8 +64,13 @@ class Transcoder {
   proto::HttpRouter router_;
 };
 
-// {"error":{"code":5,"reason":"NotFound","error":"trial 7 does not exist"}}
+// {"error":{"code":5,"reason":"NotFound","error":"trial 7 not found"}}
 std::string ErrorJson(const absl::Status& status);
+// The same error with the members that existing clients read of streams: grpcCode, httpCode,
+// httpStatus, message and details.
+std::string StreamErrorJson(const absl::Status& status);
+// The same error with the member `message`, which existing clients read outside of /api/v1.
+std::string PlainErrorJson(const absl::Status& status);
 int ToHttpStatus(absl::StatusCode code);
 
 }  // namespace det::gateway

@@ -10,8 +10,11 @@
 
 namespace det::api {
 
+// The version of Determined whose API this master serves. Its clients warn about an older one.
+inline constexpr char kCompatibleVersion[] = "0.38.1";
+
 struct MasterInfo {
-  std::string version;
+  std::string version;  // of Resolute
   std::string master_id;  // identifies this process
   std::string cluster_id;
   std::string cluster_name;

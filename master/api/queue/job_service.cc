@@ -268,7 +268,7 @@ class JobService final : public ApiService<v1::JobService> {
                          ": none of its trials holds slots or waits for them"));
       }
     }
-    return absl::NotFoundError(absl::StrCat("job \"", job, "\" does not exist"));
+    return absl::NotFoundError(absl::StrCat("job \"", job, "\" not found"));
   }
 
   void Dump(const std::string& pool, v1::GetSchedulerSnapshotResponse* response, Done done) {

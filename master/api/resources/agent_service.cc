@@ -197,7 +197,7 @@ class AgentService final : public ApiService<v1::AgentService> {
         [id, found, done = std::move(done)](absl::Status status) mutable {
           if (status.ok() && !*found) {
             status = absl::NotFoundError(
-                absl::StrCat("agent ", id, " does not exist; `det agent list` lists the agents"));
+                absl::StrCat("agent ", id, " not found; `det agent list` lists the agents"));
           }
           done(std::move(status));
         });

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -64,6 +65,27 @@ model::Value ToRawResources(const v1::ResourcesSummary& local_task) {
                               {"Exited", std::move(exited)}};
 }
 
+model::Value ToRawUser(const store::UserRecord& user) {
+  const auto time = [](const std::optional<absl::Time>& at) {
+    return at ? model::Value(TimeUtil::ToString(ToProto(*at))) : model::Value();
+  };
+  const auto& agent = user.agent_user;
+  return model::Value::Object{
+      {"id", user.id.value()},
+      {"username", user.username},
+      {"display_name", user.display_name.empty() ? model::Value() : user.display_name},
+      {"name", user.display_name.empty() ? user.username : user.display_name},
+      {"admin", user.admin},
+      {"active", user.active},
+      {"modified_at", time(user.modified_at)},
+      {"remote", user.remote},
+      {"last_auth_at", time(user.last_auth_at)},
+      {"agent_uid", agent ? model::Value(agent->uid) : model::Value()},
+      {"agent_gid", agent ? model::Value(agent->gid) : model::Value()},
+      {"agent_user", agent ? model::Value(agent->user) : model::Value()},
+      {"agent_group", agent ? model::Value(agent->group) : model::Value()}};
+}
+
 model::Value ToRawSummary(const v1::AllocationSummary& summary) {
   model::Value::List resources;
   for (const v1::ResourcesSummary& local_task : summary.resources()) {
@@ -76,8 +98,9 @@ model::Value ToRawSummary(const v1::AllocationSummary& summary) {
                               {"resource_pool", summary.resource_pool()},
                               {"slots_needed", summary.slots_needed()},
                               {"resources", std::move(resources)},
+                              {"priority", summary.priority()},
                               {"scheduler_type", summary.scheduler_type()},
-                              {"priority", summary.priority()}};
+                              {"proxy_ports", model::Value::List()}};
 }
 
 Struct ToRawTasks(const v1::GetTasksResponse& tasks) {
@@ -279,6 +302,16 @@ class RawService final : public ApiService<v1::RawService> {
                                        if (status.ok()) *response = ToRawTasks(*tasks);
                                        done(status);
                                      });
+                 });
+  }
+
+  grpc::ServerUnaryReactor* GetRawMe(grpc::CallbackServerContext* context,
+                                     const v1::GetMeRequest* request, Struct* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, response](const auth::Principal& caller) -> absl::Status {
+                   DET_ASSIGN_OR_RETURN(const auto user, store_.users().GetUser(caller.user));
+                   *response = ToStruct(ToRawUser(user));
+                   return absl::OkStatus();
                  });
   }
 

@@ -88,7 +88,7 @@ absl::StatusOr<Role> FromProto(const v1::Role& given) {
   }
   return absl::NotFoundError(absl::StrCat(
       "role ", given.role_id() != 0 ? absl::StrCat(given.role_id()) : given.name(),
-      " does not exist; there are ClusterAdmin (1), WorkspaceAdmin (2), Viewer (4), Editor (5)"));
+      " not found; there are ClusterAdmin (1), WorkspaceAdmin (2), Viewer (4), Editor (5)"));
 }
 
 void AddByRole(const std::vector<store::RoleAssignment>& assignments,

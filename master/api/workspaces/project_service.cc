@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
@@ -42,7 +43,8 @@ class ProjectService final : public ApiService<v1::ProjectService> {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&) -> absl::Status {
                    DET_ASSIGN_OR_RETURN(const auto record,
-                                        projects().GetProjectByKey(request->key()));
+                                        projects().GetProjectByKey(
+                                            absl::AsciiStrToUpper(request->key())));
                    *response->mutable_project() = ToProto(record);
                    return absl::OkStatus();
                  });

@@ -230,6 +230,7 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
                                                         model::UserId owner) {
     store::WorkspaceRecord record;
     record.owner = owner;
+    record.pinned_at = clock_.Now();
     DET_ASSIGN_OR_RETURN(record.name, ParseSpaceName(request.name()));
     DET_ASSIGN_OR_RETURN(record.checkpoint_storage,
                          ReadStorage(defaults_, request.checkpoint_storage_config()));
@@ -320,6 +321,8 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
           for (const auto& pool : {patch.default_compute_pool, patch.default_aux_pool}) {
             if (ok.ok() && pool) ok = CheckPool(cluster, *pool);
           }
+          // The workspace that the path names exists.
+          if (absl::IsNotFound(ok)) ok = absl::FailedPreconditionError(ok.message());
           return ok;
         },
         [this, id = request.id(), patch = *patch, renamed, caller = caller.user, out,

@@ -108,7 +108,7 @@ class Webhooks {
 // Errors that all implementations return.
 inline absl::Status NoSuchWebhook(int32_t id) {
   return absl::NotFoundError(
-      absl::StrCat("webhook ", id, " does not exist; `det webhook list` shows all"));
+      absl::StrCat("webhook ", id, " not found; `det webhook list` shows all"));
 }
 
 }  // namespace det::store

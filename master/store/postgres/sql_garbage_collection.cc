@@ -266,7 +266,7 @@ absl::Status SqlGarbageCollection::SetExperimentLogDays(model::ExperimentId id, 
     DET_ASSIGN_OR_RETURN(const Result found,
                          connection.Exec(kKeepExperimentLogs, MakeParams(id, days)));
     if (found.rows() == 0) {
-      return absl::NotFoundError(absl::StrCat("experiment ", id.value(), " does not exist"));
+      return absl::NotFoundError(absl::StrCat("experiment ", id.value(), " not found"));
     }
     return connection.Exec(kForgetTrialLogs, MakeParams(id)).status();
   });
@@ -277,7 +277,7 @@ absl::Status SqlGarbageCollection::SetTrialLogDays(model::TrialId id, int days) 
     DET_ASSIGN_OR_RETURN(const Result found,
                          connection.Exec(kSetTrialLogDays, MakeParams(id, days)));
     if (found.rows() > 0) return absl::OkStatus();
-    return absl::NotFoundError(absl::StrCat("trial ", id.value(), " does not exist"));
+    return absl::NotFoundError(absl::StrCat("trial ", id.value(), " not found"));
   });
 }
 
@@ -285,14 +285,18 @@ absl::StatusOr<std::optional<int>> SqlGarbageCollection::GetTrialLogDays(model::
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<std::optional<int>> {
     DET_ASSIGN_OR_RETURN(const Result found, connection.Exec(kTrialLogDays, MakeParams(id)));
     if (found.rows() == 0)
-      return absl::NotFoundError(absl::StrCat("trial ", id.value(), " does not exist"));
+      return absl::NotFoundError(absl::StrCat("trial ", id.value(), " not found"));
     if (found.IsNull(0, 0)) return std::nullopt;
     return static_cast<int>(found.Int(0, 0));
   });
 }
 
-absl::StatusOr<bool> SqlGarbageCollection::RemoveExpiredLogs(absl::Time now, int days, int limit) {
-  return RemovePortion(kOldLogs, MakeParams(now, days, limit), limit);
+absl::StatusOr<int> SqlGarbageCollection::RemoveExpiredLogs(absl::Time now, int days, int limit) {
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<int> {
+    DET_ASSIGN_OR_RETURN(const Result removed,
+                         connection.Exec(kOldLogs, MakeParams(now, days, limit)));
+    return static_cast<int>(removed.Int(0, 0));
+  });
 }
 
 absl::StatusOr<bool> SqlGarbageCollection::RemoveExpiredAudit(absl::Time until, int limit) {

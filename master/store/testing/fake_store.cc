@@ -40,7 +40,7 @@ bool Contains(const auto& list, const auto& item) {
 
 template <class Id>
 absl::Status NoSuch(const char* what, const Id& id) {
-  return absl::NotFoundError(absl::StrCat(what, " ", ToString(id), " does not exist"));
+  return absl::NotFoundError(absl::StrCat(what, " ", ToString(id), " not found"));
 }
 
 template <class T>
@@ -209,7 +209,7 @@ absl::StatusOr<std::string> FakeStore::GetContext(const std::string& hash) {
   std::lock_guard lock(database_->mutex);
   const auto it = database_->contexts.find(hash);
   if (it == database_->contexts.end()) {
-    return absl::NotFoundError(absl::StrCat("context ", hash, " does not exist"));
+    return absl::NotFoundError(absl::StrCat("context ", hash, " not found"));
   }
   return it->second;
 }
