@@ -103,6 +103,7 @@ class Master::Impl {
   std::unique_ptr<api::CallPipeline> calls_;
   live::ExperimentWatch experiment_watch_;
   api::AllGather all_gather_;
+  live::LifeSigns life_signs_;
   live::AllocationWatch allocation_watch_{
       [this](const model::AllocationId& id) { all_gather_.Close(id); }};
   std::unique_ptr<agents::AgentHub> hub_;
@@ -268,6 +269,7 @@ absl::Status Master::Impl::StartServer(const Config& config) {
       .on_call = [this](absl::StatusCode code) { metrics_.CountCall(code); }});
   parts_.calls = calls_.get();
   parts_.allocations = &allocation_watch_;
+  parts_.life_signs = &life_signs_;
   parts_.all_gather = &all_gather_;
   services_ = api::MakeServices(parts_);
   std::vector<grpc::Service*> all;

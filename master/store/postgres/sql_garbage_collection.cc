@@ -19,7 +19,7 @@ using Ids = std::vector<model::ExperimentId>;
 
 constexpr char kDue[] =
     "SELECT id FROM experiments WHERE NOT retained AND state IN ('COMPLETED', 'CANCELED', 'ERROR') "
-    "AND id > $1 ORDER BY id LIMIT $2";
+    "AND NOT unmanaged AND id > $1 ORDER BY id LIMIT $2";
 constexpr char kDoomed[] =
     "SELECT c.id, t.experiment FROM checkpoints c JOIN trials t ON t.id = c.trial "
     "WHERE c.state = 'DELETING' AND c.id > $1 ORDER BY c.id LIMIT $2";
@@ -109,6 +109,7 @@ constexpr const char* kRest[] = {
     "DELETE FROM checkpoints c USING trials t "
     "WHERE t.experiment = $1 AND c.trial = t.id AND c.state = 'DELETED'",
     "DELETE FROM webhook_fired f USING trials t WHERE t.experiment = $1 AND f.trial = t.id",
+    "DELETE FROM trial_sources s USING trials t WHERE t.experiment = $1 AND s.trial = t.id",
     "DELETE FROM run_values v USING trials t WHERE t.experiment = $1 AND v.trial = t.id",
     "DELETE FROM run_metadata d USING trials t WHERE t.experiment = $1 AND d.trial = t.id",
     // Must come first: waits until summaries that are being computed are complete.
@@ -120,7 +121,8 @@ constexpr const char* kRest[] = {
     "UPDATE trials SET project = 0 WHERE experiment = $1",
     "DELETE FROM experiments e WHERE e.id = $1 "
     "AND NOT EXISTS (SELECT FROM trials t WHERE t.experiment = e.id)",
-    "UPDATE experiments SET state = 'DELETED', reason = '' WHERE id = $1 AND state = 'DELETING'",
+    "UPDATE experiments SET state = 'DELETED', reason = '', external_id = NULL "
+    "WHERE id = $1 AND state = 'DELETING'",
 };
 
 absl::StatusOr<Ids> SelectIds(Pool& pool, const char* sql, const Params& params) {

@@ -18,6 +18,7 @@
 #include "master/core/cluster/change.h"
 #include "master/core/cluster/image.h"
 #include "master/core/model/ids.h"
+#include "master/store/interfaces/detached.h"
 #include "master/store/interfaces/lease.h"
 #include "master/store/interfaces/models.h"
 #include "master/store/interfaces/projects.h"
@@ -110,6 +111,10 @@ struct FakeDatabase {
   std::map<std::string, model::ResourcePool> pools;
   cluster::PutDefaultPools default_pools;
   std::map<std::pair<model::Quota::Scope, std::string>, model::Quota> quotas;
+
+  std::map<model::TrialId, absl::Time> last_activity;  // of unmanaged trials
+  std::vector<model::Value> checkpoint_storages;       // the ID is the position, from 1
+  std::map<std::tuple<model::TrialId, model::CheckpointId, std::string>, TrialSource> trial_sources;
 
   // More columns of experiments.
   std::set<model::ExperimentId> archived, retained;

@@ -35,7 +35,7 @@ absl::StatusOr<Ids> FakeGarbageCollection::ListDueRetentions(model::ExperimentId
   Ids due;
   for (const auto& [id, e] : db_.experiments) {
     if (!(id > after) || static_cast<int>(due.size()) == limit) continue;
-    const bool ended = IsTerminal(e.state) && !IsDeletion(e.state);
+    const bool ended = IsTerminal(e.state) && !IsDeletion(e.state) && !e.unmanaged;
     if (ended && !db_.retained.contains(id)) due.push_back(id);
   }
   return due;
@@ -172,6 +172,7 @@ void FakeGarbageCollection::RemoveRest(model::ExperimentId id) {
   std::erase_if(db_.checkpoints, [&](const auto& item) {
     return is_of(item.second.trial) && item.second.state == CheckpointState::kDeleted;
   });
+  std::erase_if(db_.trial_sources, [&](const auto& item) { return is_of(item.second.trial); });
   bool left = false;
   std::erase_if(db_.trials, [&](const auto& item) {
     if (item.second.experiment != id) return false;
@@ -179,10 +180,12 @@ void FakeGarbageCollection::RemoveRest(model::ExperimentId id) {
                                     [&](const auto& c) { return c.second.trial == item.first; });
     left = left || needed;
     db_.run_metadata.erase(item.first);
+    db_.last_activity.erase(item.first);
     return !needed;
   });
   e.state = ExperimentState::kDeleted;
   e.reason.clear();
+  e.external_id.reset();
   if (!left) db_.experiments.erase(id), db_.workspace_rows.experiment_notes.erase(id);
 }
 
