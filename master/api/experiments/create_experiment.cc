@@ -297,6 +297,12 @@ absl::StatusOr<cluster::ContinueExperiment> PrepareContinuation(
   cluster::ContinueExperiment event;
   DET_ASSIGN_OR_RETURN(event.rows, store.LoadExperiment(model::ExperimentId(request.id())));
   const experiment::Experiment& before = event.rows.experiments.front();
+  if (before.unmanaged) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("experiment ", request.id(),
+                     " is unmanaged: it runs outside of the cluster, which cannot continue it; "
+                     "start its program again"));
+  }
   const model::ExperimentConfig& current = *before.config;
   const std::vector<std::string> overrides(request.config_overrides().begin(),
                                            request.config_overrides().end());

@@ -103,8 +103,13 @@ class Detached {
       const model::CheckpointRecord& checkpoint) = 0;
   // Returns the ID of the checkpoint storage with this configuration; the same for equal ones.
   virtual absl::StatusOr<int32_t> PutCheckpointStorage(const model::Value& config) = 0;
+  // NOT_FOUND if there is no storage with this ID.
+  virtual absl::StatusOr<model::Value> GetCheckpointStorage(int32_t id) = 0;
   // Stores how a trial, also a managed one, uses a checkpoint, which need not exist.
   virtual absl::Status PutTrialSource(const TrialSource& source) = 0;
+  // The trials that use the checkpoint in this way (empty: in any way), by ID.
+  virtual absl::StatusOr<std::vector<model::TrialId>> ListTrialsBySource(
+      const model::CheckpointId& checkpoint, const std::string& type) = 0;
 
   // ---- lost trials ----
 

@@ -480,6 +480,16 @@ absl::StatusOr<int32_t> SqlDetached::PutCheckpointStorage(const model::Value& co
   });
 }
 
+absl::StatusOr<model::Value> SqlDetached::GetCheckpointStorage(int32_t id) {
+  return pool_.Run([&](Connection& connection) -> absl::StatusOr<model::Value> {
+    DET_ASSIGN_OR_RETURN(
+        const Result result,
+        connection.Exec("SELECT config FROM checkpoint_storages WHERE id = $1", MakeParams(id)));
+    if (result.rows() > 0) return ToValue(result, 0, 0);
+    return absl::NotFoundError(absl::StrCat("checkpoint storage ", id, " does not exist"));
+  });
+}
+
 absl::Status SqlDetached::PutTrialSource(const TrialSource& source) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
     DET_ASSIGN_OR_RETURN(
@@ -490,6 +500,23 @@ absl::Status SqlDetached::PutTrialSource(const TrialSource& source) {
         .Exec(kPutSource, MakeParams(source.trial, source.checkpoint, source.type, source.model,
                                      source.version))
         .status();
+  });
+}
+
+absl::StatusOr<std::vector<model::TrialId>> SqlDetached::ListTrialsBySource(
+    const model::CheckpointId& checkpoint, const std::string& type) {
+  using Ids = std::vector<model::TrialId>;
+  return pool_.Run([&](Connection& connection) -> absl::StatusOr<Ids> {
+    DET_ASSIGN_OR_RETURN(
+        const Result result,
+        connection.Exec("SELECT DISTINCT trial FROM trial_sources WHERE checkpoint = $1 "
+                        "AND ($2 = '' OR type = $2) ORDER BY trial",
+                        MakeParams(checkpoint, type)));
+    Ids ids;
+    for (int row = 0; row < result.rows(); ++row) {
+      ids.emplace_back(static_cast<int32_t>(result.Int(row, 0)));
+    }
+    return ids;
   });
 }
 

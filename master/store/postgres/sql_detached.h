@@ -39,7 +39,10 @@ class SqlDetached final : public Detached {
   absl::StatusOr<model::ExperimentId> AddCheckpoint(
       const model::CheckpointRecord& checkpoint) override;
   absl::StatusOr<int32_t> PutCheckpointStorage(const model::Value& config) override;
+  absl::StatusOr<model::Value> GetCheckpointStorage(int32_t id) override;
   absl::Status PutTrialSource(const TrialSource& source) override;
+  absl::StatusOr<std::vector<model::TrialId>> ListTrialsBySource(
+      const model::CheckpointId& checkpoint, const std::string& type) override;
   absl::Status RecordActivity(const std::map<model::TrialId, absl::Time>& activity) override;
   absl::StatusOr<std::vector<model::ExperimentId>> EndLostTrials(absl::Time before, absl::Time now,
                                                                  int limit) override;

@@ -270,6 +270,25 @@ absl::Status FakeDetached::PutTrialSource(const TrialSource& source) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<model::Value> FakeDetached::GetCheckpointStorage(int32_t id) {
+  std::lock_guard lock(db_.mutex);
+  if (id >= 1 && id <= static_cast<int32_t>(db_.checkpoint_storages.size())) {
+    return db_.checkpoint_storages[id - 1];
+  }
+  return absl::NotFoundError(absl::StrCat("checkpoint storage ", id, " does not exist"));
+}
+
+absl::StatusOr<std::vector<model::TrialId>> FakeDetached::ListTrialsBySource(
+    const model::CheckpointId& checkpoint, const std::string& type) {
+  std::lock_guard lock(db_.mutex);
+  std::vector<model::TrialId> trials;
+  for (const auto& [key, source] : db_.trial_sources) {
+    if (source.checkpoint != checkpoint || (!type.empty() && source.type != type)) continue;
+    if (trials.empty() || trials.back() != source.trial) trials.push_back(source.trial);
+  }
+  return trials;
+}
+
 absl::Status FakeDetached::RecordActivity(const std::map<model::TrialId, absl::Time>& activity) {
   DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
