@@ -314,6 +314,26 @@ TEST_P(StoreContractTest, RejectsReports_WhenExperimentIsBeingDeleted) {
   EXPECT_EQ(*rows.detached().FindExperiment("outside"), std::nullopt) << "the ID is free again";
 }
 
+TEST_P(StoreContractTest, FindsFilesOfDetachedCheckpoints) {
+  DetachedRows rows(*store_);
+  model::CheckpointRecord folder = MakeCheckpoint("a", 1, 10);
+  folder.allocation = model::AllocationId();
+  model::CheckpointRecord bucket = folder;
+  bucket.id = model::CheckpointId("b");
+  bucket.storage = *rows.detached().PutCheckpointStorage(
+      model::Value::Object{{"type", "s3"}, {"bucket", "ours"}});
+  ASSERT_TRUE(rows.detached().AddCheckpoint(folder).ok());
+  ASSERT_TRUE(rows.detached().AddCheckpoint(bucket).ok());
+  Commit({cluster::MarkDeleting{model::ExperimentId(1)}});
+  const auto found = store_->garbage_collection().ListCheckpointsToDelete(model::CheckpointId(), 9);
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_THAT(*found, SizeIs(2));
+  EXPECT_TRUE((*found)[0].outside) << "a folder of the machine where the program ran";
+  EXPECT_FALSE((*found)[1].outside);
+  EXPECT_EQ((*found)[1].storage.type, "s3");
+  EXPECT_EQ((*found)[1].storage.bucket, "ours");
+}
+
 TEST_P(StoreContractTest, RaisesWebhooksOfChangedStates) {
   DetachedRows rows(*store_);
   WebhookRecord webhook;

@@ -167,6 +167,9 @@ struct FakeDatabase {
   bool BelongsTo(const model::CheckpointRecord& checkpoint, model::ExperimentId id) const {
     return trials.contains(checkpoint.trial) && trials.at(checkpoint.trial).experiment == id;
   }
+  // Where the files of a checkpoint are.
+  model::CheckpointStorageConfig GetStorage(const model::CheckpointRecord& checkpoint,
+                                            const experiment::Experiment& of) const;
   void DeleteUnlessHeld(model::CheckpointRecord& checkpoint);
 
   void Add(const model::MetricReport& r) {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
+#include "master/store/interfaces/canonical.h"
 
 namespace det::store {
 namespace {
@@ -49,7 +50,8 @@ absl::StatusOr<std::vector<CheckpointToDelete>> FakeGarbageCollection::ListCheck
     if (!(id > after) || checkpoint.state != CheckpointState::kDeleting) continue;
     const experiment::Experiment& e =
         db_.experiments.at(db_.trials.at(checkpoint.trial).experiment);
-    doomed.push_back({id, e.id, e.config->checkpoint_storage});
+    const model::CheckpointStorageConfig storage = db_.GetStorage(checkpoint, e);
+    doomed.push_back({id, e.id, storage, IsOutside(e, storage)});
     if (static_cast<int>(doomed.size()) == limit) break;
   }
   return doomed;
@@ -74,11 +76,13 @@ absl::StatusOr<std::vector<CheckpointToTrim>> FakeGarbageCollection::ListCheckpo
     const model::CheckpointRecord& checkpoint = db_.checkpoints.at(it->first);
     const experiment::Experiment& e =
         db_.experiments.at(db_.trials.at(checkpoint.trial).experiment);
+    const model::CheckpointStorageConfig storage = db_.GetStorage(checkpoint, e);
     trimmed.push_back({it->first,
                        e.id,
-                       e.config->checkpoint_storage,
+                       storage,
                        checkpoint.resources,
-                       {it->second.begin(), it->second.end()}});
+                       {it->second.begin(), it->second.end()},
+                       IsOutside(e, storage)});
     if (static_cast<int>(trimmed.size()) == limit) break;
   }
   return trimmed;
