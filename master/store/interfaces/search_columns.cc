@@ -72,7 +72,7 @@ std::vector<FixedColumn> Shared() {
       {"checkpointSize", Field::kCheckpointSize, Type::kNumber, "Checkpoint Size"},
       {"checkpointCount", Field::kCheckpointCount, Type::kNumber, "Checkpoints"},
       {"user", Field::kUser, Type::kText, "User"},
-      {"externalExperimentId", Field::kExternalId, Type::kText, "External Experiment ID"},
+      {"externalExperimentId", Field::kExternalExperimentId, Type::kText, "External Experiment ID"},
       {"archived", Field::kArchived, Type::kFlag, "Archived"},
       {"projectId", Field::kProjectId, Type::kNumber, "Project ID"},
       {"parentArchived", Field::kParentArchived, Type::kFlag, "Parent Archived"},
