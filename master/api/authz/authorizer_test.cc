@@ -109,6 +109,10 @@ class FakeWorkspaceResolver final : public WorkspaceResolver {
     if (id.empty() || id[0] == '9') return absl::NotFoundError("none");
     return id[0] - '0';
   }
+  // User 5 owns the resources with odd numbers.
+  absl::StatusOr<model::UserId> FindOwner(Scope scope, const std::string& id) override {
+    return model::UserId((id.back() - '0') % 2 == 1 ? 5 : 6);
+  }
   int lookups = 0;
 };
 
