@@ -26,6 +26,7 @@ std::vector<std::unique_ptr<Service>> MakeServices(const ServiceParts& from) {
                                      *from.clock, from.allow_blank_passwords));
   services.push_back(MakeUserService(*from.calls, *from.store, *from.authenticator, *from.passwords,
                                      *from.clock, from.allow_blank_passwords));
+  services.push_back(MakeGroupService(*from.calls, *from.store, *from.authenticator));
   services.push_back(MakeRoleService(*from.calls, *from.store, *from.authenticator));
   services.push_back(MakeUsageService(*from.calls, *from.store, *from.clock));
   services.push_back(MakeTokenService(*from.calls, *from.store, *from.authenticator, *from.clock));
