@@ -38,7 +38,8 @@ std::vector<std::unique_ptr<Service>> MakeServices(const ServiceParts& from) {
   services.push_back(MakeCheckpointService(*from.calls, *from.engine, *from.store,
                                            from.defaults.checkpoint_locations));
   services.push_back(
-      MakeJobService(*from.calls, *from.engine, *from.store, *from.pool, *from.clock));
+      MakeJobService(*from.calls, *from.engine, *from.store, *from.pool, *from.clock,
+                     from.info.strict_job_queue));
   services.push_back(MakeAgentService(*from.calls, *from.engine, *from.clock));
   services.push_back(MakeResourcePoolService(*from.calls, *from.engine, *from.store, *from.pool));
   services.push_back(

@@ -124,4 +124,11 @@ Requirement GetRequirement(std::string_view method) {
   return requirement;
 }
 
+Need GetElementNeed(std::string_view method) {
+  if (method.find(".Delete") != method.npos || method.find(".Move") != method.npos) {
+    return model::Permission::kDeleteExperiment;
+  }
+  return GetRequirement(method).need();
+}
+
 }  // namespace det::auth

@@ -158,6 +158,9 @@ struct Requirement {
 // Looks up the declaration of a method by its full name. Unknown methods are denied to all. Callers
 // that need it more than once per call keep the result and pass it on.
 Requirement GetRequirement(std::string_view method);
+// What a method on many experiments or runs needs for each of them: the same, and for those that
+// delete or move them, the permission to delete them.
+Need GetElementNeed(std::string_view method);
 // Whether the method declares who may call it. The master refuses to serve one that does not.
 bool HasAccessOption(const google::protobuf::MethodDescriptor& method);
 

@@ -137,7 +137,7 @@ class RunActionService final : public ApiService<v1::RunActionService> {
     if (project == 0) {
       return absl::InvalidArgumentError("project_id is required with filter");
     }
-    store::RunQuery query{.project = project, .visible = caller.Visible()};
+    store::RunQuery query{.project = project, .visible = caller.Visible(model::Permission::kViewExperimentMetadata)};
     DET_ASSIGN_OR_RETURN(query.search, store::ParseSearch(Table::kRuns, filter, ""));
     query.window.limit = kMaxBatchSize;
     DET_ASSIGN_OR_RETURN(const store::RunPage page, store_.runs().SearchRuns(query));
@@ -154,7 +154,7 @@ class RunActionService final : public ApiService<v1::RunActionService> {
                                              model::TrialId id) {
     const std::string text = absl::StrCat(id.value());
     DET_RETURN_IF_ERROR(authorizer_.AuthorizeResource(
-        FullName(method), caller, model::Role::kEditor, auth::Scope::kTrial, text));
+        FullName(method), caller, auth::GetElementNeed(FullName(method)), auth::Scope::kTrial, text));
     DET_ASSIGN_OR_RETURN(store::TrialRecord run, store_.GetBareTrial(id));
     const model::ExperimentId parent = run.trial.experiment;
     DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store_.GetExperiment(parent));

@@ -39,7 +39,7 @@ absl::StatusOr<store::RunQuery> ToRunQuery(const Request& request, Table table,
   store::RunQuery query;
   DET_ASSIGN_OR_RETURN(query.search, store::ParseSearch(table, request.filter(), request.sort()));
   query.project = request.project_id();
-  query.visible = principal.Visible();
+  query.visible = principal.Visible(model::Permission::kViewExperimentMetadata);
   query.window = ToWindow(request.offset(), request.limit());
   return query;
 }

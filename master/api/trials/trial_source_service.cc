@@ -65,7 +65,7 @@ class TrialSourceService final : public ApiService<v1::TrialSourceService> {
     DET_ASSIGN_OR_RETURN(const store::TrialPage page, store_.ListTrials(query));
     for (const store::TrialRecord& record : page.trials) {
       const absl::Status visible = authorizer_.AuthorizeResource(
-          "det.api.v1.TrialService.GetMetrics", caller, model::Role::kViewer, auth::Scope::kTrial,
+          "det.api.v1.TrialService.GetMetrics", caller, model::Permission::kViewExperimentMetadata, auth::Scope::kTrial,
           absl::StrCat(record.trial.id.value()));
       if (absl::IsNotFound(visible)) continue;
       DET_RETURN_IF_ERROR(visible);
