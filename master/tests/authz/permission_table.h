@@ -56,9 +56,9 @@ constexpr Permission kPermissions[] = {
      "UsageService.ResourceAllocationRaw WorkspaceService.GetWorkspaces"},
     {Scope::kVisible, Verb::kReadSecrets, Role::kEditor, "WebhookService.GetWebhooks"},
     {Scope::kSelf, Verb::kUse, Role::kNone,
-     "AuthService.CurrentUser AuthService.GetMe AuthService.Logout "
-     "MasterService.GetClusterMessage RoleService.GetPermissionsSummary "
-     "RoleService.GetRolesAssignedToUser RoleService.GetRolesByID RoleService.ListRoles "
+     "AuthService.CurrentUser AuthService.GetMe AuthService.Logout GroupService.GetGroup "
+     "GroupService.GetGroups RoleService.GetPermissionsSummary "
+     "RoleService.GetRolesAssignedToGroup RoleService.GetRolesAssignedToUser RoleService.GetRolesByID RoleService.ListRoles "
      "RoleService.SearchRolesAssignableToScope TokenService.GetAccessTokens "
      "UserService.GetUser UserService.GetUserByUsername UserService.GetUserSetting "
      "UserService.GetUsers UserService.PostUserSetting UserService.ResetUserSetting"},
@@ -66,18 +66,22 @@ constexpr Permission kPermissions[] = {
      "TokenService.PatchAccessToken TokenService.PostAccessToken UserService.PatchUser "
      "UserService.SetUserPassword"},
     {Scope::kCluster, Verb::kReadSecrets, Role::kClusterAdmin,
-     "JobService.GetSchedulerSnapshot MasterService.GetAudit MasterService.GetMasterConfig "
+     "JobService.GetSchedulerSnapshot MasterService.GetAudit MasterService.GetClusterMessage "
+     "MasterService.GetMasterConfig "
      "MasterService.MasterLogs"},
     {Scope::kCluster, Verb::kAdminister, Role::kClusterAdmin,
      "AgentService.DisableAgent AgentService.DisableSlot AgentService.EnableAgent "
      "AgentService.EnableSlot AgentService.SetMaintenance "
      "ConfigPolicyService.DeleteGlobalConfigPolicies "
-     "ConfigPolicyService.PutGlobalConfigPolicies MasterService.DeleteClusterMessage "
+     "ConfigPolicyService.PutGlobalConfigPolicies GroupService.AssignMultipleGroups "
+     "GroupService.CreateGroup GroupService.DeleteGroup GroupService.UpdateGroup "
+     "MasterService.DeleteClusterMessage "
      "MasterService.PatchMasterConfig MasterService.SetClusterMessage "
      "ResourcePoolService.BindRPToWorkspace ResourcePoolService.DeleteQuota "
      "ResourcePoolService.DeleteResourcePool ResourcePoolService.OverwriteRPWorkspaceBindings "
      "ResourcePoolService.PutQuota ResourcePoolService.PutResourcePool "
-     "ResourcePoolService.UnbindRPFromWorkspace UserService.PatchUsers UserService.PostUser"},
+     "ResourcePoolService.UnbindRPFromWorkspace RoleService.CreateRole RoleService.DeleteRole "
+     "RoleService.UpdateRole UserService.PatchUsers UserService.PostUser"},
     {Scope::kWorkspace, Verb::kRead, Role::kViewer,
      "ConfigPolicyService.GetWorkspaceConfigPolicies "
      "RoleService.GetGroupsAndUsersAssignedToWorkspace WorkspaceService.GetWorkspace "
