@@ -110,6 +110,7 @@ std::vector<Command> DevCommands();
 std::vector<Command> SimulateCommands();
 std::vector<Command> UserCommands();
 std::vector<Command> TokenCommands();
+std::vector<Command> UserGroupCommands();
 std::vector<Command> RbacCommands();
 std::vector<Command> ResourcesCommands();
 std::vector<Command> WorkspaceCommands();

@@ -184,8 +184,9 @@ absl::Status Master::Impl::OpenStore(const Config& config) {
 absl::Status Master::Impl::StartEngine(const Config& config) {
   DET_ASSIGN_OR_RETURN(const std::string secret,
                        store_->GetOrSetProperty("task_secret", auth::NewToken()));
-  authenticator_ =
-      std::make_unique<auth::Authenticator>(store_.get(), &clock_, auth::AllocationTokens(secret));
+  authenticator_ = std::make_unique<auth::Authenticator>(
+      store_.get(), &clock_, auth::AllocationTokens(secret),
+      config.authz.type == "basic" ? auth::AuthzType::kBasic : auth::AuthzType::kRbac);
   workspace_resolver_ = api::MakeWorkspaceResolver(store_.get());
   authorizer_ = std::make_unique<api::Authorizer>(
       authenticator_.get(), workspace_resolver_.get(), &clock_,

@@ -176,7 +176,8 @@ class MasterService final : public ApiService<v1::MasterService> {
       response->set_master_id(info_.master_id);
       response->set_cluster_id(info_.cluster_id);
       response->set_cluster_name(info_.cluster_name);
-      response->set_rbac_enabled(true);
+      response->set_rbac_enabled(info_.rbac_enabled);
+      response->set_strict_job_queue_control(info_.strict_job_queue);
       response->set_user_management_enabled(true);
       AddCurrentMessage(response);
       return absl::OkStatus();

@@ -18,6 +18,8 @@ struct MasterInfo {
   std::string master_id;  // identifies this process
   std::string cluster_id;
   std::string cluster_name;
+  bool rbac_enabled = true;       // clients offer to manage groups and roles
+  bool strict_job_queue = false;  // only administrators change the queue
   std::string database;  // "embedded" or "external"
   absl::Time started_at;
   model::Value config;  // the master's configuration, without secrets

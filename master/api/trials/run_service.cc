@@ -46,7 +46,7 @@ absl::StatusOr<store::RunQuery> ToRunQuery(const Request& request, Table table,
     query.search.order.emplace_back().column.field = store::Field::kRunId;
   }
   query.project = request.project_id();
-  query.visible = principal.Visible();
+  query.visible = principal.Visible(model::Permission::kViewExperimentMetadata);
   query.window = ToPage(request.offset(), request.limit());
   return query;
 }

@@ -135,7 +135,7 @@ class ProjectService final : public ApiService<v1::ProjectService> {
                    DET_ASSIGN_OR_RETURN(const auto visited, projects().ListLastVisited(
                                                                 principal.user, request->limit()));
                    for (const auto& record : visited) {
-                     if (!principal.Sees(record.workspace)) continue;
+                     if (!principal.Holds(model::Permission::kViewProject, record.workspace)) continue;
                      *response->add_projects() = ToProto(record);
                    }
                    return absl::OkStatus();

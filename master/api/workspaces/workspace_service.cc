@@ -104,7 +104,7 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
         __func__, context, request, response,
         [this, request, response](const auth::Principal& principal) -> absl::Status {
           store::WorkspaceQuery query = ToQuery(*request, principal.user);
-          query.visible = principal.Visible();
+          query.visible = principal.Visible(model::Permission::kViewWorkspace);
           DET_ASSIGN_OR_RETURN(const store::WorkspacePage page, workspaces().ListWorkspaces(query));
           for (const auto& record : page.workspaces) {
             *response->add_workspaces() = ToProto(record);
@@ -348,7 +348,7 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
       DET_RETURN_IF_ERROR(workspaces().GetWorkspaceName(request.id()).status());
     }
     store::ProjectQuery query = ToQuery(request);
-    query.visible = principal.Visible();
+    query.visible = principal.Visible(model::Permission::kViewProject);
     DET_ASSIGN_OR_RETURN(const store::ProjectPage page, store_.projects().ListProjects(query));
     for (const auto& record : page.projects) *response->add_projects() = ToProto(record);
     *response->mutable_pagination() =

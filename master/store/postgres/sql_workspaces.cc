@@ -70,6 +70,7 @@ constexpr const char* kWorkspaceDelete[] = {
     "DELETE FROM projects WHERE workspace = $1",
     "DELETE FROM workspace_pins WHERE workspace = $1",
     "DELETE FROM role_assignments WHERE workspace = $1",
+    "DELETE FROM group_roles WHERE workspace = $1",
     "DELETE FROM templates WHERE workspace = $1",
     "DELETE FROM workspaces WHERE id = $1",
 };

@@ -19,6 +19,7 @@
 #include "master/core/cluster/image.h"
 #include "master/core/model/ids.h"
 #include "master/store/interfaces/detached.h"
+#include "master/store/interfaces/groups.h"
 #include "master/store/interfaces/lease.h"
 #include "master/store/interfaces/models.h"
 #include "master/store/interfaces/projects.h"
@@ -53,6 +54,15 @@ struct WebhookRows {
   int64_t last_delivery = 0;
   std::set<std::pair<model::TrialId, int32_t>> fired;
   std::map<std::pair<int32_t, std::string>, model::Value> policies;
+};
+
+// The rows of groups, created roles and the roles of groups.
+struct GroupRows {
+  std::map<int32_t, GroupRecord> groups;
+  int32_t last_group = 0;
+  std::set<GroupRole> assignments;
+  std::map<model::RoleId, RoleRecord> roles;
+  int32_t next_role = model::RoleId::kFirstCreated;
 };
 
 // The rows of workspaces and projects, without names of owners and without counts.
@@ -98,6 +108,7 @@ struct FakeDatabase {
   std::map<std::string, std::string> contexts;
   UserRows user_rows;
   AccessRows access;
+  GroupRows group_rows;
   std::map<std::string, std::string> properties;
   std::map<std::string, TemplateRecord> templates;
   WorkspaceRows workspace_rows;

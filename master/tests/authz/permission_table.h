@@ -58,9 +58,9 @@ constexpr Permission kPermissions[] = {
      "DetachedService.GetTrialByExternalID"},
     {Scope::kVisible, Verb::kReadSecrets, Role::kEditor, "WebhookService.GetWebhooks"},
     {Scope::kSelf, Verb::kUse, Role::kNone,
-     "AuthService.CurrentUser AuthService.GetMe AuthService.Logout "
-     "KubernetesService.GetKubernetesResourceManagers RawService.GetRawMe "
-     "RoleService.GetPermissionsSummary "
+     "AuthService.CurrentUser AuthService.GetMe AuthService.Logout GroupService.GetGroup "
+     "GroupService.GetGroups KubernetesService.GetKubernetesResourceManagers RawService.GetRawMe "
+     "RoleService.GetPermissionsSummary RoleService.GetRolesAssignedToGroup "
      "RoleService.GetRolesAssignedToUser RoleService.GetRolesByID RoleService.ListRoles "
      "RoleService.SearchRolesAssignableToScope TokenService.GetAccessTokens "
      "UserService.GetUser UserService.GetUserByUsername UserService.GetUserSetting "
@@ -76,7 +76,8 @@ constexpr Permission kPermissions[] = {
      "AgentService.DisableAgent AgentService.DisableSlot AgentService.EnableAgent "
      "AgentService.EnableSlot AgentService.SetMaintenance "
      "ConfigPolicyService.DeleteGlobalConfigPolicies "
-     "ConfigPolicyService.PutGlobalConfigPolicies "
+     "ConfigPolicyService.PutGlobalConfigPolicies GroupService.AssignMultipleGroups "
+     "GroupService.CreateGroup GroupService.DeleteGroup GroupService.UpdateGroup "
      "KubernetesService.BulkAutoCreateWorkspaceNamespaceBindings "
      "KubernetesService.DeleteWorkspaceNamespaceBindings KubernetesService.SetResourceQuotas "
      "KubernetesService.SetWorkspaceNamespaceBindings LogRetentionService.CleanupLogs "
@@ -85,7 +86,8 @@ constexpr Permission kPermissions[] = {
      "ResourcePoolService.BindRPToWorkspace ResourcePoolService.DeleteQuota "
      "ResourcePoolService.DeleteResourcePool ResourcePoolService.OverwriteRPWorkspaceBindings "
      "ResourcePoolService.PutQuota ResourcePoolService.PutResourcePool "
-     "ResourcePoolService.UnbindRPFromWorkspace UserService.PatchUsers UserService.PostUser"},
+     "ResourcePoolService.UnbindRPFromWorkspace RoleService.CreateRole RoleService.DeleteRole "
+     "RoleService.UpdateRole UserService.PatchUsers UserService.PostUser"},
     {Scope::kWorkspace, Verb::kRead, Role::kViewer,
      "ConfigPolicyService.GetWorkspaceConfigPolicies "
      "KubernetesService.GetKubernetesResourceQuotas "
