@@ -18,6 +18,7 @@ absl::Status FillMasterInfo(const Config& config, store::Store& store, const std
   info.cluster_name = config.cluster_name;
   info.database = config.db_url.empty() ? "embedded" : "external";
   info.started_at = now;
+  info.feature_switches = config.feature_switches;
   info.config = ToDisplayedConfig(config);
   info.log_days = config.log_days;
   parts->defaults.task_defaults = config.task_defaults;

@@ -177,6 +177,8 @@ class MasterService final : public ApiService<v1::MasterService> {
       response->set_cluster_name(info_.cluster_name);
       response->set_rbac_enabled(true);
       response->set_user_management_enabled(true);
+      response->mutable_feature_switches()->Assign(info_.feature_switches.begin(),
+                                                   info_.feature_switches.end());
       response->set_product(v1::GetMasterResponse::PRODUCT_COMMUNITY);
       AddCurrentMessage(response);
       return absl::OkStatus();
