@@ -120,7 +120,7 @@ class Master::Impl {
   std::unique_ptr<grpc::Service> certificate_required_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<grpc::Server> agents_server_;  // for agents with certificates; may be null
-  std::unique_ptr<UpdateStreams> updates_;         // null without the feature switch
+  std::unique_ptr<UpdateStreams> updates_;       // null without the feature switch
   std::unique_ptr<gateway::HttpServer> gateway_;
   std::string url_;
 };
@@ -308,11 +308,11 @@ absl::Status Master::Impl::StartGateway(const Config& config) {
   hooks.on_response = [this](int status) { metrics_.CountResponse(status); };
   const std::vector<std::string>& switches = config.feature_switches;
   if (std::find(switches.begin(), switches.end(), "streaming_updates") != switches.end()) {
-    updates_ = std::make_unique<UpdateStreams>(
-        UpdateStreams::Parts{.records = &store_->streamed_records(),
-                             .authenticator = authenticator_.get(),
-                             .authorizer = authorizer_.get(),
-                             .pool = pool_.get()});
+    updates_ =
+        std::make_unique<UpdateStreams>(UpdateStreams::Parts{.records = &store_->streamed_records(),
+                                                             .authenticator = authenticator_.get(),
+                                                             .authorizer = authorizer_.get(),
+                                                             .pool = pool_.get()});
     hooks.open_updates = [this](const std::string& authorization, std::function<void()> wake,
                                 auto reply) {
       updates_->Open(authorization, std::move(wake), std::move(reply));

@@ -1,5 +1,3 @@
-#include "master/store/testing/fake_detached.h"
-#include "master/store/testing/fake_groups.h"
 #include "master/store/testing/fake_store.h"
 
 #include <algorithm>
@@ -20,8 +18,10 @@
 #include "master/store/interfaces/canonical.h"
 #include "master/store/testing/fake_access.h"
 #include "master/store/testing/fake_database.h"
+#include "master/store/testing/fake_detached.h"
 #include "master/store/testing/fake_garbage_collection.h"
 #include "master/store/testing/fake_governance.h"
+#include "master/store/testing/fake_groups.h"
 #include "master/store/testing/fake_models.h"
 #include "master/store/testing/fake_projects.h"
 #include "master/store/testing/fake_runs.h"
