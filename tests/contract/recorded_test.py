@@ -8,6 +8,7 @@ sys.path[:0] = [os.path.join(os.getcwd(), "tests", folder) for folder in ("contr
 import answer_shapes  # noqa: E402
 import harness  # noqa: E402
 import recorded  # noqa: E402
+import required_fields  # noqa: E402
 import scenario  # noqa: E402
 from masters import Master  # noqa: E402
 
@@ -45,6 +46,23 @@ class ShapesTest(unittest.TestCase):
         self.assertEqual([], self.differences(value, value))
 
 
+class RequiredFieldsTest(unittest.TestCase):
+    """The check of required fields itself."""
+
+    def problems(self, path, answer):
+        return required_fields.RequiredFields(FOLDER).problems("GET", path, answer)
+
+    def test_finds_absent_members_and_null_objects(self):
+        self.assertEqual([".project is missing"], self.problems("/api/v1/projects/{proj:1}", {}))
+        self.assertEqual([".project is null"], self.problems("/api/v1/projects/1", {"project": None}))
+        self.assertIn(".project.name is missing", self.problems("/api/v1/projects/1", {"project": {}}))
+
+    def test_checks_each_object_of_lists_and_streams(self):
+        self.assertIn(".workspaces[].id is missing",
+                      self.problems("/api/v1/workspaces", {"workspaces": [{}]}))
+        self.assertIn(".message is missing", self.problems("/api/v1/trials/1/logs", [{"result": {}}]))
+
+
 class RecordedTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -52,6 +70,8 @@ class RecordedTest(unittest.TestCase):
         master = None
         try:
             master = Master(cls.home, "data", None, "--admin-password", PASSWORD).leads()
+            cls.required = required_fields.RequiredFields(FOLDER)
+            cls.lacking, cls.checked = [], 0
             cls.comparison = recorded.Comparison(recorded.read_deliberate(FOLDER))
             player = scenario.Player(master.port, PASSWORD, scenario.load(FOLDER + "/recorded"))
             player.play(cls.observe)
@@ -64,6 +84,11 @@ class RecordedTest(unittest.TestCase):
     @classmethod
     def observe(cls, name, call, shape, answer):
         cls.comparison.observe(name, call, shape, answer)
+        if call["method"] == "GET" and answer.status == 200:
+            found = cls.required.problems("GET", call["path"], answer.whole)
+            cls.checked += 1
+            if found:
+                cls.lacking.append(f"{name}: {'; '.join(found)}")
 
     @classmethod
     def keep_outputs(cls):
@@ -75,6 +100,10 @@ class RecordedTest(unittest.TestCase):
     def test_answers_as_recorded(self):
         problems = self.comparison.problems(recorded.read_pending(FOLDER))
         self.assertEqual("", "\n".join(problems))
+
+    def test_answers_have_what_clients_read_without_looking(self):
+        self.assertGreater(self.checked, 500)
+        self.assertEqual("", "\n".join(self.lacking))
 
 
 if __name__ == "__main__":

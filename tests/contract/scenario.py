@@ -82,10 +82,11 @@ class Receiver:
 
 
 class Answer:
-    """The status (None if there was none in time) and the value of an answer."""
+    """The status (None if there was none in time) and the value of an answer; `whole` is the value with
+    what recordings leave out."""
 
-    def __init__(self, status=None, value=None, is_complete=True):
-        self.status, self.value, self.is_complete = status, value, is_complete
+    def __init__(self, status=None, value=None):
+        self.status, self.value, self.whole = status, value, value
 
 
 def parse(data, kind, is_stream, is_complete):
@@ -138,9 +139,10 @@ class Player:
             name: call[name] for name in ("query", "raw", "headers", "seconds", "objects")
             if name in call}, caller=call["as"], is_stream=call.get("stream", False))
         self._learn(call, answer)
-        for name, length in call.get("keep", {}).items():
-            if isinstance(answer.value, dict) and isinstance(answer.value.get(name), list):
-                answer.value[name] = answer.value[name][:length]
+        if isinstance(answer.value, dict):
+            kept = call.get("keep", {})
+            answer.value = {name: value[:kept[name]] if name in kept and isinstance(value, list) else value
+                            for name, value in answer.value.items()}
         answer.value = slim(answer.value)
         return answer
 
@@ -205,7 +207,7 @@ class Player:
         value = parse(data, response.headers.get("Content-Type", ""), is_stream, is_complete)
         if objects is not None and isinstance(value, list):
             value = value[:objects]
-        return Answer(response.status, value, is_complete)
+        return Answer(response.status, value)
 
     def _fill(self, value):
         """Replaces references by the IDs of this master."""
