@@ -328,7 +328,12 @@ constexpr Field kMoreFields[] = {
     WithoutEffect("observability", "/metrics is always enabled"),
     WithoutEffect("cache", "there is no file cache"),
     WithoutEffect("ui_customization", "logos cannot be changed"),
-    WithoutEffect("feature_switches", "there are none"),
+    {.path = "feature_switches",
+     .description = "Optional features: \"streaming_updates\" is the websocket /stream, over which "
+                    "clients follow projects, models and model versions. Clients get the list; "
+                    "other names have no effect.",
+     .target = DET_AT(config.feature_switches),
+     .default_json = "[]"},
     WithoutEffect("integrations", "there are none"),
     WithoutEffect("reserved_ports", "tasks use free ports"),
     WithoutEffect("tensorboard_timeout", "TensorBoards are not supported yet"),

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,6 +34,7 @@
 #include "master/app/master_info.h"
 #include "master/app/metrics.h"
 #include "master/app/startup_text.h"
+#include "master/app/update_streams.h"
 #include "master/auth/authenticator.h"
 #include "master/auth/bootstrap.h"
 #include "master/auth/password_queue.h"
@@ -120,6 +123,7 @@ class Master::Impl {
   std::unique_ptr<grpc::Service> certificate_required_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<grpc::Server> agents_server_;  // for agents with certificates; may be null
+  std::unique_ptr<UpdateStreams> updates_;       // null without the feature switch
   std::unique_ptr<gateway::HttpServer> gateway_;
   std::string url_;
 };
@@ -315,6 +319,18 @@ absl::Status Master::Impl::StartGateway(const Config& config) {
     metrics_.Render(*engine_, std::move(reply));
   };
   hooks.on_response = [this](int status) { metrics_.CountResponse(status); };
+  const std::vector<std::string>& switches = config.feature_switches;
+  if (std::find(switches.begin(), switches.end(), "streaming_updates") != switches.end()) {
+    updates_ =
+        std::make_unique<UpdateStreams>(UpdateStreams::Parts{.records = &store_->streamed_records(),
+                                                             .authenticator = authenticator_.get(),
+                                                             .authorizer = authorizer_.get(),
+                                                             .pool = pool_.get()});
+    hooks.open_updates = [this](const std::string& authorization, std::function<void()> wake,
+                                auto reply) {
+      updates_->Open(authorization, std::move(wake), std::move(reply));
+    };
+  }
   DET_ASSIGN_OR_RETURN(
       gateway_,
       gateway::HttpServer::Start({.bind = config.bind,

@@ -52,6 +52,10 @@ asio::awaitable<bool> HttpExchange::Serve() {
   const error_code error = co_await ReadHeader();
   request_id_ = GetOrMakeRequestId(request());
   if (error) co_return co_await RespondUnreadable(error, context_.options.body_limit);
+  const std::string_view path = target().substr(0, target().find('?'));
+  if (path == "/stream" && IsReadOnly() && context_.hooks.open_updates) {
+    co_return co_await ServeUpdates();
+  }
   std::optional<Response> answer = RespondDirectly();
   if (answer) co_return co_await Write(*answer);
   if (const BuiltinRoute* own = FindBuiltin(); own != nullptr) {

@@ -2,7 +2,8 @@
 //
 // Created by http_session.cc for each request, on the connection's strand. Requests that can be
 // refused by their headers are refused before the body is read. http_exchange.cc reads requests and
-// calls services, http_streams.cc joins several streams, http_download.cc sends files,
+// calls services, http_streams.cc joins several streams, http_updates.cc serves a websocket,
+// http_download.cc sends files,
 // http_responses.cc builds responses.
 #ifndef MASTER_GATEWAY_HTTP_EXCHANGE_H_
 #define MASTER_GATEWAY_HTTP_EXCHANGE_H_
@@ -95,6 +96,11 @@ class HttpExchange {
                                             std::shared_ptr<JoinedStreams> joined);
   boost::asio::awaitable<absl::Status> Pump(size_t index, const std::string& address,
                                             JoinedStreams& joined);
+
+  // Serves the websocket /stream.
+  boost::asio::awaitable<bool> ServeUpdates();
+  // Why the request cannot become a websocket; OK if it can.
+  absl::Status CheckUpgrade() const;
 
   const Request& request() const { return parser_.get(); }
   std::string_view target() const { return {request().target().data(), request().target().size()}; }

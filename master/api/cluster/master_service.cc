@@ -179,6 +179,9 @@ class MasterService final : public ApiService<v1::MasterService> {
       response->set_rbac_enabled(info_.rbac_enabled);
       response->set_strict_job_queue_control(info_.strict_job_queue);
       response->set_user_management_enabled(true);
+      response->mutable_feature_switches()->Assign(info_.feature_switches.begin(),
+                                                   info_.feature_switches.end());
+      response->set_product(v1::GetMasterResponse::PRODUCT_COMMUNITY);
       AddCurrentMessage(response);
       return absl::OkStatus();
     });

@@ -36,6 +36,7 @@ struct ModelRecord {
   absl::Time created_at;
   absl::Time updated_at;
   int num_versions = 0;
+  friend bool operator==(const ModelRecord&, const ModelRecord&) = default;
 };
 struct ModelPatch {
   std::optional<std::string> name;
@@ -81,6 +82,7 @@ struct ModelVersionRecord {
   std::string owner_name;
   absl::Time created_at;
   absl::Time updated_at;
+  friend bool operator==(const ModelVersionRecord&, const ModelVersionRecord&) = default;
 };
 struct ModelVersionPatch {
   std::optional<std::string> name;

@@ -40,6 +40,7 @@ struct ProjectRecord {
   int num_experiments = 0;
   int num_active_experiments = 0;
   int num_runs = 0;
+  friend bool operator==(const ProjectRecord&, const ProjectRecord&) = default;
 };
 struct ProjectPatch {
   std::optional<std::string> name;

@@ -34,6 +34,7 @@
 #include "master/store/interfaces/records.h"
 #include "master/store/interfaces/runs.h"
 #include "master/store/interfaces/stored_responses.h"
+#include "master/store/interfaces/streamed_records.h"
 #include "master/store/interfaces/templates.h"
 #include "master/store/interfaces/usage.h"
 #include "master/store/interfaces/users.h"
@@ -97,6 +98,7 @@ class Store {
   virtual Workspaces& workspaces() = 0;
   virtual Projects& projects() = 0;
   virtual Models& models() = 0;
+  virtual StreamedRecords& streamed_records() = 0;
   virtual Runs& runs() = 0;
   virtual Audit& audit() = 0;
   virtual StoredResponses& stored_responses() = 0;

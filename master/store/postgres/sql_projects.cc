@@ -85,18 +85,6 @@ const char* GetSortKey(ProjectQuery::Sort sort) {
   return "p.id";
 }
 
-std::vector<ProjectNote> ToNotes(const model::Value& value) {
-  std::vector<ProjectNote> notes;
-  if (value.AsList() == nullptr) return notes;
-  const auto text = [](const model::Value* v) {
-    return v == nullptr || v->AsString() == nullptr ? "" : *v->AsString();
-  };
-  for (const model::Value& item : *value.AsList()) {
-    notes.push_back({text(item.Find("name")), text(item.Find("contents"))});
-  }
-  return notes;
-}
-
 Param NotesParam(const std::vector<ProjectNote>& notes) {
   model::Value::List list;
   for (const ProjectNote& note : notes) {

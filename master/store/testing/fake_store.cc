@@ -1,5 +1,3 @@
-#include "master/store/testing/fake_detached.h"
-#include "master/store/testing/fake_groups.h"
 #include "master/store/testing/fake_store.h"
 
 #include <algorithm>
@@ -20,12 +18,15 @@
 #include "master/store/interfaces/canonical.h"
 #include "master/store/testing/fake_access.h"
 #include "master/store/testing/fake_database.h"
+#include "master/store/testing/fake_detached.h"
 #include "master/store/testing/fake_garbage_collection.h"
 #include "master/store/testing/fake_governance.h"
+#include "master/store/testing/fake_groups.h"
 #include "master/store/testing/fake_models.h"
 #include "master/store/testing/fake_projects.h"
 #include "master/store/testing/fake_runs.h"
 #include "master/store/testing/fake_sort.h"
+#include "master/store/testing/fake_streamed_records.h"
 #include "master/store/testing/fake_templates.h"
 #include "master/store/testing/fake_users.h"
 #include "master/store/testing/fake_webhooks.h"
@@ -126,6 +127,7 @@ FakeStore::FakeStore(std::shared_ptr<FakeDatabase> database)
           std::make_unique<FakeWorkspaces>(database_.get(), [this] { return CheckEpoch(); })),
       projects_(std::make_unique<FakeProjects>(database_.get(), [this] { return CheckEpoch(); })),
       models_(std::make_unique<FakeModels>(database_.get(), [this] { return CheckEpoch(); })),
+      streamed_records_(std::make_unique<FakeStreamedRecords>(database_.get())),
       runs_(std::make_unique<FakeRuns>(database_.get(), [this] { return CheckEpoch(); })),
       audit_(std::make_unique<FakeAudit>(database_.get(), [this] { return CheckEpoch(); })),
       stored_responses_(

@@ -48,6 +48,7 @@ class FakeStore final : public Store {
   Workspaces& workspaces() override { return *workspaces_; }
   Projects& projects() override { return *projects_; }
   Models& models() override { return *models_; }
+  StreamedRecords& streamed_records() override { return *streamed_records_; }
   Runs& runs() override { return *runs_; }
   Audit& audit() override { return *audit_; }
   StoredResponses& stored_responses() override { return *stored_responses_; }
@@ -92,6 +93,7 @@ class FakeStore final : public Store {
   const std::unique_ptr<Workspaces> workspaces_;
   const std::unique_ptr<Projects> projects_;
   const std::unique_ptr<Models> models_;
+  const std::unique_ptr<StreamedRecords> streamed_records_;
   const std::unique_ptr<Runs> runs_;
   const std::unique_ptr<Audit> audit_;
   const std::unique_ptr<StoredResponses> stored_responses_;

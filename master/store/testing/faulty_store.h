@@ -83,6 +83,7 @@ class FaultyStore final : public Store {
   Workspaces& workspaces() override { return store_.workspaces(); }
   Projects& projects() override { return store_.projects(); }
   Models& models() override { return store_.models(); }
+  StreamedRecords& streamed_records() override { return store_.streamed_records(); }
   Runs& runs() override { return store_.runs(); }
   Audit& audit() override { return store_.audit(); }
   StoredResponses& stored_responses() override { return store_.stored_responses(); }
