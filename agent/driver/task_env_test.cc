@@ -51,6 +51,7 @@ TEST(TaskEnvTest, SetsDocumentedVariables) {
       {"DET_TASK_ID", "1.1"},
       {"DET_ALLOCATION_ID", "1.1.0"},
       {"DET_SESSION_TOKEN", "token"},
+      {"DET_USER_TOKEN", "token"},
       {"DET_SLOT_IDS", "[0,2]"},
       {"DET_SLOT_TYPE", "cpu"},
       {"DET_WORKDIR", "/w/tasks/1.1.0/work"},
