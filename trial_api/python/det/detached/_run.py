@@ -321,7 +321,9 @@ class DetachedRun(Run):
         if not complete:
             if self._thread is None or not self._thread.is_alive():
                 self.spool.close()
-            warn(f"run {self.id} is kept in {self.folder}; to send it: det sync {self.folder}")
+            level = "WARNING" if self._online else "INFO"
+            text = f"run {self.id} is kept in {self.folder}; to send it: det sync {self.folder}"
+            print(f"{level}: {text}", file=sys.__stderr__, flush=True)
 
     def discard(self) -> None:
         """Ends a run that the master has refused, without a trace."""
