@@ -3,7 +3,9 @@
 `tools/install_packages test` installs it; tools/python/requirements-existing-client.txt pins it.
 """
 import contextlib
+import hashlib
 import io
+import json
 import os
 import pathlib
 import subprocess
@@ -41,6 +43,14 @@ def user_environment(home):
     finally:
         os.environ.clear()
         os.environ.update(before)
+
+
+def create_administrator(home, name, password):
+    """Creates a user who administers the cluster, and who can log in with a password."""
+    client_hash = hashlib.sha512(b"GubPEmmotfiK9TMD6Zdw" + password.encode()).hexdigest()
+    body = {"user": {"username": name, "admin": True, "active": True}, "password": client_hash,
+            "isHashed": True}
+    home.det("dev", "curl", "-X", "POST", "/api/v1/users", "-d", json.dumps(body))
 
 
 class CommandLine:

@@ -150,12 +150,12 @@ class LibraryTest(harness.ClusterTestCase):
         return trial, log
 
     def both(self, files, **changes):
-        """Runs a program with each library; returns (name of the library, experiment) of each."""
+        """Starts a program with each library; yields (name of the library, experiment)."""
         started = [(name, self.start(path, files, **changes))
                    for name, path in (("theirs", THEIRS_FIRST), ("ours", OURS_FIRST))]
-        for name, experiment in started:
-            with self.subTest(library=name):
-                yield name, experiment
+        self.addCleanup(lambda: [self.home.det("experiment", "kill", experiment, code=None)
+                                 for _, experiment in started])
+        return started
 
     def metrics(self, trial, group):
         text = self.home.det("dev", "curl", f"/api/v1/trials/metrics/trial_metrics?trial_ids={trial}"
