@@ -200,7 +200,7 @@ std::vector<Command> AllCommands() {
                           &ModelCommands,        &UserCommands,       &TokenCommands,
                           &RbacCommands,         &ResourcesCommands,  &MasterCommands,
                           &DeployCommands,       &DevCommands,        &SimulateCommands,
-                          &CompletionCommands,   &UnsupportedCommands}) {
+                          &SyncCommands,         &CompletionCommands, &UnsupportedCommands}) {
     for (Command& each : make()) all.push_back(std::move(each));
   }
   return all;

@@ -156,7 +156,6 @@ COMMANDS = """
 # checkpoints' ends
 0 | checkpoint rm {checkpoint} --glob **/*state* --yes | 
 0 | checkpoint delete {checkpoint} --yes | 
-0 | experiment delete-tb-files {experiment} | 
 # cluster
 0 | agent list | agent-0
 0 | agent list --json | "agent-0"
@@ -173,7 +172,6 @@ COMMANDS = """
 0 | job list --yaml | 
 0 | task list | 
 0 | task list --json | 
-0 | task cleanup-logs | 
 0 | master info | cluster
 0 | master info --json | "clusterId"
 0 | master config show | port

@@ -81,6 +81,23 @@ print("trial", core_v2.info.trial.trial_id, flush=True)
 core_v2.close()
 """
 
+# Prepares its node as the existing library does; the ranks add up their numbers.
+MEET = """
+import determined as det
+from determined import core
+
+info = det.get_cluster_info()
+ranks = core.DistributedContext(
+    rank=info.container_rank, size=2, local_rank=0, local_size=1, cross_rank=info.container_rank,
+    cross_size=2, chief_ip=info.container_addrs[0])
+with core.init(distributed=ranks) as context:
+    total = sum(ranks.allgather(ranks.rank + 1))
+    print(f"[rank={ranks.rank}] agent {info.agent_id}, slots {info.container_slot_counts}, sum {total}",
+          flush=True)
+    with context.checkpoint.store_path({"steps_completed": 1}, shard=True) as (path, uuid):
+        (path / f"rank-{ranks.rank}").write_text("state")
+"""
+
 MODEL = """
 import torch
 from determined import pytorch
@@ -132,10 +149,7 @@ TRIAL = {"hyperparameters": {"global_batch_size": 8},
          "searcher": {"name": "single", "metric": "loss", "max_length": {"batches": 8}}}
 
 
-@unittest.skipUnless(os.geteuid() == 0, "a private mount for each task needs root")
-class LibraryTest(harness.ClusterTestCase):
-    agents, slots = 1, 2
-
+class Case(harness.ClusterTestCase):
     def start(self, path, files, **changes):
         environment = {"environment_variables": [f"PYTHONPATH={path}"]} if path else {}
         config = job(**{"max_restarts": 1, "environment": environment, **changes})
@@ -162,6 +176,11 @@ class LibraryTest(harness.ClusterTestCase):
                              f"&group={group}").stdout
         results = [json.loads(line) for line in text.splitlines() if line.strip()]
         return [m for each in results for m in each.get("result", each).get("metrics", [])]
+
+
+@unittest.skipUnless(os.geteuid() == 0, "a private mount for each task needs root")
+class LibraryTest(Case):
+    agents, slots = 1, 2
 
     def test_runs_a_core_api_script(self):
         hparams = {"lr": 0.1, "words": ["long"] * 50_000}  # Too long for an environment variable.
@@ -242,6 +261,23 @@ class LibraryTest(harness.ClusterTestCase):
             trial, log = self.end(experiment)
             steps = [m["totalBatches"] for m in self.metrics(trial["id"], "validation")]
             self.assertEqual([4, 8], steps, log)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "a private mount for each task needs root")
+class TwoAgentsTest(Case):
+    agents, slots = 2, 1
+
+    def test_prepares_both_nodes(self):
+        experiment = self.start(
+            THEIRS_FIRST, {"meet.py": MEET}, resources={"slots_per_trial": 2},
+            entrypoint="python3 -m determined.exec.prep_container --download_context_directory "
+                       "--resources --proxy && "
+                       "python3 -m determined.exec.prep_container --rendezvous && python3 meet.py")
+        _, log = self.end(experiment)
+        for agent in ("agent-0", "agent-1"):
+            self.assertIn(f"agent {agent}, slots [1, 1], sum 3", log)
+        [saved] = self.home.json("experiment", "list-checkpoints", experiment)["checkpoints"]
+        self.assertLessEqual({"rank-0", "rank-1"}, set(saved["resources"]))
 
 
 if __name__ == "__main__":

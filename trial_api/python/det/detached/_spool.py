@@ -1,6 +1,6 @@
 """The directory of one process of a run: everything that the master does not have yet.
 
-docs/detached-mode.md describes the files, so that other programs can write and read them.
+docs/recorded-runs.md describes the files, so that other programs can write and read them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Spool:
 
     Attributes:
         folder: The directory.
-        run: What the process was started with; see docs/detached-mode.md.
+        run: What the process was started with; see docs/recorded-runs.md.
         ids: The IDs that the master has given; empty before.
         end: How the process ended; empty before.
 

@@ -7,7 +7,7 @@
     core_v2.close()
 
 In a task of the cluster, the functions use the context of its trial. Elsewhere they report to an
-experiment that the cluster records but does not run (docs/detached-mode.md).
+experiment that the cluster records but does not run (docs/recorded-runs.md).
 """
 
 from __future__ import annotations
