@@ -28,6 +28,7 @@ def _virtual_environment():
 
 VIRTUAL_ENVIRONMENT = _virtual_environment()
 SITE_PACKAGES = str(next(VIRTUAL_ENVIRONMENT.glob("lib/python3*/site-packages")))
+DEBIAN_TORCH = str(ROOT / "tests/existing_client/debian_torch")
 OUR_PACKAGE = str(ROOT / "trial_api/python/package")  # `bazel build //trial_api/python:package` makes it.
 
 

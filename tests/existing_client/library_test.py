@@ -9,13 +9,14 @@ import sys
 import unittest
 
 sys.path[:0] = [os.path.join(os.getcwd(), "tests", name) for name in ("existing_client", "e2e")]
-from existing_client import OUR_PACKAGE, SITE_PACKAGES  # noqa: E402
+from existing_client import DEBIAN_TORCH, OUR_PACKAGE, SITE_PACKAGES  # noqa: E402
 
 os.environ["PYTHONPATH"] = SITE_PACKAGES  # The agents pass it to tasks.
 import harness  # noqa: E402
 from harness import job  # noqa: E402
 
-THEIRS_FIRST, OURS_FIRST = f"{SITE_PACKAGES}:{OUR_PACKAGE}", f"{OUR_PACKAGE}:{SITE_PACKAGES}"
+THEIRS_FIRST = f"{DEBIAN_TORCH}:{SITE_PACKAGES}:{OUR_PACKAGE}"
+OURS_FIRST = f"{OUR_PACKAGE}:{SITE_PACKAGES}"
 
 WHICH = """
 import os, determined
@@ -135,7 +136,7 @@ if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO, format=det.LOG_FORMAT)
     info = det.get_cluster_info()
     ranks = det.core.DistributedContext.from_torch_distributed() if "ranks" in sys.argv else None
-    with pytorch.init(distributed=ranks) as context:
+    with pytorch.init(hparams=info.trial.hparams, distributed=ranks) as context:
         print("rank", context.distributed.rank, "of", context.distributed.size, flush=True)
         pytorch.Trainer(Net(context), context).fit(
             max_length=pytorch.Batch(8), checkpoint_period=pytorch.Batch(4),
@@ -174,8 +175,8 @@ class Case(harness.ClusterTestCase):
     def metrics(self, trial, group):
         text = self.home.det("dev", "curl", f"/api/v1/trials/metrics/trial_metrics?trial_ids={trial}"
                              f"&group={group}").stdout
-        results = [json.loads(line) for line in text.splitlines() if line.strip()]
-        return [m for each in results for m in each.get("result", each).get("metrics", [])]
+        result = json.loads(text) if text.strip() else {}
+        return result.get("result", result).get("metrics", [])
 
 
 @unittest.skipUnless(os.geteuid() == 0, "a private mount for each task needs root")
