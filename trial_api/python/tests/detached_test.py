@@ -210,7 +210,7 @@ class OnlineTest(Case):
         self.addCleanup(run.finish)
         run.log({"a": 1}, step=5)
         for call, error, words in (
-            (lambda: run.log({"a": 1}, step=5), ValueError, "previous step"),
+            (lambda: run.log({"a": 1}, step=4), ValueError, "previous step"),
             (lambda: run.log({"a": 1}, group="a.b"), ValueError, "without '.'"),
             (lambda: run.log([1]), TypeError, "expected a mapping"),
             (lambda: run.log({"a": object()}), TypeError, "a: a value of type object"),

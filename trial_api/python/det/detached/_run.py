@@ -80,8 +80,8 @@ class Run:
         Args:
             metrics: The metrics by name: numbers, also of NumPy and torch, strings, or lists and
                 dicts of them.
-            step: The number of the step, greater than that of the previous call for the group.
-                Default: one more.
+            step: The number of the step, which must not decrease within a group. Default: one more
+                than in the previous call. Further metrics of the same step are added to it.
             group: The name of the group, without ".". Default: "training" for rank 0, "rank-N" for
                 rank N.
 
@@ -102,10 +102,10 @@ class Run:
             raise TypeError(f"metrics is a {type(metrics).__name__}; expected a mapping")
         before = self._last.get(name, self.steps_completed)
         number = before + 1 if step is None else int(step)
-        if name in self._last and number <= before or not 0 <= number < 2**31:
+        if name in self._last and number < before or not 0 <= number < 2**31:
             raise ValueError(
-                f"step is {number}, but the previous step of the group {name!r} was {before}; report all "
-                "metrics of a step in one call, or in another group"
+                f"step is {number}, but the previous step of the group {name!r} was {before}; a step must "
+                "not decrease"
             )
         self._report(name, number, metrics)
         self._last[name] = number
