@@ -82,6 +82,17 @@ print("trial", core_v2.info.trial.trial_id, flush=True)
 core_v2.close()
 """
 
+SHORT = """
+import det
+run = det.init(config={"lr": 0.5, "depth": 2})
+print("config", run.config, flush=True)
+run.log({"loss": 1.0})
+run.log({"loss": 0.5}, group="validation")
+open("model.pt", "w").write("weights")
+run.log_artifact("model.pt")
+run.finish()
+"""
+
 # Prepares its node as the existing library does; the ranks add up their numbers.
 MEET = """
 import determined as det
@@ -127,7 +138,7 @@ class Net(pytorch.PyTorchTrial):
 """
 
 TRAIN = WHICH + """
-import logging, sys
+import logging
 import determined as det
 from determined import pytorch
 from model_def import Net
@@ -135,8 +146,7 @@ from model_def import Net
 if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO, format=det.LOG_FORMAT)
     info = det.get_cluster_info()
-    ranks = det.core.DistributedContext.from_torch_distributed() if "ranks" in sys.argv else None
-    with pytorch.init(hparams=info.trial.hparams, distributed=ranks) as context:
+    with pytorch.init(hparams=info.trial.hparams) as context:
         print("rank", context.distributed.rank, "of", context.distributed.size, flush=True)
         pytorch.Trainer(Net(context), context).fit(
             max_length=pytorch.Batch(8), checkpoint_period=pytorch.Batch(4),
@@ -198,7 +208,8 @@ class LibraryTest(Case):
             self.assertEqual([1, 2, 3], steps)
             saved = self.home.json("experiment", "list-checkpoints", experiment)["checkpoints"]
             self.assertEqual({"STATE_COMPLETED"}, {c["state"] for c in saved} - {"STATE_DELETED"})
-            self.assertEqual({"kind": "count"}, trial.get("metadata"))
+            metadata = self.home.det("dev", "curl", f"/api/v1/runs/{trial['id']}/metadata").stdout
+            self.assertEqual({"kind": "count"}, json.loads(metadata)["metadata"])
 
     def test_resumes_from_checkpoint_after_preemption(self):
         for name, experiment in self.both(
@@ -234,6 +245,17 @@ class LibraryTest(Case):
             self.assertIn(f"trial {trial['id']}", log)
             self.assertEqual(1, len(self.metrics(trial["id"], "validation")), log)
 
+    def test_short_form_reports_to_the_trial_of_its_task(self):
+        experiment = self.start(OURS_FIRST, {"program.py": SHORT}, entrypoint="python3 program.py",
+                                hyperparameters={"lr": 0.1})
+        trial, log = self.end(experiment)
+        self.assertIn("config {'lr': 0.1, 'depth': 2}", log)
+        for group in ("training", "validation"):
+            steps = [m["totalBatches"] for m in self.metrics(trial["id"], group)]
+            self.assertEqual([1], steps, log)
+        [saved] = self.home.json("experiment", "list-checkpoints", experiment)["checkpoints"]
+        self.assertEqual("model.pt", saved["metadata"]["name"])
+
     def test_command_line_in_a_task_acts_for_the_owner(self):
         _, log = self.end(self.start(None, {}, entrypoint="python3 -m determined.cli user whoami"))
         self.assertIn("You are logged in as user 'admin'", log)
@@ -250,7 +272,7 @@ class LibraryTest(Case):
             with self.subTest(library=name):
                 trial, log = self.end(self.start(
                     path, TORCH, resources={"slots_per_trial": 2}, **TRIAL,
-                    entrypoint="python3 -m determined.launch.torch_distributed python3 train.py ranks"))
+                    entrypoint="python3 -m determined.launch.torch_distributed python3 train.py"))
                 for line in (f"library {name}", "rank 0 of 2", "rank 1 of 2"):
                     self.assertIn(line, log)
                 steps = [m["totalBatches"] for m in self.metrics(trial["id"], "validation")]
