@@ -2,6 +2,7 @@
 """Tests programs outside of the cluster: core_v2 of the existing client and ours, and det.init()."""
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -34,6 +35,23 @@ with core_v2.checkpoint.store_path({"steps_completed": step}) as (path, uuid):
     (path / "state").write_text(f"state {step}")
 if "fail" in sys.argv:
     raise ValueError("as told")
+core_v2.close()
+"""
+
+SHARDED = """
+import os, sys
+from determined import core
+from determined.experimental import core_v2
+
+rank = int(sys.argv[1])
+ranks = core.DistributedContext(rank=rank, size=2, local_rank=rank, local_size=2, cross_rank=0,
+                                cross_size=1, chief_ip="127.0.0.1")
+core_v2.init(distributed=ranks, checkpoint_storage=os.path.abspath("checkpoints"),
+             config=core_v2.Config(external_experiment_id=sys.argv[2], external_trial_id="t"))
+if rank == 0:
+    core_v2.train.report_training_metrics(steps_completed=1, metrics={"loss": 1.0})
+with core_v2.checkpoint.store_path({"steps_completed": 1}, shard=True) as (path, uuid):
+    (path / f"rank-{rank}").write_text("state")
 core_v2.close()
 """
 
@@ -181,6 +199,39 @@ run.finish()
         trial = self.find_trial("away", "away")
         self.assertEqual([(1, step) for step in range(1, 101)], self.reports(trial["id"]))
         self.assert_state(self.home.experiment(trial["experimentId"]), "COMPLETED")
+
+    def test_ranks_of_a_launcher_find_each_other(self):
+        with open(os.path.join(self.folder, "ranks.py"), "w", encoding="utf-8") as file:
+            file.write("import det\n"
+                       "with det.init(name='ranks') as run:\n"
+                       "    run.log({'loss': 1.0 + run.rank})\n"
+                       "    print('run', run.id, flush=True)\n")
+        done = subprocess.run(
+            ["python3", "-B", "-m", "det.launch.torch_distributed", "--slots", "2", "ranks.py"],
+            env=self.env, cwd=self.folder, timeout=harness.TIMEOUT, encoding="utf-8",
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        self.assertEqual(0, done.returncode, done.stdout)
+        [run] = set(re.findall(r"run (\w+)", done.stdout))
+        trial = self.find_trial(run, run)
+        for group in ("training", "rank-1"):
+            self.assertEqual([(1, 1)], self.reports(trial["id"], group), group)
+
+    def test_ranks_share_a_sharded_checkpoint(self):
+        for name, path in (("theirs", existing_client.SITE_PACKAGES),
+                           ("ours", existing_client.OUR_PACKAGE)):
+            ports = [str(harness.free_port()) for _ in range(2)]
+            programs = [self.start(SHARDED, str(rank), f"sharded-{name}", PYTHONPATH=path,
+                                   INTER_TRAIN_PROCESS_COMM_PORT_1=ports[0],
+                                   INTER_TRAIN_PROCESS_COMM_PORT_2=ports[1])
+                        for rank in range(2)]
+            for program in programs:
+                out, err = program.communicate(timeout=harness.TIMEOUT)
+                self.assertEqual(0, program.returncode, out + err)
+            trial = self.find_trial(f"sharded-{name}", "t")
+            saved = self.home.json("experiment", "list-checkpoints", trial["experimentId"])
+            [checkpoint] = saved["checkpoints"]
+            self.assertLessEqual({"rank-0", "rank-1"}, set(checkpoint["resources"]))
+            self.assertEqual([(1, 1)], self.reports(trial["id"]))
 
     def test_several_processes_of_one_run(self):
         program = """

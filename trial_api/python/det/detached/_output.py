@@ -8,6 +8,7 @@ from typing import Any, Callable, TextIO
 
 # Receives "stdout" or "stderr", and a line without its newline.
 Receive = Callable[[str, str], None]
+_MAX_LINE = 1 << 16  # Characters; a longer line is split.
 
 
 class Output:
@@ -44,6 +45,8 @@ class _Stream:
         written = self.original.write(text)
         with self._lock:
             *lines, self._rest = (self._rest + text).split("\n")
+            if len(self._rest) > _MAX_LINE:
+                lines, self._rest = [*lines, self._rest], ""
             for line in lines:
                 self._give(line)
         return written

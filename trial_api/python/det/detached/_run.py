@@ -211,7 +211,9 @@ class DetachedRun(Run):
         self._wake, self._stopping = threading.Event(), threading.Event()
         self._refusal: MasterError | CheckpointError | None = None
         self._away = False
-        self._sessions: list[Session] = []
+        self._starting = online  # Until init() returns.
+        self._session: Session | None = None
+        self._heart: threading.Thread | None = None
         self._thread: threading.Thread | None = None
         self._state: str | None = None
         if online:
@@ -243,6 +245,7 @@ class DetachedRun(Run):
         """
         with self._changed:
             self._changed.wait_for(lambda: self.spool.ids or self._refusal or self._away, timeout)
+            self._starting = False
         if isinstance(self._refusal, MasterError):
             raise self._refusal
 
@@ -315,8 +318,8 @@ class DetachedRun(Run):
             complete = not self._thread.is_alive() and self._refusal is None
             self._stopping.set()
             self._wake.set()
-            for session in self._sessions:
-                session.close()
+            if self._session is not None:
+                self._session.close()
             self._thread.join(5.0)
         if not complete:
             if self._thread is None or not self._thread.is_alive():
@@ -377,29 +380,29 @@ class DetachedRun(Run):
 
     def _refuse(self, error: MasterError | CheckpointError) -> None:
         with self._changed:
-            started = bool(self.spool.ids)
+            silent = self._starting  # init() raises it.
             self._refusal = error
             self._changed.notify_all()
-        if started:
+        if not silent:
             warn(f"{error}; this run is recorded in {self.folder} only")
 
     def _connect(self) -> Session:
-        session = connect(str(self.spool.run["master"]))
-        self._sessions.append(session)
-        return session
+        return connect(str(self.spool.run["master"]))
 
     def _send_until_finished(self) -> bool:
         """Returns True when the master has everything and the run is finished."""
-        session = self._connect()
+        if self._session is not None:
+            self._session.close()  # After an outage.
+        self._session = session = self._connect()
         self._send_earlier(session)
         sender = Sender(self.spool, session)
         sender.start(self._stopping.is_set)
         with self._changed:
             self._away = False
             self._changed.notify_all()
-        heart = threading.Thread(target=self._beat, name="det-heartbeat", daemon=True)
-        if self.rank == 0:
-            heart.start()
+        if self.rank == 0 and self._heart is None:
+            self._heart = threading.Thread(target=self._beat, name="det-heartbeat", daemon=True)
+            self._heart.start()
         while not self._stopping.is_set():
             self._wake.wait()
             if self._state is None:
@@ -429,9 +432,10 @@ class DetachedRun(Run):
                 raise
 
     def _beat(self) -> None:
-        sender = Sender(self.spool, self._connect())
+        sender: Sender | None = None
         while not self._stopping.wait(HEARTBEAT) and not self._finished:
             try:
+                sender = sender or Sender(self.spool, self._connect())
                 sender.beat()
             except MasterError as error:
                 if error.status not in _TRANSIENT:
@@ -580,7 +584,7 @@ def init(
     shared_id, number = _join_ranks(run_id, rank)
     storage = to_checkpoint_storage(checkpoint_storage)
     experiment: JsonObject = {
-        "name": name or pathlib.Path(sys.argv[0] or "run").stem or "run",
+        "name": name or _get_script_name(),
         "description": description,
         "labels": list(labels or []),
         "workspace": workspace,
@@ -663,6 +667,11 @@ def start(
             run.discard()
             raise
     return run
+
+
+def _get_script_name() -> str:
+    name = pathlib.Path(sys.argv[0]).stem if sys.argv else ""
+    return name if name and not name.startswith("-") else "run"
 
 
 def _require_no_other_process(spool: _spool.Spool) -> None:

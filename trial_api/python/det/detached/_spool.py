@@ -120,7 +120,7 @@ class Spool:
 def create(root: pathlib.Path, run: JsonMapping) -> Spool:
     """Creates the spool of the next attempt of a process."""
     parent = root / str(run["run_id"]) / str(run["rank"])
-    parent.mkdir(parents=True, exist_ok=True)
+    parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     number = max([int(path.name) for path in parent.iterdir() if path.name.isdigit()], default=0)
     while True:
         number += 1
