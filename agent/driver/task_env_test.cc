@@ -40,6 +40,12 @@ Host OneHost(DeviceType type) {
           .devices = {{0, type, "", "GPU-a"}, {1, type, "", "GPU-b"}, {2, type, "", "GPU-c"}}};
 }
 
+TEST(TaskEnvTest, AppendsDirectoryOfDetToPath) {
+  Host host = OneHost(DeviceType::kCpu);
+  host.cli_dir = "/ours/bin";
+  EXPECT_EQ(Env(Spec(), host, {{"PATH", "/usr/bin"}}).at("PATH"), "/sdk/bin:/usr/bin:/ours/bin");
+}
+
 TEST(TaskEnvTest, SetsDocumentedVariables) {
   const auto env = Env(Spec(), OneHost(DeviceType::kCpu), {{"PATH", "/usr/bin"}});
   const std::map<std::string, std::string> promised = {

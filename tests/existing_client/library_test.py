@@ -259,6 +259,8 @@ class LibraryTest(Case):
     def test_command_line_in_a_task_acts_for_the_owner(self):
         _, log = self.end(self.start(None, {}, entrypoint="python3 -m determined.cli user whoami"))
         self.assertIn("You are logged in as user 'admin'", log)
+        _, log = self.end(self.start(None, {}, entrypoint="det user whoami"))
+        self.assertIn("admin", log)
 
     def test_trains_a_trial_class_in_a_script(self):
         for name, experiment in self.both(TORCH, entrypoint="python3 train.py", **TRIAL):
