@@ -1,20 +1,15 @@
-// The unary methods of the public API, for calls from within the process, without gRPC's transport.
-// The table is generated from the descriptors of the API (generate_unary_methods.cc).
+// Calls of unary methods by name within the process, without gRPC's transport.
 //
-// Any thread.
+// For each file det/api/v1/NAME.proto, generate_unary_methods.cc generates det/api/v1/NAME.unary.h,
+// which specializes UnaryMethods for each of its services.
 #ifndef PROTO_UNARY_METHODS_H_
 #define PROTO_UNARY_METHODS_H_
 
+#include <map>
 #include <string_view>
-#include <unordered_map>
 
-namespace google::protobuf {
-class Message;
-}  // namespace google::protobuf
-namespace grpc {
-class CallbackServerContext;
-class Service;
-}  // namespace grpc
+#include <google/protobuf/message.h>
+#include <grpcpp/grpcpp.h>
 
 namespace det::proto {
 
@@ -25,8 +20,12 @@ using UnaryMethod = void (*)(grpc::Service& service, grpc::CallbackServerContext
                              const google::protobuf::Message& request,
                              google::protobuf::Message& response);
 
-// By full name: "det.api.v1.TrialService.GetTrial".
-const std::unordered_map<std::string_view, UnaryMethod>& GetUnaryMethods();
+// `Generated` is the class that gRPC generates for a service: v1::TokenService.
+template <class Generated>
+struct UnaryMethods {
+  // By name: "GetAccessTokens".
+  static std::map<std::string_view, UnaryMethod> Get();
+};
 
 }  // namespace det::proto
 

@@ -17,6 +17,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+#include <google/protobuf/message.h>
 
 namespace det::gateway {
 namespace {
@@ -231,9 +232,9 @@ asio::awaitable<absl::StatusOr<Transcoder::Body>> HttpExchange::CallGrpc(
   CancelOnDisconnect(method, [weak = std::weak_ptr(context)] {
     if (const auto held = weak.lock()) held->TryCancel();
   });
-  const std::string request = call.request->SerializeAsString();
+  const std::string serialized = call.request->SerializeAsString();
   const absl::StatusOr<std::string> result =
-      co_await context_.rpc.Unary(*context, call.path, request, metadata);
+      co_await context_.rpc.Unary(*context, call.path, serialized, metadata);
   if (!result.ok()) co_return result.status();
   co_return Transcoder::WriteBody(call, *result);
 }
@@ -292,8 +293,8 @@ asio::awaitable<void> HttpExchange::ServeStream(const Transcoder::Call& call,
       absl::StrContains(absl::string_view(accept.data(), accept.size()), "text/event-stream");
   const bool chunked = request().version() >= 11;
   stream_->expires_never();
-  const std::string request = call.request->SerializeAsString();
-  const auto rpc = StreamCall::Start(context_.rpc, call.path, request, metadata);
+  const std::string serialized = call.request->SerializeAsString();
+  const auto rpc = StreamCall::Start(context_.rpc, call.path, serialized, metadata);
   std::function<void()> cancel = [rpc] { rpc->Cancel(); };
   asio::co_spawn(stream_->get_executor(), WatchClient(stream_, cancel), asio::detached);
   absl::StatusOr<std::string> message = co_await rpc->Next();

@@ -3,19 +3,15 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include <google/protobuf/descriptor.h>
+#include "absl/strings/string_view.h"
 
 namespace det::api {
 
 LocalCalls::LocalCalls(const std::vector<std::unique_ptr<Service>>& services) {
-  const auto& methods = proto::GetUnaryMethods();
   for (const auto& service : services) {
-    const auto* descriptor =
-        google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(service->name());
-    for (int i = 0; i < descriptor->method_count(); ++i) {
-      const std::string name = descriptor->method(i)->full_name();
-      const auto it = methods.find(name);
-      if (it != methods.end()) methods_[name] = {service->grpc_service(), it->second};
+    for (const auto& [name, call] : service->unary_methods()) {
+      methods_[absl::StrCat(service->name(), ".", absl::string_view(name.data(), name.size()))] = {
+          service->grpc_service(), call};
     }
   }
 }
