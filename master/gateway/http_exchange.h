@@ -52,6 +52,8 @@ class HttpExchange {
 
   // Authorizes the caller, reads the body and calls the method.
   boost::asio::awaitable<bool> ServeRoute(const Transcoder::Route& route);
+  // Whether the request is a call within the process whose body may be read from anyone.
+  bool IsSmallLocalCall(const Transcoder::Route& route) const;
   boost::asio::awaitable<Error> ReadHeader();
   boost::asio::awaitable<Error> ReadBody(uint64_t limit);
   // Responds to a request that cannot be read, if the client is still connected.
@@ -81,6 +83,14 @@ class HttpExchange {
   boost::asio::awaitable<bool> ServeMetrics();
   boost::asio::awaitable<bool> ServeUnary(const std::string& method, const Transcoder::Call& call,
                                           const Metadata& metadata);
+  // Call a unary method and return the body of the response.
+  boost::asio::awaitable<absl::StatusOr<Transcoder::Body>> CallLocally(
+      const std::string& method, const Transcoder::Call& call, const Metadata& metadata);
+  boost::asio::awaitable<absl::StatusOr<Transcoder::Body>> CallGrpc(const std::string& method,
+                                                                    const Transcoder::Call& call,
+                                                                    const Metadata& metadata);
+  // Runs `cancel` when the client disconnects, if the method waits for an event.
+  void CancelOnDisconnect(const std::string& method, std::function<void()> cancel);
   boost::asio::awaitable<void> ServeStream(const Transcoder::Call& call, const Metadata& metadata);
   boost::asio::awaitable<void> ServeDownload(const Transcoder::Call& call,
                                              const Metadata& metadata);

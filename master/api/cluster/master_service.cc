@@ -14,7 +14,7 @@
 #include "base/recent_log.h"
 #include "base/status_macros.h"
 #include "base/utf8.h"
-#include "det/api/v1/master.grpc.pb.h"
+#include "det/api/v1/master.unary.h"
 #include "master/api/audit/audit_query.h"
 #include "master/api/cluster/services.h"
 #include "master/api/common/convert.h"

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/model.grpc.pb.h"
+#include "det/api/v1/model.unary.h"
 #include "master/api/common/convert.h"
 #include "master/api/models/convert_model.h"
 #include "master/api/models/services.h"

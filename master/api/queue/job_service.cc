@@ -15,7 +15,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/job.grpc.pb.h"
+#include "det/api/v1/job.unary.h"
 #include "google/protobuf/util/json_util.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/convert_resources.h"

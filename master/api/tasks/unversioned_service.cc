@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/status_macros.h"
-#include "det/api/v1/raw.grpc.pb.h"
+#include "det/api/v1/raw.unary.h"
 #include "google/api/httpbody.pb.h"
 #include "master/api/checkpoints/checkpoint_archive.h"
 #include "master/api/checkpoints/checkpoint_files.h"

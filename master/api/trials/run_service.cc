@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 #include "base/event_loop.h"
 #include "base/status_macros.h"
-#include "det/api/v1/run.grpc.pb.h"
+#include "det/api/v1/run.unary.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/live_trials.h"
 #include "master/api/common/project_resolver.h"

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "base/uuid.h"
-#include "det/api/v1/trial_source.grpc.pb.h"
+#include "det/api/v1/trial_source.unary.h"
 #include "master/api/authz/authorizer.h"
 #include "master/api/common/convert.h"
 #include "master/api/rpc/api_service.h"

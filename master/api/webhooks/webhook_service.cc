@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/webhook.grpc.pb.h"
+#include "det/api/v1/webhook.unary.h"
 #include "google/protobuf/repeated_ptr_field.h"
 #include "master/api/common/convert.h"
 #include "master/api/rpc/api_service.h"

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
-#include "det/api/v1/project.grpc.pb.h"
+#include "det/api/v1/project.unary.h"
 #include "master/api/common/convert.h"
 #include "master/api/experiments/experiment_deletion.h"
 #include "master/api/rpc/api_service.h"

@@ -186,18 +186,22 @@ absl::Status FakeStore::Commit(int64_t sequence, const std::vector<cluster::Chan
   return absl::OkStatus();
 }
 
-absl::Status FakeStore::AddMetrics(const std::vector<model::MetricReport>& reports) {
-  DET_RETURN_IF_ERROR(CheckEpoch());
-  std::lock_guard lock(database_->mutex);
-  for (const model::MetricReport& report : reports) database_->Add(Canonical(report));
-  return absl::OkStatus();
+template <class Row>
+void FakeStore::AddRows(const std::vector<Row>& rows, Done done) {
+  const absl::Status mine = CheckEpoch();
+  if (mine.ok()) {
+    std::lock_guard lock(database_->mutex);
+    for (const Row& row : rows) database_->Add(Canonical(row));
+  }
+  done(mine);
 }
 
-absl::Status FakeStore::AddLogLines(const std::vector<model::LogLine>& lines) {
-  DET_RETURN_IF_ERROR(CheckEpoch());
-  std::lock_guard lock(database_->mutex);
-  for (const model::LogLine& line : lines) database_->Add(Canonical(line));
-  return absl::OkStatus();
+void FakeStore::AddMetrics(std::vector<model::MetricReport> reports, Done done) {
+  AddRows(reports, std::move(done));
+}
+
+void FakeStore::AddLogLines(std::vector<model::LogLine> lines, Done done) {
+  AddRows(lines, std::move(done));
 }
 
 absl::Status FakeStore::PutContext(const std::string& hash, const std::string& tgz) {
