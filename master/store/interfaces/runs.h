@@ -38,8 +38,6 @@ struct RunRecord {
   std::optional<std::string> external_experiment_id;
   std::string resource_pool;
   double progress = 0;
-  bool unmanaged = false;
-  std::optional<std::string> external_experiment_id;
   bool archived = false;
   // Project and workspace of the experiment.
   int32_t project = 0;
