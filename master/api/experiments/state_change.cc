@@ -26,8 +26,8 @@ void SubmitOrCheckEnded(engine::Engine& engine, base::ThreadPool& pool, cluster:
 }
 
 // The result of a change of an experiment that the cluster does not know: OK if it ended in state
-// `requested`, otherwise an error with `rule`, which states the allowed states. The cluster does not
-// know unmanaged experiments either: ending one is OK and has no effect.
+// `requested`, otherwise an error with `rule`, which states the allowed states. The cluster does
+// not know unmanaged experiments either: ending one is OK and has no effect.
 absl::Status CheckEndedExperiment(store::Store& store, model::ExperimentId id, const char* rule,
                                   std::optional<model::ExperimentState> requested) {
   DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store.GetExperiment(id));
@@ -35,10 +35,10 @@ absl::Status CheckEndedExperiment(store::Store& store, model::ExperimentId id, c
   if (record.experiment.unmanaged && !model::IsDeletion(record.experiment.state)) {
     // Nothing of it runs on the cluster that could be stopped.
     if (requested) return absl::OkStatus();
-    return absl::FailedPreconditionError(
-        absl::StrCat("experiment ", id.value(),
-                     " is unmanaged: it runs outside of the cluster, which cannot pause or activate "
-                     "it; stop its program instead"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "experiment ", id.value(),
+        " is unmanaged: it runs outside of the cluster, which cannot pause or activate "
+        "it; stop its program instead"));
   }
   const std::string_view state = model::ToString(record.experiment.state);
   return absl::FailedPreconditionError(

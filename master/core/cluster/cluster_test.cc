@@ -22,6 +22,13 @@ using ::testing::SizeIs;
 
 using ClusterTest = Fixture;
 
+TEST_F(ClusterTest, ReservesIdsThatItDoesNotUse) {
+  EXPECT_EQ(Apply(ReserveId{ReserveId::Kind::kExperiment}).reserved, 1);
+  EXPECT_EQ(Apply(ReserveId{ReserveId::Kind::kTrial}).reserved, 1);
+  EXPECT_EQ(Apply(ReserveId{ReserveId::Kind::kExperiment}).reserved, 2);
+  EXPECT_EQ(Apply(CreateExperiment{.config = MakeConfig()}).created, ExperimentId(3));
+}
+
 TEST_F(ClusterTest, RunsCommandToCompletion) {
   AddAgent("a", 1);
   const Outcome created = Apply(CreateExperiment{.config = MakeConfig(),

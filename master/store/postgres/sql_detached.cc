@@ -4,7 +4,10 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/core/cluster/change.h"
 #include "master/core/experiment/detached.h"
@@ -29,8 +32,7 @@ constexpr char kReplaceConfig[] =
     "UPDATE experiments SET name = $2, config = $3, description = $4, labels = $5 WHERE id = $1";
 constexpr char kReplaceHparams[] = "UPDATE trials SET hparams = $2 WHERE id = $1";
 // A trigger adds the values of new trials alone.
-constexpr char kDropRunValues[] =
-    "DELETE FROM run_values WHERE trial = $1 AND key LIKE 'hp.%'";
+constexpr char kDropRunValues[] = "DELETE FROM run_values WHERE trial = $1 AND key LIKE 'hp.%'";
 constexpr char kAddRunValues[] =
     "INSERT INTO run_values (trial, key, project, number, text) "
     "SELECT t.id, l.key, t.project, l.number, l.text "
@@ -80,15 +82,14 @@ absl::Status Exec(Connection& connection, const Connection::Statement& statement
 
 absl::Status CheckUnmanaged(bool unmanaged, const char* kind, int32_t id) {
   if (unmanaged) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("only unmanaged ", kind, "s are supported; ", kind, " ", id,
-                   " is managed by the cluster"));
+  return absl::FailedPreconditionError(absl::StrCat("only unmanaged ", kind, "s are supported; ",
+                                                    kind, " ", id, " is managed by the cluster"));
 }
 
 absl::Status CheckNotDeleting(model::ExperimentState state, model::ExperimentId id) {
   if (!model::IsDeletion(state)) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat("experiment ", id.value(), " is ",
-                                                    std::string(model::ToString(state))));
+  return absl::FailedPreconditionError(
+      absl::StrCat("experiment ", id.value(), " is ", std::string(model::ToString(state))));
 }
 
 // Reads an unmanaged experiment and locks its row.
@@ -159,8 +160,7 @@ absl::Status SaveState(Connection& connection, Locked& locked, absl::Time now) {
 }
 
 absl::Status SetLastActivity(Connection& connection, model::TrialId id, absl::Time now) {
-  return connection
-      .Exec("UPDATE trials SET last_activity = $2 WHERE id = $1", MakeParams(id, now))
+  return connection.Exec("UPDATE trials SET last_activity = $2 WHERE id = $1", MakeParams(id, now))
       .status();
 }
 
@@ -184,8 +184,8 @@ absl::StatusOr<model::Value> Extend(Connection& connection, const model::MetricR
   DET_ASSIGN_OR_RETURN(stored.metrics, ToValue(result, 0, 0));
   DET_ASSIGN_OR_RETURN(model::Value added, experiment::FindNewMetrics(stored, report));
   if (added.AsObject()->empty() && report.batch_metrics.is_null()) return added;
-  model::Value::Object all = stored.metrics.AsObject() == nullptr ? model::Value::Object()
-                                                                  : *stored.metrics.AsObject();
+  model::Value::Object all =
+      stored.metrics.AsObject() == nullptr ? model::Value::Object() : *stored.metrics.AsObject();
   for (const auto& [name, value] : *added.AsObject()) all.emplace(name, value);
   Params params = MakeParams(report.trial, report.group, report.steps_completed, report.run_id,
                              model::Value(std::move(all)), added);
@@ -225,8 +225,8 @@ absl::StatusOr<bool> RecordValidations(Connection& connection, Locked& locked,
     const std::optional<double> metric = GetMetricNumber(report.metrics, name);
     if (!metric) continue;
     found = true;
-    best |= experiment::RecordMetric(locked.experiment, locked.trial, report.steps_completed,
-                                     *metric);
+    best |=
+        experiment::RecordMetric(locked.experiment, locked.trial, report.steps_completed, *metric);
   }
   if (!found) return false;
   DET_RETURN_IF_ERROR(Save(connection, locked.trial));
@@ -381,9 +381,8 @@ absl::StatusOr<StoredReport> SqlDetached::AddMetrics(model::TrialId id, int run_
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<StoredReport> {
     DET_ASSIGN_OR_RETURN(Result reporter, connection.Exec(kReporter, MakeParams(id)));
     if (reporter.rows() == 0) return NoSuch("trial", id);
-    StoredReport stored{
-        .experiment = model::ExperimentId(static_cast<int32_t>(reporter.Int(0, 0))),
-        .unmanaged = reporter.Bool(0, 1)};
+    StoredReport stored{.experiment = model::ExperimentId(static_cast<int32_t>(reporter.Int(0, 0))),
+                        .unmanaged = reporter.Bool(0, 1)};
     std::optional<Locked> locked;
     if (stored.unmanaged && validates) {
       DET_ASSIGN_OR_RETURN(locked, LockTrial(connection, id));
@@ -449,9 +448,9 @@ absl::StatusOr<model::ExperimentId> SqlDetached::AddCheckpoint(
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<model::ExperimentId> {
     DET_ASSIGN_OR_RETURN(Locked locked, LockTrial(connection, checkpoint.trial));
     DET_RETURN_IF_ERROR(Exec(connection, ToStatement(cluster::AddCheckpoint{checkpoint}, false)));
-    DET_ASSIGN_OR_RETURN(const Result owner,
-                         connection.Exec("SELECT trial FROM checkpoints WHERE id = $1",
-                                         MakeParams(checkpoint.id)));
+    DET_ASSIGN_OR_RETURN(
+        const Result owner,
+        connection.Exec("SELECT trial FROM checkpoints WHERE id = $1", MakeParams(checkpoint.id)));
     if (owner.rows() == 0 || owner.Int(0, 0) != checkpoint.trial.value()) {
       return absl::AlreadyExistsError(absl::StrCat("checkpoint ", checkpoint.id.value(),
                                                    " belongs to another trial; use a new UUID"));
@@ -492,9 +491,9 @@ absl::StatusOr<model::Value> SqlDetached::GetCheckpointStorage(int32_t id) {
 
 absl::Status SqlDetached::PutTrialSource(const TrialSource& source) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
-    DET_ASSIGN_OR_RETURN(
-        const Result trial,
-        connection.Exec("SELECT FROM trials WHERE id = $1 FOR KEY SHARE", MakeParams(source.trial)));
+    DET_ASSIGN_OR_RETURN(const Result trial,
+                         connection.Exec("SELECT FROM trials WHERE id = $1 FOR KEY SHARE",
+                                         MakeParams(source.trial)));
     if (trial.rows() == 0) return NoSuch("trial", source.trial);
     return connection
         .Exec(kPutSource, MakeParams(source.trial, source.checkpoint, source.type, source.model,

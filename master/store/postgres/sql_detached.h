@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "master/store/interfaces/detached.h"
 #include "master/store/postgres/fence.h"
 #include "master/store/postgres/pool.h"

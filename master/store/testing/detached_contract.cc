@@ -1,9 +1,12 @@
 // Detached: a part of the contract suite in store_contract.h.
 #include <limits>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"
@@ -121,8 +124,8 @@ TEST_P(StoreContractTest, RejectsManagedTrials) {
   EXPECT_FALSE(*rows.detached().IsUnmanaged(managed));
   EXPECT_TRUE(absl::IsFailedPrecondition(rows.Patch(managed, TrialState::kRunning, 0)));
   EXPECT_TRUE(absl::IsFailedPrecondition(rows.Patch(managed, std::nullopt, 0)));
-  EXPECT_TRUE(absl::IsFailedPrecondition(
-      rows.detached().StartTrial(managed, true, TimeAt(0)).status()));
+  EXPECT_TRUE(
+      absl::IsFailedPrecondition(rows.detached().StartTrial(managed, true, TimeAt(0)).status()));
   EXPECT_TRUE(absl::IsFailedPrecondition(rows.detached().SetProgress(managed, 0.5).status()));
   EXPECT_TRUE(absl::IsFailedPrecondition(rows.detached().PutTrial(MakePaused(6, 5, "x")).status()));
   EXPECT_TRUE(absl::IsFailedPrecondition(rows.detached().ReplaceConfig(MakeExperiment(5))));
@@ -156,9 +159,10 @@ TEST_P(StoreContractTest, CountsAttemptsAndReturnsNewestCheckpoint) {
 TEST_P(StoreContractTest, RejectsCheckpointOfAnotherTrial) {
   DetachedRows rows(*store_);
   ASSERT_TRUE(rows.detached().AddCheckpoint(MakeCheckpoint("a", 1, 10)).ok());
-  ASSERT_TRUE(rows.detached().AddCheckpoint(MakeCheckpoint("a", 1, 10)).ok()) << "a repeated report";
-  EXPECT_TRUE(absl::IsAlreadyExists(
-      rows.detached().AddCheckpoint(MakeCheckpoint("a", 2, 10)).status()));
+  ASSERT_TRUE(rows.detached().AddCheckpoint(MakeCheckpoint("a", 1, 10)).ok())
+      << "a repeated report";
+  EXPECT_TRUE(
+      absl::IsAlreadyExists(rows.detached().AddCheckpoint(MakeCheckpoint("a", 2, 10)).status()));
   EXPECT_EQ(rows.GetTrial(kSecond).trial.latest_checkpoint, std::nullopt);
 }
 
@@ -230,12 +234,12 @@ TEST_P(StoreContractTest, StoresReportsOfManagedTrials) {
 TEST_P(StoreContractTest, IgnoresNaNForBestMetric) {
   DetachedRows rows(*store_);
   rows.Start(kFirst);
-  ASSERT_TRUE(rows.detached()
-                  .AddMetrics(kFirst, 1,
-                              {MakeReport(1, "validation", 10,
-                                          std::numeric_limits<double>::quiet_NaN()),
-                               MakeReport(1, "validation", 20, 0.2)})
-                  .ok());
+  ASSERT_TRUE(
+      rows.detached()
+          .AddMetrics(kFirst, 1,
+                      {MakeReport(1, "validation", 10, std::numeric_limits<double>::quiet_NaN()),
+                       MakeReport(1, "validation", 20, 0.2)})
+          .ok());
   EXPECT_EQ(rows.GetTrial(kFirst).trial.best_metric, 0.2);
   EXPECT_EQ(rows.GetTrial(kFirst).trial.best_steps, 20);
 }
@@ -293,7 +297,8 @@ TEST_P(StoreContractTest, EndsLostTrials) {
   EXPECT_EQ(rows.GetTrial(kSecond).trial.state, TrialState::kRunning);
   EXPECT_THAT(*rows.detached().EndLostTrials(TimeAt(40), TimeAt(60), 10), IsEmpty());
 
-  ASSERT_TRUE(rows.detached().RecordActivity({{kSecond, TimeAt(80)}, {model::TrialId(9), TimeAt(1)}}).ok());
+  ASSERT_TRUE(
+      rows.detached().RecordActivity({{kSecond, TimeAt(80)}, {model::TrialId(9), TimeAt(1)}}).ok());
   EXPECT_THAT(*rows.detached().EndLostTrials(TimeAt(70), TimeAt(90), 10), IsEmpty());
   ASSERT_TRUE(rows.Patch(kFirst, std::nullopt, 90).ok()) << "it was only disconnected";
   EXPECT_EQ(rows.GetTrial(kFirst).trial.state, TrialState::kRunning);
@@ -324,6 +329,8 @@ TEST_P(StoreContractTest, FindsFilesOfDetachedCheckpoints) {
       model::Value::Object{{"type", "s3"}, {"bucket", "ours"}});
   ASSERT_TRUE(rows.detached().AddCheckpoint(folder).ok());
   ASSERT_TRUE(rows.detached().AddCheckpoint(bucket).ok());
+  // A checkpoint from which a trial may continue is held.
+  ASSERT_TRUE(rows.Patch(kFirst, TrialState::kCompleted, 10).ok());
   Commit({cluster::MarkDeleting{model::ExperimentId(1)}});
   const auto found = store_->garbage_collection().ListCheckpointsToDelete(model::CheckpointId(), 9);
   ASSERT_TRUE(found.ok()) << found.status();
