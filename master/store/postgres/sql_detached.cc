@@ -52,8 +52,8 @@ constexpr char kNewestCheckpoint[] =
 constexpr char kReporter[] =
     "SELECT e.id, e.unmanaged, e.state, t.run_id FROM trials t "
     "JOIN experiments e ON e.id = t.experiment WHERE t.id = $1";
-// The experiment cannot be deleted, and no other attempt can start, while a report is stored.
-constexpr char kLockReporter[] = " FOR SHARE OF e FOR KEY SHARE OF t";
+// While a report is stored, the experiment cannot be deleted and no attempt of its trials can start.
+constexpr char kShareExperiment[] = "SELECT FROM experiments WHERE id = $1 FOR SHARE";
 constexpr char kStoredReport[] =
     "SELECT metrics FROM metrics WHERE trial = $1 AND group_name = $2 AND steps = $3 "
     "AND run_id = $4 FOR UPDATE";
@@ -386,23 +386,23 @@ absl::StatusOr<StoredReport> SqlDetached::AddMetrics(model::TrialId id, int run_
     std::optional<Locked> locked;
     if (stored.unmanaged && validates) {
       DET_ASSIGN_OR_RETURN(locked, LockTrial(connection, id));
+    } else if (stored.unmanaged) {
+      DET_RETURN_IF_ERROR(
+          connection.Exec(kShareExperiment, MakeParams(stored.experiment)).status());
     }
-    if (stored.unmanaged) {
-      DET_ASSIGN_OR_RETURN(reporter,
-                           connection.Exec(absl::StrCat(kReporter, kLockReporter), MakeParams(id)));
-      if (reporter.rows() == 0) return NoSuch("trial", id);
-    }
+    // Read again, because the state and the attempt may have changed before the lock.
+    DET_ASSIGN_OR_RETURN(reporter, connection.Exec(kReporter, MakeParams(id)));
+    if (reporter.rows() == 0) return NoSuch("trial", id);
     DET_RETURN_IF_ERROR(CheckNotDeleting(
         model::ParseExperimentState(reporter.Text(0, 2)).value_or(model::ExperimentState::kActive),
         stored.experiment));
-    const int current = static_cast<int>(reporter.Int(0, 3));
-    DET_RETURN_IF_ERROR(CheckRun(run_id, current));
-    stored.run_id = current;
+    stored.run_id = static_cast<int>(reporter.Int(0, 3));
+    DET_RETURN_IF_ERROR(CheckRun(run_id, stored.run_id));
     // The whole is repeated if the connection breaks.
     std::vector<model::MetricReport> rows = reports;
     for (model::MetricReport& row : rows) {
       row.trial = id;
-      row.run_id = current;
+      row.run_id = stored.run_id;
     }
     DET_RETURN_IF_ERROR(StoreReports(connection, rows));
     if (locked) {
