@@ -21,6 +21,8 @@
 namespace det::store {
 namespace {
 
+constexpr size_t kMaxPending = 1000;  // reports in one transaction
+
 // Serializes the creation of experiments with the same external ID. An arbitrary number that no
 // other advisory lock uses.
 constexpr char kLockExternalId[] = "SELECT pg_advisory_xact_lock(724190, hashtext($1))";
@@ -52,8 +54,13 @@ constexpr char kNewestCheckpoint[] =
 constexpr char kReporter[] =
     "SELECT e.id, e.unmanaged, e.state, t.run_id FROM trials t "
     "JOIN experiments e ON e.id = t.experiment WHERE t.id = $1";
+constexpr char kReporters[] =
+    "SELECT t.id, e.id, e.unmanaged, e.state, t.run_id FROM trials t "
+    "JOIN experiments e ON e.id = t.experiment WHERE t.id = ANY($1::int[])";
 // While a report is stored, the experiment cannot be deleted and no attempt of its trials can start.
-constexpr char kShareExperiment[] = "SELECT FROM experiments WHERE id = $1 FOR SHARE";
+constexpr char kShareExperiments[] =
+    "SELECT FROM experiments e WHERE e.unmanaged AND e.id IN "
+    "(SELECT experiment FROM trials WHERE id = ANY($1::int[])) ORDER BY e.id FOR SHARE OF e";
 constexpr char kStoredReport[] =
     "SELECT metrics FROM metrics WHERE trial = $1 AND group_name = $2 AND steps = $3 "
     "AND run_id = $4 FOR UPDATE";
@@ -194,25 +201,79 @@ absl::StatusOr<model::Value> Extend(Connection& connection, const model::MetricR
   return added;
 }
 
-// Stores the reports, which have the same trial and attempt. Each then has only its new metrics.
-absl::Status StoreReports(Connection& connection, std::vector<model::MetricReport>& reports) {
-  std::vector<const model::MetricReport*> rows;
-  for (const model::MetricReport& report : reports) rows.push_back(&report);
-  const Connection::Statement insert = InsertMetrics(rows);
+// The primary key of a report.
+using ReportKey = std::tuple<int64_t, std::string, int64_t, int64_t>;
+ReportKey GetKey(const model::MetricReport& report) {
+  return {report.trial.value(), report.group, report.steps_completed, report.run_id};
+}
+
+// Inserts the reports that do not exist yet and returns their keys.
+absl::StatusOr<std::set<ReportKey>> Insert(Connection& connection,
+                                           const std::vector<const model::MetricReport*>& reports) {
+  std::set<ReportKey> added;
+  if (reports.empty()) return added;
+  const Connection::Statement insert = InsertMetrics(reports);
   DET_ASSIGN_OR_RETURN(
       const Result inserted,
       connection.Exec(absl::StrCat(absl::string_view(insert.sql.data(), insert.sql.size()),
-                                   " RETURNING group_name, steps"),
+                                   " RETURNING trial, group_name, steps, run_id"),
                       insert.params));
-  std::set<std::pair<std::string, int64_t>> added;
   for (int row = 0; row < inserted.rows(); ++row) {
-    added.emplace(std::string(inserted.Text(row, 0)), inserted.Int(row, 1));
+    added.emplace(inserted.Int(row, 0), std::string(inserted.Text(row, 1)), inserted.Int(row, 2),
+                  inserted.Int(row, 3));
   }
+  return added;
+}
+
+// Stores the reports of one trial. Each then has only its new metrics.
+absl::Status StoreReports(Connection& connection, std::vector<model::MetricReport>& reports) {
+  std::vector<const model::MetricReport*> rows;
+  for (const model::MetricReport& report : reports) rows.push_back(&report);
+  DET_ASSIGN_OR_RETURN(std::set<ReportKey> added, Insert(connection, rows));
   for (model::MetricReport& report : reports) {
-    if (added.erase({report.group, report.steps_completed}) > 0) continue;
+    if (added.erase(GetKey(report)) > 0) continue;
     DET_ASSIGN_OR_RETURN(report.metrics, Extend(connection, report));
   }
   return absl::OkStatus();
+}
+
+// A row of kReporters.
+struct Reporter {
+  StoredReport report;
+  model::ExperimentState state = model::ExperimentState::kActive;
+};
+
+absl::StatusOr<std::map<model::TrialId, Reporter>> ReadReporters(Connection& connection,
+                                                                 const Params& trials) {
+  DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kReporters, trials));
+  std::map<model::TrialId, Reporter> reporters;
+  for (int row = 0; row < result.rows(); ++row) {
+    Reporter& reporter = reporters[model::TrialId(static_cast<int32_t>(result.Int(row, 0)))];
+    reporter.report.experiment = model::ExperimentId(static_cast<int32_t>(result.Int(row, 1)));
+    reporter.report.unmanaged = result.Bool(row, 2);
+    reporter.state = model::ParseExperimentState(result.Text(row, 3)).value_or(reporter.state);
+    reporter.report.run_id = static_cast<int>(result.Int(row, 4));
+  }
+  return reporters;
+}
+
+// Reads the trials, and lets no attempt of the unmanaged ones start, and none be deleted, until the
+// transaction ends.
+absl::StatusOr<std::map<model::TrialId, Reporter>> LockReporters(Connection& connection,
+                                                                 const Params& trials) {
+  DET_RETURN_IF_ERROR(connection.Exec(kShareExperiments, trials).status());
+  return ReadReporters(connection, trials);
+}
+
+// Whether the attempt may report for the trial.
+absl::StatusOr<StoredReport> CheckReporter(const std::map<model::TrialId, Reporter>& reporters,
+                                           model::TrialId id, int run_id) {
+  const auto it = reporters.find(id);
+  if (it == reporters.end()) return NoSuch("trial", id);
+  const Reporter& reporter = it->second;
+  DET_RETURN_IF_ERROR(CheckNotDeleting(reporter.state, reporter.report.experiment));
+  DET_RETURN_IF_ERROR(CheckRun(run_id, reporter.report.run_id));
+  return reporter.report;
 }
 
 // Considers the validations of an unmanaged trial for the best metrics.
@@ -235,6 +296,13 @@ absl::StatusOr<bool> RecordValidations(Connection& connection, Locked& locked,
 }
 
 }  // namespace
+
+SqlDetached::SqlDetached(Pool* pool, Fence* fence)
+    : pool_(*pool),
+      fence_(*fence),
+      pending_(kMaxPending, [this](const WriteGroup<PendingReport>::Rows& pending) {
+        return StorePending(pending);
+      }) {}
 
 // ---- experiments and trials ----
 
@@ -376,39 +444,65 @@ absl::StatusOr<StoredReport> SqlDetached::AddMetrics(model::TrialId id, int run_
   bool validates = false;
   for (model::MetricReport& report : reports) {
     report = Canonical(std::move(report));
+    report.trial = id;
+    report.run_id = run_id;
     validates |= report.group == "validation";
   }
+  if (validates || reports.size() != 1) return AddTogether(id, run_id, std::move(reports));
+  absl::StatusOr<StoredReport> result = absl::UnknownError("not stored");
+  DET_RETURN_IF_ERROR(pending_.Write({{std::move(reports.front()), &result}}));
+  return result;
+}
+
+absl::StatusOr<StoredReport> SqlDetached::AddTogether(model::TrialId id, int run_id,
+                                                      std::vector<model::MetricReport> reports) {
+  const Params trial = {ToArray(std::vector<model::TrialId>{id})};
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<StoredReport> {
-    DET_ASSIGN_OR_RETURN(Result reporter, connection.Exec(kReporter, MakeParams(id)));
-    if (reporter.rows() == 0) return NoSuch("trial", id);
-    StoredReport stored{.experiment = model::ExperimentId(static_cast<int32_t>(reporter.Int(0, 0))),
-                        .unmanaged = reporter.Bool(0, 1)};
+    DET_ASSIGN_OR_RETURN(const auto before, ReadReporters(connection, trial));
     std::optional<Locked> locked;
-    if (stored.unmanaged && validates) {
+    if (before.contains(id) && before.at(id).report.unmanaged) {
       DET_ASSIGN_OR_RETURN(locked, LockTrial(connection, id));
-    } else if (stored.unmanaged) {
-      DET_RETURN_IF_ERROR(
-          connection.Exec(kShareExperiment, MakeParams(stored.experiment)).status());
     }
-    // Read again, because the state and the attempt may have changed before the lock.
-    DET_ASSIGN_OR_RETURN(reporter, connection.Exec(kReporter, MakeParams(id)));
-    if (reporter.rows() == 0) return NoSuch("trial", id);
-    DET_RETURN_IF_ERROR(CheckNotDeleting(
-        model::ParseExperimentState(reporter.Text(0, 2)).value_or(model::ExperimentState::kActive),
-        stored.experiment));
-    stored.run_id = static_cast<int>(reporter.Int(0, 3));
-    DET_RETURN_IF_ERROR(CheckRun(run_id, stored.run_id));
+    // Read again, because an attempt may have started before the lock.
+    DET_ASSIGN_OR_RETURN(const auto reporters, ReadReporters(connection, trial));
+    DET_ASSIGN_OR_RETURN(StoredReport stored, CheckReporter(reporters, id, run_id));
     // The whole is repeated if the connection breaks.
     std::vector<model::MetricReport> rows = reports;
-    for (model::MetricReport& row : rows) {
-      row.trial = id;
-      row.run_id = stored.run_id;
-    }
+    for (model::MetricReport& row : rows) row.run_id = stored.run_id;
     DET_RETURN_IF_ERROR(StoreReports(connection, rows));
     if (locked) {
       DET_ASSIGN_OR_RETURN(stored.best, RecordValidations(connection, *locked, rows));
     }
     return stored;
+  });
+}
+
+absl::Status SqlDetached::StorePending(const WriteGroup<PendingReport>::Rows& pending) {
+  std::set<model::TrialId> ids;
+  for (const PendingReport* each : pending) ids.insert(each->report.trial);
+  const Params trials = {ToArray(std::vector<model::TrialId>(ids.begin(), ids.end()))};
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
+    DET_ASSIGN_OR_RETURN(const auto reporters, LockReporters(connection, trials));
+    std::vector<model::MetricReport> rows(pending.size());
+    std::vector<const model::MetricReport*> valid;
+    for (size_t i = 0; i < pending.size(); ++i) {
+      const model::MetricReport& report = pending[i]->report;
+      *pending[i]->result = CheckReporter(reporters, report.trial, report.run_id);
+      if (!pending[i]->result->ok()) continue;
+      rows[i] = report;
+      rows[i].run_id = (*pending[i]->result)->run_id;
+      valid.push_back(&rows[i]);
+    }
+    DET_ASSIGN_OR_RETURN(std::set<ReportKey> added, Insert(connection, valid));
+    for (size_t i = 0; i < pending.size(); ++i) {
+      if (!pending[i]->result->ok() || added.erase(GetKey(rows[i])) > 0) continue;
+      const absl::Status extended = Extend(connection, rows[i]).status();
+      // Only these are errors of the report alone: no statement has failed.
+      const bool own = absl::IsInvalidArgument(extended) || absl::IsAborted(extended);
+      if (!extended.ok() && !own) return extended;
+      if (!extended.ok()) *pending[i]->result = extended;
+    }
+    return absl::OkStatus();
   });
 }
 
