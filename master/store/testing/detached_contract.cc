@@ -1,4 +1,5 @@
 // Detached: a part of the contract suite in store_contract.h.
+#include <atomic>
 #include <limits>
 #include <optional>
 #include <string>
@@ -374,6 +375,32 @@ TEST_P(StoreContractTest, StoresConcurrentReportsOnce) {
   const std::vector<model::MetricReport> all = *store_->ListMetrics({kFirst}, "validation");
   ASSERT_THAT(all, SizeIs(10));
   for (const model::MetricReport& report : all) EXPECT_THAT(*report.metrics.AsObject(), SizeIs(5));
+}
+
+TEST_P(StoreContractTest, AcceptsOneOfConcurrentValues) {
+  DetachedRows rows(*store_);
+  rows.Start(kFirst);
+  rows.Start(kSecond);
+  std::atomic<int> accepted = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&rows, &accepted, i] {
+      const absl::Status status =
+          rows.detached().AddMetrics(kFirst, 1, {MakeReport(1, "training", 10, i)}).status();
+      if (status.ok()) ++accepted;
+      EXPECT_TRUE(status.ok() || absl::IsInvalidArgument(status)) << status;
+      EXPECT_TRUE(
+          rows.detached().AddMetrics(kSecond, 1, {MakeReport(2, "training", i, i)}).ok());
+      EXPECT_TRUE(absl::IsNotFound(
+          rows.detached()
+              .AddMetrics(model::TrialId(9), 0, {MakeReport(9, "training", i, i)})
+              .status()));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(accepted, 1);
+  EXPECT_THAT(*store_->ListMetrics({kFirst}, "training"), SizeIs(1));
+  EXPECT_THAT(*store_->ListMetrics({kSecond}, "training"), SizeIs(8));
 }
 
 }  // namespace
