@@ -62,9 +62,13 @@ constexpr char kShareExperiments[] =
     "SELECT FROM experiments e WHERE e.unmanaged AND e.id IN "
     "(SELECT experiment FROM trials WHERE id = ANY($1::int[])) ORDER BY e.id FOR SHARE OF e";
 constexpr char kStoredReport[] =
-    "SELECT metrics FROM metrics WHERE trial = $1 AND group_name = $2 AND steps = $3 "
+    "SELECT metrics, batch, micros(time) FROM metrics WHERE trial = $1 AND group_name = $2 AND steps = $3 "
     "AND run_id = $4 FOR UPDATE";
-constexpr char kExtendReport[] = "SELECT extend_report($1, $2, $3, $4, $5, $6, $7)";
+constexpr char kDeleteReport[] =
+    "DELETE FROM metrics WHERE trial = $1 AND group_name = $2 AND steps = $3 AND run_id = $4";
+constexpr char kSetMetrics[] =
+    "UPDATE metrics SET metrics = $5 WHERE trial = $1 AND group_name = $2 AND steps = $3 "
+    "AND run_id = $4";
 constexpr char kPutStorage[] = R"sql(
 INSERT INTO checkpoint_storages AS s (config) VALUES ($1)
 ON CONFLICT (md5(config::text)) DO UPDATE SET config = s.config RETURNING id)sql";
@@ -180,24 +184,29 @@ absl::Status CheckRun(int reported, int current) {
       " (expected): another attempt of the trial has started; start the trial again to report"));
 }
 
-// Adds the report to the one that exists. Returns the metrics that are new.
+// Adds the report to the one that exists. Returns the metrics that are new. The row is inserted
+// again with the new metrics alone, because triggers add what is inserted to the summaries.
 absl::StatusOr<model::Value> Extend(Connection& connection, const model::MetricReport& report) {
-  DET_ASSIGN_OR_RETURN(
-      const Result result,
-      connection.Exec(kStoredReport, MakeParams(report.trial, report.group, report.steps_completed,
-                                                report.run_id)));
+  Params key = MakeParams(report.trial, report.group, report.steps_completed, report.run_id);
+  DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kStoredReport, key));
   if (result.rows() == 0) return absl::AbortedError("the report was deleted meanwhile; try again");
-  model::MetricReport stored;
+  model::MetricReport stored = report;
   DET_ASSIGN_OR_RETURN(stored.metrics, ToValue(result, 0, 0));
   DET_ASSIGN_OR_RETURN(model::Value added, experiment::FindNewMetrics(stored, report));
-  if (added.AsObject()->empty() && report.batch_metrics.is_null()) return added;
-  model::Value::Object all =
-      stored.metrics.AsObject() == nullptr ? model::Value::Object() : *stored.metrics.AsObject();
+  const bool adds_batch = result.IsNull(0, 1) && !report.batch_metrics.is_null();
+  if (added.AsObject()->empty() && !adds_batch) return added;
+  model::Value::Object all = stored.metrics.AsObject() == nullptr ? model::Value::Object()
+                                                                  : *stored.metrics.AsObject();
   for (const auto& [name, value] : *added.AsObject()) all.emplace(name, value);
-  Params params = MakeParams(report.trial, report.group, report.steps_completed, report.run_id,
-                             model::Value(std::move(all)), added);
-  params.push_back(report.batch_metrics.is_null() ? Param{} : ToParam(report.batch_metrics));
-  DET_RETURN_IF_ERROR(connection.Exec(kExtendReport, params).status());
+  stored.metrics = added;
+  stored.time = result.Time(0, 2);
+  if (!adds_batch) {
+    DET_ASSIGN_OR_RETURN(stored.batch_metrics, ToValue(result, 0, 1));
+  }
+  DET_RETURN_IF_ERROR(connection.Exec(kDeleteReport, key).status());
+  DET_RETURN_IF_ERROR(Exec(connection, InsertMetrics({&stored})));
+  key.push_back(ToParam(model::Value(std::move(all))));
+  DET_RETURN_IF_ERROR(connection.Exec(kSetMetrics, key).status());
   return added;
 }
 
