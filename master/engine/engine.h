@@ -29,6 +29,7 @@ namespace det::engine {
 struct Applied {
   std::optional<model::ExperimentId> created;
   bool best_so_far = false;
+  bool exceeds_capacity = false;
   int32_t reserved = 0;
 };
 

@@ -45,6 +45,7 @@ struct ParsedConfig {
   model::ConfigDocument document;
   std::vector<std::string> overrides;
   std::vector<model::ConfigLayer> templates;  // one or none
+  std::vector<std::string> warnings;          // about the template
   std::string name;
   uint32_t seed = 0;
   bool unmanaged = false;

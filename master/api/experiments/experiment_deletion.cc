@@ -71,4 +71,12 @@ void Delete(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
       });
 }
 
+absl::Status CheckNotHeld(store::Store& store, const store::ExperimentQuery& query) {
+  DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, store.ListExperiments(query));
+  for (const store::ExperimentRecord& record : page.experiments) {
+    DET_RETURN_IF_ERROR(CheckNotHeld(store, record.experiment.id));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace det::api

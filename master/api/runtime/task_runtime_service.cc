@@ -10,11 +10,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
-#include "det/api/v1/task_runtime.grpc.pb.h"
+#include "det/api/v1/task_runtime.unary.h"
 #include "master/api/checkpoints/checkpoint_removal.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/task_trial.h"
 #include "master/api/rpc/api_service.h"
+#include "master/api/runtime/all_gather.h"
+#include "master/api/runtime/allocation_calls.h"
 #include "master/api/runtime/allocation_status.h"
 #include "master/api/runtime/report_metrics.h"
 #include "master/api/runtime/services.h"
@@ -77,13 +79,15 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
  public:
   TaskRuntimeService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
                      live::ExperimentWatch& watch, live::AllocationWatch& allocations,
-                     webhooks::TriggerWatch* triggers, live::LifeSigns& life_signs,
-                     base::ThreadPool& pool, base::EventLoop& loop, const base::Clock& clock)
+                     AllGather& all_gather, webhooks::TriggerWatch* triggers,
+                     live::LifeSigns& life_signs, base::ThreadPool& pool, base::EventLoop& loop,
+                     const base::Clock& clock)
       : ApiService(calls),
         engine_(engine),
         store_(store),
         watch_(watch),
         allocations_(allocations),
+        all_gather_(all_gather),
         triggers_(triggers),
         life_signs_(life_signs),
         pool_(pool),
@@ -95,9 +99,12 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
                                    v1::GetTaskContextDirectoryResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal& principal) -> absl::Status {
-                   DET_RETURN_IF_ERROR(CheckOwnTask(principal, request->task_id()));
-                   const auto run = model::ParseAllocationId(principal.allocation);
-                   DET_ASSIGN_OR_RETURN(const auto record, store_.GetExperiment(run->experiment));
+                   if (principal.kind == auth::PrincipalKind::kAllocation) {
+                     DET_RETURN_IF_ERROR(CheckOwnTask(principal, request->task_id()));
+                   }
+                   DET_ASSIGN_OR_RETURN(const auto task, GetTrialOfTask(store_, request->task_id()));
+                   DET_ASSIGN_OR_RETURN(const auto record,
+                                        store_.GetExperiment(task.trial.experiment));
                    const std::string& hash = record.experiment.context_hash;
                    if (hash.empty()) return absl::OkStatus();
                    DET_ASSIGN_OR_RETURN(*response->mutable_b64_tgz(), store_.GetContext(hash));
@@ -105,12 +112,19 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
                  });
   }
 
+  // The agents report their devices, so the data is not needed.
   Reactor* PostAllocationAcceleratorData(
       Context* context, const v1::PostAllocationAcceleratorDataRequest* request,
       v1::PostAllocationAcceleratorDataResponse* response) override {
-    return Unary(__func__, context, request, response, [request](const auth::Principal& principal) {
-      return CheckOwnAllocation(principal, request->allocation_id());
-    });
+    return Acknowledge(context, __func__, request, response);
+  }
+  Reactor* GetTaskAcceleratorData(Context* context, const v1::GetTaskAcceleratorDataRequest* request,
+                                  v1::GetTaskAcceleratorDataResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&, Done done) {
+                   ReadAccelerators(engine_, pool_, store_, request->task_id(), response,
+                                    std::move(done));
+                 });
   }
 
   Reactor* AllocationRendezvousInfo(Context* context,
@@ -118,17 +132,12 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
                                     v1::AllocationRendezvousInfoResponse* response) override {
     return Unary(
         __func__, context, request, response, [this, request, response](Call& call, Done done) {
-          const absl::Status own = CheckOwnAllocation(call.principal(), request->allocation_id());
-          if (!own.ok()) return done(own);
-          AwaitUpdate(engine_, pool_, loop_, allocations_, call.principal().allocation,
-                      trial::AllocationUpdate::kRendezvous, kMaxWait, call,
-                      [request, response, done = std::move(done)](
-                          const absl::StatusOr<OptionalUpdate>& update) mutable {
-                        if (!update.ok()) return done(update.status());
-                        auto info = ToInfo(*update, request->resources_id());
-                        if (info.ok()) *response->mutable_rendezvous_info() = *info;
-                        done(info.status());
-                      });
+          CheckLive(engine_, pool_, call.principal(), request->allocation_id(),
+                    [this, &call, request, response, done = std::move(done)](
+                        const absl::Status& live) mutable {
+                      if (!live.ok()) return done(live);
+                      AwaitRendezvous(call, *request, response, std::move(done));
+                    });
         });
   }
 
@@ -137,11 +146,17 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
                                       v1::AllocationPreemptionSignalResponse* response) override {
     return Unary(
         __func__, context, request, response, [this, request, response](Call& call, Done done) {
-          const absl::Status own = CheckOwnAllocation(call.principal(), request->allocation_id());
-          if (!own.ok()) return done(own);
-          const absl::Duration timeout = absl::Seconds(request->timeout_seconds());
-          AwaitUpdate(engine_, pool_, loop_, allocations_, call.principal().allocation,
-                      trial::AllocationUpdate::kPreemption, std::min(timeout, kMaxWait), call,
+          const std::string& id = request->allocation_id();
+          const absl::Status valid = CheckAllocation(call.principal(), id);
+          if (!valid.ok()) return done(valid);
+          const absl::Duration timeout =
+              std::min(absl::Seconds(request->timeout_seconds()), kMaxWait);
+          const bool is_user = call.principal().kind == auth::PrincipalKind::kUser;
+          if (is_user && RunsOutside(store_, id)) {
+            return WaitFor(loop_, timeout, call, std::move(done));
+          }
+          AwaitUpdate(engine_, pool_, loop_, allocations_, model::AllocationId(id),
+                      trial::AllocationUpdate::kPreemption, timeout, call,
                       [response, done = std::move(done)](
                           const absl::StatusOr<OptionalUpdate>& update) mutable {
                         if (update.ok()) response->set_preempt(update->has_value());
@@ -155,11 +170,51 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
       v1::AckAllocationPreemptionSignalResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request](const auth::Principal& principal, Done done) {
-                   const absl::Status own = CheckOwnAllocation(principal, request->allocation_id());
-                   if (!own.ok()) return done(own);
-                   SubmitAndFinish(engine_, cluster::PreemptionAcked{principal.allocation},
+                   const std::string& id = request->allocation_id();
+                   CheckLive(engine_, pool_, principal, id,
+                             [this, id, done = std::move(done)](const absl::Status& live) mutable {
+                               if (!live.ok()) return done(live);
+                               SubmitAndFinish(
+                                   engine_, cluster::PreemptionAcked{model::AllocationId(id)},
                                    std::move(done));
+                             });
                  });
+  }
+
+  // The cluster knows from its agents whether an allocation is running, so these reports change
+  // nothing.
+  Reactor* AllocationWaiting(Context* context, const v1::AllocationWaitingRequest* request,
+                             v1::AllocationWaitingResponse* response) override {
+    return Acknowledge(context, __func__, request, response);
+  }
+  Reactor* AllocationReady(Context* context, const v1::AllocationReadyRequest* request,
+                           v1::AllocationReadyResponse* response) override {
+    return Acknowledge(context, __func__, request, response);
+  }
+  Reactor* AllocationPendingPreemptionSignal(
+      Context* context, const v1::AllocationPendingPreemptionSignalRequest* request,
+      v1::AllocationPendingPreemptionSignalResponse* response) override {
+    return Acknowledge(context, __func__, request, response);
+  }
+  Reactor* PostAllocationProxyAddress(Context* context,
+                                      const v1::PostAllocationProxyAddressRequest* request,
+                                      v1::PostAllocationProxyAddressResponse* response) override {
+    return Acknowledge(context, __func__, request, response);
+  }
+  Reactor* MarkAllocationResourcesDaemon(
+      Context* context, const v1::MarkAllocationResourcesDaemonRequest* request,
+      v1::MarkAllocationResourcesDaemonResponse* response) override {
+    return Acknowledge(context, __func__, request, response);
+  }
+
+  Reactor* AllocationAllGather(Context* context, const v1::AllocationAllGatherRequest* request,
+                               v1::AllocationAllGatherResponse* response) override {
+    return Gather(context, __func__, request, response);
+  }
+  Reactor* NotifyContainerRunning(Context* context,
+                                  const v1::NotifyContainerRunningRequest* request,
+                                  v1::NotifyContainerRunningResponse* response) override {
+    return Gather(context, __func__, request, response);
   }
 
   Reactor* PostTaskLogs(Context* context, const v1::PostTaskLogsRequest* request,
@@ -302,6 +357,45 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
   }
 
  private:
+  // Serves a report that changes nothing: the allocation must be live.
+  template <class Request, class Response>
+  Reactor* Acknowledge(Context* context, const char* method, const Request* request,
+                       Response* response) {
+    return Unary(method, context, request, response,
+                 [this, request](const auth::Principal& principal, Done done) {
+                   CheckLive(engine_, pool_, principal, request->allocation_id(), std::move(done));
+                 });
+  }
+
+  template <class Request, class Response>
+  Reactor* Gather(Context* context, const char* method, const Request* request,
+                  Response* response) {
+    return Unary(
+        method, context, request, response, [this, request, response](Call& call, Done done) {
+          CheckLive(engine_, pool_, call.principal(), request->allocation_id(),
+                    [this, &call, request, response,
+                     done = std::move(done)](const absl::Status& live) mutable {
+                      if (!live.ok()) return done(live);
+                      GatherFromPeers(all_gather_, call, request->allocation_id(),
+                                      request->request_uuid(), request->num_peers(),
+                                      request->data(), response->mutable_data(), std::move(done));
+                    });
+        });
+  }
+
+  void AwaitRendezvous(Call& call, const v1::AllocationRendezvousInfoRequest& request,
+                       v1::AllocationRendezvousInfoResponse* response, Done done) {
+    AwaitUpdate(engine_, pool_, loop_, allocations_, model::AllocationId(request.allocation_id()),
+                trial::AllocationUpdate::kRendezvous, kMaxWait, call,
+                [&request, response,
+                 done = std::move(done)](const absl::StatusOr<OptionalUpdate>& update) mutable {
+                  if (!update.ok()) return done(update.status());
+                  auto info = ToInfo(*update, request.resources_id());
+                  if (info.ok()) *response->mutable_rendezvous_info() = *info;
+                  done(info.status());
+                });
+  }
+
   // `metrics` is a field of `request`.
   Reactor* Report(Context* context, const char* method, const google::protobuf::Message* request,
                   const v1::TrialMetrics& metrics, const std::string& group) {
@@ -496,6 +590,7 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
   store::Store& store_;
   live::ExperimentWatch& watch_;
   live::AllocationWatch& allocations_;
+  AllGather& all_gather_;
   webhooks::TriggerWatch* triggers_;
   live::LifeSigns& life_signs_;
   base::ThreadPool& pool_;
@@ -508,11 +603,13 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
 std::unique_ptr<Service> MakeTaskRuntimeService(CallPipeline& calls, engine::Engine& engine,
                                                 store::Store& store, live::ExperimentWatch& watch,
                                                 live::AllocationWatch& allocations,
+                                                AllGather& all_gather,
                                                 webhooks::TriggerWatch* triggers,
-                                                live::LifeSigns& life_signs, base::ThreadPool& pool,
-                                                base::EventLoop& loop, const base::Clock& clock) {
-  return std::make_unique<TaskRuntimeService>(calls, engine, store, watch, allocations, triggers,
-                                              life_signs, pool, loop, clock);
+                                                live::LifeSigns& life_signs,
+                                                base::ThreadPool& pool, base::EventLoop& loop,
+                                                const base::Clock& clock) {
+  return std::make_unique<TaskRuntimeService>(calls, engine, store, watch, allocations, all_gather,
+                                              triggers, life_signs, pool, loop, clock);
 }
 
 }  // namespace det::api

@@ -17,6 +17,9 @@ struct Outcome {
   std::vector<Effect> effects;
   // Set only by CreateExperiment.
   std::optional<model::ExperimentId> created;
+  // Set only by CreateExperiment and ContinueExperiment: whether its trials request more than its
+  // pool has, as far as the known agents tell.
+  bool exceeds_capacity = false;
   int32_t reserved = 0;  // set only by ReserveId
   // Set only by ValidationsReported: whether one of the validations is the best of the experiment.
   bool best_so_far = false;

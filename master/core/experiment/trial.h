@@ -61,11 +61,12 @@ struct Trial {
   std::vector<model::AgentId> suspects;
   absl::Duration run_time;  // of all its ended attempts
   std::string no_restart;   // why it is not restarted after a failure; empty: it is
+  std::string log_policy;   // the log policy that matched last; empty: none
   // The searcher's metric: best (by direction) and latest.
   std::optional<double> best_metric;
   std::optional<double> latest_metric;
   int64_t best_steps = 0;
-  // The ID by which programs outside of the cluster know it; only of unmanaged trials.
+  // Of a trial of an unmanaged experiment: the ID by which programs outside of the cluster know it.
   std::optional<std::string> external_id;
   absl::Time created_at;
   std::optional<absl::Time> ended_at;

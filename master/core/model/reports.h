@@ -49,6 +49,7 @@ struct LogLine {
   TaskId task;
   AllocationId allocation;
   std::string agent;     // empty: the master wrote it
+  std::string container;  // as the task reported it; empty: the allocation
   int64_t sequence = 0;  // by (allocation, agent), from 1; 0: none
   absl::Time time;
   std::optional<int> rank;

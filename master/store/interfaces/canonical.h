@@ -16,8 +16,13 @@
 
 namespace det::store {
 
-// Returns valid UTF-8 without NUL: other bytes become U+FFFD. A log line may contain any bytes.
+// Returns valid UTF-8 without NUL: other bytes become U+FFFD.
 std::string SanitizeText(std::string_view text);
+
+// The text of a log line may contain any bytes. Canonical(LogLine) keeps NUL. PostgreSQL cannot
+// store it, so the column contains the noncharacter U+10FFFF instead; that one becomes U+FFFD.
+std::string EncodeLogText(std::string_view text);
+std::string DecodeLogText(std::string_view text);
 
 // Returns compact JSON without \u0000. NaN and infinities are strings, as in Value::ToJson.
 std::string SanitizeJson(const model::Value& value);
@@ -35,6 +40,11 @@ model::LogLevel Canonical(model::LogLevel level);
 cluster::Change Canonical(cluster::Change change);
 model::MetricReport Canonical(model::MetricReport report);
 model::LogLine Canonical(model::LogLine line);
+
+// The type of a metric that was reported with both types: MetricSummary::type.
+inline std::string MergeTypes(const std::string& a, const std::string& b) {
+  return a == b ? a : "string";
+}
 
 // The metric `name` as a number; the strings "NaN", "Infinity" and "-Infinity" are numbers too.
 std::optional<double> GetMetricNumber(const model::Value& metrics, const std::string& name);

@@ -108,7 +108,6 @@ struct FixedColumn {
   Field field;
   ColumnType type;
   const char* shown;
-  bool of_experiment;  // else a field of the run
 };
 const std::vector<FixedColumn>& FixedColumns(Table table);
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
+#include "master/store/interfaces/canonical.h"
 #include "master/store/postgres/parsed_configs.h"
 
 namespace det::store {
@@ -138,7 +139,7 @@ const char kTrialColumns[] =
     "t.warm_start, t.steps_completed, t.progress, t.runner_state, t.best_metric, t.latest_metric, "
     "t.best_steps, "
     "micros(t.created_at), micros(t.ended_at), t.blocked, t.run_time, t.no_restart, "
-    "t.suspects, t.external_id";
+    "t.suspects, t.log_policy, t.external_id";
 
 const char kAllocationColumns[] =
     "a.id, a.task, a.trial, a.run_id, a.job, a.slots, a.submitted, a.state, a.shares, "
@@ -156,7 +157,7 @@ const char kCheckpointColumns[] =
 
 const char kLogColumns[] =
     "l.id, l.task, l.allocation, l.agent, l.sequence, micros(l.time), l.rank, l.level, l.stdtype, "
-    "l.source, l.text";
+    "l.source, l.text, l.container";
 
 absl::StatusOr<model::Value> ToValue(const Result& result, int row, int column) {
   if (result.IsNull(row, column)) return model::Value();
@@ -227,7 +228,7 @@ absl::StatusOr<experiment::Trial> ToTrial(const Result& result, int row, int col
   cursor.ReadAll(t.held, t.reason, t.restarts, t.run_id, t.allocation, t.latest_checkpoint,
                  t.waits_for, t.warm_start, t.steps_completed, t.progress, t.runner_state,
                  t.best_metric, t.latest_metric, t.best_steps, t.created_at, t.ended_at, blocked,
-                 t.run_time, t.no_restart, suspects, t.external_id);
+                 t.run_time, t.no_restart, suspects, t.log_policy, t.external_id);
   DET_RETURN_IF_ERROR(cursor.status());
   if (blocked.AsList() != nullptr) {
     for (const model::Value& agent : *blocked.AsList()) t.blocked.emplace_back(ToText(&agent));
@@ -282,7 +283,8 @@ LogRecord ToLogRecord(const Result& result, int row) {
   int level = 0;
   Cursor cursor(result, row, 0);
   cursor.ReadAll(record.id, l.task, l.allocation, l.agent, l.sequence, l.time, l.rank, level,
-                 l.stdtype, l.source, l.text);
+                 l.stdtype, l.source, l.text, l.container);
+  l.text = DecodeLogText(l.text);
   l.level = static_cast<model::LogLevel>(level);
   return record;
 }

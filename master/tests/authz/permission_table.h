@@ -47,7 +47,8 @@ constexpr Permission kPermissions[] = {
      "CommandService.GetNotebook CommandService.GetNotebooks CommandService.GetShell "
      "CommandService.GetShells CommandService.GetTensorboard CommandService.GetTensorboards "
      "ExperimentService.GetExperiments JobService.GetJobQueueStats JobService.GetJobs "
-     "JobService.GetJobsV2 ModelService.GetModelLabels ModelService.GetModels "
+     "JobService.GetJobsV2 KubernetesService.GetWorkspacesWithDefaultNamespaceBindings "
+     "ModelService.GetModelLabels ModelService.GetModels "
      "OverviewService.GetOverview ProjectService.GetProjectsByUserActivity "
      "RawService.GetTaskSummaries ResourcePoolService.ListWorkspacesBoundToRP "
      "TaskService.GetTasks TemplateService.GetTemplates UsageService.ExportAllocations "
@@ -57,8 +58,9 @@ constexpr Permission kPermissions[] = {
      "DetachedService.GetTrialByExternalID"},
     {Scope::kVisible, Verb::kReadSecrets, Role::kEditor, "WebhookService.GetWebhooks"},
     {Scope::kSelf, Verb::kUse, Role::kNone,
-     "AuthService.CurrentUser AuthService.GetMe AuthService.Logout "
-     "MasterService.GetClusterMessage RoleService.GetPermissionsSummary "
+     "AuthService.CurrentUser AuthService.GetMe AuthService.Logout GroupService.GetGroup "
+     "GroupService.GetGroups KubernetesService.GetKubernetesResourceManagers RawService.GetRawMe "
+     "RoleService.GetPermissionsSummary RoleService.GetRolesAssignedToGroup "
      "RoleService.GetRolesAssignedToUser RoleService.GetRolesByID RoleService.ListRoles "
      "RoleService.SearchRolesAssignableToScope TokenService.GetAccessTokens "
      "UserService.GetUser UserService.GetUserByUsername UserService.GetUserSetting "
@@ -67,20 +69,29 @@ constexpr Permission kPermissions[] = {
      "TokenService.PatchAccessToken TokenService.PostAccessToken UserService.PatchUser "
      "UserService.SetUserPassword"},
     {Scope::kCluster, Verb::kReadSecrets, Role::kClusterAdmin,
-     "JobService.GetSchedulerSnapshot MasterService.GetAudit MasterService.GetMasterConfig "
+     "JobService.GetSchedulerSnapshot MasterService.GetAudit MasterService.GetClusterMessage "
+     "MasterService.GetMasterConfig "
      "MasterService.MasterLogs"},
     {Scope::kCluster, Verb::kAdminister, Role::kClusterAdmin,
      "AgentService.DisableAgent AgentService.DisableSlot AgentService.EnableAgent "
      "AgentService.EnableSlot AgentService.SetMaintenance "
      "ConfigPolicyService.DeleteGlobalConfigPolicies "
-     "ConfigPolicyService.PutGlobalConfigPolicies MasterService.DeleteClusterMessage "
+     "ConfigPolicyService.PutGlobalConfigPolicies GroupService.AssignMultipleGroups "
+     "GroupService.CreateGroup GroupService.DeleteGroup GroupService.UpdateGroup "
+     "KubernetesService.BulkAutoCreateWorkspaceNamespaceBindings "
+     "KubernetesService.DeleteWorkspaceNamespaceBindings KubernetesService.SetResourceQuotas "
+     "KubernetesService.SetWorkspaceNamespaceBindings LogRetentionService.CleanupLogs "
+     "MasterService.DeleteClusterMessage "
      "MasterService.PatchMasterConfig MasterService.SetClusterMessage "
      "ResourcePoolService.BindRPToWorkspace ResourcePoolService.DeleteQuota "
      "ResourcePoolService.DeleteResourcePool ResourcePoolService.OverwriteRPWorkspaceBindings "
      "ResourcePoolService.PutQuota ResourcePoolService.PutResourcePool "
-     "ResourcePoolService.UnbindRPFromWorkspace UserService.PatchUsers UserService.PostUser"},
+     "ResourcePoolService.UnbindRPFromWorkspace RoleService.CreateRole RoleService.DeleteRole "
+     "RoleService.UpdateRole UserService.PatchUsers UserService.PostUser"},
     {Scope::kWorkspace, Verb::kRead, Role::kViewer,
      "ConfigPolicyService.GetWorkspaceConfigPolicies "
+     "KubernetesService.GetKubernetesResourceQuotas "
+     "KubernetesService.ListWorkspaceNamespaceBindings "
      "RoleService.GetGroupsAndUsersAssignedToWorkspace WorkspaceService.GetWorkspace "
      "WorkspaceService.GetWorkspaceProjects WorkspaceService.ListRPsBoundToWorkspace "
      "WorkspaceService.PinWorkspace WorkspaceService.UnpinWorkspace"},
@@ -137,7 +148,9 @@ constexpr Permission kPermissions[] = {
      "CheckpointService.GetTrialCheckpoints LogFieldsService.TrialLogsFields "
      "LogRetentionService.GetTrialRemainingLogRetentionDays RunService.CompareTrials "
      "RunService.GetRunMetadata TrialService.GetMetrics TrialService.GetTrainingMetrics "
-     "TrialService.GetTrial TrialService.GetTrialWorkloads TrialService.GetValidationMetrics "
+     "TrialService.GetTrial TrialService.GetTrialProfilerAvailableSeries "
+     "TrialService.GetTrialProfilerMetrics TrialService.GetTrialWorkloads "
+     "TrialService.GetValidationMetrics "
      "TrialService.TrialLogs"},
     {Scope::kTrial, Verb::kEdit, Role::kEditor,
      "DetachedService.PatchTrial DetachedService.StartTrial "
@@ -146,7 +159,8 @@ constexpr Permission kPermissions[] = {
      "TaskRuntimeService.ReportTrialProgress TaskRuntimeService.ReportTrialSearcherEarlyExit "
      "TaskRuntimeService.ReportTrialTrainingMetrics "
      "TaskRuntimeService.ReportTrialValidationMetrics TaskRuntimeService.RunPrepareForReporting "
-     "TrialService.KillTrial TrialSourceService.ReportTrialSourceInfo"},
+     "TrialService.KillTrial TrialService.PostTrialProfilerMetricsBatch "
+     "TrialSourceService.ReportTrialSourceInfo"},
     {Scope::kCheckpoint, Verb::kRead, Role::kViewer,
      "CheckpointService.GetCheckpoint CheckpointService.ReadCheckpointFile "
      "RawService.DownloadCheckpoint TrialSourceService.GetTrialMetricsByCheckpoint"},
@@ -156,10 +170,20 @@ constexpr Permission kPermissions[] = {
     {Scope::kJob, Verb::kRead, Role::kViewer, "JobService.ExplainJob"},
     {Scope::kJob, Verb::kEdit, Role::kEditor, "JobService.UpdateJobQueue"},
     {Scope::kTask, Verb::kRead, Role::kViewer,
-     "LogFieldsService.TaskLogsFields TaskService.GetTask TaskService.TaskLogs"},
+     "LogFieldsService.TaskLogsFields TaskRuntimeService.GetTaskAcceleratorData "
+     "TaskRuntimeService.GetTaskContextDirectory TaskService.GetTask TaskService.TaskLogs"},
     {Scope::kTask, Verb::kEdit, Role::kEditor,
      "TaskRuntimeService.PostTaskLogs TaskRuntimeService.ReportCheckpoint"},
-    {Scope::kAllocation, Verb::kRead, Role::kViewer, "TaskService.GetAllocation"},
+    {Scope::kAllocation, Verb::kRead, Role::kViewer,
+     "TaskRuntimeService.AllocationPreemptionSignal TaskRuntimeService.AllocationRendezvousInfo "
+     "TaskService.GetAllocation"},
+    {Scope::kAllocation, Verb::kEdit, Role::kEditor,
+     "TaskRuntimeService.AckAllocationPreemptionSignal TaskRuntimeService.AllocationAllGather "
+     "TaskRuntimeService.AllocationPendingPreemptionSignal TaskRuntimeService.AllocationReady "
+     "TaskRuntimeService.AllocationWaiting TaskRuntimeService.MarkAllocationResourcesDaemon "
+     "TaskRuntimeService.NotifyContainerRunning "
+     "TaskRuntimeService.PostAllocationAcceleratorData "
+     "TaskRuntimeService.PostAllocationProxyAddress"},
     {Scope::kModel, Verb::kRead, Role::kViewer,
      "ModelService.GetModel ModelService.GetModelVersion ModelService.GetModelVersions "
      "TrialSourceService.GetTrialMetricsByModelVersion"},
