@@ -2,7 +2,6 @@
 #include "cli/commands/user_group.h"
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"

@@ -1,5 +1,6 @@
 #include "master/store/postgres/sql_detached.h"
 
+#include <future>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -459,7 +460,10 @@ absl::StatusOr<StoredReport> SqlDetached::AddMetrics(model::TrialId id, int run_
   }
   if (validates || reports.size() != 1) return AddTogether(id, run_id, std::move(reports));
   absl::StatusOr<StoredReport> result = absl::UnknownError("not stored");
-  DET_RETURN_IF_ERROR(pending_.Write({{std::move(reports.front()), &result}}));
+  std::promise<absl::Status> written;
+  pending_.Write({{std::move(reports.front()), &result}},
+                 [&written](absl::Status status) { written.set_value(std::move(status)); });
+  DET_RETURN_IF_ERROR(written.get_future().get());
   return result;
 }
 

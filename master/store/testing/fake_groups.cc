@@ -1,8 +1,6 @@
 #include "master/store/testing/fake_groups.h"
 
 #include <algorithm>
-#include <iterator>
-#include <map>
 #include <mutex>
 #include <set>
 

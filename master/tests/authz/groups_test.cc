@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/time/time.h"
 #include "det/api/v1/experiment.grpc.pb.h"
 #include "det/api/v1/group.grpc.pb.h"
 #include "det/api/v1/master.grpc.pb.h"
