@@ -221,6 +221,25 @@ TEST_P(StoreContractTest, AddsNewMetricsToReport) {
   EXPECT_EQ(store_->ListMetrics({kFirst}, "validation")->front().metrics, more.metrics);
 }
 
+TEST_P(StoreContractTest, SummarizesMetricsThatAreAddedToReport) {
+  DetachedRows rows(*store_);
+  rows.Start(kFirst);
+  ASSERT_TRUE(rows.detached().AddMetrics(kFirst, 1, {MakeReport(1, "training", 10, 0.5)}).ok());
+  model::MetricReport more = MakeReport(1, "training", 10, 0.5);
+  (*more.metrics.MutableObject())["loss"] = 2.5;
+  ASSERT_TRUE(rows.detached().AddMetrics(kFirst, 1, {more}).ok());
+  ASSERT_TRUE(rows.detached().AddMetrics(kFirst, 1, {more}).ok()) << "a repeated report";
+  const RunPage page = *store_->runs().SearchRuns({.search = *ParseSearch(Table::kRuns, "", "")});
+  ASSERT_THAT(page.runs, SizeIs(2));
+  const RunRecord& run = page.runs[page.runs[0].trial.id == kFirst ? 0 : 1];
+  EXPECT_EQ(run.metrics.at({"training", "accuracy"}).count, 1);
+  EXPECT_EQ(run.metrics.at({"training", "loss"}).count, 1);
+  EXPECT_EQ(run.metrics.at({"training", "loss"}).last, 2.5);
+  EXPECT_TRUE(run.unmanaged);
+  EXPECT_EQ(run.external_experiment_id, "outside");
+  EXPECT_EQ(run.trial.external_id, "one");
+}
+
 TEST_P(StoreContractTest, StoresReportsOfManagedTrials) {
   DetachedRows rows(*store_);
   Commit({cluster::PutExperiment{MakeExperiment(5)}, cluster::PutTrial{MakeTrial(5, 5)}});
