@@ -108,6 +108,7 @@ std::vector<Command> WebhookCommands();
 std::vector<Command> ConfigPoliciesCommands();
 std::vector<Command> DevCommands();
 std::vector<Command> SimulateCommands();
+std::vector<Command> SyncCommands();
 std::vector<Command> UserCommands();
 std::vector<Command> TokenCommands();
 std::vector<Command> UserGroupCommands();

@@ -57,6 +57,7 @@ struct Config {
   int requests_per_second = 1000;
   int streams_per_user = 100;
   std::vector<std::string> allow_origins;     // CORS origins
+  std::vector<std::string> feature_switches;
   std::string webhook_signing_key;            // empty: generated once and stored
   std::string webhook_base_url;               // public URL of the cluster; may be empty
   bool webhook_allow_private = false;         // deliver to all addresses
@@ -68,6 +69,7 @@ struct Config {
   std::vector<model::ResourcePool> resource_pools;
   std::string default_compute_pool = "default";
   std::string default_aux_pool = "default";
+  bool launch_error = true;  // refuse experiments that exceed the capacity of their pool
   std::vector<model::Quota> quotas;
   model::TaskDefaults task_defaults;
   agents::Topology topology;

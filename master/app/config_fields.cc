@@ -87,6 +87,11 @@ constexpr Field kFields[] = {
      .description = "Resource pool of tasks without slots that do not set one.",
      .target = DET_AT(config.default_aux_pool),
      .default_json = "\"default\""},
+    {.path = "launch_error",
+     .description = "Whether an experiment that requests more slots than the agents of its pool have "
+                    "is refused; false: it waits for them, with a warning.",
+     .target = DET_AT(config.launch_error),
+     .default_json = "true"},
 
     Section("db",
             "PostgreSQL database, given by url, or by host and the other fields. By default the "
@@ -321,11 +326,15 @@ constexpr Field kMoreFields[] = {
     Removed("scim", kLogin),
     WithoutEffect("telemetry", "this master sends no telemetry"),
     WithoutEffect("enable_cors", "use cors.allow_origins"),
-    WithoutEffect("launch_error", "experiments that can never run are always rejected"),
     WithoutEffect("observability", "/metrics is always enabled"),
     WithoutEffect("cache", "there is no file cache"),
     WithoutEffect("ui_customization", "logos cannot be changed"),
-    WithoutEffect("feature_switches", "there are none"),
+    {.path = "feature_switches",
+     .description = "Optional features: \"streaming_updates\" is the websocket /stream, over which "
+                    "clients follow projects, models and model versions. Clients get the list; "
+                    "other names have no effect.",
+     .target = DET_AT(config.feature_switches),
+     .default_json = "[]"},
     WithoutEffect("integrations", "there are none"),
     WithoutEffect("reserved_ports", "tasks use free ports"),
     WithoutEffect("tensorboard_timeout", "TensorBoards are not supported yet"),

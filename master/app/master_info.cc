@@ -20,6 +20,7 @@ absl::Status FillMasterInfo(const Config& config, store::Store& store, const std
   info.rbac_enabled = config.authz.type == "rbac" || config.authz.rbac_ui_enabled;
   info.strict_job_queue = config.authz.strict_job_queue;
   info.started_at = now;
+  info.feature_switches = config.feature_switches;
   info.config = ToDisplayedConfig(config);
   info.log_days = config.log_days;
   parts->defaults.task_defaults = config.task_defaults;

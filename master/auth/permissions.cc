@@ -151,7 +151,7 @@ absl::Status Authorize(const Requirement& requirement, const Principal& principa
   if (kind == PrincipalKind::kNobody) {
     return absl::UnauthenticatedError(
         absl::StrCat(View(method), " needs the token of ", View(GetNoun(requirement.kind)),
-                     "; log in, or send `Authorization: Bearer <token>`"));
+                     "; token missing: log in, or send `Authorization: Bearer <token>`"));
   }
   if (requirement.own_task && kind == PrincipalKind::kAllocation) return absl::OkStatus();
   if (requirement.kind != kind) {
@@ -192,7 +192,7 @@ absl::Status AuthorizeInWorkspace(std::string_view method, const Principal& prin
 }
 
 absl::Status ResourceNotFound(Scope scope, std::string_view id) {
-  return absl::NotFoundError(absl::StrCat(View(GetNoun(scope)), " ", View(id), " does not exist"));
+  return absl::NotFoundError(absl::StrCat(View(GetNoun(scope)), " ", View(id), " not found"));
 }
 
 }  // namespace det::auth

@@ -195,6 +195,8 @@ absl::Status Authorizer::AuthorizeResource(std::string_view method,
                      "ask an administrator of the cluster"));
   }
   if (!IsResource(scope)) return absl::OkStatus();
+  // Bulk actions on experiments of any project check each experiment.
+  if (scope == Scope::kProject && id == "-1") return absl::OkStatus();
   const absl::StatusOr<int32_t> workspace = FindWorkspace(scope, id);
   if (absl::IsNotFound(workspace.status())) return auth::ResourceNotFound(scope, id);
   if (!workspace.ok()) return workspace.status();
@@ -213,6 +215,8 @@ absl::Status Authorizer::AuthorizeTask(const auth::Principal& task, Scope scope,
   bool allowed = false;
   if (scope == Scope::kExperiment) allowed = id == experiment;
   if (scope == Scope::kTrial) allowed = id == absl::StrCat(run->trial.value());
+  if (scope == Scope::kTask) allowed = id == run->task.value();
+  if (scope == Scope::kAllocation) allowed = id == task.allocation.value();
   if (scope == Scope::kCheckpoint) {
     // A trial may start from a checkpoint of another experiment.
     DET_ASSIGN_OR_RETURN(const int32_t own, FindWorkspace(Scope::kExperiment, experiment));

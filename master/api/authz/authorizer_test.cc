@@ -293,8 +293,8 @@ TEST_F(AuthorizerTest, ReturnsNotFound_WhenCallerDoesNotSeeResource) {
     Put("experiment_id", id, request.get());
     return Authorize(*get, MakeUser(Role::kWorkspaceAdmin, kOwn), *request);
   };
-  EXPECT_EQ(ask(999), absl::NotFoundError("experiment 999 does not exist"));
-  EXPECT_EQ(ask(201), absl::NotFoundError("experiment 201 does not exist"));
+  EXPECT_EQ(ask(999), absl::NotFoundError("experiment 999 not found"));
+  EXPECT_EQ(ask(201), absl::NotFoundError("experiment 201 not found"));
   EXPECT_TRUE(ask(101).ok());
 }
 
@@ -350,7 +350,7 @@ TEST_F(AuthorizerTest, DeniesRequest_WhenOneOfItsResourcesIsDenied) {
   std::unique_ptr<Message> request = Request(*remove);
   for (const int id : {101, 102, 201}) Put("checkpoint_uuids", id, request.get());
   EXPECT_EQ(Authorize(*remove, MakeUser(Role::kEditor, kOwn), *request),
-            absl::NotFoundError("checkpoint 201 does not exist"));
+            absl::NotFoundError("checkpoint 201 not found"));
   const auto* order = pool_.FindMethodByName("det.api.v1.JobService.UpdateJobQueue");
   request = Request(*order);
   Put("updates.job_id", 101, request.get());
@@ -470,7 +470,7 @@ TEST_F(AuthorizerTest, ChecksResourcesOfCallWithTicket) {
     return authorizer_.Authorize(method, {"", decision.ticket}, request).status;
   };
   EXPECT_TRUE(get(101).ok());
-  EXPECT_EQ(get(201), absl::NotFoundError("experiment 201 does not exist"));
+  EXPECT_EQ(get(201), absl::NotFoundError("experiment 201 not found"));
 }
 
 TEST_F(AuthorizerTest, IgnoresInvalidTickets) {

@@ -1,7 +1,7 @@
 #include <memory>
 #include <utility>
 
-#include "det/api/v1/overview.grpc.pb.h"
+#include "det/api/v1/overview.unary.h"
 #include "master/api/cluster/overview_board.h"
 #include "master/api/cluster/services.h"
 #include "master/api/rpc/api_service.h"

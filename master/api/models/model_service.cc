@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/model.grpc.pb.h"
+#include "det/api/v1/model.unary.h"
 #include "master/api/common/convert.h"
 #include "master/api/models/convert_model.h"
 #include "master/api/models/services.h"
@@ -42,9 +42,8 @@ class CheckpointMessages {
     const auto entry = entries_.find(id);
     if (entry == entries_.end()) return {};
     const Origin& origin = origins_.at(entry->second.experiment);
-    v1::Checkpoint out = ToProto(entry->second, checkpoint_storage::GetCheckpointFolder(origin.storage, id));
-    *out.mutable_training()->mutable_experiment_config() = origin.config;
-    return out;
+    return ToProto(entry->second, checkpoint_storage::GetCheckpointFolder(origin.storage, id),
+                   origin.config);
   }
 
  private:

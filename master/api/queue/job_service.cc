@@ -15,7 +15,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/job.grpc.pb.h"
+#include "det/api/v1/job.unary.h"
 #include "google/protobuf/util/json_util.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/convert_resources.h"
@@ -123,7 +123,7 @@ class JobService final : public ApiService<v1::JobService> {
   grpc::ServerUnaryReactor* GetJobs(grpc::CallbackServerContext* context,
                                     const v1::GetJobsRequest* request,
                                     v1::GetJobsResponse* response) override {
-    return ServeJobs(context, __func__, *request, response->mutable_pagination(),
+    return ServeJobs(context, __func__, *request, response,
                      [response](std::vector<v1::Job> jobs) {
                        for (v1::Job& job : jobs) *response->add_jobs() = std::move(job);
                      });
@@ -132,7 +132,7 @@ class JobService final : public ApiService<v1::JobService> {
   grpc::ServerUnaryReactor* GetJobsV2(grpc::CallbackServerContext* context,
                                       const v1::GetJobsRequest* request,
                                       v1::GetJobsV2Response* response) override {
-    return ServeJobs(context, __func__, *request, response->mutable_pagination(),
+    return ServeJobs(context, __func__, *request, response,
                      [response](std::vector<v1::Job> jobs) {
                        for (v1::Job& job : jobs) {
                          *response->add_jobs()->mutable_full() = std::move(job);
@@ -187,12 +187,13 @@ class JobService final : public ApiService<v1::JobService> {
   }
 
  private:
+  template <class Response>
   grpc::ServerUnaryReactor* ServeJobs(grpc::CallbackServerContext* context, const char* method,
-                                      const v1::GetJobsRequest& request, v1::Pagination* pagination,
+                                      const v1::GetJobsRequest& request, Response* response,
                                       std::function<void(std::vector<v1::Job>)> fill) {
     return Unary(
-        method, context, &request, nullptr,
-        [this, &request, pagination, fill = std::move(fill)](const auth::Principal& caller,
+        method, context, &request, response,
+        [this, &request, pagination = response->mutable_pagination(), fill = std::move(fill)](const auth::Principal& caller,
                                                              Done done) {
           auto result = std::make_shared<absl::Status>();
           engine_.Query(
@@ -279,7 +280,7 @@ class JobService final : public ApiService<v1::JobService> {
                          ": none of its trials holds slots or waits for them"));
       }
     }
-    return absl::NotFoundError(absl::StrCat("job \"", job, "\" does not exist"));
+    return absl::NotFoundError(absl::StrCat("job \"", job, "\" not found"));
   }
 
   void Dump(const std::string& pool, v1::GetSchedulerSnapshotResponse* response, Done done) {

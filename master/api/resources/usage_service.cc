@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
-#include "det/api/v1/usage.grpc.pb.h"
+#include "det/api/v1/usage.unary.h"
 #include "master/api/resources/services.h"
 #include "master/api/resources/usage_report.h"
 #include "master/api/rpc/api_service.h"

@@ -51,7 +51,7 @@ v1::User ToProto(const store::UserRecord& user) {
   out.set_username(user.username);
   out.set_admin(user.admin);
   out.set_active(user.active);
-  out.set_display_name(user.display_name.empty() ? user.username : user.display_name);
+  out.set_display_name(user.display_name);
   out.set_remote(user.remote);
   *out.mutable_modified_at() = ToProto(user.modified_at);
   if (user.last_auth_at) *out.mutable_last_auth_at() = ToProto(*user.last_auth_at);

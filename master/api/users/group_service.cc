@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/group.grpc.pb.h"
+#include "det/api/v1/group.unary.h"
 #include "master/api/common/convert.h"
 #include "master/api/rpc/api_service.h"
 #include "master/api/users/convert_user.h"

@@ -101,7 +101,7 @@ inline absl::Status NoSuchSession() {
 }
 inline absl::Status NoSuchToken(int32_t id) {
   return absl::NotFoundError(
-      absl::StrCat("access token ", id, " does not exist; `det token list` shows all"));
+      absl::StrCat("access token ", id, " not found; `det token list` shows all"));
 }
 
 }  // namespace det::store
