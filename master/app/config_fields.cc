@@ -190,6 +190,7 @@ constexpr Field kFields[] = {
      .default_json = "false"},
     WithoutEffect("security.authz.workspace_creator_assign_role",
                   "the user who creates a workspace is its WorkspaceAdmin"),
+    WithoutEffect("security.authz._strict_ntsc_enabled", "tasks have permissions like experiments"),
     WithoutEffect("security.authz.fallback", "every part of this master supports both types"),
     WithoutEffect("security.default_task", "tasks run as the agent's own user"),
     WithoutEffect("security.ssh", "shells are not supported yet"),
