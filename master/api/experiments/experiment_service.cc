@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/status_macros.h"
-#include "det/api/v1/experiment.grpc.pb.h"
+#include "det/api/v1/experiment.unary.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/live_trials.h"
 #include "master/api/common/project_resolver.h"
@@ -17,6 +17,7 @@
 #include "master/api/experiments/read_experiment.h"
 #include "master/api/experiments/services.h"
 #include "master/api/experiments/state_change.h"
+#include "master/api/experiments/unmanaged_experiment.h"
 #include "master/api/experiments/watch_experiment.h"
 #include "master/api/queue/queue_view.h"
 #include "master/api/rpc/api_service.h"
@@ -62,7 +63,7 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
                  [this, request, response](const auth::Principal& principal, Done done) {
                    QueryLiveTrials(
                        engine_, pool_, std::nullopt,
-                       [this, request, response, visible = principal.Visible(),
+                       [this, request, response, visible = principal.Visible(model::Permission::kViewExperimentMetadata),
                         done = std::move(done)](const absl::StatusOr<LiveTrials>& live) mutable {
                          done(live.ok() ? List(*request, std::move(visible), *live, response)
                                         : live.status());
@@ -170,7 +171,7 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
                    }
                    DET_ASSIGN_OR_RETURN(
                        const std::vector<std::string> labels,
-                       store_.projects().ListLabels(request->project_id(), principal.Visible()));
+                       store_.projects().ListLabels(request->project_id(), principal.Visible(model::Permission::kViewExperimentMetadata)));
                    response->mutable_labels()->Assign(labels.begin(), labels.end());
                    return absl::OkStatus();
                  });
@@ -293,6 +294,15 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
     const auto earlier = FindByRequestId(store_, principal.user, request.request_id());
     if (!earlier.ok()) return done(earlier.status());
     if (earlier->has_value()) return ReadCreated(**earlier, response, std::move(done));
+    if (request.unmanaged()) {
+      return AddUnmanaged(
+          engine_, store_, pool_, *std::move(submission), std::nullopt, clock_.Now(),
+          [this, response,
+           done = std::move(done)](absl::StatusOr<model::ExperimentId> added) mutable {
+            if (!added.ok()) return done(added.status());
+            ReadCreated(*added, response, std::move(done));
+          });
+    }
     const ContextArchive& context = submission->context;
     if (!context.hash.empty()) {
       const absl::Status stored = store_.PutContext(context.hash, context.tgz);

@@ -25,7 +25,7 @@ absl::StatusOr<v1::Trial> ReadWith(store::Store& store, const base::Clock& clock
                                    const LiveTrials& live) {
   DET_ASSIGN_OR_RETURN(const store::TrialRecord record, store.GetTrial(id));
   DET_ASSIGN_OR_RETURN(const auto allocations, store.ListAllocations(record.trial.task));
-  return ToProto(record, live, allocations, clock.Now());
+  return WithSearcherMetric(ToProto(record, live, allocations, clock.Now()));
 }
 
 }  // namespace

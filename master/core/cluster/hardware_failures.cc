@@ -120,6 +120,10 @@ absl::StatusOr<Outcome> Apply(Step& step, const LogPolicyMatched& event) {
   if (it == step.s.allocations.end()) return step.Finish();
   const Allocation& a = it->second;
   Trial& trial = step.s.trials.at(a.trial);
+  if (trial.log_policy != event.policy) {
+    trial.log_policy = event.policy;
+    step.Touch(trial);
+  }
   const bool runs_there = std::any_of(
       a.local_tasks.begin(), a.local_tasks.end(),
       [&](const LocalTask& local_task) { return local_task.placement.agent == event.agent; });

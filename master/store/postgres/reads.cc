@@ -306,13 +306,16 @@ absl::StatusOr<std::vector<LogRecord>> SqlStore::ListLogs(const LogQuery& query)
   constexpr char kWhere[] =
       " FROM task_logs l WHERE l.task = $1 AND l.id > $2 "
       "AND ($3::text[] IS NULL OR l.allocation = ANY($3)) "
-      "AND ($4::text[] IS NULL OR l.agent = ANY($4)) AND ($5::int[] IS NULL OR l.rank = ANY($5)) "
+      "AND ($4::text[] IS NULL OR l.agent = ANY($4)) "
+      "AND ($5::int[] IS NULL OR coalesce(l.rank, -1) = ANY($5)) "
       "AND ($6::int[] IS NULL OR l.level = ANY($6)) "
       "AND ($7::text[] IS NULL OR l.stdtype = ANY($7)) "
       "AND ($8::text[] IS NULL OR l.source = ANY($8)) "
       "AND ($9::timestamptz IS NULL OR l.time < $9) "
-      "AND ($10::timestamptz IS NULL OR l.time > $10) AND strpos(l.text, $11) > 0 "
-      "AND l.id < $13 AND ($14::text[] IS NULL OR lower(l.text COLLATE \"C\") LIKE ALL($14))";
+      "AND ($10::timestamptz IS NULL OR l.time > $10) "
+      "AND ($11 = '' OR strpos(lower(l.text COLLATE \"C\"), lower($11 COLLATE \"C\")) > 0) "
+      "AND l.id < $13 AND ($14::text[] IS NULL OR lower(l.text COLLATE \"C\") LIKE ALL($14)) "
+      "AND ($15::text[] IS NULL OR coalesce(nullif(l.container, ''), l.allocation) = ANY($15))";
   // Matches the index of errors (025_log_errors.sql): the next error may be a million lines away.
   constexpr char kErrors[] = " AND l.level >= 5";
   static_assert(static_cast<int>(model::LogLevel::kError) == 5);
@@ -335,7 +338,8 @@ absl::StatusOr<std::vector<LogRecord>> SqlStore::ListLogs(const LogQuery& query)
       ToParam(query.contains),
       ToParam(std::max(query.limit, 0)),
       ToParam(query.before_id > 0 ? query.before_id : std::numeric_limits<int64_t>::max()),
-      ToFilter(MakeLikePatterns(query.parts))};
+      ToFilter(MakeLikePatterns(query.parts)),
+      ToFilter(query.containers)};
   const std::string sql =
       absl::StrCat("SELECT ", kLogColumns, kWhere, errors_alone ? kErrors : "", " ORDER BY l.id ",
                    query.descending ? "DESC" : "ASC", " LIMIT $12::bigint");

@@ -261,6 +261,27 @@ TEST_P(StoreContractTest, RanksCheckpointsByFirstObjective) {
   EXPECT_EQ(store_->GetCheckpoint(model::CheckpointId("a"))->searcher_metric, 0.5);
 }
 
+TEST_P(StoreContractTest, ReturnsCheckpointsWithTrainingMetrics) {
+  model::MetricReport old = MakeReport(1, "training", 30, 0.5), report = old;
+  old.run_id = 0;
+  report.run_id = 1;
+  report.metrics = model::Value::Object{{"loss", 0.25}};
+  report.batch_metrics = model::Value::List{model::Value::Object{{"loss", 1.5}}};
+  Commit({cluster::PutExperiment{MakeExperiment(1)}, cluster::PutTrial{MakeTrial(1, 1)},
+          cluster::AddCheckpoint{MakeCheckpoint("a", 1, 30)},
+          cluster::AddCheckpoint{MakeCheckpoint("b", 1, 40)}, cluster::AddMetrics{old},
+          cluster::AddMetrics{report}, cluster::AddMetrics{MakeReport(1, "training", 20, 0.75)}});
+  const CheckpointPage page = *store_->ListCheckpoints({});
+  for (const CheckpointEntry& entry :
+       {page.checkpoints.at(0), *store_->GetCheckpoint(model::CheckpointId("a"))}) {
+    EXPECT_EQ(entry.training_metrics, report.metrics);
+    EXPECT_EQ(entry.training_batches, report.batch_metrics);
+    EXPECT_TRUE(entry.validation_metrics.is_null());
+    EXPECT_EQ(entry.task, MakeTrial(1, 1).task);
+  }
+  EXPECT_TRUE(page.checkpoints.at(1).training_metrics.is_null());
+}
+
 TEST_P(StoreContractTest, ReturnsCheckpointsWithValidation) {
   Commit({cluster::PutExperiment{MakeExperiment(1)}, cluster::PutExperiment{MakeExperiment(2)},
           cluster::PutTrial{MakeTrial(1, 1)}, cluster::PutTrial{MakeTrial(2, 1)},
