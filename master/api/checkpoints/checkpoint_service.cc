@@ -162,7 +162,7 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
     DET_ASSIGN_OR_RETURN(const auto entry, store_.GetCheckpoint(id));
     DET_ASSIGN_OR_RETURN(const auto experiment, store_.GetExperiment(entry.experiment));
     const model::ExperimentConfig& config = *experiment.experiment.config;
-    *out = ToProto(entry, GetFolder(config, entry), ToStruct(model::ToShownValue(config)));
+    *out = ToProto(entry, GetFolder(config, entry), ToStruct(ToShownConfig(experiment.experiment)));
     return absl::OkStatus();
   }
 
@@ -178,7 +178,7 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
     DET_ASSIGN_OR_RETURN(const auto experiment, store_.GetExperiment(id));
     DET_ASSIGN_OR_RETURN(const auto page, store_.ListCheckpoints(query));
     const model::ExperimentConfig& config = *experiment.experiment.config;
-    const google::protobuf::Struct shown = ToStruct(model::ToShownValue(config));
+    const google::protobuf::Struct shown = ToStruct(ToShownConfig(experiment.experiment));
     for (const store::CheckpointEntry& entry : page.checkpoints) {
       *response->add_checkpoints() = ToProto(entry, GetFolder(config, entry), shown);
     }
