@@ -161,11 +161,10 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
   absl::Status Read(const model::CheckpointId& id, v1::Checkpoint* out) {
     DET_ASSIGN_OR_RETURN(const auto entry, store_.GetCheckpoint(id));
     DET_ASSIGN_OR_RETURN(const auto experiment, store_.GetExperiment(entry.experiment));
-    const model::ExperimentConfig& config = *experiment.experiment.config;
     DET_ASSIGN_OR_RETURN(const auto storage,
                          StorageFinder(store_).Find(experiment.experiment, entry.checkpoint));
     *out = ToProto(entry, checkpoint_storage::GetCheckpointFolder(storage, entry.checkpoint.id),
-                   ToStruct(model::ToShownValue(config)));
+                   ToStruct(ToShownConfig(experiment.experiment)));
     return absl::OkStatus();
   }
 
@@ -175,8 +174,7 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
                     const Request& request, Response* response) {
     DET_ASSIGN_OR_RETURN(const auto experiment, store_.GetExperiment(id));
     DET_ASSIGN_OR_RETURN(const auto page, store_.ListCheckpoints(query));
-    const model::ExperimentConfig& config = *experiment.experiment.config;
-    const google::protobuf::Struct shown = ToStruct(model::ToShownValue(config));
+    const google::protobuf::Struct shown = ToStruct(ToShownConfig(experiment.experiment));
     StorageFinder storages(store_);
     for (const store::CheckpointEntry& entry : page.checkpoints) {
       DET_ASSIGN_OR_RETURN(const auto storage,

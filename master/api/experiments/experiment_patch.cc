@@ -213,7 +213,7 @@ absl::Status Preview(store::Store& store, const v1::PreviewRetentionRequest& req
   store::CheckpointQuery query;
   query.experiment = id;
   DET_ASSIGN_OR_RETURN(const store::CheckpointPage page, store.ListCheckpoints(query));
-  const google::protobuf::Struct shown = ToStruct(model::ToShownValue(config));
+  const google::protobuf::Struct shown = ToStruct(ToShownConfig(record.experiment));
   for (const store::CheckpointEntry& entry : page.checkpoints) {
     const model::CheckpointId& checkpoint = entry.checkpoint.id;
     if (!removed.contains(checkpoint)) continue;

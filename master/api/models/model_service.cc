@@ -74,7 +74,7 @@ class CheckpointMessages {
   void Add(const store::ExperimentRecord& record) {
     const model::ExperimentConfig& config = *record.experiment.config;
     origins_[record.experiment.id] = {config.checkpoint_storage,
-                                      ToStruct(model::ToShownValue(config))};
+                                      ToStruct(ToShownConfig(record.experiment))};
   }
 
   std::map<model::CheckpointId, store::CheckpointEntry> entries_;

@@ -285,8 +285,9 @@ class RawService final : public ApiService<v1::RawService> {
                    // Existing clients know null for none.
                    *response = ToStruct(model::Value::Object{
                        {"metric_name", record.experiment.config->searcher.metric},
-                       {"checkpoints", checkpoints.empty() ? model::Value()
-                                                           : model::Value(std::move(checkpoints))}});
+                       {"checkpoints", checkpoints.empty()
+                                           ? model::Value()
+                                           : model::Value(std::move(checkpoints))}});
                    return absl::OkStatus();
                  });
   }
