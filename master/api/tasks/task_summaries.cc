@@ -11,7 +11,7 @@
 namespace det::api {
 namespace {
 
-void AddDevices(const cluster::Cluster& cluster, const scheduler::Placement& placement,
+void AddDevices(const cluster::Cluster& cluster, const model::Placement& placement,
                 v1::ResourcesSummary* out) {
   auto& devices = (*out->mutable_agent_devices())[placement.agent.value()];
   const auto agent = cluster.agents().find(placement.agent);
