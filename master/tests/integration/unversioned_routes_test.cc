@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "det/api/v1/checkpoint.grpc.pb.h"
 #include "det/api/v1/raw.grpc.pb.h"
@@ -229,6 +230,15 @@ TEST_F(UnversionedRoutesTest, SendsAContextWholeOrByFile) {
   EXPECT_EQ(Download(&Stub::DownloadModelDef, request).error_code(), StatusCode::NOT_FOUND);
 }
 
+TEST_F(UnversionedRoutesTest, ReturnsTheCaller) {
+  CallContext context("user");
+  Struct user;
+  ASSERT_TRUE(raw_->GetRawMe(&context, {}, &user).ok());
+  EXPECT_EQ(user.fields().at("username").string_value(), "admin");
+  EXPECT_TRUE(user.fields().at("active").bool_value());
+  EXPECT_TRUE(user.fields().at("agent_uid").has_null_value());
+}
+
 TEST_F(UnversionedRoutesTest, ListsSlotHoldersAndPreviewsRetention) {
   FakeAgent agent(master_, "node", 1);
   const std::string allocation = Train(agent);
@@ -238,14 +248,16 @@ TEST_F(UnversionedRoutesTest, ListsSlotHoldersAndPreviewsRetention) {
     ASSERT_TRUE(raw_->GetTaskSummaries(&context, {}, &tasks).ok());
     const auto& summary = tasks.fields().at(allocation).struct_value().fields();
     EXPECT_EQ(summary.at("slots_needed").number_value(), 1);
-    EXPECT_EQ(summary.at("resources")
-                  .list_value()
-                  .values(0)
-                  .struct_value()
-                  .fields()
-                  .at("resources_id")
-                  .string_value(),
-              "node");
+    EXPECT_EQ(summary.at("name").string_value(),
+              absl::StrCat("Trial ", Get(experiment_).trial_ids(0), " (Experiment ", experiment_, ")"));
+    EXPECT_EQ(summary.at("scheduler_type").string_value(), "priority");
+    const auto& resources =
+        summary.at("resources").list_value().values(0).struct_value().fields();
+    EXPECT_EQ(resources.at("resources_id").string_value(), "node");
+    EXPECT_EQ(resources.at("resources_type").string_value(), "process");
+    const auto& devices =
+        resources.at("agent_devices").struct_value().fields().at("node").list_value();
+    EXPECT_EQ(devices.values_size(), 1);
   }
   CallContext context("user");
   api::PreviewRetentionRequest request;
