@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "det/api/v1/raw.grpc.pb.h"
 #include "google/api/httpbody.pb.h"
@@ -259,7 +260,7 @@ class RawService final : public ApiService<v1::RawService> {
                  [this, response](const auth::Principal& caller, Done done) {
                    auto tasks = std::make_shared<v1::GetTasksResponse>();
                    v1::GetTasksResponse* const filled = tasks.get();
-                   ReadTaskSummaries(engine_, caller, filled,
+                   ReadTaskSummaries(engine_, store_, caller, filled,
                                      [tasks = std::move(tasks), response,
                                       done = std::move(done)](const absl::Status& status) mutable {
                                        if (status.ok()) *response = ToRawTasks(*tasks);

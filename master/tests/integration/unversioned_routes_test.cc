@@ -230,6 +230,25 @@ TEST_F(UnversionedRoutesTest, SendsAContextWholeOrByFile) {
   EXPECT_EQ(Download(&Stub::DownloadModelDef, request).error_code(), StatusCode::NOT_FOUND);
 }
 
+TEST_F(UnversionedRoutesTest, ListsExperimentsWhoseCheckpointsAreBeingRemoved) {
+  FakeAgent agent(master_, "node", 1);
+  const std::string allocation = Train(agent);
+  // The files cannot be removed while their folder is away.
+  std::filesystem::rename(folder_.path(), folder_.path() + ".away");
+  ASSERT_TRUE(RemoveFiles({kOlder}, {"*.pt"}).ok());
+  const std::string name = absl::StrCat("gc-", experiment_);
+  const auto list = [&] {
+    CallContext context("user");
+    Struct tasks;
+    EXPECT_TRUE(raw_->GetTaskSummaries(&context, {}, &tasks).ok());
+    return tasks;
+  };
+  EXPECT_EQ(list().fields().at(name).struct_value().fields().at("name").string_value(),
+            absl::StrCat("Checkpoint GC (Experiment ", experiment_, ")"));
+  std::filesystem::rename(folder_.path() + ".away", folder_.path());
+  agent.Exited(allocation, 0);
+}
+
 TEST_F(UnversionedRoutesTest, ReturnsTheCaller) {
   CallContext context("user");
   Struct user;
