@@ -71,6 +71,18 @@ bool AcceptsEncoding(const Headers& request, std::string_view encoding) {
   return false;
 }
 
+bool IsFromAllowedOrigin(const std::vector<std::string>& allowed, const Headers& request) {
+  const std::string origin = Value(request, "Origin");
+  if (origin.empty()) return true;
+  const size_t scheme = origin.find("://");
+  if (scheme != std::string::npos &&
+      absl::EqualsIgnoreCase(origin.substr(scheme + 3), Value(request, "Host"))) {
+    return true;
+  }
+  return std::any_of(allowed.begin(), allowed.end(),
+                     [&](const std::string& each) { return each == "*" || each == origin; });
+}
+
 void AllowOrigin(const std::vector<std::string>& allowed, const Headers& request, Headers* answer) {
   if (allowed.empty()) return;
   answer->insert(http::field::vary, "Origin");

@@ -33,6 +33,10 @@ bool AcceptsEncoding(const Headers& request, std::string_view encoding);
 // Whether the client explicitly accepts HTML, as a browser does for navigation.
 bool AcceptsHtml(const Headers& request);
 
+// Whether the request comes from a page of this server or of an origin in `allowed`, or from no
+// page.
+bool IsFromAllowedOrigin(const std::vector<std::string>& allowed, const Headers& request);
+
 // Sets CORS headers that let pages of the request's origin read the response, if `allowed` contains
 // it or "*".
 void AllowOrigin(const std::vector<std::string>& allowed, const Headers& request, Headers* answer);

@@ -103,13 +103,12 @@ absl::StatusOr<Transcoder::Route> Transcoder::Find(std::string_view verb,
 
 absl::StatusOr<Transcoder::Call> Transcoder::Read(const Route& route, std::string_view body) {
   const google::protobuf::MethodDescriptor& method = *route.match.method;
-  const std::unique_ptr<google::protobuf::Message> request(Prototype(*method.input_type()).New());
-  DET_RETURN_IF_ERROR(proto::HttpRouter::Fill(route.match, route.query, body, request.get()));
   Call call;
+  call.request.reset(Prototype(*method.input_type()).New());
+  DET_RETURN_IF_ERROR(proto::HttpRouter::Fill(route.match, route.query, body, call.request.get()));
   call.path = absl::StrCat("/", method.service()->full_name(), "/", method.name());
   call.streams = method.server_streaming();
   call.output = method.output_type();
-  call.request = request->SerializeAsString();
   if (route.fields) {
     DET_ASSIGN_OR_RETURN(call.mask, FieldMask::Parse(*route.fields, *method.output_type()));
   }
@@ -148,6 +147,22 @@ absl::StatusOr<Transcoder::Body> Transcoder::WriteBody(const Call& call,
     return absl::InternalError("cannot read a google.api.HttpBody");
   }
   return Body{body.content_type(), body.data()};
+}
+
+absl::StatusOr<Transcoder::Body> Transcoder::WriteBody(const Call& call,
+                                                       const google::protobuf::Message& response) {
+  if (const auto* body = dynamic_cast<const google::api::HttpBody*>(&response)) {
+    return Body{body->content_type(), body->data()};
+  }
+  DET_ASSIGN_OR_RETURN(std::string json, proto::ToJson(response));
+  if (call.mask) {
+    DET_ASSIGN_OR_RETURN(json, call.mask->Apply(json));
+  }
+  return Body{"application/json", std::move(json)};
+}
+
+std::shared_ptr<google::protobuf::Message> Transcoder::MakeResponse(const Call& call) {
+  return std::shared_ptr<google::protobuf::Message>(Prototype(*call.output).New());
 }
 
 namespace {

@@ -14,7 +14,7 @@
 #include "base/recent_log.h"
 #include "base/status_macros.h"
 #include "base/utf8.h"
-#include "det/api/v1/master.grpc.pb.h"
+#include "det/api/v1/master.unary.h"
 #include "master/api/audit/audit_query.h"
 #include "master/api/cluster/services.h"
 #include "master/api/common/convert.h"
@@ -176,8 +176,12 @@ class MasterService final : public ApiService<v1::MasterService> {
       response->set_master_id(info_.master_id);
       response->set_cluster_id(info_.cluster_id);
       response->set_cluster_name(info_.cluster_name);
-      response->set_rbac_enabled(true);
+      response->set_rbac_enabled(info_.rbac_enabled);
+      response->set_strict_job_queue_control(info_.strict_job_queue);
       response->set_user_management_enabled(true);
+      response->mutable_feature_switches()->Assign(info_.feature_switches.begin(),
+                                                   info_.feature_switches.end());
+      response->set_product(v1::GetMasterResponse::PRODUCT_COMMUNITY);
       AddCurrentMessage(response);
       return absl::OkStatus();
     });

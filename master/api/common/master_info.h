@@ -4,6 +4,7 @@
 #define MASTER_API_COMMON_MASTER_INFO_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "master/core/model/value.h"
@@ -18,8 +19,11 @@ struct MasterInfo {
   std::string master_id;  // identifies this process
   std::string cluster_id;
   std::string cluster_name;
+  bool rbac_enabled = true;       // clients offer to manage groups and roles
+  bool strict_job_queue = false;  // only administrators change the queue
   std::string database;  // "embedded" or "external"
   absl::Time started_at;
+  std::vector<std::string> feature_switches;
   model::Value config;  // the master's configuration, without secrets
   int log_days =
       -1;  // days that log lines are kept unless an experiment says otherwise; -1: forever

@@ -2,7 +2,7 @@
 
 #include "absl/status/status.h"
 #include "base/status_macros.h"
-#include "det/api/v1/log_retention.grpc.pb.h"
+#include "det/api/v1/log_retention.unary.h"
 #include "master/api/common/log_retention.h"
 #include "master/api/logs/services.h"
 #include "master/api/rpc/api_service.h"

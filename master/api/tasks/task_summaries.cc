@@ -15,58 +15,59 @@
 namespace det::api {
 namespace {
 
+std::string GetSchedulerType(const cluster::Cluster& cluster, const std::string& name) {
+  for (const cluster::KnownPool& known : cluster.pools()) {
+    if (known.pool.name == name) return std::string(model::ToString(known.pool.policy));
+  }
+  return "";
+}
+
 void AddDevices(const cluster::Cluster& cluster, const model::Placement& placement,
                 v1::ResourcesSummary* out) {
   auto& devices = (*out->mutable_agent_devices())[placement.agent.value()];
   const auto agent = cluster.agents().find(placement.agent);
   if (agent == cluster.agents().end()) return;
   for (const model::Device& device : agent->second.slots) {
-    if (std::count(placement.slots.begin(), placement.slots.end(), device.id) > 0) {
-      *devices.add_devices() = ToDevice(device);
-    }
+    if (std::count(placement.slots.begin(), placement.slots.end(), device.id) == 0) continue;
+    *devices.add_devices() = ToDevice(device);
   }
-}
-
-std::string GetPolicy(const cluster::Cluster& cluster, const std::string& pool) {
-  for (const cluster::KnownPool& known : cluster.pools()) {
-    if (known.pool.name == pool) return std::string(ToString(known.pool.policy));
-  }
-  return "";
 }
 
 void AddSummary(const cluster::Cluster& cluster, const experiment::Allocation& allocation,
                 const auth::Principal& caller, v1::GetTasksResponse* response) {
   const experiment::Trial* trial = cluster.FindTrial(allocation.trial);
   const auto* job = trial == nullptr ? nullptr : cluster.FindExperiment(trial->experiment);
-  if (job == nullptr || !caller.Sees(job->workspace)) return;
+  if (job == nullptr || !caller.Holds(model::Permission::kViewExperimentMetadata, job->workspace)) return;
   const std::string& id = allocation.id.value();
   v1::AllocationSummary& out = (*response->mutable_allocation_id_to_summary())[id];
   out.set_task_id(allocation.task.value());
   out.set_allocation_id(id);
-  // Existing clients parse this name.
+  // Existing scripts wait for this name to come and go.
   out.set_name(
       absl::StrCat("Trial ", trial->id.value(), " (Experiment ", job->id.value(), ")"));
   *out.mutable_registered_time() = ToProto(allocation.queued_at);
   out.set_resource_pool(allocation.resource_pool);
   out.set_slots_needed(allocation.slots);
   out.set_priority(job->queue.priority);
-  out.set_scheduler_type(GetPolicy(cluster, allocation.resource_pool));
   for (const experiment::LocalTask& local_task : allocation.local_tasks) {
     v1::ResourcesSummary* resources = out.add_resources();
     resources->set_resources_id(local_task.placement.agent.value());
     resources->set_allocation_id(id);
     resources->set_container_id(id);
-    resources->set_resources_type("process");
+    resources->set_resources_type("docker-container");
     AddDevices(cluster, local_task.placement, resources);
+    if (local_task.started) resources->mutable_started();
+    if (local_task.exited) resources->mutable_exited()->set_exit_code(local_task.exit_code);
   }
+  out.set_scheduler_type(GetSchedulerType(cluster, allocation.resource_pool));
 }
 
 constexpr int kMaxCheckpoints = 1000;
 
 absl::Status AddCheckpointRemovals(store::Store& store, const auth::Principal& caller,
                                    v1::GetTasksResponse* response) {
-  DET_ASSIGN_OR_RETURN(const auto to_delete, store.garbage_collection().ListCheckpointsToDelete(
-                                                 {}, kMaxCheckpoints));
+  DET_ASSIGN_OR_RETURN(const auto to_delete,
+                       store.garbage_collection().ListCheckpointsToDelete({}, kMaxCheckpoints));
   DET_ASSIGN_OR_RETURN(const auto to_trim,
                        store.garbage_collection().ListCheckpointsToTrim({}, kMaxCheckpoints));
   std::set<model::ExperimentId> experiments;
@@ -77,7 +78,7 @@ absl::Status AddCheckpointRemovals(store::Store& store, const auth::Principal& c
     if (absl::IsNotFound(record.status())) continue;
     DET_RETURN_IF_ERROR(record.status());
     const experiment::Experiment& experiment = record->experiment;
-    if (!caller.Sees(experiment.workspace)) continue;
+    if (!caller.Holds(model::Permission::kViewExperimentMetadata, experiment.workspace)) continue;
     const std::string name = absl::StrCat("gc-", id.value());
     v1::AllocationSummary& out = (*response->mutable_allocation_id_to_summary())[name];
     out.set_task_id(name);

@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
-#include "det/api/v1/auth.grpc.pb.h"
+#include "det/api/v1/auth.unary.h"
 #include "master/api/rpc/api_service.h"
 #include "master/api/users/convert_user.h"
 #include "master/api/users/services.h"

@@ -5,7 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/kubernetes.grpc.pb.h"
+#include "det/api/v1/kubernetes.unary.h"
 #include "master/api/rpc/api_service.h"
 #include "master/api/workspaces/services.h"
 

@@ -56,7 +56,7 @@ struct TokenPage {
 struct RoleAssignment {
   model::UserId user;
   int32_t workspace = 0;
-  model::Role role = model::Role::kViewer;
+  model::RoleId role;
   friend bool operator==(const RoleAssignment&, const RoleAssignment&) = default;
   friend auto operator<=>(const RoleAssignment&, const RoleAssignment&) = default;
 };

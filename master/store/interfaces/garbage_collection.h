@@ -23,6 +23,8 @@ struct CheckpointToDelete {
   model::CheckpointId id;
   model::ExperimentId experiment;
   model::CheckpointStorageConfig storage;
+  // Its files are in a folder of the machine where an unmanaged trial ran: the master leaves them.
+  bool outside = false;
 };
 
 // A checkpoint some of whose files must be removed.
@@ -32,6 +34,7 @@ struct CheckpointToTrim {
   model::CheckpointStorageConfig storage;
   model::Resources resources;
   model::Globs globs;  // the files to remove
+  bool outside = false;  // as in CheckpointToDelete
 };
 
 // A checkpoint that cannot be deleted, and what uses it: "experiment 7", "version 3 of model bert".
@@ -67,6 +70,8 @@ class GarbageCollection {
   virtual absl::StatusOr<std::vector<model::ExperimentId>> ListDeletions() = 0;
   // DELETED experiments with checkpoints that are no longer in use: they must be deleted once more.
   virtual absl::StatusOr<std::vector<model::ExperimentId>> ListReleased() = 0;
+  // Ended experiments of DELETING projects and workspaces that are not being deleted, sorted by id.
+  virtual absl::StatusOr<std::vector<model::ExperimentId>> ListOfDeletedProjects() = 0;
   // Removes at most `limit` log lines, metrics or search rows. If none are left, removes all other
   // rows except checkpoints that are not DELETED with their trials and the experiment, which then
   // becomes DELETED. Returns true if everything was removed. Does nothing and returns true for an

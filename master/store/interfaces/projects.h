@@ -40,6 +40,7 @@ struct ProjectRecord {
   int num_experiments = 0;
   int num_active_experiments = 0;
   int num_runs = 0;
+  friend bool operator==(const ProjectRecord&, const ProjectRecord&) = default;
 };
 struct ProjectPatch {
   std::optional<std::string> name;
@@ -86,6 +87,13 @@ class Projects {
   virtual absl::StatusOr<std::vector<ProjectNote>> AddNote(int32_t id, const ProjectNote& note) = 0;
   // FAILED_PRECONDITION if the project is immutable or contains an experiment.
   virtual absl::Status DeleteProject(int32_t id) = 0;
+  // Marks the project DELETING: garbage collection deletes its experiments, then the project.
+  // NOT_FOUND; FAILED_PRECONDITION if it is immutable or contains an experiment that has not ended.
+  virtual absl::Status StartDeletion(int32_t id) = 0;
+  // DELETING projects, sorted by id.
+  virtual absl::StatusOr<std::vector<int32_t>> ListDeletions() = 0;
+  // Changes the state from DELETING to DELETE_FAILED.
+  virtual absl::Status MarkDeletionFailed(int32_t id, const std::string& reason) = 0;
   // The id of the workspace that contains the resource. NOT_FOUND.
   virtual absl::StatusOr<int32_t> GetWorkspaceId(model::ExperimentId id) = 0;
   virtual absl::StatusOr<int32_t> GetWorkspaceId(model::TrialId id) = 0;

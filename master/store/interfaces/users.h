@@ -63,7 +63,7 @@ struct UserQuery {
   std::string name;  // substring of the name or display name, case-insensitive
   std::optional<bool> active;
   std::optional<bool> admin;
-  std::vector<model::Role> roles;  // users with one of these roles in any workspace; empty: all
+  std::vector<model::RoleId> roles;  // users with one of these roles in any workspace; empty: all
 };
 struct UserPage {
   std::vector<UserRecord> users;

@@ -87,6 +87,14 @@ class Workspaces {
   // Also deletes its projects. FAILED_PRECONDITION if it is immutable, or contains an experiment or
   // a model.
   virtual absl::Status DeleteWorkspace(int32_t id) = 0;
+  // Marks the workspace DELETING: garbage collection deletes its experiments, then the workspace.
+  // NOT_FOUND; FAILED_PRECONDITION if it is immutable, or contains a model or an experiment that has
+  // not ended.
+  virtual absl::Status StartDeletion(int32_t id) = 0;
+  // DELETING workspaces, sorted by id.
+  virtual absl::StatusOr<std::vector<int32_t>> ListDeletions() = 0;
+  // Changes the state from DELETING to DELETE_FAILED.
+  virtual absl::Status MarkDeletionFailed(int32_t id, const std::string& reason) = 0;
   virtual absl::Status PinWorkspace(model::UserId user, int32_t id,
                                     std::optional<absl::Time> at) = 0;
 };
@@ -103,6 +111,12 @@ inline absl::Status WorkspaceExists(const std::string& name) {
 // "workspace Uncategorized cannot be deleted".
 inline absl::Status ImmutableError(const char* noun, const std::string& name, const char* what) {
   return absl::FailedPreconditionError(absl::StrCat(noun, " ", name, " cannot be ", what));
+}
+inline absl::Status RunningError(const char* noun, const std::string& name, int64_t experiments) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(noun, " \"", name, "\" contains ", experiments,
+                   experiments == 1 ? " experiment that has" : " experiments that have",
+                   " not ended; kill them or move them elsewhere first"));
 }
 inline absl::Status NotEmptyError(const char* noun, const std::string& name, int64_t experiments) {
   return absl::FailedPreconditionError(

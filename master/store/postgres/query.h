@@ -2,6 +2,7 @@
 #ifndef MASTER_STORE_POSTGRES_QUERY_H_
 #define MASTER_STORE_POSTGRES_QUERY_H_
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "master/store/interfaces/records.h"
 #include "master/store/postgres/connection.h"
 #include "master/store/postgres/params.h"
+#include "master/store/postgres/pool.h"
 
 namespace det::store {
 
@@ -47,6 +49,9 @@ struct WindowRows {
 absl::StatusOr<WindowRows> ReadWindow(Connection& connection, const std::string& count_sql,
                                       const std::string& sql, const Params& params,
                                       const Window& window);
+
+// The first column of the rows of a query without parameters.
+absl::StatusOr<std::vector<int32_t>> SelectInts(Pool& pool, const char* sql);
 
 }  // namespace det::store
 

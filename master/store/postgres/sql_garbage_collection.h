@@ -29,6 +29,7 @@ class SqlGarbageCollection final : public GarbageCollection {
   absl::Status MarkCheckpointTrimmed(const CheckpointToTrim& trimmed,
                                      const model::Resources& left) override;
   absl::StatusOr<std::vector<model::ExperimentId>> ListDeletions() override;
+  absl::StatusOr<std::vector<model::ExperimentId>> ListOfDeletedProjects() override;
   absl::StatusOr<std::vector<model::ExperimentId>> ListReleased() override;
   absl::StatusOr<bool> RemoveRows(model::ExperimentId id, int limit) override;
   absl::Status MarkDeletionFailed(model::ExperimentId id, const std::string& reason) override;

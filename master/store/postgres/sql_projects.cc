@@ -85,18 +85,6 @@ const char* GetSortKey(ProjectQuery::Sort sort) {
   return "p.id";
 }
 
-std::vector<ProjectNote> ToNotes(const model::Value& value) {
-  std::vector<ProjectNote> notes;
-  if (value.AsList() == nullptr) return notes;
-  const auto text = [](const model::Value* v) {
-    return v == nullptr || v->AsString() == nullptr ? "" : *v->AsString();
-  };
-  for (const model::Value& item : *value.AsList()) {
-    notes.push_back({text(item.Find("name")), text(item.Find("contents"))});
-  }
-  return notes;
-}
-
 Param NotesParam(const std::vector<ProjectNote>& notes) {
   model::Value::List list;
   for (const ProjectNote& note : notes) {
@@ -276,6 +264,34 @@ absl::Status SqlProjects::DeleteProject(int32_t id) {
     DET_RETURN_IF_ERROR(
         connection.Exec("DELETE FROM project_visits WHERE project = $1", MakeParams(id)).status());
     return connection.Exec("DELETE FROM projects WHERE id = $1", MakeParams(id)).status();
+  });
+}
+
+absl::Status SqlProjects::StartDeletion(int32_t id) {
+  constexpr char kLiveIn[] =
+      "SELECT count(*) FROM experiments WHERE project = $1 AND state NOT IN "
+      "('COMPLETED', 'CANCELED', 'ERROR', 'DELETING', 'DELETE_FAILED', 'DELETED')";
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
+    DET_ASSIGN_OR_RETURN(const Locked row, Lock(connection, id));
+    if (row.immutable) return ImmutableError("project", row.name, "deleted");
+    DET_ASSIGN_OR_RETURN(const Result live, connection.Exec(kLiveIn, MakeParams(id)));
+    if (live.Int(0, 0) > 0) return RunningError("project", row.name, live.Int(0, 0));
+    return connection
+        .Exec("UPDATE projects SET state = 'DELETING', error = '' WHERE id = $1", MakeParams(id))
+        .status();
+  });
+}
+
+absl::StatusOr<std::vector<int32_t>> SqlProjects::ListDeletions() {
+  return SelectInts(pool_, "SELECT id FROM projects WHERE state = 'DELETING' ORDER BY id");
+}
+
+absl::Status SqlProjects::MarkDeletionFailed(int32_t id, const std::string& reason) {
+  constexpr char kFail[] =
+      "UPDATE projects SET state = 'DELETE_FAILED', error = $2 WHERE id = $1 AND state = "
+      "'DELETING'";
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
+    return connection.Exec(kFail, MakeParams(id, reason)).status();
   });
 }
 

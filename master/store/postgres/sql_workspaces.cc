@@ -70,6 +70,7 @@ constexpr const char* kWorkspaceDelete[] = {
     "DELETE FROM projects WHERE workspace = $1",
     "DELETE FROM workspace_pins WHERE workspace = $1",
     "DELETE FROM role_assignments WHERE workspace = $1",
+    "DELETE FROM group_roles WHERE workspace = $1",
     "DELETE FROM templates WHERE workspace = $1",
     "DELETE FROM workspaces WHERE id = $1",
 };
@@ -218,6 +219,37 @@ absl::Status SqlWorkspaces::DeleteWorkspace(int32_t id) {
       DET_RETURN_IF_ERROR(connection.Exec(sql, MakeParams(id)).status());
     }
     return absl::OkStatus();
+  });
+}
+
+absl::Status SqlWorkspaces::StartDeletion(int32_t id) {
+  constexpr char kLiveIn[] =
+      "SELECT count(*) FROM projects p JOIN experiments e ON e.project = p.id "
+      "WHERE p.workspace = $1 AND e.state NOT IN "
+      "('COMPLETED', 'CANCELED', 'ERROR', 'DELETING', 'DELETE_FAILED', 'DELETED')";
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
+    DET_RETURN_IF_ERROR(LockMutable(connection, id, "deleted").status());
+    DET_ASSIGN_OR_RETURN(const WorkspaceRecord workspace, ReadWorkspace(connection, id, {}));
+    DET_ASSIGN_OR_RETURN(const Result live, connection.Exec(kLiveIn, MakeParams(id)));
+    if (live.Int(0, 0) > 0) return RunningError("workspace", workspace.name, live.Int(0, 0));
+    DET_ASSIGN_OR_RETURN(const Result models, connection.Exec(kModelsIn, MakeParams(id)));
+    if (models.Int(0, 0) > 0) return WorkspaceHasModels(workspace.name, models.Int(0, 0));
+    return connection
+        .Exec("UPDATE workspaces SET state = 'DELETING', error = '' WHERE id = $1", MakeParams(id))
+        .status();
+  });
+}
+
+absl::StatusOr<std::vector<int32_t>> SqlWorkspaces::ListDeletions() {
+  return SelectInts(pool_, "SELECT id FROM workspaces WHERE state = 'DELETING' ORDER BY id");
+}
+
+absl::Status SqlWorkspaces::MarkDeletionFailed(int32_t id, const std::string& reason) {
+  constexpr char kFail[] =
+      "UPDATE workspaces SET state = 'DELETE_FAILED', error = $2 WHERE id = $1 AND state = "
+      "'DELETING'";
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
+    return connection.Exec(kFail, MakeParams(id, reason)).status();
   });
 }
 

@@ -147,6 +147,43 @@ absl::StatusOr<std::vector<ProjectNote>> FakeProjects::AddNote(int32_t id,
   return it->second.notes;
 }
 
+absl::Status FakeProjects::StartDeletion(int32_t id) {
+  DET_RETURN_IF_ERROR(check_epoch_());
+  std::lock_guard lock(db_.mutex);
+  const auto it = db_.workspace_rows.projects.find(id);
+  if (it == db_.workspace_rows.projects.end()) return NoSuchProject(id);
+  ProjectRecord& record = it->second;
+  if (record.immutable) return ImmutableError("project", record.name, "deleted");
+  const auto live =
+      std::count_if(db_.experiments.begin(), db_.experiments.end(), [&](const auto& e) {
+        return e.second.project == id && !model::IsTerminal(e.second.state);
+      });
+  if (live > 0) return RunningError("project", record.name, live);
+  record.state = WorkspaceState::kDeleting;
+  record.error.clear();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<int32_t>> FakeProjects::ListDeletions() {
+  std::lock_guard lock(db_.mutex);
+  std::vector<int32_t> ids;
+  for (const auto& [id, record] : db_.workspace_rows.projects) {
+    if (record.state == WorkspaceState::kDeleting) ids.push_back(id);
+  }
+  return ids;
+}
+
+absl::Status FakeProjects::MarkDeletionFailed(int32_t id, const std::string& reason) {
+  DET_RETURN_IF_ERROR(check_epoch_());
+  std::lock_guard lock(db_.mutex);
+  const auto it = db_.workspace_rows.projects.find(id);
+  if (it == db_.workspace_rows.projects.end()) return absl::OkStatus();
+  if (it->second.state != WorkspaceState::kDeleting) return absl::OkStatus();
+  it->second.state = WorkspaceState::kDeleteFailed;
+  it->second.error = reason;
+  return absl::OkStatus();
+}
+
 absl::Status FakeProjects::DeleteProject(int32_t id) {
   DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);

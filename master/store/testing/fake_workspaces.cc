@@ -115,6 +115,47 @@ absl::StatusOr<WorkspaceRecord> FakeWorkspaces::ChangeWorkspace(int32_t id,
   return Read(row, {});
 }
 
+absl::Status FakeWorkspaces::StartDeletion(int32_t id) {
+  DET_RETURN_IF_ERROR(check_epoch_());
+  std::lock_guard lock(db_.mutex);
+  const auto it = db_.workspace_rows.workspaces.find(id);
+  if (it == db_.workspace_rows.workspaces.end()) return NoSuchWorkspace(id);
+  WorkspaceRecord& record = it->second;
+  if (record.immutable) return ImmutableError("workspace", record.name, "deleted");
+  const auto live =
+      std::count_if(db_.experiments.begin(), db_.experiments.end(), [&](const auto& e) {
+        return db_.WithCurrentProject(e.second).workspace == id && !model::IsTerminal(e.second.state);
+      });
+  if (live > 0) return RunningError("workspace", record.name, live);
+  const auto models =
+      std::count_if(db_.models.models.begin(), db_.models.models.end(),
+                    [&](const auto& model) { return model.second.workspace == id; });
+  if (models > 0) return WorkspaceHasModels(record.name, models);
+  record.state = WorkspaceState::kDeleting;
+  record.error.clear();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<int32_t>> FakeWorkspaces::ListDeletions() {
+  std::lock_guard lock(db_.mutex);
+  std::vector<int32_t> ids;
+  for (const auto& [id, record] : db_.workspace_rows.workspaces) {
+    if (record.state == WorkspaceState::kDeleting) ids.push_back(id);
+  }
+  return ids;
+}
+
+absl::Status FakeWorkspaces::MarkDeletionFailed(int32_t id, const std::string& reason) {
+  DET_RETURN_IF_ERROR(check_epoch_());
+  std::lock_guard lock(db_.mutex);
+  const auto it = db_.workspace_rows.workspaces.find(id);
+  if (it == db_.workspace_rows.workspaces.end()) return absl::OkStatus();
+  if (it->second.state != WorkspaceState::kDeleting) return absl::OkStatus();
+  it->second.state = WorkspaceState::kDeleteFailed;
+  it->second.error = reason;
+  return absl::OkStatus();
+}
+
 absl::Status FakeWorkspaces::DeleteWorkspace(int32_t id) {
   DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);

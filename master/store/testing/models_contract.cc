@@ -199,7 +199,8 @@ TEST_P(StoreContractTest, ListsModelsByFilterAndWindow) {
   EXPECT_EQ(models.ListModels(page)->total, 2);
   EXPECT_THAT(GetNames(models.ListModels({.id = two.a.id})), ElementsAre("a-Net"));
   EXPECT_THAT(GetNames(models.ListModels({.description = "cats"})), ElementsAre("b-net"));
-  EXPECT_THAT(GetNames(models.ListModels({.labels = {"big", "cats"}})), ElementsAre("b-net"));
+  EXPECT_THAT(GetNames(models.ListModels({.labels = {"cats", "none"}})), ElementsAre("b-net"));
+  EXPECT_THAT(GetNames(models.ListModels({.labels = {"none"}})), IsEmpty());
   EXPECT_THAT(GetNames(models.ListModels({.owners = {"ann"}})), ElementsAre("a-Net"));
   EXPECT_THAT(GetNames(models.ListModels({.owner_ids = {two.bob.id}})), ElementsAre("b-net"));
   EXPECT_THAT(GetNames(models.ListModels({.workspace_names = {"Vision"}})), ElementsAre("a-Net"));
