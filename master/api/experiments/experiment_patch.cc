@@ -173,6 +173,8 @@ void Move(engine::Engine& engine, store::Store& store, const v1::MoveExperimentR
   if (absl::Status deleted = CheckNotDeleted(record->experiment); !deleted.ok()) {
     return done(std::move(deleted));
   }
+  const auto from = store.projects().GetProject(record->experiment.project);
+  if (from.ok() && from->archived) return done(store::ProjectIsArchived(from->name));
   const auto project = ResolveProject(store, request.destination_project_id());
   if (!project.ok()) return done(project.status());
   SubmitAndFinish(engine, cluster::MoveExperiment{id, project->project_ref}, std::move(done));

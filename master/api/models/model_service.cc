@@ -302,12 +302,12 @@ class ModelService final : public ApiService<v1::ModelService> {
 
   absl::Status Register(const v1::PostModelVersionRequest& request, model::UserId owner,
                         v1::ModelVersion* out) {
+    DET_ASSIGN_OR_RETURN(const auto model, models().GetModel(request.model_name()));
     if (request.checkpoint_uuid().empty()) {
       return absl::InvalidArgumentError(
           "checkpoint_uuid: required; expected the UUID of a checkpoint");
     }
     DET_ASSIGN_OR_RETURN(store::ModelVersionRecord record, FromProto(request));
-    DET_ASSIGN_OR_RETURN(const auto model, models().GetModel(request.model_name()));
     record.model = model.id;
     record.owner = owner;
     record.created_at = clock_.Now();

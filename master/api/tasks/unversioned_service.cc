@@ -299,7 +299,7 @@ class RawService final : public ApiService<v1::RawService> {
                  [this, response](const auth::Principal& caller, Done done) {
                    auto tasks = std::make_shared<v1::GetTasksResponse>();
                    v1::GetTasksResponse* const filled = tasks.get();
-                   ReadTaskSummaries(engine_, caller, filled,
+                   ReadTaskSummaries(engine_, store_, caller, filled,
                                      [tasks = std::move(tasks), response,
                                       done = std::move(done)](const absl::Status& status) mutable {
                                        if (status.ok()) *response = ToRawTasks(*tasks);
