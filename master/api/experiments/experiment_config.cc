@@ -53,7 +53,8 @@ absl::StatusOr<ParsedConfig> ParseConfig(store::Store& store, const ConfigSubmis
                       .templates = std::move(templates),
                       .warnings = std::move(warnings),
                       .name = submission.name,
-                      .seed = submission.seed};
+                      .seed = submission.seed,
+                      .unmanaged = submission.unmanaged};
 }
 
 absl::StatusOr<ValidConfig> ValidateConfig(const ExperimentDefaults& experiment_defaults,
@@ -62,6 +63,7 @@ absl::StatusOr<ValidConfig> ValidateConfig(const ExperimentDefaults& experiment_
   defaults.checkpoint_host_path = experiment_defaults.checkpoint_locations.own;
   defaults.experiment_seed = parsed.seed;
   defaults.name = parsed.name;
+  defaults.unmanaged = parsed.unmanaged;
   AddStorageLayer("the master's checkpoint_storage", experiment_defaults.checkpoint_storage,
                   defaults.below);
   AddStorageLayer("workspace", scope.checkpoint_storage, defaults.below);

@@ -27,13 +27,21 @@ void SubmitOrCheckEnded(engine::Engine& engine, base::ThreadPool& pool, cluster:
 // What a change means for an experiment that has ended.
 enum class AfterEnd { kRefused, kNoEffect };
 
-// The result of a change of an ended experiment: OK if it has no effect then, otherwise an error
-// with `rule`, which states the allowed states.
+// The result of a change of an experiment that the cluster does not know: OK if it has no effect on
+// an ended one, otherwise an error with `rule`, which states the allowed states. The cluster does not
+// know unmanaged experiments either: ending one is OK and has no effect.
 absl::Status CheckEndedExperiment(store::Store& store, model::ExperimentId id, const char* rule,
                                   AfterEnd after_end) {
   DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store.GetExperiment(id));
   if (after_end == AfterEnd::kNoEffect && !model::IsDeletion(record.experiment.state)) {
     return absl::OkStatus();
+  }
+  if (record.experiment.unmanaged && !model::IsTerminal(record.experiment.state)) {
+    // Nothing of it runs on the cluster that could be stopped.
+    return absl::FailedPreconditionError(
+        absl::StrCat("experiment ", id.value(),
+                     " is unmanaged: it runs outside of the cluster, which cannot pause or activate "
+                     "it; stop its program instead"));
   }
   const std::string_view state = model::ToString(record.experiment.state);
   return absl::FailedPreconditionError(
@@ -44,6 +52,12 @@ absl::Status CheckEndedExperiment(store::Store& store, model::ExperimentId id, c
 absl::Status CheckEndedTrial(store::Store& store, model::TrialId id) {
   DET_ASSIGN_OR_RETURN(const store::TrialRecord record, store.GetBareTrial(id));
   if (record.trial.state == model::TrialState::kCanceled) return absl::OkStatus();
+  DET_ASSIGN_OR_RETURN(const bool unmanaged, store.detached().IsUnmanaged(id));
+  if (unmanaged && !model::IsTerminal(record.trial.state)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("trial ", id.value(),
+                     " is unmanaged: it runs outside of the cluster; stop its program instead"));
+  }
   return absl::FailedPreconditionError(
       absl::StrCat("trial ", id.value(), " is ", std::string(model::ToString(record.trial.state)),
                    "; only trials that have not ended can be killed"));

@@ -88,6 +88,7 @@ v1::FlatRun ToProto(const store::RunRecord& run, const LiveTrials& live, absl::T
   for (const std::string& label : run.labels) out.add_labels(label);
   out.set_checkpoint_size(run.checkpoint_size);
   out.set_checkpoint_count(run.checkpoint_count);
+  if (run.trial.external_id) out.set_external_run_id(*run.trial.external_id);
   if (run.trial.best_metric) out.set_searcher_metric_value(*run.trial.best_metric);
   *out.mutable_hyperparameters() = std::move(*trial.mutable_hparams());
   *out.mutable_summary_metrics() = ToProto(run.metrics);
@@ -101,7 +102,6 @@ v1::FlatRun ToProto(const store::RunRecord& run, const LiveTrials& live, absl::T
   *out.mutable_experiment() = ToExperiment(run);
   if (!run.metadata.is_null()) *out.mutable_metadata() = ToStruct(run.metadata);
   out.set_archived(run.archived);
-  if (run.trial.external_id) out.set_external_run_id(*run.trial.external_id);
   if (!run.trial.log_policy.empty()) out.set_log_policy_matched(run.trial.log_policy);
   out.set_local_id(absl::StrCat(run.project_key, "-", trial.id()));
   return out;
