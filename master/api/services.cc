@@ -27,6 +27,7 @@ std::vector<std::unique_ptr<Service>> MakeServices(const ServiceParts& from) {
                                      *from.clock, from.allow_blank_passwords));
   services.push_back(MakeUserService(*from.calls, *from.store, *from.authenticator, *from.passwords,
                                      *from.clock, from.allow_blank_passwords));
+  services.push_back(MakeGroupService(*from.calls, *from.store, *from.authenticator));
   services.push_back(MakeRoleService(*from.calls, *from.store, *from.authenticator));
   services.push_back(MakeUsageService(*from.calls, *from.store, *from.clock));
   services.push_back(MakeTokenService(*from.calls, *from.store, *from.authenticator, *from.clock));
@@ -38,7 +39,8 @@ std::vector<std::unique_ptr<Service>> MakeServices(const ServiceParts& from) {
   services.push_back(MakeCheckpointService(*from.calls, *from.engine, *from.store,
                                            from.defaults.checkpoint_locations));
   services.push_back(
-      MakeJobService(*from.calls, *from.engine, *from.store, *from.pool, *from.clock));
+      MakeJobService(*from.calls, *from.engine, *from.store, *from.pool, *from.clock,
+                     from.info.strict_job_queue));
   services.push_back(MakeAgentService(*from.calls, *from.engine, *from.clock));
   services.push_back(MakeResourcePoolService(*from.calls, *from.engine, *from.store, *from.pool));
   services.push_back(
@@ -58,6 +60,7 @@ std::vector<std::unique_ptr<Service>> MakeServices(const ServiceParts& from) {
   services.push_back(MakeWorkspaceService(*from.calls, *from.engine, *from.store,
                                           *from.authenticator, *from.pool, *from.clock,
                                           from.defaults));
+  services.push_back(MakeKubernetesService(*from.calls, *from.store));
   services.push_back(MakeProjectService(*from.calls, *from.engine, *from.store, *from.clock));
   services.push_back(MakeModelService(*from.calls, *from.store, *from.clock));
   services.push_back(MakeWebhookService(*from.calls, *from.store, from.triggers, *from.deliverer));

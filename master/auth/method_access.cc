@@ -71,6 +71,11 @@ Scope ToScope(Access::Scope scope) {
   }
 }
 
+Need ToNeed(det::api::v1::PermissionType permission, Access::Role role) {
+  const auto known = model::ToPermission(permission);
+  return known ? Need(*known) : Need(ToRole(role));
+}
+
 // gRPC's own services have no options of ours: health checks and reflection are open to anyone.
 bool IsBuiltIn(std::string_view method) {
   return method.starts_with("grpc.health.v1.") || method.starts_with("grpc.reflection.");
@@ -106,16 +111,25 @@ Requirement GetRequirement(std::string_view method) {
   }
   requirement.kind = ToKind(access.caller());
   requirement.own_task = access.or_task();
-  requirement.role = ToRole(access.role());
+  const Need need = ToNeed(access.permission(), access.role());
+  requirement.role = need.role;
+  requirement.permission = need.permission;
   requirement.scope = ToScope(access.scope());
   requirement.field = access.field();
   requirement.second_scope = ToScope(access.also().scope());
   requirement.second_field = access.also().field();
-  requirement.second_role = ToRole(access.also().role());
+  requirement.second_need = ToNeed(access.also().permission(), access.also().role());
   requirement.read_only = access.read_only();
   requirement.creates = access.idempotent();
   requirement.audit_result_field = access.audit_created();
   return requirement;
+}
+
+Need GetElementNeed(std::string_view method) {
+  if (method.find(".Delete") != method.npos || method.find(".Move") != method.npos) {
+    return model::Permission::kDeleteExperiment;
+  }
+  return GetRequirement(method).need();
 }
 
 }  // namespace det::auth

@@ -57,8 +57,10 @@ absl::Status Collector::RemoveExpired(absl::Time now) {
   bool all = false;
   while (!all) {
     DET_RETURN_IF_ERROR(CheckStop());
-    DET_ASSIGN_OR_RETURN(all, deps_.garbage_collection->RemoveExpiredLogs(
-                                  now, deps_.retention_days.log_days, kMaxRowsPerTransaction));
+    DET_ASSIGN_OR_RETURN(const int removed,
+                         deps_.garbage_collection->RemoveExpiredLogs(
+                             now, deps_.retention_days.log_days, kMaxRowsPerTransaction));
+    all = removed < kMaxRowsPerTransaction;
   }
   if (deps_.retention_days.audit_days < 0) return absl::OkStatus();
   for (all = false; !all;) {

@@ -99,7 +99,7 @@ class CrashingGarbageCollection final : public store::GarbageCollection {
   absl::StatusOr<std::optional<int>> GetTrialLogDays(model::TrialId id) override {
     return garbage_collection_.GetTrialLogDays(id);
   }
-  absl::StatusOr<bool> RemoveExpiredLogs(absl::Time now, int days, int) override {
+  absl::StatusOr<int> RemoveExpiredLogs(absl::Time now, int days, int) override {
     return crash_.Around([&] { return garbage_collection_.RemoveExpiredLogs(now, days, 1); });
   }
   absl::StatusOr<bool> RemoveExpiredAudit(absl::Time until, int) override {

@@ -104,7 +104,8 @@ absl::StatusOr<std::set<std::string>> ListFolder(const std::filesystem::path& fo
   if (fs::symlink_status(folder, error).type() != fs::file_type::directory) return found;
   auto entry = fs::recursive_directory_iterator(folder, error);
   for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
-    if (!entry->is_directory(error)) found.insert(entry->path().lexically_relative(folder));
+    if (entry->is_symlink(error) || !entry->is_directory(error))
+      found.insert(entry->path().lexically_relative(folder));
   }
   if (error) return MakeStorageError(folder, error.message());
   return found;

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/checkpoint.grpc.pb.h"
+#include "det/api/v1/checkpoint.unary.h"
 #include "master/api/checkpoints/checkpoint_files.h"
 #include "master/api/checkpoints/checkpoint_removal.h"
 #include "master/api/checkpoints/services.h"

@@ -13,7 +13,8 @@ namespace det::api {
 
 v1::Device ToDevice(const model::Device& device) {
   static constexpr v1::Device::Type kTypes[] = {v1::Device::TYPE_CPU, v1::Device::TYPE_CUDA,
-                                                v1::Device::TYPE_ROCM, v1::Device::TYPE_TPU};
+                                                v1::Device::TYPE_ROCM,
+                                                v1::Device::TYPE_UNSPECIFIED /* TPU */};
   v1::Device out;
   out.set_id(device.id);
   out.set_brand(device.brand);
@@ -53,8 +54,8 @@ void SetSlotStatus(const AgentState& state, const AgentState::SlotState* slot, v
   out->set_quarantined(slot != nullptr && slot->quarantined);
   out->set_enabled(state.enabled && own && !out->quarantined());
   if (out->enabled()) return;
-  // The slot is disabled but still in use.
-  out->set_draining(out->has_container());
+  // The slot is disabled but still in use, or its agent drains.
+  out->set_draining(out->has_container() || (own && state.draining));
   if (out->quarantined()) {
     out->set_reason(slot->reason);
   } else {

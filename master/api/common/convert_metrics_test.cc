@@ -1,4 +1,6 @@
 // Metrics in the three forms in which responses contain them.
+#include <string>
+
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
 #include "master/api/common/convert.h"

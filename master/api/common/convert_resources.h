@@ -19,6 +19,8 @@
 
 namespace det::api {
 
+v1::Device ToDevice(const model::Device& device);
+
 // The local tasks that have not exited, by agent.
 using Occupants =
     std::map<model::AgentId,

@@ -43,15 +43,15 @@ absl::StatusOr<ResolvedProject> ResolveProject(store::Store& store, const std::s
                        store.workspaces().ListWorkspaces({.exact_name = workspace}));
   if (in.workspaces.empty()) {
     return absl::NotFoundError(absl::StrCat("workspace \"", workspace,
-                                            "\" does not exist; `det workspace list` lists them, ",
+                                            "\" not found; `det workspace list` lists them, ",
                                             "`det workspace create` creates one"));
   }
   DET_ASSIGN_OR_RETURN(const store::ProjectPage found,
                        store.projects().ListProjects(
                            {.workspace = in.workspaces.front().id, .exact_name = project}));
   if (found.projects.empty()) {
-    return absl::NotFoundError(absl::StrCat("workspace \"", workspace, "\" has no project \"",
-                                            project, "\"; `det project list` lists them, ",
+    return absl::NotFoundError(absl::StrCat("project \"", project, "\" not found in workspace \"",
+                                            workspace, "\"; `det project list` lists them, ",
                                             "`det project create` creates one"));
   }
   return CheckNotArchived(store, found.projects.front());

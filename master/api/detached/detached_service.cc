@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/detached.grpc.pb.h"
+#include "det/api/v1/detached.unary.h"
 #include "master/api/common/convert.h"
 #include "master/api/detached/services.h"
 #include "master/api/experiments/create_experiment.h"

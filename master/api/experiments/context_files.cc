@@ -154,7 +154,7 @@ absl::StatusOr<std::string> ReadContextFile(std::string_view tgz, std::string_vi
     return absl::InvalidArgumentError(absl::StrCat("context: ", requested, " is a directory"));
   }
   if (!exists) {
-    return absl::NotFoundError(absl::StrCat("context: file ", requested, " does not exist"));
+    return absl::NotFoundError(absl::StrCat("context: file ", requested, " not found"));
   }
   DET_RETURN_IF_ERROR(ForEach(tgz, [&](const ContextFile& file, std::string data) {
     if (file.path != target) return true;

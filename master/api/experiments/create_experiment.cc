@@ -93,13 +93,13 @@ absl::Status AuthorizeTemplate(store::Store& store, const std::string& name,
                                const auth::Principal& principal) {
   if (name.empty()) return absl::OkStatus();
   DET_ASSIGN_OR_RETURN(const store::TemplateRecord record, store.templates().GetTemplate(name));
-  return auth::AuthorizeInWorkspace(kCreateExperiment, principal, model::Role::kViewer,
+  return auth::AuthorizeInWorkspace(kCreateExperiment, principal, model::Permission::kViewTemplates,
                                     record.workspace, auth::Scope::kTemplate, name);
 }
 
 absl::Status AuthorizeProject(const cluster::ProjectRef& project_ref,
                               const auth::Principal& principal) {
-  return auth::AuthorizeInWorkspace(kCreateExperiment, principal, model::Role::kEditor,
+  return auth::AuthorizeInWorkspace(kCreateExperiment, principal, model::Permission::kCreateExperiment,
                                     project_ref.workspace, auth::Scope::kWorkspace,
                                     project_ref.workspace_name);
 }
@@ -108,7 +108,8 @@ absl::Status AuthorizeWarmStart(store::Store& store, const WarmStart& warm_start
                                 const auth::Principal& principal) {
   DET_ASSIGN_OR_RETURN(const int32_t workspace,
                        store.projects().GetWorkspaceId(warm_start.experiment));
-  return auth::AuthorizeInWorkspace(kCreateExperiment, principal, model::Role::kViewer, workspace,
+  return auth::AuthorizeInWorkspace(kCreateExperiment, principal,
+                                    model::Permission::kViewExperimentMetadata, workspace,
                                     auth::Scope::kExperiment,
                                     absl::StrCat(warm_start.experiment.value()));
 }

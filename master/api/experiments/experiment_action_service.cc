@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/experiment_action.grpc.pb.h"
+#include "det/api/v1/experiment_action.unary.h"
 #include "master/api/authz/authorizer.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/log_retention.h"
@@ -232,7 +232,7 @@ class ExperimentActionService final : public ApiService<v1::ExperimentActionServ
                                model::ExperimentId id) {
     const std::string text = absl::StrCat(id.value());
     DET_RETURN_IF_ERROR(authorizer_.AuthorizeResource(
-        FullName(method), caller, model::Role::kEditor, auth::Scope::kExperiment, text));
+        FullName(method), caller, auth::GetElementNeed(FullName(method)), auth::Scope::kExperiment, text));
     DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store_.GetExperiment(id));
     if (project == kAnyProject || record.experiment.project == project) return absl::OkStatus();
     return absl::NotFoundError(absl::StrCat("project ", project, " has no experiment ", text));

@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/status_macros.h"
-#include "det/api/v1/experiment.grpc.pb.h"
+#include "det/api/v1/experiment.unary.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/live_trials.h"
 #include "master/api/common/project_resolver.h"
@@ -63,7 +63,7 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
                  [this, request, response](const auth::Principal& principal, Done done) {
                    QueryLiveTrials(
                        engine_, pool_, std::nullopt,
-                       [this, request, response, visible = principal.Visible(),
+                       [this, request, response, visible = principal.Visible(model::Permission::kViewExperimentMetadata),
                         done = std::move(done)](const absl::StatusOr<LiveTrials>& live) mutable {
                          done(live.ok() ? List(*request, std::move(visible), *live, response)
                                         : live.status());
@@ -171,7 +171,7 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
                    }
                    DET_ASSIGN_OR_RETURN(
                        const std::vector<std::string> labels,
-                       store_.projects().ListLabels(request->project_id(), principal.Visible()));
+                       store_.projects().ListLabels(request->project_id(), principal.Visible(model::Permission::kViewExperimentMetadata)));
                    response->mutable_labels()->Assign(labels.begin(), labels.end());
                    return absl::OkStatus();
                  });

@@ -27,17 +27,15 @@ void SubmitOrCheckEnded(engine::Engine& engine, base::ThreadPool& pool, cluster:
 // What a change means for an experiment that has ended.
 enum class AfterEnd { kRefused, kNoEffect };
 
-// The result of a change of an experiment that the cluster does not know: OK if it has no effect on
-// an ended one, otherwise an error with `rule`, which states the allowed states. The cluster does not
-// know unmanaged experiments either: ending one is OK and has no effect.
+// The result of a change of an experiment that the cluster does not know: OK if it has no effect
+// after the end, otherwise an error with `rule`, which states the allowed states. The cluster does
+// not know unmanaged experiments either: ending one has no effect.
 absl::Status CheckEndedExperiment(store::Store& store, model::ExperimentId id, const char* rule,
                                   AfterEnd after_end) {
   DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store.GetExperiment(id));
-  if (after_end == AfterEnd::kNoEffect && !model::IsDeletion(record.experiment.state)) {
-    return absl::OkStatus();
-  }
-  if (record.experiment.unmanaged && !model::IsTerminal(record.experiment.state)) {
-    // Nothing of it runs on the cluster that could be stopped.
+  if (model::IsDeletion(record.experiment.state)) after_end = AfterEnd::kRefused;
+  if (after_end == AfterEnd::kNoEffect) return absl::OkStatus();
+  if (record.experiment.unmanaged && !model::IsDeletion(record.experiment.state)) {
     return absl::FailedPreconditionError(
         absl::StrCat("experiment ", id.value(),
                      " is unmanaged: it runs outside of the cluster, which cannot pause or activate "

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "det/api/v1/log_fields.grpc.pb.h"
+#include "det/api/v1/log_fields.unary.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/task_trial.h"
 #include "master/api/logs/log_stream.h"

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
-#include "det/api/v1/task_runtime.grpc.pb.h"
+#include "det/api/v1/task_runtime.unary.h"
 #include "master/api/checkpoints/checkpoint_removal.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/task_trial.h"

@@ -6,7 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/task.grpc.pb.h"
+#include "det/api/v1/task.unary.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/task_trial.h"
 #include "master/api/logs/log_stream.h"

@@ -33,7 +33,7 @@ void AddSummary(const cluster::Cluster& cluster, const experiment::Allocation& a
                 const auth::Principal& caller, v1::GetTasksResponse* response) {
   const experiment::Trial* trial = cluster.FindTrial(allocation.trial);
   const auto* job = trial == nullptr ? nullptr : cluster.FindExperiment(trial->experiment);
-  if (job == nullptr || !caller.Sees(job->workspace)) return;
+  if (job == nullptr || !caller.Holds(model::Permission::kViewExperimentMetadata, job->workspace)) return;
   const std::string& id = allocation.id.value();
   v1::AllocationSummary& out = (*response->mutable_allocation_id_to_summary())[id];
   out.set_task_id(allocation.task.value());
@@ -45,6 +45,7 @@ void AddSummary(const cluster::Cluster& cluster, const experiment::Allocation& a
   out.set_resource_pool(allocation.resource_pool);
   out.set_slots_needed(allocation.slots);
   out.set_priority(job->queue.priority);
+  out.set_scheduler_type(GetPolicy(cluster, allocation.resource_pool));
   for (const experiment::LocalTask& local_task : allocation.local_tasks) {
     v1::ResourcesSummary* resources = out.add_resources();
     resources->set_resources_id(local_task.placement.agent.value());

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/run_action.grpc.pb.h"
+#include "det/api/v1/run_action.unary.h"
 #include "master/api/authz/authorizer.h"
 #include "master/api/experiments/experiment_deletion.h"
 #include "master/api/experiments/experiment_patch.h"
@@ -151,7 +151,7 @@ class RunActionService final : public ApiService<v1::RunActionService> {
     if (project == 0) {
       return absl::InvalidArgumentError("project_id is required with filter");
     }
-    store::RunQuery query{.project = project, .visible = caller.Visible()};
+    store::RunQuery query{.project = project, .visible = caller.Visible(model::Permission::kViewExperimentMetadata)};
     DET_ASSIGN_OR_RETURN(query.search, store::ParseSearch(Table::kRuns, filter, ""));
     query.window.limit = kMaxBatchSize;
     DET_ASSIGN_OR_RETURN(const store::RunPage page, store_.runs().SearchRuns(query));
@@ -175,7 +175,8 @@ class RunActionService final : public ApiService<v1::RunActionService> {
                                              model::TrialId id, const char* verb) {
     const std::string text = absl::StrCat(id.value());
     const absl::Status allowed = authorizer_.AuthorizeResource(
-        FullName(method), caller, model::Role::kEditor, auth::Scope::kTrial, text);
+        FullName(method), caller, auth::GetElementNeed(FullName(method)), auth::Scope::kTrial,
+        text);
     if (absl::IsNotFound(allowed)) return MakeNotFoundError(text, project);
     DET_RETURN_IF_ERROR(allowed);
     absl::StatusOr<store::TrialRecord> run = store_.GetBareTrial(id);

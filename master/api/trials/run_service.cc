@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 #include "base/event_loop.h"
 #include "base/status_macros.h"
-#include "det/api/v1/run.grpc.pb.h"
+#include "det/api/v1/run.unary.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/live_trials.h"
 #include "master/api/common/project_resolver.h"
@@ -46,7 +46,7 @@ absl::StatusOr<store::RunQuery> ToRunQuery(const Request& request, Table table,
     query.search.order.emplace_back().column.field = store::Field::kRunId;
   }
   query.project = request.project_id();
-  query.visible = principal.Visible();
+  query.visible = principal.Visible(model::Permission::kViewExperimentMetadata);
   query.window = ToPage(request.offset(), request.limit());
   return query;
 }

@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/status_macros.h"
-#include "det/api/v1/trial.grpc.pb.h"
+#include "det/api/v1/trial.unary.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/live_trials.h"
 #include "master/api/experiments/read_experiment.h"

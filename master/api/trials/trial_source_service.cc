@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "base/uuid.h"
-#include "det/api/v1/trial_source.grpc.pb.h"
+#include "det/api/v1/trial_source.unary.h"
 #include "master/api/authz/authorizer.h"
 #include "master/api/common/convert.h"
 #include "master/api/rpc/api_service.h"
@@ -110,7 +110,8 @@ class TrialSourceService final : public ApiService<v1::TrialSourceService> {
     }
     for (const model::TrialId trial : trials) {
       const absl::Status visible = authorizer_.AuthorizeResource(
-          "det.api.v1.TrialService.GetMetrics", caller, model::Role::kViewer, auth::Scope::kTrial,
+          "det.api.v1.TrialService.GetMetrics", caller,
+          model::Permission::kViewExperimentMetadata, auth::Scope::kTrial,
           absl::StrCat(trial.value()));
       if (absl::IsNotFound(visible)) continue;
       DET_RETURN_IF_ERROR(visible);

@@ -5,10 +5,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
-#include "det/api/v1/project.grpc.pb.h"
+#include "det/api/v1/project.unary.h"
 #include "master/api/common/convert.h"
 #include "master/api/experiments/experiment_deletion.h"
 #include "master/api/rpc/api_service.h"
@@ -42,7 +43,8 @@ class ProjectService final : public ApiService<v1::ProjectService> {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&) -> absl::Status {
                    DET_ASSIGN_OR_RETURN(const auto record,
-                                        projects().GetProjectByKey(request->key()));
+                                        projects().GetProjectByKey(
+                                            absl::AsciiStrToUpper(request->key())));
                    *response->mutable_project() = ToProto(record);
                    return absl::OkStatus();
                  });
@@ -133,7 +135,7 @@ class ProjectService final : public ApiService<v1::ProjectService> {
                    DET_ASSIGN_OR_RETURN(const auto visited, projects().ListLastVisited(
                                                                 principal.user, request->limit()));
                    for (const auto& record : visited) {
-                     if (!principal.Sees(record.workspace)) continue;
+                     if (!principal.Holds(model::Permission::kViewProject, record.workspace)) continue;
                      *response->add_projects() = ToProto(record);
                    }
                    return absl::OkStatus();

@@ -9,7 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/template.grpc.pb.h"
+#include "det/api/v1/template.unary.h"
 #include "master/api/common/convert.h"
 #include "master/api/rpc/api_service.h"
 #include "master/api/workspaces/services.h"
@@ -146,7 +146,8 @@ class TemplateService final : public ApiService<v1::TemplateService> {
   // authorized.
   absl::Status CheckTemplateEditor(const char* method, const auth::Principal& principal,
                                    const store::TemplateRecord& existing) {
-    return auth::AuthorizeInWorkspace(FullName(method), principal, model::Role::kEditor,
+    return auth::AuthorizeInWorkspace(FullName(method), principal,
+                                      auth::GetRequirement(FullName(method)).need(),
                                       existing.workspace, auth::Scope::kTemplate, existing.name);
   }
   absl::StatusOr<store::TemplateRecord> ReadForWrite(const char* method,
@@ -170,7 +171,8 @@ class TemplateService final : public ApiService<v1::TemplateService> {
   // Checks the default workspace, which applies if the request does not name one.
   absl::Status CheckEditor(const char* method, const auth::Principal& principal,
                            int32_t workspace) {
-    return auth::AuthorizeInWorkspace(FullName(method), principal, model::Role::kEditor, workspace,
+    return auth::AuthorizeInWorkspace(FullName(method), principal,
+                                      model::Permission::kCreateTemplates, workspace,
                                       auth::Scope::kWorkspace, absl::StrCat(workspace));
   }
 
@@ -207,7 +209,7 @@ class TemplateService final : public ApiService<v1::TemplateService> {
     DET_ASSIGN_OR_RETURN(auto records, store_.templates().ListTemplates());
     const auto& workspaces = request.workspace_ids();
     std::erase_if(records, [&](const store::TemplateRecord& record) {
-      if (!principal.Sees(record.workspace)) return true;
+      if (!principal.Holds(model::Permission::kViewTemplates, record.workspace)) return true;
       if (!workspaces.empty() &&
           std::find(workspaces.begin(), workspaces.end(), record.workspace) == workspaces.end())
         return true;

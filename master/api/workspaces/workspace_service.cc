@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/workspace.grpc.pb.h"
+#include "det/api/v1/workspace.unary.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/convert_resources.h"
 #include "master/api/experiments/experiment_config.h"
@@ -104,7 +104,7 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
         __func__, context, request, response,
         [this, request, response](const auth::Principal& principal) -> absl::Status {
           store::WorkspaceQuery query = ToQuery(*request, principal.user);
-          query.visible = principal.Visible();
+          query.visible = principal.Visible(model::Permission::kViewWorkspace);
           DET_ASSIGN_OR_RETURN(const store::WorkspacePage page, workspaces().ListWorkspaces(query));
           for (const auto& record : page.workspaces) {
             *response->add_workspaces() = ToProto(record);
@@ -230,6 +230,7 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
                                                         model::UserId owner) {
     store::WorkspaceRecord record;
     record.owner = owner;
+    record.pinned_at = clock_.Now();
     DET_ASSIGN_OR_RETURN(record.name, ParseSpaceName(request.name()));
     DET_ASSIGN_OR_RETURN(record.checkpoint_storage,
                          ReadStorage(defaults_, request.checkpoint_storage_config()));
@@ -320,6 +321,8 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
           for (const auto& pool : {patch.default_compute_pool, patch.default_aux_pool}) {
             if (ok.ok() && pool) ok = CheckPool(cluster, *pool);
           }
+          // The workspace that the path names exists.
+          if (absl::IsNotFound(ok)) ok = absl::FailedPreconditionError(ok.message());
           return ok;
         },
         [this, id = request.id(), patch = *patch, renamed, caller = caller.user, out,
@@ -345,7 +348,7 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
       DET_RETURN_IF_ERROR(workspaces().GetWorkspaceName(request.id()).status());
     }
     store::ProjectQuery query = ToQuery(request);
-    query.visible = principal.Visible();
+    query.visible = principal.Visible(model::Permission::kViewProject);
     DET_ASSIGN_OR_RETURN(const store::ProjectPage page, store_.projects().ListProjects(query));
     for (const auto& record : page.projects) *response->add_projects() = ToProto(record);
     *response->mutable_pagination() =

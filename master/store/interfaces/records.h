@@ -126,7 +126,7 @@ struct CheckpointEntry {
   model::TaskId task;
   model::Hparams hparams;
   std::optional<double> searcher_metric;
-  // Of the trial's newest attempt at the checkpoint's steps; null: not reported.
+  // What the trial's newest attempt reported at the checkpoint's steps; null: nothing.
   model::Value validation_metrics;
   model::Value training_metrics;
   model::Value training_batches;  // a list of objects, or null

@@ -125,10 +125,10 @@ class Runs {
 
 // Errors that all implementations return.
 inline absl::Status NoSuchRun(model::TrialId id) {
-  return absl::NotFoundError(absl::StrCat("run ", id.value(), " does not exist"));
+  return absl::NotFoundError(absl::StrCat("run ", id.value(), " not found"));
 }
 inline absl::Status NoSuchCheckpoint(const model::CheckpointId& id) {
-  return absl::NotFoundError(absl::StrCat("checkpoint ", id.value(), " does not exist"));
+  return absl::NotFoundError(absl::StrCat("checkpoint ", id.value(), " not found"));
 }
 
 }  // namespace det::store

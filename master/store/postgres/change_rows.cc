@@ -63,8 +63,10 @@ constexpr char kPutAllocation[] = R"sql(
 INSERT INTO allocations (id, task, trial, run_id, job, slots, submitted, state, shares,
   preemption_acked, preemption_reason, deadline, reported, reported_message, exit_reason,
   exit_message, exit_code, queued_at, started_at, ended_at, resource_pool, max_slots, fraction,
-  granted, saved_at)
-VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25)
+  granted, saved_at, workspace)
+VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,
+  (SELECT p.workspace FROM trials t JOIN experiments e ON e.id = t.experiment
+   JOIN projects p ON p.id = e.project WHERE t.id = $3))
 ON CONFLICT (id) DO UPDATE SET slots = excluded.slots, submitted = excluded.submitted,
   state = excluded.state, shares = excluded.shares, preemption_acked = excluded.preemption_acked,
   preemption_reason = excluded.preemption_reason, deadline = excluded.deadline,
@@ -73,7 +75,9 @@ ON CONFLICT (id) DO UPDATE SET slots = excluded.slots, submitted = excluded.subm
   exit_code = excluded.exit_code, started_at = excluded.started_at,
   ended_at = excluded.ended_at, resource_pool = excluded.resource_pool,
   max_slots = excluded.max_slots, fraction = excluded.fraction, granted = excluded.granted,
-  saved_at = excluded.saved_at)sql";
+  saved_at = excluded.saved_at,
+  workspace = CASE WHEN allocations.started_at IS NULL THEN excluded.workspace
+              ELSE allocations.workspace END)sql";
 
 // Deletes searcher events up to the snapshot.
 constexpr char kPutSearcher[] = R"sql(

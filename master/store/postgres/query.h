@@ -20,7 +20,7 @@ namespace det::store {
 
 template <class Id>
 absl::Status NoSuch(const char* what, const Id& id) {
-  return absl::NotFoundError(absl::StrCat(what, " ", ToString(id), " does not exist"));
+  return absl::NotFoundError(absl::StrCat(what, " ", ToString(id), " not found"));
 }
 
 // An array, or NULL if the list is empty, which means no filter.

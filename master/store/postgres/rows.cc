@@ -139,7 +139,7 @@ const char kTrialColumns[] =
     "t.warm_start, t.steps_completed, t.progress, t.runner_state, t.best_metric, t.latest_metric, "
     "t.best_steps, "
     "micros(t.created_at), micros(t.ended_at), t.blocked, t.run_time, t.no_restart, "
-    "t.suspects, t.external_id, t.log_policy";
+    "t.suspects, t.log_policy, t.external_id";
 
 const char kAllocationColumns[] =
     "a.id, a.task, a.trial, a.run_id, a.job, a.slots, a.submitted, a.state, a.shares, "
@@ -228,7 +228,7 @@ absl::StatusOr<experiment::Trial> ToTrial(const Result& result, int row, int col
   cursor.ReadAll(t.held, t.reason, t.restarts, t.run_id, t.allocation, t.latest_checkpoint,
                  t.waits_for, t.warm_start, t.steps_completed, t.progress, t.runner_state,
                  t.best_metric, t.latest_metric, t.best_steps, t.created_at, t.ended_at, blocked,
-                 t.run_time, t.no_restart, suspects, t.external_id, t.log_policy);
+                 t.run_time, t.no_restart, suspects, t.log_policy, t.external_id);
   DET_RETURN_IF_ERROR(cursor.status());
   if (blocked.AsList() != nullptr) {
     for (const model::Value& agent : *blocked.AsList()) t.blocked.emplace_back(ToText(&agent));

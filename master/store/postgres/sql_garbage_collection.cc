@@ -101,12 +101,12 @@ constexpr const char* kRest[] = {
     "trial = greatest(trial, (SELECT max(id) FROM trials WHERE experiment = $1)), "
     "submitted = greatest(submitted, (SELECT max(a.submitted) FROM allocations a "
     "JOIN trials t ON t.id = a.trial WHERE t.experiment = $1))",
-    "INSERT INTO deleted_usage (owner, workspace, began_at, ended_at, slots) "
-    "SELECT coalesce(nullif(e.owner_name, ''), e.owner::text), "
-    "coalesce(w.name, ''), a.started_at, a.ended_at, a.granted * a.fraction "
+    "INSERT INTO deleted_usage (owner, workspace, began_at, ended_at, slots, experiment, "
+    "allocation) SELECT coalesce(nullif(e.owner_name, ''), e.owner::text), "
+    "coalesce(w.name, ''), a.started_at, a.ended_at, a.granted * a.fraction, e.id, a.id "
     "FROM experiments e LEFT JOIN projects p ON p.id = e.project "
-    "LEFT JOIN workspaces w ON w.id = p.workspace JOIN trials t ON t.experiment = e.id JOIN "
-    "allocations a ON a.task = t.task "
+    "JOIN trials t ON t.experiment = e.id JOIN allocations a ON a.task = t.task "
+    "LEFT JOIN workspaces w ON w.id = coalesce(a.workspace, p.workspace) "
     "WHERE e.id = $1 AND isfinite(a.ended_at) AND isfinite(a.started_at) AND a.granted > 0",
     // Only the newest month counts.
     "DELETE FROM deleted_usage WHERE ended_at < "
@@ -275,7 +275,7 @@ absl::Status SqlGarbageCollection::SetExperimentLogDays(model::ExperimentId id, 
     DET_ASSIGN_OR_RETURN(const Result found,
                          connection.Exec(kKeepExperimentLogs, MakeParams(id, days)));
     if (found.rows() == 0) {
-      return absl::NotFoundError(absl::StrCat("experiment ", id.value(), " does not exist"));
+      return absl::NotFoundError(absl::StrCat("experiment ", id.value(), " not found"));
     }
     return connection.Exec(kForgetTrialLogs, MakeParams(id)).status();
   });
@@ -286,7 +286,7 @@ absl::Status SqlGarbageCollection::SetTrialLogDays(model::TrialId id, int days) 
     DET_ASSIGN_OR_RETURN(const Result found,
                          connection.Exec(kSetTrialLogDays, MakeParams(id, days)));
     if (found.rows() > 0) return absl::OkStatus();
-    return absl::NotFoundError(absl::StrCat("trial ", id.value(), " does not exist"));
+    return absl::NotFoundError(absl::StrCat("trial ", id.value(), " not found"));
   });
 }
 
@@ -294,14 +294,18 @@ absl::StatusOr<std::optional<int>> SqlGarbageCollection::GetTrialLogDays(model::
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<std::optional<int>> {
     DET_ASSIGN_OR_RETURN(const Result found, connection.Exec(kTrialLogDays, MakeParams(id)));
     if (found.rows() == 0)
-      return absl::NotFoundError(absl::StrCat("trial ", id.value(), " does not exist"));
+      return absl::NotFoundError(absl::StrCat("trial ", id.value(), " not found"));
     if (found.IsNull(0, 0)) return std::nullopt;
     return static_cast<int>(found.Int(0, 0));
   });
 }
 
-absl::StatusOr<bool> SqlGarbageCollection::RemoveExpiredLogs(absl::Time now, int days, int limit) {
-  return RemovePortion(kOldLogs, MakeParams(now, days, limit), limit);
+absl::StatusOr<int> SqlGarbageCollection::RemoveExpiredLogs(absl::Time now, int days, int limit) {
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<int> {
+    DET_ASSIGN_OR_RETURN(const Result removed,
+                         connection.Exec(kOldLogs, MakeParams(now, days, limit)));
+    return static_cast<int>(removed.Int(0, 0));
+  });
 }
 
 absl::StatusOr<bool> SqlGarbageCollection::RemoveExpiredAudit(absl::Time until, int limit) {

@@ -76,25 +76,13 @@ const char* GetSortKey(ProjectQuery::Sort sort) {
     case Sort::kId:
       return "p.id";
     case Sort::kName:
-      return "p.name";
+      return "lower(p.name)";
     case Sort::kDescription:
       return "p.description COLLATE \"C\"";
     case Sort::kLastExperimentStart:
       return "x.last";
   }
   return "p.id";
-}
-
-std::vector<ProjectNote> ToNotes(const model::Value& value) {
-  std::vector<ProjectNote> notes;
-  if (value.AsList() == nullptr) return notes;
-  const auto text = [](const model::Value* v) {
-    return v == nullptr || v->AsString() == nullptr ? "" : *v->AsString();
-  };
-  for (const model::Value& item : *value.AsList()) {
-    notes.push_back({text(item.Find("name")), text(item.Find("contents"))});
-  }
-  return notes;
 }
 
 Param NotesParam(const std::vector<ProjectNote>& notes) {
@@ -149,14 +137,16 @@ struct Locked {
   std::string name;
   int32_t workspace = 0;
   bool immutable = false;
+  bool archived = false;
 };
 absl::StatusOr<Locked> Lock(Connection& connection, int32_t id) {
-  DET_ASSIGN_OR_RETURN(
-      const Result row,
-      connection.Exec("SELECT name, workspace, immutable FROM projects WHERE id = $1 FOR UPDATE",
-                      MakeParams(id)));
+  DET_ASSIGN_OR_RETURN(const Result row,
+                       connection.Exec("SELECT name, workspace, immutable, archived FROM projects "
+                                       "WHERE id = $1 FOR UPDATE",
+                                       MakeParams(id)));
   if (row.rows() == 0) return NoSuchProject(id);
-  return Locked{std::string(row.Text(0, 0)), static_cast<int32_t>(row.Int(0, 1)), row.Bool(0, 2)};
+  return Locked{std::string(row.Text(0, 0)), static_cast<int32_t>(row.Int(0, 1)), row.Bool(0, 2),
+                row.Bool(0, 3)};
 }
 
 absl::StatusOr<int32_t> Insert(Connection& connection, const ProjectRecord& p) {
@@ -223,6 +213,10 @@ absl::StatusOr<ProjectRecord> SqlProjects::ChangeProject(int32_t id, const Proje
     DET_ASSIGN_OR_RETURN(const Locked row, Lock(connection, id));
     if (row.immutable && ChangesIdentity(patch))
       return ImmutableError("project", row.name, "changed");
+    if (ChangesContents(patch) || patch.archived) {
+      DET_RETURN_IF_ERROR(LockOpen(connection, row.workspace));
+    }
+    if (row.archived && ChangesContents(patch)) return ProjectIsArchived(row.name);
     if (patch.workspace && *patch.workspace != row.workspace) {
       DET_RETURN_IF_ERROR(LockOpen(connection, *patch.workspace));
     }

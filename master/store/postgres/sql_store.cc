@@ -310,12 +310,12 @@ absl::Status SqlStore::RenewLease(const std::string& leader) {
   return *renewed ? absl::OkStatus() : fence_.ReportFenced();
 }
 
-absl::Status SqlStore::AddMetrics(const std::vector<model::MetricReport>& reports) {
-  return metrics_.Write(reports);
+void SqlStore::AddMetrics(std::vector<model::MetricReport> reports, Done done) {
+  metrics_.Write(std::move(reports), std::move(done));
 }
 
-absl::Status SqlStore::AddLogLines(const std::vector<model::LogLine>& lines) {
-  return logs_.Write(lines);
+void SqlStore::AddLogLines(std::vector<model::LogLine> lines, Done done) {
+  logs_.Write(std::move(lines), std::move(done));
 }
 
 absl::Status SqlStore::Ping() {

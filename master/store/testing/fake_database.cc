@@ -104,6 +104,27 @@ experiment::Experiment FakeDatabase::WithCurrentProject(
   return placed;
 }
 
+void FakeDatabase::Apply(const cluster::PutAllocation& put) {
+  const experiment::Allocation& allocation = put.allocation;
+  const auto had = allocations.find(allocation.id);
+  const auto trial = trials.find(allocation.trial);
+  if (trial != trials.end() && (had == allocations.end() || !had->second.started_at)) {
+    const auto experiment = experiments.find(trial->second.experiment);
+    if (experiment != experiments.end()) {
+      started_in[allocation.id] = WithCurrentProject(experiment->second).workspace;
+    }
+  }
+  allocations[allocation.id] = allocation;
+}
+
+WorkspaceRecord FakeDatabase::FindWorkspace(const experiment::Allocation& allocation,
+                                            const experiment::Experiment& experiment) const {
+  const auto started = started_in.find(allocation.id);
+  const auto found = workspace_rows.workspaces.find(
+      started == started_in.end() ? WithCurrentProject(experiment).workspace : started->second);
+  return found == workspace_rows.workspaces.end() ? WorkspaceRecord() : found->second;
+}
+
 void FakeDatabase::AddTo(cluster::Image& image, const experiment::Experiment& experiment) const {
   const model::ExperimentId id = experiment.id;
   image.experiments.push_back(WithCurrentProject(experiment));

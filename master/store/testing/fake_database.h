@@ -19,6 +19,7 @@
 #include "master/core/cluster/image.h"
 #include "master/core/model/ids.h"
 #include "master/store/interfaces/detached.h"
+#include "master/store/interfaces/groups.h"
 #include "master/store/interfaces/lease.h"
 #include "master/store/interfaces/models.h"
 #include "master/store/interfaces/projects.h"
@@ -53,6 +54,15 @@ struct WebhookRows {
   int64_t last_delivery = 0;
   std::set<std::pair<model::TrialId, int32_t>> fired;
   std::map<std::pair<int32_t, std::string>, model::Value> policies;
+};
+
+// The rows of groups, created roles and the roles of groups.
+struct GroupRows {
+  std::map<int32_t, GroupRecord> groups;
+  int32_t last_group = 0;
+  std::set<GroupRole> assignments;
+  std::map<model::RoleId, RoleRecord> roles;
+  int32_t next_role = model::RoleId::kFirstCreated;
 };
 
 // The rows of workspaces and projects, without names of owners and without counts.
@@ -98,6 +108,7 @@ struct FakeDatabase {
   std::map<std::string, std::string> contexts;
   UserRows user_rows;
   AccessRows access;
+  GroupRows group_rows;
   std::map<std::string, std::string> properties;
   std::map<std::string, TemplateRecord> templates;
   WorkspaceRows workspace_rows;
@@ -123,9 +134,11 @@ struct FakeDatabase {
   cluster::Image highest_deleted;  // only its last_* fields
   struct DeletedRun {
     experiment::Allocation allocation;
+    model::ExperimentId experiment;
     std::string owner, workspace;
   };
   std::vector<DeletedRun> deleted_runs;
+  std::map<model::AllocationId, int32_t> started_in;  // the workspace of an allocation
 
   void Apply(const cluster::PutExperiment& put);
   void Apply(const cluster::SetProject& set);
@@ -137,7 +150,10 @@ struct FakeDatabase {
   void Apply(const cluster::TrimCheckpoint& trim);
   void Apply(const cluster::ApplyRetention& retain);
   void Apply(const cluster::PutTrial& put) { trials[put.trial.id] = put.trial; }
-  void Apply(const cluster::PutAllocation& put) { allocations[put.allocation.id] = put.allocation; }
+  void Apply(const cluster::PutAllocation& put);
+  // The workspace in which an allocation started; else that of its experiment.
+  WorkspaceRecord FindWorkspace(const experiment::Allocation& allocation,
+                                const experiment::Experiment& experiment) const;
   void Apply(const cluster::PutSearcher& put);
   void Apply(const cluster::AddSearcherEvents& add) {
     searcher_events.emplace(std::pair(add.experiment, add.sequence), add);

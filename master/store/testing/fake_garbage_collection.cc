@@ -184,8 +184,7 @@ void FakeGarbageCollection::RemoveRest(model::ExperimentId id) {
     if (!is_of(a.trial)) return false;
     highest.last_submitted = std::max(highest.last_submitted, a.submitted);
     if (a.ended_at && a.started_at && a.granted > 0) {
-      db_.deleted_runs.push_back(
-          {a, experiment::OwnerName(e), db_.WithCurrentProject(e).config->workspace});
+      db_.deleted_runs.push_back({a, id, experiment::OwnerName(e), db_.FindWorkspace(a, e).name});
     }
     return true;
   });
@@ -227,7 +226,7 @@ absl::Status FakeGarbageCollection::SetExperimentLogDays(model::ExperimentId id,
   DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   if (!db_.experiments.contains(id)) {
-    return absl::NotFoundError(absl::StrCat("experiment ", id.value(), " does not exist"));
+    return absl::NotFoundError(absl::StrCat("experiment ", id.value(), " not found"));
   }
   db_.log_days[id] = days;
   for (const auto& [number, trial] : db_.trials) {
@@ -240,7 +239,7 @@ absl::Status FakeGarbageCollection::SetTrialLogDays(model::TrialId id, int days)
   DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   if (!db_.trials.contains(id))
-    return absl::NotFoundError(absl::StrCat("trial ", id.value(), " does not exist"));
+    return absl::NotFoundError(absl::StrCat("trial ", id.value(), " not found"));
   db_.trial_log_days[id] = days;
   return absl::OkStatus();
 }
@@ -249,7 +248,7 @@ absl::StatusOr<std::optional<int>> FakeGarbageCollection::GetTrialLogDays(model:
   std::lock_guard lock(db_.mutex);
   const auto trial = db_.trials.find(id);
   if (trial == db_.trials.end())
-    return absl::NotFoundError(absl::StrCat("trial ", id.value(), " does not exist"));
+    return absl::NotFoundError(absl::StrCat("trial ", id.value(), " not found"));
   if (const auto it = db_.trial_log_days.find(id); it != db_.trial_log_days.end()) {
     return it->second;
   }
@@ -258,7 +257,7 @@ absl::StatusOr<std::optional<int>> FakeGarbageCollection::GetTrialLogDays(model:
   return db_.experiments.at(experiment).config->log_retention_days;
 }
 
-absl::StatusOr<bool> FakeGarbageCollection::RemoveExpiredLogs(absl::Time now, int days, int limit) {
+absl::StatusOr<int> FakeGarbageCollection::RemoveExpiredLogs(absl::Time now, int days, int limit) {
   DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   std::set<model::TaskId> due;
@@ -273,8 +272,7 @@ absl::StatusOr<bool> FakeGarbageCollection::RemoveExpiredLogs(absl::Time now, in
     const bool over = trial.ended_at && *trial.ended_at < now - absl::Hours(24) * kept;
     if (kept >= 0 && over) due.insert(trial.task);
   }
-  return RemoveUpTo(db_.logs, limit, [&](const auto& l) { return due.contains(l.line.task); }) <
-         limit;
+  return RemoveUpTo(db_.logs, limit, [&](const auto& l) { return due.contains(l.line.task); });
 }
 
 absl::StatusOr<bool> FakeGarbageCollection::RemoveExpiredAudit(absl::Time until, int limit) {

@@ -39,7 +39,7 @@ class FakeGarbageCollection final : public GarbageCollection {
   absl::Status SetExperimentLogDays(model::ExperimentId id, int days) override;
   absl::Status SetTrialLogDays(model::TrialId id, int days) override;
   absl::StatusOr<std::optional<int>> GetTrialLogDays(model::TrialId id) override;
-  absl::StatusOr<bool> RemoveExpiredLogs(absl::Time now, int days, int limit) override;
+  absl::StatusOr<int> RemoveExpiredLogs(absl::Time now, int days, int limit) override;
   absl::StatusOr<bool> RemoveExpiredAudit(absl::Time until, int limit) override;
   absl::StatusOr<std::vector<HeldCheckpoint>> ListHeldCheckpoints(model::ExperimentId id) override;
 

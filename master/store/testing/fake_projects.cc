@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/store/interfaces/canonical.h"
@@ -75,7 +76,7 @@ absl::StatusOr<ProjectPage> FakeProjects::ListProjects(const ProjectQuery& query
     by([](const ProjectRecord& p) { return p.last_experiment_started_at; });
   } else {
     by([&](const ProjectRecord& p) {
-      return std::optional(query.sort == Sort::kName          ? p.name
+      return std::optional(query.sort == Sort::kName          ? absl::AsciiStrToLower(p.name)
                            : query.sort == Sort::kDescription ? p.description
                                                               : std::string());
     });
@@ -113,6 +114,11 @@ absl::StatusOr<ProjectRecord> FakeProjects::ChangeProject(int32_t id, const Proj
   ProjectRecord& row = it->second;
   if (row.immutable && ChangesIdentity(patch))
     return ImmutableError("project", row.name, "changed");
+  const WorkspaceRecord& from = db_.workspace_rows.workspaces.at(row.workspace);
+  if (from.archived && (ChangesContents(patch) || patch.archived)) {
+    return WorkspaceIsArchived(from.name);
+  }
+  if (row.archived && ChangesContents(patch)) return ProjectIsArchived(row.name);
   const int32_t to = patch.workspace.value_or(row.workspace);
   const auto workspace = db_.workspace_rows.workspaces.find(to);
   if (workspace == db_.workspace_rows.workspaces.end()) return NoSuchWorkspace(to);

@@ -1,5 +1,3 @@
-#include "master/store/testing/fake_detached.h"
-#include "master/store/testing/fake_groups.h"
 #include "master/store/testing/fake_store.h"
 
 #include <algorithm>
@@ -20,12 +18,15 @@
 #include "master/store/interfaces/canonical.h"
 #include "master/store/testing/fake_access.h"
 #include "master/store/testing/fake_database.h"
+#include "master/store/testing/fake_detached.h"
 #include "master/store/testing/fake_garbage_collection.h"
 #include "master/store/testing/fake_governance.h"
+#include "master/store/testing/fake_groups.h"
 #include "master/store/testing/fake_models.h"
 #include "master/store/testing/fake_projects.h"
 #include "master/store/testing/fake_runs.h"
 #include "master/store/testing/fake_sort.h"
+#include "master/store/testing/fake_streamed_records.h"
 #include "master/store/testing/fake_templates.h"
 #include "master/store/testing/fake_users.h"
 #include "master/store/testing/fake_webhooks.h"
@@ -40,7 +41,7 @@ bool Contains(const auto& list, const auto& item) {
 
 template <class Id>
 absl::Status NoSuch(const char* what, const Id& id) {
-  return absl::NotFoundError(absl::StrCat(what, " ", ToString(id), " does not exist"));
+  return absl::NotFoundError(absl::StrCat(what, " ", ToString(id), " not found"));
 }
 
 template <class T>
@@ -126,6 +127,7 @@ FakeStore::FakeStore(std::shared_ptr<FakeDatabase> database)
           std::make_unique<FakeWorkspaces>(database_.get(), [this] { return CheckEpoch(); })),
       projects_(std::make_unique<FakeProjects>(database_.get(), [this] { return CheckEpoch(); })),
       models_(std::make_unique<FakeModels>(database_.get(), [this] { return CheckEpoch(); })),
+      streamed_records_(std::make_unique<FakeStreamedRecords>(database_.get())),
       runs_(std::make_unique<FakeRuns>(database_.get(), [this] { return CheckEpoch(); })),
       audit_(std::make_unique<FakeAudit>(database_.get(), [this] { return CheckEpoch(); })),
       stored_responses_(
@@ -184,18 +186,22 @@ absl::Status FakeStore::Commit(int64_t sequence, const std::vector<cluster::Chan
   return absl::OkStatus();
 }
 
-absl::Status FakeStore::AddMetrics(const std::vector<model::MetricReport>& reports) {
-  DET_RETURN_IF_ERROR(CheckEpoch());
-  std::lock_guard lock(database_->mutex);
-  for (const model::MetricReport& report : reports) database_->Add(Canonical(report));
-  return absl::OkStatus();
+template <class Row>
+void FakeStore::AddRows(const std::vector<Row>& rows, Done done) {
+  const absl::Status mine = CheckEpoch();
+  if (mine.ok()) {
+    std::lock_guard lock(database_->mutex);
+    for (const Row& row : rows) database_->Add(Canonical(row));
+  }
+  done(mine);
 }
 
-absl::Status FakeStore::AddLogLines(const std::vector<model::LogLine>& lines) {
-  DET_RETURN_IF_ERROR(CheckEpoch());
-  std::lock_guard lock(database_->mutex);
-  for (const model::LogLine& line : lines) database_->Add(Canonical(line));
-  return absl::OkStatus();
+void FakeStore::AddMetrics(std::vector<model::MetricReport> reports, Done done) {
+  AddRows(reports, std::move(done));
+}
+
+void FakeStore::AddLogLines(std::vector<model::LogLine> lines, Done done) {
+  AddRows(lines, std::move(done));
 }
 
 absl::Status FakeStore::PutContext(const std::string& hash, const std::string& tgz) {
@@ -209,7 +215,7 @@ absl::StatusOr<std::string> FakeStore::GetContext(const std::string& hash) {
   std::lock_guard lock(database_->mutex);
   const auto it = database_->contexts.find(hash);
   if (it == database_->contexts.end()) {
-    return absl::NotFoundError(absl::StrCat("context ", hash, " does not exist"));
+    return absl::NotFoundError(absl::StrCat("context ", hash, " not found"));
   }
   return it->second;
 }

@@ -7,9 +7,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/store/interfaces/canonical.h"
+#include "master/store/interfaces/projects.h"
 #include "master/store/testing/fake_sort.h"
 
 namespace det::store {
@@ -65,7 +67,7 @@ absl::StatusOr<WorkspacePage> FakeWorkspaces::ListWorkspaces(const WorkspaceQuer
       found, query.descending,
       [&](const WorkspaceRecord& w) {
         const bool by_name = query.sort == WorkspaceQuery::Sort::kName;
-        return std::optional(by_name ? w.name : std::string());
+        return std::optional(by_name ? absl::AsciiStrToLower(w.name) : std::string());
       },
       [](const WorkspaceRecord& w) { return w.id; });
   const int total = static_cast<int>(found.size());
@@ -81,6 +83,10 @@ absl::StatusOr<WorkspaceRecord> FakeWorkspaces::AddWorkspace(const WorkspaceReco
   WorkspaceRecord& row = db_.workspace_rows.workspaces[id];
   row = workspace;
   row.id = id;
+  row.pinned_at.reset();
+  if (workspace.pinned_at) {
+    db_.workspace_rows.pins[{workspace.owner, id}] = Canonical(*workspace.pinned_at);
+  }
   db_.access.roles.insert({workspace.owner, id, model::Role::kWorkspaceAdmin});
   return Read(row, workspace.owner);
 }
@@ -93,6 +99,7 @@ absl::StatusOr<WorkspaceRecord> FakeWorkspaces::ChangeWorkspace(int32_t id,
   if (it == db_.workspace_rows.workspaces.end()) return NoSuchWorkspace(id);
   WorkspaceRecord& row = it->second;
   if (row.immutable) return ImmutableError("workspace", row.name, "changed");
+  if (row.archived && !patch.archived) return WorkspaceIsArchived(row.name);
   if (patch.name && IsTaken(*patch.name, id)) return WorkspaceExists(*patch.name);
   if (patch.name) row.name = *patch.name;
   if (patch.agent_user) row.agent_user = patch.agent_user;

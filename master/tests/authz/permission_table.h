@@ -47,7 +47,8 @@ constexpr Permission kPermissions[] = {
      "CommandService.GetNotebook CommandService.GetNotebooks CommandService.GetShell "
      "CommandService.GetShells CommandService.GetTensorboard CommandService.GetTensorboards "
      "ExperimentService.GetExperiments JobService.GetJobQueueStats JobService.GetJobs "
-     "JobService.GetJobsV2 ModelService.GetModelLabels ModelService.GetModels "
+     "JobService.GetJobsV2 KubernetesService.GetWorkspacesWithDefaultNamespaceBindings "
+     "ModelService.GetModelLabels ModelService.GetModels "
      "OverviewService.GetOverview ProjectService.GetProjectsByUserActivity "
      "RawService.GetTaskSummaries ResourcePoolService.ListWorkspacesBoundToRP "
      "TaskService.GetTasks TemplateService.GetTemplates UsageService.ExportAllocations "
@@ -57,8 +58,9 @@ constexpr Permission kPermissions[] = {
      "DetachedService.GetTrialByExternalID"},
     {Scope::kVisible, Verb::kReadSecrets, Role::kEditor, "WebhookService.GetWebhooks"},
     {Scope::kSelf, Verb::kUse, Role::kNone,
-     "AuthService.CurrentUser AuthService.GetMe AuthService.Logout "
-     "MasterService.GetClusterMessage RoleService.GetPermissionsSummary "
+     "AuthService.CurrentUser AuthService.GetMe AuthService.Logout GroupService.GetGroup "
+     "GroupService.GetGroups KubernetesService.GetKubernetesResourceManagers RawService.GetRawMe "
+     "RoleService.GetPermissionsSummary RoleService.GetRolesAssignedToGroup "
      "RoleService.GetRolesAssignedToUser RoleService.GetRolesByID RoleService.ListRoles "
      "RoleService.SearchRolesAssignableToScope TokenService.GetAccessTokens "
      "UserService.GetUser UserService.GetUserByUsername UserService.GetUserSetting "
@@ -67,20 +69,29 @@ constexpr Permission kPermissions[] = {
      "TokenService.PatchAccessToken TokenService.PostAccessToken UserService.PatchUser "
      "UserService.SetUserPassword"},
     {Scope::kCluster, Verb::kReadSecrets, Role::kClusterAdmin,
-     "JobService.GetSchedulerSnapshot MasterService.GetAudit MasterService.GetMasterConfig "
+     "JobService.GetSchedulerSnapshot MasterService.GetAudit MasterService.GetClusterMessage "
+     "MasterService.GetMasterConfig "
      "MasterService.MasterLogs"},
     {Scope::kCluster, Verb::kAdminister, Role::kClusterAdmin,
      "AgentService.DisableAgent AgentService.DisableSlot AgentService.EnableAgent "
      "AgentService.EnableSlot AgentService.SetMaintenance "
      "ConfigPolicyService.DeleteGlobalConfigPolicies "
-     "ConfigPolicyService.PutGlobalConfigPolicies MasterService.DeleteClusterMessage "
+     "ConfigPolicyService.PutGlobalConfigPolicies GroupService.AssignMultipleGroups "
+     "GroupService.CreateGroup GroupService.DeleteGroup GroupService.UpdateGroup "
+     "KubernetesService.BulkAutoCreateWorkspaceNamespaceBindings "
+     "KubernetesService.DeleteWorkspaceNamespaceBindings KubernetesService.SetResourceQuotas "
+     "KubernetesService.SetWorkspaceNamespaceBindings LogRetentionService.CleanupLogs "
+     "MasterService.DeleteClusterMessage "
      "MasterService.PatchMasterConfig MasterService.SetClusterMessage "
      "ResourcePoolService.BindRPToWorkspace ResourcePoolService.DeleteQuota "
      "ResourcePoolService.DeleteResourcePool ResourcePoolService.OverwriteRPWorkspaceBindings "
      "ResourcePoolService.PutQuota ResourcePoolService.PutResourcePool "
-     "ResourcePoolService.UnbindRPFromWorkspace UserService.PatchUsers UserService.PostUser"},
+     "ResourcePoolService.UnbindRPFromWorkspace RoleService.CreateRole RoleService.DeleteRole "
+     "RoleService.UpdateRole UserService.PatchUsers UserService.PostUser"},
     {Scope::kWorkspace, Verb::kRead, Role::kViewer,
      "ConfigPolicyService.GetWorkspaceConfigPolicies "
+     "KubernetesService.GetKubernetesResourceQuotas "
+     "KubernetesService.ListWorkspaceNamespaceBindings "
      "RoleService.GetGroupsAndUsersAssignedToWorkspace WorkspaceService.GetWorkspace "
      "WorkspaceService.GetWorkspaceProjects WorkspaceService.ListRPsBoundToWorkspace "
      "WorkspaceService.PinWorkspace WorkspaceService.UnpinWorkspace"},

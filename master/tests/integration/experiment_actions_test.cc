@@ -57,7 +57,7 @@ TEST_F(ExperimentActionsTest, ReturnsOneResultPerExperiment) {
   ASSERT_TRUE(status_.ok()) << status_.error_message();
   EXPECT_THAT(ids_, ElementsAre(second, 99, first)) << "each once, in the requested order";
   EXPECT_THAT(errors[first], IsEmpty());
-  EXPECT_THAT(errors[99], HasSubstr("99 does not exist"));
+  EXPECT_THAT(errors[99], HasSubstr("99 not found"));
   EXPECT_EQ(Get(first).state(), api::Experiment::STATE_PAUSED);
   EXPECT_EQ(Get(second).state(), api::Experiment::STATE_PAUSED);
   master_.audit().Flush();
@@ -141,7 +141,7 @@ TEST_F(ExperimentActionsTest, AuthorizesEachInItsWorkspace) {
   master_.AddSession("ann", store::SessionRecord::Kind::kUser, user->id);
   EXPECT_THAT(Apply(&Stub::KillExperiments,
                     MakeRequest<api::KillExperimentsRequest>({id}, project_id), "ann")[id],
-              HasSubstr("does not exist"));
+              HasSubstr("not found"));
   Apply(&Stub::KillExperiments, MakeRequest<api::KillExperimentsRequest>({id}), "ann");
   EXPECT_EQ(status_.error_code(), grpc::StatusCode::NOT_FOUND) << "ann cannot see the project";
   Apply(&Stub::KillExperiments, MakeRequest<api::KillExperimentsRequest>({id}, 0));

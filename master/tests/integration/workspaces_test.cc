@@ -135,7 +135,7 @@ TEST_F(WorkspacesTest, RejectsMissingAndArchivedProjects) {
   grpc::Status status = Create(request, &response);
   EXPECT_EQ(status.error_code(), StatusCode::NOT_FOUND);
   EXPECT_THAT(status.error_message(),
-              HasSubstr("c.yaml:7: workspace \"vision\" has no project \"dogs\""));
+              HasSubstr("c.yaml:7: project \"dogs\" not found in workspace \"vision\""));
   status = Create(Request(std::string(kConfig) + "workspace: w\nproject: p\n"), &response);
   EXPECT_EQ(status.error_code(), StatusCode::NOT_FOUND);
   EXPECT_THAT(status.error_message(), HasSubstr("det workspace create"));
