@@ -43,11 +43,11 @@ model::Value ToRawResources(const v1::ResourcesSummary& local_task) {
     model::Value::List slots;
     for (const v1::Device& device : list.devices()) {
       const std::string& type = v1::Device::Type_Name(device.type());
-      slots.push_back(model::Value::Object{
-          {"id", device.id()},
-          {"brand", device.brand()},
-          {"uuid", device.uuid()},
-          {"type", absl::AsciiStrToLower(absl::StripPrefix(type, "TYPE_"))}});
+      slots.push_back(
+          model::Value::Object{{"id", device.id()},
+                               {"brand", device.brand()},
+                               {"uuid", device.uuid()},
+                               {"type", absl::AsciiStrToLower(absl::StripPrefix(type, "TYPE_"))}});
     }
     devices[agent] = std::move(slots);
   }
@@ -283,8 +283,9 @@ class RawService final : public ApiService<v1::RawService> {
                    // Existing clients know null for none.
                    *response = ToStruct(model::Value::Object{
                        {"metric_name", record.experiment.config->searcher.metric},
-                       {"checkpoints", checkpoints.empty() ? model::Value()
-                                                           : model::Value(std::move(checkpoints))}});
+                       {"checkpoints", checkpoints.empty()
+                                           ? model::Value()
+                                           : model::Value(std::move(checkpoints))}});
                    return absl::OkStatus();
                  });
   }

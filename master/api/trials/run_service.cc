@@ -91,8 +91,9 @@ absl::Status CheckNames(const model::Value& value) {
   if (const model::Value::Object* object = value.AsObject()) {
     for (const auto& [key, member] : *object) {
       if (key.size() > kMaxMetadataKey) {
-        return absl::InvalidArgumentError(absl::StrCat("metadata: key \"", key, "\" has ", key.size(),
-                                                       " bytes; the limit is ", kMaxMetadataKey));
+        return absl::InvalidArgumentError(absl::StrCat("metadata: key \"", key, "\" has ",
+                                                       key.size(), " bytes; the limit is ",
+                                                       kMaxMetadataKey));
       }
       if (key.find_first_of("$.[]") != std::string::npos) {
         return absl::InvalidArgumentError(
@@ -292,8 +293,8 @@ class RunService final : public ApiService<v1::RunService> {
     return Unary(method, context, request, response,
                  [this, request, response, table](const auth::Principal& principal, Done done) {
                    if (request->has_project_id()) {
-                     absl::Status found = CheckProjectIsVisible(store_, request->project_id(),
-                                                                principal.Visible());
+                     absl::Status found =
+                         CheckProjectIsVisible(store_, request->project_id(), principal.Visible());
                      if (!found.ok()) return done(std::move(found));
                    }
                    absl::StatusOr<store::RunQuery> query = ToRunQuery(*request, table, principal);
@@ -322,8 +323,8 @@ class RunService final : public ApiService<v1::RunService> {
   absl::Status Read(const v1::SearchExperimentsRequest& request, const store::RunQuery& query,
                     const LiveTrials& live, v1::SearchExperimentsResponse* response) {
     DET_ASSIGN_OR_RETURN(const store::FoundExperiments found, runs().SearchExperiments(query));
-    *response->mutable_pagination() = ToPagination(
-        request.offset(), request.limit(), static_cast<int>(found.ids.size()), found.total);
+    *response->mutable_pagination() = ToPagination(request.offset(), request.limit(),
+                                                   static_cast<int>(found.ids.size()), found.total);
     if (found.ids.empty()) return absl::OkStatus();
     store::ExperimentQuery by_id;
     by_id.ids = found.ids;

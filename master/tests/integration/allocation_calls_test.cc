@@ -59,9 +59,9 @@ TEST_F(AllocationCallsTest, GathersDataOfPeers) {
   EXPECT_EQ(response.data(0).fields().at("a").number_value(), 1);
   request.set_request_uuid("two");
   request.set_num_peers(0);
-  EXPECT_EQ(Call<Service>(&Service::Stub::AllocationAllGather, request, &response, token_)
-                .error_code(),
-            StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(
+      Call<Service>(&Service::Stub::AllocationAllGather, request, &response, token_).error_code(),
+      StatusCode::INVALID_ARGUMENT);
 }
 
 TEST_F(AllocationCallsTest, ReturnsAcceleratorsOfTask) {
