@@ -45,7 +45,6 @@ void AddSummary(const cluster::Cluster& cluster, const experiment::Allocation& a
   out.set_resource_pool(allocation.resource_pool);
   out.set_slots_needed(allocation.slots);
   out.set_priority(job->queue.priority);
-  out.set_scheduler_type(GetPolicy(cluster, allocation.resource_pool));
   for (const experiment::LocalTask& local_task : allocation.local_tasks) {
     v1::ResourcesSummary* resources = out.add_resources();
     resources->set_resources_id(local_task.placement.agent.value());

@@ -43,11 +43,12 @@ model::Value ToRawResources(const v1::ResourcesSummary& local_task) {
     model::Value::List slots;
     for (const v1::Device& device : list.devices()) {
       const std::string& type = v1::Device::Type_Name(device.type());
-      slots.push_back(
-          model::Value::Object{{"id", device.id()},
-                               {"brand", device.brand()},
-                               {"uuid", device.uuid()},
-                               {"type", absl::AsciiStrToLower(absl::StripPrefix(type, "TYPE_"))}});
+      model::Value::Object slot;
+      slot["id"] = device.id();
+      slot["brand"] = device.brand();
+      slot["uuid"] = device.uuid();
+      slot["type"] = absl::AsciiStrToLower(absl::StripPrefix(type, "TYPE_"));
+      slots.push_back(std::move(slot));
     }
     devices[agent] = std::move(slots);
   }

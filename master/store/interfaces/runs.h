@@ -34,10 +34,10 @@ struct RunRecord {
   std::string searcher;
   std::string searcher_metric;
   std::optional<model::ExperimentId> forked_from;
-  std::string resource_pool;
-  double progress = 0;
   bool unmanaged = false;
   std::optional<std::string> external_experiment_id;
+  std::string resource_pool;
+  double progress = 0;
   bool archived = false;
   // Project and workspace of the experiment.
   int32_t project = 0;
