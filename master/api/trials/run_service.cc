@@ -91,8 +91,9 @@ absl::Status CheckNames(const model::Value& value) {
   if (const model::Value::Object* object = value.AsObject()) {
     for (const auto& [key, member] : *object) {
       if (key.size() > kMaxMetadataKey) {
-        return absl::InvalidArgumentError(absl::StrCat("metadata: key \"", key, "\" has ", key.size(),
-                                                       " bytes; the limit is ", kMaxMetadataKey));
+        return absl::InvalidArgumentError(absl::StrCat("metadata: key \"", key, "\" has ",
+                                                       key.size(), " bytes; the limit is ",
+                                                       kMaxMetadataKey));
       }
       if (key.find_first_of("$.[]") != std::string::npos) {
         return absl::InvalidArgumentError(
@@ -190,7 +191,8 @@ class RunService final : public ApiService<v1::RunService> {
                                               v1::GetMetadataValuesResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&) -> absl::Status {
-                   DET_RETURN_IF_ERROR(CheckProject(request->project_id()));
+                   DET_RETURN_IF_ERROR(
+                       store_.projects().GetProjectWorkspaceId(request->project_id()).status());
                    DET_ASSIGN_OR_RETURN(
                        const auto values,
                        runs().ListMetadataValues(request->project_id(), request->key()));
@@ -232,11 +234,6 @@ class RunService final : public ApiService<v1::RunService> {
 
  private:
   store::Runs& runs() { return store_.runs(); }
-
-  absl::Status CheckProject(int32_t project) {
-    if (project == 0) return absl::OkStatus();
-    return store_.projects().GetProjectWorkspaceId(project).status();
-  }
 
   // Serves a stream of what is new in a series of experiments (run_series.h).
   template <class Response, class Request>
