@@ -2,6 +2,7 @@
 
 #include "master/api/checkpoints/services.h"
 #include "master/api/cluster/services.h"
+#include "master/api/detached/services.h"
 #include "master/api/experiments/services.h"
 #include "master/api/logs/services.h"
 #include "master/api/models/services.h"
@@ -43,8 +44,11 @@ std::vector<std::unique_ptr<Service>> MakeServices(const ServiceParts& from) {
   services.push_back(
       MakeTaskService(*from.calls, *from.engine, *from.store, *from.pool, *from.watch));
   services.push_back(MakeTaskRuntimeService(*from.calls, *from.engine, *from.store, *from.watch,
-                                            *from.allocations, from.triggers, *from.pool,
-                                            *from.loop, *from.clock));
+                                            *from.allocations, from.triggers, *from.life_signs,
+                                            *from.pool, *from.loop, *from.clock));
+  services.push_back(MakeDetachedService(*from.calls, *from.engine, *from.store, *from.authorizer,
+                                         *from.watch, *from.deliverer, *from.pool, *from.loop,
+                                         *from.clock, from.info, from.defaults));
   services.push_back(MakeCommandService(*from.calls));
   services.push_back(MakeUnservedService(*from.calls));
   services.push_back(MakeTemplateService(*from.calls, *from.store));

@@ -28,6 +28,7 @@
 #include "master/app/deliverer_options.h"
 #include "master/app/grpc_server.h"
 #include "master/app/lease.h"
+#include "master/app/lost_trials.h"
 #include "master/app/master_info.h"
 #include "master/app/metrics.h"
 #include "master/app/startup_text.h"
@@ -103,6 +104,7 @@ class Master::Impl {
   std::unique_ptr<api::CallPipeline> calls_;
   live::ExperimentWatch experiment_watch_;
   api::AllGather all_gather_;
+  live::LifeSigns life_signs_;
   live::AllocationWatch allocation_watch_{
       [this](const model::AllocationId& id) { all_gather_.Close(id); }};
   std::unique_ptr<agents::AgentHub> hub_;
@@ -111,6 +113,7 @@ class Master::Impl {
   std::unique_ptr<webhooks::TriggerWatch> triggers_;
   Metrics metrics_;  // before the engine, whose queries render it
   std::unique_ptr<engine::Engine> engine_;
+  std::unique_ptr<LostTrials> lost_trials_;
   std::unique_ptr<LeaseKeeper> lease_;
   std::unique_ptr<api::AuditTrail> audit_;
   std::vector<std::unique_ptr<api::Service>> services_;
@@ -243,6 +246,13 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
   gc_.Start(store_.get(), engine_.get(),
                {.log_days = config.log_days, .audit_days = config.audit_days},
                parts_.defaults.checkpoint_locations.buckets);
+  lost_trials_ = std::make_unique<LostTrials>(LostTrials::Parts{.store = store_.get(),
+                                                                .signs = &life_signs_,
+                                                                .experiments = &experiment_watch_,
+                                                                .webhooks = &deliverer_,
+                                                                .loop = loop_.get(),
+                                                                .pool = pool_.get()});
+  lost_trials_->Start();
   if (!shared) return absl::OkStatus();
   lease_ = std::make_unique<LeaseKeeper>(store_.get(), config.lease,
                                          [this](bool leads) { hub_->SetLeading(leads); });
@@ -268,6 +278,7 @@ absl::Status Master::Impl::StartServer(const Config& config) {
       .on_call = [this](absl::StatusCode code) { metrics_.CountCall(code); }});
   parts_.calls = calls_.get();
   parts_.allocations = &allocation_watch_;
+  parts_.life_signs = &life_signs_;
   parts_.all_gather = &all_gather_;
   services_ = api::MakeServices(parts_);
   std::vector<grpc::Service*> all;

@@ -99,6 +99,7 @@ Requirement GetRequirement(std::string_view method) {
   const Access& access = descriptor->options().GetExtension(det::access);
   requirement.audit_field = access.audit_field();
   requirement.always_audited = access.audited();
+  requirement.never_audited = access.unaudited();
   if (access.caller() == Access::ANYONE) {
     requirement.is_public = true;
     return requirement;

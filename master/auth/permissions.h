@@ -112,10 +112,12 @@ struct Requirement {
   std::string_view audit_result_field = "";
   // Audited although it requires no role for changes, such as a login.
   bool always_audited = false;
+  // Not audited although it changes something, because programs repeat it: a report, a heartbeat.
+  bool never_audited = false;
 
   // Whether a call changes anything.
   bool changes() const { return role > model::Role::kViewer && !read_only; }
-  bool is_audited() const { return always_audited || changes(); }
+  bool is_audited() const { return always_audited || (changes() && !never_audited); }
 };
 // Looks up the declaration of a method by its full name. Unknown methods are denied to all. Callers
 // that need it more than once per call keep the result and pass it on.

@@ -127,7 +127,8 @@ absl::Status Collector::TrimFiles() {
     for (const store::CheckpointToTrim& each : to_trim) {
       DET_RETURN_IF_ERROR(CheckStop());
       const model::Resources left = model::GetRemaining(each.resources, each.globs);
-      const absl::Status removed = Remove(each.storage, unavailable, [&] {
+      const absl::Status removed = Remove(each.storage, unavailable, [&]() -> absl::Status {
+        if (each.outside) return absl::OkStatus();
         if (!model::HasFiles(left)) return deps_.remove_files(each.storage, each.id);
         model::Resources deleted;
         std::set_difference(each.resources.begin(), each.resources.end(), left.begin(), left.end(),
@@ -154,8 +155,9 @@ absl::Status Collector::RemoveFiles(Failures& failures) {
     std::vector<model::CheckpointId> deleted;
     for (const store::CheckpointToDelete& each : to_delete) {
       DET_RETURN_IF_ERROR(CheckStop());
-      const absl::Status removed = Remove(
-          each.storage, unavailable, [&] { return deps_.remove_files(each.storage, each.id); });
+      const absl::Status removed = Remove(each.storage, unavailable, [&] {
+        return each.outside ? absl::OkStatus() : deps_.remove_files(each.storage, each.id);
+      });
       if (removed.ok()) {
         deleted.push_back(each.id);
         continue;

@@ -207,6 +207,7 @@ absl::Status Authorizer::AuthorizeTask(const auth::Principal& task, Scope scope,
   bool allowed = false;
   if (scope == Scope::kExperiment) allowed = id == experiment;
   if (scope == Scope::kTrial) allowed = id == absl::StrCat(run->trial.value());
+  if (scope == Scope::kTask) allowed = id == run->task.value();
   if (scope == Scope::kCheckpoint) {
     // A trial may start from a checkpoint of another experiment.
     DET_ASSIGN_OR_RETURN(const int32_t own, FindWorkspace(Scope::kExperiment, experiment));

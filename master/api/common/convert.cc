@@ -32,6 +32,7 @@ v1::Experiment::State GetActiveState(model::ExperimentId id, const LiveTrials& l
 v1::Experiment::State ToApiState(const experiment::Experiment& experiment, const LiveTrials& live) {
   switch (experiment.state) {
     case ExperimentState::kActive:
+      if (experiment.unmanaged) return v1::Experiment::STATE_RUNNING;
       return GetActiveState(experiment.id, live);
     case ExperimentState::kPaused:
       return v1::Experiment::STATE_PAUSED;
@@ -211,6 +212,8 @@ v1::Experiment ToProto(const store::ExperimentRecord& record, const LiveTrials& 
   out.set_checkpoint_size(record.checkpoint_size);
   out.set_duration(static_cast<int32_t>(
       absl::ToInt64Seconds(experiment.ended_at.value_or(now) - experiment.created_at)));
+  out.set_unmanaged(experiment.unmanaged);
+  if (experiment.external_id) out.set_external_experiment_id(*experiment.external_id);
   out.set_model_definition_size(static_cast<int32_t>(record.context_size));
   out.mutable_config();  // empty in lists; existing clients require the field
   if (detail) SetConfig(experiment, &out);
@@ -287,6 +290,7 @@ v1::Checkpoint ToProto(const store::CheckpointEntry& entry, const std::string& s
   out.set_task_id(entry.task.value());
   // Unmanaged trials have no allocations.
   if (!checkpoint.allocation.value().empty()) out.set_allocation_id(checkpoint.allocation.value());
+  if (checkpoint.storage) out.set_storage_id(*checkpoint.storage);
   *out.mutable_report_time() = ToProto(checkpoint.time);
   out.set_state(ToApiState(checkpoint.state));
   out.mutable_resources()->insert(checkpoint.resources.begin(), checkpoint.resources.end());

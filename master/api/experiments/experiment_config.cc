@@ -48,7 +48,8 @@ absl::StatusOr<ParsedConfig> ParseConfig(store::Store& store, const ConfigSubmis
                       .overrides = submission.overrides,
                       .templates = std::move(templates),
                       .name = submission.name,
-                      .seed = submission.seed};
+                      .seed = submission.seed,
+                      .unmanaged = submission.unmanaged};
 }
 
 absl::StatusOr<ValidConfig> ValidateConfig(const ExperimentDefaults& experiment_defaults,
@@ -57,6 +58,7 @@ absl::StatusOr<ValidConfig> ValidateConfig(const ExperimentDefaults& experiment_
   defaults.checkpoint_host_path = experiment_defaults.checkpoint_locations.own;
   defaults.experiment_seed = parsed.seed;
   defaults.name = parsed.name;
+  defaults.unmanaged = parsed.unmanaged;
   AddStorageLayer("the master's checkpoint_storage", experiment_defaults.checkpoint_storage,
                   defaults.below);
   AddStorageLayer("workspace", scope.checkpoint_storage, defaults.below);

@@ -16,6 +16,7 @@
 #include "master/api/experiments/read_experiment.h"
 #include "master/api/experiments/services.h"
 #include "master/api/experiments/state_change.h"
+#include "master/api/experiments/unmanaged_experiment.h"
 #include "master/api/experiments/watch_experiment.h"
 #include "master/api/queue/queue_view.h"
 #include "master/api/rpc/api_service.h"
@@ -281,6 +282,15 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
     const auto earlier = FindByRequestId(store_, principal.user, request.request_id());
     if (!earlier.ok()) return done(earlier.status());
     if (earlier->has_value()) return ReadCreated(**earlier, response, std::move(done));
+    if (request.unmanaged()) {
+      return AddUnmanaged(
+          engine_, store_, pool_, *std::move(submission), std::nullopt, clock_.Now(),
+          [this, response,
+           done = std::move(done)](absl::StatusOr<model::ExperimentId> added) mutable {
+            if (!added.ok()) return done(added.status());
+            ReadCreated(*added, response, std::move(done));
+          });
+    }
     const ContextArchive& context = submission->context;
     if (!context.hash.empty()) {
       const absl::Status stored = store_.PutContext(context.hash, context.tgz);

@@ -25,12 +25,21 @@ void SubmitOrCheckEnded(engine::Engine& engine, base::ThreadPool& pool, cluster:
                   });
 }
 
-// The result of a change of an ended experiment: OK if it ended in state `requested`, otherwise an
-// error with `rule`, which states the allowed states.
+// The result of a change of an experiment that the cluster does not know: OK if it ended in state
+// `requested`, otherwise an error with `rule`, which states the allowed states. The cluster does not
+// know unmanaged experiments either: ending one is OK and has no effect.
 absl::Status CheckEndedExperiment(store::Store& store, model::ExperimentId id, const char* rule,
                                   std::optional<model::ExperimentState> requested) {
   DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store.GetExperiment(id));
   if (record.experiment.state == requested) return absl::OkStatus();
+  if (record.experiment.unmanaged && !model::IsDeletion(record.experiment.state)) {
+    // Nothing of it runs on the cluster that could be stopped.
+    if (requested) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat("experiment ", id.value(),
+                     " is unmanaged: it runs outside of the cluster, which cannot pause or activate "
+                     "it; stop its program instead"));
+  }
   const std::string_view state = model::ToString(record.experiment.state);
   return absl::FailedPreconditionError(
       absl::StrCat("experiment ", id.value(), " is ", std::string(state), "; ", rule));
@@ -40,6 +49,12 @@ absl::Status CheckEndedExperiment(store::Store& store, model::ExperimentId id, c
 absl::Status CheckEndedTrial(store::Store& store, model::TrialId id) {
   DET_ASSIGN_OR_RETURN(const store::TrialRecord record, store.GetBareTrial(id));
   if (record.trial.state == model::TrialState::kCanceled) return absl::OkStatus();
+  DET_ASSIGN_OR_RETURN(const bool unmanaged, store.detached().IsUnmanaged(id));
+  if (unmanaged && !model::IsTerminal(record.trial.state)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("trial ", id.value(),
+                     " is unmanaged: it runs outside of the cluster; stop its program instead"));
+  }
   return absl::FailedPreconditionError(
       absl::StrCat("trial ", id.value(), " is ", std::string(model::ToString(record.trial.state)),
                    "; only trials that have not ended can be killed"));

@@ -47,6 +47,8 @@ v1::FlatRunExperiment ToExperiment(const store::RunRecord& run) {
   out.set_searcher_type(run.searcher);
   out.set_searcher_metric(run.searcher_metric);
   if (run.forked_from) out.set_forked_from(run.forked_from->value());
+  if (run.external_experiment_id) out.set_external_experiment_id(*run.external_experiment_id);
+  out.set_unmanaged(run.unmanaged);
   out.set_resource_pool(run.resource_pool);
   out.set_progress(static_cast<float>(run.progress));
   out.set_is_multitrial(run.searcher != "single");
@@ -96,6 +98,7 @@ v1::FlatRun ToProto(const store::RunRecord& run, const LiveTrials& live, absl::T
   for (const std::string& label : run.labels) out.add_labels(label);
   out.set_checkpoint_size(run.checkpoint_size);
   out.set_checkpoint_count(run.checkpoint_count);
+  if (run.trial.external_id) out.set_external_run_id(*run.trial.external_id);
   if (run.trial.best_metric) out.set_searcher_metric_value(*run.trial.best_metric);
   *out.mutable_hyperparameters() = std::move(*trial.mutable_hparams());
   *out.mutable_summary_metrics() = MetricsToProto(run.metrics);

@@ -17,6 +17,7 @@ namespace det::cluster {
 
 // ---- requests.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const CreateExperiment& event);
+absl::StatusOr<Outcome> Apply(Step& step, const ReserveId& event);
 absl::StatusOr<Outcome> Apply(Step& step, const PauseExperiment& event);
 absl::StatusOr<Outcome> Apply(Step& step, const ActivateExperiment& event);
 absl::StatusOr<Outcome> Apply(Step& step, const CancelExperiment& event);

@@ -3,6 +3,7 @@
 #ifndef MASTER_CORE_CLUSTER_OUTCOME_H_
 #define MASTER_CORE_CLUSTER_OUTCOME_H_
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct Outcome {
   std::vector<Effect> effects;
   // Set only by CreateExperiment.
   std::optional<model::ExperimentId> created;
+  int32_t reserved = 0;  // set only by ReserveId
   // Set only by ValidationsReported: whether one of the validations is the best of the experiment.
   bool best_so_far = false;
 };

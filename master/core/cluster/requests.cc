@@ -92,6 +92,12 @@ absl::StatusOr<Outcome> Apply(Step& step, const CreateExperiment& event) {
   return step.Finish();
 }
 
+absl::StatusOr<Outcome> Apply(Step& step, const ReserveId& event) {
+  step.out.reserved = event.kind == ReserveId::Kind::kExperiment ? ++step.s.last_experiment
+                                                                 : ++step.s.last_trial;
+  return step.Finish();
+}
+
 absl::StatusOr<Outcome> Apply(Step& step, const PauseExperiment& event) {
   DET_ASSIGN_OR_RETURN(Entry * entry, Find(step, event.id));
   if (entry->experiment.state == ExperimentState::kPaused) return step.Finish();

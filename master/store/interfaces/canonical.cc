@@ -227,6 +227,35 @@ NumberCurve ExtractNumbers(const std::vector<model::MetricReport>& reports,
   return curve;
 }
 
+model::CheckpointStorageConfig ToStorageConfig(const model::Value& registered) {
+  model::CheckpointStorageConfig storage;
+  const std::pair<const char*, std::string*> members[] = {
+      {"type", &storage.type},
+      {"host_path", &storage.host_path},
+      {"storage_path", &storage.storage_path},
+      {"container_path", &storage.container_path},
+      {"bucket", &storage.bucket},
+      {"prefix", &storage.prefix},
+      {"access_key", &storage.access_key},
+      {"secret_key", &storage.secret_key},
+      {"endpoint_url", &storage.endpoint_url},
+      {"container", &storage.container},
+      {"connection_string", &storage.connection_string},
+      {"account_url", &storage.account_url},
+      {"credential", &storage.credential},
+  };
+  for (const auto& [name, member] : members) {
+    const model::Value* value = registered.Find(name);
+    if (value != nullptr && value->AsString() != nullptr) *member = *value->AsString();
+  }
+  return storage;
+}
+
+bool IsOutside(const experiment::Experiment& experiment,
+               const model::CheckpointStorageConfig& storage) {
+  return experiment.unmanaged && (storage.type == "shared_fs" || storage.type == "directory");
+}
+
 int64_t ComputeTotalSize(const model::CheckpointRecord& checkpoint) {
   int64_t size = 0;
   for (const auto& [path, bytes] : checkpoint.resources) size += bytes;

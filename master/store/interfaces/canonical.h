@@ -46,6 +46,14 @@ NumberCurve ExtractNumbers(const std::vector<model::MetricReport>& reports,
 // The total size in bytes of a checkpoint's files.
 int64_t ComputeTotalSize(const model::CheckpointRecord& checkpoint);
 
+// Reads a storage that a program has registered; members of other types than text are skipped.
+model::CheckpointStorageConfig ToStorageConfig(const model::Value& registered);
+
+// Whether the files of an unmanaged experiment's checkpoints are in a folder of the machine where
+// its program ran.
+bool IsOutside(const experiment::Experiment& experiment,
+               const model::CheckpointStorageConfig& storage);
+
 // Returns the checkpoint of one trial with the best validation; the earliest if several are equal.
 // Skips checkpoints that are not COMPLETED, have no validation, or whose metric is NaN. Null if
 // none is left.

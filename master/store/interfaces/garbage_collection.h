@@ -23,6 +23,8 @@ struct CheckpointToDelete {
   model::CheckpointId id;
   model::ExperimentId experiment;
   model::CheckpointStorageConfig storage;
+  // Its files are in a folder of the machine where an unmanaged trial ran: the master leaves them.
+  bool outside = false;
 };
 
 // A checkpoint some of whose files must be removed.
@@ -32,6 +34,7 @@ struct CheckpointToTrim {
   model::CheckpointStorageConfig storage;
   model::Resources resources;
   model::Globs globs;  // the files to remove
+  bool outside = false;  // as in CheckpointToDelete
 };
 
 // A checkpoint that cannot be deleted, and what uses it: "experiment 7", "version 3 of model bert".

@@ -48,6 +48,8 @@ struct RunRecord {
   std::string searcher;
   std::string searcher_metric;
   std::optional<model::ExperimentId> forked_from;
+  bool unmanaged = false;
+  std::optional<std::string> external_experiment_id;
   std::string resource_pool;
   double progress = 0;
   bool archived = false;

@@ -28,7 +28,8 @@ enum class Field {
   kDescription,
   kTags,
   kForkedFrom,
-  kExternalId,
+  kExternalId,  // of a run
+  kExternalExperimentId,
   kStartTime,
   kEndTime,
   kDuration,  // in seconds, up to the end or now

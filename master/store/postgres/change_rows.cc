@@ -92,11 +92,12 @@ ON CONFLICT DO NOTHING)sql";
 
 // Does not overwrite later changes of the checkpoint's files.
 constexpr char kPutCheckpoint[] = R"sql(
-INSERT INTO checkpoints (id, trial, allocation, steps, resources, size, metadata, time, state)
-VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9)
+INSERT INTO checkpoints (id, trial, allocation, steps, resources, size, metadata, time, state,
+  storage)
+VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10)
 ON CONFLICT (id) DO UPDATE SET allocation = excluded.allocation,
   steps = excluded.steps, resources = excluded.resources, size = excluded.size,
-  metadata = excluded.metadata, time = excluded.time
+  metadata = excluded.metadata, time = excluded.time, storage = excluded.storage
 WHERE checkpoints.trial = excluded.trial
   AND checkpoints.state NOT IN ('ERROR', 'PARTIALLY_DELETED'))sql";
 
@@ -238,7 +239,7 @@ Statement Put(const experiment::Allocation& a) {
 Statement Put(const model::CheckpointRecord& c) {
   return {kPutCheckpoint,
           MakeParams(c.id, c.trial, c.allocation, c.steps_completed, ToDocument(c.resources),
-                     ComputeTotalSize(c), c.metadata, c.time, Text(c.state))};
+                     ComputeTotalSize(c), c.metadata, c.time, Text(c.state), c.storage)};
 }
 
 }  // namespace

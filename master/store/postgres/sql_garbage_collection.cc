@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
+#include "master/store/interfaces/canonical.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/rows.h"
 
@@ -19,15 +20,16 @@ using Ids = std::vector<model::ExperimentId>;
 
 constexpr char kDue[] =
     "SELECT id FROM experiments WHERE NOT retained AND state IN ('COMPLETED', 'CANCELED', 'ERROR') "
-    "AND id > $1 ORDER BY id LIMIT $2";
+    "AND NOT unmanaged AND id > $1 ORDER BY id LIMIT $2";
 constexpr char kDoomed[] =
-    "SELECT c.id, t.experiment FROM checkpoints c JOIN trials t ON t.id = c.trial "
+    "SELECT c.id, t.experiment, s.config FROM checkpoints c JOIN trials t ON t.id = c.trial "
+    "LEFT JOIN checkpoint_storages s ON s.id = c.storage "
     "WHERE c.state = 'DELETING' AND c.id > $1 ORDER BY c.id LIMIT $2";
 constexpr char kSetDeleted[] =
     "UPDATE checkpoints SET state = 'DELETED' WHERE id = ANY($1::text[]) AND state = 'DELETING'";
 constexpr char kTrimmed[] =
-    "SELECT c.id, t.experiment, c.resources, c.globs FROM checkpoints c "
-    "JOIN trials t ON t.id = c.trial "
+    "SELECT c.id, t.experiment, s.config, c.resources, c.globs FROM checkpoints c "
+    "JOIN trials t ON t.id = c.trial LEFT JOIN checkpoint_storages s ON s.id = c.storage "
     "WHERE c.globs IS NOT NULL AND c.id > $1 ORDER BY c.id LIMIT $2";
 constexpr char kSetTrimmed[] =
     "UPDATE checkpoints SET resources = $3, size = $4, globs = NULL, "
@@ -109,6 +111,7 @@ constexpr const char* kRest[] = {
     "DELETE FROM checkpoints c USING trials t "
     "WHERE t.experiment = $1 AND c.trial = t.id AND c.state = 'DELETED'",
     "DELETE FROM webhook_fired f USING trials t WHERE t.experiment = $1 AND f.trial = t.id",
+    "DELETE FROM trial_sources s USING trials t WHERE t.experiment = $1 AND s.trial = t.id",
     "DELETE FROM run_values v USING trials t WHERE t.experiment = $1 AND v.trial = t.id",
     "DELETE FROM run_metadata d USING trials t WHERE t.experiment = $1 AND d.trial = t.id",
     // Must come first: waits until summaries that are being computed are complete.
@@ -120,7 +123,8 @@ constexpr const char* kRest[] = {
     "UPDATE trials SET project = 0 WHERE experiment = $1",
     "DELETE FROM experiments e WHERE e.id = $1 "
     "AND NOT EXISTS (SELECT FROM trials t WHERE t.experiment = e.id)",
-    "UPDATE experiments SET state = 'DELETED', reason = '' WHERE id = $1 AND state = 'DELETING'",
+    "UPDATE experiments SET state = 'DELETED', reason = '', external_id = NULL "
+    "WHERE id = $1 AND state = 'DELETING'",
 };
 
 absl::StatusOr<Ids> SelectIds(Pool& pool, const char* sql, const Params& params) {
@@ -134,13 +138,15 @@ absl::StatusOr<Ids> SelectIds(Pool& pool, const char* sql, const Params& params)
   });
 }
 
-// Groups the checkpoints by experiment, because configurations are large and many checkpoints share
-// one.
+// Adds to the checkpoints, which are the rows of the result, where their files are: in the
+// registered storage of the third column, else in that of the experiment. Groups them by
+// experiment, because configurations are large and many checkpoints share one.
 template <class Checkpoints>
-absl::Status AddStorage(Connection& connection, Checkpoints& checkpoints) {
-  std::map<model::ExperimentId, model::CheckpointStorageConfig> storage;
-  for (auto& each : checkpoints) {
-    if (!storage.contains(each.experiment)) {
+absl::Status AddStorage(Connection& connection, const Result& rows, Checkpoints& checkpoints) {
+  std::map<model::ExperimentId, experiment::Experiment> experiments;
+  for (size_t row = 0; row < checkpoints.size(); ++row) {
+    auto& each = checkpoints[row];
+    if (!experiments.contains(each.experiment)) {
       DET_ASSIGN_OR_RETURN(const Result result,
                            connection.Exec(absl::StrCat("SELECT ", kExperimentColumns, " FROM ",
                                                         kExperimentTables, " WHERE e.id = $1"),
@@ -150,10 +156,13 @@ absl::Status AddStorage(Connection& connection, Checkpoints& checkpoints) {
                                                 " belongs to experiment ", each.experiment.value(),
                                                 ", which does not exist"));
       }
-      DET_ASSIGN_OR_RETURN(const experiment::Experiment experiment, ToExperiment(result, 0));
-      storage[each.experiment] = experiment.config->checkpoint_storage;
+      DET_ASSIGN_OR_RETURN(experiments[each.experiment], ToExperiment(result, 0));
     }
-    each.storage = storage.at(each.experiment);
+    const experiment::Experiment& experiment = experiments.at(each.experiment);
+    DET_ASSIGN_OR_RETURN(const model::Value registered, ToValue(rows, static_cast<int>(row), 2));
+    each.storage = registered.is_null() ? experiment.config->checkpoint_storage
+                                        : ToStorageConfig(registered);
+    each.outside = IsOutside(experiment, each.storage);
   }
   return absl::OkStatus();
 }
@@ -175,7 +184,7 @@ absl::StatusOr<std::vector<CheckpointToDelete>> SqlGarbageCollection::ListCheckp
                         model::ExperimentId(static_cast<int32_t>(result.Int(row, 1))),
                         {}});
     }
-    DET_RETURN_IF_ERROR(AddStorage(connection, doomed));
+    DET_RETURN_IF_ERROR(AddStorage(connection, result, doomed));
     return doomed;
   });
 }
@@ -197,12 +206,12 @@ absl::StatusOr<std::vector<CheckpointToTrim>> SqlGarbageCollection::ListCheckpoi
       CheckpointToTrim& each = trimmed.emplace_back();
       each.id = model::CheckpointId(std::string(result.Text(row, 0)));
       each.experiment = model::ExperimentId(static_cast<int32_t>(result.Int(row, 1)));
-      DET_ASSIGN_OR_RETURN(const model::Value resources, ToValue(result, row, 2));
-      DET_ASSIGN_OR_RETURN(const model::Value globs, ToValue(result, row, 3));
+      DET_ASSIGN_OR_RETURN(const model::Value resources, ToValue(result, row, 3));
+      DET_ASSIGN_OR_RETURN(const model::Value globs, ToValue(result, row, 4));
       each.resources = ToResources(resources);
       each.globs = ToTexts(globs);
     }
-    DET_RETURN_IF_ERROR(AddStorage(connection, trimmed));
+    DET_RETURN_IF_ERROR(AddStorage(connection, result, trimmed));
     return trimmed;
   });
 }

@@ -25,7 +25,8 @@ constexpr char kMore[] = R"sql(
 , e.name, e.description, e.labels, e.owner, e.searcher_name,
   $METRIC, e.forked_from, e.resource_pool, e.progress, e.archived,
   e.project, coalesce(p.name, ''), coalesce(p.key, ''), coalesce(p.workspace, 1),
-  coalesce(w.name, ''), coalesce(p.archived OR w.archived, false), k.number, k.size, d.metadata
+  coalesce(w.name, ''), coalesce(p.archived OR w.archived, false), k.number, k.size, d.metadata,
+  e.unmanaged, e.external_id
 FROM trials t JOIN experiments e ON e.id = t.experiment
 LEFT JOIN projects p ON p.id = e.project LEFT JOIN workspaces w ON w.id = p.workspace
 LEFT JOIN run_metadata d ON d.trial = t.id
@@ -199,6 +200,8 @@ absl::StatusOr<RunRecord> ToRun(const Result& result, int row) {
   run.checkpoint_count = number();
   run.checkpoint_size = result.Int(row, column++);
   DET_ASSIGN_OR_RETURN(run.metadata, ToValue(result, row, column++));
+  run.unmanaged = result.Bool(row, column++);
+  if (!result.IsNull(row, column)) run.external_experiment_id = text();
   return run;
 }
 

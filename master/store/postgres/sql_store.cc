@@ -29,7 +29,8 @@ constexpr char kTakeOver[] =
     "UPDATE fencing SET epoch = epoch + 1, commit_seq = 0, leader = '' RETURNING epoch";
 // Must equal the condition of the index experiments_live.
 constexpr char kLive[] =
-    "e.state NOT IN ('COMPLETED', 'CANCELED', 'ERROR', 'DELETING', 'DELETE_FAILED', 'DELETED')";
+    "e.state NOT IN ('COMPLETED', 'CANCELED', 'ERROR', 'DELETING', 'DELETE_FAILED', 'DELETED') "
+    "AND NOT e.unmanaged";
 constexpr char kHighest[] =
     "SELECT greatest((SELECT max(id) FROM experiments), d.experiment), "
     "greatest((SELECT max(id) FROM trials), d.trial), "

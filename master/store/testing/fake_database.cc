@@ -139,6 +139,13 @@ std::string FakeDatabase::FindHolder(const model::CheckpointId& id) const {
   return holder;
 }
 
+model::CheckpointStorageConfig FakeDatabase::GetStorage(const model::CheckpointRecord& checkpoint,
+                                                        const experiment::Experiment& of) const {
+  const int32_t id = checkpoint.storage.value_or(0);
+  const bool registered = id >= 1 && id <= static_cast<int32_t>(checkpoint_storages.size());
+  return registered ? ToStorageConfig(checkpoint_storages[id - 1]) : of.config->checkpoint_storage;
+}
+
 void FakeDatabase::DeleteUnlessHeld(model::CheckpointRecord& checkpoint) {
   using State = model::CheckpointState;
   if (checkpoint.state == State::kDeleted || !FindHolder(checkpoint.id).empty()) return;

@@ -18,6 +18,7 @@
 #include "master/core/cluster/change.h"
 #include "master/core/cluster/image.h"
 #include "master/core/model/ids.h"
+#include "master/store/interfaces/detached.h"
 #include "master/store/interfaces/lease.h"
 #include "master/store/interfaces/models.h"
 #include "master/store/interfaces/projects.h"
@@ -111,6 +112,10 @@ struct FakeDatabase {
   cluster::PutDefaultPools default_pools;
   std::map<std::pair<model::Quota::Scope, std::string>, model::Quota> quotas;
 
+  std::map<model::TrialId, absl::Time> last_activity;  // of unmanaged trials
+  std::vector<model::Value> checkpoint_storages;       // the ID is the position, from 1
+  std::map<std::tuple<model::TrialId, model::CheckpointId, std::string>, TrialSource> trial_sources;
+
   // More columns of experiments.
   std::set<model::ExperimentId> archived, retained;
   std::map<model::ExperimentId, int> log_days;  // log retention in days
@@ -167,6 +172,9 @@ struct FakeDatabase {
   bool BelongsTo(const model::CheckpointRecord& checkpoint, model::ExperimentId id) const {
     return trials.contains(checkpoint.trial) && trials.at(checkpoint.trial).experiment == id;
   }
+  // Where the files of a checkpoint are.
+  model::CheckpointStorageConfig GetStorage(const model::CheckpointRecord& checkpoint,
+                                            const experiment::Experiment& of) const;
   void DeleteUnlessHeld(model::CheckpointRecord& checkpoint);
 
   void Add(const model::MetricReport& r) {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
+#include "master/store/interfaces/canonical.h"
 
 namespace det::store {
 namespace {
@@ -35,7 +36,7 @@ absl::StatusOr<Ids> FakeGarbageCollection::ListDueRetentions(model::ExperimentId
   Ids due;
   for (const auto& [id, e] : db_.experiments) {
     if (!(id > after) || static_cast<int>(due.size()) == limit) continue;
-    const bool ended = IsTerminal(e.state) && !IsDeletion(e.state);
+    const bool ended = IsTerminal(e.state) && !IsDeletion(e.state) && !e.unmanaged;
     if (ended && !db_.retained.contains(id)) due.push_back(id);
   }
   return due;
@@ -49,7 +50,8 @@ absl::StatusOr<std::vector<CheckpointToDelete>> FakeGarbageCollection::ListCheck
     if (!(id > after) || checkpoint.state != CheckpointState::kDeleting) continue;
     const experiment::Experiment& e =
         db_.experiments.at(db_.trials.at(checkpoint.trial).experiment);
-    doomed.push_back({id, e.id, e.config->checkpoint_storage});
+    const model::CheckpointStorageConfig storage = db_.GetStorage(checkpoint, e);
+    doomed.push_back({id, e.id, storage, IsOutside(e, storage)});
     if (static_cast<int>(doomed.size()) == limit) break;
   }
   return doomed;
@@ -74,11 +76,13 @@ absl::StatusOr<std::vector<CheckpointToTrim>> FakeGarbageCollection::ListCheckpo
     const model::CheckpointRecord& checkpoint = db_.checkpoints.at(it->first);
     const experiment::Experiment& e =
         db_.experiments.at(db_.trials.at(checkpoint.trial).experiment);
+    const model::CheckpointStorageConfig storage = db_.GetStorage(checkpoint, e);
     trimmed.push_back({it->first,
                        e.id,
-                       e.config->checkpoint_storage,
+                       storage,
                        checkpoint.resources,
-                       {it->second.begin(), it->second.end()}});
+                       {it->second.begin(), it->second.end()},
+                       IsOutside(e, storage)});
     if (static_cast<int>(trimmed.size()) == limit) break;
   }
   return trimmed;
@@ -171,6 +175,7 @@ void FakeGarbageCollection::RemoveRest(model::ExperimentId id) {
   std::erase_if(db_.checkpoints, [&](const auto& item) {
     return is_of(item.second.trial) && item.second.state == CheckpointState::kDeleted;
   });
+  std::erase_if(db_.trial_sources, [&](const auto& item) { return is_of(item.second.trial); });
   bool left = false;
   std::erase_if(db_.trials, [&](const auto& item) {
     if (item.second.experiment != id) return false;
@@ -178,10 +183,12 @@ void FakeGarbageCollection::RemoveRest(model::ExperimentId id) {
                                     [&](const auto& c) { return c.second.trial == item.first; });
     left = left || needed;
     db_.run_metadata.erase(item.first);
+    db_.last_activity.erase(item.first);
     return !needed;
   });
   e.state = ExperimentState::kDeleted;
   e.reason.clear();
+  e.external_id.reset();
   if (!left) db_.experiments.erase(id), db_.workspace_rows.experiment_notes.erase(id);
 }
 

@@ -89,6 +89,8 @@ Cell Shared(const RunRecord& run, const std::string& username, Field field) {
       return run.labels;
     case Field::kForkedFrom:
       return run.forked_from ? Number(*run.forked_from) : Cell();
+    case Field::kExternalExperimentId:
+      return Optional(run.external_experiment_id);
     case Field::kSearcherType:
       return run.searcher;
     case Field::kSearcherMetric:
@@ -140,6 +142,8 @@ Cell GetCell(const RunRecord& run, const std::string& username, Field field) {
       return Duration(trial.created_at, trial.ended_at);
     case Field::kState:
       return std::string(ToString(trial.state));
+    case Field::kExternalId:
+      return Optional(trial.external_id);
     case Field::kSearcherMetricValue:
       return Optional(trial.best_metric);
     case Field::kCheckpointSize:
@@ -253,6 +257,8 @@ RunRecord FakeRuns::Read(const experiment::Trial& trial) const {
   run.searcher = e.config->searcher.name;
   run.searcher_metric = e.config->searcher.metric;
   run.forked_from = e.forked_from;
+  run.unmanaged = e.unmanaged;
+  run.external_experiment_id = e.external_id;
   run.resource_pool = e.queue.resource_pool;
   run.progress = e.progress;
   run.archived = db_.archived.contains(e.id);

@@ -148,7 +148,7 @@ absl::StatusOr<cluster::Image> FakeStore::Load() {
   image.last_submitted = database_->highest_deleted.last_submitted;
   for (const auto& [id, experiment] : database_->experiments) {
     image.last_experiment = std::max(image.last_experiment, id.value());
-    if (IsTerminal(experiment.state)) continue;
+    if (IsTerminal(experiment.state) || experiment.unmanaged) continue;
     database_->AddTo(image, experiment);
   }
   std::sort(image.trials.begin(), image.trials.end(),

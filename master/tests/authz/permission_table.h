@@ -53,7 +53,8 @@ constexpr Permission kPermissions[] = {
      "TaskService.GetTasks TemplateService.GetTemplates UsageService.ExportAllocations "
      "UsageService.ExportResourceAllocationAggregated UsageService.ExportResourceAllocationRaw "
      "UsageService.GetCapacity UsageService.ResourceAllocationAggregated "
-     "UsageService.ResourceAllocationRaw WorkspaceService.GetWorkspaces"},
+     "UsageService.ResourceAllocationRaw WorkspaceService.GetWorkspaces "
+     "DetachedService.GetTrialByExternalID"},
     {Scope::kVisible, Verb::kReadSecrets, Role::kEditor, "WebhookService.GetWebhooks"},
     {Scope::kSelf, Verb::kUse, Role::kNone,
      "AuthService.CurrentUser AuthService.GetMe AuthService.Logout "
@@ -102,7 +103,8 @@ constexpr Permission kPermissions[] = {
      "ExperimentActionService.KillExperiments ExperimentActionService.MoveExperiments "
      "ExperimentActionService.PauseExperiments "
      "ExperimentActionService.PutExperimentsRetainLogs "
-     "ExperimentActionService.UnarchiveExperiments ExperimentService.CreateExperiment "
+     "ExperimentActionService.UnarchiveExperiments DetachedService.PutExperiment "
+     "ExperimentService.CreateExperiment "
      "ProjectService.AddProjectNote ProjectService.PutProjectNotes "
      "RunActionService.ArchiveRuns RunActionService.DeleteRuns RunActionService.KillRuns "
      "RunActionService.MoveRuns RunActionService.PauseRuns RunActionService.ResumeRuns "
@@ -122,6 +124,7 @@ constexpr Permission kPermissions[] = {
      "SearchService.GetExperimentValidationHistory SearchService.GetSearch "
      "SearchService.WatchSearcherEvents TrialService.GetExperimentTrials"},
     {Scope::kExperiment, Verb::kEdit, Role::kEditor,
+     "DetachedService.CreateTrial DetachedService.PutTrial "
      "ExperimentService.ActivateExperiment ExperimentService.ArchiveExperiment "
      "ExperimentService.CancelExperiment ExperimentService.ContinueExperiment "
      "ExperimentService.DeleteExperiment ExperimentService.DeleteExperimentLabel "
@@ -137,17 +140,25 @@ constexpr Permission kPermissions[] = {
      "TrialService.GetTrial TrialService.GetTrialWorkloads TrialService.GetValidationMetrics "
      "TrialService.TrialLogs"},
     {Scope::kTrial, Verb::kEdit, Role::kEditor,
-     "LogRetentionService.PutTrialRetainLogs RunService.PostRunMetadata TrialService.KillTrial"},
+     "DetachedService.PatchTrial DetachedService.StartTrial "
+     "LogRetentionService.PutTrialRetainLogs RunService.PostRunMetadata "
+     "TaskRuntimeService.PostTrialRunnerMetadata TaskRuntimeService.ReportTrialMetrics "
+     "TaskRuntimeService.ReportTrialProgress TaskRuntimeService.ReportTrialSearcherEarlyExit "
+     "TaskRuntimeService.ReportTrialTrainingMetrics "
+     "TaskRuntimeService.ReportTrialValidationMetrics TaskRuntimeService.RunPrepareForReporting "
+     "TrialService.KillTrial TrialSourceService.ReportTrialSourceInfo"},
     {Scope::kCheckpoint, Verb::kRead, Role::kViewer,
      "CheckpointService.GetCheckpoint CheckpointService.ReadCheckpointFile "
      "RawService.DownloadCheckpoint TrialSourceService.GetTrialMetricsByCheckpoint"},
     {Scope::kCheckpoint, Verb::kEdit, Role::kEditor,
      "CheckpointService.CheckpointsRemoveFiles CheckpointService.DeleteCheckpoints "
-     "CheckpointService.PostCheckpointMetadata"},
+     "CheckpointService.PostCheckpointMetadata TaskRuntimeService.PatchCheckpoints"},
     {Scope::kJob, Verb::kRead, Role::kViewer, "JobService.ExplainJob"},
     {Scope::kJob, Verb::kEdit, Role::kEditor, "JobService.UpdateJobQueue"},
     {Scope::kTask, Verb::kRead, Role::kViewer,
      "LogFieldsService.TaskLogsFields TaskService.GetTask TaskService.TaskLogs"},
+    {Scope::kTask, Verb::kEdit, Role::kEditor,
+     "TaskRuntimeService.PostTaskLogs TaskRuntimeService.ReportCheckpoint"},
     {Scope::kAllocation, Verb::kRead, Role::kViewer, "TaskService.GetAllocation"},
     {Scope::kModel, Verb::kRead, Role::kViewer,
      "ModelService.GetModel ModelService.GetModelVersion ModelService.GetModelVersions "

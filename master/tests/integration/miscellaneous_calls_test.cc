@@ -121,15 +121,6 @@ TEST_F(MiscellaneousCallsTest, ListsCheckpointsInTheRequestedOrder) {
   EXPECT_EQ(best.checkpoints(0).uuid(), "b");
 }
 
-TEST_F(MiscellaneousCallsTest, RejectsUnmanagedExperiments) {
-  api::CreateExperimentRequest request = Request();
-  request.set_unmanaged(true);
-  api::CreateExperimentResponse response;
-  const grpc::Status status = Create(request, &response);
-  EXPECT_EQ(status.error_code(), StatusCode::UNIMPLEMENTED);
-  EXPECT_THAT(status.error_message(), HasSubstr("unmanaged"));
-}
-
 TEST_F(MiscellaneousCallsTest, ReplacesCheckpointMetadata) {
   using Service = api::CheckpointService;
   const int trial = Get(Create()).trial_ids(0);

@@ -80,6 +80,7 @@ class TestMaster {
   std::unique_ptr<api::CallPipeline> calls_;
   live::ExperimentWatch watch_;
   api::AllGather gather_;
+  live::LifeSigns life_signs_;
   live::AllocationWatch allocations_{[this](const model::AllocationId& id) { gather_.Close(id); }};
   std::unique_ptr<agents::AgentHub> hub_;
   gc::GcThread gc_;
