@@ -40,7 +40,7 @@ absl::StatusOr<CheckpointRemoval> PlanEach(
   std::set<model::ExperimentId> experiments;
   for (const std::string& uuid : uuids) {
     DET_ASSIGN_OR_RETURN(const store::CheckpointEntry entry,
-                         store.GetCheckpoint(ToCheckpointId(uuid)));
+                         store.GetCheckpoint(ReadCheckpointId(uuid)));
     experiments.insert(entry.experiment);
     DET_RETURN_IF_ERROR(plan(entry, &removal));
   }

@@ -76,7 +76,7 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
                                           v1::GetCheckpointResponse* response) override {
     return Unary(
         __func__, context, request, response, [this, request, response](const auth::Principal&) {
-          return Read(ToCheckpointId(request->checkpoint_uuid()), response->mutable_checkpoint());
+          return Read(ReadCheckpointId(request->checkpoint_uuid()), response->mutable_checkpoint());
         });
   }
 
@@ -137,7 +137,7 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
       v1::PostCheckpointMetadataResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&) -> absl::Status {
-                   const model::CheckpointId id = ToCheckpointId(request->checkpoint().uuid());
+                   const model::CheckpointId id = ReadCheckpointId(request->checkpoint().uuid());
                    const model::Value metadata =
                        FromStruct(request->checkpoint().metadata(), Numbers::kIntegersIfWhole);
                    DET_RETURN_IF_ERROR(store_.runs().PutCheckpointMetadata(id, metadata));
@@ -203,7 +203,7 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
 
   // Opens a file; it must be listed in the checkpoint.
   absl::StatusOr<ChunkReader> Open(const v1::ReadCheckpointFileRequest& request) {
-    const model::CheckpointId id = ToCheckpointId(request.checkpoint_uuid());
+    const model::CheckpointId id = ReadCheckpointId(request.checkpoint_uuid());
     DET_ASSIGN_OR_RETURN(const auto entry, store_.GetCheckpoint(id));
     DET_ASSIGN_OR_RETURN(const auto experiment, store_.GetExperiment(entry.experiment));
     DET_RETURN_IF_ERROR(CheckFilesNotDeleted(entry.checkpoint));
