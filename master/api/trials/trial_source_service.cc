@@ -73,7 +73,7 @@ class TrialSourceService final : public ApiService<v1::TrialSourceService> {
                                        v1::GetTrialMetricsByCheckpointResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal& caller) {
-                   return Read(model::CheckpointId(request->checkpoint_uuid()), *request, caller,
+                   return Read(ReadCheckpointId(request->checkpoint_uuid()), *request, caller,
                                response);
                  });
   }
