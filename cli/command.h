@@ -111,6 +111,7 @@ std::vector<Command> SimulateCommands();
 std::vector<Command> SyncCommands();
 std::vector<Command> UserCommands();
 std::vector<Command> TokenCommands();
+std::vector<Command> UserGroupCommands();
 std::vector<Command> RbacCommands();
 std::vector<Command> ResourcesCommands();
 std::vector<Command> WorkspaceCommands();

@@ -134,6 +134,13 @@ cors: {allow_origins: ["https://a.example", "http://b.example:8000"]}
   EXPECT_THAT(Error("limits: {body_mib: 2000}"), HasSubstr("limits.body_mib"));
 }
 
+TEST(ConfigFileTest, ReadsFeatureSwitches) {
+  EXPECT_THAT(Read("").feature_switches, ElementsAre());
+  EXPECT_THAT(Read("feature_switches: [streaming_updates, other]").feature_switches,
+              ElementsAre("streaming_updates", "other"));
+  EXPECT_THAT(Error("feature_switches: streaming_updates"), HasSubstr("feature_switches"));
+}
+
 TEST(ConfigFileTest, BuildsDatabaseUrlFromParts) {
   EXPECT_EQ(
       Read("db: {host: h, user: u, password: \"it's \\\\\", name: d, ssl_mode: require}").db_url,

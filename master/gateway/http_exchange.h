@@ -2,7 +2,8 @@
 //
 // Created by http_session.cc for each request, on the connection's strand. Requests that can be
 // refused by their headers are refused before the body is read. http_exchange.cc reads requests and
-// calls services, http_streams.cc joins several streams, http_download.cc sends files,
+// calls services, http_streams.cc joins several streams, http_updates.cc serves a websocket,
+// http_download.cc sends files,
 // http_responses.cc builds responses.
 #ifndef MASTER_GATEWAY_HTTP_EXCHANGE_H_
 #define MASTER_GATEWAY_HTTP_EXCHANGE_H_
@@ -51,6 +52,8 @@ class HttpExchange {
 
   // Authorizes the caller, reads the body and calls the method.
   boost::asio::awaitable<bool> ServeRoute(const Transcoder::Route& route);
+  // Whether the request is a call within the process whose body may be read from anyone.
+  bool IsSmallLocalCall(const Transcoder::Route& route) const;
   boost::asio::awaitable<Error> ReadHeader();
   boost::asio::awaitable<Error> ReadBody(uint64_t limit);
   // Responds to a request that cannot be read, if the client is still connected.
@@ -60,6 +63,10 @@ class HttpExchange {
 
   Response MakeResponse(int status, const std::string& type, std::string body) const;
   Response MakeErrorResponse(const absl::Status& status) const;
+  // The same for a call that streams messages.
+  Response MakeStreamErrorResponse(const absl::Status& status) const;
+  // The JSON of an error, in the form of the requested path.
+  std::string GetErrorJson(const absl::Status& status) const;
   Response MakeFileResponse(const StaticFiles::File& file) const;
   // The response to requests that need no service; nullopt for all others.
   std::optional<Response> RespondDirectly() const;
@@ -67,6 +74,8 @@ class HttpExchange {
   void AddCommonHeaders(Response& response) const;
   // Finds the requested method, or stores the response to a request without one in `refusal`.
   absl::StatusOr<Transcoder::Route> FindRoute(std::optional<Response>* refusal) const;
+  // The response to a caller that is not authorized for the route.
+  Response MakeRefusal(const Transcoder::Route& route, const absl::Status& why) const;
   boost::asio::awaitable<absl::StatusOr<AuthorizedCaller>> Authorize(
       const std::string& method, const std::optional<std::string>& authorization);
 
@@ -74,6 +83,14 @@ class HttpExchange {
   boost::asio::awaitable<bool> ServeMetrics();
   boost::asio::awaitable<bool> ServeUnary(const std::string& method, const Transcoder::Call& call,
                                           const Metadata& metadata);
+  // Call a unary method and return the body of the response.
+  boost::asio::awaitable<absl::StatusOr<Transcoder::Body>> CallLocally(
+      const std::string& method, const Transcoder::Call& call, const Metadata& metadata);
+  boost::asio::awaitable<absl::StatusOr<Transcoder::Body>> CallGrpc(const std::string& method,
+                                                                    const Transcoder::Call& call,
+                                                                    const Metadata& metadata);
+  // Runs `cancel` when the client disconnects, if the method waits for an event.
+  void CancelOnDisconnect(const std::string& method, std::function<void()> cancel);
   boost::asio::awaitable<void> ServeStream(const Transcoder::Call& call, const Metadata& metadata);
   boost::asio::awaitable<void> ServeDownload(const Transcoder::Call& call,
                                              const Metadata& metadata);
@@ -89,6 +106,11 @@ class HttpExchange {
                                             std::shared_ptr<JoinedStreams> joined);
   boost::asio::awaitable<absl::Status> Pump(size_t index, const std::string& address,
                                             JoinedStreams& joined);
+
+  // Serves the websocket /stream.
+  boost::asio::awaitable<bool> ServeUpdates();
+  // Why the request cannot become a websocket; OK if it can.
+  absl::Status CheckUpgrade() const;
 
   const Request& request() const { return parser_.get(); }
   std::string_view target() const { return {request().target().data(), request().target().size()}; }

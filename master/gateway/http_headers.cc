@@ -29,7 +29,9 @@ std::string Value(const Headers& headers, const char* name) {
 }  // namespace
 
 std::optional<std::string> GetAuthorization(const Headers& request) {
-  std::string value = Value(request, "Authorization");
+  // Clients of gRPC gateways send the same header with this prefix.
+  std::string value = Value(request, "Grpc-Metadata-x-user-token");
+  if (value.empty()) value = Value(request, "Authorization");
   if (value.empty()) value = Value(request, "Grpc-Metadata-x-allocation-token");
   if (!IsPrintable(value, true)) return std::nullopt;
   return value;
@@ -67,6 +69,18 @@ bool AcceptsEncoding(const Headers& request, std::string_view encoding) {
     return weight != "q=0" && weight != "q=0.0" && weight != "q=0.00" && weight != "q=0.000";
   }
   return false;
+}
+
+bool IsFromAllowedOrigin(const std::vector<std::string>& allowed, const Headers& request) {
+  const std::string origin = Value(request, "Origin");
+  if (origin.empty()) return true;
+  const size_t scheme = origin.find("://");
+  if (scheme != std::string::npos &&
+      absl::EqualsIgnoreCase(origin.substr(scheme + 3), Value(request, "Host"))) {
+    return true;
+  }
+  return std::any_of(allowed.begin(), allowed.end(),
+                     [&](const std::string& each) { return each == "*" || each == origin; });
 }
 
 void AllowOrigin(const std::vector<std::string>& allowed, const Headers& request, Headers* answer) {

@@ -15,8 +15,8 @@ namespace det::gateway {
 
 using Headers = boost::beast::http::fields;
 
-// The value of `Authorization`, or else of `Grpc-Metadata-x-allocation-token`, which tasks of older
-// clients send. Nullopt if it is not printable: gRPC aborts on such metadata.
+// The value of `Grpc-Metadata-x-user-token`, or else of `Authorization`, or else of
+// `Grpc-Metadata-x-allocation-token`, which existing clients and their tasks send. Nullopt if it is not printable: gRPC aborts on such metadata.
 std::optional<std::string> GetAuthorization(const Headers& request);
 
 // The client's X-Request-Id if it has 1 to 128 printable characters without spaces; else a new id.
@@ -32,6 +32,10 @@ std::string GetAccept(const Headers& request);
 bool AcceptsEncoding(const Headers& request, std::string_view encoding);
 // Whether the client explicitly accepts HTML, as a browser does for navigation.
 bool AcceptsHtml(const Headers& request);
+
+// Whether the request comes from a page of this server or of an origin in `allowed`, or from no
+// page.
+bool IsFromAllowedOrigin(const std::vector<std::string>& allowed, const Headers& request);
 
 // Sets CORS headers that let pages of the request's origin read the response, if `allowed` contains
 // it or "*".

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -21,10 +22,12 @@
 #include "absl/time/time.h"
 #include "base/fd.h"
 #include "master/gateway/openapi.h"
+#include "master/gateway/rpc.h"
 #include "master/gateway/static_files.h"
 #include "master/gateway/tls_keys.h"
 
 namespace google::protobuf {
+class Message;
 class ServiceDescriptor;
 }  // namespace google::protobuf
 namespace grpc {
@@ -72,6 +75,25 @@ struct AuthorizedCaller {
   std::string ticket;
 };
 
+// What one client of the websocket /stream gets.
+class UpdateFeed {
+ public:
+  using Reply = absl::AnyInvocable<void(absl::StatusOr<std::vector<std::string>>)>;
+  virtual ~UpdateFeed() = default;
+  // Replies with the next messages for the client, none if there is nothing new; may reply later,
+  // from any thread. `request` is a message of the client to take into account first. Called again
+  // only after the reply. An error ends the connection: INVALID_ARGUMENT for a bad request.
+  virtual void Next(std::optional<std::string> request, Reply reply) = 0;
+};
+
+// A unary call within the process.
+struct LocalCall {
+  std::string method;  // "det.api.v1.TrialService.GetTrial"
+  std::shared_ptr<const google::protobuf::Message> request;
+  std::shared_ptr<google::protobuf::Message> response;
+  Metadata metadata;
+};
+
 struct HttpHooks {
   // Checks whether the bearer of this Authorization header may call the method
   // ("det.api.v1.TrialService.GetTrial"), before the body is read. May reply later, from any
@@ -79,8 +101,17 @@ struct HttpHooks {
   std::function<void(const std::string& method, const std::string& authorization,
                      absl::AnyInvocable<void(absl::StatusOr<AuthorizedCaller>)> reply)>
       authorize;
+  // Calls a unary method, which authorizes its caller itself. Must reply once, on any thread; the
+  // returned function cancels the call. If null, unary methods are called by gRPC.
+  std::function<std::function<void()>(LocalCall call, absl::AnyInvocable<void(absl::Status)> reply)>
+      call;
   // Produces the text of GET /metrics; may reply later, from any thread.
   std::function<void(absl::AnyInvocable<void(std::string)> reply)> metrics;
+  // Opens the feed of a client with this Authorization header. The feed calls `wake`, from any
+  // thread, when it may have news. May reply later, from any thread. If null, there is no /stream.
+  std::function<void(const std::string& authorization, std::function<void()> wake,
+                     absl::AnyInvocable<void(absl::StatusOr<std::unique_ptr<UpdateFeed>>)> reply)>
+      open_updates;
   // Called after each response with its HTTP status; any thread.
   std::function<void(int status)> on_response;
 };

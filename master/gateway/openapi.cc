@@ -7,6 +7,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/status_macros.h"
@@ -117,7 +118,8 @@ absl::StatusOr<std::string> Writer::Path(const MethodDescriptor& method,
   std::vector<std::string> names;
   for (const proto::PathSegment& segment : segments) {
     absl::StrAppend(&shape, "/", segment.field.empty() ? segment.literal : "{}");
-    if (!segment.field.empty()) names.push_back(segment.field);
+    // Tools for OpenAPI take a dot in a name for an access to a member.
+    if (!segment.field.empty()) names.push_back(absl::StrReplaceAll(segment.field, {{".", "_"}}));
   }
   const std::vector<std::string>& shown = parameter_names_.emplace(shape, names).first->second;
   std::string path;
@@ -210,7 +212,10 @@ void Writer::AddOwn(const BuiltinRoute& route) {
          {"schema", {{"type", "array"}, {"items", {{"type", "string"}}}}}});
   }
   Json answer = {{"description", "Done."}};
-  answer["content"][std::string(route.content_type)]["schema"] = {{"type", "string"}};
+  const bool is_object = route.kind == BuiltinRoute::Kind::kDescription ||
+                         route.kind == BuiltinRoute::Kind::kStreams;
+  answer["content"][std::string(route.content_type)]["schema"] = {
+      {"type", is_object ? "object" : "string"}};
   operation["responses"] = {{"200", std::move(answer)},
                             {"default", {{"$ref", "#/components/responses/Error"}}}};
   if (route.open) operation["security"] = Json::array();

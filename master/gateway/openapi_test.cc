@@ -111,7 +111,9 @@ TEST_F(OpenApiTest, DescribesPathAndQueryParameters) {
       shape += path[i];
       if (path[i] != '{') continue;
       const size_t end = path.find('}', i);
-      EXPECT_TRUE(in_template.insert(path.substr(i + 1, end - i - 1)).second) << path;
+      const std::string name = path.substr(i + 1, end - i - 1);
+      EXPECT_TRUE(in_template.insert(name).second) << path;
+      EXPECT_EQ(name.find('.'), std::string::npos) << path;
       i = end - 1;
     }
     EXPECT_TRUE(shapes.insert(shape).second)

@@ -11,7 +11,7 @@ MASTER = os.path.join(harness.ROOT, "master/resolute-master")
 
 
 class Master:
-    """A master with its own data directory and log."""
+    """A master with its own data directory and log; without `db`, it has its own PostgreSQL."""
 
     def __init__(self, home, name, db, *flags, port=None):
         self.home, self.name = home, name
@@ -21,7 +21,8 @@ class Master:
         self.log = os.path.join(home.folder, name + ".log")
         with open(self.log, "w", encoding="utf-8") as log:
             self.process = subprocess.Popen(
-                [MASTER, "--data-dir", self.data, "--port", str(self.port), "--db-url", db,
+                [MASTER, "--data-dir", self.data, "--port", str(self.port),
+                 *(["--db-url", db] if db else []),
                  "--checkpoint-dir", os.path.join(home.folder, "checkpoints"), *flags],
                 env=home.env, cwd=home.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 

@@ -97,6 +97,7 @@ FOLDERS = {
                                      "master/api/trials/"],
     "master/api/tasks": RESOURCE + ["master/api/checkpoints/", "master/api/experiments/",
                                     "master/api/logs/"],
+    "master/api/updates": ["master/core/model/", "master/store/interfaces/"],
     "master/api/trials": RESOURCE + ["master/api/experiments/", "master/api/logs/"],
     "master/api/users": RESOURCE,
     "master/api/webhooks": RESOURCE,
@@ -128,7 +129,7 @@ FOLDERS = {
 # Libraries without I/O, clocks or threads. Sources of pure folders may include them.
 PURE_LIBRARIES = (r"nlohmann/", r"eigen3/")
 # Files that must be pure although their folder is not.
-PURE_FILES = ("agent/keeper/segments.", "master/auth/failed_logins.")
+PURE_FILES = ("agent/keeper/segments.", "master/api/updates/update_protocol.", "master/auth/failed_logins.")
 
 # Libraries: (pattern of the include, folders whose headers may include it, folders whose sources may
 # include it). None means any folder that is not pure. The first pattern that matches applies.

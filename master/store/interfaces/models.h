@@ -36,6 +36,7 @@ struct ModelRecord {
   absl::Time created_at;
   absl::Time updated_at;
   int num_versions = 0;
+  friend bool operator==(const ModelRecord&, const ModelRecord&) = default;
 };
 struct ModelPatch {
   std::optional<std::string> name;
@@ -55,7 +56,7 @@ struct ModelQuery {
   std::optional<int32_t> id;
   std::string name;  // substring of the name, case-insensitive
   std::string description;
-  std::vector<std::string> labels;  // all of these
+  std::vector<std::string> labels;  // any of these; empty: all models
   std::optional<bool> archived;
   std::vector<std::string> owners;
   std::vector<model::UserId> owner_ids;
@@ -81,6 +82,7 @@ struct ModelVersionRecord {
   std::string owner_name;
   absl::Time created_at;
   absl::Time updated_at;
+  friend bool operator==(const ModelVersionRecord&, const ModelVersionRecord&) = default;
 };
 struct ModelVersionPatch {
   std::optional<std::string> name;

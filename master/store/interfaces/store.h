@@ -34,6 +34,7 @@
 #include "master/store/interfaces/records.h"
 #include "master/store/interfaces/runs.h"
 #include "master/store/interfaces/stored_responses.h"
+#include "master/store/interfaces/streamed_records.h"
 #include "master/store/interfaces/templates.h"
 #include "master/store/interfaces/usage.h"
 #include "master/store/interfaces/users.h"
@@ -77,8 +78,14 @@ class Store {
 
   // ---- bulk data: durable when the call returns OK; existing rows are skipped ----
 
-  virtual absl::Status AddMetrics(const std::vector<model::MetricReport>& reports) = 0;
-  virtual absl::Status AddLogLines(const std::vector<model::LogLine>& lines) = 0;
+  // Return at once. `done` is called when the rows are durable or could not be written, on a thread
+  // that it must not block. Rows of different callers share a commit.
+  using Done = absl::AnyInvocable<void(absl::Status)>;
+  virtual void AddMetrics(std::vector<model::MetricReport> reports, Done done) = 0;
+  virtual void AddLogLines(std::vector<model::LogLine> lines, Done done) = 0;
+  // The same, but block until then.
+  absl::Status AddMetrics(std::vector<model::MetricReport> reports);
+  absl::Status AddLogLines(std::vector<model::LogLine> lines);
 
   // ---- plain records: one transaction each ----
 
@@ -97,6 +104,7 @@ class Store {
   virtual Workspaces& workspaces() = 0;
   virtual Projects& projects() = 0;
   virtual Models& models() = 0;
+  virtual StreamedRecords& streamed_records() = 0;
   virtual Runs& runs() = 0;
   virtual Audit& audit() = 0;
   virtual StoredResponses& stored_responses() = 0;

@@ -28,6 +28,7 @@
 #include "master/store/postgres/sql_models.h"
 #include "master/store/postgres/sql_projects.h"
 #include "master/store/postgres/sql_runs.h"
+#include "master/store/postgres/sql_streamed_records.h"
 #include "master/store/postgres/sql_templates.h"
 #include "master/store/postgres/sql_users.h"
 #include "master/store/postgres/sql_webhooks.h"
@@ -54,8 +55,10 @@ class SqlStore final : public Store {
     fence_.OnFenced(std::move(fenced));
   }
 
-  absl::Status AddMetrics(const std::vector<model::MetricReport>& reports) override;
-  absl::Status AddLogLines(const std::vector<model::LogLine>& lines) override;
+  using Store::AddLogLines;
+  using Store::AddMetrics;
+  void AddMetrics(std::vector<model::MetricReport> reports, Done done) override;
+  void AddLogLines(std::vector<model::LogLine> lines, Done done) override;
 
   absl::Status PutContext(const std::string& hash, const std::string& tgz) override;
   absl::StatusOr<std::string> GetContext(const std::string& hash) override;
@@ -68,6 +71,7 @@ class SqlStore final : public Store {
   Workspaces& workspaces() override { return workspaces_; }
   Projects& projects() override { return projects_; }
   Models& models() override { return models_; }
+  StreamedRecords& streamed_records() override { return streamed_records_; }
   Runs& runs() override { return runs_; }
   Audit& audit() override { return audit_; }
   StoredResponses& stored_responses() override { return stored_responses_; }
@@ -123,6 +127,7 @@ class SqlStore final : public Store {
   SqlWorkspaces workspaces_{&readers_, &fence_};
   SqlProjects projects_{&readers_, &fence_};
   SqlModels models_{&readers_, &fence_};
+  SqlStreamedRecords streamed_records_{&readers_};
   SqlRuns runs_{&readers_, &fence_};
   SqlAudit audit_{&writer_, &readers_, &fence_};
   SqlStoredResponses stored_responses_{&readers_, &fence_};

@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "master/store/interfaces/projects.h"
 #include "master/store/postgres/params.h"
 
 namespace det::store {
@@ -15,6 +14,18 @@ absl::StatusOr<WorkspaceState> ToWorkspaceState(std::string_view text) {
   if (text == "DELETE_FAILED") return WorkspaceState::kDeleteFailed;
   return absl::InternalError(
       absl::StrCat("the database contains the unknown state ", std::string(text)));
+}
+
+std::vector<ProjectNote> ToNotes(const model::Value& value) {
+  std::vector<ProjectNote> notes;
+  if (value.AsList() == nullptr) return notes;
+  const auto text = [](const model::Value* v) {
+    return v == nullptr || v->AsString() == nullptr ? "" : *v->AsString();
+  };
+  for (const model::Value& item : *value.AsList()) {
+    notes.push_back({text(item.Find("name")), text(item.Find("contents"))});
+  }
+  return notes;
 }
 
 absl::Status LockOpen(Connection& connection, int32_t workspace) {

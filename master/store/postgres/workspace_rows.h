@@ -5,9 +5,12 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "master/core/model/value.h"
+#include "master/store/interfaces/projects.h"
 #include "master/store/interfaces/workspaces.h"
 #include "master/store/postgres/connection.h"
 
@@ -17,6 +20,8 @@ inline constexpr char kUniqueViolation[] = "23505";  // the SQLSTATE unique_viol
 
 // INTERNAL if the text is not a state.
 absl::StatusOr<WorkspaceState> ToWorkspaceState(std::string_view text);
+
+std::vector<ProjectNote> ToNotes(const model::Value& value);
 
 // Locks the workspace's row until the transaction ends. NOT_FOUND; FAILED_PRECONDITION if it is
 // archived.

@@ -62,11 +62,13 @@ class FaultyStore final : public Store {
   void OnFenced(absl::AnyInvocable<void(absl::Status)> fenced) override {
     store_.OnFenced(std::move(fenced));
   }
-  absl::Status AddMetrics(const std::vector<model::MetricReport>& reports) override {
-    return store_.AddMetrics(reports);
+  using Store::AddLogLines;
+  using Store::AddMetrics;
+  void AddMetrics(std::vector<model::MetricReport> reports, Done done) override {
+    store_.AddMetrics(std::move(reports), std::move(done));
   }
-  absl::Status AddLogLines(const std::vector<model::LogLine>& lines) override {
-    return store_.AddLogLines(lines);
+  void AddLogLines(std::vector<model::LogLine> lines, Done done) override {
+    store_.AddLogLines(std::move(lines), std::move(done));
   }
   absl::Status PutContext(const std::string& hash, const std::string& tgz) override {
     return store_.PutContext(hash, tgz);
@@ -83,6 +85,7 @@ class FaultyStore final : public Store {
   Workspaces& workspaces() override { return store_.workspaces(); }
   Projects& projects() override { return store_.projects(); }
   Models& models() override { return store_.models(); }
+  StreamedRecords& streamed_records() override { return store_.streamed_records(); }
   Runs& runs() override { return store_.runs(); }
   Audit& audit() override { return store_.audit(); }
   StoredResponses& stored_responses() override { return store_.stored_responses(); }
