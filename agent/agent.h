@@ -43,6 +43,7 @@ struct AgentOptions {
   std::string token;                             // empty: none
   std::string sdk_dir;                           // empty: none
   std::string python_dir;                        // empty: none
+  std::string cli_dir;                           // the directory of `det`; empty: none
   std::string address;  // empty: this machine's address on the route to the master
   absl::Duration stop_grace = absl::Seconds(10);
   // How long to retry registration while the id is in use: its previous holder may be about to end.

@@ -92,6 +92,7 @@ absl::StatusOr<AgentSetup> PrepareAgent(AgentOptions options) {
             .address = options.address,
             .sdk_dir = options.sdk_dir,
             .python_dir = options.python_dir,
+            .cli_dir = options.cli_dir,
             .cache_dir = options.work_dir + "/cache",
             .devices = std::move(devices),
             .tls = {.on = masters[0].tls,

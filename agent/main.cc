@@ -70,6 +70,17 @@ std::string FindInstalled(const char* built, const char* installed) {
   return "";
 }
 
+// Returns the directory of `det` in a build tree or an installation; empty if there is none.
+std::string FindCli() {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path own = self.parent_path();
+  for (const std::filesystem::path& place : {own, own.parent_path() / "cli"}) {
+    if (!error && std::filesystem::exists(place / "det", error)) return place;
+  }
+  return "";
+}
+
 // Makes the path of a directory absolute; an empty path is left unchanged.
 absl::Status Canonicalize(const char* flag, std::string& folder) {
   if (folder.empty()) return absl::OkStatus();
@@ -174,6 +185,7 @@ absl::Status CompleteOptions(Flags& flags) {
   if (agent.python_dir.empty()) {
     agent.python_dir = FindInstalled("trial_api/python/package", "lib/resolute/python");
   }
+  agent.cli_dir = FindCli();
   DET_RETURN_IF_ERROR(Canonicalize("--sdk-dir", agent.sdk_dir));
   DET_RETURN_IF_ERROR(Canonicalize("--python-dir", agent.python_dir));
   DET_ASSIGN_OR_RETURN(TlsOptions tls, ReadTlsOptions(flags.tls_ca, flags.tls_cert, flags.tls_key));

@@ -186,21 +186,26 @@ const std::vector<Option>& CommonOptions() {
 
 std::vector<Option> GetOptions(const Command& command) {
   std::vector<Option> options = command.options;
-  options.insert(options.end(), CommonOptions().begin(), CommonOptions().end());
+  for (Option common : CommonOptions()) {
+    // The command's own option has the letter: `det rbac assign-role -u USER`.
+    const bool taken = std::any_of(command.options.begin(), command.options.end(),
+                                   [&](const Option& own) { return own.letter == common.letter; });
+    if (taken) common.letter = 0;
+    options.push_back(std::move(common));
+  }
   return options;
 }
 
 std::vector<Command> AllCommands() {
   std::vector<Command> all;
-  for (const auto make : {&ExperimentCommands,   &TrialCommands,      &CheckpointCommands,
-                          &TaskCommands,         &JobCommands,        &AgentCommands,
-                          &ResourcePoolCommands, &QuotaCommands,      &ClusterCommands,
-                          &TemplateCommands,     &SearchCommands,     &WorkspaceCommands,
-                          &ProjectCommands,      &WebhookCommands,    &ConfigPoliciesCommands,
-                          &ModelCommands,        &UserCommands,       &TokenCommands,
-                          &RbacCommands,         &ResourcesCommands,  &MasterCommands,
-                          &DeployCommands,       &DevCommands,        &SimulateCommands,
-                          &CompletionCommands,   &UnsupportedCommands}) {
+  for (const auto make :
+       {&ExperimentCommands, &TrialCommands,    &CheckpointCommands,     &TaskCommands,
+        &JobCommands,        &AgentCommands,    &ResourcePoolCommands,   &QuotaCommands,
+        &ClusterCommands,    &TemplateCommands, &SearchCommands,         &WorkspaceCommands,
+        &ProjectCommands,    &WebhookCommands,  &ConfigPoliciesCommands, &ModelCommands,
+        &UserCommands,       &TokenCommands,    &UserGroupCommands,      &RbacCommands,
+        &ResourcesCommands,  &MasterCommands,   &DeployCommands,         &DevCommands,
+        &SimulateCommands,   &SyncCommands,     &CompletionCommands,     &UnsupportedCommands}) {
     for (Command& each : make()) all.push_back(std::move(each));
   }
   return all;

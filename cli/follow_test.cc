@@ -99,8 +99,8 @@ TEST_F(FollowTest, DoesNotWait_WhenMasterNeverResponded) {
 }
 
 TEST_F(FollowTest, EndsLog_AfterError) {
-  FakeServer server({Answer("404 Not Found", R"({"error":{"error":"trial 3 does not exist"}})")});
-  EXPECT_EQ(Print(server.url(), RetryPolicy(&screen_)).message(), "trial 3 does not exist");
+  FakeServer server({Answer("404 Not Found", R"({"error":{"error":"trial 3 not found"}})")});
+  EXPECT_EQ(Print(server.url(), RetryPolicy(&screen_)).message(), "trial 3 not found");
 }
 
 TEST_F(FollowTest, FollowsExperimentThroughRestart) {

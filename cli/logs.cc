@@ -22,7 +22,10 @@ template <class Line>
 std::string FormatLine(const Line& line, const Style& style) {
   const std::string time =
       absl::FormatTime("%H:%M:%S ", ToTime(line.timestamp()), absl::LocalTimeZone());
-  const std::string& text = !line.message().empty() ? line.message() : line.log();
+  // Only a master of the previous version leaves `log` out.
+  const std::string& log = line.log().empty() ? line.message() : line.log();
+  const std::string text =
+      line.has_rank_id() ? absl::StrCat("[rank=", line.rank_id(), "] ", log) : log;
   const bool alarm = line.level() >= api::v1::LOG_LEVEL_ERROR;
   const absl::string_view end = absl::EndsWith(text, "\n") ? "" : "\n";
   return absl::StrCat(ApplyPaint(time, Paint::kFaint, style),

@@ -183,6 +183,19 @@ TEST(WriteJsonTest, WritesNumbersAsClientsExpect) {
   }
 }
 
+TEST(WriteResponseJsonTest, WritesUnsetMessagesAsNull_UnlessTheyAreOptional) {
+  api::v1::GetClusterMessageResponse none;
+  EXPECT_EQ(WriteResponseJson(none).value_or("?"), R"({"clusterMessage":null})");
+  EXPECT_EQ(WriteJson(none).value_or("?"), "{}");
+  none.mutable_cluster_message();
+  EXPECT_EQ(WriteResponseJson(none).value_or("?"),
+            R"({"clusterMessage":{"message":"","startTime":null,"endTime":null,"createdTime":null}})");
+  api::v1::Experiment experiment;  // its best trial is an optional number
+  const Json json = Json::parse(*WriteResponseJson(experiment));
+  EXPECT_TRUE(json.at("endTime").is_null());
+  EXPECT_FALSE(json.contains("bestTrialId"));
+}
+
 TEST(WriteJsonTest, WritesMapKeysInOrder) {
   pb::Struct value;
   for (const char* name : {"b", "a", "c"}) (*value.mutable_fields())[name].set_bool_value(true);

@@ -40,8 +40,16 @@ bool IsValid(const pb::Timestamp& time) {
          time.nanos() <= 999999999;
 }
 
+// An `optional` field is the only field of an implicit oneof.
+bool IsNullWhenUnset(const FieldDescriptor& field) {
+  return field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE &&
+         field.containing_oneof() == nullptr;
+}
+
 class Writer {
  public:
+  explicit Writer(bool null_messages) : null_messages_(null_messages) {}
+
   // Each function returns whether the value could be written.
   bool Write(const Message& message);
   std::string Text() const { return {buffer_.GetString(), buffer_.GetSize()}; }
@@ -75,6 +83,7 @@ class Writer {
     return static_cast<rapidjson::SizeType>(text.size());
   }
 
+  const bool null_messages_;  // whether unset messages are written as null
   rapidjson::StringBuffer buffer_;
   Json json_{buffer_};
   int depth_ = 0;
@@ -114,7 +123,12 @@ bool Writer::WriteFields(const Message& message) {
   json_.StartObject();
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor& field = *type.field(i);
-    if (field.has_presence() && !reflection.HasField(message, &field)) continue;
+    if (field.has_presence() && !reflection.HasField(message, &field)) {
+      if (null_messages_ && IsNullWhenUnset(field) && (!Key(field.json_name()) || !json_.Null())) {
+        return false;
+      }
+      continue;
+    }
     if (!Key(field.json_name()) || !WriteField(message, field)) return false;
   }
   return json_.EndObject();
@@ -306,15 +320,23 @@ bool Writer::Enum(const FieldDescriptor& field, int number) {
   return value == nullptr ? json_.Int(number) : Text(value->name());
 }
 
-}  // namespace
-
-absl::StatusOr<std::string> WriteJson(const Message& message) {
-  Writer writer;
+absl::StatusOr<std::string> Write(const Message& message, bool null_messages) {
+  Writer writer(null_messages);
   if (writer.Write(message)) return writer.Text();
   return absl::InternalError(
       absl::StrCat("cannot write a ", message.GetDescriptor()->full_name(),
                    " as JSON: it contains a time out of range, a string that is not UTF-8, or a "
                    "value that is nested too deeply"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> WriteJson(const Message& message) {
+  return Write(message, /*null_messages=*/false);
+}
+
+absl::StatusOr<std::string> WriteResponseJson(const Message& message) {
+  return Write(message, /*null_messages=*/true);
 }
 
 }  // namespace det::proto

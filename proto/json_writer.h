@@ -18,6 +18,11 @@ namespace det::proto {
 // year 10000.
 absl::StatusOr<std::string> WriteJson(const google::protobuf::Message& message);
 
+// Returns the same, but fields of message type that are unset are null, unless they are declared
+// `optional` or belong to a oneof. Existing clients read such fields of responses without asking
+// whether they are present.
+absl::StatusOr<std::string> WriteResponseJson(const google::protobuf::Message& message);
+
 }  // namespace det::proto
 
 #endif  // PROTO_JSON_WRITER_H_

@@ -24,7 +24,7 @@ def _protoc(name, srcs, protos, outs, args):
 def det_proto_library(name, srcs, deps = [], grpc = False):
     """Generates C++ messages, and with grpc = True gRPC stubs, from .proto files.
 
-    Defines `<name>` (messages), `<name>_grpc` (stubs, with grpc = True), `<name>_protos` (the .proto files
+    Defines `<name>` (messages), `<name>_grpc` (stubs and `*.unary.h`, with grpc = True), `<name>_protos` (the .proto files
     with those of deps) and `<name>_descriptors` (file `<name>.pb`: a FileDescriptorSet with imports and
     comments). Include the headers as "det/api/v1/experiment.pb.h" and "det/api/v1/experiment.grpc.pb.h".
 
@@ -74,13 +74,21 @@ def det_proto_library(name, srcs, deps = [], grpc = False):
         grpc_headers + grpc_sources,
         "--plugin=protoc-gen-grpc=/usr/bin/grpc_cpp_plugin " + out % "grpc",
     )
+    unary_headers = _outs(srcs, ".unary.h")
+    native.genrule(
+        name = name + "_unary",
+        srcs = [":" + name + "_descriptors"],
+        outs = unary_headers,
+        cmd = "$(location //proto:generate_unary_methods) $< $(RULEDIR) " + " ".join(srcs),
+        tools = ["//proto:generate_unary_methods"],
+    )
     cc_library(
         name = name + "_grpc",
         srcs = grpc_sources,
-        hdrs = grpc_headers,
+        hdrs = grpc_headers + unary_headers,
         bundled = True,
         copts = GENERATED,
         precompiled = "grpc_generated",
         includes = ["."],
-        deps = [":" + name, "//third_party:grpc"],
+        deps = [":" + name, ":unary_methods", "//third_party:grpc"],
     )

@@ -36,8 +36,12 @@ std::string GetEnvOrEmpty(const TaskSpec& spec, const std::string& name) {
   return found == spec.env.end() ? std::string() : found->second;
 }
 
-std::string ClusterJson(const TaskSpec& spec, const Host& host) {
-  const std::string checkpoint = GetEnvOrEmpty(spec, "DET_LATEST_CHECKPOINT");
+std::string QuoteOrNull(absl::string_view text) { return text.empty() ? "null" : Quote(text); }
+
+std::string ClusterJson(const TaskSpec& spec, const Host& host, const TaskFolders& folders) {
+  const std::string certificate = host.tls.authority.empty()
+                                      ? std::string()
+                                      : absl::StrCat(folders.run, "/", kMasterCertificate);
   return absl::StrCat(
       "{\"master_url\": ", Quote(host.master_url), ", \"cluster_id\": ", Quote(host.cluster_id),
       ", \"agent_id\": ", Quote(host.agent_id), ", \"slot_ids\": [", absl::StrJoin(spec.slots, ","),
@@ -45,7 +49,10 @@ std::string ClusterJson(const TaskSpec& spec, const Host& host) {
       ", \"allocation_id\": ", Quote(spec.allocation.value()),
       ", \"session_token\": ", Quote(spec.session_token),
       ", \"task_type\": ", Quote(GetEnvOrEmpty(spec, "DET_TASK_TYPE")),
-      ", \"latest_checkpoint\": ", checkpoint.empty() ? "null" : Quote(checkpoint), "}\n");
+      ", \"master_cert_file\": ", QuoteOrNull(certificate),
+      ", \"master_cert_name\": ", QuoteOrNull(host.tls.master_name),
+      ", \"latest_checkpoint\": ", QuoteOrNull(GetEnvOrEmpty(spec, "DET_LATEST_CHECKPOINT")),
+      "}\n");
 }
 
 std::string ResourcesJson(const TaskSpec& spec, const Host& host) {
@@ -95,7 +102,8 @@ absl::Status WriteLibraryFiles(const TaskSpec& spec, const Host& host, const Tas
   // Output that ranks write there becomes part of the task's log.
   DET_RETURN_IF_ERROR(Link("/proc/self/fd/1", top + "/train/logs/stdout.log"));
   DET_RETURN_IF_ERROR(Link("/proc/self/fd/2", top + "/train/logs/stderr.log"));
-  DET_RETURN_IF_ERROR(base::WriteFile(top + "/info/cluster.json", ClusterJson(spec, host), 0600));
+  DET_RETURN_IF_ERROR(
+      base::WriteFile(top + "/info/cluster.json", ClusterJson(spec, host, folders), 0600));
   return base::WriteFile(top + "/info/resources.json", ResourcesJson(spec, host), 0600);
 }
 

@@ -42,12 +42,22 @@ TEST_F(LibraryFilesTest, WritesClusterAndResourceInfo) {
             R"({"master_url": "http://m:1", "cluster_id": "c", "agent_id": "a1", )"
             R"("slot_ids": [0,1], "task_id": "1.1", "allocation_id": "1.1.0", )"
             R"("session_token": "to\"ken\u000a", "task_type": "TRIAL", )"
+            R"("master_cert_file": null, "master_cert_name": null, )"
             R"("latest_checkpoint": null})"
             "\n");
   EXPECT_EQ(Read("/info/resources.json"), "{\"gpu_uuids\": [\"GPU-a\"]}\n");
   EXPECT_TRUE(std::filesystem::is_directory(GetModelFolder(folders_)));
   ASSERT_TRUE(base::WriteFileAtomically(folders_.work + "/own", "x").ok());
   EXPECT_EQ(Read("/workdir/own"), "x");
+}
+
+TEST_F(LibraryFilesTest, WritesCertificateOfMaster) {
+  host_.tls = {.on = true, .authority = "PEM", .master_name = "resolute"};
+  ASSERT_TRUE(WriteLibraryFiles(spec_, host_, folders_).ok());
+  EXPECT_NE(Read("/info/cluster.json")
+                .find(absl::StrCat(R"("master_cert_file": ")", folders_.run,
+                                   R"(/master.crt", "master_cert_name": "resolute")")),
+            std::string::npos);
 }
 
 TEST_F(LibraryFilesTest, WritesLatestCheckpoint) {

@@ -67,6 +67,8 @@ std::vector<std::string> TaskEnv(const TaskSpec& spec, const Host& host, const T
   }
   if (env["PATH"].empty()) env["PATH"] = std::string(kDefaultPath);
   if (!host.sdk_dir.empty()) env["PATH"] = absl::StrCat(host.sdk_dir, "/bin:", env["PATH"]);
+  // Appended last: the user's `det`, for example of the existing client, takes precedence.
+  if (!host.cli_dir.empty()) absl::StrAppend(&env["PATH"], ":", host.cli_dir);
   // Appended last, so that packages `det` or `determined` of the machine and the user take
   // precedence.
   if (!host.python_dir.empty()) {
@@ -94,6 +96,8 @@ std::vector<std::string> TaskEnv(const TaskSpec& spec, const Host& host, const T
   env["DET_SEGMENT_ENABLED"] = "false";
   env["DET_ALLOCATION_ID"] = spec.allocation.value();
   env["DET_SESSION_TOKEN"] = spec.session_token;
+  // The existing client signs in with DET_USER and this token, without a request.
+  env["DET_USER_TOKEN"] = spec.session_token;
   env["DET_SLOT_IDS"] = absl::StrCat("[", absl::StrJoin(spec.slots, ","), "]");
   env["DET_SLOT_TYPE"] = cuda ? "cuda" : rocm ? "rocm" : tpu ? "tpu" : "cpu";
   env["DET_WORKDIR"] = folders.work;

@@ -29,6 +29,7 @@ struct Host {
   std::string address;
   std::string sdk_dir;     // empty: not installed
   std::string python_dir;  // with the Python packages; empty: not installed
+  std::string cli_dir;     // with `det`; empty: not installed
   std::string cache_dir;
   std::vector<Device> devices;
   HostTls tls;

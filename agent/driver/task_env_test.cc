@@ -40,6 +40,12 @@ Host OneHost(DeviceType type) {
           .devices = {{0, type, "", "GPU-a"}, {1, type, "", "GPU-b"}, {2, type, "", "GPU-c"}}};
 }
 
+TEST(TaskEnvTest, AppendsDirectoryOfDetToPath) {
+  Host host = OneHost(DeviceType::kCpu);
+  host.cli_dir = "/ours/bin";
+  EXPECT_EQ(Env(Spec(), host, {{"PATH", "/usr/bin"}}).at("PATH"), "/sdk/bin:/usr/bin:/ours/bin");
+}
+
 TEST(TaskEnvTest, SetsDocumentedVariables) {
   const auto env = Env(Spec(), OneHost(DeviceType::kCpu), {{"PATH", "/usr/bin"}});
   const std::map<std::string, std::string> promised = {
@@ -51,6 +57,7 @@ TEST(TaskEnvTest, SetsDocumentedVariables) {
       {"DET_TASK_ID", "1.1"},
       {"DET_ALLOCATION_ID", "1.1.0"},
       {"DET_SESSION_TOKEN", "token"},
+      {"DET_USER_TOKEN", "token"},
       {"DET_SLOT_IDS", "[0,2]"},
       {"DET_SLOT_TYPE", "cpu"},
       {"DET_WORKDIR", "/w/tasks/1.1.0/work"},

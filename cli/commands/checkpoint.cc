@@ -156,48 +156,37 @@ absl::StatusOr<int> RunCheckpointDelete(Invocation& run) {
   for (const std::string& uuid : uuids) request.add_checkpoint_uuids(uuid);
   api::v1::DeleteCheckpointsResponse response;
   DET_RETURN_IF_ERROR(api->Call("CheckpointService.DeleteCheckpoints", request, &response));
-  if (run.json()) {
-    DET_RETURN_IF_ERROR(run.PrintJson(response));
-  } else {
-    const int deleted = static_cast<int>(uuids.size()) - response.kept_size();
-    run.screen->Print(absl::StrCat("deleting ", FormatCount(deleted, "checkpoint"), "\n"));
-    PrintKept(run, response.kept());
-  }
-  // The user named each checkpoint, so a kept one is an error.
-  return response.kept().empty() ? kExitOk : kExitError;
-}
-
-// Returns "all files" or "the files that match opt*, code/**".
-std::string FilesText(const std::vector<std::string>& globs) {
-  return globs.empty() ? "all files"
-                       : absl::StrCat("the files that match ", absl::StrJoin(globs, ", "));
+  return run.PrintResult(
+      response,
+      absl::StrCat("deleting ", FormatCount(static_cast<int>(uuids.size()), "checkpoint"), "\n"));
 }
 
 absl::StatusOr<int> RunCheckpointRemove(Invocation& run) {
   const std::vector<std::string> uuids = ReadUuids(run);
   if (uuids.empty()) return UsageError("checkpoint rm needs the UUID of a CHECKPOINT");
   const std::vector<std::string> globs = run.args.GetAll("glob");
-  const std::string files = FilesText(globs);
-  DET_RETURN_IF_ERROR(
-      Confirm(run, absl::StrCat("Delete ", files, " of ",
-                                FormatCount(static_cast<int>(uuids.size()), "checkpoint"), "?")));
+  const std::string files = absl::StrCat("the files that match ", absl::StrJoin(globs, ", "));
+  const int total = static_cast<int>(uuids.size());
+  if (!globs.empty()) {
+    DET_RETURN_IF_ERROR(Confirm(
+        run, absl::StrCat("Delete ", files, " of ", FormatCount(total, "checkpoint"), "?")));
+  }
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::CheckpointsRemoveFilesRequest request;
   for (const std::string& uuid : uuids) request.add_checkpoint_uuids(uuid);
   for (const std::string& glob : globs) request.add_checkpoint_globs(glob);
   api::v1::CheckpointsRemoveFilesResponse response;
   DET_RETURN_IF_ERROR(api->Call("CheckpointService.CheckpointsRemoveFiles", request, &response));
-  PrintKept(run, response.kept());
   for (const std::string& uuid : response.unmatched()) {
     run.screen->PrintNotice(absl::StrCat("checkpoint ", uuid, " has no matching files"));
   }
-  const int total = static_cast<int>(uuids.size());
-  const int deleted = total - response.kept_size() - response.unmatched_size();
-  DET_RETURN_IF_ERROR(
-      run.PrintResult(response, absl::StrCat("deleting ", files, " of ",
-                                             FormatCount(deleted, "checkpoint"), "\n"))
-          .status());
-  return response.kept().empty() ? kExitOk : kExitError;
+  if (globs.empty()) {
+    return run.PrintResult(response, absl::StrCat("compared ", FormatCount(total, "checkpoint"),
+                                                  " with the storage\n"));
+  }
+  return run.PrintResult(
+      response, absl::StrCat("deleting ", files, " of ",
+                             FormatCount(total - response.unmatched_size(), "checkpoint"), "\n"));
 }
 
 }  // namespace
@@ -260,15 +249,17 @@ std::vector<Command> CheckpointCommands() {
        RunCheckpointDescribe,
        ""},
       {{"checkpoint", "rm"},
-       "Delete some or all files of checkpoints",
+       "Delete some files of checkpoints",
        {{"CHECKPOINT", "Checkpoint UUIDs, separated by spaces or commas", false, true}},
-       {{"glob", 0, "PATTERN", "Delete only matching files: 'opt*', 'code/**'; repeatable"}, kYes},
+       {{"glob", 0, "PATTERN", "Delete matching files: 'opt*', 'code/**', '**'; repeatable"}, kYes},
        RunCheckpointRemove,
        "PATTERN is matched against the path within the checkpoint: * and ? match any characters "
        "except /, [a-z] matches one of a set, ** matches any number of directories. A checkpoint "
        "that has lost files is PARTIALLY_DELETED: it can be downloaded, but no trial can start "
-       "from it.\nCheckpoints that other experiments start from, and the latest checkpoint of a "
-       "running trial, are kept."},
+       "from it.\nWithout --glob, nothing is deleted: files that are no longer in the storage are "
+       "removed from the list of files.\nCheckpoints that are in use cannot be changed: by a model "
+       "version, by an experiment that starts from it, or as the latest checkpoint of a running "
+       "trial."},
       {{"checkpoint", "delete"},
        "Delete the files of checkpoints",
        {{"CHECKPOINT", "Checkpoint UUIDs, separated by spaces or commas", false, true}},

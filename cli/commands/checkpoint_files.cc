@@ -94,7 +94,7 @@ std::optional<double> GetMetric(const Checkpoint& checkpoint, const std::string&
     if (!training.has_searcher_metric()) return std::nullopt;
     return training.searcher_metric();
   }
-  return NumberAt(training.validation_metrics(), metric);
+  return NumberAt(training.validation_metrics().avg_metrics(), metric);
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ struct CsvTables {
         {absl::StrCat(trial.experiment_id()), absl::StrCat(trial.id()),
          MakeStateCell(api::v1::Trial::State_Name(trial.state())),
          absl::StrCat(trial.total_batches_processed()),
-         trial.has_searcher_metric_value() ? absl::StrCat(trial.searcher_metric_value()) : "",
+         trial.has_best_validation() ? absl::StrCat(trial.searcher_metric_value()) : "",
          absl::StrCat(trial.restarts()), TimeCell(trial.start_time()), TimeCell(trial.end_time()),
          FormatStruct(trial.hparams())});
   }

@@ -28,6 +28,11 @@
 namespace det::cli {
 namespace {
 
+// Masters before 0.2 have no other version than `version`.
+const std::string& GetVersion(const api::v1::GetInfoResponse& info) {
+  return info.resolute_version().empty() ? info.version() : info.resolute_version();
+}
+
 absl::StatusOr<int> RunInfo(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetInfoResponse info;
@@ -38,7 +43,7 @@ absl::StatusOr<int> RunInfo(Invocation& run) {
   }
   run.screen->Print(RenderFields(
       {{"address", api->addresses()},
-       {"version", info.version()},
+       {"version", GetVersion(info)},
        {"cluster", absl::StrCat(info.cluster_name(), info.cluster_name().empty() ? "" : "  ",
                                 info.cluster_id())},
        {"started", absl::StrCat(FormatAge(info.started_at(), absl::Now()), "  ",
@@ -141,7 +146,7 @@ absl::StatusOr<int> RunVersion(Invocation& run) {
     const absl::Status status =
         (*api)->Call("MasterService.GetInfo", api::v1::GetInfoRequest(), &info);
     if (absl::IsCancelled(status)) return status;
-    if (status.ok()) master = info.version();
+    if (status.ok()) master = GetVersion(info);
     why = absl::StrCat("not reachable at ", (*api)->addresses());
   } else {
     // An invalid address is an error; that no master is running is not.

@@ -117,7 +117,8 @@ std::string Description(const ModelVersion& version, const Style& style) {
   fields.emplace_back(
       "files", absl::StrCat(FormatBytes(checkpoint.size()), " in ", checkpoint.storage_path()));
   fields.emplace_back("experiment", absl::StrCat(checkpoint.training().experiment_id()));
-  fields.emplace_back("validation", FormatStruct(checkpoint.training().validation_metrics()));
+  fields.emplace_back("validation",
+                      FormatStruct(checkpoint.training().validation_metrics().avg_metrics()));
   fields.emplace_back("owner", version.username());
   AddShared(version, &fields);
   return absl::StrCat(RenderFields(fields, style), Notes(version));
@@ -247,12 +248,11 @@ std::vector<Command> ModelCommands() {
       {{"model", "list"},
        "List the models that you can view",
        {},
-       PagedOptions(
-           {kAll,
-            {"workspace", 'w', "WORKSPACE", "Only models of this workspace; repeatable"},
-            {"label", 0, "LABEL", "Only models with this label; repeatable"},
-            {"sort-by", 0, "KEY", "Sort key, such as name or creation_time"},
-            kOrder}),
+       PagedOptions({kAll,
+                     {"workspace", 'w', "WORKSPACE", "Only models of this workspace; repeatable"},
+                     {"label", 0, "LABEL", "Only models with one of these labels; repeatable"},
+                     {"sort-by", 0, "KEY", "Sort key, such as name or creation_time"},
+                     kOrder}),
        RunModelList,
        ""},
       {{"model", "describe"},

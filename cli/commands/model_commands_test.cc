@@ -26,7 +26,7 @@ constexpr char kVersion[] =
     R"({"version":3,"name":"best","comment":"of May","username":"ann",
     "creationTime":"2026-11-21T09:00:00Z","model":{"id":2,"name":"bert","workspaceId":1},
     "checkpoint":{"uuid":"c1","size":"2048","storagePath":"/data/c1",
-    "training":{"experimentId":7,"trialId":9,"validationMetrics":{"loss":0.5}}}})";
+    "training":{"experimentId":7,"trialId":9,"validationMetrics":{"avgMetrics":{"loss":0.5}}}}})";
 
 TEST_F(ModelCommandsTest, ListsModels) {
   const DetResult result = RunDet("m ls -w vision --label nlp --csv", {kModels});

@@ -1,4 +1,5 @@
-// det rbac my-permissions|list-roles|describe-role|list-users-roles|assign-role|unassign-role
+// det rbac my-permissions|list-roles|describe-role|list-users-roles|list-groups-roles|assign-role|
+// unassign-role
 #include <map>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "base/status_macros.h"
 #include "cli/command.h"
 #include "cli/commands/user.h"
+#include "cli/commands/user_group.h"
 #include "cli/commands/workspace.h"
 #include "cli/table.h"
 #include "det/api/v1/role.pb.h"
@@ -17,7 +19,7 @@
 namespace det::cli {
 namespace {
 
-const Positional kRole = {"ROLE", "Role: Viewer, Editor, WorkspaceAdmin or ClusterAdmin"};
+const Positional kRole = {"ROLE", "Role, such as Editor; `det rbac list-roles` shows all"};
 
 // Returns the names of the workspaces that the user can view.
 absl::StatusOr<std::map<int, std::string>> WorkspaceNames(const ApiClient& api) {
@@ -67,7 +69,9 @@ absl::StatusOr<int> RunListRoles(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const api::v1::ListRolesResponse response, AllRoles(*api));
   Table table({{"ID", true}, {"ROLE"}, {"WORKSPACE SCOPE"}, {"PERMISSIONS", true}});
+  const bool local = run.args.Has("exclude-global-roles");
   for (const api::v1::Role& role : response.roles()) {
+    if (local && !role.scope_type_mask().workspace()) continue;
     table.AddRow({absl::StrCat(role.role_id()), role.name(),
                   role.scope_type_mask().workspace() ? "yes" : "no",
                   absl::StrCat(role.permissions_size())});
@@ -98,40 +102,74 @@ absl::StatusOr<int> RunListUsersRoles(Invocation& run) {
   api::v1::GetRolesAssignedToUserResponse response;
   DET_RETURN_IF_ERROR(api->Call("RoleService.GetRolesAssignedToUser", request, &response));
   DET_ASSIGN_OR_RETURN(const auto names, WorkspaceNames(*api));
-  Table table({{"SCOPE", false, true}, {"ROLE"}});
+  Table table({{"SCOPE", false, true}, {"ROLE"}, {"THROUGH"}});
   for (const api::v1::RoleWithAssignments& role : response.roles()) {
-    for (const auto& each : role.user_role_assignments()) {
-      const int workspace = each.role_assignment().scope_workspace_id();
+    const auto add = [&](const api::v1::RoleAssignment& each, const std::string& source) {
+      const int workspace = each.scope_workspace_id();
       table.AddRow(
-          {workspace == 0 ? kWholeCluster : GetName(names, workspace), role.role().name()});
+          {workspace == 0 ? kWholeCluster : GetName(names, workspace), role.role().name(), source});
+    };
+    for (const auto& each : role.user_role_assignments()) add(each.role_assignment(), "");
+    for (const auto& each : role.group_role_assignments()) {
+      add(each.role_assignment(), absl::StrCat("group ", each.group_id()));
     }
   }
   return run.PrintList(response, table, absl::StrCat("user ", user.username(), " has no role"));
+}
+
+absl::StatusOr<int> RunListGroupsRoles(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
+  DET_ASSIGN_OR_RETURN(const api::v1::Group group, FindGroup(*api, run.args.Word("GROUP")));
+  api::v1::GetRolesAssignedToGroupRequest request;
+  request.set_group_id(group.group_id());
+  api::v1::GetRolesAssignedToGroupResponse response;
+  DET_RETURN_IF_ERROR(api->Call("RoleService.GetRolesAssignedToGroup", request, &response));
+  DET_ASSIGN_OR_RETURN(const auto names, WorkspaceNames(*api));
+  std::map<int, std::string> roles;
+  for (const api::v1::Role& role : response.roles()) roles[role.role_id()] = role.name();
+  Table table({{"SCOPE", false, true}, {"ROLE"}});
+  for (const api::v1::RoleAssignmentSummary& each : response.assignments()) {
+    if (each.scope_cluster()) table.AddRow({kWholeCluster, roles[each.role_id()]});
+    for (const int workspace : each.scope_workspace_ids()) {
+      table.AddRow({GetName(names, workspace), roles[each.role_id()]});
+    }
+  }
+  return run.PrintList(response, table, absl::StrCat("user group ", group.name(), " has no role"));
 }
 
 // Calls `method` with the assignment of the command line and prints `done`.
 template <class Request, class Response>
 absl::StatusOr<int> ChangeAssignment(Invocation& run, const char* method, const char* done) {
   const std::string role = run.args.Word("ROLE");
-  const std::string name = run.args.Get("username-to-assign").value_or("");
-  if (name.empty()) return UsageError("--username-to-assign USER is required");
+  const std::string user = run.args.Get("username-to-assign").value_or("");
+  const std::string group = run.args.Get("group-name-to-assign").value_or("");
+  if (user.empty() == group.empty()) {
+    return UsageError("expected either --username-to-assign USER or --group-name-to-assign GROUP");
+  }
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
-  DET_ASSIGN_OR_RETURN(const api::v1::User user, FindUser(*api, name));
   Request request;
-  api::v1::UserRoleAssignment* assignment = request.add_user_role_assignments();
-  assignment->set_user_id(user.id());
-  assignment->mutable_role_assignment()->mutable_role()->set_name(role);
+  api::v1::RoleAssignment* assignment = nullptr;
+  if (group.empty()) {
+    DET_ASSIGN_OR_RETURN(const api::v1::User found, FindUser(*api, user));
+    request.add_user_role_assignments()->set_user_id(found.id());
+    assignment = request.mutable_user_role_assignments(0)->mutable_role_assignment();
+  } else {
+    DET_ASSIGN_OR_RETURN(const api::v1::Group found, FindGroup(*api, group));
+    request.add_group_role_assignments()->set_group_id(found.group_id());
+    assignment = request.mutable_group_role_assignments(0)->mutable_role_assignment();
+  }
+  assignment->mutable_role()->set_name(role);
   const std::string where = run.args.Get("workspace-name").value_or("");
   if (where.empty()) {
-    assignment->mutable_role_assignment()->set_scope_cluster(true);
+    assignment->set_scope_cluster(true);
   } else {
     DET_ASSIGN_OR_RETURN(const api::v1::Workspace workspace, FindWorkspace(*api, where));
-    assignment->mutable_role_assignment()->set_scope_workspace_id(workspace.id());
+    assignment->set_scope_workspace_id(workspace.id());
   }
   Response response;
   DET_RETURN_IF_ERROR(api->Call(absl::StrCat("RoleService.", method), request, &response));
   return run.PrintResult(
-      response, absl::StrCat(user.username(), done, role,
+      response, absl::StrCat(group.empty() ? user : absl::StrCat("user group ", group), done, role,
                              where.empty() ? " for the cluster" : " in workspace ", where, "\n"));
 }
 
@@ -149,7 +187,8 @@ absl::StatusOr<int> RunUnassign(Invocation& run) {
 
 std::vector<Command> RbacCommands() {
   const std::vector<Option> whose = {
-      {"username-to-assign", 0, "USER", "User to assign the role to"},
+      {"username-to-assign", 'u', "USER", "User of the assignment"},
+      {"group-name-to-assign", 'g', "GROUP", "User group of the assignment"},
       {"workspace-name", 'w', "WORKSPACE", "Workspace scope (default: the whole cluster)"}};
   return {
       {{"rbac", "my-permissions"},
@@ -158,7 +197,12 @@ std::vector<Command> RbacCommands() {
        {kCsv},
        RunMyPermissions,
        ""},
-      {{"rbac", "list-roles"}, "List roles", {}, {kCsv}, RunListRoles, ""},
+      {{"rbac", "list-roles"},
+       "List roles",
+       {},
+       {kCsv, {"exclude-global-roles", 0, "", "Only roles that can be assigned in a workspace"}},
+       RunListRoles,
+       ""},
       {{"rbac", "describe-role"},
        "List the permissions of a role",
        {kRole},
@@ -171,8 +215,19 @@ std::vector<Command> RbacCommands() {
        {kCsv},
        RunListUsersRoles,
        ""},
-      {{"rbac", "assign-role"}, "Assign a role to a user", {kRole}, whose, RunAssign, ""},
-      {{"rbac", "unassign-role"}, "Remove a role from a user", {kRole}, whose, RunUnassign, ""},
+      {{"rbac", "list-groups-roles"},
+       "List the roles of a user group",
+       {{"GROUP", "Group name"}},
+       {kCsv},
+       RunListGroupsRoles,
+       ""},
+      {{"rbac", "assign-role"}, "Assign a role to a user or group", {kRole}, whose, RunAssign, ""},
+      {{"rbac", "unassign-role"},
+       "Remove a role from a user or group",
+       {kRole},
+       whose,
+       RunUnassign,
+       ""},
   };
 }
 

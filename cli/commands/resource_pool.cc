@@ -34,6 +34,7 @@ const Positional kSettings = {"KEY=VALUE", "Settings: policy=fair_share preempti
 
 // "SCHEDULER_TYPE_FAIR_SHARE" -> "fair_share", as in the master's config.
 std::string FormatSchedulingPolicy(const ResourcePool& pool) {
+  if (!pool.policy().empty()) return pool.policy();
   absl::string_view name = ResourcePool::SchedulerType_Name(pool.scheduler_type());
   absl::ConsumePrefix(&name, "SCHEDULER_TYPE_");
   return absl::AsciiStrToLower(name);
@@ -122,7 +123,7 @@ absl::StatusOr<ResourcePool> Find(const ApiClient& api, const std::string& name)
   }
   return absl::NotFoundError(absl::StrCat(
       "resource pool \"", name,
-      "\" does not exist; there are: ", names.empty() ? "none" : absl::StrJoin(names, ", ")));
+      "\" not found; there are: ", names.empty() ? "none" : absl::StrJoin(names, ", ")));
 }
 
 absl::StatusOr<int> RunPoolDescribe(Invocation& run) {

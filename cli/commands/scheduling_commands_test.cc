@@ -211,7 +211,7 @@ TEST(ResourcePoolTest, DistinguishesCreateAndSet) {
               HasSubstr("resource pool default exists; change it with `det resource-pool set"));
   const DetResult rejected = RunDet("resource-pool set gpu policy=fifo", {kPools});
   EXPECT_THAT(std::string(rejected.code.status().message()),
-              HasSubstr("resource pool \"gpu\" does not exist; there are: default"));
+              HasSubstr("resource pool \"gpu\" not found; there are: default"));
   const DetResult created = RunDet(
       "resource-pool create gpu policy=fair_share preemption=true hold-after=90s "
       "maintenance-lead=2h",

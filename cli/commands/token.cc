@@ -84,7 +84,7 @@ absl::StatusOr<int> List(Invocation& run, const api::v1::GetAccessTokensRequest&
   if (response.token_info().empty() && !request.token_ids().empty()) {
     return absl::NotFoundError(
         absl::StrCat("access token ", absl::StrJoin(request.token_ids(), ", "),
-                     " does not exist; see `det token list --show-inactive`"));
+                     " not found; see `det token list --show-inactive`"));
   }
   return PrintPage(run, response, response.pagination(), TokenTable(response.token_info()),
                    "tokens", "no tokens; create one: det token create");

@@ -178,7 +178,7 @@ Table TrialTable(const api::v1::GetExperimentTrialsResponse& trials) {
     table.AddRow(
         {absl::StrCat(trial.id()), MakeStateCell(Trial::State_Name(trial.state())),
          absl::StrCat(trial.total_batches_processed()),
-         trial.has_searcher_metric_value() ? FormatNumber(trial.searcher_metric_value()) : "-",
+         trial.has_best_validation() ? FormatNumber(trial.searcher_metric_value()) : "-",
          absl::StrCat(trial.restarts()), MakeAgeCell(trial.start_time(), absl::Now()),
          FormatStruct(trial.hparams())});
   }

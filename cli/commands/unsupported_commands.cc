@@ -46,9 +46,6 @@ constexpr UnsupportedCommand kUnsupportedCommands[] = {
     {"workspace resource-quota",
      "a cluster runs on agents and has no Kubernetes quotas. Limit a workspace with `det quota set "
      "workspace WORKSPACE --max-slots N`"},
-    {"user-group,rbac list-groups-roles",
-     "user groups do not exist. Assign a role to each user with `det rbac assign-role ROLE "
-     "--username-to-assign USER`"},
     {"auth,oauth",
      "users sign in with a password or an access token: `det user login`, `det token login`"},
     {"deploy aws,deploy gcp,deploy gke-experimental",

@@ -22,6 +22,17 @@ constexpr int kDefaultHeight = 24;
 constexpr int kMaxPlotRows = 20;
 constexpr int kMinPlotRows = 6;
 
+// The metrics of a report by name.
+const google::protobuf::Map<std::string, google::protobuf::Value>& GetValues(
+    const MetricsReport& report) {
+  static const google::protobuf::Struct none;
+  for (const char* part : {"avg_metrics", "validation_metrics"}) {
+    const auto found = report.metrics().fields().find(part);
+    if (found != report.metrics().fields().end()) return found->second.struct_value().fields();
+  }
+  return none.fields();
+}
+
 std::vector<Curve> MakeCurves(const Watched& watched, const std::string& metric) {
   std::map<int, size_t> places;
   std::vector<Curve> curves(watched.trials.size());
@@ -31,8 +42,8 @@ std::vector<Curve> MakeCurves(const Watched& watched, const std::string& metric)
   }
   for (const MetricsReport& report : watched.reports) {
     const auto place = places.find(report.trial_id());
-    const auto value = report.metrics().fields().find(metric);
-    if (place == places.end() || value == report.metrics().fields().end()) continue;
+    const auto value = GetValues(report).find(metric);
+    if (place == places.end() || value == GetValues(report).end()) continue;
     if (!value->second.has_number_value()) continue;
     curves[place->second].points.emplace_back(report.total_batches(), value->second.number_value());
   }
@@ -62,7 +73,7 @@ std::string BestTable(const Watched& watched, const Style& style) {
         {Cell("━━", SeriesPaint(i)), absl::StrCat(trial.id()),
          MakeStateCell(Trial::State_Name(trial.state())),
          absl::StrCat(trial.total_batches_processed()),
-         trial.has_searcher_metric_value() ? FormatNumber(trial.searcher_metric_value()) : "-",
+         trial.has_best_validation() ? FormatNumber(trial.searcher_metric_value()) : "-",
          absl::StrCat(trial.restarts()), FormatStruct(trial.hparams())});
   }
   return table.Render(style);
@@ -73,7 +84,7 @@ std::string BestTable(const Watched& watched, const Style& style) {
 std::set<std::string> MetricNames(const Watched& watched) {
   std::set<std::string> names;
   for (const MetricsReport& report : watched.reports) {
-    for (const auto& [name, value] : report.metrics().fields()) {
+    for (const auto& [name, value] : GetValues(report)) {
       if (value.has_number_value()) names.insert(name);
     }
   }

@@ -164,6 +164,7 @@ absl::StatusOr<int> RunWebhookCreate(Invocation& run) {
   }
   api::v1::PostWebhookResponse response;
   DET_RETURN_IF_ERROR(api->Call("WebhookService.PostWebhook", request, &response));
+  for (const std::string& warning : response.warnings()) run.screen->PrintNotice(warning);
   if (!run.json())
     run.screen->PrintHint(absl::StrCat("det webhook test ", response.webhook().id()));
   return run.PrintResult(response, absl::StrCat("created webhook ", response.webhook().id(), "\n"));
@@ -271,7 +272,7 @@ std::vector<Command> WebhookCommands() {
       {"metric", 0, "TEXT", "Trigger when a metric passes a bound: \"acc > 0.9\"; repeatable"},
       {"metric-group", 0, "GROUP", "Metric group of --metric (default: validation)"},
       {"log", 0, "REGEX", "Trigger when a line of a trial's log matches; repeatable"},
-      {"custom", 0, "", "Trigger on core_context.alert from a program"}};
+      {"custom", 0, "", "Trigger on core_context.alert; needs --specific"}};
   std::vector<Option> create = {
       {"workspace", 'w', "NAME", "Only experiments of this workspace (default: all)"}};
   create.insert(create.end(), triggers.begin(), triggers.end());

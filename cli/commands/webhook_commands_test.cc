@@ -24,7 +24,7 @@ TEST_F(WebhookCommandsTest, CreatesWebhook) {
   const DetResult result = RunDet(
       "webhook create ci https://ci/s --workspace vision --state error --log o+ps --custom "
       "--metric accuracy~>=~0.9 --slack --specific",
-      {kWorkspaces, R"({"webhook":{"id":7}})"});
+      {kWorkspaces, R"({"webhook":{"id":7},"warnings":["the address is private"]})"});
   ASSERT_TRUE(result.code.ok()) << result.code.status();
   const std::string& sent = result.requests[1];
   EXPECT_THAT(sent, HasSubstr("POST /api/v1/webhooks "));
@@ -36,6 +36,7 @@ TEST_F(WebhookCommandsTest, CreatesWebhook) {
     EXPECT_THAT(sent, HasSubstr(part));
   }
   EXPECT_EQ(result.out, "created webhook 7\n");
+  EXPECT_THAT(result.err, HasSubstr("the address is private"));
   EXPECT_TRUE(IsUsageError(RunDet("webhook create ci https://ci", {}).code.status()));
   EXPECT_TRUE(IsUsageError(RunDet("webhook create ci https://ci --metric a", {}).code.status()));
 }

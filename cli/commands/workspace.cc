@@ -214,15 +214,22 @@ absl::StatusOr<int> RunListMembers(Invocation& run) {
   for (const api::v1::User& user : response.users_assigned_directly()) {
     names[user.id()] = user.username();
   }
-  Table table({{"USER", false, true}, {"ROLE"}});
+  std::map<int, std::string> groups;
+  for (const api::v1::GroupDetails& group : response.groups()) {
+    groups[group.group_id()] = group.name();
+  }
+  Table table({{"USER/GROUP NAME", false, true}, {"USER/GROUP"}, {"ROLE NAME"}});
   for (const api::v1::RoleWithAssignments& each : response.assignments()) {
+    for (const api::v1::GroupRoleAssignment& one : each.group_role_assignments()) {
+      table.AddRow({groups[one.group_id()], "G", each.role().name()});
+    }
     for (const api::v1::UserRoleAssignment& one : each.user_role_assignments()) {
-      table.AddRow({names[one.user_id()], each.role().name()});
+      table.AddRow({names[one.user_id()], "U", each.role().name()});
     }
   }
   return run.PrintList(response, table,
-                       absl::StrCat("no user has a role in workspace ", workspace.name(),
-                                    ", except users with a cluster-wide role"));
+                       absl::StrCat("no user or group has a role in workspace ", workspace.name(),
+                                    ", except those with a cluster-wide role"));
 }
 
 std::vector<Option> Settings() {

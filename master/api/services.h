@@ -23,6 +23,7 @@
 #include "master/engine/engine.h"
 #include "master/live/allocation_watch.h"
 #include "master/live/experiment_watch.h"
+#include "master/live/life_signs.h"
 #include "master/store/interfaces/store.h"
 
 namespace det::webhooks {
@@ -45,6 +46,7 @@ struct ServiceParts {
   const base::Clock* clock = nullptr;
   live::ExperimentWatch* watch = nullptr;
   live::AllocationWatch* allocations = nullptr;
+  live::LifeSigns* life_signs = nullptr;
   AllGather* all_gather = nullptr;
   webhooks::TriggerWatch* triggers = nullptr;  // may be null
   webhooks::Deliverer* deliverer = nullptr;

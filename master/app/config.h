@@ -22,6 +22,13 @@ struct LeaseTimes {
   absl::Duration length = absl::Seconds(6);
 };
 
+// What decides what users may do (docs/api.md).
+struct AuthzOptions {
+  std::string type = "rbac";
+  bool rbac_ui_enabled = false;  // with type basic
+  bool strict_job_queue = false;
+};
+
 struct Config {
   std::string data_dir;
   std::string bind = "127.0.0.1";
@@ -41,6 +48,7 @@ struct Config {
   std::string user_password;        // of user determined; empty: unchanged
   bool generate_passwords = false;  // for users without a password (auth/bootstrap.h)
   bool allow_blank_passwords = false;
+  AuthzOptions authz;
   absl::Duration agent_reconnect_timeout = absl::Hours(1);
   bool standby = false;  // wait until the leader's lease expires
   LeaseTimes lease;
@@ -61,6 +69,7 @@ struct Config {
   std::vector<model::ResourcePool> resource_pools;
   std::string default_compute_pool = "default";
   std::string default_aux_pool = "default";
+  bool launch_error = true;  // refuse experiments that exceed the capacity of their pool
   std::vector<model::Quota> quotas;
   model::TaskDefaults task_defaults;
   agents::Topology topology;

@@ -24,12 +24,14 @@
 #include "master/api/audit/audit_trail.h"
 #include "master/api/authz/authorizer.h"
 #include "master/api/idempotency/idempotency_store.h"
+#include "master/api/rpc/local_call.h"
 #include "master/api/services.h"
 #include "master/app/dashboard_files.h"
 #include "master/app/data_dir.h"
 #include "master/app/deliverer_options.h"
 #include "master/app/grpc_server.h"
 #include "master/app/lease.h"
+#include "master/app/lost_trials.h"
 #include "master/app/master_info.h"
 #include "master/app/metrics.h"
 #include "master/app/startup_text.h"
@@ -78,6 +80,9 @@ class Master::Impl {
   absl::Status StartDeliverer(const Config& config);
   absl::Status StartServer(const Config& config);
   absl::Status StartGateway(const Config& config);
+  // Calls a unary method for the gateway.
+  std::function<void()> CallLocally(gateway::LocalCall call,
+                                    absl::AnyInvocable<void(absl::Status)> reply);
   void Authorize(const std::string& method, const std::string& authorization,
                  absl::AnyInvocable<void(absl::StatusOr<gateway::AuthorizedCaller>)> reply);
   // Audits a user's call that the gateway refused before a service could audit it.
@@ -106,6 +111,7 @@ class Master::Impl {
   std::unique_ptr<api::CallPipeline> calls_;
   live::ExperimentWatch experiment_watch_;
   api::AllGather all_gather_;
+  live::LifeSigns life_signs_;
   live::AllocationWatch allocation_watch_{
       [this](const model::AllocationId& id) { all_gather_.Close(id); }};
   std::unique_ptr<agents::AgentHub> hub_;
@@ -114,9 +120,11 @@ class Master::Impl {
   std::unique_ptr<webhooks::TriggerWatch> triggers_;
   Metrics metrics_;  // before the engine, whose queries render it
   std::unique_ptr<engine::Engine> engine_;
+  std::unique_ptr<LostTrials> lost_trials_;
   std::unique_ptr<LeaseKeeper> lease_;
   std::unique_ptr<api::AuditTrail> audit_;
   std::vector<std::unique_ptr<api::Service>> services_;
+  std::unique_ptr<api::LocalCalls> local_calls_;
   std::unique_ptr<grpc::Service> certificate_required_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<grpc::Server> agents_server_;  // for agents with certificates; may be null
@@ -185,13 +193,14 @@ absl::Status Master::Impl::OpenStore(const Config& config) {
 absl::Status Master::Impl::StartEngine(const Config& config) {
   DET_ASSIGN_OR_RETURN(const std::string secret,
                        store_->GetOrSetProperty("task_secret", auth::NewToken()));
-  authenticator_ =
-      std::make_unique<auth::Authenticator>(store_.get(), &clock_, auth::AllocationTokens(secret));
+  authenticator_ = std::make_unique<auth::Authenticator>(
+      store_.get(), &clock_, auth::AllocationTokens(secret),
+      config.authz.type == "basic" ? auth::AuthzType::kBasic : auth::AuthzType::kRbac);
   workspace_resolver_ = api::MakeWorkspaceResolver(store_.get());
   authorizer_ = std::make_unique<api::Authorizer>(
       authenticator_.get(), workspace_resolver_.get(), &clock_,
       auth::RateLimits{.requests_per_second = static_cast<double>(config.requests_per_second),
-                         .streams_per_user = config.streams_per_user});
+                       .streams_per_user = config.streams_per_user});
   answers_ = std::make_unique<api::IdempotencyStore>(&store_->stored_responses(), &clock_);
   audit_ = std::make_unique<api::AuditTrail>(
       &store_->audit(), [this](int64_t records) { metrics_.CountLostAudit(records); });
@@ -220,7 +229,8 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
                         .pools = config.resource_pools,
                         .quotas = config.quotas,
                         .default_compute_pool = config.default_compute_pool,
-                        .default_aux_pool = config.default_aux_pool},
+                        .default_aux_pool = config.default_aux_pool,
+                        .launch_error = config.launch_error},
       store_.get(), loop_.get(),
       engine::Sinks{.agents = hub_.get(),
                     .trials = &allocation_watch_,
@@ -245,8 +255,15 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
   if (shared) DET_RETURN_IF_ERROR(store_->ClaimLease(std::nullopt).status());
   DET_RETURN_IF_ERROR(engine_->Start());
   gc_.Start(store_.get(), engine_.get(),
-               {.log_days = config.log_days, .audit_days = config.audit_days},
-               parts_.defaults.checkpoint_locations.buckets);
+             {.log_days = config.log_days, .audit_days = config.audit_days},
+            parts_.defaults.checkpoint_locations.buckets);
+  lost_trials_ = std::make_unique<LostTrials>(LostTrials::Parts{.store = store_.get(),
+                                                                .signs = &life_signs_,
+                                                                .experiments = &experiment_watch_,
+                                                                .webhooks = &deliverer_,
+                                                                .loop = loop_.get(),
+                                                                .pool = pool_.get()});
+  lost_trials_->Start();
   if (!shared) return absl::OkStatus();
   lease_ = std::make_unique<LeaseKeeper>(store_.get(), config.lease,
                                          [this](bool leads) { hub_->SetLeading(leads); });
@@ -272,8 +289,10 @@ absl::Status Master::Impl::StartServer(const Config& config) {
       .on_call = [this](absl::StatusCode code) { metrics_.CountCall(code); }});
   parts_.calls = calls_.get();
   parts_.allocations = &allocation_watch_;
+  parts_.life_signs = &life_signs_;
   parts_.all_gather = &all_gather_;
   services_ = api::MakeServices(parts_);
+  local_calls_ = std::make_unique<api::LocalCalls>(services_);
   std::vector<grpc::Service*> all;
   for (const auto& each : services_) all.push_back(each->grpc_service());
   if (config.tls_client_ca.empty()) {
@@ -299,8 +318,10 @@ absl::Status Master::Impl::StartGateway(const Config& config) {
         google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(each->name()));
   }
   gateway::HttpHooks hooks;
-  hooks.authorize = [this](const std::string& method, const std::string& authorization, auto reply) {
-    Authorize(method, authorization, std::move(reply));
+  hooks.authorize = [this](const std::string& method, const std::string& authorization,
+                           auto reply) { Authorize(method, authorization, std::move(reply)); };
+  hooks.call = [this](gateway::LocalCall call, auto reply) {
+    return CallLocally(std::move(call), std::move(reply));
   };
   hooks.metrics = [this](absl::AnyInvocable<void(std::string)> reply) {
     metrics_.Render(*engine_, std::move(reply));
@@ -339,8 +360,9 @@ absl::Status Master::Impl::StartGateway(const Config& config) {
   return absl::OkStatus();
 }
 
-void Master::Impl::Authorize(const std::string& method, const std::string& authorization,
-                         absl::AnyInvocable<void(absl::StatusOr<gateway::AuthorizedCaller>)> reply) {
+void Master::Impl::Authorize(
+    const std::string& method, const std::string& authorization,
+    absl::AnyInvocable<void(absl::StatusOr<gateway::AuthorizedCaller>)> reply) {
   pool_->Post([this, method, authorization, reply = std::move(reply)]() mutable {
     const auth::Requirement requirement = auth::GetRequirement(method);
     api::Authorizer::HeaderAuthorization decision =
@@ -353,6 +375,20 @@ void Master::Impl::Authorize(const std::string& method, const std::string& autho
     const bool identified = decision.caller.kind != auth::PrincipalKind::kNobody;
     reply(gateway::AuthorizedCaller{.identified = identified, .ticket = decision.ticket});
   });
+}
+
+std::function<void()> Master::Impl::CallLocally(gateway::LocalCall call,
+                                                absl::AnyInvocable<void(absl::Status)> reply) {
+  api::CallHead head;
+  for (auto& [key, value] : call.metadata) {
+    if (key == "authorization") head.credentials.authorization = std::move(value);
+    if (key == "x-authorization-ticket") head.credentials.ticket = std::move(value);
+    if (key == "x-request-id") head.request_id = std::move(value);
+    if (key == "idempotency-key") head.idempotency_key = std::move(value);
+    if (key == "x-peer") head.peer = std::move(value);
+  }
+  return local_calls_->Start(call.method, std::move(call.request), std::move(call.response),
+                             std::move(head), std::move(reply));
 }
 
 void Master::Impl::RecordRefusal(const auth::Requirement& method,

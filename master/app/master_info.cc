@@ -17,6 +17,8 @@ absl::Status FillMasterInfo(const Config& config, store::Store& store, const std
   info.master_id = base::NewUuid();
   info.cluster_name = config.cluster_name;
   info.database = config.db_url.empty() ? "embedded" : "external";
+  info.rbac_enabled = config.authz.type == "rbac" || config.authz.rbac_ui_enabled;
+  info.strict_job_queue = config.authz.strict_job_queue;
   info.started_at = now;
   info.feature_switches = config.feature_switches;
   info.config = ToDisplayedConfig(config);

@@ -1,8 +1,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,6 +19,7 @@
 #include "det/api/v1/auth.pb.h"
 #include "det/api/v1/experiment.pb.h"
 #include "det/api/v1/master.pb.h"
+#include "det/api/v1/permission.pb.h"
 #include "det/api/v1/resource_pool.pb.h"
 #include "det/api/v1/trial.pb.h"
 #include "det/trial/v1/trial.pb.h"
@@ -25,6 +29,7 @@
 #include "master/auth/passwords.h"
 #include "master/auth/permissions.h"
 #include "master/auth/tokens.h"
+#include "master/auth/user_roles.h"
 #include "master/store/testing/fake_store.h"
 
 namespace det::auth {
@@ -115,6 +120,92 @@ TEST(PrincipalTest, LimitsRoleOfToken) {
   const Principal above{
       .kind = PrincipalKind::kUser, .limit = kClusterAdmin, .roles = {{1, kViewer}}};
   EXPECT_EQ(above.RoleIn(1), kViewer);
+}
+
+TEST(PermissionsTest, AreThoseOfTheApi) {
+  const auto* types = det::api::v1::PermissionType_descriptor();
+  size_t count = 0;
+  for (int i = 0; i < types->value_count(); ++i) {
+    const auto* value = types->value(i);
+    if (value->number() == 0) continue;
+    const auto permission = model::ToPermission(value->number());
+    ASSERT_TRUE(permission) << value->name();
+    EXPECT_EQ("PERMISSION_TYPE_" + std::string(model::GetInfo(*permission).api_name),
+              value->name());
+    ++count;
+  }
+  EXPECT_EQ(count, model::GetPermissionInfos().size());
+}
+
+TEST(PermissionsTest, GivesEachBasicRoleThoseOfTheLowerOnes) {
+  using enum model::Role;
+  for (const auto& [low, high] : {std::pair(kViewer, kEditor), std::pair(kEditor, kWorkspaceAdmin),
+                                  std::pair(kWorkspaceAdmin, kClusterAdmin)}) {
+    EXPECT_TRUE(model::GetPermissions(high).includes(model::GetPermissions(low)));
+    EXPECT_FALSE(model::GetPermissions(low).includes(model::GetPermissions(high)));
+  }
+}
+
+TEST(PermissionsTest, RestrictsTheRolesOfExistingClients) {
+  const std::map<std::string_view, size_t> sizes = {
+      {"ClusterAdmin", 60},     {"WorkspaceCreator", 3}, {"ModelRegistryViewer", 3},
+      {"EditorRestricted", 25}, {"GenAIUser", 27},       {"EditorProjectRestricted", 25},
+      {"TokenCreator", 3}};
+  const std::set<std::string_view> cluster_only = {"ClusterAdmin", "WorkspaceCreator", "GenAIUser",
+                                                   "TokenCreator"};
+  for (const model::BuiltInRole& role : model::GetBuiltInRoles()) {
+    const auto listed = model::GetListedPermissions(role.id, model::GetPermissions(role.id));
+    size_t count = 0;
+    for (const auto& info : model::GetPermissionInfos()) count += listed.contains(info.permission);
+    if (sizes.contains(role.name)) {
+      EXPECT_EQ(count, sizes.at(role.name)) << role.name;
+    }
+    EXPECT_EQ(model::IsAssignableInWorkspace(listed), !cluster_only.contains(role.name))
+        << role.name;
+  }
+}
+
+TEST(PrincipalTest, ListsOnlyWorkspacesWithThePermission) {
+  const Principal user{.kind = PrincipalKind::kUser,
+                       .roles = {{1, model::kModelRegistryViewer}, {2, model::Role::kViewer}}};
+  EXPECT_EQ(user.Visible(model::Permission::kViewModelRegistry), std::vector<int32_t>({1, 2}));
+  EXPECT_EQ(user.Visible(model::Permission::kViewExperimentMetadata), std::vector<int32_t>({2}));
+  EXPECT_TRUE(user.Sees(1));
+}
+
+TEST(UserRolesTest, UsesPermissionsOfCreatedRoles) {
+  model::PermissionSet permissions;
+  permissions.insert(model::Permission::kDeleteModelRegistry);
+  const model::RoleId created(model::RoleId::kFirstCreated);
+  const Principal user{
+      .kind = PrincipalKind::kUser,
+      .roles =
+          MakeRoles({{model::UserId(5), 1, created}, {model::UserId(5), 2, model::RoleId(999)}},
+                    {{.group = 1, .workspace = 3, .role = model::Role::kEditor}},
+                    {{created, "Librarian", permissions}})};
+  EXPECT_EQ(user.roles.size(), 2u) << "a role that does not exist gives nothing";
+  EXPECT_TRUE(user.Holds(model::Permission::kDeleteModelRegistry, 1));
+  EXPECT_FALSE(user.Holds(model::Permission::kDeleteOtherUserModelRegistry, 1));
+  EXPECT_TRUE(user.HoldsForOwn(model::Permission::kDeleteOtherUserModelRegistry, 1));
+  EXPECT_EQ(user.RoleIn(1), model::Role::kNone);
+  EXPECT_EQ(user.RoleIn(3), model::Role::kEditor);
+}
+
+TEST(UserRolesTest, LetsUsersWorkWithEverything_WhenThereAreNoRoles) {
+  using enum model::Permission;
+  const Principal user{.kind = PrincipalKind::kUser, .roles = MakeRolesForBasicMode({7})};
+  for (const model::Permission permission :
+       {kUpdateExperiment, kCreateProject, kUpdateTemplates, kEditModelRegistry, kViewMasterLogs}) {
+    EXPECT_TRUE(user.Holds(permission, 0)) << model::GetInfo(permission).api_name;
+  }
+  for (const model::Permission permission :
+       {kUpdateWorkspace, kDeleteExperiment, kUpdateProject, kUpdateAgents, kViewMasterConfig,
+        kAdministrateUser, kUpdateGroup, kAssignRoles, kCreateToken, kModifyGlobalConfigPolicies}) {
+    EXPECT_FALSE(user.Holds(permission, 0)) << model::GetInfo(permission).api_name;
+  }
+  EXPECT_TRUE(user.HoldsForOwn(kDeleteExperiment, 3));
+  EXPECT_TRUE(user.Holds(kUpdateWorkspace, 7)) << "the own workspace";
+  EXPECT_FALSE(user.Holds(kDeleteExperiment, 7)) << "of others, in the own workspace";
 }
 
 TEST(PermissionsTest, AllowsOnlyAdministratorsToChangeAgentsPoolsAndQuotas) {
@@ -240,6 +331,30 @@ TEST_F(AuthenticatorTest, DistinguishesUsersAgentsAndTasks) {
   EXPECT_EQ(task->kind, PrincipalKind::kAllocation);
   EXPECT_EQ(task->allocation, id);
   EXPECT_EQ(authenticator_.Authenticate("")->kind, PrincipalKind::kNobody);
+}
+
+TEST_F(AuthenticatorTest, AddsRolesOfGroups) {
+  const auto ann = store_.users().AddUser({.username = "ann"});
+  const auto group = store_.groups().AddGroup("ops", {ann->id});
+  ASSERT_TRUE(store_.groups().AddRoles({}, {{group->id, 2, model::Role::kEditor}}).ok());
+  AddSession("ann", {.user = ann->id});
+  EXPECT_EQ(authenticator_.Authenticate("Bearer ann")->RoleIn(2), model::Role::kEditor);
+  ASSERT_TRUE(store_.groups().DeleteGroup(group->id).ok());
+  authenticator_.InvalidateAll();
+  EXPECT_EQ(authenticator_.Authenticate("Bearer ann")->RoleIn(2), model::Role::kNone);
+}
+
+TEST_F(AuthenticatorTest, IgnoresRoles_WhenTheModeIsBasic) {
+  const auto ann = store_.users().AddUser({.username = "ann"}, model::Role::kViewer);
+  const auto workspace = store_.workspaces().AddWorkspace({.name = "anns", .owner = ann->id});
+  AddSession("ann", {.user = ann->id});
+  Authenticator basic(&store_, &clock_, tokens_, AuthzType::kBasic);
+  const auto principal = basic.Authenticate("Bearer ann");
+  ASSERT_TRUE(principal.ok());
+  EXPECT_TRUE(principal->basic);
+  EXPECT_EQ(principal->RoleIn(99), model::Role::kEditor);
+  EXPECT_TRUE(principal->Holds(model::Permission::kUpdateWorkspace, workspace->id));
+  EXPECT_FALSE(principal->Holds(model::Permission::kUpdateWorkspace, 1));
 }
 
 TEST_F(AuthenticatorTest, RejectsUnknownTokens) {

@@ -20,8 +20,11 @@ constexpr absl::Duration kUseStep = absl::Minutes(1);
 }  // namespace
 
 Authenticator::Authenticator(store::Store* store, const base::Clock* clock,
-                             AllocationTokens allocation_tokens)
-    : store_(store), clock_(clock), allocation_tokens_(std::move(allocation_tokens)) {}
+                             AllocationTokens allocation_tokens, AuthzType type)
+    : store_(store),
+      clock_(clock),
+      allocation_tokens_(std::move(allocation_tokens)),
+      type_(type) {}
 
 absl::StatusOr<Principal> Authenticator::Authenticate(std::string_view header) {
   if (header.empty()) return Principal{};
@@ -29,7 +32,7 @@ absl::StatusOr<Principal> Authenticator::Authenticate(std::string_view header) {
   if (header.size() <= kScheme.size() ||
       !absl::EqualsIgnoreCase(absl::string_view(header.data(), kScheme.size()),
                               absl::string_view(kScheme.data(), kScheme.size()))) {
-    return absl::UnauthenticatedError("the Authorization header must be `Bearer <token>`");
+    return absl::UnauthenticatedError("invalid credentials: the Authorization header must be `Bearer <token>`");
   }
   const std::string_view token = header.substr(kScheme.size());
   if (std::optional<model::AllocationId> allocation = allocation_tokens_.Verify(token)) {
@@ -49,7 +52,7 @@ absl::StatusOr<Principal> Authenticator::FindPrincipal(const std::string& hash, 
   const int64_t invalidations = GetInvalidations();
   const absl::StatusOr<store::SessionRecord> session = store_->access().GetSession(hash, now);
   if (absl::IsNotFound(session.status())) {
-    return absl::UnauthenticatedError("the token is unknown or has expired; log in again");
+    return absl::UnauthenticatedError("invalid credentials: the token is unknown or has expired; log in again");
   }
   if (!session.ok()) return session.status();
   DET_ASSIGN_OR_RETURN(const Principal principal, MakePrincipal(*session));
@@ -80,13 +83,32 @@ absl::StatusOr<Principal> Authenticator::MakePrincipal(const store::SessionRecor
   if (access) principal.access_token = session.id;
   principal.limit = session.limit;
   principal.name = user->username;
-  DET_ASSIGN_OR_RETURN(const auto roles, store_->access().GetUserRoles(session.user));
-  for (const store::RoleAssignment& each : roles) {
-    principal.roles.push_back({.workspace = each.workspace, .role = each.role});
-  }
+  principal.basic = type_ == AuthzType::kBasic;
+  DET_ASSIGN_OR_RETURN(principal.roles, ReadRoles(session.user));
   principal.admin = user->admin && (principal.limit == model::Role::kNone ||
                                     principal.limit == model::Role::kClusterAdmin);
   return principal;
+}
+
+absl::StatusOr<std::vector<WorkspaceRole>> Authenticator::ReadRoles(model::UserId user) {
+  if (type_ == AuthzType::kBasic) {
+    store::WorkspaceQuery query;
+    query.owner_ids = {user};
+    DET_ASSIGN_OR_RETURN(const store::WorkspacePage page,
+                         store_->workspaces().ListWorkspaces(query));
+    std::vector<int32_t> owned;
+    for (const store::WorkspaceRecord& workspace : page.workspaces) owned.push_back(workspace.id);
+    return MakeRolesForBasicMode(owned);
+  }
+  DET_ASSIGN_OR_RETURN(const auto own, store_->access().GetUserRoles(user));
+  DET_ASSIGN_OR_RETURN(const auto of_groups, store_->groups().ListRolesOfUser(user));
+  std::vector<store::RoleRecord> created;
+  const auto is_created = [](const auto& each) { return each.role.is_created(); };
+  if (std::any_of(own.begin(), own.end(), is_created) ||
+      std::any_of(of_groups.begin(), of_groups.end(), is_created)) {
+    DET_ASSIGN_OR_RETURN(created, store_->groups().ListRoles());
+  }
+  return MakeRoles(own, of_groups, created);
 }
 
 void Authenticator::RecordUse(const store::SessionRecord& session, absl::Time now) {
@@ -119,6 +141,12 @@ void Authenticator::InvalidateUser(model::UserId user) {
   std::erase_if(cache_, [&](const auto& item) {
     return item.second.principal.kind == PrincipalKind::kUser && item.second.principal.user == user;
   });
+}
+
+void Authenticator::InvalidateAll() {
+  std::lock_guard lock(mutex_);
+  ++invalidations_;
+  cache_.clear();
 }
 
 int64_t Authenticator::GetInvalidations() const {

@@ -10,12 +10,14 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/clock.h"
 #include "master/auth/permissions.h"
 #include "master/auth/tokens.h"
+#include "master/auth/user_roles.h"
 #include "master/store/interfaces/store.h"
 
 namespace det::auth {
@@ -23,7 +25,8 @@ namespace det::auth {
 class Authenticator {
  public:
   // Both pointers must outlive it.
-  Authenticator(store::Store* store, const base::Clock* clock, AllocationTokens allocation_tokens);
+  Authenticator(store::Store* store, const base::Clock* clock, AllocationTokens allocation_tokens,
+                AuthzType type = AuthzType::kRbac);
 
   // An empty header gives PrincipalKind::kNobody. UNAUTHENTICATED if the header is not `Bearer
   // <token>`, if the token is unknown, revoked or expired, or if its user is not active.
@@ -39,10 +42,14 @@ class Authenticator {
   // next call.
   void InvalidateUser(model::UserId user);
 
+  // Drops all cached tokens: a change of a group or role may concern any user.
+  void InvalidateAll();
+
   // Returns the number of sessions ended and users invalidated so far. A principal that was
   // authenticated before the number changed may be stale.
   int64_t GetInvalidations() const;
 
+  AuthzType type() const { return type_; }
   const AllocationTokens& allocation_tokens() const { return allocation_tokens_; }
 
  private:
@@ -53,11 +60,13 @@ class Authenticator {
 
   absl::StatusOr<Principal> FindPrincipal(const std::string& hash, absl::Time now);
   absl::StatusOr<Principal> MakePrincipal(const store::SessionRecord& session);
+  absl::StatusOr<std::vector<WorkspaceRole>> ReadRoles(model::UserId user);
   void RecordUse(const store::SessionRecord& session, absl::Time now);
 
   store::Store* const store_;
   const base::Clock* const clock_;
   const AllocationTokens allocation_tokens_;
+  const AuthzType type_;
   mutable std::mutex mutex_;
   std::map<std::string, CachedSession, std::less<>> cache_;  // by token hash
   // Sessions that were read before it was incremented may be stale and are not cached.

@@ -71,6 +71,11 @@ Scope ToScope(Access::Scope scope) {
   }
 }
 
+Need ToNeed(det::api::v1::PermissionType permission, Access::Role role) {
+  const auto known = model::ToPermission(permission);
+  return known ? Need(*known) : Need(ToRole(role));
+}
+
 // gRPC's own services have no options of ours: health checks and reflection are open to anyone.
 bool IsBuiltIn(std::string_view method) {
   return method.starts_with("grpc.health.v1.") || method.starts_with("grpc.reflection.");
@@ -99,22 +104,32 @@ Requirement GetRequirement(std::string_view method) {
   const Access& access = descriptor->options().GetExtension(det::access);
   requirement.audit_field = access.audit_field();
   requirement.always_audited = access.audited();
+  requirement.never_audited = access.unaudited();
   if (access.caller() == Access::ANYONE) {
     requirement.is_public = true;
     return requirement;
   }
   requirement.kind = ToKind(access.caller());
   requirement.own_task = access.or_task();
-  requirement.role = ToRole(access.role());
+  const Need need = ToNeed(access.permission(), access.role());
+  requirement.role = need.role;
+  requirement.permission = need.permission;
   requirement.scope = ToScope(access.scope());
   requirement.field = access.field();
   requirement.second_scope = ToScope(access.also().scope());
   requirement.second_field = access.also().field();
-  requirement.second_role = ToRole(access.also().role());
+  requirement.second_need = ToNeed(access.also().permission(), access.also().role());
   requirement.read_only = access.read_only();
   requirement.creates = access.idempotent();
   requirement.audit_result_field = access.audit_created();
   return requirement;
+}
+
+Need GetElementNeed(std::string_view method) {
+  if (method.find(".Delete") != method.npos || method.find(".Move") != method.npos) {
+    return model::Permission::kDeleteExperiment;
+  }
+  return GetRequirement(method).need();
 }
 
 }  // namespace det::auth

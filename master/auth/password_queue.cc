@@ -40,7 +40,7 @@ void PasswordQueue::RunLogin(const std::string& username, Work work, Done done) 
     const absl::Status status = work();
     std::lock_guard lock(mutex_);
     if (status.ok()) failed_.Succeeded(username);
-    if (absl::IsPermissionDenied(status)) failed_.Failed(username, loop_->Now());
+    if (absl::IsUnauthenticated(status)) failed_.Failed(username, loop_->Now());
     return status;
   };
   if (delay == absl::ZeroDuration()) return Run(std::move(noted), std::move(done));

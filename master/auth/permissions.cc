@@ -25,20 +25,68 @@ std::string_view GetNoun(PrincipalKind kind) {
 
 absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
-absl::Status RoleTooLowError(std::string_view method, Role role, const std::string& place,
-                             std::string_view contact) {
-  return absl::PermissionDeniedError(absl::StrCat(
-      View(method), " needs the role ", View(ToString(role)), place, "; ask ", View(contact)));
+// "the role Editor or the permission UPDATE_EXPERIMENT".
+std::string Describe(const Need& need) {
+  const std::string role = absl::StrCat("the role ", View(ToString(need.role)));
+  if (need.permission == model::Permission::kNone) return role;
+  return absl::StrCat(role, " or the permission ", View(model::GetInfo(need.permission).api_name));
+}
+
+absl::Status MissingError(std::string_view method, const Need& need, const std::string& place,
+                          std::string_view contact) {
+  return absl::PermissionDeniedError(
+      absl::StrCat(View(method), " needs ", Describe(need), place, "; ask ", View(contact)));
 }
 
 constexpr std::string_view kClusterAdministrators = "an administrator of the cluster";
 
 }  // namespace
 
+bool Principal::Has(const WorkspaceRole& held, const Need& need) const {
+  if (need.permission != model::Permission::kNone) {
+    return held.GetPermissions().contains(need.permission) &&
+           (limit == Role::kNone || model::GetPermissions(limit).contains(need.permission));
+  }
+  if (need.role <= Role::kViewer) return !held.GetPermissions().empty();
+  return ToRole(held.role) >= need.role && (limit == Role::kNone || limit >= need.role);
+}
+
+bool Principal::Holds(const Need& need, int32_t workspace) const {
+  if (admin && Has({.workspace = 0, .role = Role::kClusterAdmin}, need)) return true;
+  return std::any_of(roles.begin(), roles.end(), [&](const WorkspaceRole& each) {
+    return (each.workspace == 0 || each.workspace == workspace) && Has(each, need);
+  });
+}
+
+bool Principal::HoldsAnywhere(const Need& need) const {
+  return Holds(need, 0) || std::any_of(roles.begin(), roles.end(), [&](const WorkspaceRole& each) {
+           return Has(each, need) || each.own.contains(need.permission);
+         });
+}
+
+bool Principal::HoldsForOwn(const Need& need, int32_t workspace) const {
+  if (limit != Role::kNone && !model::GetPermissions(limit).contains(need.permission)) return false;
+  return std::any_of(roles.begin(), roles.end(), [&](const WorkspaceRole& each) {
+    return (each.workspace == 0 || each.workspace == workspace) &&
+           each.own.contains(need.permission);
+  });
+}
+
+model::PermissionSet Principal::GetPermissions(int32_t workspace) const {
+  model::PermissionSet held;
+  if (admin) held |= model::GetPermissions(Role::kClusterAdmin);
+  for (const WorkspaceRole& each : roles) {
+    if (each.workspace == 0 || each.workspace == workspace) held |= each.GetPermissions();
+  }
+  return limit == Role::kNone ? held : held & model::GetPermissions(limit);
+}
+
 Role Principal::RoleIn(int32_t workspace) const {
   Role highest = admin ? Role::kClusterAdmin : Role::kNone;
   for (const WorkspaceRole& each : roles) {
-    if (each.workspace == 0 || each.workspace == workspace) highest = std::max(highest, each.role);
+    if (each.workspace == 0 || each.workspace == workspace) {
+      highest = std::max(highest, ToRole(each.role));
+    }
   }
   return limit == Role::kNone ? highest : std::min(highest, limit);
 }
@@ -49,11 +97,11 @@ Role Principal::RoleAnywhere() const {
   return highest;
 }
 
-std::optional<std::vector<int32_t>> Principal::Visible() const {
-  if (Sees(0)) return std::nullopt;
+std::optional<std::vector<int32_t>> Principal::Visible(const Need& need) const {
+  if (Holds(need, 0)) return std::nullopt;
   std::vector<int32_t> visible;
   for (const WorkspaceRole& each : roles) {
-    if (Sees(each.workspace)) visible.push_back(each.workspace);
+    if (Has(each, need)) visible.push_back(each.workspace);
   }
   return visible;
 }
@@ -103,7 +151,7 @@ absl::Status Authorize(const Requirement& requirement, const Principal& principa
   if (kind == PrincipalKind::kNobody) {
     return absl::UnauthenticatedError(
         absl::StrCat(View(method), " needs the token of ", View(GetNoun(requirement.kind)),
-                     "; log in, or send `Authorization: Bearer <token>`"));
+                     "; token missing: log in, or send `Authorization: Bearer <token>`"));
   }
   if (requirement.own_task && kind == PrincipalKind::kAllocation) return absl::OkStatus();
   if (requirement.kind != kind) {
@@ -112,33 +160,39 @@ absl::Status Authorize(const Requirement& requirement, const Principal& principa
                      ", but this token belongs to ", View(GetNoun(kind))));
   }
   if (kind != PrincipalKind::kUser) return absl::OkStatus();
+  const Need need = requirement.need();
   switch (requirement.scope) {
     case Scope::kSelf:
+      if (principal.basic && requirement.permission != model::Permission::kNone &&
+          !principal.Holds(need, 0)) {
+        return MissingError(method, need, " for the cluster", kClusterAdministrators);
+      }
       if (principal.limit == Role::kNone || principal.limit >= requirement.role) break;
       return absl::PermissionDeniedError(
           absl::StrCat(View(method), " needs a token of the role ",
                        View(ToString(requirement.role)), ", but this one has the role ",
                        View(ToString(principal.limit)), "; log in, or use another token"));
     case Scope::kCluster:
-      if (principal.RoleIn(0) >= requirement.role) break;
-      return RoleTooLowError(method, requirement.role, " for the cluster", kClusterAdministrators);
+      if (principal.Holds(need, 0)) break;
+      return MissingError(method, need, " for the cluster", kClusterAdministrators);
     default:
-      if (principal.RoleAnywhere() >= requirement.role) break;
-      return RoleTooLowError(method, requirement.role, "", kClusterAdministrators);
+      if (principal.HoldsAnywhere(need)) break;
+      return MissingError(method, need, "", kClusterAdministrators);
   }
   return absl::OkStatus();
 }
 
-absl::Status AuthorizeInWorkspace(std::string_view method, const Principal& principal, Role role,
-                                  int32_t workspace, Scope scope, std::string_view id) {
-  if (principal.RoleIn(workspace) >= role) return absl::OkStatus();
-  if (!principal.Sees(workspace)) return ResourceNotFound(scope, id);
-  return RoleTooLowError(method, role, absl::StrCat(" in workspace ", workspace),
-                         "one of its administrators");
+absl::Status AuthorizeInWorkspace(std::string_view method, const Principal& principal,
+                                  const Need& need, int32_t workspace, Scope scope,
+                                  std::string_view id) {
+  if (principal.Holds(need, workspace)) return absl::OkStatus();
+  if (!principal.Sees(workspace) || need.role <= Role::kViewer) return ResourceNotFound(scope, id);
+  return MissingError(method, need, absl::StrCat(" in workspace ", workspace),
+                      "one of its administrators");
 }
 
 absl::Status ResourceNotFound(Scope scope, std::string_view id) {
-  return absl::NotFoundError(absl::StrCat(View(GetNoun(scope)), " ", View(id), " does not exist"));
+  return absl::NotFoundError(absl::StrCat(View(GetNoun(scope)), " ", View(id), " not found"));
 }
 
 }  // namespace det::auth

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "master/core/model/ids.h"
+#include "master/core/model/permission.h"
 #include "master/core/model/role.h"
 
 namespace google::protobuf {
@@ -29,11 +30,31 @@ enum class PrincipalKind {
   kAllocation,  // a running allocation
 };
 
+// What a caller needs: a permission, or, where none fits, one of the basic roles; Viewer then means
+// any role.
+struct Need {
+  model::Role role = model::Role::kNone;  // the lowest basic role that has the permission
+  model::Permission permission = model::Permission::kNone;
+
+  Need() = default;
+  Need(model::Role role) : role(role) {}  // NOLINT: a role is a need
+  Need(model::Permission permission)      // NOLINT: a permission is a need
+      : role(model::GetInfo(permission).role), permission(permission) {}
+};
+
 // Workspace 0 is the cluster: the role holds in all workspaces.
 struct WorkspaceRole {
   int32_t workspace = 0;
-  model::Role role = model::Role::kNone;
+  model::RoleId role;
+  // What the role may do, if it is not a built-in role, or if the mode without roles applies.
+  std::optional<model::PermissionSet> permissions = std::nullopt;
+  // Permissions that hold only for resources that the principal owns.
+  model::PermissionSet own = {};
   friend bool operator==(const WorkspaceRole&, const WorkspaceRole&) = default;
+
+  const model::PermissionSet& GetPermissions() const {
+    return permissions ? *permissions : model::GetPermissions(role);
+  }
 };
 
 // The caller of a method.
@@ -47,26 +68,39 @@ struct Principal {
   model::AllocationId allocation;    // kAllocation
   std::string token_hash;            // kUser: hash of the session's token
   std::string name;                  // kUser
-  std::vector<WorkspaceRole> roles;  // kUser
+  std::vector<WorkspaceRole> roles;  // kUser; also those of the user's groups
+  bool basic = false;                // kUser: the mode without roles applies (docs/api.md)
   friend bool operator==(const Principal&, const Principal&) = default;
 
-  // The highest role in a workspace (0: for the cluster), and in any workspace; kNone if there is
-  // none.
+  // Whether a role for the cluster or in this workspace (0: only for the cluster) has what is
+  // needed.
+  bool Holds(const Need& need, int32_t workspace) const;
+  bool HoldsAnywhere(const Need& need) const;
+  // Whether it holds for resources in this workspace that the principal owns.
+  bool HoldsForOwn(const Need& need, int32_t workspace) const;
+  // All permissions for the cluster or in this workspace.
+  model::PermissionSet GetPermissions(int32_t workspace) const;
+  // The highest basic role in a workspace (0: for the cluster), and in any workspace; kNone if
+  // there is none.
   model::Role RoleIn(int32_t workspace) const;
   model::Role RoleAnywhere() const;
   // Whether the principal may see resources in this workspace.
-  bool Sees(int32_t workspace) const { return RoleIn(workspace) != model::Role::kNone; }
+  bool Sees(int32_t workspace) const { return Holds(model::Role::kViewer, workspace); }
   // Workspaces whose resources may be listed; nullopt: all.
-  std::optional<std::vector<int32_t>> Visible() const;
+  std::optional<std::vector<int32_t>> Visible(const Need& need = model::Role::kViewer) const;
+
+ private:
+  bool Has(const WorkspaceRole& role, const Need& need) const;
 };
 
-// Where the role must be held. From kWorkspace on: in the workspace of the resource that the
+// Where the permission must be held. From kWorkspace on: in the workspace of the resource that the
 // request names.
 enum class Scope {
-  kAnywhere,  // resources without a workspace: a role in any workspace suffices
+  kAnywhere,  // resources without a workspace: the permission in any workspace suffices
   kVisible,   // like kAnywhere; the response contains what the caller may see
   kCluster,
-  kSelf,  // resources of the caller, or ClusterAdmin; without a field, always the caller's own
+  kSelf,  // resources of the caller; of others, for user administrators; without a field, always
+          // the caller's own
   kWorkspace,
   kProject,
   kProjectKey,
@@ -91,16 +125,17 @@ struct Requirement {
   bool is_denied = false;  // denied to all
   bool own_task = false;   // also callable by a task for itself, its trial and its experiment
   // For users:
-  model::Role role = model::Role::kNone;
+  model::Role role = model::Role::kNone;                    // the lowest sufficient basic role
+  model::Permission permission = model::Permission::kNone;  // kNone: `role` alone decides
   Scope scope = Scope::kAnywhere;
   std::string_view field =
       "";  // the request field that names the resource, "experiment.id"; for a list, each element
-  // A second resource that the request may name, and the role that is required there.
+  // A second resource that the request may name, and what is required there.
   Scope second_scope = Scope::kAnywhere;
   std::string_view second_field = "";
-  model::Role second_role = model::Role::kNone;
+  Need second_need;
 
-  // Only reads, although it requires more than Viewer.
+  // Only reads, although a Viewer may not call it.
   bool read_only = false;
 
   // Creates a resource, so that it is not idempotent: accepts an Idempotency-Key.
@@ -112,30 +147,39 @@ struct Requirement {
   std::string_view audit_result_field = "";
   // Audited although it requires no role for changes, such as a login.
   bool always_audited = false;
+  // Not audited although it changes something, because programs repeat it: a report, a heartbeat.
+  bool never_audited = false;
 
+  Need need() const {
+    return permission != model::Permission::kNone ? Need(permission) : Need(role);
+  }
   // Whether a call changes anything.
   bool changes() const { return role > model::Role::kViewer && !read_only; }
-  bool is_audited() const { return always_audited || changes(); }
+  bool is_audited() const { return always_audited || (changes() && !never_audited); }
 };
 // Looks up the declaration of a method by its full name. Unknown methods are denied to all. Callers
 // that need it more than once per call keep the result and pass it on.
 Requirement GetRequirement(std::string_view method);
+// What a method on many experiments or runs needs for each of them: the same, and for those that
+// delete or move them, the permission to delete them.
+Need GetElementNeed(std::string_view method);
 // Whether the method declares who may call it. The master refuses to serve one that does not.
 bool HasAccessOption(const google::protobuf::MethodDescriptor& method);
 
-// Checks the kind of the principal and, for a user, whether the role is held in any workspace where
-// it may count. UNAUTHENTICATED without a required token, PERMISSION_DENIED otherwise.
+// Checks the kind of the principal and, for a user, whether the permission is held in any workspace
+// where it may count. UNAUTHENTICATED without a required token, PERMISSION_DENIED otherwise.
 absl::Status Authorize(const Requirement& requirement, const Principal& principal);
 inline absl::Status Authorize(std::string_view method, const Principal& principal) {
   return Authorize(GetRequirement(method), principal);
 }
 
-// Checks the role of a user in the workspace of the named resource ("experiment", "7"). NOT_FOUND
-// if the user has no role there, as if the resource did not exist; PERMISSION_DENIED if the role is
-// too low. Services call it for a resource whose workspace they have read themselves; for all
-// others api/authz/authorizer.h finds the workspace and calls it.
+// Checks what a user holds in the workspace of the named resource ("experiment", "7"). NOT_FOUND
+// if the user has no role there or may not read it, as if the resource did not exist;
+// PERMISSION_DENIED if the permission is missing. Services call it for a resource whose workspace
+// they have read themselves; for all others api/authz/authorizer.h finds the workspace and calls
+// it.
 absl::Status AuthorizeInWorkspace(std::string_view method, const Principal& principal,
-                                  model::Role role, int32_t workspace, Scope scope,
+                                  const Need& need, int32_t workspace, Scope scope,
                                   std::string_view id);
 
 // The error for resources that do not exist or that the caller may not see.

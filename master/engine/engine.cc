@@ -151,7 +151,8 @@ void Engine::Impl::Apply(const cluster::Event& event, absl::Time submitted, Repl
   std::vector<cluster::Change> changes;
   std::vector<cluster::Effect> effects;
   if (outcome.ok()) {
-    result = Applied{outcome->created, outcome->best_so_far};
+    result = Applied{outcome->created, outcome->best_so_far, outcome->exceeds_capacity,
+                     outcome->reserved};
     changes = std::move(outcome->changes);
     effects = std::move(outcome->effects);
   } else {

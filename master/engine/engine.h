@@ -29,6 +29,8 @@ namespace det::engine {
 struct Applied {
   std::optional<model::ExperimentId> created;
   bool best_so_far = false;
+  bool exceeds_capacity = false;
+  int32_t reserved = 0;
 };
 
 // Totals since the start of the process.

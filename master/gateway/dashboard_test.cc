@@ -193,6 +193,11 @@ TEST_F(DashboardTest, AllowsReadsWithCookieAlone) {
   EXPECT_NE(response.body.find("Bearer t0k3n"), std::string::npos) << response.body;
 }
 
+TEST_F(DashboardTest, AllowsReadsWithCookieOfExistingClients) {
+  EXPECT_EQ(SendRequest("GET /api/v1/me", "Cookie: auth=t0k3n\r\n").status, 200);
+  EXPECT_EQ(SendRequest("POST /api/v1/auth/logout", "Cookie: auth=t0k3n\r\n").status, 401);
+}
+
 TEST_F(DashboardTest, RejectsWritesWithCookieAlone) {
   EXPECT_EQ(SendRequest("POST /api/v1/auth/logout", kCookie).status, 401);
   EXPECT_EQ(auth_.ended_by, "");

@@ -127,7 +127,25 @@ TEST_F(GatewayAuthenticationTest, RejectsBeforeReadingBody) {
   const HttpResponse response = Receive(socket);
   EXPECT_EQ(response.status, 401);
   EXPECT_EQ(response.headers.at("Connection"), "close");
-  EXPECT_EQ(SendRequest("GET /api/v1/experiments/many HTTP/1.1\r\n").status, 401);
+}
+
+TEST_F(GatewayAuthenticationTest, ReportsMalformedPathToUnauthenticatedCaller) {
+  EXPECT_EQ(SendRequest("GET /api/v1/experiments/many HTTP/1.1\r\n").status, 400);
+  EXPECT_EQ(SendRequest("GET /api/v1/experiments?limit=many HTTP/1.1\r\n").status, 400);
+}
+
+TEST_F(GatewayAuthenticationTest, RefusesStreamInItsOwnForm) {
+  const HttpResponse response = SendRequest("GET /api/v1/experiments/3/watch HTTP/1.1\r\n");
+  EXPECT_EQ(response.status, 401);
+  EXPECT_NE(response.body.find(R"("httpStatus":"Unauthorized")"), std::string::npos)
+      << response.body;
+}
+
+TEST_F(GatewayAuthenticationTest, AcceptsTokenInUserTokenHeader) {
+  EXPECT_EQ(SendRequest("GET /api/v1/experiments/1 HTTP/1.1\r\n"
+                        "Grpc-Metadata-x-user-token: Bearer good\r\n")
+                .status,
+            200);
 }
 
 TEST_F(GatewayAuthenticationTest, PassesOnlyTicketOfItsOwnDecisionToService) {

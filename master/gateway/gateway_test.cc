@@ -40,7 +40,7 @@ TEST_F(GatewayTest, ReturnsRequestedFields) {
   EXPECT_NE(refused.body.find("the nearest is \\\"name\\\""), std::string::npos) << refused.body;
   // The mask does not apply to errors.
   EXPECT_NE(SendRequest("GET /api/v1/experiments/404?fields=experiment.id HTTP/1.1\r\n")
-                .body.find("does not exist"),
+                .body.find("not found"),
             std::string::npos);
 }
 
@@ -63,15 +63,26 @@ TEST_F(GatewayTest, ReturnsErrorsAsJson) {
   HttpResponse response = SendRequest("GET /api/v1/experiments/404 HTTP/1.1\r\n");
   EXPECT_EQ(response.status, 404);
   EXPECT_EQ(response.body,
-            R"({"error":{"code":5,"error":"experiment 404 does not exist","reason":"NotFound"}})");
+            R"({"error":{"code":5,"error":"experiment 404 not found","reason":"NotFound"}})");
   EXPECT_EQ(SendRequest("GET /api/v1/experiments/many HTTP/1.1\r\n").status, 400);
   EXPECT_EQ(SendRequest("POST /api/v1/experiments HTTP/1.1\r\n", "{").status, 400);
   EXPECT_EQ(SendRequest("GET /api/v1/nothing HTTP/1.1\r\n").status, 404);
   response = SendRequest("PUT /api/v1/experiments HTTP/1.1\r\n");
   EXPECT_EQ(response.status, 405);
   EXPECT_NE(response.body.find("GET, POST"), std::string::npos) << response.body;
+  // Existing clients read another member of errors outside of /api/v1.
+  response = SendRequest("GET /nothing HTTP/1.1\r\n");
+  EXPECT_EQ(response.status, 404);
+  EXPECT_NE(response.body.find(R"("message":"unknown path /nothing")"), std::string::npos)
+      << response.body;
   // No service behind the gateway implements the method.
   EXPECT_EQ(SendRequest("POST /api/v1/experiments/3/kill HTTP/1.1\r\n").status, 501);
+}
+
+TEST_F(GatewayTest, RedirectsFormerPathOfDashboard) {
+  const HttpResponse response = SendRequest("GET /det HTTP/1.1\r\n");
+  EXPECT_EQ(response.status, 301);
+  EXPECT_EQ(response.headers.at("Location"), "/");
 }
 
 TEST_F(GatewayTest, KeepsConnectionAlive) {

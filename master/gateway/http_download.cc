@@ -10,6 +10,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <google/protobuf/message.h>
 
 namespace det::gateway {
 namespace {
@@ -29,7 +30,8 @@ absl::StatusOr<google::api::HttpBody> ReadPart(const absl::StatusOr<std::string>
 asio::awaitable<void> HttpExchange::ServeDownload(const Transcoder::Call& call,
                                                   const Metadata& metadata) {
   stream_->expires_never();
-  const auto rpc = StreamCall::Start(context_.rpc, call.path, call.request, metadata);
+  const std::string serialized = call.request->SerializeAsString();
+  const auto rpc = StreamCall::Start(context_.rpc, call.path, serialized, metadata);
   std::function<void()> cancel = [rpc] { rpc->Cancel(); };
   asio::co_spawn(stream_->get_executor(), WatchClient(stream_, cancel), asio::detached);
   absl::StatusOr<std::string> message = co_await rpc->Next();

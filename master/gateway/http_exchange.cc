@@ -17,6 +17,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+#include <google/protobuf/message.h>
 
 namespace det::gateway {
 namespace {
@@ -72,14 +73,20 @@ asio::awaitable<bool> HttpExchange::Serve() {
 asio::awaitable<bool> HttpExchange::ServeRoute(const Transcoder::Route& route) {
   std::optional<Response> answer;
   const std::optional<std::string> authorization = FindAuthorization(route.method);
-  const absl::StatusOr<AuthorizedCaller> caller = co_await Authorize(route.method, authorization);
-  if (!caller.ok()) {
-    answer = MakeErrorResponse(caller.status());
-    UpdateSession(route.method, *answer);
-    co_return co_await Write(*answer);
+  AuthorizedCaller caller;
+  // The call itself authorizes the caller of a small request, in one step with the resources that
+  // the request names.
+  if (!authorization || !IsSmallLocalCall(route)) {
+    absl::StatusOr<AuthorizedCaller> authorized = co_await Authorize(route.method, authorization);
+    if (!authorized.ok()) {
+      answer = MakeRefusal(route, authorized.status());
+      UpdateSession(route.method, *answer);
+      co_return co_await Write(*answer);
+    }
+    caller = *std::move(authorized);
   }
   uint64_t limit = context_.options.body_limit;
-  if (!caller->identified) limit = std::min(limit, kAnonymousBody);
+  if (!caller.identified) limit = std::min(limit, kAnonymousBody);
   const error_code error = co_await ReadBody(limit);
   if (error) co_return co_await RespondUnreadable(error, limit);
   answer = DecodeBody(limit);
@@ -89,7 +96,7 @@ asio::awaitable<bool> HttpExchange::ServeRoute(const Transcoder::Route& route) {
     answer = MakeErrorResponse(call.status());
     co_return co_await Write(*answer);
   }
-  const Metadata metadata = MakeMetadata(*authorization, *caller);
+  const Metadata metadata = MakeMetadata(*authorization, caller);
   if (!call->streams) co_return co_await ServeUnary(route.method, *call, metadata);
   if (Transcoder::SendsFile(*call)) {
     co_await ServeDownload(*call, metadata);
@@ -97,6 +104,23 @@ asio::awaitable<bool> HttpExchange::ServeRoute(const Transcoder::Route& route) {
     co_await ServeStream(*call, metadata);
   }
   co_return false;
+}
+
+HttpExchange::Response HttpExchange::MakeRefusal(const Transcoder::Route& route,
+                                                 const absl::Status& why) const {
+  // A malformed ID or parameter is reported whether or not the caller is logged in. The body is not
+  // read for this.
+  const absl::Status malformed = Transcoder::Read(route, "").status();
+  if (!malformed.ok()) return MakeErrorResponse(malformed);
+  return route.match.method->server_streaming() ? MakeStreamErrorResponse(why)
+                                                : MakeErrorResponse(why);
+}
+
+bool HttpExchange::IsSmallLocalCall(const Transcoder::Route& route) const {
+  if (!context_.hooks.call || route.match.method->server_streaming()) return false;
+  const bool encoded = request().count(http::field::content_encoding) > 0;
+  return !encoded && (parser_.is_done() ||
+                      parser_.content_length().value_or(kAnonymousBody + 1) <= kAnonymousBody);
 }
 
 std::optional<std::string> HttpExchange::FindAuthorization(const std::string& method) const {
@@ -151,7 +175,7 @@ absl::StatusOr<Transcoder::Route> HttpExchange::FindRoute(std::optional<Response
   const std::string verb = IsReadOnly() ? "GET" : std::string(View(request().method_string()));
   absl::StatusOr<Transcoder::Route> route = context_.transcoder.Find(verb, target());
   if (absl::IsUnimplemented(route.status())) {
-    *refusal = MakeResponse(405, "application/json", ErrorJson(route.status()));
+    *refusal = MakeResponse(405, "application/json", GetErrorJson(route.status()));
   } else if (!route.ok()) {
     const StaticFiles* pages = context_.options.pages.get();
     const bool page = pages != nullptr && IsReadOnly() && AcceptsHtml(request()) &&
@@ -191,21 +215,47 @@ asio::awaitable<bool> HttpExchange::ServeUnary(const std::string& method,
                                                const Transcoder::Call& call,
                                                const Metadata& metadata) {
   stream_->expires_never();
-  const auto context = std::make_shared<grpc::ClientContext>();
-  if (context_.options.long_polls.contains(method)) {
-    std::function<void()> cancel = [weak = std::weak_ptr(context)] {
-      if (const auto held = weak.lock()) held->TryCancel();
-    };
-    asio::co_spawn(stream_->get_executor(), WatchClient(stream_, cancel), asio::detached);
+  absl::StatusOr<Transcoder::Body> body;
+  if (context_.hooks.call) {
+    body = co_await CallLocally(method, call, metadata);
+  } else {
+    body = co_await CallGrpc(method, call, metadata);
   }
-  const absl::StatusOr<std::string> result =
-      co_await context_.rpc.Unary(*context, call.path, call.request, metadata);
-  absl::StatusOr<Transcoder::Body> body =
-      result.ok() ? Transcoder::WriteBody(call, *result) : result.status();
   Response response = body.ok() ? MakeResponse(200, body->content_type, std::move(body->text))
                                 : MakeErrorResponse(body.status());
   UpdateSession(method, response);
   co_return co_await Write(response);
+}
+
+asio::awaitable<absl::StatusOr<Transcoder::Body>> HttpExchange::CallLocally(
+    const std::string& method, const Transcoder::Call& call, const Metadata& metadata) {
+  const std::shared_ptr<google::protobuf::Message> response = Transcoder::MakeResponse(call);
+  auto start = [&](auto done) {
+    std::function<void()> cancel =
+        context_.hooks.call({method, call.request, response, metadata}, std::move(done));
+    CancelOnDisconnect(method, std::move(cancel));
+  };
+  const absl::Status status = co_await Await<absl::Status>(start, context_.rpc.io());
+  if (!status.ok()) co_return status;
+  co_return Transcoder::WriteBody(call, *response);
+}
+
+asio::awaitable<absl::StatusOr<Transcoder::Body>> HttpExchange::CallGrpc(
+    const std::string& method, const Transcoder::Call& call, const Metadata& metadata) {
+  const auto context = std::make_shared<grpc::ClientContext>();
+  CancelOnDisconnect(method, [weak = std::weak_ptr(context)] {
+    if (const auto held = weak.lock()) held->TryCancel();
+  });
+  const std::string serialized = call.request->SerializeAsString();
+  const absl::StatusOr<std::string> result =
+      co_await context_.rpc.Unary(*context, call.path, serialized, metadata);
+  if (!result.ok()) co_return result.status();
+  co_return Transcoder::WriteBody(call, *result);
+}
+
+void HttpExchange::CancelOnDisconnect(const std::string& method, std::function<void()> cancel) {
+  if (!context_.options.long_polls.contains(method)) return;
+  asio::co_spawn(stream_->get_executor(), WatchClient(stream_, std::move(cancel)), asio::detached);
 }
 
 asio::awaitable<void> WatchClient(std::shared_ptr<beast::tcp_stream> stream,
@@ -257,12 +307,13 @@ asio::awaitable<void> HttpExchange::ServeStream(const Transcoder::Call& call,
       absl::StrContains(absl::string_view(accept.data(), accept.size()), "text/event-stream");
   const bool chunked = request().version() >= 11;
   stream_->expires_never();
-  const auto rpc = StreamCall::Start(context_.rpc, call.path, call.request, metadata);
+  const std::string serialized = call.request->SerializeAsString();
+  const auto rpc = StreamCall::Start(context_.rpc, call.path, serialized, metadata);
   std::function<void()> cancel = [rpc] { rpc->Cancel(); };
   asio::co_spawn(stream_->get_executor(), WatchClient(stream_, cancel), asio::detached);
   absl::StatusOr<std::string> message = co_await rpc->Next();
   if (!message.ok() && !absl::IsOutOfRange(message.status())) {
-    Response response = MakeErrorResponse(message.status());
+    Response response = MakeStreamErrorResponse(message.status());
     response.keep_alive(false);  // WatchClient reads from the connection
     co_await Write(response);
     co_return;
@@ -285,7 +336,7 @@ asio::awaitable<void> HttpExchange::ServeStream(const Transcoder::Call& call,
     message = co_await rpc->Next();
   }
   if (writes && !absl::IsOutOfRange(message.status())) {
-    const std::string text = line(ErrorJson(message.status()));
+    const std::string text = line(StreamErrorJson(message.status()));
     writes = co_await WriteChunk(text, chunked);
   }
   if (writes && chunked) co_await WriteLastChunk();

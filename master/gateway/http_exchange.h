@@ -52,6 +52,8 @@ class HttpExchange {
 
   // Authorizes the caller, reads the body and calls the method.
   boost::asio::awaitable<bool> ServeRoute(const Transcoder::Route& route);
+  // Whether the request is a call within the process whose body may be read from anyone.
+  bool IsSmallLocalCall(const Transcoder::Route& route) const;
   boost::asio::awaitable<Error> ReadHeader();
   boost::asio::awaitable<Error> ReadBody(uint64_t limit);
   // Responds to a request that cannot be read, if the client is still connected.
@@ -61,6 +63,10 @@ class HttpExchange {
 
   Response MakeResponse(int status, const std::string& type, std::string body) const;
   Response MakeErrorResponse(const absl::Status& status) const;
+  // The same for a call that streams messages.
+  Response MakeStreamErrorResponse(const absl::Status& status) const;
+  // The JSON of an error, in the form of the requested path.
+  std::string GetErrorJson(const absl::Status& status) const;
   Response MakeFileResponse(const StaticFiles::File& file) const;
   // The response to requests that need no service; nullopt for all others.
   std::optional<Response> RespondDirectly() const;
@@ -68,6 +74,8 @@ class HttpExchange {
   void AddCommonHeaders(Response& response) const;
   // Finds the requested method, or stores the response to a request without one in `refusal`.
   absl::StatusOr<Transcoder::Route> FindRoute(std::optional<Response>* refusal) const;
+  // The response to a caller that is not authorized for the route.
+  Response MakeRefusal(const Transcoder::Route& route, const absl::Status& why) const;
   boost::asio::awaitable<absl::StatusOr<AuthorizedCaller>> Authorize(
       const std::string& method, const std::optional<std::string>& authorization);
 
@@ -75,6 +83,14 @@ class HttpExchange {
   boost::asio::awaitable<bool> ServeMetrics();
   boost::asio::awaitable<bool> ServeUnary(const std::string& method, const Transcoder::Call& call,
                                           const Metadata& metadata);
+  // Call a unary method and return the body of the response.
+  boost::asio::awaitable<absl::StatusOr<Transcoder::Body>> CallLocally(
+      const std::string& method, const Transcoder::Call& call, const Metadata& metadata);
+  boost::asio::awaitable<absl::StatusOr<Transcoder::Body>> CallGrpc(const std::string& method,
+                                                                    const Transcoder::Call& call,
+                                                                    const Metadata& metadata);
+  // Runs `cancel` when the client disconnects, if the method waits for an event.
+  void CancelOnDisconnect(const std::string& method, std::function<void()> cancel);
   boost::asio::awaitable<void> ServeStream(const Transcoder::Call& call, const Metadata& metadata);
   boost::asio::awaitable<void> ServeDownload(const Transcoder::Call& call,
                                              const Metadata& metadata);

@@ -29,7 +29,9 @@ std::string Value(const Headers& headers, const char* name) {
 }  // namespace
 
 std::optional<std::string> GetAuthorization(const Headers& request) {
-  std::string value = Value(request, "Authorization");
+  // Clients of gRPC gateways send the same header with this prefix.
+  std::string value = Value(request, "Grpc-Metadata-x-user-token");
+  if (value.empty()) value = Value(request, "Authorization");
   if (value.empty()) value = Value(request, "Grpc-Metadata-x-allocation-token");
   if (!IsPrintable(value, true)) return std::nullopt;
   return value;

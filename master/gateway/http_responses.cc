@@ -24,6 +24,7 @@ using boost::system::error_code;
 
 constexpr auto kTransfer = std::chrono::seconds(300);  // of a response
 constexpr size_t kMinCompressedBytes = 1024;
+constexpr std::string_view kApiPaths = "/api/v1/";
 
 // The page runs only its own script, and connects only to this master.
 constexpr char kPagePolicy[] =
@@ -35,6 +36,9 @@ constexpr char kDashboardPolicy[] =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "font-src 'self'; connect-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'";
+
+// The path of the dashboard in links of existing clients.
+constexpr std::string_view kFormerDashboard = "/det";
 
 // The error of a request that cannot be read; OK if its client has disconnected.
 absl::Status GetReadError(const error_code& error, uint64_t limit) {
@@ -86,9 +90,19 @@ std::optional<HttpExchange::Response> HttpExchange::DecodeBody(uint64_t limit) {
   return std::nullopt;
 }
 
+std::string HttpExchange::GetErrorJson(const absl::Status& status) const {
+  return target().starts_with(kApiPaths) ? ErrorJson(status) : PlainErrorJson(status);
+}
+
+HttpExchange::Response HttpExchange::MakeStreamErrorResponse(const absl::Status& status) const {
+  Response response = MakeErrorResponse(status);
+  response.body() = StreamErrorJson(status);
+  return response;
+}
+
 HttpExchange::Response HttpExchange::MakeErrorResponse(const absl::Status& status) const {
   Response response =
-      MakeResponse(ToHttpStatus(status.code()), "application/json", ErrorJson(status));
+      MakeResponse(ToHttpStatus(status.code()), "application/json", GetErrorJson(status));
   if (const auto seconds = status.GetPayload(kRetryAfter)) {
     response.set(http::field::retry_after, std::string(*seconds));
   }
@@ -183,6 +197,11 @@ std::optional<HttpExchange::Response> HttpExchange::RespondDirectly() const {
   }
   if (!IsReadOnly()) return std::nullopt;
   const std::string_view path = target().substr(0, target().find('?'));
+  if (path == kFormerDashboard) {
+    Response response = MakeResponse(301, "", "");
+    response.set(http::field::location, "/");
+    return response;
+  }
   if (const StaticFiles* pages = context_.options.pages.get(); pages != nullptr) {
     // Other clients than browsers get the information page at /.
     const StaticFiles::File* file = pages->Find(path);

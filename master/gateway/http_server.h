@@ -22,10 +22,12 @@
 #include "absl/time/time.h"
 #include "base/fd.h"
 #include "master/gateway/openapi.h"
+#include "master/gateway/rpc.h"
 #include "master/gateway/static_files.h"
 #include "master/gateway/tls_keys.h"
 
 namespace google::protobuf {
+class Message;
 class ServiceDescriptor;
 }  // namespace google::protobuf
 namespace grpc {
@@ -84,6 +86,14 @@ class UpdateFeed {
   virtual void Next(std::optional<std::string> request, Reply reply) = 0;
 };
 
+// A unary call within the process.
+struct LocalCall {
+  std::string method;  // "det.api.v1.TrialService.GetTrial"
+  std::shared_ptr<const google::protobuf::Message> request;
+  std::shared_ptr<google::protobuf::Message> response;
+  Metadata metadata;
+};
+
 struct HttpHooks {
   // Checks whether the bearer of this Authorization header may call the method
   // ("det.api.v1.TrialService.GetTrial"), before the body is read. May reply later, from any
@@ -91,6 +101,10 @@ struct HttpHooks {
   std::function<void(const std::string& method, const std::string& authorization,
                      absl::AnyInvocable<void(absl::StatusOr<AuthorizedCaller>)> reply)>
       authorize;
+  // Calls a unary method, which authorizes its caller itself. Must reply once, on any thread; the
+  // returned function cancels the call. If null, unary methods are called by gRPC.
+  std::function<std::function<void()>(LocalCall call, absl::AnyInvocable<void(absl::Status)> reply)>
+      call;
   // Produces the text of GET /metrics; may reply later, from any thread.
   std::function<void(absl::AnyInvocable<void(std::string)> reply)> metrics;
   // Opens the feed of a client with this Authorization header. The feed calls `wake`, from any

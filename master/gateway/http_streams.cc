@@ -18,6 +18,7 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <google/protobuf/message.h>
 
 namespace det::gateway {
 namespace {
@@ -150,7 +151,8 @@ asio::awaitable<absl::Status> HttpExchange::Pump(size_t index, const std::string
   const absl::StatusOr<AuthorizedCaller> caller = co_await Authorize(route->method, authorization);
   if (!caller.ok()) co_return caller.status();
   const Metadata metadata = MakeMetadata(*authorization, *caller);
-  const auto rpc = StreamCall::Start(context_.rpc, call->path, call->request, metadata);
+  const std::string serialized = call->request->SerializeAsString();
+  const auto rpc = StreamCall::Start(context_.rpc, call->path, serialized, metadata);
   joined.Add(rpc);
   absl::StatusOr<std::string> message = co_await rpc->Next();
   while (message.ok()) {

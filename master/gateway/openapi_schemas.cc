@@ -57,6 +57,19 @@ std::string Clean(const google::protobuf::SourceLocation& location) {
   return std::string(absl::StripAsciiWhitespace(absl::StrJoin(lines, "\n")));
 }
 
+// Unset messages are null in responses, unless they are declared `optional` or belong to a oneof.
+Json AllowNull(const FieldDescriptor& field, Json schema) {
+  const bool null_when_unset = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE &&
+                               !field.is_repeated() && field.containing_oneof() == nullptr;
+  if (!null_when_unset) return schema;
+  if (schema.contains("$ref")) {
+    return {{"anyOf", Json::array({std::move(schema), Json{{"type", "null"}}})}};
+  }
+  const auto type = schema.find("type");
+  if (type != schema.end() && type->is_string()) *type = Json::array({*type, "null"});
+  return schema;
+}
+
 }  // namespace
 
 template <class D>
@@ -136,7 +149,7 @@ Json OpenApiSchemas::MakeSchema(const Descriptor& message) {
   }
   for (int i = 0; i < message.field_count(); ++i) {
     const FieldDescriptor& field = *message.field(i);
-    Json property = MakeSchema(field);
+    Json property = AllowNull(field, MakeSchema(field));
     if (std::string comment = GetComment(field); !comment.empty()) {
       property["description"] = std::move(comment);
     }

@@ -18,6 +18,9 @@ namespace http = boost::beast::http;
 // "__Host-": browsers accept it only over TLS and from this host.
 std::string CookieName(bool secure) { return secure ? "__Host-det_session" : "det_session"; }
 
+// Existing clients store their token in this cookie. Resolute never sets it.
+constexpr std::string_view kClientCookie = "auth=";
+
 std::string Attributes(absl::Duration lifetime, bool secure) {
   return absl::StrCat("; Path=/; Max-Age=", absl::ToInt64Seconds(lifetime),
                       "; HttpOnly; SameSite=Strict", secure ? "; Secure" : "");
@@ -26,6 +29,19 @@ std::string Attributes(absl::Duration lifetime, bool secure) {
 absl::string_view GetCookieValue(const Headers& request, const char* name) {
   const auto value = request[name];
   return {value.data(), value.size()};
+}
+
+// The Authorization header for the cookie that begins with `start`; empty if there is none.
+std::string GetBearer(const Headers& request, std::string_view start) {
+  for (absl::string_view cookie : absl::StrSplit(GetCookieValue(request, "Cookie"), ';')) {
+    cookie = absl::StripAsciiWhitespace(cookie);
+    if (!absl::ConsumePrefix(&cookie, absl::string_view(start.data(), start.size()))) continue;
+    // gRPC aborts on metadata that is not printable.
+    const bool good = !cookie.empty() && std::all_of(cookie.begin(), cookie.end(),
+                                                     [](char c) { return c > 0x20 && c <= 0x7e; });
+    return good ? absl::StrCat("Bearer ", cookie) : "";
+  }
+  return "";
 }
 
 }  // namespace
@@ -39,16 +55,8 @@ bool IsSecure(const Headers& request, bool tls) {
 }
 
 std::string GetCookieAuthorization(const Headers& request, bool secure) {
-  const std::string start = CookieName(secure) + "=";
-  for (absl::string_view cookie : absl::StrSplit(GetCookieValue(request, "Cookie"), ';')) {
-    cookie = absl::StripAsciiWhitespace(cookie);
-    if (!absl::ConsumePrefix(&cookie, start)) continue;
-    // gRPC aborts on metadata that is not printable.
-    const bool good = !cookie.empty() && std::all_of(cookie.begin(), cookie.end(),
-                                                     [](char c) { return c > 0x20 && c <= 0x7e; });
-    return good ? absl::StrCat("Bearer ", cookie) : "";
-  }
-  return "";
+  std::string found = GetBearer(request, CookieName(secure) + "=");
+  return found.empty() ? GetBearer(request, kClientCookie) : found;
 }
 
 std::string SetSessionCookie(const std::string& token, absl::Duration lifetime, bool secure) {

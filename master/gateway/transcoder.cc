@@ -13,6 +13,7 @@
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/message.h"
 #include "proto/http_path.h"
+#include "proto/json_writer.h"
 #include <nlohmann/json.hpp>
 
 namespace det::gateway {
@@ -21,27 +22,28 @@ namespace {
 struct Code {
   int http;
   const char* reason;
+  const char* phrase;  // of the HTTP status
 };
 
 // Indexed by absl::StatusCode, which equals gRPC's.
 constexpr Code kCodes[] = {
-    {200, "OK"},
-    {499, "Canceled"},
-    {500, "Unknown"},
-    {400, "InvalidArgument"},
-    {504, "DeadlineExceeded"},
-    {404, "NotFound"},
-    {409, "AlreadyExists"},
-    {403, "PermissionDenied"},
-    {429, "ResourceExhausted"},
-    {400, "FailedPrecondition"},
-    {409, "Aborted"},
-    {400, "OutOfRange"},
-    {501, "Unimplemented"},
-    {500, "Internal"},
-    {503, "Unavailable"},
-    {500, "DataLoss"},
-    {401, "Unauthenticated"},
+    {200, "OK", "OK"},
+    {499, "Canceled", "Client Closed Request"},
+    {500, "Unknown", "Internal Server Error"},
+    {400, "InvalidArgument", "Bad Request"},
+    {504, "DeadlineExceeded", "Gateway Timeout"},
+    {404, "NotFound", "Not Found"},
+    {409, "AlreadyExists", "Conflict"},
+    {403, "PermissionDenied", "Forbidden"},
+    {429, "ResourceExhausted", "Too Many Requests"},
+    {400, "FailedPrecondition", "Bad Request"},
+    {409, "Aborted", "Conflict"},
+    {400, "OutOfRange", "Bad Request"},
+    {501, "Unimplemented", "Not Implemented"},
+    {500, "Internal", "Internal Server Error"},
+    {503, "Unavailable", "Service Unavailable"},
+    {500, "DataLoss", "Internal Server Error"},
+    {401, "Unauthenticated", "Unauthorized"},
 };
 
 // Maximum nesting of messages; one level of a Struct counts as three.
@@ -101,13 +103,12 @@ absl::StatusOr<Transcoder::Route> Transcoder::Find(std::string_view verb,
 
 absl::StatusOr<Transcoder::Call> Transcoder::Read(const Route& route, std::string_view body) {
   const google::protobuf::MethodDescriptor& method = *route.match.method;
-  const std::unique_ptr<google::protobuf::Message> request(Prototype(*method.input_type()).New());
-  DET_RETURN_IF_ERROR(proto::HttpRouter::Fill(route.match, route.query, body, request.get()));
   Call call;
+  call.request.reset(Prototype(*method.input_type()).New());
+  DET_RETURN_IF_ERROR(proto::HttpRouter::Fill(route.match, route.query, body, call.request.get()));
   call.path = absl::StrCat("/", method.service()->full_name(), "/", method.name());
   call.streams = method.server_streaming();
   call.output = method.output_type();
-  call.request = request->SerializeAsString();
   if (route.fields) {
     DET_ASSIGN_OR_RETURN(call.mask, FieldMask::Parse(*route.fields, *method.output_type()));
   }
@@ -129,7 +130,7 @@ absl::StatusOr<std::string> Transcoder::Write(const google::protobuf::Descriptor
   if (!message->ParseFromCodedStream(&bytes) || !bytes.ConsumedEntireMessage()) {
     return absl::InternalError(absl::StrCat("cannot read a ", output.full_name()));
   }
-  return proto::ToJson(*message);
+  return proto::WriteResponseJson(*message);
 }
 
 absl::StatusOr<Transcoder::Body> Transcoder::WriteBody(const Call& call,
@@ -148,12 +149,54 @@ absl::StatusOr<Transcoder::Body> Transcoder::WriteBody(const Call& call,
   return Body{body.content_type(), body.data()};
 }
 
-std::string ErrorJson(const absl::Status& status) {
-  const nlohmann::json error = {{"error",
-                                 {{"code", static_cast<int>(status.code())},
-                                  {"reason", ParseCode(status.code()).reason},
-                                  {"error", std::string(status.message())}}}};
-  return error.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+absl::StatusOr<Transcoder::Body> Transcoder::WriteBody(const Call& call,
+                                                       const google::protobuf::Message& response) {
+  if (const auto* body = dynamic_cast<const google::api::HttpBody*>(&response)) {
+    return Body{body->content_type(), body->data()};
+  }
+  DET_ASSIGN_OR_RETURN(std::string json, proto::WriteResponseJson(response));
+  if (call.mask) {
+    DET_ASSIGN_OR_RETURN(json, call.mask->Apply(json));
+  }
+  return Body{"application/json", std::move(json)};
+}
+
+std::shared_ptr<google::protobuf::Message> Transcoder::MakeResponse(const Call& call) {
+  return std::shared_ptr<google::protobuf::Message>(Prototype(*call.output).New());
+}
+
+namespace {
+
+nlohmann::json ToErrorJson(const absl::Status& status) {
+  return {{"error",
+           {{"code", static_cast<int>(status.code())},
+            {"reason", ParseCode(status.code()).reason},
+            {"error", std::string(status.message())}}}};
+}
+
+std::string Dump(const nlohmann::json& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string ErrorJson(const absl::Status& status) { return Dump(ToErrorJson(status)); }
+
+std::string StreamErrorJson(const absl::Status& status) {
+  nlohmann::json json = ToErrorJson(status);
+  const Code& code = ParseCode(status.code());
+  json["error"].update({{"grpcCode", static_cast<int>(status.code())},
+                        {"httpCode", code.http},
+                        {"httpStatus", code.phrase},
+                        {"message", std::string(status.message())},
+                        {"details", nlohmann::json::array()}});
+  return Dump(json);
+}
+
+std::string PlainErrorJson(const absl::Status& status) {
+  nlohmann::json json = ToErrorJson(status);
+  json["message"] = std::string(status.message());
+  return Dump(json);
 }
 
 int ToHttpStatus(absl::StatusCode code) { return ParseCode(code).http; }

@@ -4,6 +4,7 @@
 #ifndef MASTER_GATEWAY_TRANSCODER_H_
 #define MASTER_GATEWAY_TRANSCODER_H_
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,7 +40,7 @@ class Transcoder {
     std::string path;  // gRPC's: "/det.api.v1.TrialService/GetTrial"
     bool streams = false;
     const google::protobuf::Descriptor* output = nullptr;
-    std::string request;  // serialised
+    std::shared_ptr<google::protobuf::Message> request;
     std::optional<FieldMask> mask;
   };
   // INVALID_ARGUMENT: a value cannot be parsed, or a requested field is unknown.
@@ -57,6 +58,11 @@ class Transcoder {
     std::string text;
   };
   static absl::StatusOr<Body> WriteBody(const Call& call, std::string_view response);
+  static absl::StatusOr<Body> WriteBody(const Call& call,
+                                        const google::protobuf::Message& response);
+
+  // Returns an empty response of the call.
+  static std::shared_ptr<google::protobuf::Message> MakeResponse(const Call& call);
 
  private:
   explicit Transcoder(proto::HttpRouter router) : router_(std::move(router)) {}
@@ -64,8 +70,13 @@ class Transcoder {
   proto::HttpRouter router_;
 };
 
-// {"error":{"code":5,"reason":"NotFound","error":"trial 7 does not exist"}}
+// {"error":{"code":5,"reason":"NotFound","error":"trial 7 not found"}}
 std::string ErrorJson(const absl::Status& status);
+// The same error with the members that existing clients read of streams: grpcCode, httpCode,
+// httpStatus, message and details.
+std::string StreamErrorJson(const absl::Status& status);
+// The same error with the member `message`, which existing clients read outside of /api/v1.
+std::string PlainErrorJson(const absl::Status& status);
 int ToHttpStatus(absl::StatusCode code);
 
 }  // namespace det::gateway

@@ -29,6 +29,12 @@ void LogKeptCheckpoint(const model::CheckpointId& id, model::ExperimentId experi
 
 absl::Status Collector::Collect() {
   DET_RETURN_IF_ERROR(DeleteReleased());
+  // Before their experiments: those that are deleted from here on belong to the next pass.
+  DET_ASSIGN_OR_RETURN(const std::vector<int32_t> projects,
+                       deps_.store->projects().ListDeletions());
+  DET_ASSIGN_OR_RETURN(const std::vector<int32_t> workspaces,
+                       deps_.store->workspaces().ListDeletions());
+  if (!projects.empty() || !workspaces.empty()) DET_RETURN_IF_ERROR(DeleteOfProjects());
   DET_RETURN_IF_ERROR(ApplyRetentions());
   DET_RETURN_IF_ERROR(TrimFiles());
   // Before the files: experiments that are deleted from here on belong to the next pass.
@@ -44,15 +50,17 @@ absl::Status Collector::Collect() {
       DET_RETURN_IF_ERROR(deps_.garbage_collection->MarkDeletionFailed(id, failure->second));
     }
   }
-  return absl::OkStatus();
+  return DeleteProjects(projects, workspaces);
 }
 
 absl::Status Collector::RemoveExpired(absl::Time now) {
   bool all = false;
   while (!all) {
     DET_RETURN_IF_ERROR(CheckStop());
-    DET_ASSIGN_OR_RETURN(all, deps_.garbage_collection->RemoveExpiredLogs(
-                                  now, deps_.retention_days.log_days, kMaxRowsPerTransaction));
+    DET_ASSIGN_OR_RETURN(const int removed,
+                         deps_.garbage_collection->RemoveExpiredLogs(
+                             now, deps_.retention_days.log_days, kMaxRowsPerTransaction));
+    all = removed < kMaxRowsPerTransaction;
   }
   if (deps_.retention_days.audit_days < 0) return absl::OkStatus();
   for (all = false; !all;) {
@@ -74,6 +82,40 @@ absl::Status Collector::DeleteReleased() {
   for (const model::ExperimentId& id : released) {
     DET_RETURN_IF_ERROR(CheckStop());
     DET_RETURN_IF_ERROR(deps_.submit(cluster::DeleteExperiment{id}));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Collector::DeleteOfProjects() {
+  DET_ASSIGN_OR_RETURN(const std::vector<model::ExperimentId> doomed,
+                       deps_.garbage_collection->ListOfDeletedProjects());
+  for (const model::ExperimentId& id : doomed) {
+    DET_RETURN_IF_ERROR(CheckStop());
+    const absl::Status deleted = deps_.submit(cluster::DeleteExperiment{id});
+    // It runs again: the deletion of its project will fail.
+    if (!absl::IsFailedPrecondition(deleted)) DET_RETURN_IF_ERROR(deleted);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Collector::DeleteProjects(const std::vector<int32_t>& projects,
+                                       const std::vector<int32_t>& workspaces) {
+  store::Projects& project_store = deps_.store->projects();
+  store::Workspaces& workspace_store = deps_.store->workspaces();
+  // An experiment remains if its files could not be removed.
+  for (const int32_t id : projects) {
+    absl::Status status = project_store.DeleteProject(id);
+    if (absl::IsFailedPrecondition(status)) {
+      status = project_store.MarkDeletionFailed(id, std::string(status.message()));
+    }
+    if (!absl::IsNotFound(status)) DET_RETURN_IF_ERROR(status);
+  }
+  for (const int32_t id : workspaces) {
+    absl::Status status = workspace_store.DeleteWorkspace(id);
+    if (absl::IsFailedPrecondition(status)) {
+      status = workspace_store.MarkDeletionFailed(id, std::string(status.message()));
+    }
+    if (!absl::IsNotFound(status)) DET_RETURN_IF_ERROR(status);
   }
   return absl::OkStatus();
 }
@@ -127,7 +169,8 @@ absl::Status Collector::TrimFiles() {
     for (const store::CheckpointToTrim& each : to_trim) {
       DET_RETURN_IF_ERROR(CheckStop());
       const model::Resources left = model::GetRemaining(each.resources, each.globs);
-      const absl::Status removed = Remove(each.storage, unavailable, [&] {
+      const absl::Status removed = Remove(each.storage, unavailable, [&]() -> absl::Status {
+        if (each.outside) return absl::OkStatus();
         if (!model::HasFiles(left)) return deps_.remove_files(each.storage, each.id);
         model::Resources deleted;
         std::set_difference(each.resources.begin(), each.resources.end(), left.begin(), left.end(),
@@ -154,8 +197,9 @@ absl::Status Collector::RemoveFiles(Failures& failures) {
     std::vector<model::CheckpointId> deleted;
     for (const store::CheckpointToDelete& each : to_delete) {
       DET_RETURN_IF_ERROR(CheckStop());
-      const absl::Status removed = Remove(
-          each.storage, unavailable, [&] { return deps_.remove_files(each.storage, each.id); });
+      const absl::Status removed = Remove(each.storage, unavailable, [&] {
+        return each.outside ? absl::OkStatus() : deps_.remove_files(each.storage, each.id);
+      });
       if (removed.ok()) {
         deleted.push_back(each.id);
         continue;

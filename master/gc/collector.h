@@ -4,6 +4,7 @@
 #ifndef MASTER_GC_COLLECTOR_H_
 #define MASTER_GC_COLLECTOR_H_
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -26,7 +27,7 @@ struct RetentionDays {
 };
 
 struct CollectorDeps {
-  store::Store* store = nullptr;                           // reads
+  store::Store* store = nullptr;                           // reads, and deletes projects
   store::GarbageCollection* garbage_collection = nullptr;  // part of `store`
   // Submits an event to the engine and waits until it is durable or refused.
   std::function<absl::Status(cluster::Event)> submit;
@@ -59,6 +60,11 @@ class Collector {
   using UnavailableStorages = std::vector<std::pair<model::CheckpointStorageConfig, absl::Status>>;
 
   absl::Status DeleteReleased();
+  // Deletes the experiments of deleted projects and workspaces.
+  absl::Status DeleteOfProjects();
+  // Deletes projects and workspaces after their experiments.
+  absl::Status DeleteProjects(const std::vector<int32_t>& projects,
+                              const std::vector<int32_t>& workspaces);
   absl::Status ApplyRetentions();
   absl::Status ApplyRetention(model::ExperimentId id);
   absl::Status RemoveFiles(Failures& failures);

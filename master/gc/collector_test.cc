@@ -22,6 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 using model::CheckpointId;
@@ -80,6 +81,9 @@ class CrashingGarbageCollection final : public store::GarbageCollection {
   absl::StatusOr<Ids> ListDeletions() override {
     return crash_.Around([&] { return garbage_collection_.ListDeletions(); });
   }
+  absl::StatusOr<Ids> ListOfDeletedProjects() override {
+    return crash_.Around([&] { return garbage_collection_.ListOfDeletedProjects(); });
+  }
   absl::StatusOr<Ids> ListReleased() override {
     return crash_.Around([&] { return garbage_collection_.ListReleased(); });
   }
@@ -95,7 +99,7 @@ class CrashingGarbageCollection final : public store::GarbageCollection {
   absl::StatusOr<std::optional<int>> GetTrialLogDays(model::TrialId id) override {
     return garbage_collection_.GetTrialLogDays(id);
   }
-  absl::StatusOr<bool> RemoveExpiredLogs(absl::Time now, int days, int) override {
+  absl::StatusOr<int> RemoveExpiredLogs(absl::Time now, int days, int) override {
     return crash_.Around([&] { return garbage_collection_.RemoveExpiredLogs(now, days, 1); });
   }
   absl::StatusOr<bool> RemoveExpiredAudit(absl::Time until, int) override {
@@ -277,6 +281,53 @@ TEST_F(CollectorTest, DeletesAll_AfterCrashAtAnyStep) {
     if (HasFailure()) return;
   }
   EXPECT_GT(steps, 30);
+}
+
+TEST_F(CollectorTest, DeletesWorkspaceWithItsExperiments) {
+  Begin();
+  MakeHistory();
+  store::WorkspaceRecord workspace;
+  workspace.name = "old";
+  const int32_t old = store_->workspaces().AddWorkspace(workspace)->id;
+  store::ProjectRecord project;
+  project.name = "old";
+  project.workspace = old;
+  const int32_t project_id = store_->projects().AddProject(project)->id;
+  const auto move = [&](int id) {
+    Commit({cluster::SetProject{ExperimentId(id), {old, project_id, "old", "old"}}});
+  };
+  move(3);
+  EXPECT_TRUE(absl::IsFailedPrecondition(store_->workspaces().StartDeletion(old)))
+      << "experiment 3 runs";
+  Commit({cluster::SetProject{ExperimentId(3), {1, 1, "Uncategorized", "Uncategorized"}}});
+  move(1);
+  ASSERT_TRUE(store_->workspaces().StartDeletion(old).ok());
+  Restart();
+  CollectAll();
+  EXPECT_TRUE(absl::IsNotFound(store_->GetExperiment(ExperimentId(1)).status()));
+  EXPECT_TRUE(absl::IsNotFound(store_->workspaces().GetWorkspaceName(old).status()));
+  EXPECT_TRUE(absl::IsNotFound(store_->projects().GetProject(project_id).status()));
+  EXPECT_EQ(Files(), (std::set<std::string>{"2b", "3a"}));
+}
+
+TEST_F(CollectorTest, ReportsFailure_WhenFilesOfProjectCannotBeRemoved) {
+  Begin();
+  MakeHistory();
+  store::ProjectRecord project;
+  project.name = "old";
+  project.workspace = 1;
+  const int32_t id = store_->projects().AddProject(project)->id;
+  Commit({cluster::SetProject{ExperimentId(1), {1, id, "Uncategorized", "old"}}});
+  ASSERT_TRUE(store_->projects().StartDeletion(id).ok());
+  Restart();
+  blocked_.insert("1b");
+  CollectAll();
+  EXPECT_EQ(store_->projects().GetProject(id)->state, store::WorkspaceState::kDeleteFailed);
+  EXPECT_THAT(store_->projects().GetProject(id)->error, HasSubstr("contains 1 experiment"));
+  blocked_.clear();
+  ASSERT_TRUE(store_->projects().StartDeletion(id).ok());
+  CollectAll();
+  EXPECT_TRUE(absl::IsNotFound(store_->projects().GetProject(id).status()));
 }
 
 // A checkpoint with three files; experiment 1 keeps all its checkpoints.

@@ -120,6 +120,41 @@ TEST(FieldsTest, HidesSecrets) {
     EXPECT_NE(ToValue(config).ToJson().find(secret), shown.npos) << secret;
   }
   EXPECT_NE(shown.find("\"open\":\"o\""), shown.npos);
+  EXPECT_TRUE(HasSecrets(config));
+}
+
+// Clients send a configuration back that they have read.
+TEST(FieldsTest, AcceptsDefaultsAsShown) {
+  const ExperimentConfig config = *Parse(kMinimal);
+  const Value shown = ToShownValue(config);
+  const Value& environment = *shown.Find("environment");
+  EXPECT_TRUE(shown.Find("description")->is_null());
+  EXPECT_TRUE(environment.Find("pod_spec")->is_null());
+  EXPECT_EQ(environment.Find("image")->ToJson(), R"({"cpu":"","cuda":"","rocm":""})");
+  EXPECT_TRUE(shown.Find("resources")->Find("is_single_node")->is_null());
+  EXPECT_EQ(*shown.Find("optimizations")->Find("gradient_compression"), Value(false));
+  std::vector<std::string> warnings;
+  const auto again = Parse(shown.ToJson(), {}, &warnings);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(*again, config);
+  EXPECT_TRUE(warnings.empty()) << warnings.front();
+  for (const Field& field : Fields()) {
+    if (field.shown_default == nullptr) continue;
+    EXPECT_NE(field.default_json, nullptr) << field.path;
+    EXPECT_TRUE(Value::FromJson(field.shown_default).ok()) << field.path;
+  }
+}
+
+TEST(FieldsTest, ShowsValuesThatAreNotDefaults) {
+  const ExperimentConfig config = *Parse(absl::StrCat(
+      kMinimal, "description: d\nresources: {is_single_node: true}\n",
+      "environment: {image: i}\noptimizations: {gradient_compression: int8}\n"));
+  const Value shown = ToShownValue(config);
+  EXPECT_EQ(*shown.Find("description"), Value("d"));
+  EXPECT_EQ(*shown.Find("resources")->Find("is_single_node"), Value(true));
+  EXPECT_EQ(*shown.Find("environment")->Find("image")->Find("cpu"), Value("i"));
+  EXPECT_EQ(*shown.Find("optimizations")->Find("gradient_compression"), Value("int8"));
+  EXPECT_FALSE(HasSecrets(config));
 }
 
 TEST(FieldsTest, GeneratesCommittedPage) {

@@ -28,6 +28,13 @@ ExperimentConfig FromTree(const ConfigNode& root, const ConfigDefaults& defaults
   return config;
 }
 
+// Removes the problems that do not matter for an experiment that runs outside of the cluster.
+void RemoveManagedOnly(std::vector<Problem>& problems) {
+  std::erase_if(problems, [](const Problem& problem) {
+    return problem.path == "entrypoint" || problem.path == "checkpoint_storage.container_path";
+  });
+}
+
 // Returns the lists with built-in entries; an entry of the user with the same key replaces one.
 ConfigNode BuiltIn() {
   Value::Object lists;
@@ -105,6 +112,7 @@ absl::StatusOr<ExperimentConfig> BuildExperimentConfig(const ConfigDocument& doc
   std::vector<Problem> soft;
   ExperimentConfig config = FromTree(root, defaults, problems);
   CheckUnsupportedFields(root, config, problems, soft);
+  if (defaults.unmanaged) RemoveManagedOnly(problems);
   DET_RETURN_IF_ERROR(ToStatus(std::move(problems)));
   if (warnings != nullptr) *warnings = ToLines(std::move(soft));
   return config;
@@ -139,6 +147,7 @@ absl::StatusOr<ExperimentConfig> ExperimentConfigFromJson(std::string_view json)
   ToTableForm(root);
   std::vector<Problem> problems;
   ExperimentConfig config = FromTree(root, ConfigDefaults{}, problems);
+  RemoveManagedOnly(problems);  // it was checked when the experiment was created
   DET_RETURN_IF_ERROR(ToStatus(std::move(problems)));
   return config;
 }

@@ -56,6 +56,9 @@ struct ConfigDefaults {
   std::string name = "Experiment";
   std::string checkpoint_host_path;  // absolute
   uint32_t experiment_seed = 0;
+  // The experiment runs outside of the cluster: it needs no entrypoint, and its checkpoint storage
+  // may be a relative path there.
+  bool unmanaged = false;
   // Below the user's text, the lowest first: the scheduler's priority, the master's and the
   // workspace's checkpoint storage, task container defaults, the template.
   std::vector<ConfigLayer> below = {};

@@ -446,7 +446,6 @@ TEST(TaskTest, RejectsInvalidFields) {
           {"environment: {proxy_ports: [{proxy_port: 0}]}", "from 1 to 65535, found 0"},
           {"environment: {proxy_ports: [{proxy_prt: 1, proxy_port: 2}]}",
            "did you mean proxy_port?"},
-          {"environment: {pod_spec: {spec: {}}}", "this cluster does not run pods"},
           {"environment: {registry_auth: {user: x}}",
            "registry_auth.user: unknown field; expected one of username, password"},
           {"log_policies: [{action: cancel_retries}]", "log_policies[2].name: required"},

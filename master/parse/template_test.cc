@@ -1,5 +1,8 @@
 #include "master/parse/template.h"
 
+#include <string>
+#include <vector>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "master/parse/parse.h"
@@ -7,6 +10,7 @@
 namespace det::model {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST(TemplateTest, AcceptsPartialConfiguration) {
@@ -26,6 +30,23 @@ TEST(TemplateTest, RejectsInvalidFields) {
               HasSubstr("template t:1: resourcs: unknown field; did you mean"));
   EXPECT_THAT(message("- a"), HasSubstr("template t: expected a map"));
   EXPECT_THAT(message("searcher: {max_trials: -1}\nname: [x]\n"), HasSubstr("template t:2: name"));
+}
+
+TEST(TemplateTest, ReadsAnyMapAsGiven) {
+  const auto given = ReadTemplate("no_such_setting: 1\nmax_restarts: many\n", "t");
+  ASSERT_TRUE(given.ok()) << given.status();
+  EXPECT_EQ(given->ToJson(), R"({"max_restarts":"many","no_such_setting":1})");
+  EXPECT_EQ(ReadTemplate("", "t")->ToJson(), "{}");
+  EXPECT_FALSE(ReadTemplate("- a", "t").ok());
+}
+
+TEST(TemplateTest, DropsFieldsOfCommandsWithWarning) {
+  std::vector<std::string> warnings;
+  const std::string text = "resources:\n  slots: 0\n  weight: 2\n";
+  EXPECT_EQ(*ReadTemplateOfExperiment(text, "t", warnings), R"({"resources":{"weight":2}})");
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("template t:2: resources.slots: ignored")));
+  EXPECT_EQ(*ReadTemplateOfExperiment("max_restarts: 1 # kept", "t", warnings),
+            "max_restarts: 1 # kept");
 }
 
 TEST(TemplateTest, IsMergedBelowConfiguration) {

@@ -45,7 +45,10 @@ absl::StatusOr<Value> CheckMetric(const Value& condition) {
   out["metric"] = GetText(condition, "metric");
   out["group"] = GetText(condition, "group");
   out["op"] = GetText(condition, "op");
+  // Existing clients call the value `threshold`.
+  const Value* threshold = condition.Find("threshold");
   const Value* given = condition.Find("value");
+  if (given == nullptr) given = threshold;
   const double value = given == nullptr ? std::nan("") : given->AsNumber().value_or(std::nan(""));
   if (GetText(out, "group").empty()) out["group"] = "validation";
   if (GetText(out, "op").empty()) out["op"] = ">";
@@ -57,6 +60,7 @@ absl::StatusOr<Value> CheckMetric(const Value& condition) {
                   "default validation");
   }
   out["value"] = value;
+  if (given == threshold) out["threshold"] = value;
   return Value(std::move(out));
 }
 

@@ -52,6 +52,9 @@ class Deliverer::Impl {
   void Stop();
   void Wake();
   void SendTest(const store::WebhookRecord& webhook, absl::AnyInvocable<void(absl::Status)> done);
+  absl::Status CheckHost(const std::string& url) const {
+    return webhooks::CheckHost(url, options_.addresses);
+  }
 
  private:
   void Run();
@@ -234,13 +237,9 @@ void Deliverer::Impl::SendTest(const store::WebhookRecord& webhook,
                                absl::AnyInvocable<void(absl::Status)> done) {
   DeliveryRecord delivery;
   delivery.event_id.append("test");
-  if (!webhook.triggers.empty()) {
-    delivery.trigger = webhook.triggers.front().type;
-    delivery.condition = webhook.triggers.front().condition;
-  }
-  delivery.data = model::Value::Object{
-      {"test", true},
-      {"experiment", model::Value::Object{{"id", 0}, {"name", "test"}, {"state", "COMPLETED"}}}};
+  delivery.trigger = model::WebhookTrigger::kExperimentStateChange;
+  delivery.condition = model::Value::Object{{"state", "COMPLETED"}};
+  delivery.data = model::Value::Object{{"data", "test"}, {"test", true}};
   // Under the mutex, so that Stop comes before, or runs it.
   std::unique_lock lock(mutex_);
   if (stopping_ || pool_ == nullptr) {
@@ -261,6 +260,7 @@ void Deliverer::Start(DelivererOptions options, store::Webhooks* webhooks, const
 }
 void Deliverer::Stop() { impl_->Stop(); }
 void Deliverer::Wake() { impl_->Wake(); }
+absl::Status Deliverer::CheckHost(const std::string& url) const { return impl_->CheckHost(url); }
 void Deliverer::SendTest(const store::WebhookRecord& webhook,
                          absl::AnyInvocable<void(absl::Status)> done) {
   impl_->SendTest(webhook, std::move(done));

@@ -47,6 +47,9 @@ class Deliverer final : public engine::WebhookSink {
   // before Start: CANCELLED immediately.
   void SendTest(const store::WebhookRecord& webhook, absl::AnyInvocable<void(absl::Status)> done);
 
+  // Checks the URL's host against the rules of deliveries. See webhooks::CheckHost.
+  absl::Status CheckHost(const std::string& url) const;
+
  private:
   class Impl;
   const std::unique_ptr<Impl> impl_;

@@ -47,7 +47,7 @@ class DelivererTest : public testing::Test {
   void Raise() {
     model::WebhookEvent event;
     event.experiment = model::ExperimentId(1);
-    event.data = model::Value::Object{{"custom_trigger", model::Value::Object{{"title", "t"}}}};
+    event.data = model::Value::Object{{"custom_data", model::Value::Object{{"title", "t"}}}};
     event.at = clock_.Now();
     EXPECT_TRUE(store_.webhooks().Raise(event).ok());
   }

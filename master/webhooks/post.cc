@@ -96,6 +96,17 @@ absl::Status ToStatus(CURL* curl, CURLcode code, const Exchange& exchange) {
   return absl::UnavailableError(absl::StrCat("the receiver responded with ", status, redirect));
 }
 
+// Returns false if it is not a URL. `value` is empty if the URL lacks the part.
+bool ParseUrl(const std::string& url, CURLUPart part, std::string* value) {
+  const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> parsed(curl_url(), curl_url_cleanup);
+  if (curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) != CURLUE_OK) return false;
+  char* text = nullptr;
+  curl_url_get(parsed.get(), part, &text, 0);
+  *value = text == nullptr ? "" : text;
+  curl_free(text);
+  return true;
+}
+
 }  // namespace
 
 absl::Status CheckUrl(const std::string& url) {
@@ -105,16 +116,19 @@ absl::Status CheckUrl(const std::string& url) {
         absl::StrCat("url: ", why, "; expected one such as https://example.org/hook"));
   };
   if (url.size() > kLimit) return bad("is longer than 2048 bytes");
-  const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> parsed(curl_url(), curl_url_cleanup);
-  if (curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) != CURLUE_OK) {
-    return bad("is not a URL");
-  }
-  char* scheme = nullptr;
-  curl_url_get(parsed.get(), CURLUPART_SCHEME, &scheme, 0);
-  const std::string text = scheme == nullptr ? "" : scheme;
-  curl_free(scheme);
-  if (text != "http" && text != "https") return bad("is neither http nor https");
+  std::string scheme;
+  if (!ParseUrl(url, CURLUPART_SCHEME, &scheme)) return bad("is not a URL");
+  if (scheme != "http" && scheme != "https") return bad("is neither http nor https");
   return absl::OkStatus();
+}
+
+absl::Status CheckHost(const std::string& url, const AddressRules& rules) {
+  std::string host;
+  if (!ParseUrl(url, CURLUPART_HOST, &host)) return absl::OkStatus();
+  if (host == "localhost") host = "127.0.0.1";
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  const absl::StatusOr<Network> address = ParseNetwork(host);
+  return address.ok() ? CheckAddress(address->address, rules) : absl::OkStatus();
 }
 
 absl::Status Post(const std::string& url, const std::vector<std::string>& headers,

@@ -22,6 +22,10 @@ inline constexpr absl::Duration kPostTimeout = absl::Seconds(10);
 // URL.
 absl::Status CheckUrl(const std::string& url);
 
+// Returns PERMISSION_DENIED if the URL's host is a forbidden address, or localhost while loopback
+// addresses are forbidden. Does not look up the addresses of other names: a delivery does.
+absl::Status CheckHost(const std::string& url, const AddressRules& rules);
+
 // OK for a 2xx response. PERMISSION_DENIED for an address that `rules` forbid; UNAVAILABLE for
 // other failures, without the URL; CANCELLED once `stopping` is set.
 absl::Status Post(const std::string& url, const std::vector<std::string>& headers,

@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "master/webhooks/address_rules.h"
 #include "master/webhooks/payload.h"
+#include "master/webhooks/post.h"
 #include "master/webhooks/retry_policy.h"
 
 namespace det::webhooks {
@@ -96,6 +97,17 @@ TEST(Addresses, AllowsConfiguredNetworks) {
   EXPECT_FALSE(ParseNetwork("0.0.0.0/0")->Contains(At("::1")));
 }
 
+TEST(Addresses, ChecksHostOfUrl) {
+  for (const char* url : {"http://127.0.0.1:8080/x", "http://localhost/x", "https://[::1]/x",
+                          "http://10.0.0.7/x", "http://user:pw@192.168.1.1/x"}) {
+    EXPECT_TRUE(absl::IsPermissionDenied(CheckHost(url, {}))) << url;
+    EXPECT_TRUE(CheckHost(url, {.allow_private = true, .allowed = {}}).ok()) << url;
+  }
+  for (const char* url : {"https://example.org/x", "https://8.8.8.8/x", "not a url"}) {
+    EXPECT_TRUE(CheckHost(url, {}).ok()) << url;
+  }
+}
+
 TEST(Backoff, DelaysGrowAndEnd) {
   base::Rng rng(7);
   const absl::Time begin = absl::FromUnixSeconds(1'700'000'000);
@@ -135,14 +147,62 @@ TEST(Payload, DescribesEvent) {
               HasSubstr(R"("link":"https://det.example.org/det/experiments/7")"));
 }
 
-TEST(Payload, FormatsForSlack) {
-  const auto body =
-      Value::FromJson(MakeBody(store::WebhookType::kSlack, Delivery(), "https://det.example.org"));
-  ASSERT_TRUE(body.ok());
-  EXPECT_EQ(*body->Find("text")->AsString(), "experiment 7 \"a&lt;b&gt;&amp;c\" is ERROR");
-  EXPECT_THAT(body->Find("blocks")->ToJson(),
-              HasSubstr("<https://det.example.org/det/experiments/7|experiment 7 "
-                        "\\\"a&lt;b&gt;&amp;c\\\"> is ERROR"));
+TEST(Payload, ContainsStateOfExperimentInConditionOfCustomEvent) {
+  store::DeliveryRecord delivery = Delivery();
+  delivery.trigger = model::WebhookTrigger::kCustom;
+  delivery.condition = Value::Object{};
+  EXPECT_THAT(MakeBody(store::WebhookType::kDefault, delivery, ""),
+              HasSubstr(R"("condition":{"state":"ERROR"})"));
+}
+
+Value ForSlack(const store::DeliveryRecord& delivery, const std::string& base_url) {
+  const auto body = Value::FromJson(MakeBody(store::WebhookType::kSlack, delivery, base_url));
+  EXPECT_TRUE(body.ok()) << body.status();
+  return body.value_or(Value());
+}
+
+TEST(Payload, FormatsStateForSlack) {
+  store::DeliveryRecord delivery = Delivery();
+  Value::Object& facts = *delivery.data.MutableObject()->at("experiment").MutableObject();
+  facts["duration"] = int64_t{3 * 3600 + 5 * 60 + 59};
+  facts["workspace"] = "vision";
+  facts["project"] = "nets";
+  const Value failed = ForSlack(delivery, "https://det.example.org");
+  EXPECT_EQ(failed.Find("blocks")->ToJson(),
+            R"([{"text":{"text":"Your experiment has stopped with errors","type":"plain_text"},)"
+            R"("type":"section"}])");
+  EXPECT_EQ(failed.Find("attachments")->ToJson(),
+            R"([{"blocks":[{"fields":[{"text":"*Status*: Error","type":"mrkdwn"},)"
+            R"({"text":"*Duration*: 3h 5min","type":"mrkdwn"},)"
+            R"({"text":"*Workspace*: vision","type":"mrkdwn"},)"
+            R"({"text":"*Project*: nets","type":"mrkdwn"}],"text":{"text":)"
+            R"("❌ <https://det.example.org/det/experiments/7|a&lt;b&gt;&amp;c (#7)>",)"
+            R"("type":"mrkdwn"},"type":"section"}],"color":"#DD5040"}])");
+  facts["state"] = "COMPLETED";
+  const std::string completed = ForSlack(delivery, "").ToJson();
+  EXPECT_THAT(completed, HasSubstr("Your experiment completed successfully 🎉"));
+  EXPECT_THAT(completed, HasSubstr("✅ a&lt;b&gt;&amp;c (#7)"));
+  EXPECT_THAT(completed, HasSubstr("#13B670"));
+  facts["state"] = "PAUSED";
+  EXPECT_THAT(ForSlack(delivery, "").ToJson(), HasSubstr("Your experiment is PAUSED"));
+}
+
+TEST(Payload, FormatsLogLineForSlack) {
+  store::DeliveryRecord delivery = Delivery();
+  delivery.trigger = model::WebhookTrigger::kTaskLog;
+  delivery.condition = Value::Object{{"regex", "o+ps"}};
+  (*delivery.data.MutableObject())["task_log"] =
+      Value::Object{{"trial_id", 3}, {"node_name", "n1"}, {"triggering_log", "<oops>"}};
+  EXPECT_EQ(*ForSlack(delivery, "").Find("text")->AsString(),
+            "a&lt;b&gt;&amp;c (#7)\nTrial 3 on node n1 wrote:\n&lt;oops&gt;\n"
+            "This log matched the regex\no+ps");
+}
+
+TEST(Payload, FormatsTestForSlack) {
+  store::DeliveryRecord delivery = Delivery();
+  delivery.data = Value::Object{{"data", "test"}};
+  EXPECT_EQ(ForSlack(delivery, "").ToJson(),
+            R"({"blocks":[{"text":{"text":"test","type":"plain_text"},"type":"section"}]})");
 }
 
 TEST(Payload, IsSigned) {

@@ -28,6 +28,12 @@ absl::Status IgnorePermanentError(absl::Status status) {
   return absl::OkStatus();
 }
 
+// The run that wrote the line. Trials that run outside of the cluster have no allocations.
+std::optional<model::RunName> FindRun(const model::LogLine& line) {
+  const std::optional<model::RunName> run = model::ParseAllocationId(line.allocation);
+  return run ? run : model::ParseAllocationId(model::AllocationId(line.task.value() + ".0"));
+}
+
 }  // namespace
 
 struct TriggerWatch::Watched {
@@ -149,7 +155,7 @@ absl::Status TriggerWatch::CheckAll(const std::vector<model::LogLine>& lines) {
   DET_ASSIGN_OR_RETURN(const std::shared_ptr<const Watched> watched, Read());
   if (watched->logs.empty()) return absl::OkStatus();
   for (const model::LogLine& line : lines) {
-    const std::optional<model::RunName> run = model::ParseAllocationId(line.allocation);
+    const std::optional<model::RunName> run = FindRun(line);
     if (!run) continue;
     DET_ASSIGN_OR_RETURN(const std::optional<int32_t> workspace, FindWorkspace(run->experiment));
     if (!workspace) continue;
@@ -175,11 +181,12 @@ absl::Status TriggerWatch::FireFor(const model::LogLine& line, const model::RunN
               {{"task_log", std::move(facts)}});
 }
 
-absl::Status TriggerWatch::RaiseCustom(model::ExperimentId experiment, Value::Object data) {
+absl::Status TriggerWatch::RaiseCustom(model::ExperimentId experiment,
+                                       std::optional<model::TrialId> trial, Value::Object data) {
   model::WebhookEvent event;
   event.trigger = WebhookTrigger::kCustom;
   event.experiment = experiment;
-  return Raise(event, std::move(data)).status();
+  return Raise(event, trial, std::move(data)).status();
 }
 
 absl::Status TriggerWatch::Fire(WebhookTrigger type, int32_t trigger,
@@ -190,7 +197,7 @@ absl::Status TriggerWatch::Fire(WebhookTrigger type, int32_t trigger,
   event.experiment = experiment;
   event.only_trigger = trigger;
   event.once_for = trial;
-  const absl::StatusOr<int> raised = Raise(event, std::move(data));
+  const absl::StatusOr<int> raised = Raise(event, std::nullopt, std::move(data));
   if (!raised.ok()) return absl::IsNotFound(raised.status()) ? absl::OkStatus() : raised.status();
   // Nobody is subscribed now, but a move or rename may change that: cached for a while.
   std::lock_guard lock(mutex_);
@@ -208,11 +215,14 @@ absl::Status TriggerWatch::Fire(WebhookTrigger type, int32_t trigger,
   return absl::OkStatus();
 }
 
-absl::StatusOr<int> TriggerWatch::Raise(model::WebhookEvent& event, Value::Object data) {
+absl::StatusOr<int> TriggerWatch::Raise(model::WebhookEvent& event,
+                                        std::optional<model::TrialId> trial, Value::Object data) {
   DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record,
                        store_.GetExperiment(event.experiment));
   event.at = clock_.Now();
-  data["experiment"] = experiment::MakeWebhookPayload(record.experiment, event.at);
+  Value facts = experiment::MakeWebhookPayload(record.experiment, event.at);
+  if (trial) (*facts.MutableObject())["trial_id"] = int64_t{trial->value()};
+  data["experiment"] = std::move(facts);
   event.data = std::move(data);
   DET_ASSIGN_OR_RETURN(const int made, store_.webhooks().Raise(event));
   if (made > 0) raised_();

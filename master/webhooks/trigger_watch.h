@@ -43,8 +43,9 @@ class TriggerWatch {
   absl::Status Check(const std::vector<model::MetricReport>& reports);
   absl::Status Check(const std::vector<model::LogLine>& lines);
 
-  // Raises a CUSTOM event.
-  absl::Status RaiseCustom(model::ExperimentId experiment, model::Value::Object data);
+  // Raises a CUSTOM event, which may be about one trial.
+  absl::Status RaiseCustom(model::ExperimentId experiment, std::optional<model::TrialId> trial,
+                           model::Value::Object data);
 
  private:
   struct Watched;
@@ -59,7 +60,8 @@ class TriggerWatch {
   absl::Status Fire(model::WebhookTrigger type, int32_t trigger, model::ExperimentId experiment,
                     model::TrialId trial, model::Value::Object data);
   // Completes the event and raises it; returns the number of deliveries.
-  absl::StatusOr<int> Raise(model::WebhookEvent& event, model::Value::Object data);
+  absl::StatusOr<int> Raise(model::WebhookEvent& event, std::optional<model::TrialId> trial,
+                            model::Value::Object data);
 
   store::Store& store_;
   const base::Clock& clock_;

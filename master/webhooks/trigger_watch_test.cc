@@ -130,13 +130,28 @@ TEST_F(TriggerWatchTest, FiresOncePerTrialOnLogLines) {
   EXPECT_EQ(raised_, 1);
 }
 
+TEST_F(TriggerWatchTest, FiresOnLogLineWithoutAllocation) {
+  Webhook(WebhookTrigger::kTaskLog, R"({"regex":"oops"})");
+  model::LogLine line = store::MakeLine("1.3", 0, "oops");
+  line.allocation = {};
+  EXPECT_TRUE(watch_.Check({line}).ok());
+  ASSERT_EQ(raised_, 1);
+  EXPECT_EQ(Deliveries().front().data.Find("task_log")->Find("task_id")->ToJson(), R"("1.3")");
+}
+
 TEST_F(TriggerWatchTest, RaisesEveryCustomEvent) {
   Webhook(WebhookTrigger::kCustom, "{}");
   for (int i = 0; i < 2; ++i) {
-    EXPECT_TRUE(watch_.RaiseCustom(model::ExperimentId(1), {{"custom_trigger", "x"}}).ok());
+    EXPECT_TRUE(
+        watch_.RaiseCustom(model::ExperimentId(1), model::TrialId(3), {{"custom_data", "x"}}).ok());
   }
-  EXPECT_THAT(Deliveries(), SizeIs(2));
-  EXPECT_TRUE(absl::IsNotFound(watch_.RaiseCustom(model::ExperimentId(9), {})));
+  ASSERT_THAT(Deliveries(), SizeIs(2));
+  const Value data = Deliveries().front().data;
+  EXPECT_EQ(data.Find("custom_data")->ToJson(), R"("x")");
+  EXPECT_EQ(data.Find("experiment")->Find("trial_id")->ToJson(), "3");
+  EXPECT_TRUE(watch_.RaiseCustom(model::ExperimentId(1), std::nullopt, {}).ok());
+  EXPECT_EQ(Deliveries().front().data.Find("experiment")->Find("trial_id"), nullptr);
+  EXPECT_TRUE(absl::IsNotFound(watch_.RaiseCustom(model::ExperimentId(9), std::nullopt, {})));
 }
 
 TEST(Conditions, DescribesRequiredFields) {
@@ -153,6 +168,8 @@ TEST(Conditions, DescribesRequiredFields) {
   EXPECT_EQ(check(kMetricThresholdExceeded,
                   R"({"metric":"loss","op":"<=","value":1,"group":"training"})"),
             R"({"group":"training","metric":"loss","op":"<=","value":1.0})");
+  EXPECT_EQ(check(kMetricThresholdExceeded, R"({"metric":"loss","threshold":2})"),
+            R"({"group":"validation","metric":"loss","op":">","threshold":2.0,"value":2.0})");
   for (const char* bad : {"{}", R"({"metric":"loss"})", R"({"metric":"loss","value":"1"})",
                           R"({"metric":"loss","value":1,"op":"="})", R"({"value":1})"}) {
     EXPECT_THAT(check(kMetricThresholdExceeded, bad), HasSubstr("expected metric")) << bad;

@@ -59,7 +59,7 @@ class AdditionalRequestsTest(harness.ClusterTestCase):
 
         self.assertEqual({run: ""}, self.act("pause", runIds=[run]))
         self.assertEqual({run: ""}, self.act("resume", runIds=[run]))
-        self.assertIn("does not exist", self.act("kill", runIds=[run + 1000])[run + 1000])
+        self.assertIn("not found", self.act("kill", runIds=[run + 1000])[run + 1000])
         self.assertEqual({run: ""}, self.act("kill", runIds=[run], projectId=None))
         self.home.finish(experiment)
         project = self.fetch("POST", "workspaces/1/projects", {"name": "other"})["project"]["id"]

@@ -127,7 +127,7 @@ class RawPathsTest(harness.ClusterTestCase):
     def check_preview(self, experiment):
         path = f"/experiments/{experiment}/preview_gc?save_experiment_best=0&save_trial_best=0"
         deleted = self.fetch(path + "&save_trial_latest=1", DELETED)["checkpoints"]
-        self.assertEqual([OLDER], [each["uuid"] for each in deleted])
+        self.assertEqual([OLDER], [each["UUID"] for each in deleted])
 
     def check_logs(self, env):
         line = {"task_id": env["DET_TASK_ID"], "allocation_id": env["DET_ALLOCATION_ID"],

@@ -68,8 +68,8 @@ class LocalClusterTest(unittest.TestCase):
         self.assertEqual({"admin", "determined"}, set(passwords), output)
         for user, password in passwords.items():
             self.assertEqual(200, self.log_in(user, password))
-            self.assertEqual(403, self.log_in(user, password[:-1]))
-            self.assertEqual(403, self.log_in(user, ""))
+            self.assertEqual(401, self.log_in(user, password[:-1]))
+            self.assertEqual(401, self.log_in(user, ""))
         for again in ("already running", "cluster "):
             output = self.home.up(slots=1).stdout
             self.assertIn(again, output)
@@ -100,7 +100,7 @@ class LocalClusterTest(unittest.TestCase):
         self.home.det("deploy", "local", "up", "--port", self.home.port, "--agents", 0,
                       "--allow-blank-passwords")
         self.assertEqual(200, self.log_in("determined", ""))
-        self.assertEqual(403, self.log_in("determined", "x"))
+        self.assertEqual(401, self.log_in("determined", "x"))
 
     def test_keeps_data_after_down_and_up(self):
         self.home.up()

@@ -215,7 +215,8 @@ class Home:
             raise AssertionError(f"{described['state']}:\n{self.trial_log(trial)}")
         path = f"/api/v1/trials/metrics/trial_metrics?trial_ids={trial}&group=validation"
         results = json.loads(self.det("dev", "curl", path).stdout)
-        return results.get("result", results)["metrics"][-1]["metrics"]
+        report = results.get("result", results)["metrics"][-1]
+        return report["metrics"]["validation_metrics"]
 
     def trial_log(self, trial):
         return self.det("trial", "logs", trial).stdout

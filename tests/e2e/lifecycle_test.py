@@ -60,7 +60,7 @@ class LifecycleTest(harness.ClusterTestCase):
         eventually(lambda: self.steps(experiment) == steps, f"only checkpoints {steps} are left")
 
     def is_deleted(self, experiment):
-        return "does not exist" in self.home.det("experiment", "describe", experiment,
+        return "not found" in self.home.det("experiment", "describe", experiment,
                                                  code=None).stderr
 
     def restart_master(self):

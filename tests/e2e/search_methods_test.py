@@ -129,7 +129,7 @@ class SearchMethodsTest(harness.ClusterTestCase):
         self.assertIn("template bad:2: resources.priority",
                       self.home.det("template", "create", "bad", bad, code=1).stderr)
         self.home.det("template", "remove", "small")
-        self.assertIn("no template is named small", self.home.det(
+        self.assertIn("template small not found", self.home.det(
             "experiment", "create", os.path.join(self.home.folder, "config.yaml"),
             self.home.context(), "--template", "small", code=1).stderr)
 

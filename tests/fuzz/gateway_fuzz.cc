@@ -130,7 +130,7 @@ class Caller {
     call_ = grpc::GenericStub(cluster.master().channel()).PrepareCall(&context_, path_, &queue_);
     call_->StartCall(nullptr);
     Wait();
-    const grpc::Slice slice(call.request);
+    const grpc::Slice slice(call.request->SerializeAsString());
     call_->WriteLast(grpc::ByteBuffer(&slice, 1), {}, nullptr);
     Wait();
   }

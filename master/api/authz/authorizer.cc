@@ -163,40 +163,48 @@ absl::Status Authorizer::AuthorizeResources(const auth::Requirement& method,
   if (!method.field.empty()) {
     for (const std::string& id : GetFieldValues(request, method.field)) {
       DET_RETURN_IF_ERROR(
-          AuthorizeResource(method.method, principal, method.role, method.scope, id));
+          AuthorizeResource(method.method, principal, method.need(), method.scope, id));
     }
   }
   if (!method.second_field.empty()) {
     for (const std::string& id : GetFieldValues(request, method.second_field)) {
       DET_RETURN_IF_ERROR(
-          AuthorizeResource(method.method, principal, method.second_role, method.second_scope, id));
+          AuthorizeResource(method.method, principal, method.second_need, method.second_scope, id));
     }
   }
   return absl::OkStatus();
 }
 
 absl::Status Authorizer::AuthorizeResource(std::string_view method,
-                                           const auth::Principal& principal, model::Role role,
+                                           const auth::Principal& principal, const auth::Need& need,
                                            Scope scope, const std::string& id) {
   if (principal.kind == auth::PrincipalKind::kAllocation) {
     return AuthorizeTask(principal, scope, id);
   }
-  // A role for the cluster holds in every workspace; the service reports resources that do not
-  // exist.
-  if (principal.RoleIn(0) >= role && scope != Scope::kSelf) return absl::OkStatus();
+  // What is held for the cluster holds in every workspace; the service reports resources that do
+  // not exist.
+  if (principal.Holds(need, 0) && scope != Scope::kSelf) return absl::OkStatus();
   if (scope == Scope::kSelf) {
     if (id == absl::StrCat(principal.user.value())) return absl::OkStatus();
-    if (principal.RoleIn(0) == model::Role::kClusterAdmin) return absl::OkStatus();
+    if (principal.Holds(model::Permission::kAdministrateUser, 0)) return absl::OkStatus();
+    // Without roles, every user may read what others may do.
+    if (principal.basic && need.role == model::Role::kNone) return absl::OkStatus();
     return absl::PermissionDeniedError(
         absl::StrCat(View(method),
                      " of another user needs the role ClusterAdmin for the cluster; "
                      "ask an administrator of the cluster"));
   }
   if (!IsResource(scope)) return absl::OkStatus();
+  // Bulk actions on experiments of any project check each experiment.
+  if (scope == Scope::kProject && id == "-1") return absl::OkStatus();
   const absl::StatusOr<int32_t> workspace = FindWorkspace(scope, id);
   if (absl::IsNotFound(workspace.status())) return auth::ResourceNotFound(scope, id);
   if (!workspace.ok()) return workspace.status();
-  return auth::AuthorizeInWorkspace(method, principal, role, *workspace, scope, id);
+  if (principal.HoldsForOwn(need, *workspace)) {
+    const absl::StatusOr<model::UserId> owner = workspace_resolver_.FindOwner(scope, id);
+    if (owner.ok() && *owner == principal.user) return absl::OkStatus();
+  }
+  return auth::AuthorizeInWorkspace(method, principal, need, *workspace, scope, id);
 }
 
 absl::Status Authorizer::AuthorizeTask(const auth::Principal& task, Scope scope,
@@ -207,6 +215,8 @@ absl::Status Authorizer::AuthorizeTask(const auth::Principal& task, Scope scope,
   bool allowed = false;
   if (scope == Scope::kExperiment) allowed = id == experiment;
   if (scope == Scope::kTrial) allowed = id == absl::StrCat(run->trial.value());
+  if (scope == Scope::kTask) allowed = id == run->task.value();
+  if (scope == Scope::kAllocation) allowed = id == task.allocation.value();
   if (scope == Scope::kCheckpoint) {
     // A trial may start from a checkpoint of another experiment.
     DET_ASSIGN_OR_RETURN(const int32_t own, FindWorkspace(Scope::kExperiment, experiment));

@@ -1,5 +1,5 @@
 // Decides whether a call is allowed: who the caller is, whether the caller's rate limit is
-// exceeded, whether the caller has the role that the method requires (auth/permissions.h), and
+// exceeded, whether the caller has the permission that the method requires (auth/permissions.h), and
 // whether the caller has it in the workspace of each resource that the request names.
 //
 // Each call is decided once. The gateway asks AuthorizeHeader before it reads a body, and passes
@@ -88,10 +88,11 @@ class Authorizer {
   absl::Status AuthorizeResources(const auth::Requirement& method, const auth::Principal& principal,
                                   const google::protobuf::Message& request);
 
-  // Checks one resource: the caller must have `role` in its workspace. Services call it for
-  // resources that the request names indirectly, such as all runs that match a filter.
+  // Checks one resource: the caller must hold what is needed in its workspace, or own the resource
+  // where that suffices. Services call it for resources that the request names indirectly, such as
+  // all runs that match a filter.
   absl::Status AuthorizeResource(std::string_view method, const auth::Principal& principal,
-                                 model::Role role, auth::Scope scope, const std::string& id);
+                                 const auth::Need& need, auth::Scope scope, const std::string& id);
 
   // Counts a stream of the caller until the last copy of the result is released.
   // RESOURCE_EXHAUSTED if the user has too many. Null if the caller has no limit.

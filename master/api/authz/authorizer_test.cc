@@ -109,6 +109,10 @@ class FakeWorkspaceResolver final : public WorkspaceResolver {
     if (id.empty() || id[0] == '9') return absl::NotFoundError("none");
     return id[0] - '0';
   }
+  // User 5 owns the resources with odd numbers.
+  absl::StatusOr<model::UserId> FindOwner(Scope, const std::string& id) override {
+    return model::UserId((id.back() - '0') % 2 == 1 ? 5 : 6);
+  }
   int lookups = 0;
 };
 
@@ -277,8 +281,8 @@ TEST_F(AuthorizerTest, NamesMissingRole_WhenCallerSeesResource) {
   const absl::Status status = Authorize(*kill, both, *RequestIn(*kill, kOwn));
   EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(status.message(),
-            "det.api.v1.ExperimentService.KillExperiment needs the role Editor in workspace 1; ask "
-            "one of its administrators");
+            "det.api.v1.ExperimentService.KillExperiment needs the role Editor or the permission "
+            "UPDATE_EXPERIMENT in workspace 1; ask one of its administrators");
   EXPECT_TRUE(Authorize(*kill, both, *RequestIn(*kill, kOther)).ok());
 }
 
@@ -289,9 +293,56 @@ TEST_F(AuthorizerTest, ReturnsNotFound_WhenCallerDoesNotSeeResource) {
     Put("experiment_id", id, request.get());
     return Authorize(*get, MakeUser(Role::kWorkspaceAdmin, kOwn), *request);
   };
-  EXPECT_EQ(ask(999), absl::NotFoundError("experiment 999 does not exist"));
-  EXPECT_EQ(ask(201), absl::NotFoundError("experiment 201 does not exist"));
+  EXPECT_EQ(ask(999), absl::NotFoundError("experiment 999 not found"));
+  EXPECT_EQ(ask(201), absl::NotFoundError("experiment 201 not found"));
   EXPECT_TRUE(ask(101).ok());
+}
+
+TEST_F(AuthorizerTest, ChecksPermissionsOfRestrictedRoles) {
+  const auto decide = [&](const char* method, model::RoleId role) {
+    const auto* found = pool_.FindMethodByName(std::string("det.api.v1.") + method);
+    const Principal user{
+        .kind = PrincipalKind::kUser, .user = model::UserId(5), .roles = {{kOwn, role}}};
+    return Authorize(*found, user, *RequestIn(*found, kOwn)).code();
+  };
+  using enum absl::StatusCode;
+  EXPECT_EQ(decide("ModelService.GetModel", model::kModelRegistryViewer), kOk);
+  EXPECT_EQ(decide("ModelService.ArchiveModel", model::kModelRegistryViewer), kPermissionDenied);
+  EXPECT_EQ(decide("ExperimentService.GetExperiment", model::kModelRegistryViewer),
+            kPermissionDenied);
+  EXPECT_EQ(decide("ExperimentService.KillExperiment", model::kEditorRestricted), kOk);
+  EXPECT_EQ(decide("CommandService.LaunchNotebook", model::kEditorRestricted), kPermissionDenied);
+  EXPECT_EQ(decide("CommandService.LaunchNotebook", model::kEditorProjectRestricted), kOk);
+  EXPECT_EQ(decide("ProjectService.PatchProject", model::kEditorProjectRestricted),
+            kPermissionDenied);
+  EXPECT_EQ(decide("WorkspaceService.PostWorkspace", model::kWorkspaceCreator), kOk);
+  EXPECT_EQ(decide("WorkspaceService.PatchWorkspace", model::kWorkspaceCreator),
+            kPermissionDenied);
+}
+
+TEST_F(AuthorizerTest, HidesResource_WhenAnotherRoleLacksThePermissionToRead) {
+  const auto* get = pool_.FindMethodByName("det.api.v1.ExperimentService.GetExperiment");
+  const Principal user{.kind = PrincipalKind::kUser,
+                       .user = model::UserId(5),
+                       .roles = {{kOwn, model::kModelRegistryViewer}, {kOther, Role::kViewer}}};
+  EXPECT_EQ(Authorize(*get, user, *RequestIn(*get, kOwn)).code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(Authorize(*get, user, *RequestIn(*get, kOther)).ok());
+}
+
+TEST_F(AuthorizerTest, LetsOwnersDelete_WhenThereAreNoRoles) {
+  const auto* remove = pool_.FindMethodByName("det.api.v1.ExperimentService.DeleteExperiment");
+  const Principal user{.kind = PrincipalKind::kUser,
+                       .user = model::UserId(5),
+                       .roles = auth::MakeRolesForBasicMode({}),
+                       .basic = true};
+  const auto decide = [&](int id) {
+    std::unique_ptr<Message> request = Request(*remove);
+    Put("experiment_id", id, request.get());
+    return Authorize(*remove, user, *request).code();
+  };
+  EXPECT_EQ(decide(101), absl::StatusCode::kOk);
+  EXPECT_EQ(decide(102), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(decide(999), absl::StatusCode::kNotFound);
 }
 
 TEST_F(AuthorizerTest, DeniesRequest_WhenOneOfItsResourcesIsDenied) {
@@ -299,7 +350,7 @@ TEST_F(AuthorizerTest, DeniesRequest_WhenOneOfItsResourcesIsDenied) {
   std::unique_ptr<Message> request = Request(*remove);
   for (const int id : {101, 102, 201}) Put("checkpoint_uuids", id, request.get());
   EXPECT_EQ(Authorize(*remove, MakeUser(Role::kEditor, kOwn), *request),
-            absl::NotFoundError("checkpoint 201 does not exist"));
+            absl::NotFoundError("checkpoint 201 not found"));
   const auto* order = pool_.FindMethodByName("det.api.v1.JobService.UpdateJobQueue");
   request = Request(*order);
   Put("updates.job_id", 101, request.get());
@@ -419,7 +470,7 @@ TEST_F(AuthorizerTest, ChecksResourcesOfCallWithTicket) {
     return authorizer_.Authorize(method, {"", decision.ticket}, request).status;
   };
   EXPECT_TRUE(get(101).ok());
-  EXPECT_EQ(get(201), absl::NotFoundError("experiment 201 does not exist"));
+  EXPECT_EQ(get(201), absl::NotFoundError("experiment 201 not found"));
 }
 
 TEST_F(AuthorizerTest, IgnoresInvalidTickets) {
@@ -443,6 +494,9 @@ TEST_F(AuthorizerTest, IgnoresInvalidTickets) {
   EXPECT_NE(stale, "");
   authenticator_.InvalidateUser(model::UserId(5));
   EXPECT_TRUE(unauthenticated(kGetMe, stale)) << "a user's roles may have changed";
+  const std::string before = authorizer_.AuthorizeHeader(method, "Bearer user").ticket;
+  authenticator_.InvalidateAll();
+  EXPECT_TRUE(unauthenticated(kGetMe, before)) << "the roles of a group may have changed";
   EXPECT_EQ(authorizer_.AuthorizeHeader(auth::GetRequirement(kPostUser), "Bearer user").ticket, "")
       << "refused";
 }

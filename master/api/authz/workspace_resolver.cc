@@ -2,8 +2,11 @@
 
 #include <optional>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "base/uuid.h"
 #include "master/core/model/id_text.h"
 
 namespace det::api {
@@ -17,9 +20,9 @@ class StoreWorkspaceResolver final : public WorkspaceResolver {
 
   absl::StatusOr<int32_t> FindWorkspace(Scope scope, const std::string& id) override {
     store::Projects& projects = store_.projects();
-    if (scope == Scope::kCheckpoint) return projects.GetWorkspaceId(model::CheckpointId(id));
+    if (scope == Scope::kCheckpoint) return FindWorkspaceOfCheckpoint(absl::AsciiStrToLower(id));
     if (scope == Scope::kProjectKey) {
-      DET_ASSIGN_OR_RETURN(const store::ProjectRecord project, projects.GetProjectByKey(id));
+      DET_ASSIGN_OR_RETURN(const store::ProjectRecord project, projects.GetProjectByKey(absl::AsciiStrToUpper(id)));
       return project.workspace;
     }
     if (scope == Scope::kModel) {
@@ -55,7 +58,45 @@ class StoreWorkspaceResolver final : public WorkspaceResolver {
     return auth::ResourceNotFound(scope, id);
   }
 
+  absl::StatusOr<model::UserId> FindOwner(Scope scope, const std::string& id) override {
+    if (scope == Scope::kModel) {
+      DET_ASSIGN_OR_RETURN(const store::ModelRecord model, store_.models().GetModel(id));
+      return model.owner;
+    }
+    const std::optional<int> number = ParseNumber(scope, id);
+    if (!number) return auth::ResourceNotFound(scope, id);
+    switch (scope) {
+      case Scope::kProject: {
+        DET_ASSIGN_OR_RETURN(const store::ProjectRecord project,
+                             store_.projects().GetProject(*number));
+        return project.owner;
+      }
+      case Scope::kTrial: {
+        DET_ASSIGN_OR_RETURN(const store::TrialRecord trial,
+                             store_.GetBareTrial(model::TrialId(*number)));
+        return FindOwner(trial.trial.experiment);
+      }
+      case Scope::kExperiment:
+        return FindOwner(model::ExperimentId(*number));
+      default:
+        return auth::ResourceNotFound(scope, id);
+    }
+  }
+
  private:
+  absl::StatusOr<int32_t> FindWorkspaceOfCheckpoint(const std::string& uuid) {
+    absl::StatusOr<int32_t> found = store_.projects().GetWorkspaceId(model::CheckpointId(uuid));
+    if (absl::IsNotFound(found.status()) && !base::IsUuid(uuid)) {
+      return absl::InvalidArgumentError(absl::StrCat("checkpoint \"", uuid, "\" is not a UUID"));
+    }
+    return found;
+  }
+
+  absl::StatusOr<model::UserId> FindOwner(model::ExperimentId id) {
+    DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store_.GetExperiment(id));
+    return record.experiment.owner;
+  }
+
   // Tasks and allocations are named after their experiment: "7.12", "7.12.0"; jobs too:
   // "exp-7".
   static std::optional<int> ParseNumber(Scope scope, const std::string& id) {

@@ -19,6 +19,8 @@ class WorkspaceResolver {
   virtual ~WorkspaceResolver() = default;
   // `scope` is a kind of resource, `id` its id as in requests. NOT_FOUND if it does not exist.
   virtual absl::StatusOr<int32_t> FindWorkspace(auth::Scope scope, const std::string& id) = 0;
+  // The user who created a resource; NOT_FOUND if this kind of resource has no owner.
+  virtual absl::StatusOr<model::UserId> FindOwner(auth::Scope scope, const std::string& id) = 0;
 };
 
 // Returns a resolver that reads the store; `store` must outlive it.

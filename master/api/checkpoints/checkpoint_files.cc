@@ -7,8 +7,11 @@
 #include <cerrno>
 #include <filesystem>
 #include <memory>
+#include <set>
+#include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -84,6 +87,42 @@ absl::StatusOr<base::Fd> OpenInFolder(const std::string& id, const std::string& 
   return OpenRegular(real);
 }
 
+absl::Status MakeStorageError(const std::string& root, const std::string& reason) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("the master cannot read ", root, ": ", reason,
+                   "; nothing was changed; mount the storage on the master's machine"));
+}
+
+absl::StatusOr<std::set<std::string>> ListFolder(const std::filesystem::path& folder) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const bool empty = fs::is_empty(folder.parent_path(), error);
+  if (error) return MakeStorageError(folder.parent_path(), error.message());
+  if (empty) return MakeStorageError(folder.parent_path(), "it is empty");
+  std::set<std::string> found;
+  // Tasks can write to this directory: links are not followed.
+  if (fs::symlink_status(folder, error).type() != fs::file_type::directory) return found;
+  auto entry = fs::recursive_directory_iterator(folder, error);
+  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    if (entry->is_symlink(error) || !entry->is_directory(error))
+      found.insert(entry->path().lexically_relative(folder));
+  }
+  if (error) return MakeStorageError(folder, error.message());
+  return found;
+}
+
+absl::StatusOr<std::set<std::string>> ListObjects(const checkpoint_storage::Rules& rules,
+                                                  const model::CheckpointStorageConfig& storage,
+                                                  const model::CheckpointId& id) {
+  DET_ASSIGN_OR_RETURN(const std::string key, checkpoint_storage::MakeKey(storage, id, "x"));
+  const std::string folder = key.substr(0, key.size() - 1);
+  DET_ASSIGN_OR_RETURN(const auto bucket, checkpoint_storage::Open(rules, storage));
+  DET_ASSIGN_OR_RETURN(const std::vector<std::string> keys, bucket->List(folder));
+  std::set<std::string> found;
+  for (const std::string& each : keys) found.insert(each.substr(folder.size()));
+  return found;
+}
+
 }  // namespace
 
 absl::Status CheckFilesNotDeleted(const model::CheckpointRecord& checkpoint) {
@@ -108,6 +147,13 @@ absl::StatusOr<ChunkReader> OpenCheckpointFile(const checkpoint_storage::Rules& 
       base::Fd fd,
       OpenInFolder(id.value(), checkpoint_storage::GetCheckpointFolder(storage, id), path));
   return MakeFileReader(std::move(fd));
+}
+
+absl::StatusOr<std::set<std::string>> ListCheckpointFiles(
+    const checkpoint_storage::Rules& rules, const model::CheckpointStorageConfig& storage,
+    const model::CheckpointId& id) {
+  if (checkpoint_storage::IsBucket(storage)) return ListObjects(rules, storage, id);
+  return ListFolder(checkpoint_storage::GetCheckpointFolder(storage, id));
 }
 
 }  // namespace det::api

@@ -6,6 +6,7 @@
 #define MASTER_API_CHECKPOINTS_CHECKPOINT_FILES_H_
 
 #include <functional>
+#include <set>
 #include <string>
 
 #include "absl/status/status.h"
@@ -29,6 +30,13 @@ absl::StatusOr<ChunkReader> OpenCheckpointFile(const checkpoint_storage::Rules& 
                                                const model::CheckpointStorageConfig& storage,
                                                const model::CheckpointId& id,
                                                const std::string& path);
+
+// Returns the paths of the files that the storage has of a checkpoint. Returns FAILED_PRECONDITION
+// if the master cannot access the storage, or if it is an empty directory, which may be a mount
+// point without its file system.
+absl::StatusOr<std::set<std::string>> ListCheckpointFiles(
+    const checkpoint_storage::Rules& rules, const model::CheckpointStorageConfig& storage,
+    const model::CheckpointId& id);
 
 }  // namespace det::api
 

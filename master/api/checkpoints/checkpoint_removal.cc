@@ -4,8 +4,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "master/api/checkpoints/checkpoint_files.h"
+#include "master/api/common/convert.h"
 
 namespace det::api {
 
@@ -25,29 +27,69 @@ absl::StatusOr<std::vector<store::HeldCheckpoint>> ExcludeHeld(
   return kept;
 }
 
-absl::StatusOr<CheckpointRemoval> PlanRemoval(store::Store& store,
-                                              const std::vector<std::string>& uuids,
-                                              const model::Globs& globs) {
-  DET_RETURN_IF_ERROR(model::CheckGlobs(globs));
-  const bool all = globs.empty() || model::MatchesAllFiles(globs);
+namespace {
+
+// Plans one removal for each checkpoint by `plan`, and refuses the request if a checkpoint is in
+// use.
+absl::StatusOr<CheckpointRemoval> PlanEach(
+    store::Store& store, const std::vector<std::string>& uuids,
+    const std::function<absl::Status(const store::CheckpointEntry&, CheckpointRemoval*)>& plan) {
   CheckpointRemoval removal;
   std::set<model::ExperimentId> experiments;
   for (const std::string& uuid : uuids) {
     DET_ASSIGN_OR_RETURN(const store::CheckpointEntry entry,
-                         store.GetCheckpoint(model::CheckpointId(uuid)));
-    const model::CheckpointRecord& checkpoint = entry.checkpoint;
+                         store.GetCheckpoint(ToCheckpointId(uuid)));
     experiments.insert(entry.experiment);
+    DET_RETURN_IF_ERROR(plan(entry, &removal));
+  }
+  DET_ASSIGN_OR_RETURN(const auto held, ExcludeHeld(store, experiments, &removal.event));
+  if (held.empty()) return removal;
+  const auto format = [](std::string* out, const store::HeldCheckpoint& each) {
+    absl::StrAppend(out, each.id.value(), " by ", each.holder);
+  };
+  return absl::InvalidArgumentError(
+      absl::StrCat("these checkpoints are in use: ", absl::StrJoin(held, ", ", format),
+                   "; nothing was deleted; leave them out, or delete what uses them first"));
+}
+
+}  // namespace
+
+absl::StatusOr<CheckpointRemoval> PlanRemoval(store::Store& store,
+                                              const std::vector<std::string>& uuids,
+                                              const model::Globs& globs) {
+  DET_RETURN_IF_ERROR(model::CheckGlobs(globs));
+  const bool all = model::MatchesAllFiles(globs);
+  return PlanEach(store, uuids, [&](const auto& entry, CheckpointRemoval* removal) {
+    const model::CheckpointRecord& checkpoint = entry.checkpoint;
     if (all) {
-      removal.event.ids.push_back(checkpoint.id);
+      removal->event.ids.push_back(checkpoint.id);
     } else if (CheckFilesNotDeleted(checkpoint).ok() &&
                model::MatchesFiles(checkpoint.resources, globs)) {
-      removal.event.trims.push_back({checkpoint.id, globs});
+      removal->event.trims.push_back({checkpoint.id, globs});
     } else {
-      removal.unmatched.push_back(checkpoint.id);
+      removal->unmatched.push_back(checkpoint.id);
     }
-  }
-  DET_ASSIGN_OR_RETURN(removal.kept, ExcludeHeld(store, experiments, &removal.event));
-  return removal;
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<CheckpointRemoval> PlanRefresh(store::Store& store,
+                                              const std::vector<std::string>& uuids,
+                                              const ListFiles& list_files) {
+  return PlanEach(store, uuids, [&](const auto& entry, CheckpointRemoval* removal) -> absl::Status {
+    const model::CheckpointRecord& checkpoint = entry.checkpoint;
+    if (!CheckFilesNotDeleted(checkpoint).ok()) return absl::OkStatus();
+    DET_ASSIGN_OR_RETURN(const auto experiment, store.GetExperiment(entry.experiment));
+    DET_ASSIGN_OR_RETURN(
+        const std::set<std::string> found,
+        list_files(experiment.experiment.config->checkpoint_storage, checkpoint.id));
+    model::Resources remaining = checkpoint.resources;
+    std::erase_if(remaining, [&](const auto& file) {
+      return !absl::EndsWith(file.first, "/") && !found.contains(file.first);
+    });
+    if (remaining == checkpoint.resources) return absl::OkStatus();
+    return PlanRemovalExcept(remaining, checkpoint, &removal->event);
+  });
 }
 
 absl::Status PlanRemovalExcept(const model::Resources& remaining,

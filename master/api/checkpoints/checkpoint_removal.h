@@ -1,10 +1,11 @@
-// Selects the checkpoint files that a request removes: all files, or some. Checkpoints that others
-// use are kept.
+// Selects the checkpoint files that a request removes: all files, or some. A request that names a
+// checkpoint which others use is refused.
 //
 // Called by services on the pool; blocks.
 #ifndef MASTER_API_CHECKPOINTS_CHECKPOINT_REMOVAL_H_
 #define MASTER_API_CHECKPOINTS_CHECKPOINT_REMOVAL_H_
 
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -25,15 +26,24 @@ absl::StatusOr<std::vector<store::HeldCheckpoint>> ExcludeHeld(
 
 struct CheckpointRemoval {
   cluster::DeleteCheckpoints event;
-  std::vector<store::HeldCheckpoint> kept;
   std::vector<model::CheckpointId> unmatched;  // no file of them matches
   bool empty() const { return event.ids.empty() && event.trims.empty(); }
 };
-// Plans the removal of the files that match `globs`, or of all files if `globs` is empty. Returns
-// NOT_FOUND if a checkpoint does not exist, INVALID_ARGUMENT for an invalid pattern.
+// Plans the removal of the files that match `globs`. Returns NOT_FOUND if a checkpoint does not
+// exist, INVALID_ARGUMENT for an invalid pattern or if a checkpoint is in use.
 absl::StatusOr<CheckpointRemoval> PlanRemoval(store::Store& store,
                                               const std::vector<std::string>& uuids,
                                               const model::Globs& globs);
+
+// Returns the paths of a checkpoint's files in its storage.
+using ListFiles = std::function<absl::StatusOr<std::set<std::string>>(
+    const model::CheckpointStorageConfig& storage, const model::CheckpointId& id)>;
+// Plans the removal of the files that are no longer in the storage, so that nothing is deleted
+// there. Returns NOT_FOUND if a checkpoint does not exist, INVALID_ARGUMENT if it is in use, and
+// the errors of `list_files`.
+absl::StatusOr<CheckpointRemoval> PlanRefresh(store::Store& store,
+                                              const std::vector<std::string>& uuids,
+                                              const ListFiles& list_files);
 
 // Adds the removal of all files except `remaining` to the event. A task reports this after it has
 // deleted the other files itself. Returns INVALID_ARGUMENT if `remaining` has a file that is not in

@@ -42,34 +42,72 @@ class CheckpointRemovalTest : public ::testing::Test {
   int64_t sequence_ = 0;
 };
 
-TEST_F(CheckpointRemovalTest, RemovesAllFiles_WithoutPatternsOrWithPatternForAll) {
-  for (const model::Globs& globs : {model::Globs{}, model::Globs{"x", "**"}}) {
-    const auto removal = PlanRemoval(store_, {"a", "c"}, globs);
-    ASSERT_TRUE(removal.ok()) << removal.status();
-    EXPECT_THAT(removal->event.ids, ElementsAre(CheckpointId("a")));
-    EXPECT_THAT(removal->event.trims, IsEmpty());
-    EXPECT_THAT(removal->kept,
-                ElementsAre(store::HeldCheckpoint{CheckpointId("c"), "experiment 2"}));
-    EXPECT_THAT(removal->unmatched, IsEmpty());
-  }
+TEST_F(CheckpointRemovalTest, RemovesAllFiles_WithPatternForAll) {
+  const auto removal = PlanRemoval(store_, {"a", "b"}, {"x", "**"});
+  ASSERT_TRUE(removal.ok()) << removal.status();
+  EXPECT_THAT(removal->event.ids, ElementsAre(CheckpointId("a"), CheckpointId("b")));
+  EXPECT_THAT(removal->event.trims, IsEmpty());
+  EXPECT_THAT(removal->unmatched, IsEmpty());
+}
+
+TEST_F(CheckpointRemovalTest, RemovesNothing_WithoutPatterns) {
+  const auto removal = PlanRemoval(store_, {"a"}, {});
+  ASSERT_TRUE(removal.ok()) << removal.status();
+  EXPECT_TRUE(removal->empty());
 }
 
 TEST_F(CheckpointRemovalTest, PassesPatternsToCheckpointsWithMatchingFiles) {
   Commit({cluster::DropCheckpoints{{CheckpointId("b")}}});
-  const auto removal = PlanRemoval(store_, {"a", "b", "c"}, {"state/*", "none"});
+  const auto removal = PlanRemoval(store_, {"a", "b"}, {"state/*", "none"});
   ASSERT_TRUE(removal.ok()) << removal.status();
   EXPECT_THAT(removal->event.ids, IsEmpty());
   EXPECT_THAT(removal->event.trims,
               ElementsAre(cluster::TrimCheckpoint{CheckpointId("a"), {"state/*", "none"}}));
-  EXPECT_THAT(removal->kept, ElementsAre(store::HeldCheckpoint{CheckpointId("c"), "experiment 2"}));
   EXPECT_THAT(removal->unmatched, ElementsAre(CheckpointId("b"))) << "its files are being deleted";
   const auto none = PlanRemoval(store_, {"a"}, {"none"});
   EXPECT_TRUE(none->empty());
   EXPECT_THAT(none->unmatched, ElementsAre(CheckpointId("a")));
 }
 
+TEST_F(CheckpointRemovalTest, RefusesRequest_WhenOneCheckpointIsInUse) {
+  for (const model::Globs& globs : {model::Globs{"**"}, model::Globs{"state/*"}}) {
+    const absl::Status refused = PlanRemoval(store_, {"a", "c"}, globs).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("c by experiment 2;"));
+  }
+  EXPECT_TRUE(PlanRemoval(store_, {"A"}, {"**"}).ok()) << "UUIDs may be in upper case";
+}
+
+TEST_F(CheckpointRemovalTest, RefreshRemovesOnlyFilesThatAreMissingInStorage) {
+  std::set<std::string> found = {"model.pt", "state/rank 0", "unknown"};
+  const auto refresh = [&](const std::string& uuid) {
+    return PlanRefresh(store_, {uuid}, [&](const auto&, const CheckpointId&) {
+      return absl::StatusOr<std::set<std::string>>(found);
+    });
+  };
+  EXPECT_TRUE(refresh("a")->empty()) << "all files exist";
+  found = {"model.pt"};
+  const auto some = refresh("a");
+  ASSERT_TRUE(some.ok()) << some.status();
+  EXPECT_THAT(some->event.ids, IsEmpty());
+  EXPECT_THAT(some->event.trims,
+              ElementsAre(cluster::TrimCheckpoint{CheckpointId("a"), {"state/rank 0"}}));
+  found = {};
+  EXPECT_THAT(refresh("a")->event.ids, ElementsAre(CheckpointId("a")));
+  EXPECT_TRUE(absl::IsInvalidArgument(refresh("c").status())) << "in use";
+  Commit({cluster::DropCheckpoints{{CheckpointId("b")}}});
+  EXPECT_TRUE(refresh("b")->empty()) << "its files are being deleted";
+}
+
+TEST_F(CheckpointRemovalTest, RefreshFails_WhenStorageCannotBeRead) {
+  const auto refresh = PlanRefresh(store_, {"a"}, [](const auto&, const CheckpointId&) {
+    return absl::StatusOr<std::set<std::string>>(absl::FailedPreconditionError("not mounted"));
+  });
+  EXPECT_TRUE(absl::IsFailedPrecondition(refresh.status()));
+}
+
 TEST_F(CheckpointRemovalTest, RejectsUnknownCheckpointsAndInvalidPatterns) {
-  EXPECT_TRUE(absl::IsNotFound(PlanRemoval(store_, {"a", "x"}, {}).status()));
+  EXPECT_TRUE(absl::IsNotFound(PlanRemoval(store_, {"a", "x"}, {"**"}).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(PlanRemoval(store_, {"a"}, {"../x"}).status()));
 }
 

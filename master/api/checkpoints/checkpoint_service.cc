@@ -2,12 +2,13 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/checkpoint.grpc.pb.h"
+#include "det/api/v1/checkpoint.unary.h"
 #include "master/api/checkpoints/checkpoint_files.h"
 #include "master/api/checkpoints/checkpoint_removal.h"
 #include "master/api/checkpoints/services.h"
@@ -72,11 +73,10 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
   grpc::ServerUnaryReactor* GetCheckpoint(grpc::CallbackServerContext* context,
                                           const v1::GetCheckpointRequest* request,
                                           v1::GetCheckpointResponse* response) override {
-    return Unary(__func__, context, request, response,
-                 [this, request, response](const auth::Principal&) {
-                   return Read(model::CheckpointId(request->checkpoint_uuid()),
-                               response->mutable_checkpoint());
-                 });
+    return Unary(
+        __func__, context, request, response, [this, request, response](const auth::Principal&) {
+          return Read(ToCheckpointId(request->checkpoint_uuid()), response->mutable_checkpoint());
+        });
   }
 
   grpc::ServerUnaryReactor* GetExperimentCheckpoints(
@@ -106,10 +106,10 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
                                               const v1::DeleteCheckpointsRequest* request,
                                               v1::DeleteCheckpointsResponse* response) override {
     return Unary(__func__, context, request, response,
-                 [this, request, response](const auth::Principal&, Done done) {
-                   auto removal = Plan(*request, {});
+                 [this, request](const auth::Principal&, Done done) {
+                   auto removal = PlanRemoval(store_, GetUuids(*request), {"**"});
                    if (!removal.ok()) return done(removal.status());
-                   Remove(*std::move(removal), response, std::move(done));
+                   Remove(*std::move(removal), std::move(done));
                  });
   }
 
@@ -118,13 +118,16 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
       v1::CheckpointsRemoveFilesResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&, Done done) {
-                   auto removal = Plan(*request, {request->checkpoint_globs().begin(),
-                                                  request->checkpoint_globs().end()});
+                   const model::Globs globs(request->checkpoint_globs().begin(),
+                                            request->checkpoint_globs().end());
+                   auto removal = globs.empty()
+                                      ? PlanRefresh(store_, GetUuids(*request), list_files_)
+                                      : PlanRemoval(store_, GetUuids(*request), globs);
                    if (!removal.ok()) return done(removal.status());
                    for (const model::CheckpointId& id : removal->unmatched) {
                      response->add_unmatched(id.value());
                    }
-                   Remove(*std::move(removal), response, std::move(done));
+                   Remove(*std::move(removal), std::move(done));
                  });
   }
 
@@ -133,7 +136,7 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
       v1::PostCheckpointMetadataResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&) -> absl::Status {
-                   const model::CheckpointId id(request->checkpoint().uuid());
+                   const model::CheckpointId id = ToCheckpointId(request->checkpoint().uuid());
                    const model::Value metadata =
                        FromStruct(request->checkpoint().metadata(), Numbers::kIntegersIfWhole);
                    DET_RETURN_IF_ERROR(store_.runs().PutCheckpointMetadata(id, metadata));
@@ -159,10 +162,13 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
     DET_ASSIGN_OR_RETURN(const auto entry, store_.GetCheckpoint(id));
     DET_ASSIGN_OR_RETURN(const auto experiment, store_.GetExperiment(entry.experiment));
     const model::ExperimentConfig& config = *experiment.experiment.config;
-    *out = ToProto(entry, checkpoint_storage::GetCheckpointFolder(config.checkpoint_storage,
-                                                                  entry.checkpoint.id));
-    *out->mutable_training()->mutable_experiment_config() = ToStruct(model::ToShownValue(config));
+    *out = ToProto(entry, GetFolder(config, entry), ToStruct(model::ToShownValue(config)));
     return absl::OkStatus();
+  }
+
+  static std::string GetFolder(const model::ExperimentConfig& config,
+                               const store::CheckpointEntry& entry) {
+    return checkpoint_storage::GetCheckpointFolder(config.checkpoint_storage, entry.checkpoint.id);
   }
 
   // All checkpoints of a list belong to one experiment.
@@ -171,10 +177,10 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
                     const Request& request, Response* response) {
     DET_ASSIGN_OR_RETURN(const auto experiment, store_.GetExperiment(id));
     DET_ASSIGN_OR_RETURN(const auto page, store_.ListCheckpoints(query));
+    const model::ExperimentConfig& config = *experiment.experiment.config;
+    const google::protobuf::Struct shown = ToStruct(model::ToShownValue(config));
     for (const store::CheckpointEntry& entry : page.checkpoints) {
-      *response->add_checkpoints() = ToProto(
-          entry, checkpoint_storage::GetCheckpointFolder(
-                     experiment.experiment.config->checkpoint_storage, entry.checkpoint.id));
+      *response->add_checkpoints() = ToProto(entry, GetFolder(config, entry), shown);
     }
     *response->mutable_pagination() =
         ToPagination(request.offset(), request.limit(), response->checkpoints_size(), page.total);
@@ -182,23 +188,18 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
   }
 
   template <class Request>
-  absl::StatusOr<CheckpointRemoval> Plan(const Request& request, const model::Globs& globs) {
-    const auto& uuids = request.checkpoint_uuids();
-    return PlanRemoval(store_, {uuids.begin(), uuids.end()}, globs);
+  static std::vector<std::string> GetUuids(const Request& request) {
+    return {request.checkpoint_uuids().begin(), request.checkpoint_uuids().end()};
   }
 
-  template <class Response>
-  void Remove(CheckpointRemoval removal, Response* response, Done done) {
-    for (const store::HeldCheckpoint& checkpoint : removal.kept) {
-      *response->add_kept() = ToProto(checkpoint);
-    }
+  void Remove(CheckpointRemoval removal, Done done) {
     if (removal.empty()) return done(absl::OkStatus());
     SubmitAndFinish(engine_, std::move(removal.event), std::move(done));
   }
 
   // Opens a file; it must be listed in the checkpoint.
   absl::StatusOr<ChunkReader> Open(const v1::ReadCheckpointFileRequest& request) {
-    const model::CheckpointId id(request.checkpoint_uuid());
+    const model::CheckpointId id = ToCheckpointId(request.checkpoint_uuid());
     DET_ASSIGN_OR_RETURN(const auto entry, store_.GetCheckpoint(id));
     DET_ASSIGN_OR_RETURN(const auto experiment, store_.GetExperiment(entry.experiment));
     DET_RETURN_IF_ERROR(CheckFilesNotDeleted(entry.checkpoint));
@@ -225,6 +226,10 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
   engine::Engine& engine_;
   store::Store& store_;
   const checkpoint_storage::CheckpointLocations& checkpoint_locations_;
+  const ListFiles list_files_ = [this](const model::CheckpointStorageConfig& storage,
+                                       const model::CheckpointId& id) {
+    return ListCheckpointFiles(checkpoint_locations_.buckets, storage, id);
+  };
 };
 
 }  // namespace

@@ -14,7 +14,7 @@
 #include "base/recent_log.h"
 #include "base/status_macros.h"
 #include "base/utf8.h"
-#include "det/api/v1/master.grpc.pb.h"
+#include "det/api/v1/master.unary.h"
 #include "master/api/audit/audit_query.h"
 #include "master/api/cluster/services.h"
 #include "master/api/common/convert.h"
@@ -171,11 +171,13 @@ class MasterService final : public ApiService<v1::MasterService> {
                                       const v1::GetMasterRequest* request,
                                       v1::GetMasterResponse* response) override {
     return Unary(__func__, context, request, response, [this, response](const auth::Principal&) {
-      response->set_version(info_.version);
+      response->set_version(kCompatibleVersion);
+      response->set_resolute_version(info_.version);
       response->set_master_id(info_.master_id);
       response->set_cluster_id(info_.cluster_id);
       response->set_cluster_name(info_.cluster_name);
-      response->set_rbac_enabled(true);
+      response->set_rbac_enabled(info_.rbac_enabled);
+      response->set_strict_job_queue_control(info_.strict_job_queue);
       response->set_user_management_enabled(true);
       response->mutable_feature_switches()->Assign(info_.feature_switches.begin(),
                                                    info_.feature_switches.end());
@@ -197,7 +199,10 @@ class MasterService final : public ApiService<v1::MasterService> {
                                     v1::GetInfoResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, response](const auth::Principal&, Done done) {
-                   response->set_version(info_.version);
+                   response->set_version(kCompatibleVersion);
+                   response->set_resolute_version(info_.version);
+                   *response->mutable_telemetry() = ToStruct(model::Value::Object{
+                       {"enabled", false}, {"otel_enabled", false}, {"otel_endpoint", ""}});
                    response->set_master_id(info_.master_id);
                    response->set_cluster_id(info_.cluster_id);
                    response->set_cluster_name(info_.cluster_name);
@@ -221,6 +226,7 @@ class MasterService final : public ApiService<v1::MasterService> {
     return calls().RunInline(context, [this, response](Done done) {
       response->set_status(v1::GetHealthResponse::up);
       response->set_database(v1::GetHealthResponse::up);
+      response->add_resource_managers()->set_cluster_name("default");
       if (const absl::Status commits = engine_.health(); !commits.ok()) return done(commits);
       probe_.Check(std::move(done));
     });
@@ -278,6 +284,10 @@ class MasterService final : public ApiService<v1::MasterService> {
         __func__, context, request,
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<v1::MasterLogsResponse>> stream) {
+          if (request.follow() && request.limit() != 0) {
+            return stream->Close(absl::InvalidArgumentError(
+                "limit: cannot be combined with follow; use a negative offset for the last lines"));
+          }
           std::function<void()> on_over;
           if (request.follow()) {
             const std::weak_ptr<Stream<v1::MasterLogsResponse>> weak = stream;

@@ -1,7 +1,7 @@
 #include <memory>
 #include <utility>
 
-#include "det/api/v1/overview.grpc.pb.h"
+#include "det/api/v1/overview.unary.h"
 #include "master/api/cluster/overview_board.h"
 #include "master/api/cluster/services.h"
 #include "master/api/rpc/api_service.h"
@@ -27,7 +27,7 @@ class OverviewService final : public ApiService<v1::OverviewService> {
         __func__, context, request,
         [board = board_, follow = request->follow()](const auth::Principal& principal,
                                                      auto stream) {
-          board->Join(principal.Visible(), follow, std::move(stream));
+          board->Join(principal.Visible(model::Permission::kViewExperimentMetadata), follow, std::move(stream));
         });
   }
 

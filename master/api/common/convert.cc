@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 
 namespace det::api {
@@ -31,6 +32,7 @@ v1::Experiment::State GetActiveState(model::ExperimentId id, const LiveTrials& l
 v1::Experiment::State ToApiState(const experiment::Experiment& experiment, const LiveTrials& live) {
   switch (experiment.state) {
     case ExperimentState::kActive:
+      if (experiment.unmanaged) return v1::Experiment::STATE_RUNNING;
       return GetActiveState(experiment.id, live);
     case ExperimentState::kPaused:
       return v1::Experiment::STATE_PAUSED;
@@ -137,43 +139,34 @@ v1::TrialRun ToRun(const experiment::Allocation& allocation) {
   return out;
 }
 
-// The line with its rank as a prefix.
-std::string FormatLine(const model::LogLine& line) {
-  return line.rank ? absl::StrCat("[rank=", *line.rank, "] ", line.text) : line.text;
-}
-
-template <class Response>
-Response ToLog(const store::LogRecord& record) {
-  const model::LogLine& line = record.line;
-  Response out;
-  out.set_id(record.id);
-  *out.mutable_timestamp() = ToProto(line.time);
-  out.set_message(FormatLine(line));
-  out.set_level(static_cast<v1::LogLevel>(line.level));
-  out.set_agent_id(line.agent);
-  out.set_container_id(line.allocation.value());
-  if (line.rank) out.set_rank_id(*line.rank);
-  out.set_log(line.text);
-  out.set_source(line.source);
-  out.set_stdtype(line.stdtype);
-  return out;
-}
-
-void SetConfig(const experiment::Experiment& experiment, v1::Experiment* out) {
-  const model::Value config = model::ToShownValue(*experiment.config);
+// Existing clients know these members: of one experiment the original configuration, in lists the
+// hyperparameters.
+void SetConfig(const experiment::Experiment& experiment, bool detail, v1::Experiment* out) {
+  const model::Value config = ToShownConfig(experiment);
   *out->mutable_config() = ToStruct(config);
-  // The original text may contain secrets that the displayed configuration hides.
-  const bool hides = config != model::ToValue(*experiment.config);
-  out->set_original_config(hides ? config.ToJson() : experiment.original_config);
-  if (experiment.forked_from) {
-    out->mutable_forked_from()->set_value(experiment.forked_from->value());
-  }
-  if (const model::Value* hparams = config.Find("hyperparameters")) {
+  if (detail) {
+    // The original text may contain secrets that the displayed configuration hides.
+    const bool hides = model::HasSecrets(*experiment.config);
+    out->set_original_config(hides ? config.ToJson() : experiment.original_config);
+  } else if (const model::Value* hparams = config.Find("hyperparameters")) {
     *out->mutable_hyperparameters() = ToStruct(*hparams);
   }
 }
 
 }  // namespace
+
+model::Value ToShownConfig(const experiment::Experiment& experiment) {
+  model::Value config = model::ToShownValue(*experiment.config);
+  model::Value& resources = (*config.MutableObject())["resources"];
+  const experiment::QueuePlace& place = experiment.queue;
+  if (model::Value::Object* members = resources.MutableObject()) {
+    (*members)["priority"] = place.priority;
+    (*members)["weight"] = place.weight;
+    (*members)["resource_pool"] = place.resource_pool;
+    (*members)["max_slots"] = place.max_slots ? model::Value(*place.max_slots) : model::Value();
+  }
+  return config;
+}
 
 v1::Experiment ToProto(const store::ExperimentRecord& record, const LiveTrials& live,
                        absl::Time now, bool detail) {
@@ -189,6 +182,7 @@ v1::Experiment ToProto(const store::ExperimentRecord& record, const LiveTrials& 
   *out.mutable_start_time() = ToProto(experiment.created_at);
   if (experiment.ended_at) *out.mutable_end_time() = ToProto(*experiment.ended_at);
   out.set_archived(record.archived);
+  out.set_parent_archived(record.parent_archived);
   out.set_num_trials(record.num_trials);
   out.set_username(record.username);
   out.set_user_id(experiment.owner.value());
@@ -196,6 +190,7 @@ v1::Experiment ToProto(const store::ExperimentRecord& record, const LiveTrials& 
   out.set_searcher_type(config.searcher.name);
   out.set_searcher_metric(config.searcher.metric);
   out.mutable_progress()->set_value(experiment.progress);
+  if (experiment.forked_from) out.mutable_forked_from()->set_value(experiment.forked_from->value());
   out.set_job_id(experiment.job.value());
   out.set_resource_pool(experiment.queue.resource_pool);
   out.set_project_id(experiment.project);
@@ -210,9 +205,10 @@ v1::Experiment ToProto(const store::ExperimentRecord& record, const LiveTrials& 
   out.set_checkpoint_size(record.checkpoint_size);
   out.set_duration(static_cast<int32_t>(
       absl::ToInt64Seconds(experiment.ended_at.value_or(now) - experiment.created_at)));
+  out.set_unmanaged(experiment.unmanaged);
+  if (experiment.external_id) out.set_external_experiment_id(*experiment.external_id);
   out.set_model_definition_size(static_cast<int32_t>(record.context_size));
-  out.mutable_config();  // empty in lists; existing clients require the field
-  if (detail) SetConfig(experiment, &out);
+  SetConfig(experiment, detail, &out);
   return out;
 }
 
@@ -236,7 +232,10 @@ v1::Trial ToProto(const store::TrialRecord& record, const LiveTrials& live,
   if (record.latest_validation) {
     *out.mutable_latest_validation() = ToWorkload(*record.latest_validation);
   }
-  if (record.best_checkpoint) *out.mutable_best_checkpoint() = ToWorkload(*record.best_checkpoint);
+  if (record.best_checkpoint) {
+    *out.mutable_best_checkpoint() = ToWorkload(*record.best_checkpoint);
+    out.mutable_best_checkpoint()->clear_metadata();
+  }
   out.set_runner_state(trial.runner_state);
   out.set_wall_clock_time(absl::ToDoubleSeconds(trial.ended_at.value_or(now) - trial.created_at));
   if (trial.warm_start) out.set_warm_start_checkpoint_uuid(trial.warm_start->value());
@@ -245,6 +244,10 @@ v1::Trial ToProto(const store::TrialRecord& record, const LiveTrials& live,
   out.set_checkpoint_count(record.checkpoint_count);
   out.set_total_checkpoint_size(record.checkpoint_size);
   if (trial.best_metric) out.set_searcher_metric_value(*trial.best_metric);
+  *out.mutable_summary_metrics() = ToProto(record.metrics);
+  if (!record.metadata.is_null()) *out.mutable_metadata() = ToStruct(record.metadata);
+  if (record.log_days) out.set_log_retention_days(*record.log_days);
+  if (!trial.log_policy.empty()) out.set_log_policy_matched(trial.log_policy);
   out.set_progress(static_cast<float>(trial.progress));
   for (const experiment::Allocation& run : runs) *out.add_runs() = ToRun(run);
   if (trial.latest_checkpoint) out.set_latest_checkpoint_uuid(trial.latest_checkpoint->value());
@@ -274,14 +277,19 @@ v1::Allocation ToProto(const experiment::Allocation& allocation, const std::stri
   return out;
 }
 
-v1::Checkpoint ToProto(const store::CheckpointEntry& entry, const std::string& storage_path) {
+model::CheckpointId ToCheckpointId(const std::string& uuid) {
+  return model::CheckpointId(absl::AsciiStrToLower(uuid));
+}
+
+v1::Checkpoint ToProto(const store::CheckpointEntry& entry, const std::string& storage_path,
+                       const google::protobuf::Struct& config) {
   const model::CheckpointRecord& checkpoint = entry.checkpoint;
   v1::Checkpoint out;
   out.set_uuid(checkpoint.id.value());
-  // The task ID is the allocation ID "<experiment>.<trial>.<run>" without the run.
-  const std::string& allocation = checkpoint.allocation.value();
-  out.set_task_id(allocation.substr(0, allocation.rfind('.')));
-  out.set_allocation_id(allocation);
+  out.set_task_id(entry.task.value());
+  // Unmanaged trials have no allocations.
+  if (!checkpoint.allocation.value().empty()) out.set_allocation_id(checkpoint.allocation.value());
+  if (checkpoint.storage) out.set_storage_id(*checkpoint.storage);
   *out.mutable_report_time() = ToProto(checkpoint.time);
   out.set_state(ToApiState(checkpoint.state));
   out.mutable_resources()->insert(checkpoint.resources.begin(), checkpoint.resources.end());
@@ -291,21 +299,15 @@ v1::Checkpoint ToProto(const store::CheckpointEntry& entry, const std::string& s
   v1::CheckpointTrainingMetadata* training = out.mutable_training();
   training->set_trial_id(checkpoint.trial.value());
   training->set_experiment_id(entry.experiment.value());
+  *training->mutable_experiment_config() = config;
   *training->mutable_hparams() = ToStruct(entry.hparams);
-  *training->mutable_validation_metrics() = ToStruct(entry.validation_metrics);
+  *training->mutable_training_metrics() = ToMetrics(entry.training_metrics, entry.training_batches);
+  *training->mutable_validation_metrics() = ToMetrics(entry.validation_metrics, {});
   if (entry.searcher_metric) training->set_searcher_metric(*entry.searcher_metric);
   out.set_storage_path(storage_path);
   int64_t size = 0;
   for (const auto& [unused, bytes] : checkpoint.resources) size += bytes;
   out.set_size(size);
-  return out;
-}
-
-v1::MetricsWorkload ToWorkload(const model::MetricReport& report) {
-  v1::MetricsWorkload out;
-  *out.mutable_end_time() = ToProto(report.time);
-  *out.mutable_metrics()->mutable_avg_metrics() = ToStruct(report.metrics);
-  out.set_total_batches(static_cast<int32_t>(report.steps_completed));
   return out;
 }
 
@@ -324,30 +326,6 @@ v1::HeldCheckpoint ToProto(const store::HeldCheckpoint& held) {
   v1::HeldCheckpoint out;
   out.set_uuid(held.id.value());
   out.set_holder(held.holder);
-  return out;
-}
-
-v1::MetricsReport ToProto(const model::MetricReport& report) {
-  v1::MetricsReport out;
-  out.set_trial_id(report.trial.value());
-  *out.mutable_end_time() = ToProto(report.time);
-  *out.mutable_metrics() = ToStruct(report.metrics);
-  out.set_total_batches(static_cast<int32_t>(report.steps_completed));
-  out.set_trial_run_id(report.run_id);
-  out.set_group(report.group);
-  return out;
-}
-
-v1::TaskLogsResponse ToTaskLog(const store::LogRecord& record) {
-  auto out = ToLog<v1::TaskLogsResponse>(record);
-  out.set_task_id(record.line.task.value());
-  out.set_allocation_id(record.line.allocation.value());
-  return out;
-}
-
-v1::TrialLogsResponse ToTrialLog(const store::LogRecord& record, model::TrialId trial) {
-  auto out = ToLog<v1::TrialLogsResponse>(record);
-  out.set_trial_id(trial.value());
   return out;
 }
 

@@ -18,6 +18,7 @@
 #include "det/api/v1/trial.pb.h"
 #include "google/protobuf/struct.pb.h"
 #include "google/protobuf/timestamp.pb.h"
+#include "master/api/common/list_request.h"
 #include "master/api/common/live_trials.h"
 #include "master/core/experiment/allocation.h"
 #include "master/core/model/states.h"
@@ -47,33 +48,49 @@ model::Value FromStruct(const google::protobuf::Struct& value, Numbers numbers);
 
 // ---- resources ----
 
-// `detail`: also the configuration and the ids of the trials.
+// The configuration as users see it, with its current place in the queue.
+model::Value ToShownConfig(const experiment::Experiment& experiment);
+// `detail`: as one experiment is read, with its original configuration; in a list, with its
+// hyperparameters instead.
 v1::Experiment ToProto(const store::ExperimentRecord& record, const LiveTrials& live,
                        absl::Time now, bool detail);
 // `runs`: the trial's allocations, oldest first.
 v1::Trial ToProto(const store::TrialRecord& record, const LiveTrials& live,
                   const std::vector<experiment::Allocation>& runs, absl::Time now);
+// Existing clients read the searcher's metric of a trial without looking whether it has one.
+inline v1::Trial WithSearcherMetric(v1::Trial trial) {
+  trial.set_searcher_metric_value(trial.searcher_metric_value());
+  return trial;
+}
 v1::Allocation ToProto(const experiment::Allocation& allocation, const std::string& wait_reason);
-// `storage_path`: the checkpoint's folder.
-v1::Checkpoint ToProto(const store::CheckpointEntry& entry, const std::string& storage_path);
+// `storage_path`: the checkpoint's folder; `config`: the experiment's configuration.
+v1::Checkpoint ToProto(const store::CheckpointEntry& entry, const std::string& storage_path,
+                       const google::protobuf::Struct& config);
+// `metrics`: null if they were not reported; `batches`: a list of objects, or null.
+v1::Metrics ToMetrics(const model::Value& metrics, const model::Value& batches);
 // Parts of a trial, or elements of the list of its workloads.
-v1::MetricsWorkload ToWorkload(const model::MetricReport& report);
+v1::MetricsWorkload ToWorkload(const model::MetricReport& report, bool with_batches = false);
 v1::CheckpointWorkload ToWorkload(const model::CheckpointRecord& checkpoint);
 v1::HeldCheckpoint ToProto(const store::HeldCheckpoint& held);
+// The metrics are in `validation_metrics` or, if the group is another one, in `avg_metrics` and
+// `batch_metrics`.
 v1::MetricsReport ToProto(const model::MetricReport& report);
+google::protobuf::Struct ToProto(const store::MetricSummaries& summaries);
+// The ID of the container that wrote the line.
+std::string GetContainer(const model::LogLine& line);
 v1::TaskLogsResponse ToTaskLog(const store::LogRecord& record);
 v1::TrialLogsResponse ToTrialLog(const store::LogRecord& record, model::TrialId trial);
 
 // ---- queries ----
+
+// UUIDs of checkpoints are stored in lower case.
+model::CheckpointId ToCheckpointId(const std::string& uuid);
 
 // The model states that correspond to an API state. Several API states share one model state.
 std::optional<model::ExperimentState> FromProto(v1::Experiment::State state);
 std::optional<model::TrialState> FromProto(v1::Trial::State state);
 std::vector<model::CheckpointState> FromProto(v1::Checkpoint::State state);
 
-// The window of a request, and the pagination of its response. `count`: elements in the response.
-store::Window ToWindow(int offset, int limit);
-v1::Pagination ToPagination(int offset, int limit, int count, int total);
 // Converts a window of a list of `total` elements to the window of the same list stored newest
 // first. The limit of the result is the number of elements in it; 0 means that the window is empty.
 store::Window ToNewestFirst(const store::Window& window, bool ascending, int total);
@@ -100,9 +117,7 @@ store::LogQuery ToLogQuery(const Request& request, model::TaskId task) {
   query.task = std::move(task);
   query.descending = request.order_by() == v1::ORDER_BY_DESC;
   query.allocations.assign(request.allocation_ids().begin(), request.allocation_ids().end());
-  // The container ID of a line is its allocation ID.
-  IntersectNames({request.container_ids().begin(), request.container_ids().end()},
-                 &query.allocations);
+  query.containers.assign(request.container_ids().begin(), request.container_ids().end());
   query.agents.assign(request.agent_ids().begin(), request.agent_ids().end());
   query.ranks.assign(request.rank_ids().begin(), request.rank_ids().end());
   for (const int level : request.levels()) {

@@ -10,13 +10,11 @@
 #include "master/api/common/convert_resources.h"
 
 namespace det::api {
-namespace {
-
-using model::AgentState;
 
 v1::Device ToDevice(const model::Device& device) {
   static constexpr v1::Device::Type kTypes[] = {v1::Device::TYPE_CPU, v1::Device::TYPE_CUDA,
-                                                v1::Device::TYPE_ROCM, v1::Device::TYPE_TPU};
+                                                v1::Device::TYPE_ROCM,
+                                                v1::Device::TYPE_UNSPECIFIED /* TPU */};
   v1::Device out;
   out.set_id(device.id);
   out.set_brand(device.brand);
@@ -25,6 +23,10 @@ v1::Device ToDevice(const model::Device& device) {
   out.set_island(device.island);
   return out;
 }
+
+namespace {
+
+using model::AgentState;
 
 v1::Container ToContainer(const experiment::Allocation& allocation,
                           const experiment::LocalTask& local_task) {
@@ -52,8 +54,8 @@ void SetSlotStatus(const AgentState& state, const AgentState::SlotState* slot, v
   out->set_quarantined(slot != nullptr && slot->quarantined);
   out->set_enabled(state.enabled && own && !out->quarantined());
   if (out->enabled()) return;
-  // The slot is disabled but still in use.
-  out->set_draining(out->has_container());
+  // The slot is disabled but still in use, or its agent drains.
+  out->set_draining(out->has_container() || (own && state.draining));
   if (out->quarantined()) {
     out->set_reason(slot->reason);
   } else {

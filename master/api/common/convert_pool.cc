@@ -79,7 +79,7 @@ v1::ResourcePool::SchedulerType PolicyToProto(model::SchedulingPolicy policy) {
     case model::SchedulingPolicy::kFairShare:
       return v1::ResourcePool::SCHEDULER_TYPE_FAIR_SHARE;
     case model::SchedulingPolicy::kFifo:
-      return v1::ResourcePool::SCHEDULER_TYPE_FIFO;
+      break;  // existing clients know no type for it; see ResourcePool.policy
   }
   return v1::ResourcePool::SCHEDULER_TYPE_UNSPECIFIED;
 }
@@ -95,6 +95,7 @@ absl::StatusOr<absl::Duration> ToDuration(const char* field, double seconds) {
 
 void AddPolicy(const model::ResourcePool& pool, v1::ResourcePool* out) {
   out->set_scheduler_type(PolicyToProto(pool.policy));
+  out->set_policy(std::string(ToString(pool.policy)));
   out->set_scheduler_fitting_policy(pool.fitting == model::FittingPolicy::kBest
                                         ? v1::ResourcePool::FITTING_POLICY_BEST
                                         : v1::ResourcePool::FITTING_POLICY_WORST);
@@ -118,7 +119,7 @@ void AddPolicy(const model::ResourcePool& pool, v1::ResourcePool* out) {
 void AddPoolStats(const PoolStats& stats, v1::ResourcePool* out) {
   static constexpr v1::ResourcePool::SlotType kTypes[] = {
       v1::ResourcePool::TYPE_CPU, v1::ResourcePool::TYPE_CUDA, v1::ResourcePool::TYPE_ROCM,
-      v1::ResourcePool::TYPE_TPU};
+      v1::ResourcePool::TYPE_UNSPECIFIED /* TPU */};
   out->set_num_agents(stats.agents);
   out->set_slots_available(stats.slots);
   out->set_slots_used(static_cast<int>(stats.used.size()));
@@ -174,7 +175,7 @@ absl::Status NoSuchPool(const cluster::Cluster& cluster, const std::string& name
   };
   return absl::NotFoundError(
       absl::StrCat("resource pool \"", name,
-                   "\" does not exist; there are: ", absl::StrJoin(cluster.pools(), ", ", append)));
+                   "\" not found; there are: ", absl::StrJoin(cluster.pools(), ", ", append)));
 }
 
 v1::Quota ToProto(const scheduler::Limit& limit, double slots_used) {

@@ -19,11 +19,15 @@
 
 namespace det::api {
 
+v1::Device ToDevice(const model::Device& device);
+
 // The local tasks that have not exited, by agent.
 using Occupants =
     std::map<model::AgentId,
              std::vector<std::pair<const experiment::Allocation*, const experiment::LocalTask*>>>;
 Occupants FindOccupants(const cluster::Cluster& cluster);
+
+v1::Device ToDevice(const model::Device& device);
 
 // An agent that is connected, or that has stored state such as "disabled". An agent with stored
 // state alone has no slots and is not connected. Returns nullopt if the agent is unknown.

@@ -116,22 +116,9 @@ void IntersectNames(const std::vector<std::string>& kept, std::vector<std::strin
   if (names->empty()) names->push_back("-");  // matches no name
 }
 
-store::Window ToWindow(int offset, int limit) { return {.offset = offset, .limit = limit}; }
-
 store::Window ToNewestFirst(const store::Window& window, bool ascending, int total) {
   const store::Range range = store::Resolve(window, total);
   return {.offset = ascending ? total - range.end : range.begin, .limit = range.end - range.begin};
-}
-
-v1::Pagination ToPagination(int offset, int limit, int count, int total) {
-  v1::Pagination out;
-  const int start = offset >= 0 ? offset : std::max(0, total + offset);
-  out.set_offset(offset);
-  out.set_limit(limit);
-  out.set_start_index(std::min(start, total));
-  out.set_end_index(std::min(start, total) + count);
-  out.set_total(total);
-  return out;
 }
 
 }  // namespace det::api

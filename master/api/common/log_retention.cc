@@ -8,28 +8,30 @@
 namespace det::api {
 namespace {
 
+constexpr int kForever = -1;
+
 absl::Status CheckDays(int days) {
   constexpr int kMaxDays = 32'767;
-  if (days >= -1 && days <= kMaxDays) return absl::OkStatus();
+  if (days <= kMaxDays) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("num_days: expected -1 (forever) to ", kMaxDays, ", found ", days));
+      absl::StrCat("num_days: ", days, " is more than ", kMaxDays, "; use -1 to keep logs forever"));
 }
 
 }  // namespace
 
 absl::Status SetLogRetention(store::Store& store, model::ExperimentId id, int days) {
   DET_RETURN_IF_ERROR(CheckDays(days));
-  return store.garbage_collection().SetExperimentLogDays(id, days);
+  return store.garbage_collection().SetExperimentLogDays(id, std::max(days, kForever));
 }
 
 absl::Status SetLogRetention(store::Store& store, model::TrialId id, int days) {
   DET_RETURN_IF_ERROR(CheckDays(days));
-  return store.garbage_collection().SetTrialLogDays(id, days);
+  return store.garbage_collection().SetTrialLogDays(id, std::max(days, kForever));
 }
 
 std::optional<int> ComputeDaysLeft(int days, std::optional<absl::Time> ended_at, absl::Time now) {
-  if (days < 0) return std::nullopt;
-  if (!ended_at) return days;
+  if (days < 0) return kForever;
+  if (!ended_at) return std::nullopt;
   constexpr absl::Duration kDay = absl::Hours(24);
   const absl::Duration left = *ended_at + days * kDay - now;
   return std::clamp<int>(static_cast<int>(absl::Ceil(left, kDay) / kDay), 0, days);

@@ -13,12 +13,12 @@
 
 namespace det::api {
 
-// `days`: -1 keeps logs forever. Returns INVALID_ARGUMENT or NOT_FOUND.
+// `days`: a negative number keeps logs forever. Returns INVALID_ARGUMENT or NOT_FOUND.
 absl::Status SetLogRetention(store::Store& store, model::ExperimentId id, int days);
 absl::Status SetLogRetention(store::Store& store, model::TrialId id, int days);
 
 // The number of `days` after `ended_at` that are left at `now`; a partial day counts as one.
-// Returns `days` if there is no end yet, and nullopt (forever) if `days` is negative.
+// Returns -1 (forever) if `days` is negative, and otherwise nullopt if there is no end yet.
 std::optional<int> ComputeDaysLeft(int days, std::optional<absl::Time> ended_at, absl::Time now);
 
 }  // namespace det::api

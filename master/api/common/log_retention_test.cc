@@ -7,8 +7,9 @@ namespace {
 
 TEST(LogRetentionTest, CountsPartialDaysFromTheEnd) {
   const absl::Time end = absl::FromUnixSeconds(1'000'000);
-  EXPECT_EQ(ComputeDaysLeft(-1, end, end), std::nullopt);
-  EXPECT_EQ(ComputeDaysLeft(3, std::nullopt, end), 3);
+  EXPECT_EQ(ComputeDaysLeft(-1, end, end), -1);
+  EXPECT_EQ(ComputeDaysLeft(-1, std::nullopt, end), -1);
+  EXPECT_EQ(ComputeDaysLeft(3, std::nullopt, end), std::nullopt);
   EXPECT_EQ(ComputeDaysLeft(3, end, end), 3);
   EXPECT_EQ(ComputeDaysLeft(3, end, end + absl::Hours(1)), 3);
   EXPECT_EQ(ComputeDaysLeft(3, end, end + absl::Hours(24)), 2);

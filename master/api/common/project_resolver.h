@@ -5,8 +5,11 @@
 #define MASTER_API_COMMON_PROJECT_RESOLVER_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "master/core/cluster/event.h"
 #include "master/store/interfaces/store.h"
@@ -24,6 +27,11 @@ absl::StatusOr<ResolvedProject> ResolveProject(store::Store& store, int32_t proj
 // Empty names mean the project Uncategorized.
 absl::StatusOr<ResolvedProject> ResolveProject(store::Store& store, const std::string& workspace,
                                                const std::string& project);
+
+// NOT_FOUND if the project does not exist, or is not in one of the workspaces `visible`; without
+// these all are visible.
+absl::Status CheckProjectIsVisible(store::Store& store, int32_t project,
+                                   const std::optional<std::vector<int32_t>>& visible);
 
 }  // namespace det::api
 

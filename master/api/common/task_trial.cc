@@ -16,7 +16,7 @@ absl::StatusOr<store::TrialRecord> GetTrialOfTask(store::Store& store, const std
     if (!record.ok() && !absl::IsNotFound(record.status())) return record;
     if (record.ok() && record->trial.task.value() == task) return record;
   }
-  return absl::NotFoundError(absl::StrCat("task ", task, " does not exist"));
+  return absl::NotFoundError(absl::StrCat("task ", task, " not found"));
 }
 
 }  // namespace det::api

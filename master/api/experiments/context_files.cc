@@ -124,7 +124,7 @@ absl::StatusOr<std::string> ResolveLinks(const Links& links, std::string path) {
 absl::StatusOr<std::vector<ContextFile>> ListContext(std::string_view tgz) {
   std::vector<ContextFile> files;
   DET_RETURN_IF_ERROR(ForEach(tgz, [&files](ContextFile file, const std::string& data) {
-    file.text = file.kind == Kind::kFile && data.find('\0') == data.npos && base::IsUtf8(data);
+    file.text = file.kind == Kind::kFile && IsText(data);
     if (!file.path.empty()) files.push_back(std::move(file));
     return true;
   }));
@@ -154,7 +154,7 @@ absl::StatusOr<std::string> ReadContextFile(std::string_view tgz, std::string_vi
     return absl::InvalidArgumentError(absl::StrCat("context: ", requested, " is a directory"));
   }
   if (!exists) {
-    return absl::NotFoundError(absl::StrCat("context: file ", requested, " does not exist"));
+    return absl::NotFoundError(absl::StrCat("context: file ", requested, " not found"));
   }
   DET_RETURN_IF_ERROR(ForEach(tgz, [&](const ContextFile& file, std::string data) {
     if (file.path != target) return true;
@@ -162,6 +162,10 @@ absl::StatusOr<std::string> ReadContextFile(std::string_view tgz, std::string_vi
     return false;
   }));
   return found;
+}
+
+bool IsText(std::string_view data) {
+  return data.find('\0') == data.npos && base::IsUtf8(data);
 }
 
 }  // namespace det::api

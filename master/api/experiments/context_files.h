@@ -31,6 +31,9 @@ absl::StatusOr<std::vector<ContextFile>> ListContext(std::string_view tgz);
 // exist.
 absl::StatusOr<std::string> ReadContextFile(std::string_view tgz, std::string_view path);
 
+// Whether the content of a file is valid UTF-8 without NUL.
+bool IsText(std::string_view data);
+
 }  // namespace det::api
 
 #endif  // MASTER_API_EXPERIMENTS_CONTEXT_FILES_H_

@@ -54,10 +54,8 @@ absl::Status CheckRequest(const v1::CreateExperimentRequest& request) {
                                                    " bytes; at most ", kMaxRequestIdLength,
                                                    " are allowed"));
   }
-  if (request.unmanaged()) {
-    return absl::UnimplementedError(
-        "unmanaged: unmanaged experiments are not supported; omit `unmanaged` to run the "
-        "experiment on this cluster");
+  if (request.unmanaged() && request.parent_id() != 0) {
+    return absl::InvalidArgumentError("parent_id: cannot fork into an unmanaged experiment");
   }
   return absl::OkStatus();
 }
@@ -82,9 +80,7 @@ absl::StatusOr<Parent> FindParent(store::Store& store, const v1::CreateExperimen
 // must not copy them into an experiment either.
 absl::Status CheckSecrets(const experiment::Experiment& parent, const auth::Principal& principal) {
   if (principal.RoleIn(parent.workspace) >= model::Role::kEditor) return absl::OkStatus();
-  if (model::ToShownValue(*parent.config) == model::ToValue(*parent.config)) {
-    return absl::OkStatus();
-  }
+  if (!model::HasSecrets(*parent.config)) return absl::OkStatus();
   return absl::PermissionDeniedError(
       absl::StrCat("the configuration of experiment ", parent.id.value(),
                    " contains secrets, which only Editors of workspace ", parent.config->workspace,
@@ -97,13 +93,13 @@ absl::Status AuthorizeTemplate(store::Store& store, const std::string& name,
                                const auth::Principal& principal) {
   if (name.empty()) return absl::OkStatus();
   DET_ASSIGN_OR_RETURN(const store::TemplateRecord record, store.templates().GetTemplate(name));
-  return auth::AuthorizeInWorkspace(kCreateExperiment, principal, model::Role::kViewer,
+  return auth::AuthorizeInWorkspace(kCreateExperiment, principal, model::Permission::kViewTemplates,
                                     record.workspace, auth::Scope::kTemplate, name);
 }
 
 absl::Status AuthorizeProject(const cluster::ProjectRef& project_ref,
                               const auth::Principal& principal) {
-  return auth::AuthorizeInWorkspace(kCreateExperiment, principal, model::Role::kEditor,
+  return auth::AuthorizeInWorkspace(kCreateExperiment, principal, model::Permission::kCreateExperiment,
                                     project_ref.workspace, auth::Scope::kWorkspace,
                                     project_ref.workspace_name);
 }
@@ -112,7 +108,8 @@ absl::Status AuthorizeWarmStart(store::Store& store, const WarmStart& warm_start
                                 const auth::Principal& principal) {
   DET_ASSIGN_OR_RETURN(const int32_t workspace,
                        store.projects().GetWorkspaceId(warm_start.experiment));
-  return auth::AuthorizeInWorkspace(kCreateExperiment, principal, model::Role::kViewer, workspace,
+  return auth::AuthorizeInWorkspace(kCreateExperiment, principal,
+                                    model::Permission::kViewExperimentMetadata, workspace,
                                     auth::Scope::kExperiment,
                                     absl::StrCat(warm_start.experiment.value()));
 }
@@ -130,6 +127,7 @@ absl::StatusOr<ParsedConfig> ParseSubmittedConfig(store::Store& store,
   submission.template_name = request.template_();
   submission.seed = MakeSeed(cluster_id, request.request_id());
   submission.name = MakeName(submission.seed);
+  submission.unmanaged = request.unmanaged();
   if (parent && submission.yaml.empty()) {
     DET_RETURN_IF_ERROR(CheckSecrets(*parent, principal));
     submission.yaml = parent->original_config;
@@ -200,6 +198,10 @@ absl::StatusOr<PlacedConfig> ValidateInProject(store::Store& store,
     scope.policies = policy.layers;
     DET_ASSIGN_OR_RETURN(valid, ValidateConfig(defaults, parsed, scope));
   }
+  valid.config.workspace = found.project_ref.workspace_name;
+  valid.config.project = found.project_ref.project_name;
+  // The cluster runs nothing for an unmanaged experiment.
+  if (request.unmanaged()) return PlacedConfig{std::move(valid), std::move(found.project_ref)};
   const std::string pool = GetPoolName(valid.config.resources, workspace);
   scope.resource_pool = !pool.empty()                                ? pool
                         : valid.config.resources.slots_per_trial > 0 ? pools.default_compute
@@ -210,8 +212,6 @@ absl::StatusOr<PlacedConfig> ValidateInProject(store::Store& store,
   WarnAboutUnknownPool(pools, pool, parsed, valid.warnings);
   DET_RETURN_IF_ERROR(ApplyLimits(policy, valid.config));
   valid.config.resources.resource_pool = pool;
-  valid.config.workspace = found.project_ref.workspace_name;
-  valid.config.project = found.project_ref.project_name;
   return PlacedConfig{std::move(valid), std::move(found.project_ref)};
 }
 
@@ -255,7 +255,9 @@ absl::StatusOr<Submission> PrepareSubmission(store::Store& store,
                        ValidateInProject(store, defaults, request, parsed, pools, parent));
   model::ExperimentConfig& config = placed.valid.config;
   DET_RETURN_IF_ERROR(AuthorizeProject(placed.project_ref, principal));
-  DET_RETURN_IF_ERROR(CheckCheckpointStorage(defaults, parsed, config.checkpoint_storage));
+  if (!request.unmanaged()) {
+    DET_RETURN_IF_ERROR(CheckCheckpointStorage(defaults, parsed, config.checkpoint_storage));
+  }
   DET_ASSIGN_OR_RETURN(const std::optional<WarmStart> warm_start,
                        FindWarmStart(store, config.searcher));
   if (warm_start) DET_RETURN_IF_ERROR(AuthorizeWarmStart(store, *warm_start, principal));
@@ -294,6 +296,12 @@ absl::StatusOr<cluster::ContinueExperiment> PrepareContinuation(
   cluster::ContinueExperiment event;
   DET_ASSIGN_OR_RETURN(event.rows, store.LoadExperiment(model::ExperimentId(request.id())));
   const experiment::Experiment& before = event.rows.experiments.front();
+  if (before.unmanaged) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("experiment ", request.id(),
+                     " is unmanaged: it runs outside of the cluster, which cannot continue it; "
+                     "start its program again"));
+  }
   const model::ExperimentConfig& current = *before.config;
   const std::vector<std::string> overrides(request.config_overrides().begin(),
                                            request.config_overrides().end());

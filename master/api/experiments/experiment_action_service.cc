@@ -10,10 +10,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/experiment_action.grpc.pb.h"
+#include "det/api/v1/experiment_action.unary.h"
 #include "master/api/authz/authorizer.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/log_retention.h"
+#include "master/api/common/project_resolver.h"
 #include "master/api/experiments/experiment_deletion.h"
 #include "master/api/experiments/experiment_patch.h"
 #include "master/api/experiments/services.h"
@@ -27,10 +28,37 @@ namespace {
 using Context = grpc::CallbackServerContext;
 using Reactor = grpc::ServerUnaryReactor;
 
+// Existing clients send -1 for experiments of any project.
+constexpr int32_t kAnyProject = -1;
+
+// The states of the experiments that an action applies to if its filters name none.
+using States = std::vector<model::ExperimentState>;
+
+States GetStates(bool (*contains)(model::ExperimentState)) {
+  States states;
+  for (int i = 0; i <= static_cast<int>(model::ExperimentState::kDeleted); ++i) {
+    const auto state = static_cast<model::ExperimentState>(i);
+    if (contains(state)) states.push_back(state);
+  }
+  return states;
+}
+States NotEnded() {
+  return GetStates([](model::ExperimentState state) { return !model::IsTerminal(state); });
+}
+States Ended() {
+  return GetStates([](model::ExperimentState state) {
+    return model::IsTerminal(state) && !model::IsDeletion(state);
+  });
+}
+States Deletable() {
+  States states = Ended();
+  states.push_back(model::ExperimentState::kDeleteFailed);
+  return states;
+}
+
 absl::StatusOr<store::ExperimentQuery> ToBulkQuery(const v1::BulkExperimentFilters& filters,
-                                                   int32_t project) {
+                                                   const States& states) {
   store::ExperimentQuery query;
-  query.project = project;
   query.name = filters.name();
   query.description = filters.description();
   query.labels.assign(filters.labels().begin(), filters.labels().end());
@@ -44,6 +72,7 @@ absl::StatusOr<store::ExperimentQuery> ToBulkQuery(const v1::BulkExperimentFilte
     }
     query.states.push_back(*known);
   }
+  if (query.states.empty()) query.states = states;
   for (const int32_t user : filters.user_ids()) query.owner_ids.emplace_back(user);
   return query;
 }
@@ -56,49 +85,49 @@ class ExperimentActionService final : public ApiService<v1::ExperimentActionServ
 
   Reactor* PauseExperiments(Context* context, const v1::PauseExperimentsRequest* request,
                             v1::PauseExperimentsResponse* response) override {
-    return ApplyToEach(context, __func__, request, response,
+    return ApplyToEach(context, __func__, request, response, {model::ExperimentState::kActive},
                        [this](model::ExperimentId id, Done done) {
                          Pause(engine_, store_, pool_, id, std::move(done));
                        });
   }
   Reactor* ActivateExperiments(Context* context, const v1::ActivateExperimentsRequest* request,
                                v1::ActivateExperimentsResponse* response) override {
-    return ApplyToEach(context, __func__, request, response,
+    return ApplyToEach(context, __func__, request, response, {model::ExperimentState::kPaused},
                        [this](model::ExperimentId id, Done done) {
                          Activate(engine_, store_, pool_, id, std::move(done));
                        });
   }
   Reactor* CancelExperiments(Context* context, const v1::CancelExperimentsRequest* request,
                              v1::CancelExperimentsResponse* response) override {
-    return ApplyToEach(context, __func__, request, response,
+    return ApplyToEach(context, __func__, request, response, NotEnded(),
                        [this](model::ExperimentId id, Done done) {
                          Cancel(engine_, store_, pool_, id, std::move(done));
                        });
   }
   Reactor* KillExperiments(Context* context, const v1::KillExperimentsRequest* request,
                            v1::KillExperimentsResponse* response) override {
-    return ApplyToEach(context, __func__, request, response,
+    return ApplyToEach(context, __func__, request, response, NotEnded(),
                        [this](model::ExperimentId id, Done done) {
                          Kill(engine_, store_, pool_, id, std::move(done));
                        });
   }
   Reactor* ArchiveExperiments(Context* context, const v1::ArchiveExperimentsRequest* request,
                               v1::ArchiveExperimentsResponse* response) override {
-    return ApplyToEach(context, __func__, request, response,
+    return ApplyToEach(context, __func__, request, response, Ended(),
                        [this](model::ExperimentId id, Done done) {
                          Archive(engine_, store_, id, true, std::move(done));
                        });
   }
   Reactor* UnarchiveExperiments(Context* context, const v1::UnarchiveExperimentsRequest* request,
                                 v1::UnarchiveExperimentsResponse* response) override {
-    return ApplyToEach(context, __func__, request, response,
+    return ApplyToEach(context, __func__, request, response, Ended(),
                        [this](model::ExperimentId id, Done done) {
                          Archive(engine_, store_, id, false, std::move(done));
                        });
   }
   Reactor* DeleteExperiments(Context* context, const v1::DeleteExperimentsRequest* request,
                              v1::DeleteExperimentsResponse* response) override {
-    return ApplyToEach(context, __func__, request, response,
+    return ApplyToEach(context, __func__, request, response, Deletable(),
                        [this](model::ExperimentId id, Done done) {
                          v1::DeleteExperimentRequest deletion;
                          deletion.set_experiment_id(id.value());
@@ -111,35 +140,39 @@ class ExperimentActionService final : public ApiService<v1::ExperimentActionServ
   }
   Reactor* MoveExperiments(Context* context, const v1::MoveExperimentsRequest* request,
                            v1::MoveExperimentsResponse* response) override {
-    return ApplyToEach(
-        context, __func__, request, response, [this, request](model::ExperimentId id, Done done) {
-          if (request->destination_project_id() == 0) {
-            return done(absl::InvalidArgumentError("destination_project_id is required"));
-          }
-          v1::MoveExperimentRequest move;
-          move.set_experiment_id(id.value());
-          move.set_destination_project_id(request->destination_project_id());
-          Move(engine_, store_, move, std::move(done));
-        });
+    return ApplyToEach(context, __func__, request, response, States(),
+                       [this, request](model::ExperimentId id, Done done) {
+                         if (request->destination_project_id() == 0) {
+                           return done(
+                               absl::InvalidArgumentError("destination_project_id is required"));
+                         }
+                         v1::MoveExperimentRequest move;
+                         move.set_experiment_id(id.value());
+                         move.set_destination_project_id(request->destination_project_id());
+                         Move(engine_, store_, move, std::move(done));
+                       });
   }
   Reactor* PutExperimentsRetainLogs(Context* context,
                                     const v1::PutExperimentsRetainLogsRequest* request,
                                     v1::PutExperimentsRetainLogsResponse* response) override {
-    return ApplyToEach(context, __func__, request, response,
+    return ApplyToEach(context, __func__, request, response, States(),
                        [this, days = request->num_days()](model::ExperimentId id, Done done) {
                          done(SetLogRetention(store_, id, days));
                        });
   }
 
  private:
-  // Calls `action` with each selected experiment that the caller may change.
+  // Calls `action` with each selected experiment that the caller may change. `states`: those that
+  // filters without states select; empty: all.
   template <class Request, class Response, class Action>
   Reactor* ApplyToEach(Context* context, const char* method, const Request* request,
-                       Response* response, Action action) {
+                       Response* response, States states, Action action) {
     return Unary(method, context, request, response,
                  ForEach(
                      pool_, "experiment", response,
-                     [this, request](const auth::Principal&) { return SelectIds(*request); },
+                     [this, request, states = std::move(states)](const auth::Principal& caller) {
+                       return SelectIds(*request, states, caller);
+                     },
                      [this, method, project = request->project_id(), action = std::move(action)](
                          const auth::Principal& caller, int32_t id, Done done) mutable {
                        const absl::Status allowed =
@@ -151,23 +184,35 @@ class ExperimentActionService final : public ApiService<v1::ExperimentActionServ
 
   // Returns the experiments that the request lists, or that match its filters.
   template <class Request>
-  absl::StatusOr<std::vector<int32_t>> SelectIds(const Request& request) {
+  absl::StatusOr<std::vector<int32_t>> SelectIds(const Request& request, const States& states,
+                                                 const auth::Principal& caller) {
     if (request.project_id() == 0) {
-      return absl::InvalidArgumentError("project_id is required");
+      return absl::InvalidArgumentError(
+          "project_id is required; -1 selects experiments of any project");
     }
-    if (request.has_filters()) return FindMatching(request.filters(), request.project_id());
+    if constexpr (requires { request.destination_project_id(); }) {
+      const int32_t destination = request.destination_project_id();
+      const absl::Status found = ResolveProject(store_, destination).status();
+      if (destination != 0 && absl::IsNotFound(found)) return found;
+    }
+    if (request.has_filters()) {
+      return FindMatching(request.filters(), request.project_id(), states, caller);
+    }
     return GetUniqueIds(request.experiment_ids(), "experiment");
   }
 
   absl::StatusOr<std::vector<int32_t>> FindMatching(const v1::BulkExperimentFilters& filters,
-                                                    int32_t project) {
-    if (filters.project_id() != 0 && filters.project_id() != project) {
+                                                    int32_t project, const States& states,
+                                                    const auth::Principal& caller) {
+    if (filters.project_id() != 0 && filters.project_id() != project && project != kAnyProject) {
       return absl::InvalidArgumentError(absl::StrCat("filters.project_id: ", filters.project_id(),
                                                      " differs from project_id ", project));
     }
     DET_ASSIGN_OR_RETURN(const std::vector<int32_t> excluded,
                          GetUniqueIds(filters.excluded_experiment_ids(), "excluded experiment"));
-    DET_ASSIGN_OR_RETURN(store::ExperimentQuery query, ToBulkQuery(filters, project));
+    DET_ASSIGN_OR_RETURN(store::ExperimentQuery query, ToBulkQuery(filters, states));
+    query.project = project != kAnyProject ? project : std::max(filters.project_id(), 0);
+    query.visible = caller.Visible();
     query.window.limit = kMaxBatchSize + static_cast<int>(excluded.size()) + 1;
     DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, store_.ListExperiments(query));
     std::vector<int32_t> matching;
@@ -187,9 +232,9 @@ class ExperimentActionService final : public ApiService<v1::ExperimentActionServ
                                model::ExperimentId id) {
     const std::string text = absl::StrCat(id.value());
     DET_RETURN_IF_ERROR(authorizer_.AuthorizeResource(
-        FullName(method), caller, model::Role::kEditor, auth::Scope::kExperiment, text));
+        FullName(method), caller, auth::GetElementNeed(FullName(method)), auth::Scope::kExperiment, text));
     DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store_.GetExperiment(id));
-    if (record.experiment.project == project) return absl::OkStatus();
+    if (project == kAnyProject || record.experiment.project == project) return absl::OkStatus();
     return absl::NotFoundError(absl::StrCat("project ", project, " has no experiment ", text));
   }
 

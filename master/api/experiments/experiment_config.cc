@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "master/parse/template.h"
 
 namespace det::api {
 namespace {
@@ -37,18 +38,23 @@ absl::StatusOr<ParsedConfig> ParseConfig(store::Store& store, const ConfigSubmis
   DET_RETURN_IF_ERROR(
       CheckConfigSize(submission.path.empty() ? "configuration" : submission.path, bytes));
   std::vector<model::ConfigLayer> templates;
+  std::vector<std::string> warnings;
   if (!submission.template_name.empty()) {
     DET_ASSIGN_OR_RETURN(const store::TemplateRecord record,
                          store.templates().GetTemplate(submission.template_name));
-    templates.push_back({absl::StrCat("template ", record.name), record.yaml});
+    DET_ASSIGN_OR_RETURN(std::string text, model::ReadTemplateOfExperiment(
+                                               record.yaml, record.name, warnings));
+    templates.push_back({absl::StrCat("template ", record.name), std::move(text)});
   }
   DET_ASSIGN_OR_RETURN(model::ConfigDocument document,
                        model::ConfigDocument::Parse(submission.yaml, submission.path));
   return ParsedConfig{.document = std::move(document),
                       .overrides = submission.overrides,
                       .templates = std::move(templates),
+                      .warnings = std::move(warnings),
                       .name = submission.name,
-                      .seed = submission.seed};
+                      .seed = submission.seed,
+                      .unmanaged = submission.unmanaged};
 }
 
 absl::StatusOr<ValidConfig> ValidateConfig(const ExperimentDefaults& experiment_defaults,
@@ -57,6 +63,7 @@ absl::StatusOr<ValidConfig> ValidateConfig(const ExperimentDefaults& experiment_
   defaults.checkpoint_host_path = experiment_defaults.checkpoint_locations.own;
   defaults.experiment_seed = parsed.seed;
   defaults.name = parsed.name;
+  defaults.unmanaged = parsed.unmanaged;
   AddStorageLayer("the master's checkpoint_storage", experiment_defaults.checkpoint_storage,
                   defaults.below);
   AddStorageLayer("workspace", scope.checkpoint_storage, defaults.below);
@@ -66,6 +73,7 @@ absl::StatusOr<ValidConfig> ValidateConfig(const ExperimentDefaults& experiment_
   ValidConfig valid;
   DET_ASSIGN_OR_RETURN(valid.config, model::BuildExperimentConfig(parsed.document, parsed.overrides,
                                                                   defaults, &valid.warnings));
+  valid.warnings.insert(valid.warnings.begin(), parsed.warnings.begin(), parsed.warnings.end());
   DET_RETURN_IF_ERROR(
       CheckConfigSize("the complete configuration", model::ToValue(valid.config).ToJson().size()));
   return valid;

@@ -37,6 +37,7 @@ struct ConfigSubmission {
   std::string template_name;           // may be empty
   std::string name = "Experiment";     // if the configuration contains no name
   uint32_t seed = 0;                   // if the configuration contains no seed
+  bool unmanaged = false;              // it runs outside of the cluster
 };
 
 // A submission whose YAML was parsed, and whose template was read from the store.
@@ -44,8 +45,10 @@ struct ParsedConfig {
   model::ConfigDocument document;
   std::vector<std::string> overrides;
   std::vector<model::ConfigLayer> templates;  // one or none
+  std::vector<std::string> warnings;          // about the template
   std::string name;
   uint32_t seed = 0;
+  bool unmanaged = false;
 };
 
 // The layers that depend on where the experiment runs, which the configuration itself determines.

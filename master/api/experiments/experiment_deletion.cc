@@ -26,12 +26,25 @@ absl::Status CheckNotHeld(store::Store& store, model::ExperimentId id) {
       " first (det model delete-version)"));
 }
 
+// The engine checks that a managed experiment has ended; it does not know unmanaged ones.
+absl::Status CheckNotRunning(const experiment::Experiment& experiment, const char* what) {
+  if (!experiment.unmanaged || experiment.state != model::ExperimentState::kActive) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("experiment ", experiment.id.value(),
+                   " is RUNNING outside of the cluster; only experiments that have ended can be ",
+                   what, "; stop its program first"));
+}
+
 }  // namespace
 
 void Archive(engine::Engine& engine, store::Store& store, model::ExperimentId id, bool archived,
              Done done) {
   const auto record = store.GetExperiment(id);
   if (!record.ok()) return done(record.status());
+  absl::Status ended = CheckNotRunning(record->experiment, archived ? "archived" : "unarchived");
+  if (!ended.ok()) return done(std::move(ended));
   SubmitAndFinish(engine, cluster::ArchiveExperiment{id, archived}, std::move(done));
 }
 
@@ -41,6 +54,8 @@ void Delete(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
   const model::ExperimentId id(request.experiment_id());
   const auto record = store.GetExperiment(id);
   if (!record.ok()) return done(record.status());
+  absl::Status ended = CheckNotRunning(record->experiment, "deleted");
+  if (!ended.ok()) return done(std::move(ended));
   absl::Status not_held = CheckNotHeld(store, id);
   if (!not_held.ok()) return done(std::move(not_held));
   SubmitAndFinish(
@@ -54,6 +69,14 @@ void Delete(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
           done(absl::OkStatus());
         });
       });
+}
+
+absl::Status CheckNotHeld(store::Store& store, const store::ExperimentQuery& query) {
+  DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, store.ListExperiments(query));
+  for (const store::ExperimentRecord& record : page.experiments) {
+    DET_RETURN_IF_ERROR(CheckNotHeld(store, record.experiment.id));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace det::api

@@ -4,6 +4,7 @@
 #ifndef MASTER_API_EXPERIMENTS_EXPERIMENT_DELETION_H_
 #define MASTER_API_EXPERIMENTS_EXPERIMENT_DELETION_H_
 
+#include "absl/status/status.h"
 #include "base/thread_pool.h"
 #include "det/api/v1/experiment.pb.h"
 #include "master/api/rpc/call.h"
@@ -21,6 +22,9 @@ void Archive(engine::Engine& engine, store::Store& store, model::ExperimentId id
 void Delete(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
             const v1::DeleteExperimentRequest& request, v1::DeleteExperimentResponse* response,
             Done done);
+
+// FAILED_PRECONDITION if model versions use checkpoints of an experiment that matches the query.
+absl::Status CheckNotHeld(store::Store& store, const store::ExperimentQuery& query);
 
 }  // namespace det::api
 

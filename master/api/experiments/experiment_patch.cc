@@ -213,11 +213,13 @@ absl::Status Preview(store::Store& store, const v1::PreviewRetentionRequest& req
   store::CheckpointQuery query;
   query.experiment = id;
   DET_ASSIGN_OR_RETURN(const store::CheckpointPage page, store.ListCheckpoints(query));
+  const google::protobuf::Struct shown = ToStruct(model::ToShownValue(config));
   for (const store::CheckpointEntry& entry : page.checkpoints) {
     const model::CheckpointId& checkpoint = entry.checkpoint.id;
     if (!removed.contains(checkpoint)) continue;
-    *response->add_checkpoints() =
-        ToProto(entry, checkpoint_storage::GetCheckpointFolder(config.checkpoint_storage, checkpoint));
+    *response->add_checkpoints() = ToProto(
+        entry, checkpoint_storage::GetCheckpointFolder(config.checkpoint_storage, checkpoint),
+        shown);
   }
   response->set_kept(static_cast<int32_t>(all.size() - removed.size()));
   return absl::OkStatus();

@@ -7,21 +7,30 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/status_macros.h"
-#include "det/api/v1/experiment.grpc.pb.h"
+#include "det/api/v1/experiment.unary.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/live_trials.h"
+#include "master/api/common/project_resolver.h"
 #include "master/api/experiments/create_experiment.h"
 #include "master/api/experiments/experiment_deletion.h"
 #include "master/api/experiments/experiment_patch.h"
 #include "master/api/experiments/read_experiment.h"
 #include "master/api/experiments/services.h"
 #include "master/api/experiments/state_change.h"
+#include "master/api/experiments/unmanaged_experiment.h"
 #include "master/api/experiments/watch_experiment.h"
 #include "master/api/queue/queue_view.h"
 #include "master/api/rpc/api_service.h"
 
 namespace det::api {
 namespace {
+
+template <class Response>
+void AddLaunchWarnings(const engine::Applied& applied, Response* response) {
+  if (applied.exceeds_capacity) {
+    response->add_warnings(v1::LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED);
+  }
+}
 
 class ExperimentService final : public ApiService<v1::ExperimentService> {
  public:
@@ -54,7 +63,7 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
                  [this, request, response](const auth::Principal& principal, Done done) {
                    QueryLiveTrials(
                        engine_, pool_, std::nullopt,
-                       [this, request, response, visible = principal.Visible(),
+                       [this, request, response, visible = principal.Visible(model::Permission::kViewExperimentMetadata),
                         done = std::move(done)](const absl::StatusOr<LiveTrials>& live) mutable {
                          done(live.ok() ? List(*request, std::move(visible), *live, response)
                                         : live.status());
@@ -156,9 +165,13 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
       v1::GetExperimentLabelsResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal& principal) -> absl::Status {
+                   if (request->project_id() != 0) {
+                     DET_RETURN_IF_ERROR(CheckProjectIsVisible(store_, request->project_id(),
+                                                               principal.Visible()));
+                   }
                    DET_ASSIGN_OR_RETURN(
                        const std::vector<std::string> labels,
-                       store_.projects().ListLabels(request->project_id(), principal.Visible()));
+                       store_.projects().ListLabels(request->project_id(), principal.Visible(model::Permission::kViewExperimentMetadata)));
                    response->mutable_labels()->Assign(labels.begin(), labels.end());
                    return absl::OkStatus();
                  });
@@ -281,6 +294,15 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
     const auto earlier = FindByRequestId(store_, principal.user, request.request_id());
     if (!earlier.ok()) return done(earlier.status());
     if (earlier->has_value()) return ReadCreated(**earlier, response, std::move(done));
+    if (request.unmanaged()) {
+      return AddUnmanaged(
+          engine_, store_, pool_, *std::move(submission), std::nullopt, clock_.Now(),
+          [this, response,
+           done = std::move(done)](absl::StatusOr<model::ExperimentId> added) mutable {
+            if (!added.ok()) return done(added.status());
+            ReadCreated(*added, response, std::move(done));
+          });
+    }
     const ContextArchive& context = submission->context;
     if (!context.hash.empty()) {
       const absl::Status stored = store_.PutContext(context.hash, context.tgz);
@@ -292,6 +314,7 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
           if (!applied.created) {
             return finish(absl::InternalError("no experiment ID was assigned"));
           }
+          AddLaunchWarnings(applied, response);
           ReadCreated(*applied.created, response, std::move(finish));
         },
         std::move(done));
@@ -304,8 +327,9 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
     if (!event.ok()) return done(event.status());
     SubmitAndContinue(
         engine_, *std::move(event),
-        [this, id = model::ExperimentId(request.id()), response](const engine::Applied&,
+        [this, id = model::ExperimentId(request.id()), response](const engine::Applied& applied,
                                                                  Done finish) {
+          AddLaunchWarnings(applied, response);
           ReadExperiment(
               engine_, store_, pool_, clock_, id,
               [response, finish = std::move(finish)](absl::StatusOr<v1::Experiment> read) mutable {
@@ -331,6 +355,9 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
   absl::Status List(const v1::GetExperimentsRequest& request,
                     std::optional<std::vector<int32_t>> visible, const LiveTrials& live,
                     v1::GetExperimentsResponse* response) {
+    if (request.project_id() != 0) {
+      DET_RETURN_IF_ERROR(CheckProjectIsVisible(store_, request.project_id(), visible));
+    }
     store::ExperimentQuery query = ToQuery(request);
     query.visible = std::move(visible);
     DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, store_.ListExperiments(query));

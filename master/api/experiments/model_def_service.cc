@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
-#include "det/api/v1/model_def.grpc.pb.h"
+#include "det/api/v1/model_def.unary.h"
 #include "master/api/common/convert.h"
 #include "master/api/experiments/context_files.h"
 #include "master/api/experiments/services.h"

@@ -25,7 +25,7 @@ absl::StatusOr<v1::Trial> ReadWith(store::Store& store, const base::Clock& clock
                                    const LiveTrials& live) {
   DET_ASSIGN_OR_RETURN(const store::TrialRecord record, store.GetTrial(id));
   DET_ASSIGN_OR_RETURN(const auto allocations, store.ListAllocations(record.trial.task));
-  return ToProto(record, live, allocations, clock.Now());
+  return WithSearcherMetric(ToProto(record, live, allocations, clock.Now()));
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ void AddIdFilter(const v1::Int32FieldFilter& filter, store::ExperimentQuery* que
 store::ExperimentQuery ToQuery(const v1::GetExperimentsRequest& request) {
   using Sort = store::ExperimentQuery::Sort;
   store::ExperimentQuery query;
-  query.window = ToWindow(request.offset(), request.limit());
+  query.window = ToPage(request.offset(), request.limit());
   query.descending = request.order_by() == v1::ORDER_BY_DESC;
   query.name = request.name();
   query.description = request.description();
@@ -106,6 +106,27 @@ store::ExperimentQuery ToQuery(const v1::GetExperimentsRequest& request) {
       break;
     case v1::GetExperimentsRequest::SORT_BY_NAME:
       query.sort = Sort::kName;
+      break;
+    case v1::GetExperimentsRequest::SORT_BY_DESCRIPTION:
+      query.sort = Sort::kDescription;
+      break;
+    case v1::GetExperimentsRequest::SORT_BY_FORKED_FROM:
+      query.sort = Sort::kForkedFrom;
+      break;
+    case v1::GetExperimentsRequest::SORT_BY_RESOURCE_POOL:
+      query.sort = Sort::kResourcePool;
+      break;
+    case v1::GetExperimentsRequest::SORT_BY_PROJECT_ID:
+      query.sort = Sort::kProject;
+      break;
+    case v1::GetExperimentsRequest::SORT_BY_CHECKPOINT_SIZE:
+      query.sort = Sort::kCheckpointSize;
+      break;
+    case v1::GetExperimentsRequest::SORT_BY_CHECKPOINT_COUNT:
+      query.sort = Sort::kCheckpointCount;
+      break;
+    case v1::GetExperimentsRequest::SORT_BY_SEARCHER_METRIC_VAL:
+      query.sort = Sort::kBestMetric;
       break;
     default:
       query.sort = Sort::kId;

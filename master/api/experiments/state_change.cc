@@ -1,6 +1,5 @@
 #include "master/api/experiments/state_change.h"
 
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -25,12 +24,23 @@ void SubmitOrCheckEnded(engine::Engine& engine, base::ThreadPool& pool, cluster:
                   });
 }
 
-// The result of a change of an ended experiment: OK if it ended in state `requested`, otherwise an
-// error with `rule`, which states the allowed states.
+// What a change means for an experiment that has ended.
+enum class AfterEnd { kRefused, kNoEffect };
+
+// The result of a change of an experiment that the cluster does not know: OK if it has no effect
+// after the end, otherwise an error with `rule`, which states the allowed states. The cluster does
+// not know unmanaged experiments either: ending one has no effect.
 absl::Status CheckEndedExperiment(store::Store& store, model::ExperimentId id, const char* rule,
-                                  std::optional<model::ExperimentState> requested) {
+                                  AfterEnd after_end) {
   DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store.GetExperiment(id));
-  if (record.experiment.state == requested) return absl::OkStatus();
+  if (model::IsDeletion(record.experiment.state)) after_end = AfterEnd::kRefused;
+  if (after_end == AfterEnd::kNoEffect) return absl::OkStatus();
+  if (record.experiment.unmanaged && !model::IsDeletion(record.experiment.state)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("experiment ", id.value(),
+                     " is unmanaged: it runs outside of the cluster, which cannot pause or activate "
+                     "it; stop its program instead"));
+  }
   const std::string_view state = model::ToString(record.experiment.state);
   return absl::FailedPreconditionError(
       absl::StrCat("experiment ", id.value(), " is ", std::string(state), "; ", rule));
@@ -40,6 +50,12 @@ absl::Status CheckEndedExperiment(store::Store& store, model::ExperimentId id, c
 absl::Status CheckEndedTrial(store::Store& store, model::TrialId id) {
   DET_ASSIGN_OR_RETURN(const store::TrialRecord record, store.GetBareTrial(id));
   if (record.trial.state == model::TrialState::kCanceled) return absl::OkStatus();
+  DET_ASSIGN_OR_RETURN(const bool unmanaged, store.detached().IsUnmanaged(id));
+  if (unmanaged && !model::IsTerminal(record.trial.state)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("trial ", id.value(),
+                     " is unmanaged: it runs outside of the cluster; stop its program instead"));
+  }
   return absl::FailedPreconditionError(
       absl::StrCat("trial ", id.value(), " is ", std::string(model::ToString(record.trial.state)),
                    "; only trials that have not ended can be killed"));
@@ -47,10 +63,10 @@ absl::Status CheckEndedTrial(store::Store& store, model::TrialId id) {
 
 void ChangeExperiment(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
                       model::ExperimentId id, cluster::Event event, const char* rule,
-                      std::optional<model::ExperimentState> requested, Done done) {
+                      AfterEnd after_end, Done done) {
   SubmitOrCheckEnded(
       engine, pool, std::move(event),
-      [&store, id, rule, requested] { return CheckEndedExperiment(store, id, rule, requested); },
+      [&store, id, rule, after_end] { return CheckEndedExperiment(store, id, rule, after_end); },
       std::move(done));
 }
 
@@ -59,27 +75,27 @@ void ChangeExperiment(engine::Engine& engine, store::Store& store, base::ThreadP
 void Pause(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
            model::ExperimentId id, Done done) {
   ChangeExperiment(engine, store, pool, id, cluster::PauseExperiment{id},
-                   "only ACTIVE experiments can be paused", std::nullopt, std::move(done));
+                   "only ACTIVE experiments can be paused", AfterEnd::kRefused, std::move(done));
 }
 
 void Activate(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
               model::ExperimentId id, Done done) {
   ChangeExperiment(engine, store, pool, id, cluster::ActivateExperiment{id},
-                   "only PAUSED experiments can be activated", std::nullopt, std::move(done));
+                   "only PAUSED experiments can be activated", AfterEnd::kRefused, std::move(done));
 }
 
 void Cancel(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
             model::ExperimentId id, Done done) {
   ChangeExperiment(engine, store, pool, id, cluster::CancelExperiment{id},
                    "only ACTIVE or PAUSED experiments can be canceled",
-                   model::ExperimentState::kCanceled, std::move(done));
+                   AfterEnd::kNoEffect, std::move(done));
 }
 
 void Kill(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
           model::ExperimentId id, Done done) {
   ChangeExperiment(engine, store, pool, id, cluster::KillExperiment{id},
                    "only ACTIVE or PAUSED experiments can be killed",
-                   model::ExperimentState::kCanceled, std::move(done));
+                   AfterEnd::kNoEffect, std::move(done));
 }
 
 void Kill(engine::Engine& engine, store::Store& store, base::ThreadPool& pool, model::TrialId id,

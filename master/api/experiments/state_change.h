@@ -11,8 +11,8 @@
 namespace det::api {
 
 // Each ends the call. NOT_FOUND if the experiment or trial does not exist, FAILED_PRECONDITION if
-// its state does not allow the change, also if it has ended and the cluster has forgotten it; OK if
-// it has already ended as requested.
+// its state does not allow the change, also if it has ended and the cluster has forgotten it.
+// Canceling or killing an experiment that has ended has no effect and succeeds.
 void Pause(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
            model::ExperimentId id, Done done);
 void Activate(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,

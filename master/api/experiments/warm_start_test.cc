@@ -38,13 +38,13 @@ TEST(WarmStartTest, FindsSourceCheckpointOrNewestOfSourceTrial) {
             absl::NotFoundError("searcher.source_trial_id: trial 2 has no COMPLETED checkpoint"));
   config.source_trial_id = 3;
   EXPECT_EQ(FindWarmStart(store, config).status(),
-            absl::NotFoundError("searcher.source_trial_id: trial 3 does not exist"));
+            absl::NotFoundError("searcher.source_trial_id: trial 3 not found"));
   config.source_trial_id.reset();
   config.source_checkpoint_uuid = "older";
   EXPECT_EQ(found(config), "older");
   config.source_checkpoint_uuid = "lost";
   EXPECT_EQ(FindWarmStart(store, config).status(),
-            absl::NotFoundError("searcher.source_checkpoint_uuid: checkpoint lost does not exist"));
+            absl::NotFoundError("searcher.source_checkpoint_uuid: checkpoint lost not found"));
   // After the latest checkpoint is deleted, the newest remaining checkpoint is used.
   ASSERT_TRUE(store
                   .Commit(2, {cluster::DropCheckpoints{

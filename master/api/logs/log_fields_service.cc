@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "det/api/v1/log_fields.grpc.pb.h"
+#include "det/api/v1/log_fields.unary.h"
+#include "master/api/common/convert.h"
 #include "master/api/common/task_trial.h"
 #include "master/api/logs/log_stream.h"
 #include "master/api/logs/services.h"
@@ -14,9 +15,11 @@
 namespace det::api {
 namespace {
 
-// The values that were sent before. The id of a container is the id of its allocation.
+// The values that were sent before.
 struct SeenFields {
+  bool any = false;  // a message was sent
   std::set<std::string> allocations;
+  std::set<std::string> containers;
   std::set<std::string> agents;
   std::set<std::string> stdtypes;
   std::set<std::string> sources;
@@ -33,13 +36,10 @@ Response ExtractNewFields(const std::vector<store::LogRecord>& lines, SeenFields
   Response response;
   for (const store::LogRecord& record : lines) {
     const model::LogLine& line = record.line;
-    const std::string& allocation = line.allocation.value();
-    if (!allocation.empty() && seen->allocations.insert(allocation).second) {
-      if constexpr (requires { response.add_allocation_ids(); }) {
-        response.add_allocation_ids(allocation);
-      }
-      response.add_container_ids(allocation);
+    if constexpr (requires { response.mutable_allocation_ids(); }) {
+      AddNew(line.allocation.value(), &seen->allocations, response.mutable_allocation_ids());
     }
+    AddNew(GetContainer(line), &seen->containers, response.mutable_container_ids());
     AddNew(line.agent, &seen->agents, response.mutable_agent_ids());
     AddNew(line.stdtype, &seen->stdtypes, response.mutable_stdtypes());
     AddNew(line.source, &seen->sources, response.mutable_sources());
@@ -89,7 +89,9 @@ class LogFieldsService final : public ApiService<v1::LogFieldsService> {
                          [seen = std::make_shared<SeenFields>()](
                              const std::vector<store::LogRecord>& lines, Stream<Response>& out) {
                            Response response = ExtractNewFields<Response>(lines, seen.get());
-                           if (response.ByteSizeLong() > 0) out.Send(std::move(response));
+                           if (seen->any && response.ByteSizeLong() == 0) return;
+                           seen->any = true;
+                           out.Send(std::move(response));
                          });
   }
 

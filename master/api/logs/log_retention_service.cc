@@ -2,13 +2,15 @@
 
 #include "absl/status/status.h"
 #include "base/status_macros.h"
-#include "det/api/v1/log_retention.grpc.pb.h"
+#include "det/api/v1/log_retention.unary.h"
 #include "master/api/common/log_retention.h"
 #include "master/api/logs/services.h"
 #include "master/api/rpc/api_service.h"
 
 namespace det::api {
 namespace {
+
+constexpr int kMaxLinesPerTransaction = 10'000;
 
 class LogRetentionService final : public ApiService<v1::LogRetentionService> {
  public:
@@ -31,6 +33,22 @@ class LogRetentionService final : public ApiService<v1::LogRetentionService> {
     return Unary(__func__, context, request, response, [this, request](const auth::Principal&) {
       return SetLogRetention(store_, model::TrialId(request->trial_id()), request->num_days());
     });
+  }
+
+  grpc::ServerUnaryReactor* CleanupLogs(grpc::CallbackServerContext* context,
+                                        const v1::CleanupLogsRequest* request,
+                                        v1::CleanupLogsResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, response](const auth::Principal&) -> absl::Status {
+                   int removed = kMaxLinesPerTransaction;
+                   while (removed == kMaxLinesPerTransaction) {
+                     DET_ASSIGN_OR_RETURN(
+                         removed, store_.garbage_collection().RemoveExpiredLogs(
+                                      clock_.Now(), info_.log_days, kMaxLinesPerTransaction));
+                     response->set_removed_count(response->removed_count() + removed);
+                   }
+                   return absl::OkStatus();
+                 });
   }
 
   grpc::ServerUnaryReactor* GetTrialRemainingLogRetentionDays(

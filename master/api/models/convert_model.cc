@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "master/api/common/convert.h"
@@ -12,7 +13,8 @@
 namespace det::api {
 namespace {
 
-constexpr size_t kModelNameLimit = 256;
+constexpr size_t kModelNameLimit = 1024;
+constexpr size_t kModelLabelLimit = 256;
 constexpr size_t kModelTextLimit = 1 << 20;
 
 // The name appears in paths, where a number would be an ID.
@@ -20,15 +22,16 @@ absl::StatusOr<std::string> ReadName(const std::string& name) {
   std::string trimmed = name;
   absl::StripAsciiWhitespace(&trimmed);
   const bool fits = std::none_of(trimmed.begin(), trimmed.end(), [](char c) {
-    return absl::ascii_iscntrl(static_cast<unsigned char>(c)) || c == '/';
+    return absl::ascii_iscntrl(static_cast<unsigned char>(c)) || c == '/' || c == '\\';
   });
   const bool digits = std::all_of(trimmed.begin(), trimmed.end(), [](char c) {
     return absl::ascii_isdigit(static_cast<unsigned char>(c));
   });
-  if (fits && !digits && trimmed.size() <= kModelNameLimit) return trimmed;
-  return absl::InvalidArgumentError(
-      absl::StrCat("name: expected one line of 1 to ", kModelNameLimit,
-                   " bytes without '/' that is not a number, ", "found \"", name, "\""));
+  const bool spaced = absl::StrContains(trimmed, "  ");
+  if (fits && !digits && !spaced && trimmed.size() <= kModelNameLimit) return trimmed;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "name: expected one line of 1 to ", kModelNameLimit,
+      " bytes without slashes and repeated spaces that is not a number, found \"", name, "\""));
 }
 
 absl::StatusOr<std::string> ReadText(const char* field, const std::string& text) {
@@ -44,9 +47,9 @@ absl::StatusOr<model::Value> ReadMetadata(const google::protobuf::Struct& given)
 }
 
 absl::Status AddLabel(const std::string& label, std::vector<std::string>* labels) {
-  if (label.empty() || label.size() > kModelNameLimit) {
+  if (label.empty() || label.size() > kModelLabelLimit) {
     return absl::InvalidArgumentError(
-        absl::StrCat("labels: expected strings of 1 to ", kModelNameLimit, " bytes"));
+        absl::StrCat("labels: expected strings of 1 to ", kModelLabelLimit, " bytes"));
   }
   if (std::count(labels->begin(), labels->end(), label) == 0) labels->push_back(label);
   return absl::OkStatus();
@@ -190,7 +193,7 @@ absl::StatusOr<store::ModelPatch> FromProto(const v1::PatchModel& given) {
 
 absl::StatusOr<store::ModelVersionRecord> FromProto(const v1::PostModelVersionRequest& request) {
   store::ModelVersionRecord record;
-  record.checkpoint = model::CheckpointId(request.checkpoint_uuid());
+  record.checkpoint = ToCheckpointId(request.checkpoint_uuid());
   DET_ASSIGN_OR_RETURN(record.name, ReadText("name", request.name()));
   DET_ASSIGN_OR_RETURN(record.comment, ReadText("comment", request.comment()));
   DET_RETURN_IF_ERROR(ReadRecord(request, &record));

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/model.grpc.pb.h"
+#include "det/api/v1/model.unary.h"
 #include "master/api/common/convert.h"
 #include "master/api/models/convert_model.h"
 #include "master/api/models/services.h"
@@ -42,9 +42,8 @@ class CheckpointMessages {
     const auto entry = entries_.find(id);
     if (entry == entries_.end()) return {};
     const Origin& origin = origins_.at(entry->second.experiment);
-    v1::Checkpoint out = ToProto(entry->second, checkpoint_storage::GetCheckpointFolder(origin.storage, id));
-    *out.mutable_training()->mutable_experiment_config() = origin.config;
-    return out;
+    return ToProto(entry->second, checkpoint_storage::GetCheckpointFolder(origin.storage, id),
+                   origin.config);
   }
 
  private:
@@ -93,7 +92,7 @@ class ModelService final : public ApiService<v1::ModelService> {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal& principal) -> absl::Status {
                    store::ModelQuery query = ToQuery(*request);
-                   query.visible = principal.Visible();
+                   query.visible = principal.Visible(model::Permission::kViewModelRegistry);
                    DET_ASSIGN_OR_RETURN(const store::ModelPage page, models().ListModels(query));
                    for (const auto& record : page.models) *response->add_models() = ToProto(record);
                    *response->mutable_pagination() = ToPagination(
@@ -187,7 +186,7 @@ class ModelService final : public ApiService<v1::ModelService> {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal& principal) -> absl::Status {
                    store::ModelQuery query;
-                   query.visible = principal.Visible();
+                   query.visible = principal.Visible(model::Permission::kViewModelRegistry);
                    if (request->has_workspace_id()) query.workspaces = {request->workspace_id()};
                    DET_ASSIGN_OR_RETURN(const auto labels, models().ListModelLabels(query));
                    response->mutable_labels()->Assign(labels.begin(), labels.end());
@@ -275,7 +274,7 @@ class ModelService final : public ApiService<v1::ModelService> {
       id = in.workspaces.front().id;
     }
     DET_RETURN_IF_ERROR(auth::AuthorizeInWorkspace(
-        FullName(method), principal, model::Role::kEditor, id, auth::Scope::kWorkspace, shown));
+        FullName(method), principal, model::Permission::kCreateModelRegistry, id, auth::Scope::kWorkspace, shown));
     return id;
   }
 

@@ -71,8 +71,38 @@ absl::Status CheckInvariant(const ConfigNode& root, const std::string& workload)
     return MakeError(node->where, absl::StrCat(kInvariant, ".", place),
                      "policies cannot set the workspace or project of an experiment; remove it");
   }
-  if (workload != kExperimentWorkload) return absl::OkStatus();
+  if (workload != kExperimentWorkload) {
+    if (invariant->members.empty()) return absl::OkStatus();
+    return MakeError(invariant->where, kInvariant,
+                     "is only supported for experiments; remove it, and use constraints");
+  }
   return model::ParseTemplate(invariant->ToValue().ToJson(), kInvariant).status();
+}
+
+// A policy must allow what it sets.
+absl::Status CheckConsistent(const ConfigNode& root) {
+  const auto find = [&root](const char* path) -> std::optional<int64_t> {
+    const ConfigNode* node = root.FindPath(path);
+    const int64_t* value = node != nullptr && node->is_scalar() ? node->scalar.AsInt() : nullptr;
+    return value == nullptr ? std::nullopt : std::optional(*value);
+  };
+  const auto slots = find("invariant_config.resources.max_slots");
+  const auto max_slots = find("constraints.resources.max_slots");
+  if (slots && max_slots && *slots > *max_slots) {
+    return MakeError(root.FindPath("invariant_config.resources.max_slots")->where,
+                     "invariant_config.resources.max_slots",
+                     absl::StrCat(*slots, " is more than constraints.resources.max_slots, ",
+                                  *max_slots, "; change one of them"));
+  }
+  const auto priority = find("invariant_config.resources.priority");
+  const auto limit = find("constraints.priority_limit");
+  if (priority && limit && *priority < *limit) {
+    return MakeError(root.FindPath("invariant_config.resources.priority")->where,
+                     "invariant_config.resources.priority",
+                     absl::StrCat(*priority, " is ahead of constraints.priority_limit, ", *limit,
+                                  "; change one of them"));
+  }
+  return absl::OkStatus();
 }
 
 std::optional<int> FindInteger(const Value& policies, std::string_view outer,
@@ -122,6 +152,7 @@ absl::StatusOr<Value> ParsePolicies(std::string_view text, const std::string& wo
   DET_RETURN_IF_ERROR(CheckMembers(root, "", {kInvariant, kConstraints}));
   DET_RETURN_IF_ERROR(CheckConstraints(root));
   DET_RETURN_IF_ERROR(CheckInvariant(root, workload));
+  DET_RETURN_IF_ERROR(CheckConsistent(root));
   return root.ToValue();
 }
 

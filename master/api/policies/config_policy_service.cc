@@ -6,7 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/config_policy.grpc.pb.h"
+#include "det/api/v1/config_policy.unary.h"
 #include "master/api/common/convert.h"
 #include "master/api/policies/config_policy.h"
 #include "master/api/policies/services.h"

@@ -15,7 +15,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/job.grpc.pb.h"
+#include "det/api/v1/job.unary.h"
 #include "google/protobuf/util/json_util.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/convert_resources.h"
@@ -47,7 +47,7 @@ absl::Status ListJobs(const cluster::Cluster& cluster, const v1::GetJobsRequest&
     const auto& states = request.states();
     const bool matches = states.empty() ||
                          std::count(states.begin(), states.end(), queued.job.summary().state()) > 0;
-    if (matches && caller.Sees(queued.job.workspace_id())) jobs->push_back(std::move(queued.job));
+    if (matches && caller.Holds(model::Permission::kViewExperimentMetadata, queued.job.workspace_id())) jobs->push_back(std::move(queued.job));
   }
   if (request.order_by() == v1::GetJobsRequest::ORDER_BY_DESC) {
     std::reverse(jobs->begin(), jobs->end());
@@ -112,13 +112,18 @@ void FillEstimates(const ExplainInput& input,
 class JobService final : public ApiService<v1::JobService> {
  public:
   JobService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
-             base::ThreadPool& pool, const base::Clock& clock)
-      : ApiService(calls), engine_(engine), store_(store), pool_(pool), clock_(clock) {}
+             base::ThreadPool& pool, const base::Clock& clock, bool strict_queue)
+      : ApiService(calls),
+        engine_(engine),
+        store_(store),
+        pool_(pool),
+        clock_(clock),
+        strict_queue_(strict_queue) {}
 
   grpc::ServerUnaryReactor* GetJobs(grpc::CallbackServerContext* context,
                                     const v1::GetJobsRequest* request,
                                     v1::GetJobsResponse* response) override {
-    return ServeJobs(context, __func__, *request, response->mutable_pagination(),
+    return ServeJobs(context, __func__, *request, response,
                      [response](std::vector<v1::Job> jobs) {
                        for (v1::Job& job : jobs) *response->add_jobs() = std::move(job);
                      });
@@ -127,7 +132,7 @@ class JobService final : public ApiService<v1::JobService> {
   grpc::ServerUnaryReactor* GetJobsV2(grpc::CallbackServerContext* context,
                                       const v1::GetJobsRequest* request,
                                       v1::GetJobsV2Response* response) override {
-    return ServeJobs(context, __func__, *request, response->mutable_pagination(),
+    return ServeJobs(context, __func__, *request, response,
                      [response](std::vector<v1::Job> jobs) {
                        for (v1::Job& job : jobs) {
                          *response->add_jobs()->mutable_full() = std::move(job);
@@ -153,7 +158,14 @@ class JobService final : public ApiService<v1::JobService> {
                                            v1::UpdateJobQueueResponse* response) override {
     return Unary(
         __func__, context, request, response,
-        [this, request](const auth::Principal&, Done done) { Update(*request, std::move(done)); });
+        [this, request](const auth::Principal& caller, Done done) {
+          if (strict_queue_ && !caller.Holds(model::Permission::kControlStrictJobQueue, 0)) {
+            return done(absl::PermissionDeniedError(
+                "only administrators may change the queue "
+                "(security.authz.strict_job_queue_control); ask one"));
+          }
+          Update(*request, std::move(done));
+        });
   }
 
   grpc::ServerUnaryReactor* ExplainJob(grpc::CallbackServerContext* context,
@@ -175,12 +187,13 @@ class JobService final : public ApiService<v1::JobService> {
   }
 
  private:
+  template <class Response>
   grpc::ServerUnaryReactor* ServeJobs(grpc::CallbackServerContext* context, const char* method,
-                                      const v1::GetJobsRequest& request, v1::Pagination* pagination,
+                                      const v1::GetJobsRequest& request, Response* response,
                                       std::function<void(std::vector<v1::Job>)> fill) {
     return Unary(
-        method, context, &request, nullptr,
-        [this, &request, pagination, fill = std::move(fill)](const auth::Principal& caller,
+        method, context, &request, response,
+        [this, &request, pagination = response->mutable_pagination(), fill = std::move(fill)](const auth::Principal& caller,
                                                              Done done) {
           auto result = std::make_shared<absl::Status>();
           engine_.Query(
@@ -267,7 +280,7 @@ class JobService final : public ApiService<v1::JobService> {
                          ": none of its trials holds slots or waits for them"));
       }
     }
-    return absl::NotFoundError(absl::StrCat("job \"", job, "\" does not exist"));
+    return absl::NotFoundError(absl::StrCat("job \"", job, "\" not found"));
   }
 
   void Dump(const std::string& pool, v1::GetSchedulerSnapshotResponse* response, Done done) {
@@ -298,14 +311,15 @@ class JobService final : public ApiService<v1::JobService> {
   store::Store& store_;
   base::ThreadPool& pool_;
   const base::Clock& clock_;
+  const bool strict_queue_;
 };
 
 }  // namespace
 
 std::unique_ptr<Service> MakeJobService(CallPipeline& calls, engine::Engine& engine,
                                         store::Store& store, base::ThreadPool& pool,
-                                        const base::Clock& clock) {
-  return std::make_unique<JobService>(calls, engine, store, pool, clock);
+                                        const base::Clock& clock, bool strict_queue) {
+  return std::make_unique<JobService>(calls, engine, store, pool, clock, strict_queue);
 }
 
 }  // namespace det::api

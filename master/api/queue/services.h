@@ -15,7 +15,7 @@ namespace det::api {
 
 std::unique_ptr<Service> MakeJobService(CallPipeline& calls, engine::Engine& engine,
                                         store::Store& store, base::ThreadPool& pool,
-                                        const base::Clock& clock);
+                                        const base::Clock& clock, bool strict_queue);
 
 }  // namespace det::api
 

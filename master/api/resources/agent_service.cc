@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
-#include "det/api/v1/agent.grpc.pb.h"
+#include "det/api/v1/agent.unary.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/convert_resources.h"
 #include "master/api/resources/services.h"
@@ -197,7 +197,7 @@ class AgentService final : public ApiService<v1::AgentService> {
         [id, found, done = std::move(done)](absl::Status status) mutable {
           if (status.ok() && !*found) {
             status = absl::NotFoundError(
-                absl::StrCat("agent ", id, " does not exist; `det agent list` lists the agents"));
+                absl::StrCat("agent ", id, " not found; `det agent list` lists the agents"));
           }
           done(std::move(status));
         });

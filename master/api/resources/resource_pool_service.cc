@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/resource_pool.grpc.pb.h"
+#include "det/api/v1/resource_pool.unary.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/convert_resources.h"
 #include "master/api/resources/services.h"
@@ -98,7 +98,15 @@ absl::StatusOr<cluster::PutResourcePool> MakeBinding(const cluster::Cluster& clu
   cluster::PutResourcePool event{.pool = std::move(view->pool)};
   event.seen = event.pool;
   std::vector<std::string>& bound = event.pool.workspaces;
+  const std::vector<std::string> before = bound;
   change(names, &bound);
+  const bool is_default = name == cluster.default_compute() || name == cluster.default_aux();
+  if (is_default && bound.size() > before.size()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("default resource pool ", name,
+                     " cannot be bound to any workspace, because the others would have no default; "
+                     "make another pool the default first"));
+  }
   std::sort(bound.begin(), bound.end());
   bound.erase(std::unique(bound.begin(), bound.end()), bound.end());
   return event;

@@ -23,7 +23,7 @@ const absl::TimeZone& Utc() {
 
 absl::StatusOr<absl::Time> ReadTime(const char* field, const std::string& text) {
   absl::Time time;
-  for (const char* format : {"%Y-%m-%d", "%Y-%m-%dT%H:%M:%E*S", "%Y-%m-%dT%H:%M:%E*S%Ez"}) {
+  for (const char* format : {"%Y-%m-%d", "%Y-%m", "%Y-%m-%dT%H:%M:%E*S", "%Y-%m-%dT%H:%M:%E*S%Ez"}) {
     if (absl::ParseTime(format, text, Utc(), &time, nullptr)) return time;
   }
   return absl::InvalidArgumentError(absl::StrCat(
@@ -114,8 +114,14 @@ absl::StatusOr<UsageSpan> ParseSpan(const v1::GetCapacityRequest& request) {
 
 absl::StatusOr<UsageSpan> ParseSpan(const v1::ResourceAllocationAggregatedRequest& request) {
   const bool monthly = request.period() == v1::RESOURCE_ALLOCATION_AGGREGATION_PERIOD_MONTHLY;
-  DET_ASSIGN_OR_RETURN(const absl::Time first, ReadTime("start_date", request.start_date()));
-  DET_ASSIGN_OR_RETURN(const absl::Time last, ReadTime("end_date", request.end_date()));
+  const auto read = [monthly](const char* field,
+                              const std::string& text) -> absl::StatusOr<absl::Time> {
+    absl::Time month;
+    if (monthly && absl::ParseTime("%Y-%m", text, Utc(), &month, nullptr)) return month;
+    return ReadTime(field, text);
+  };
+  DET_ASSIGN_OR_RETURN(const absl::Time first, read("start_date", request.start_date()));
+  DET_ASSIGN_OR_RETURN(const absl::Time last, read("end_date", request.end_date()));
   return CheckNotEmpty({absl::FromCivil(GetPeriod(first, monthly), Utc()),
                         absl::FromCivil(NextPeriod(GetPeriod(last, monthly), monthly), Utc())});
 }

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
-#include "det/api/v1/usage.grpc.pb.h"
+#include "det/api/v1/usage.unary.h"
 #include "master/api/resources/services.h"
 #include "master/api/resources/usage_report.h"
 #include "master/api/rpc/api_service.h"
@@ -100,7 +100,7 @@ class UsageService final : public ApiService<v1::UsageService> {
                                                        const UsageSpan& span) {
     DET_ASSIGN_OR_RETURN(auto usage, store_.usage().ListUsage(span.from, span.until));
     std::erase_if(
-        usage, [&](const store::UsageRecord& record) { return !caller.Sees(record.workspace_id); });
+        usage, [&](const store::UsageRecord& record) { return !caller.Holds(model::Permission::kViewExperimentMetadata, record.workspace_id); });
     return usage;
   }
 
@@ -132,7 +132,7 @@ class UsageService final : public ApiService<v1::UsageService> {
   static std::string MakeCacheKey(const auth::Principal& caller,
                                   const v1::ResourceAllocationAggregatedRequest& request) {
     std::string key = request.SerializeAsString();
-    const auto visible = caller.Visible();
+    const auto visible = caller.Visible(model::Permission::kViewExperimentMetadata);
     if (!visible) return key;
     absl::StrAppend(&key, "\n");
     for (const int32_t workspace : *visible) absl::StrAppend(&key, workspace, ",");

@@ -1,5 +1,6 @@
 // The base of every service of the API: gRPC's generated callback service, whose methods pass
-// through the call pipeline.
+// through the call pipeline. Include the generated "det/api/v1/token.unary.h", which contains the
+// service.
 //
 //   class TokenService final : public ApiService<v1::TokenService> {
 //    public:
@@ -56,6 +57,9 @@ class ApiService : public Service, public Generated::CallbackService {
  public:
   std::string name() const final { return Generated::service_full_name(); }
   grpc::Service* grpc_service() final { return this; }
+  std::map<std::string_view, proto::UnaryMethod> unary_methods() const final {
+    return proto::UnaryMethods<Generated>::Get();
+  }
 
  protected:
   explicit ApiService(CallPipeline& calls)

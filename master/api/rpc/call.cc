@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/uuid.h"
 #include "master/api/common/list_request.h"
+#include "master/api/rpc/local_call.h"
 #include "master/api/rpc/message_stream.h"
 #include <google/protobuf/descriptor.h>
 #include <grpcpp/grpcpp.h>
@@ -142,16 +143,13 @@ void SubmitAndContinue(engine::Engine& engine, cluster::Event event, AfterCommit
 // gRPC's side of a call. Deletes itself.
 class Call::Reactor final : public grpc::ServerUnaryReactor {
  public:
-  Reactor(std::shared_ptr<Call> call, grpc::CallbackServerContext* context)
-      : call_(std::move(call)), context_(context) {}
+  explicit Reactor(std::shared_ptr<Call> call) : call_(std::move(call)) {}
 
-  grpc::CallbackServerContext* context() const { return context_; }
   void OnCancel() override { call_->NotifyCanceled(); }
   void OnDone() override { delete this; }
 
  private:
   const std::shared_ptr<Call> call_;
-  grpc::CallbackServerContext* const context_;
 };
 
 Call::Call(CallPipeline& pipeline, const google::protobuf::Message& request,
@@ -161,6 +159,12 @@ Call::Call(CallPipeline& pipeline, const google::protobuf::Message& request,
       response_(response),
       method_(method),
       head_(std::move(head)) {}
+
+void Call::End(const absl::Status& status) {
+  pipeline_.RecordEnd(*this, status);
+  Done end = std::move(end_);
+  end(status);
+}
 
 void Call::RecordPart(const std::string& target, const absl::Status& status) const {
   pipeline_.RecordChange(*this, target, status);
@@ -189,45 +193,55 @@ grpc::ServerUnaryReactor* CallPipeline::RunUnary(grpc::CallbackServerContext* co
                                                  const google::protobuf::Message& request,
                                                  google::protobuf::Message* response,
                                                  const auth::Requirement& method, Work work) {
-  const std::shared_ptr<Call> call(
-      new Call(*this, request, response, method, ReadCallHead(*context)));
-  auto* reactor = new Call::Reactor(call, context);
-  parts_.pool->Post([this, call, reactor, work = std::move(work)]() mutable {
-    Start(call, std::move(work), reactor);
-  });
+  auto* const local = dynamic_cast<LocalContext*>(context);
+  CallHead head = local != nullptr ? std::move(local->head) : ReadCallHead(*context);
+  const std::shared_ptr<Call> call(new Call(*this, request, response, method, std::move(head)));
+  grpc::ServerUnaryReactor* reactor = nullptr;
+  if (local != nullptr) {
+    call->end_ = std::move(local->done);
+    local->cancel = [weak = std::weak_ptr(call)] {
+      if (const auto running = weak.lock()) running->NotifyCanceled();
+    };
+  } else {
+    reactor = new Call::Reactor(call);
+    call->end_ = [reactor, context](const absl::Status& status) {
+      SetRetryAfter(status, context);
+      reactor->Finish(ToGrpc(status));
+    };
+  }
+  parts_.pool->Post(
+      [this, call, work = std::move(work)]() mutable { Start(call, std::move(work)); });
   return reactor;
 }
 
-void CallPipeline::Start(const std::shared_ptr<Call>& call, Work work, Call::Reactor* reactor) {
+void CallPipeline::Start(const std::shared_ptr<Call>& call, Work work) {
   Authorization decision =
       parts_.authorizer->Authorize(call->method_, call->head_.credentials, call->request_);
   call->principal_ = std::move(decision.caller);
-  if (!decision.status.ok()) {
-    SetRetryAfter(decision.status, reactor->context());
-    return Finish(*call, decision.status, reactor);
-  }
+  if (!decision.status.ok()) return call->End(decision.status);
   const absl::Status valid = CheckListRequest(call->request_);
-  if (!valid.ok()) return Finish(*call, valid, reactor);
-  if (!BeginIdempotent(*call, reactor)) return;
-  work(*call, [this, call, reactor](const absl::Status& status) {
-    if (!call->idempotent_) return Finish(*call, status, reactor);
+  if (!valid.ok()) return call->End(valid);
+  if (!BeginIdempotent(*call)) return;
+  work(*call, [this, call](absl::Status status) {
+    if (status.ok() && call->response_ != nullptr) {
+      status = CheckListResponse(call->request_, *call->response_);
+    }
+    if (!call->idempotent_) return call->End(status);
     // This may run on the engine's loop, which must not wait for the store.
-    parts_.pool->Post([this, call, reactor, status] {
+    parts_.pool->Post([this, call, status] {
       parts_.idempotency->End(*call->idempotent_, status, *call->response_);
-      Finish(*call, status, reactor);
+      call->End(status);
     });
   });
 }
 
-bool CallPipeline::BeginIdempotent(Call& call, Call::Reactor* reactor) {
+bool CallPipeline::BeginIdempotent(Call& call) {
   if (call.head_.idempotency_key.empty() || !call.method_.creates) return true;
   const std::string& method = call.method_.method;
   DET_CHECK(call.response_ != nullptr) << method << " passes no response";
   if (call.principal_.kind != auth::PrincipalKind::kUser) {
-    Finish(call,
-           absl::InvalidArgumentError(absl::StrCat(
-               method, " accepts an Idempotency-Key only from users; send it without one")),
-           reactor);
+    call.End(absl::InvalidArgumentError(
+        absl::StrCat(method, " accepts an Idempotency-Key only from users; send it without one")));
     return false;
   }
   IdempotencyStore::Request request{call.principal_.user, call.head_.idempotency_key, method,
@@ -237,17 +251,19 @@ bool CallPipeline::BeginIdempotent(Call& call, Call::Reactor* reactor) {
     call.idempotent_ = std::move(request);
     return true;
   }
-  Finish(call, stored.ok() ? **stored : stored.status(), reactor);
+  call.End(stored.ok() ? **stored : stored.status());
   return false;
-}
-
-void CallPipeline::Finish(Call& call, const absl::Status& status, Call::Reactor* reactor) {
-  RecordEnd(call, status);
-  reactor->Finish(ToGrpc(status));
 }
 
 grpc::ServerUnaryReactor* CallPipeline::RunInline(grpc::CallbackServerContext* context,
                                                   absl::AnyInvocable<void(Done done)> work) {
+  if (auto* const local = dynamic_cast<LocalContext*>(context)) {
+    work([this, end = std::move(local->done)](const absl::Status& status) mutable {
+      if (parts_.on_call) parts_.on_call(status.code());
+      end(status);
+    });
+    return nullptr;
+  }
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   ReadCallHead(*context);
   work([this, reactor](const absl::Status& status) {

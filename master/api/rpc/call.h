@@ -83,6 +83,8 @@ class Call {
   Call(CallPipeline& pipeline, const google::protobuf::Message& request,
        google::protobuf::Message* response, const auth::Requirement& method, CallHead head);
   void NotifyCanceled();
+  // Records the result and ends the call. Must be called once.
+  void End(const absl::Status& status);
 
   CallPipeline& pipeline_;
   const google::protobuf::Message& request_;
@@ -91,6 +93,7 @@ class Call {
   const CallHead head_;
   auth::Principal principal_;  // also of a refused call if its token identifies the caller
   std::optional<IdempotencyStore::Request> idempotent_;
+  Done end_;  // sends the response
 
   std::mutex mutex_;
   bool canceled_ = false;
@@ -147,10 +150,9 @@ class CallPipeline {
  private:
   friend class Call;
 
-  void Start(const std::shared_ptr<Call>& call, Work work, Call::Reactor* reactor);
+  void Start(const std::shared_ptr<Call>& call, Work work);
   // Whether the work must run; otherwise the call has ended.
-  bool BeginIdempotent(Call& call, Call::Reactor* reactor);
-  void Finish(Call& call, const absl::Status& status, Call::Reactor* reactor);
+  bool BeginIdempotent(Call& call);
   void RecordEnd(const Call& call, const absl::Status& status);
   void RecordChange(const Call& call, const std::string& target, const absl::Status& status);
 

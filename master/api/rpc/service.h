@@ -3,7 +3,11 @@
 #ifndef MASTER_API_RPC_SERVICE_H_
 #define MASTER_API_RPC_SERVICE_H_
 
+#include <map>
 #include <string>
+#include <string_view>
+
+#include "proto/unary_methods.h"
 
 namespace grpc {
 class Service;
@@ -20,6 +24,9 @@ class Service {
 
   // What a server registers; this object must outlive the server.
   virtual grpc::Service* grpc_service() = 0;
+
+  // The unary methods by name: "GetAccessTokens".
+  virtual std::map<std::string_view, proto::UnaryMethod> unary_methods() const = 0;
 };
 
 }  // namespace det::api

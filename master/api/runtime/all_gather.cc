@@ -76,6 +76,29 @@ int64_t AllGather::Join(const model::AllocationId& allocation, const std::string
   return ticket;
 }
 
+int64_t AllGather::JoinByName(const model::AllocationId& allocation, const std::string& name,
+                              int num_peers, std::string data, Reply reply) {
+  std::pair<int, int> place;
+  {
+    std::lock_guard lock(mutex_);
+    Session& session = sessions_[allocation];
+    const auto known = session.names.find(name);
+    if (known != session.names.end()) {
+      place = known->second;
+    } else {
+      if (session.num_named >= num_peers) {
+        ++session.last_group;
+        session.num_named = 0;
+      }
+      place = {session.last_group, session.num_named++};
+      session.names[name] = place;
+    }
+  }
+  const auto& [group, rank] = place;
+  return Join(allocation, absl::StrCat("named ", group), rank, num_peers, std::move(data),
+              std::move(reply));
+}
+
 void AllGather::Abandon(const model::AllocationId& allocation, int64_t ticket) {
   Reply reply;
   {
@@ -114,17 +137,15 @@ void AllGather::Close(const model::AllocationId& allocation) {
   }
 }
 
-void JoinAllGather(AllGather& all_gather, Call& call,
-                   const det::trial::v1::AllGatherRequest& request,
-                   det::trial::v1::AllGatherResponse* response, Done done) {
-  // The client may disconnect before Join() has returned the ticket.
+void WaitForPeers(AllGather& all_gather, Call& call, const model::AllocationId& allocation,
+                  absl::FunctionRef<int64_t(AllGather::Reply)> join, AllGather::Reply reply) {
+  // The client may disconnect before `join` has returned the ticket.
   struct Membership {
     std::mutex mutex;
     std::optional<int64_t> ticket;
     bool canceled = false;
   };
   const auto membership = std::make_shared<Membership>();
-  const model::AllocationId allocation(request.allocation_id());
   call.OnCancel([&all_gather, allocation, membership] {
     std::unique_lock lock(membership->mutex);
     membership->canceled = true;
@@ -132,22 +153,32 @@ void JoinAllGather(AllGather& all_gather, Call& call,
     lock.unlock();
     if (ticket) all_gather.Abandon(allocation, *ticket);
   });
-  // The call may finish before Join() returns: `call`, `request` and `response` must not be used
-  // afterwards.
-  auto shared_done = std::make_shared<Done>(std::move(done));
-  const int64_t ticket = all_gather.Join(
-      allocation, request.key(), request.rank(), request.num_peers(), request.data(),
-      [response, shared_done](const absl::StatusOr<std::vector<std::string>>& gathered) {
-        if (gathered.ok()) {
-          for (const std::string& data : *gathered) response->add_data(data);
-        }
-        (*shared_done)(gathered.status());
-      });
+  // The call may finish before `join` returns: it must not be used afterwards.
+  const int64_t ticket = join(std::move(reply));
   std::unique_lock lock(membership->mutex);
   membership->ticket = ticket;
   const bool canceled = membership->canceled;
   lock.unlock();
   if (canceled) all_gather.Abandon(allocation, ticket);
+}
+
+void JoinAllGather(AllGather& all_gather, Call& call,
+                   const det::trial::v1::AllGatherRequest& request,
+                   det::trial::v1::AllGatherResponse* response, Done done) {
+  const model::AllocationId allocation(request.allocation_id());
+  WaitForPeers(
+      all_gather, call, allocation,
+      [&](AllGather::Reply reply) {
+        return all_gather.Join(allocation, request.key(), request.rank(), request.num_peers(),
+                               request.data(), std::move(reply));
+      },
+      [response, done = std::move(done)](
+          const absl::StatusOr<std::vector<std::string>>& gathered) mutable {
+        if (gathered.ok()) {
+          for (const std::string& data : *gathered) response->add_data(data);
+        }
+        done(gathered.status());
+      });
 }
 
 }  // namespace det::api

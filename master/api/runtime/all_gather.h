@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "det/trial/v1/trial.pb.h"
 #include "master/api/rpc/call.h"
@@ -32,6 +33,12 @@ class AllGather {
   // Returns the ticket for Abandon().
   int64_t Join(const model::AllocationId& allocation, const std::string& key, int rank,
                int num_peers, std::string data, Reply reply);
+
+  // Like Join() for processes that have names instead of ranks, in the order of their first calls.
+  // Once `num_peers` processes have joined, the next name begins a new group. A process that repeats
+  // its call gets the same reply.
+  int64_t JoinByName(const model::AllocationId& allocation, const std::string& name, int num_peers,
+                     std::string data, Reply reply);
 
   // Removes the rank of a caller that has disconnected; it may join again. Ignores unknown tickets.
   void Abandon(const model::AllocationId& allocation, int64_t ticket);
@@ -53,12 +60,21 @@ class AllGather {
     std::map<std::string, Group> open;
     // The last kMaxCompleted groups, for ranks that did not receive their reply.
     std::deque<std::pair<std::string, std::vector<std::string>>> complete;
+    // The group and the rank of each process that has a name.
+    std::map<std::string, std::pair<int, int>> names;
+    int last_group = 0;
+    int num_named = 0;  // in the last group
   };
 
   std::mutex mutex_;
   int64_t last_ticket_ = 0;
   std::map<model::AllocationId, Session> sessions_;
 };
+
+// Calls `join` with `reply`, on behalf of a call: if the client disconnects, it leaves. `join` returns
+// the ticket of AllGather.
+void WaitForPeers(AllGather& all_gather, Call& call, const model::AllocationId& allocation,
+                  absl::FunctionRef<int64_t(AllGather::Reply)> join, AllGather::Reply reply);
 
 // Joins on behalf of a call and finishes it with `done` once all ranks have joined. If the client
 // disconnects, its rank leaves. All arguments must stay valid until the call has finished.

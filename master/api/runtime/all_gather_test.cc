@@ -62,6 +62,24 @@ TEST_F(AllGatherTest, RepeatsReplyForCompletedGroup) {
   EXPECT_EQ(**again, (Strings{"a", "b"}));
 }
 
+TEST_F(AllGatherTest, GathersFromNamedProcesses) {
+  Result a, b, again, next, other;
+  const auto join = [&](const std::string& name, const std::string& data, Result* result) {
+    gather_.JoinByName(id_, name, 2, data, [result](auto gathered) { *result = gathered; });
+  };
+  join("p", "first", &a);
+  EXPECT_FALSE(a);
+  join("q", "second", &b);
+  EXPECT_EQ(**a, (Strings{"first", "second"}));
+  EXPECT_EQ(**b, (Strings{"first", "second"}));
+  join("q", "second", &again);
+  EXPECT_EQ(**again, (Strings{"first", "second"})) << "the reply was lost";
+  join("r", "third", &next);
+  EXPECT_FALSE(next) << "a new group begins";
+  join("s", "fourth", &other);
+  EXPECT_EQ(**next, (Strings{"third", "fourth"}));
+}
+
 TEST_F(AllGatherTest, DoesNotCountDisconnectedRank) {
   Result disconnected, a, b;
   const int64_t ticket = Join(0, 2, "disconnected", &disconnected);

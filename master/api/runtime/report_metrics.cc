@@ -105,13 +105,20 @@ void AddMetrics(engine::Engine& engine, store::Store& store, live::ExperimentWat
   for (model::MetricReport& report : reports) {
     (report.group == "validation" ? validations : bulk).push_back(std::move(report));
   }
-  if (!bulk.empty()) {
-    const absl::Status stored = store.AddMetrics(bulk);
-    if (!stored.ok()) return done(stored);
-    watch.MetricsArrived(experiment, bulk);
+  if (bulk.empty()) {
+    return SubmitValidations(engine, watch, experiment, allocation, std::move(validations),
+                             std::move(on_best), std::move(done));
   }
-  SubmitValidations(engine, watch, experiment, allocation, std::move(validations),
-                    std::move(on_best), std::move(done));
+  std::vector<model::MetricReport> written = bulk;
+  store.AddMetrics(std::move(written),
+                   [&engine, &watch, experiment, allocation, bulk = std::move(bulk),
+                    validations = std::move(validations), on_best = std::move(on_best),
+                    done = std::move(done)](const absl::Status& stored) mutable {
+                     if (!stored.ok()) return done(stored);
+                     watch.MetricsArrived(experiment, bulk);
+                     SubmitValidations(engine, watch, experiment, allocation,
+                                       std::move(validations), std::move(on_best), std::move(done));
+                   });
 }
 
 }  // namespace det::api

@@ -14,6 +14,7 @@
 #include "master/engine/engine.h"
 #include "master/live/allocation_watch.h"
 #include "master/live/experiment_watch.h"
+#include "master/live/life_signs.h"
 #include "master/store/interfaces/store.h"
 #include "master/webhooks/trigger_watch.h"
 
@@ -22,7 +23,9 @@ namespace det::api {
 std::unique_ptr<Service> MakeTaskRuntimeService(CallPipeline& calls, engine::Engine& engine,
                                                 store::Store& store, live::ExperimentWatch& watch,
                                                 live::AllocationWatch& allocations,
+                                                AllGather& all_gather,
                                                 webhooks::TriggerWatch* triggers,
+                                                live::LifeSigns& life_signs,
                                                 base::ThreadPool& pool, base::EventLoop& loop,
                                                 const base::Clock& clock);
 std::unique_ptr<Service> MakeTrialRuntimeService(CallPipeline& calls, engine::Engine& engine,

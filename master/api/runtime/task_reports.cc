@@ -35,12 +35,13 @@ trial::ReportCheckpointRequest ToReport(const v1::Checkpoint& given, model::Tria
   return out;
 }
 
-model::LogLine ToLine(const v1::TaskLog& given, const model::RunName& run,
+model::LogLine ToLine(const v1::TaskLog& given, const model::TaskId& task,
                       const model::AllocationId& allocation, absl::Time now) {
   model::LogLine line;
-  line.task = run.task;
+  line.task = task;
   line.allocation = allocation;
   line.agent = given.agent_id();
+  line.container = given.container_id();
   line.time = given.has_timestamp() ? FromProto(given.timestamp()) : now;
   if (given.has_rank_id()) line.rank = given.rank_id();
   line.level = static_cast<model::LogLevel>(given.level());

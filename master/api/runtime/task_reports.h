@@ -11,7 +11,7 @@
 #include "det/api/v1/checkpoint.pb.h"
 #include "det/api/v1/task_runtime.pb.h"
 #include "det/trial/v1/trial.pb.h"
-#include "master/core/model/id_text.h"
+#include "master/core/model/ids.h"
 #include "master/core/model/reports.h"
 
 namespace det::api {
@@ -21,7 +21,7 @@ det::trial::v1::ReportMetricsRequest ToReport(const v1::TrialMetrics& given,
                                               const std::string& group, int attempt);
 det::trial::v1::ReportCheckpointRequest ToReport(const v1::Checkpoint& given, model::TrialId id);
 // A line without a timestamp gets the time `now`.
-model::LogLine ToLine(const v1::TaskLog& given, const model::RunName& run,
+model::LogLine ToLine(const v1::TaskLog& given, const model::TaskId& task,
                       const model::AllocationId& allocation, absl::Time now);
 
 }  // namespace det::api

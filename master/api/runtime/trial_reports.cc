@@ -11,7 +11,7 @@
 namespace det::api {
 namespace {
 
-absl::StatusOr<model::CheckpointId> ToCheckpointId(const std::string& text) {
+absl::StatusOr<model::CheckpointId> ParseCheckpointId(const std::string& text) {
   if (base::IsUuid(text)) return model::CheckpointId(text);
   return absl::InvalidArgumentError(
       absl::StrCat("invalid checkpoint UUID \"", text, "\"; expected a UUID in lower case"));
@@ -21,10 +21,10 @@ absl::StatusOr<model::CheckpointId> ToCheckpointId(const std::string& text) {
 
 absl::StatusOr<cluster::Event> ToEvent(const det::trial::v1::ReportCheckpointRequest& request,
                                        const model::AllocationId& allocation, absl::Time now) {
-  DET_ASSIGN_OR_RETURN(const model::CheckpointId id, ToCheckpointId(request.uuid()));
+  DET_ASSIGN_OR_RETURN(const model::CheckpointId id, ParseCheckpointId(request.uuid()));
   const model::TrialId trial(request.trial_id());
   if (!request.damage().empty()) {
-    DET_ASSIGN_OR_RETURN(const model::CheckpointId instead, ToCheckpointId(request.instead()));
+    DET_ASSIGN_OR_RETURN(const model::CheckpointId instead, ParseCheckpointId(request.instead()));
     return cluster::CheckpointDamaged{allocation,       trial,   id,
                                       request.damage(), instead, request.steps_completed()};
   }

@@ -91,7 +91,10 @@ v1::Search::Arrival::Outcome OutcomeToProto(searcher::Outcome outcome, bool fail
 v1::SearchSummary ToSummary(const model::ExperimentConfig& config, const searcher::Plan& plan) {
   const std::string unit = model::LengthMetric(config.searcher);
   v1::SearchSummary out;
-  *out.mutable_config() = ToStruct(model::ToShownValue(config));
+  const model::Value shown = model::ToShownValue(config);
+  if (const model::Value* searcher = shown.Find("searcher")) {
+    *out.mutable_config() = ToStruct(*searcher);
+  }
   const searcher::PlanTotals totals = searcher::SumPlan(plan);
   for (const searcher::PlannedTrials& row : totals.rows)
     *out.add_trials() = PlannedToProto(row, unit);

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
-#include "det/api/v1/search.grpc.pb.h"
+#include "det/api/v1/search.unary.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/project_resolver.h"
 #include "master/api/experiments/experiment_config.h"

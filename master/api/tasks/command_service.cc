@@ -2,7 +2,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "det/api/v1/command.grpc.pb.h"
+#include "det/api/v1/command.unary.h"
 #include "master/api/common/convert.h"
 #include "master/api/rpc/api_service.h"
 #include "master/api/tasks/services.h"

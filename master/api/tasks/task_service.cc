@@ -1,11 +1,12 @@
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/task.grpc.pb.h"
+#include "det/api/v1/task.unary.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/task_trial.h"
 #include "master/api/logs/log_stream.h"
@@ -58,6 +59,11 @@ class TaskService final : public ApiService<v1::TaskService> {
                                           v1::GetAllocationResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&, Done done) {
+                   if (!absl::StrContains(request->allocation_id(), ".")) {
+                     return done(absl::InvalidArgumentError(
+                         absl::StrCat("allocation_id: \"", request->allocation_id(),
+                                      "\" has no \".\"; expected <task ID>.<attempt>")));
+                   }
                    const model::AllocationId id(request->allocation_id());
                    auto reason = std::make_shared<std::string>();
                    engine_.Query(
@@ -87,11 +93,18 @@ class TaskService final : public ApiService<v1::TaskService> {
                                    std::shared_ptr<Stream<v1::TaskLogsResponse>> stream) {
           const auto record = GetTrialOfTask(store_, request.task_id());
           if (!record.ok()) return stream->Close(record.status());
+          if (request.limit() < 0) {
+            return stream->Close(absl::InvalidArgumentError("limit: must be at least 0"));
+          }
+          if (request.limit() > 0 && request.follow()) {
+            return stream->Close(
+                absl::InvalidArgumentError("limit: cannot be specified with follow"));
+          }
           ServeLogs<v1::TaskLogsResponse>(store_, watch_, std::move(stream),
                                           {.query = ToLogQuery(request, record->trial.task),
                                            .trial = record->trial.id,
                                            .experiment = record->trial.experiment,
-                                           .limit = std::max(0, request.limit()),
+                                           .limit = request.limit(),
                                            .follow = request.follow(),
                                            .pattern = GetPattern(request)},
                                           ToTaskLog);

@@ -1,25 +1,46 @@
 #include "master/api/tasks/task_summaries.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "master/api/common/convert.h"
+#include "master/api/common/convert_resources.h"
 
 namespace det::api {
 namespace {
+
+std::string GetSchedulerType(const cluster::Cluster& cluster, const std::string& name) {
+  for (const cluster::KnownPool& known : cluster.pools()) {
+    if (known.pool.name == name) return std::string(model::ToString(known.pool.policy));
+  }
+  return "";
+}
+
+void AddDevices(const cluster::Cluster& cluster, const model::Placement& placement,
+                v1::ResourcesSummary* out) {
+  auto& devices = (*out->mutable_agent_devices())[placement.agent.value()];
+  const auto agent = cluster.agents().find(placement.agent);
+  if (agent == cluster.agents().end()) return;
+  for (const model::Device& device : agent->second.slots) {
+    if (std::count(placement.slots.begin(), placement.slots.end(), device.id) == 0) continue;
+    *devices.add_devices() = ToDevice(device);
+  }
+}
 
 void AddSummary(const cluster::Cluster& cluster, const experiment::Allocation& allocation,
                 const auth::Principal& caller, v1::GetTasksResponse* response) {
   const experiment::Trial* trial = cluster.FindTrial(allocation.trial);
   const auto* job = trial == nullptr ? nullptr : cluster.FindExperiment(trial->experiment);
-  if (job == nullptr || !caller.Sees(job->workspace)) return;
+  if (job == nullptr || !caller.Holds(model::Permission::kViewExperimentMetadata, job->workspace)) return;
   const std::string& id = allocation.id.value();
   v1::AllocationSummary& out = (*response->mutable_allocation_id_to_summary())[id];
   out.set_task_id(allocation.task.value());
   out.set_allocation_id(id);
-  out.set_name(absl::StrCat("trial ", trial->id.value(), " of experiment ", job->id.value(), " (",
-                            job->config->name, ")"));
+  // Existing scripts wait for this name to come and go.
+  out.set_name(
+      absl::StrCat("Trial ", trial->id.value(), " (Experiment ", job->id.value(), ")"));
   *out.mutable_registered_time() = ToProto(allocation.queued_at);
   out.set_resource_pool(allocation.resource_pool);
   out.set_slots_needed(allocation.slots);
@@ -29,7 +50,12 @@ void AddSummary(const cluster::Cluster& cluster, const experiment::Allocation& a
     resources->set_resources_id(local_task.placement.agent.value());
     resources->set_allocation_id(id);
     resources->set_container_id(id);
+    resources->set_resources_type("docker-container");
+    AddDevices(cluster, local_task.placement, resources);
+    if (local_task.started) resources->mutable_started();
+    if (local_task.exited) resources->mutable_exited()->set_exit_code(local_task.exit_code);
   }
+  out.set_scheduler_type(GetSchedulerType(cluster, allocation.resource_pool));
 }
 
 }  // namespace

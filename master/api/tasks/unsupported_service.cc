@@ -1,6 +1,6 @@
 #include <memory>
 
-#include "det/api/v1/unserved.grpc.pb.h"
+#include "det/api/v1/unserved.unary.h"
 #include "master/api/rpc/api_service.h"
 #include "master/api/tasks/services.h"
 

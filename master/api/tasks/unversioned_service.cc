@@ -1,14 +1,17 @@
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "base/status_macros.h"
-#include "det/api/v1/raw.grpc.pb.h"
+#include "det/api/v1/raw.unary.h"
 #include "google/api/httpbody.pb.h"
 #include "master/api/checkpoints/checkpoint_archive.h"
 #include "master/api/checkpoints/checkpoint_files.h"
@@ -34,12 +37,60 @@ constexpr char kZip[] = "application/zip";
 
 // These functions convert messages of the API to the JSON that existing clients read.
 
+model::Value ToRawResources(const v1::ResourcesSummary& local_task) {
+  model::Value::Object devices;
+  for (const auto& [agent, list] : local_task.agent_devices()) {
+    model::Value::List slots;
+    for (const v1::Device& device : list.devices()) {
+      const std::string& type = v1::Device::Type_Name(device.type());
+      model::Value::Object slot;
+      slot["id"] = device.id();
+      slot["brand"] = device.brand();
+      slot["uuid"] = device.uuid();
+      slot["type"] = absl::AsciiStrToLower(absl::StripPrefix(type, "TYPE_"));
+      slots.push_back(std::move(slot));
+    }
+    devices[agent] = std::move(slots);
+  }
+  model::Value started, exited;
+  if (local_task.has_started()) started = model::Value::Object();
+  if (local_task.has_exited()) {
+    exited = model::Value::Object{{"exit_code", local_task.exited().exit_code()}};
+  }
+  return model::Value::Object{{"resources_id", local_task.resources_id()},
+                              {"resources_type", local_task.resources_type()},
+                              {"allocation_id", local_task.allocation_id()},
+                              {"agent_devices", std::move(devices)},
+                              {"container_id", local_task.container_id()},
+                              {"Started", std::move(started)},
+                              {"Exited", std::move(exited)}};
+}
+
+model::Value ToRawUser(const store::UserRecord& user) {
+  const auto time = [](const std::optional<absl::Time>& at) {
+    return at ? model::Value(TimeUtil::ToString(ToProto(*at))) : model::Value();
+  };
+  const auto& agent = user.agent_user;
+  return model::Value::Object{
+      {"id", user.id.value()},
+      {"username", user.username},
+      {"display_name", user.display_name.empty() ? model::Value() : user.display_name},
+      {"name", user.display_name.empty() ? user.username : user.display_name},
+      {"admin", user.admin},
+      {"active", user.active},
+      {"modified_at", time(user.modified_at)},
+      {"remote", user.remote},
+      {"last_auth_at", time(user.last_auth_at)},
+      {"agent_uid", agent ? model::Value(agent->uid) : model::Value()},
+      {"agent_gid", agent ? model::Value(agent->gid) : model::Value()},
+      {"agent_user", agent ? model::Value(agent->user) : model::Value()},
+      {"agent_group", agent ? model::Value(agent->group) : model::Value()}};
+}
+
 model::Value ToRawSummary(const v1::AllocationSummary& summary) {
   model::Value::List resources;
   for (const v1::ResourcesSummary& local_task : summary.resources()) {
-    resources.push_back(model::Value::Object{{"resources_id", local_task.resources_id()},
-                                             {"allocation_id", local_task.allocation_id()},
-                                             {"container_id", local_task.container_id()}});
+    resources.push_back(ToRawResources(local_task));
   }
   return model::Value::Object{{"task_id", summary.task_id()},
                               {"allocation_id", summary.allocation_id()},
@@ -48,7 +99,9 @@ model::Value ToRawSummary(const v1::AllocationSummary& summary) {
                               {"resource_pool", summary.resource_pool()},
                               {"slots_needed", summary.slots_needed()},
                               {"resources", std::move(resources)},
-                              {"priority", summary.priority()}};
+                              {"priority", summary.priority()},
+                              {"scheduler_type", summary.scheduler_type()},
+                              {"proxy_ports", model::Value::List()}};
 }
 
 Struct ToRawTasks(const v1::GetTasksResponse& tasks) {
@@ -59,27 +112,56 @@ Struct ToRawTasks(const v1::GetTasksResponse& tasks) {
   return ToStruct(std::move(all));
 }
 
+// Returns {"avg_metrics", "batch_metrics"}, or null without metrics.
+model::Value ToRawMetrics(const v1::Metrics& metrics) {
+  if (!metrics.has_avg_metrics()) return {};
+  model::Value batches;
+  if (metrics.batch_metrics_size() > 0) {
+    model::Value::List list;
+    for (const auto& batch : metrics.batch_metrics()) {
+      list.push_back(FromStruct(batch, Numbers::kDoubles));
+    }
+    batches = std::move(list);
+  }
+  return model::Value::Object{{"avg_metrics", FromStruct(metrics.avg_metrics(), Numbers::kDoubles)},
+                              {"batch_metrics", std::move(batches)}};
+}
+
 model::Value ToRawCheckpoint(const v1::Checkpoint& checkpoint) {
+  const v1::CheckpointTrainingMetadata& training = checkpoint.training();
   model::Value::Object resources;
   for (const auto& [path, bytes] : checkpoint.resources()) resources[path] = bytes;
-  const v1::CheckpointTrainingMetadata& training = checkpoint.training();
-  model::Value validation;
-  if (!training.validation_metrics().fields().empty()) {
-    const model::Value metrics = FromStruct(training.validation_metrics(), Numbers::kDoubles);
-    validation =
-        model::Value::Object{{"metrics", model::Value::Object{{"validation_metrics", metrics}}}};
-  }
   const model::Value metadata = FromStruct(checkpoint.metadata(), Numbers::kIntegersIfWhole);
   const model::Value* const steps = metadata.Find("steps_completed");
-  return model::Value::Object{
-      {"uuid", checkpoint.uuid()},
-      {"trial_id", training.trial_id()},
-      {"experiment_id", training.experiment_id()},
-      {"state", "COMPLETED"},
-      {"end_time", TimeUtil::ToString(checkpoint.report_time())},
-      {"resources", std::move(resources)},
-      {"step", model::Value::Object{{"total_batches", steps == nullptr ? model::Value() : *steps},
-                                    {"validation", std::move(validation)}}}};
+  model::Value allocation, storage, searcher_metric, validation;
+  if (checkpoint.has_allocation_id()) allocation = checkpoint.allocation_id();
+  if (checkpoint.has_storage_id()) storage = checkpoint.storage_id();
+  if (training.has_searcher_metric()) searcher_metric = training.searcher_metric();
+  if (training.validation_metrics().has_avg_metrics()) {
+    validation = FromStruct(training.validation_metrics().avg_metrics(), Numbers::kDoubles);
+  }
+  model::Value::Object out = {
+      {"ID", 0},  // clients expect a number; checkpoints are identified by their UUID
+      {"UUID", checkpoint.uuid()},
+      {"TaskID", checkpoint.task_id()},
+      {"AllocationID", std::move(allocation)},
+      {"ReportTime", TimeUtil::ToString(checkpoint.report_time())},
+      {"State", "COMPLETED"},
+      {"Resources", std::move(resources)},
+      {"Metadata", metadata},
+      {"Size", checkpoint.size()},
+      {"StorageID", std::move(storage)},
+      {"TrialID", training.trial_id()},
+      {"ExperimentID", training.experiment_id()},
+      {"ExperimentConfig", FromStruct(training.experiment_config(), Numbers::kIntegersIfWhole)},
+      {"HParams", FromStruct(training.hparams(), Numbers::kIntegersIfWhole)},
+      {"TrainingMetrics", ToRawMetrics(training.training_metrics())},
+      {"ValidationMetrics", validation},
+      {"SearcherMetric", std::move(searcher_metric)},
+      {"StepsCompleted", steps == nullptr ? model::Value(0) : *steps}};
+  // The existing client prints only checkpoints with this member.
+  if (!validation.is_null()) out["step"] = model::Value::Object{{"validation", validation}};
+  return out;
 }
 
 // ---- files ----
@@ -180,7 +262,9 @@ class RawService final : public ApiService<v1::RawService> {
           if (!tgz.ok()) return stream->Close(tgz.status());
           absl::StatusOr<std::string> file = ReadContextFile(*tgz, request.path());
           if (!file.ok()) return stream->Close(file.status());
-          SendInChunks(*std::move(file), "application/octet-stream", *stream);
+          const char* type =
+              IsText(*file) ? "text/plain; charset=utf-8" : "application/octet-stream";
+          SendInChunks(*std::move(file), type, *stream);
         });
   }
 
@@ -197,9 +281,11 @@ class RawService final : public ApiService<v1::RawService> {
                    for (const v1::Checkpoint& checkpoint : preview.checkpoints()) {
                      checkpoints.push_back(ToRawCheckpoint(checkpoint));
                    }
+                   // Existing clients know null for none.
                    *response = ToStruct(model::Value::Object{
                        {"metric_name", record.experiment.config->searcher.metric},
-                       {"checkpoints", std::move(checkpoints)}});
+                       {"checkpoints", checkpoints.empty() ? model::Value()
+                                                           : model::Value(std::move(checkpoints))}});
                    return absl::OkStatus();
                  });
   }
@@ -217,6 +303,16 @@ class RawService final : public ApiService<v1::RawService> {
                                        if (status.ok()) *response = ToRawTasks(*tasks);
                                        done(status);
                                      });
+                 });
+  }
+
+  grpc::ServerUnaryReactor* GetRawMe(grpc::CallbackServerContext* context,
+                                     const v1::GetMeRequest* request, Struct* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, response](const auth::Principal& caller) -> absl::Status {
+                   DET_ASSIGN_OR_RETURN(const auto user, store_.users().GetUser(caller.user));
+                   *response = ToStruct(ToRawUser(user));
+                   return absl::OkStatus();
                  });
   }
 

@@ -13,32 +13,6 @@ namespace {
 
 using store::ColumnType;
 
-// Existing clients use these names for the two built-in metric groups.
-std::string GetSummaryGroup(const std::string& group) {
-  if (group == "training") return std::string("avg_metrics");
-  if (group == "validation") return std::string("validation_metrics");
-  return group;
-}
-
-google::protobuf::Struct MetricsToProto(
-    const std::map<store::MetricName, store::MetricSummary>& metrics) {
-  google::protobuf::Struct out;
-  for (const auto& [name, summary] : metrics) {
-    auto& group = (*out.mutable_fields())[GetSummaryGroup(name.first)];
-    auto& fields = *(*group.mutable_struct_value()->mutable_fields())[name.second]
-                        .mutable_struct_value()
-                        ->mutable_fields();
-    fields["count"].set_number_value(static_cast<double>(summary.count));
-    fields["sum"].set_number_value(summary.sum);
-    fields["mean"].set_number_value(summary.sum / static_cast<double>(summary.count));
-    fields["min"].set_number_value(summary.min);
-    fields["max"].set_number_value(summary.max);
-    fields["last"].set_number_value(summary.last);
-    fields["type"].set_string_value("number");
-  }
-  return out;
-}
-
 v1::FlatRunExperiment ToExperiment(const store::RunRecord& run) {
   v1::FlatRunExperiment out;
   out.set_id(run.trial.experiment.value());
@@ -47,10 +21,27 @@ v1::FlatRunExperiment ToExperiment(const store::RunRecord& run) {
   out.set_searcher_type(run.searcher);
   out.set_searcher_metric(run.searcher_metric);
   if (run.forked_from) out.set_forked_from(run.forked_from->value());
+  if (run.external_experiment_id) out.set_external_experiment_id(*run.external_experiment_id);
+  out.set_unmanaged(run.unmanaged);
   out.set_resource_pool(run.resource_pool);
   out.set_progress(static_cast<float>(run.progress));
   out.set_is_multitrial(run.searcher != "single");
   return out;
+}
+
+// A run has no states within ACTIVE, which filters and scripts ask for. A run outside of the cluster
+// has the state that it reported.
+v1::Trial::State ToRunState(v1::Trial::State state, bool unmanaged) {
+  switch (state) {
+    case v1::Trial::STATE_RUNNING:
+      return unmanaged ? state : v1::Trial::STATE_ACTIVE;
+    case v1::Trial::STATE_QUEUED:
+    case v1::Trial::STATE_PULLING:
+    case v1::Trial::STATE_STARTING:
+      return v1::Trial::STATE_ACTIVE;
+    default:
+      return state;
+  }
 }
 
 v1::ColumnType ColumnTypeToProto(ColumnType type) {
@@ -59,13 +50,13 @@ v1::ColumnType ColumnTypeToProto(ColumnType type) {
       return v1::COLUMN_TYPE_NUMBER;
     case ColumnType::kDate:
       return v1::COLUMN_TYPE_DATE;
-    case ColumnType::kArray:
-      return v1::COLUMN_TYPE_ARRAY;
     case ColumnType::kText:
+    case ColumnType::kArray:
+      return v1::COLUMN_TYPE_TEXT;
     case ColumnType::kFlag:
       break;
   }
-  return v1::COLUMN_TYPE_TEXT;
+  return v1::COLUMN_TYPE_UNSPECIFIED;
 }
 
 v1::LocationType GetLocation(const std::string& group) {
@@ -92,13 +83,15 @@ v1::FlatRun ToProto(const store::RunRecord& run, const LiveTrials& live, absl::T
   out.set_id(trial.id());
   *out.mutable_start_time() = trial.start_time();
   if (trial.has_end_time()) *out.mutable_end_time() = trial.end_time();
-  out.set_state(trial.state());
+  out.set_state(ToRunState(trial.state(), run.unmanaged));
+  out.set_trial_state(trial.state());
   for (const std::string& label : run.labels) out.add_labels(label);
   out.set_checkpoint_size(run.checkpoint_size);
   out.set_checkpoint_count(run.checkpoint_count);
+  if (run.trial.external_id) out.set_external_run_id(*run.trial.external_id);
   if (run.trial.best_metric) out.set_searcher_metric_value(*run.trial.best_metric);
   *out.mutable_hyperparameters() = std::move(*trial.mutable_hparams());
-  *out.mutable_summary_metrics() = MetricsToProto(run.metrics);
+  *out.mutable_summary_metrics() = ToProto(run.metrics);
   out.set_user_id(run.owner.value());
   out.set_duration(static_cast<int32_t>(trial.wall_clock_time()));
   out.set_project_id(run.project);
@@ -109,6 +102,7 @@ v1::FlatRun ToProto(const store::RunRecord& run, const LiveTrials& live, absl::T
   *out.mutable_experiment() = ToExperiment(run);
   if (!run.metadata.is_null()) *out.mutable_metadata() = ToStruct(run.metadata);
   out.set_archived(run.archived);
+  if (!run.trial.log_policy.empty()) out.set_log_policy_matched(run.trial.log_policy);
   out.set_local_id(absl::StrCat(run.project_key, "-", trial.id()));
   return out;
 }
@@ -120,7 +114,7 @@ std::vector<v1::ProjectColumn> ToColumns(store::Table table,
   std::vector<v1::ProjectColumn> columns;
   for (const store::FixedColumn& fixed : store::FixedColumns(table)) {
     columns.push_back(MakeColumn(
-        fixed.name, fixed.of_experiment ? v1::LOCATION_TYPE_EXPERIMENT : v1::LOCATION_TYPE_RUN,
+        fixed.name, runs ? v1::LOCATION_TYPE_RUN : v1::LOCATION_TYPE_EXPERIMENT,
         ColumnTypeToProto(fixed.type)));
     columns.back().set_display_name(fixed.shown);
   }

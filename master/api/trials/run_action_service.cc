@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/run_action.grpc.pb.h"
+#include "det/api/v1/run_action.unary.h"
 #include "master/api/authz/authorizer.h"
 #include "master/api/experiments/experiment_deletion.h"
 #include "master/api/experiments/experiment_patch.h"
@@ -34,6 +34,17 @@ int32_t GetProjectId(const Request& request) {
   return request.project_id();
 }
 int32_t GetProjectId(const v1::MoveRunsRequest& request) { return request.source_project_id(); }
+
+// How the error begins that refuses to act on a run of a search.
+template <class Request>
+const char* GetRefusal(const Request&) {
+  return "Cannot change";
+}
+const char* GetRefusal(const v1::PauseRunsRequest&) { return "Cannot pause/unpause"; }
+const char* GetRefusal(const v1::ResumeRunsRequest&) { return "Cannot pause/unpause"; }
+const char* GetRefusal(const v1::MoveRunsRequest& request) {
+  return request.skip_multitrial() ? "Skipping" : "Cannot move";
+}
 
 class RunActionService final : public ApiService<v1::RunActionService> {
  public:
@@ -109,9 +120,10 @@ class RunActionService final : public ApiService<v1::RunActionService> {
         ForEach(
             pool_, "run", response,
             [this, request](const auth::Principal& caller) { return SelectIds(*request, caller); },
-            [this, method, target, project = GetProjectId(*request), action = std::move(action)](
+            [this, method, target, verb = GetRefusal(*request), project = GetProjectId(*request), action = std::move(action)](
                 const auth::Principal& caller, int32_t id, Done done) mutable {
-              const auto run = CheckRun(method, target, caller, project, model::TrialId(id));
+              const auto run =
+                  CheckRun(method, target, caller, project, model::TrialId(id), verb);
               if (!run.ok()) return done(run.status());
               action(*run, std::move(done));
             }));
@@ -125,6 +137,8 @@ class RunActionService final : public ApiService<v1::RunActionService> {
       if (request.destination_project_id() == 0) {
         return absl::InvalidArgumentError("destination_project_id is required");
       }
+      DET_RETURN_IF_ERROR(
+          store_.projects().GetProjectWorkspaceId(request.destination_project_id()).status());
     }
     if (!request.filter().empty()) {
       return FindMatching(request.filter(), GetProjectId(request), caller);
@@ -137,7 +151,7 @@ class RunActionService final : public ApiService<v1::RunActionService> {
     if (project == 0) {
       return absl::InvalidArgumentError("project_id is required with filter");
     }
-    store::RunQuery query{.project = project, .visible = caller.Visible()};
+    store::RunQuery query{.project = project, .visible = caller.Visible(model::Permission::kViewExperimentMetadata)};
     DET_ASSIGN_OR_RETURN(query.search, store::ParseSearch(Table::kRuns, filter, ""));
     query.window.limit = kMaxBatchSize;
     DET_ASSIGN_OR_RETURN(const store::RunPage page, store_.runs().SearchRuns(query));
@@ -147,28 +161,39 @@ class RunActionService final : public ApiService<v1::RunActionService> {
     return runs;
   }
 
+  // Scripts of existing clients look for the texts of these errors.
+  static absl::Status MakeNotFoundError(const std::string& run, int32_t project) {
+    return absl::NotFoundError(absl::StrCat(
+        "Run with id '", run, "' not found",
+        project == 0 ? "" : absl::StrCat(" in project with id '", project, "'")));
+  }
+
   // Returns the run if the caller may call `method` for it, and if the run, or its experiment with
   // this single run, is the target. `project` 0 means any project.
   absl::StatusOr<experiment::Trial> CheckRun(const char* method, Target target,
                                              const auth::Principal& caller, int32_t project,
-                                             model::TrialId id) {
+                                             model::TrialId id, const char* verb) {
     const std::string text = absl::StrCat(id.value());
-    DET_RETURN_IF_ERROR(authorizer_.AuthorizeResource(
-        FullName(method), caller, model::Role::kEditor, auth::Scope::kTrial, text));
-    DET_ASSIGN_OR_RETURN(store::TrialRecord run, store_.GetBareTrial(id));
-    const model::ExperimentId parent = run.trial.experiment;
-    DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store_.GetExperiment(parent));
+    const absl::Status allowed = authorizer_.AuthorizeResource(
+        FullName(method), caller, auth::GetElementNeed(FullName(method)), auth::Scope::kTrial,
+        text);
+    if (absl::IsNotFound(allowed)) return MakeNotFoundError(text, project);
+    DET_RETURN_IF_ERROR(allowed);
+    absl::StatusOr<store::TrialRecord> run = store_.GetBareTrial(id);
+    if (absl::IsNotFound(run.status())) return MakeNotFoundError(text, project);
+    DET_RETURN_IF_ERROR(run.status());
+    DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record,
+                         store_.GetExperiment(run->trial.experiment));
     if (project != 0 && record.experiment.project != project) {
-      return absl::NotFoundError(absl::StrCat("project ", project, " has no run ", text));
+      return MakeNotFoundError(text, project);
     }
     const bool is_single =
         record.experiment.config->searcher.name == "single" && record.num_trials == 1;
     if (target == Target::kExperiment && !is_single) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "run ", text, " belongs to the search of experiment ", parent.value(),
-          "; this action changes the whole experiment, so apply it to the experiment"));
+      return absl::FailedPreconditionError(absl::StrCat(verb, " run '", text,
+                                                        "' (part of multi-trial)."));
     }
-    return std::move(run.trial);
+    return std::move(run->trial);
   }
 
   engine::Engine& engine_;

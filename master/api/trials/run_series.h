@@ -1,10 +1,11 @@
-// Metrics of several trials for charts, downsampled to the points that a chart can show.
+// Metrics of trials for charts: streams of what is new, and curves that are downsampled to the points
+// that a chart can show.
 //
 // Called by the run service on the pool; blocks.
 #ifndef MASTER_API_TRIALS_RUN_SERIES_H_
 #define MASTER_API_TRIALS_RUN_SERIES_H_
 
-#include <string>
+#include <functional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -15,14 +16,22 @@
 
 namespace det::api {
 
-// Each function returns INVALID_ARGUMENT if the request has no metric name, or neither `group` nor
+// Each call returns what is new since the last one; the first call returns everything.
+template <class Response>
+using Series = std::function<absl::StatusOr<Response>()>;
+
+Series<v1::ExpMetricNamesResponse> MakeMetricNames(store::Store& store,
+                                                   std::vector<model::ExperimentId> experiments);
+// The series below return INVALID_ARGUMENT if the request has no metric name, or neither `group` nor
 // `metric_type`.
-absl::StatusOr<v1::MetricBatchesResponse> ListBatches(store::Store& store,
-                                                      const v1::MetricBatchesRequest& request);
-absl::StatusOr<v1::TrialsSnapshotResponse> ReadSnapshot(store::Store& store,
-                                                        const v1::TrialsSnapshotRequest& request);
-absl::StatusOr<v1::TrialsSampleResponse> ReadSample(store::Store& store,
-                                                    const v1::TrialsSampleRequest& request);
+Series<v1::MetricBatchesResponse> MakeBatches(store::Store& store,
+                                              const v1::MetricBatchesRequest& request);
+Series<v1::TrialsSnapshotResponse> MakeSnapshot(store::Store& store,
+                                                const v1::TrialsSnapshotRequest& request);
+Series<v1::TrialsSampleResponse> MakeSample(store::Store& store,
+                                            const v1::TrialsSampleRequest& request);
+
+// Returns NOT_FOUND if the request has no trials, or if one does not exist.
 absl::Status Compare(store::Store& store, const v1::CompareTrialsRequest& request, absl::Time now,
                      v1::CompareTrialsResponse* response);
 

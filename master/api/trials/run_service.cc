@@ -3,7 +3,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,12 +11,15 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "base/event_loop.h"
 #include "base/status_macros.h"
-#include "det/api/v1/run.grpc.pb.h"
+#include "det/api/v1/run.unary.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/live_trials.h"
+#include "master/api/common/project_resolver.h"
 #include "master/api/rpc/api_service.h"
 #include "master/api/trials/convert_run.h"
+#include "master/api/trials/periodic_stream.h"
 #include "master/api/trials/run_series.h"
 #include "master/api/trials/services.h"
 
@@ -30,6 +32,8 @@ using store::Table;
 constexpr size_t kMaxMetadataBytes = 64 * 1024;
 constexpr int kMaxMetadataDepth = 10;
 constexpr int kMaxMetadataValues = 1000;
+constexpr size_t kMaxMetadataKey = 50;
+constexpr size_t kMaxMetadataText = 5000;
 // The metric ranges of a project with more runs are cached.
 constexpr int kMaxUncachedRuns = 1000;
 
@@ -38,9 +42,12 @@ absl::StatusOr<store::RunQuery> ToRunQuery(const Request& request, Table table,
                                            const auth::Principal& principal) {
   store::RunQuery query;
   DET_ASSIGN_OR_RETURN(query.search, store::ParseSearch(table, request.filter(), request.sort()));
+  if (table == Table::kRuns && query.search.order.empty()) {
+    query.search.order.emplace_back().column.field = store::Field::kRunId;
+  }
   query.project = request.project_id();
-  query.visible = principal.Visible();
-  query.window = ToWindow(request.offset(), request.limit());
+  query.visible = principal.Visible(model::Permission::kViewExperimentMetadata);
+  query.window = ToPage(request.offset(), request.limit());
   return query;
 }
 
@@ -79,19 +86,41 @@ absl::Status CheckMetadata(const model::Value& metadata) {
   return absl::OkStatus();
 }
 
-// Sends the only message of a stream.
-template <class Response>
-void SendAndClose(Stream<Response>& stream, absl::StatusOr<Response> response) {
-  const absl::Status status = response.status();
-  if (response.ok()) stream.Send(*std::move(response));
-  stream.Close(status);
+// Paths of keys are columns of searches, so keys cannot contain the characters of paths.
+absl::Status CheckNames(const model::Value& value) {
+  if (const model::Value::Object* object = value.AsObject()) {
+    for (const auto& [key, member] : *object) {
+      if (key.size() > kMaxMetadataKey) {
+        return absl::InvalidArgumentError(absl::StrCat("metadata: key \"", key, "\" has ", key.size(),
+                                                       " bytes; the limit is ", kMaxMetadataKey));
+      }
+      if (key.find_first_of("$.[]") != std::string::npos) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("metadata: key \"", key, "\" contains one of $ . [ ]"));
+      }
+      DET_RETURN_IF_ERROR(CheckNames(member));
+    }
+  } else if (const model::Value::List* list = value.AsList()) {
+    for (const model::Value& item : *list) DET_RETURN_IF_ERROR(CheckNames(item));
+  } else if (const std::string* text = value.AsString()) {
+    if (text->size() > kMaxMetadataText) {
+      return absl::InvalidArgumentError(absl::StrCat("metadata: a value has ", text->size(),
+                                                     " bytes; the limit is ", kMaxMetadataText));
+    }
+  }
+  return absl::OkStatus();
 }
 
 class RunService final : public ApiService<v1::RunService> {
  public:
   RunService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
-             base::ThreadPool& pool, const base::Clock& clock)
-      : ApiService(calls), engine_(engine), store_(store), pool_(pool), clock_(clock) {}
+             base::ThreadPool& pool, base::EventLoop& loop, const base::Clock& clock)
+      : ApiService(calls),
+        engine_(engine),
+        store_(store),
+        pool_(pool),
+        loop_(loop),
+        clock_(clock) {}
 
   grpc::ServerUnaryReactor* SearchRuns(grpc::CallbackServerContext* context,
                                        const v1::SearchRunsRequest* request,
@@ -149,6 +178,7 @@ class RunService final : public ApiService<v1::RunService> {
         __func__, context, request, response,
         [this, request, response](const auth::Principal&) -> absl::Status {
           const model::Value metadata = FromStruct(request->metadata(), Numbers::kIntegersIfWhole);
+          DET_RETURN_IF_ERROR(CheckNames(metadata));
           DET_RETURN_IF_ERROR(CheckMetadata(metadata));
           DET_RETURN_IF_ERROR(runs().PutMetadata(model::TrialId(request->run_id()), metadata));
           *response->mutable_metadata() = ToStruct(metadata);
@@ -160,6 +190,7 @@ class RunService final : public ApiService<v1::RunService> {
                                               v1::GetMetadataValuesResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&) -> absl::Status {
+                   DET_RETURN_IF_ERROR(CheckProject(request->project_id()));
                    DET_ASSIGN_OR_RETURN(
                        const auto values,
                        runs().ListMetadataValues(request->project_id(), request->key()));
@@ -170,39 +201,25 @@ class RunService final : public ApiService<v1::RunService> {
 
   grpc::ServerWriteReactor<v1::ExpMetricNamesResponse>* ExpMetricNames(
       grpc::CallbackServerContext* context, const v1::ExpMetricNamesRequest* request) override {
-    return ServerStream<v1::ExpMetricNamesResponse>(
-        __func__, context, request,
-        [this, request = *request](const auth::Principal&,
-                                   std::shared_ptr<Stream<v1::ExpMetricNamesResponse>> stream) {
-          SendAndClose(*stream, ListNames(request));
-        });
+    std::vector<model::ExperimentId> ids;
+    for (const int32_t id : request->ids()) ids.emplace_back(id);
+    return ServeSeries<v1::ExpMetricNamesResponse>(context, __func__, request, ids,
+                                                   MakeMetricNames(store_, ids));
   }
   grpc::ServerWriteReactor<v1::MetricBatchesResponse>* MetricBatches(
       grpc::CallbackServerContext* context, const v1::MetricBatchesRequest* request) override {
-    return ServerStream<v1::MetricBatchesResponse>(
-        __func__, context, request,
-        [this, request = *request](const auth::Principal&,
-                                   std::shared_ptr<Stream<v1::MetricBatchesResponse>> stream) {
-          SendAndClose(*stream, ListBatches(store_, request));
-        });
+    return ServeSeries<v1::MetricBatchesResponse>(context, __func__, request,
+                                                  MakeBatches(store_, *request));
   }
   grpc::ServerWriteReactor<v1::TrialsSnapshotResponse>* TrialsSnapshot(
       grpc::CallbackServerContext* context, const v1::TrialsSnapshotRequest* request) override {
-    return ServerStream<v1::TrialsSnapshotResponse>(
-        __func__, context, request,
-        [this, request = *request](const auth::Principal&,
-                                   std::shared_ptr<Stream<v1::TrialsSnapshotResponse>> stream) {
-          SendAndClose(*stream, ReadSnapshot(store_, request));
-        });
+    return ServeSeries<v1::TrialsSnapshotResponse>(context, __func__, request,
+                                                   MakeSnapshot(store_, *request));
   }
   grpc::ServerWriteReactor<v1::TrialsSampleResponse>* TrialsSample(
       grpc::CallbackServerContext* context, const v1::TrialsSampleRequest* request) override {
-    return ServerStream<v1::TrialsSampleResponse>(
-        __func__, context, request,
-        [this, request = *request](const auth::Principal&,
-                                   std::shared_ptr<Stream<v1::TrialsSampleResponse>> stream) {
-          SendAndClose(*stream, ReadSample(store_, request));
-        });
+    return ServeSeries<v1::TrialsSampleResponse>(context, __func__, request,
+                                                 MakeSample(store_, *request));
   }
   grpc::ServerUnaryReactor* CompareTrials(grpc::CallbackServerContext* context,
                                           const v1::CompareTrialsRequest* request,
@@ -215,6 +232,36 @@ class RunService final : public ApiService<v1::RunService> {
 
  private:
   store::Runs& runs() { return store_.runs(); }
+
+  absl::Status CheckProject(int32_t project) {
+    if (project == 0) return absl::OkStatus();
+    return store_.projects().GetProjectWorkspaceId(project).status();
+  }
+
+  // Serves a stream of what is new in a series of experiments (run_series.h).
+  template <class Response, class Request>
+  grpc::ServerWriteReactor<Response>* ServeSeries(grpc::CallbackServerContext* context,
+                                                  const char* method, const Request* request,
+                                                  std::vector<model::ExperimentId> experiments,
+                                                  Series<Response> series) {
+    const absl::Duration period =
+        request->period_seconds() > 0 ? absl::Seconds(request->period_seconds()) : kDefaultPeriod;
+    return ServerStream<Response>(
+        method, context, request,
+        [this, experiments = std::move(experiments), series = std::move(series), period](
+            const auth::Principal&, std::shared_ptr<Stream<Response>> stream) mutable {
+          ServePeriodically<Response>(store_, loop_, std::move(stream), std::move(experiments),
+                                      period, std::move(series));
+        });
+  }
+  template <class Response, class Request>
+  grpc::ServerWriteReactor<Response>* ServeSeries(grpc::CallbackServerContext* context,
+                                                  const char* method, const Request* request,
+                                                  Series<Response> series) {
+    return ServeSeries<Response>(context, method, request,
+                                 {model::ExperimentId(request->experiment_id())},
+                                 std::move(series));
+  }
 
   // Reads the ranges of all numeric metrics, from which clients build filters. The ranges of a
   // project with many runs are cached for a minute.
@@ -248,33 +295,39 @@ class RunService final : public ApiService<v1::RunService> {
                                    Response* response, const char* method, Table table) {
     return Unary(method, context, request, response,
                  [this, request, response, table](const auth::Principal& principal, Done done) {
+                   if (request->has_project_id()) {
+                     absl::Status found = CheckProjectIsVisible(store_, request->project_id(),
+                                                                principal.Visible());
+                     if (!found.ok()) return done(std::move(found));
+                   }
                    absl::StatusOr<store::RunQuery> query = ToRunQuery(*request, table, principal);
                    if (!query.ok()) return done(query.status());
                    QueryLiveTrials(
                        engine_, pool_, std::nullopt,
-                       [this, query = *std::move(query), response,
+                       [this, request, query = *std::move(query), response,
                         done = std::move(done)](const absl::StatusOr<LiveTrials>& live) mutable {
-                         done(live.ok() ? Read(query, *live, response) : live.status());
+                         if (!live.ok()) return done(live.status());
+                         done(Read(*request, query, *live, response));
                        });
                  });
   }
 
-  absl::Status Read(const store::RunQuery& query, const LiveTrials& live,
-                    v1::SearchRunsResponse* response) {
+  absl::Status Read(const v1::SearchRunsRequest& request, const store::RunQuery& query,
+                    const LiveTrials& live, v1::SearchRunsResponse* response) {
     DET_ASSIGN_OR_RETURN(const store::RunPage page, runs().SearchRuns(query));
     for (const store::RunRecord& run : page.runs) {
       *response->add_runs() = ToProto(run, live, clock_.Now());
     }
     *response->mutable_pagination() =
-        ToPagination(query.window.offset, query.window.limit, response->runs_size(), page.total);
+        ToPagination(request.offset(), request.limit(), response->runs_size(), page.total);
     return absl::OkStatus();
   }
 
-  absl::Status Read(const store::RunQuery& query, const LiveTrials& live,
-                    v1::SearchExperimentsResponse* response) {
+  absl::Status Read(const v1::SearchExperimentsRequest& request, const store::RunQuery& query,
+                    const LiveTrials& live, v1::SearchExperimentsResponse* response) {
     DET_ASSIGN_OR_RETURN(const store::FoundExperiments found, runs().SearchExperiments(query));
-    *response->mutable_pagination() = ToPagination(query.window.offset, query.window.limit,
-                                                   static_cast<int>(found.ids.size()), found.total);
+    *response->mutable_pagination() = ToPagination(
+        request.offset(), request.limit(), static_cast<int>(found.ids.size()), found.total);
     if (found.ids.empty()) return absl::OkStatus();
     store::ExperimentQuery by_id;
     by_id.ids = found.ids;
@@ -287,7 +340,7 @@ class RunService final : public ApiService<v1::RunService> {
         *out.mutable_experiment() = ToProto(record, live, clock_.Now(), /*detail=*/false);
         for (const store::TrialRecord& trial : trials.trials) {
           if (record.experiment.best_trial != trial.trial.id) continue;
-          *out.mutable_best_trial() = ToProto(trial, live, {}, clock_.Now());
+          *out.mutable_best_trial() = WithSearcherMetric(ToProto(trial, live, {}, clock_.Now()));
         }
       }
     }
@@ -303,30 +356,6 @@ class RunService final : public ApiService<v1::RunService> {
     return store_.ListTrials(query);
   }
 
-  absl::StatusOr<v1::ExpMetricNamesResponse> ListNames(const v1::ExpMetricNamesRequest& request) {
-    std::vector<model::ExperimentId> ids;
-    for (const int32_t id : request.ids()) ids.emplace_back(id);
-    v1::ExpMetricNamesResponse response;
-    if (ids.empty()) return response;
-    DET_ASSIGN_OR_RETURN(const auto names, runs().ListMetricNames(ids));
-    store::ExperimentQuery by_id;
-    by_id.ids = ids;
-    DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, store_.ListExperiments(by_id));
-    std::set<std::string> searchers;
-    for (const store::ExperimentRecord& record : page.experiments) {
-      searchers.insert(record.experiment.config->searcher.metric);
-    }
-    for (const std::string& name : searchers) response.add_searcher_metrics(name);
-    for (const auto& [group, name] : names) {
-      if (group == "training") response.add_training_metrics(name);
-      if (group == "validation") response.add_validation_metrics(name);
-      v1::MetricIdentifier& metric = *response.add_metric_names();
-      metric.set_group(group);
-      metric.set_name(name);
-    }
-    return response;
-  }
-
   struct CachedRanges {
     absl::Time expires_at;
     v1::GetProjectNumericMetricsRangeResponse response;
@@ -335,6 +364,7 @@ class RunService final : public ApiService<v1::RunService> {
   engine::Engine& engine_;
   store::Store& store_;
   base::ThreadPool& pool_;
+  base::EventLoop& loop_;
   const base::Clock& clock_;
   std::mutex mutex_;
   std::map<int32_t, CachedRanges> ranges_;  // by project
@@ -344,8 +374,8 @@ class RunService final : public ApiService<v1::RunService> {
 
 std::unique_ptr<Service> MakeRunService(CallPipeline& calls, engine::Engine& engine,
                                         store::Store& store, base::ThreadPool& pool,
-                                        const base::Clock& clock) {
-  return std::make_unique<RunService>(calls, engine, store, pool, clock);
+                                        base::EventLoop& loop, const base::Clock& clock) {
+  return std::make_unique<RunService>(calls, engine, store, pool, loop, clock);
 }
 
 }  // namespace det::api

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/clock.h"
+#include "base/event_loop.h"
 #include "base/thread_pool.h"
 #include "master/api/authz/authorizer.h"
 #include "master/api/rpc/call.h"
@@ -20,7 +21,7 @@ std::unique_ptr<Service> MakeRunActionService(CallPipeline& calls, engine::Engin
                                               base::ThreadPool& pool);
 std::unique_ptr<Service> MakeRunService(CallPipeline& calls, engine::Engine& engine,
                                         store::Store& store, base::ThreadPool& pool,
-                                        const base::Clock& clock);
+                                        base::EventLoop& loop, const base::Clock& clock);
 std::unique_ptr<Service> MakeTrialService(CallPipeline& calls, engine::Engine& engine,
                                           store::Store& store, base::ThreadPool& pool,
                                           const base::Clock& clock, live::ExperimentWatch& watch);

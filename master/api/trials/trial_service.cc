@@ -1,13 +1,13 @@
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/status_macros.h"
-#include "det/api/v1/trial.grpc.pb.h"
+#include "det/api/v1/trial.unary.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/live_trials.h"
 #include "master/api/experiments/read_experiment.h"
@@ -30,6 +30,7 @@ store::TrialQuery ToTrialQuery(const v1::GetExperimentTrialsRequest& request) {
   for (const int state : request.states()) {
     const auto known = FromProto(static_cast<v1::Trial::State>(state));
     if (known) query.states.push_back(*known);
+    if (state == v1::Trial::STATE_ACTIVE) query.states.push_back(model::TrialState::kQueued);
   }
   switch (request.sort_by()) {
     case v1::GetExperimentTrialsRequest::SORT_BY_START_TIME:
@@ -52,6 +53,15 @@ store::TrialQuery ToTrialQuery(const v1::GetExperimentTrialsRequest& request) {
       break;
     case v1::GetExperimentTrialsRequest::SORT_BY_RESTARTS:
       query.sort = Sort::kRestarts;
+      break;
+    case v1::GetExperimentTrialsRequest::SORT_BY_DURATION:
+      query.sort = Sort::kDuration;
+      break;
+    case v1::GetExperimentTrialsRequest::SORT_BY_CHECKPOINT_SIZE:
+      query.sort = Sort::kCheckpointSize;
+      break;
+    case v1::GetExperimentTrialsRequest::SORT_BY_LOG_RETENTION_DAYS:
+      query.sort = Sort::kLogDays;
       break;
     default:
       query.sort = Sort::kId;
@@ -113,6 +123,44 @@ class TrialService final : public ApiService<v1::TrialService> {
                  });
   }
 
+  // Old tasks report to the profiler; today's report system metrics as metrics of the trial.
+  grpc::ServerWriteReactor<v1::GetTrialProfilerMetricsResponse>* GetTrialProfilerMetrics(
+      grpc::CallbackServerContext* context,
+      const v1::GetTrialProfilerMetricsRequest* request) override {
+    using Response = v1::GetTrialProfilerMetricsResponse;
+    return ServerStream<Response>(
+        __func__, context, request,
+        [this, id = request->labels().trial_id()](const auth::Principal&,
+                                                  std::shared_ptr<Stream<Response>> stream) {
+          stream->Close(store_.GetBareTrial(model::TrialId(id)).status());
+        });
+  }
+  grpc::ServerWriteReactor<v1::GetTrialProfilerAvailableSeriesResponse>*
+  GetTrialProfilerAvailableSeries(
+      grpc::CallbackServerContext* context,
+      const v1::GetTrialProfilerAvailableSeriesRequest* request) override {
+    using Response = v1::GetTrialProfilerAvailableSeriesResponse;
+    return ServerStream<Response>(
+        __func__, context, request,
+        [this, id = request->trial_id()](const auth::Principal&,
+                                         std::shared_ptr<Stream<Response>> stream) {
+          const absl::Status found = store_.GetBareTrial(model::TrialId(id)).status();
+          if (found.ok()) stream->Send(Response());
+          stream->Close(found);
+        });
+  }
+  grpc::ServerUnaryReactor* PostTrialProfilerMetricsBatch(
+      grpc::CallbackServerContext* context, const v1::PostTrialProfilerMetricsBatchRequest* request,
+      v1::PostTrialProfilerMetricsBatchResponse* response) override {
+    return Unary(__func__, context, request, response, [this, request](const auth::Principal&) {
+      absl::Status found;
+      for (const v1::TrialProfilerMetricsBatch& batch : request->batches()) {
+        found.Update(store_.GetBareTrial(model::TrialId(batch.labels().trial_id())).status());
+      }
+      return found;
+    });
+  }
+
   grpc::ServerUnaryReactor* KillTrial(grpc::CallbackServerContext* context,
                                       const v1::KillTrialRequest* request,
                                       v1::KillTrialResponse* response) override {
@@ -131,12 +179,13 @@ class TrialService final : public ApiService<v1::TrialService> {
           const model::TrialId id(request.trial_id());
           const auto record = store_.GetBareTrial(id);
           if (!record.ok()) return stream->Close(record.status());
+          if (request.limit() < 0) return stream->Close(absl::OkStatus());
           ServeLogs<v1::TrialLogsResponse>(
               store_, watch_, std::move(stream),
               {.query = ToLogQuery(request, record->trial.task),
                .trial = id,
                .experiment = record->trial.experiment,
-               .limit = std::max(0, request.limit()),
+               .limit = request.limit(),
                .follow = request.follow(),
                .pattern = GetPattern(request)},
               [id](const store::LogRecord& line) { return ToTrialLog(line, id); });
@@ -168,6 +217,9 @@ class TrialService final : public ApiService<v1::TrialService> {
         method, context, request,
         [this, query = std::move(query)](const auth::Principal&,
                                          std::shared_ptr<Stream<v1::GetMetricsResponse>> stream) {
+          if (const absl::Status valid = CheckTrials(query.trials); !valid.ok()) {
+            return stream->Close(valid);
+          }
           auto position = std::make_shared<MetricPosition>();
           stream->Start(
               [this, query, position](Stream<v1::GetMetricsResponse>& out) {
@@ -177,13 +229,24 @@ class TrialService final : public ApiService<v1::TrialService> {
         });
   }
 
+  // Returns NOT_FOUND if one of them does not exist.
+  absl::Status CheckTrials(const std::vector<model::TrialId>& trials) {
+    if (trials.empty()) {
+      return absl::InvalidArgumentError("trial_ids: specify at least one trial");
+    }
+    for (const model::TrialId& id : trials) {
+      DET_RETURN_IF_ERROR(store_.GetBareTrial(id).status());
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status List(const v1::GetExperimentTrialsRequest& request, const LiveTrials& live,
                     v1::GetExperimentTrialsResponse* response) {
     DET_RETURN_IF_ERROR(
         store_.GetExperiment(model::ExperimentId(request.experiment_id())).status());
     DET_ASSIGN_OR_RETURN(const store::TrialPage page, store_.ListTrials(ToTrialQuery(request)));
     for (const store::TrialRecord& record : page.trials) {
-      *response->add_trials() = ToProto(record, live, {}, clock_.Now());
+      *response->add_trials() = WithSearcherMetric(ToProto(record, live, {}, clock_.Now()));
     }
     *response->mutable_pagination() =
         ToPagination(request.offset(), request.limit(), response->trials_size(), page.total);

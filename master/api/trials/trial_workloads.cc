@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "master/api/common/convert.h"
 #include "master/api/trials/metric_cursor.h"
@@ -32,21 +31,6 @@ bool WantsWorkload(Request::FilterOption filter, const std::string& group) {
       return group != "training";
     default:
       return true;
-  }
-}
-
-// Returns the metric group whose reports are requested; empty for both.
-std::string GetGroup(const Request& request) {
-  if (!request.group().empty()) return request.group();
-  if (request.metric_type() == v1::METRIC_TYPE_TRAINING) return "training";
-  return request.metric_type() == v1::METRIC_TYPE_VALIDATION ? "validation" : "";
-}
-
-void AddBatches(const model::MetricReport& report, v1::MetricsWorkload* out) {
-  const model::Value::List* batches = report.batch_metrics.AsList();
-  if (batches == nullptr) return;
-  for (const model::Value& batch : *batches) {
-    *out->mutable_metrics()->add_batch_metrics() = ToStruct(batch);
   }
 }
 
@@ -92,8 +76,7 @@ class ReportSource final : public WorkloadSource {
     DET_ASSIGN_OR_RETURN(const model::MetricReport* report, cursor_.Peek());
     v1::MetricsWorkload* workload =
         group_ == "training" ? out->mutable_training() : out->mutable_validation();
-    *workload = ToWorkload(*report);
-    if (request_.include_batch_metrics()) AddBatches(*report, workload);
+    *workload = ToWorkload(*report, request_.include_batch_metrics());
     return absl::OkStatus();
   }
 
@@ -144,17 +127,16 @@ absl::StatusOr<std::unique_ptr<WorkloadSource>> OpenCheckpoints(store::Store& st
   return std::make_unique<CheckpointSource>(std::move(page.checkpoints), IsDescending(request));
 }
 
-// Opens the requested sources in the order of workloads with the same steps: training, validation,
-// checkpoint; or the reverse.
+// Opens the requested sources in the order of workloads with the same steps: checkpoint, training,
+// validation; or the reverse.
 absl::StatusOr<WorkloadSources> OpenSources(store::Store& store, const Request& request) {
   WorkloadSources sources;
-  for (const char* group : {"training", "validation"}) {
-    if (!WantsWorkload(request.filter(), group)) continue;
-    if (const std::string only = GetGroup(request); !only.empty() && only != group) continue;
-    sources.push_back(std::make_unique<ReportSource>(store, request, group));
-  }
   if (WantsWorkload(request.filter(), "checkpoint")) {
     DET_ASSIGN_OR_RETURN(sources.emplace_back(), OpenCheckpoints(store, request));
+  }
+  for (const char* group : {"training", "validation"}) {
+    if (!WantsWorkload(request.filter(), group)) continue;
+    sources.push_back(std::make_unique<ReportSource>(store, request, group));
   }
   if (IsDescending(request)) std::reverse(sources.begin(), sources.end());
   return sources;
@@ -250,12 +232,6 @@ absl::StatusOr<int> ListByMetric(store::Store& store, const Request& request, Wo
 absl::Status ListWorkloads(store::Store& store, const Request& request,
                            v1::GetTrialWorkloadsResponse* response) {
   DET_RETURN_IF_ERROR(store.GetBareTrial(model::TrialId(request.trial_id())).status());
-  if (!request.group().empty() && request.group() != "training" &&
-      request.group() != "validation") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("group: expected training or validation, found ", request.group(),
-                     "; use GET /api/v1/trials/metrics/trial_metrics for other groups"));
-  }
   const bool by_steps = request.sort_key().empty() || request.sort_key() == "batches";
   DET_ASSIGN_OR_RETURN(const int total, (by_steps ? ListBySteps : ListByMetric)(
                                             store, request, response->mutable_workloads()));

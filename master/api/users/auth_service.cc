@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
-#include "det/api/v1/auth.grpc.pb.h"
+#include "det/api/v1/auth.unary.h"
 #include "master/api/rpc/api_service.h"
 #include "master/api/users/convert_user.h"
 #include "master/api/users/services.h"
@@ -74,6 +74,9 @@ class AuthService final : public ApiService<v1::AuthService> {
   // user.
   absl::Status LogIn(const v1::LoginRequest& request, Call& call,
                      v1::LoginResponse* response) {
+    if (request.username().empty()) {
+      return absl::InvalidArgumentError("username: expected the name of a user, found nothing");
+    }
     absl::StatusOr<store::UserRecord> user = store_.users().GetUserByName(request.username());
     if (!user.ok() && !absl::IsNotFound(user.status())) return user.status();
     if (user.ok()) {
@@ -83,9 +86,11 @@ class AuthService final : public ApiService<v1::AuthService> {
     const bool matches = auth::PasswordMatches(
         auth::ToClientHash(request.password(), request.is_hashed()),
         user.ok() && !user->remote ? user->password_hash : "", allow_blank_passwords_);
-    if (!matches) return absl::PermissionDeniedError("wrong username or password");
+    if (!matches) {
+      return absl::UnauthenticatedError("invalid credentials: the username or password is wrong");
+    }
     if (!user->active) {
-      return absl::PermissionDeniedError("this user is deactivated; ask an administrator");
+      return absl::PermissionDeniedError("user is not active; ask an administrator to activate it");
     }
     const std::string token = auth::NewToken();
     const absl::Time now = clock_.Now();

@@ -4,6 +4,8 @@
 
 #include "base/status_macros.h"
 #include "master/api/common/convert.h"
+#include "master/core/model/permission.h"
+#include "master/store/interfaces/groups.h"
 
 namespace det::api {
 namespace {
@@ -49,7 +51,7 @@ v1::User ToProto(const store::UserRecord& user) {
   out.set_username(user.username);
   out.set_admin(user.admin);
   out.set_active(user.active);
-  out.set_display_name(user.display_name.empty() ? user.username : user.display_name);
+  out.set_display_name(user.display_name);
   out.set_remote(user.remote);
   *out.mutable_modified_at() = ToProto(user.modified_at);
   if (user.last_auth_at) *out.mutable_last_auth_at() = ToProto(*user.last_auth_at);
@@ -101,9 +103,8 @@ absl::StatusOr<store::UserQuery> FromProto(const v1::GetUsersRequest& request) {
   if (request.has_active()) query.active = request.active();
   if (request.has_admin()) query.admin = request.admin();
   for (const int32_t id : request.role_id_assigned_directly_to_user()) {
-    v1::Role given;
-    given.set_role_id(id);
-    DET_ASSIGN_OR_RETURN(const model::Role role, FromProto(given));
+    const model::RoleId role(id);
+    if (!role.is_created() && model::GetPermissions(role).empty()) return store::NoSuchRole(role);
     query.roles.push_back(role);
   }
   return query;

@@ -17,6 +17,8 @@ std::unique_ptr<Service> MakeAuthService(CallPipeline& calls, store::Store& stor
                                          auth::Authenticator& authenticator,
                                          auth::PasswordQueue& passwords, const base::Clock& clock,
                                          bool allow_blank_passwords);
+std::unique_ptr<Service> MakeGroupService(CallPipeline& calls, store::Store& store,
+                                          auth::Authenticator& authenticator);
 std::unique_ptr<Service> MakeRoleService(CallPipeline& calls, store::Store& store,
                                          auth::Authenticator& authenticator);
 std::unique_ptr<Service> MakeTokenService(CallPipeline& calls, store::Store& store,

@@ -8,9 +8,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/user.grpc.pb.h"
+#include "det/api/v1/user.unary.h"
 #include "master/api/common/convert.h"
 #include "master/api/rpc/api_service.h"
 #include "master/api/users/convert_user.h"
@@ -26,16 +27,44 @@ constexpr size_t kUsernameLimit = 128;
 // The name appears in paths and in tables.
 absl::Status CheckUsername(const std::string& name) {
   const auto bad = [](char c) {
-    return absl::ascii_isspace(static_cast<unsigned char>(c)) ||
-           absl::ascii_iscntrl(static_cast<unsigned char>(c)) || c == '/';
+    return !absl::ascii_isgraph(static_cast<unsigned char>(c)) || c == '/';
   };
   if (!name.empty() && name.size() <= kUsernameLimit &&
       std::none_of(name.begin(), name.end(), bad)) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat("username: expected 1 to ", kUsernameLimit,
-                                                 " bytes without spaces and '/', found \"", name,
-                                                 "\""));
+                                                 " printable ASCII characters without spaces "
+                                                 "and '/', found \"",
+                                                 name, "\""));
+}
+
+// Look-alikes of other letters would let a user pass for another one.
+absl::Status CheckDisplayName(const std::string& name) {
+  const auto printable = [](char c) {
+    return absl::ascii_isprint(static_cast<unsigned char>(c)) != 0;
+  };
+  if (std::all_of(name.begin(), name.end(), printable)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("display_name: expected printable ASCII characters, found \"", name, "\""));
+}
+
+// A name must not pass for one of the initial users. `username`: the user's present one; empty: the
+// user is new.
+absl::Status CheckInitialName(const char* field, const std::string& name,
+                              const std::string& username, bool admin) {
+  const bool reserved = (absl::EqualsIgnoreCase(name, "admin") && !admin) ||
+                        (absl::EqualsIgnoreCase(name, "determined") && username != "determined");
+  if (!reserved) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      field, ": \"", name, "\" is reserved for the user of that name; choose another name"));
+}
+
+absl::Status CheckAgentUser(const v1::AgentUserGroup& group) {
+  if (!group.agent_user().empty() && !group.agent_group().empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "agent_user_group: agentUid, agentGid, agentUser and agentGroup cannot be empty; set all of "
+      "them");
 }
 
 // Whether the caller may change these fields of the user.
@@ -73,9 +102,15 @@ absl::StatusOr<store::UserPatch> ToPatch(const v1::PatchUser& given, bool allow_
   }
   if (given.has_admin()) patch.admin = given.admin();
   if (given.has_active()) patch.active = given.active();
-  if (given.has_display_name()) patch.display_name = given.display_name();
+  if (given.has_display_name()) {
+    DET_RETURN_IF_ERROR(CheckDisplayName(given.display_name()));
+    patch.display_name = given.display_name();
+  }
   if (given.has_remote()) patch.remote = given.remote();
-  if (given.has_agent_user_group()) patch.agent_user = FromProto(given.agent_user_group());
+  if (given.has_agent_user_group()) {
+    DET_RETURN_IF_ERROR(CheckAgentUser(given.agent_user_group()));
+    patch.agent_user = FromProto(given.agent_user_group());
+  }
   return patch;
 }
 
@@ -244,8 +279,18 @@ class UserService final : public ApiService<v1::UserService> {
     user.admin = given.admin();
     user.active = given.active();
     user.remote = given.remote();
-    if (given.has_agent_user_group()) user.agent_user = FromProto(given.agent_user_group());
+    DET_RETURN_IF_ERROR(CheckDisplayName(user.display_name));
+    DET_RETURN_IF_ERROR(CheckInitialName("username", user.username, "", user.admin));
+    DET_RETURN_IF_ERROR(CheckInitialName("display_name", user.display_name, "", user.admin));
+    if (given.has_agent_user_group()) {
+      DET_RETURN_IF_ERROR(CheckAgentUser(given.agent_user_group()));
+      user.agent_user = FromProto(given.agent_user_group());
+    }
     user.modified_at = clock_.Now();
+    if (user.remote && !request.password().empty()) {
+      return absl::InvalidArgumentError(
+          "password: cannot set a password for a remote user; leave it out");
+    }
     if (!user.remote) {
       DET_RETURN_IF_ERROR(
           auth::CheckNewPassword(request.password(), request.is_hashed(), allow_blank_passwords_));
@@ -267,6 +312,7 @@ class UserService final : public ApiService<v1::UserService> {
   absl::Status Change(const auth::Principal& caller, model::UserId id, const v1::PatchUser& given,
                       v1::User* out) {
     DET_ASSIGN_OR_RETURN(const store::UserPatch patch, ToPatch(given, allow_blank_passwords_));
+    if (patch.username || patch.display_name) DET_RETURN_IF_ERROR(CheckNames(id, patch));
     DET_ASSIGN_OR_RETURN(const store::UserRecord user,
                          users().ChangeUser(id, patch, clock_.Now()));
     if (patch.password_hash) {
@@ -275,6 +321,28 @@ class UserService final : public ApiService<v1::UserService> {
     if (!user.active) DET_RETURN_IF_ERROR(store_.access().DeleteUserSessions(id));
     authenticator_.InvalidateUser(id);
     *out = ToProto(user);
+    return absl::OkStatus();
+  }
+
+  // Checks that the new names are not those of another user, in any case.
+  absl::Status CheckNames(model::UserId id, const store::UserPatch& patch) {
+    DET_ASSIGN_OR_RETURN(const store::UserRecord now, users().GetUser(id));
+    const bool admin = patch.admin.value_or(now.admin);
+    for (const auto& [field, name] : {std::pair("username", patch.username),
+                                      std::pair("display_name", patch.display_name)}) {
+      if (!name || name->empty()) continue;
+      DET_RETURN_IF_ERROR(CheckInitialName(field, *name, now.username, admin));
+      DET_ASSIGN_OR_RETURN(const store::UserPage similar, users().ListUsers({.name = *name}));
+      for (const store::UserRecord& other : similar.users) {
+        if (other.id == id || (!absl::EqualsIgnoreCase(other.username, *name) &&
+                               !absl::EqualsIgnoreCase(other.display_name, *name))) {
+          continue;
+        }
+        return absl::InvalidArgumentError(
+            absl::StrCat(field, ": another user has the username or display name \"", *name,
+                         "\"; choose another name"));
+      }
+    }
     return absl::OkStatus();
   }
 

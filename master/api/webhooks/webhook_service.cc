@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/webhook.grpc.pb.h"
+#include "det/api/v1/webhook.unary.h"
 #include "google/protobuf/repeated_ptr_field.h"
 #include "master/api/common/convert.h"
 #include "master/api/rpc/api_service.h"
@@ -91,9 +91,22 @@ v1::WebhookDelivery DeliveryToProto(const store::DeliveryRecord& record) {
 }
 
 absl::Status CheckWebhookName(const std::string& name) {
-  if (!name.empty() && name.size() <= kWebhookNameLimit) return absl::OkStatus();
+  if (name.size() <= kWebhookNameLimit) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("name: expected 1 to ", kWebhookNameLimit, " bytes, found ", name.size()));
+      absl::StrCat("name: expected up to ", kWebhookNameLimit, " bytes, found ", name.size()));
+}
+
+// Checks triggers that the webhook does not have yet.
+absl::Status CheckMode(const store::WebhookRecord& record) {
+  for (const store::TriggerRecord& trigger : record.triggers) {
+    if (trigger.id == 0 && trigger.type == model::WebhookTrigger::kCustom &&
+        record.mode != store::WebhookMode::kSpecific) {
+      return absl::InvalidArgumentError(
+          "triggers: TRIGGER_TYPE_CUSTOM needs the mode WEBHOOK_MODE_SPECIFIC: only experiments "
+          "whose configuration names the webhook notify it");
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ReadTriggers(const google::protobuf::RepeatedPtrField<v1::Trigger>& given,
@@ -125,15 +138,14 @@ absl::StatusOr<store::WebhookRecord> WebhookFromProto(const v1::Webhook& given) 
   record.name = given.name();
   record.url = given.url();
   record.workspace = given.workspace_id();
-  if (given.webhook_type() == v1::WEBHOOK_TYPE_UNSPECIFIED ||
-      given.mode() == v1::WEBHOOK_MODE_UNSPECIFIED) {
+  if (given.webhook_type() == v1::WEBHOOK_TYPE_UNSPECIFIED) {
     return absl::InvalidArgumentError(
-        "webhook_type: expected WEBHOOK_TYPE_DEFAULT or WEBHOOK_TYPE_SLACK; mode: expected "
-        "WEBHOOK_MODE_WORKSPACE or WEBHOOK_MODE_SPECIFIC");
+        "webhook_type: expected WEBHOOK_TYPE_DEFAULT or WEBHOOK_TYPE_SLACK");
   }
   if (given.webhook_type() == v1::WEBHOOK_TYPE_SLACK) record.type = store::WebhookType::kSlack;
   if (given.mode() == v1::WEBHOOK_MODE_SPECIFIC) record.mode = store::WebhookMode::kSpecific;
   DET_RETURN_IF_ERROR(ReadTriggers(given.triggers(), &record));
+  DET_RETURN_IF_ERROR(CheckMode(record));
   return record;
 }
 
@@ -165,7 +177,7 @@ class WebhookService final : public ApiService<v1::WebhookService> {
                  [this, request, response](const auth::Principal& principal) -> absl::Status {
                    DET_ASSIGN_OR_RETURN(const auto all, hooks().ListWebhooks());
                    for (const store::WebhookRecord& each : all) {
-                     if (principal.RoleIn(each.workspace) < model::Role::kEditor) continue;
+                     if (!principal.Holds(model::Permission::kViewWebhooks, each.workspace)) continue;
                      *response->add_webhooks() = WebhookToProto(each);
                    }
                    *response->mutable_pagination() =
@@ -197,6 +209,7 @@ class WebhookService final : public ApiService<v1::WebhookService> {
           DET_ASSIGN_OR_RETURN(const auto created, hooks().AddWebhook(record));
           triggers_->Changed();
           *response->mutable_webhook() = WebhookToProto(created);
+          AddWarning(created.url, response);
           return absl::OkStatus();
         });
   }
@@ -204,9 +217,10 @@ class WebhookService final : public ApiService<v1::WebhookService> {
   grpc::ServerUnaryReactor* PatchWebhook(grpc::CallbackServerContext* context,
                                          const v1::PatchWebhookRequest* request,
                                          v1::PatchWebhookResponse* response) override {
-    return Unary(
-        __func__, context, request, response,
-        [this, request](const auth::Principal& principal) { return Patch(*request, principal); });
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal& principal) {
+                   return Patch(*request, principal, response);
+                 });
   }
 
   grpc::ServerUnaryReactor* DeleteWebhook(grpc::CallbackServerContext* context,
@@ -250,6 +264,15 @@ class WebhookService final : public ApiService<v1::WebhookService> {
  private:
   store::Webhooks& hooks() { return store_.webhooks(); }
 
+  // Warns if the master will not deliver to the URL.
+  template <class Response>
+  void AddWarning(const std::string& url, Response* response) const {
+    const absl::Status checked = deliverer_.CheckHost(url);
+    if (!checked.ok()) {
+      response->add_warnings(absl::StrCat("events are not delivered: ", checked.message()));
+    }
+  }
+
   absl::Status ReadDeliveries(const v1::GetWebhookDeliveriesRequest& request,
                               v1::GetWebhookDeliveriesResponse* response) {
     DET_ASSIGN_OR_RETURN(const int total, hooks().CountDeliveries(request.id()));
@@ -273,6 +296,7 @@ class WebhookService final : public ApiService<v1::WebhookService> {
     DET_RETURN_IF_ERROR(ReadTriggers(given.triggers(), &record));
     record.id = now.id;
     record.workspace = now.workspace;
+    record.mode = now.mode;
     DET_RETURN_IF_ERROR(CheckPatterns(record));
     std::vector<store::TriggerRecord> had = now.triggers;
     for (store::TriggerRecord& each : record.triggers) {
@@ -283,6 +307,7 @@ class WebhookService final : public ApiService<v1::WebhookService> {
       each.id = same->id;
       had.erase(same);
     }
+    DET_RETURN_IF_ERROR(CheckMode(record));
     return std::move(record.triggers);
   }
 
@@ -315,7 +340,8 @@ class WebhookService final : public ApiService<v1::WebhookService> {
     return record;
   }
 
-  absl::Status Patch(const v1::PatchWebhookRequest& request, const auth::Principal& principal) {
+  absl::Status Patch(const v1::PatchWebhookRequest& request, const auth::Principal& principal,
+                     v1::PatchWebhookResponse* response) {
     DET_ASSIGN_OR_RETURN(const store::WebhookRecord now, ReadForChange(request.id(), principal));
     store::WebhookPatch patch;
     if (!request.webhook().triggers().empty()) {
@@ -332,6 +358,7 @@ class WebhookService final : public ApiService<v1::WebhookService> {
     }
     DET_RETURN_IF_ERROR(hooks().ChangeWebhook(request.id(), patch).status());
     triggers_->Changed();
+    if (patch.url) AddWarning(*patch.url, response);
     return absl::OkStatus();
   }
 
@@ -353,12 +380,13 @@ class WebhookService final : public ApiService<v1::WebhookService> {
       return absl::InvalidArgumentError(absl::StrCat("data: title and description together exceed ",
                                                      kMaxAlertBytes, " bytes; shorten them"));
     }
-    model::Value::Object data_fields = {{"level", FormatLevel(data.level())},
-                                        {"title", data.title()},
-                                        {"description", data.description()}};
-    if (request.trial_id() > 0) data_fields["trial_id"] = int64_t{request.trial_id()};
-    return triggers_->RaiseCustom(model::ExperimentId(request.experiment_id()),
-                                  {{"custom_trigger", std::move(data_fields)}});
+    std::optional<model::TrialId> trial;
+    if (request.trial_id() > 0) trial = model::TrialId(request.trial_id());
+    return triggers_->RaiseCustom(
+        model::ExperimentId(request.experiment_id()), trial,
+        {{"custom_data", model::Value::Object{{"level", FormatLevel(data.level())},
+                                              {"title", data.title()},
+                                              {"description", data.description()}}}});
   }
 
   store::Store& store_;

@@ -25,14 +25,33 @@ v1::WorkspaceState StateToProto(store::WorkspaceState state) {
   return v1::WORKSPACE_STATE_UNSPECIFIED;
 }
 
-google::protobuf::Struct RedactStorage(const std::string& json) {
+// The members of a storage that existing clients expect, besides `type`; those that are not set are
+// null.
+std::vector<const char*> GetStorageMembers(const std::string& type) {
+  std::vector<const char*> members = {"save_experiment_best", "save_trial_best",
+                                      "save_trial_latest"};
+  if (type == "shared_fs") {
+    members.insert(members.end(), {"host_path", "propagation", "storage_path"});
+  } else if (type == "s3") {
+    members.insert(members.end(), {"access_key", "bucket", "endpoint_url", "prefix", "secret_key"});
+  } else if (type == "gcs") {
+    members.insert(members.end(), {"bucket", "prefix"});
+  }
+  return members;
+}
+
+google::protobuf::Struct ShowStorage(const std::string& json) {
   google::protobuf::Struct out;
   const absl::StatusOr<model::Value> value = model::Value::FromJson(json);
   if (!value.ok()) return out;
   out = ToStruct(*value);
-  for (const char* secret : {"access_key", "secret_key"}) {
-    const auto it = out.mutable_fields()->find(secret);
-    if (it != out.mutable_fields()->end()) it->second.set_string_value("********");
+  auto& fields = *out.mutable_fields();
+  for (const char* secret : {"access_key", "secret_key", "connection_string", "credential"}) {
+    const auto it = fields.find(secret);
+    if (it != fields.end()) it->second.set_string_value("********");
+  }
+  for (const char* member : GetStorageMembers(fields["type"].string_value())) {
+    if (!fields.contains(member)) fields[member].set_null_value(google::protobuf::NULL_VALUE);
   }
   return out;
 }
@@ -64,7 +83,7 @@ v1::Workspace ToProto(const store::WorkspaceRecord& record) {
   out.set_error_message(record.error);
   if (record.agent_user) *out.mutable_agent_user_group() = ToProto(*record.agent_user);
   if (!record.checkpoint_storage.empty()) {
-    *out.mutable_checkpoint_storage_config() = RedactStorage(record.checkpoint_storage);
+    *out.mutable_checkpoint_storage_config() = ShowStorage(record.checkpoint_storage);
   }
   if (record.pinned_at) *out.mutable_pinned_at() = ToProto(*record.pinned_at);
   out.set_default_compute_pool(record.default_compute_pool);

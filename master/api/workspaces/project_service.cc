@@ -5,11 +5,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
-#include "det/api/v1/project.grpc.pb.h"
+#include "det/api/v1/project.unary.h"
 #include "master/api/common/convert.h"
+#include "master/api/experiments/experiment_deletion.h"
 #include "master/api/rpc/api_service.h"
 #include "master/api/workspaces/convert_workspace.h"
 #include "master/api/workspaces/services.h"
@@ -41,7 +43,8 @@ class ProjectService final : public ApiService<v1::ProjectService> {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&) -> absl::Status {
                    DET_ASSIGN_OR_RETURN(const auto record,
-                                        projects().GetProjectByKey(request->key()));
+                                        projects().GetProjectByKey(
+                                            absl::AsciiStrToUpper(request->key())));
                    *response->mutable_project() = ToProto(record);
                    return absl::OkStatus();
                  });
@@ -69,10 +72,8 @@ class ProjectService final : public ApiService<v1::ProjectService> {
                                           const v1::DeleteProjectRequest* request,
                                           v1::DeleteProjectResponse* response) override {
     return Unary(__func__, context, request, response,
-                 [this, request, response](const auth::Principal&) -> absl::Status {
-                   DET_RETURN_IF_ERROR(projects().DeleteProject(request->id()));
-                   response->set_completed(true);
-                   return absl::OkStatus();
+                 [this, request, response](const auth::Principal&, Done done) {
+                   Delete(request->id(), response, std::move(done));
                  });
   }
 
@@ -134,7 +135,7 @@ class ProjectService final : public ApiService<v1::ProjectService> {
                    DET_ASSIGN_OR_RETURN(const auto visited, projects().ListLastVisited(
                                                                 principal.user, request->limit()));
                    for (const auto& record : visited) {
-                     if (!principal.Sees(record.workspace)) continue;
+                     if (!principal.Holds(model::Permission::kViewProject, record.workspace)) continue;
                      *response->add_projects() = ToProto(record);
                    }
                    return absl::OkStatus();
@@ -142,6 +143,18 @@ class ProjectService final : public ApiService<v1::ProjectService> {
   }
 
  private:
+  // Deletes an empty project; otherwise garbage collection deletes it with its experiments.
+  void Delete(int32_t id, v1::DeleteProjectResponse* response, Done done) {
+    absl::Status status = projects().DeleteProject(id);
+    response->set_completed(status.ok());
+    if (!absl::IsFailedPrecondition(status)) return done(std::move(status));
+    status = CheckNotHeld(store_, {.project = id});
+    if (status.ok()) status = projects().StartDeletion(id);
+    if (!status.ok()) return done(std::move(status));
+    // Wakes garbage collection.
+    SubmitAndFinish(engine_, cluster::DeleteCheckpoints{}, std::move(done));
+  }
+
   store::Projects& projects() { return store_.projects(); }
 
   // Records a visit at most once a minute for each user and project: each is a write in a read

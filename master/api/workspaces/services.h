@@ -15,6 +15,7 @@
 
 namespace det::api {
 
+std::unique_ptr<Service> MakeKubernetesService(CallPipeline& calls, store::Store& store);
 std::unique_ptr<Service> MakeProjectService(CallPipeline& calls, engine::Engine& engine,
                                             store::Store& store, const base::Clock& clock);
 std::unique_ptr<Service> MakeTemplateService(CallPipeline& calls, store::Store& store);

@@ -9,7 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/template.grpc.pb.h"
+#include "det/api/v1/template.unary.h"
 #include "master/api/common/convert.h"
 #include "master/api/rpc/api_service.h"
 #include "master/api/workspaces/services.h"
@@ -37,7 +37,7 @@ absl::Status CheckTemplateName(const char* field, const std::string& name) {
 }
 
 absl::StatusOr<v1::Template> TemplateToProto(const store::TemplateRecord& record) {
-  DET_ASSIGN_OR_RETURN(const model::Value config, model::ParseTemplate(record.yaml, record.name));
+  DET_ASSIGN_OR_RETURN(const model::Value config, model::ReadTemplate(record.yaml, record.name));
   v1::Template out;
   out.set_name(record.name);
   *out.mutable_config() = ToStruct(config);
@@ -46,12 +46,14 @@ absl::StatusOr<v1::Template> TemplateToProto(const store::TemplateRecord& record
   return out;
 }
 
-// Validates the configuration and stores its text.
+// Validates a text. A configuration as an object, which existing clients send, is kept as it is: it
+// may be for any kind of task, and is validated when one is created from it.
 absl::StatusOr<store::TemplateRecord> TemplateFromProto(const v1::Template& given) {
   DET_RETURN_IF_ERROR(CheckTemplateName("template.name", given.name()));
   store::TemplateRecord record{.name = given.name(), .yaml = given.yaml()};
   if (given.workspace_id() != 0) record.workspace = given.workspace_id();
-  if (record.yaml.empty()) {
+  const bool is_text = !record.yaml.empty();
+  if (!is_text) {
     record.yaml = FromStruct(given.config(), Numbers::kIntegersIfWhole).ToJson();
   }
   if (record.yaml.size() > kTemplateTextLimit) {
@@ -59,7 +61,7 @@ absl::StatusOr<store::TemplateRecord> TemplateFromProto(const v1::Template& give
                                                    record.yaml.size(), " bytes; the limit is ",
                                                    kTemplateTextLimit));
   }
-  DET_RETURN_IF_ERROR(model::ParseTemplate(record.yaml, record.name).status());
+  if (is_text) DET_RETURN_IF_ERROR(model::ParseTemplate(record.yaml, record.name).status());
   return record;
 }
 
@@ -144,7 +146,8 @@ class TemplateService final : public ApiService<v1::TemplateService> {
   // authorized.
   absl::Status CheckTemplateEditor(const char* method, const auth::Principal& principal,
                                    const store::TemplateRecord& existing) {
-    return auth::AuthorizeInWorkspace(FullName(method), principal, model::Role::kEditor,
+    return auth::AuthorizeInWorkspace(FullName(method), principal,
+                                      auth::GetRequirement(FullName(method)).need(),
                                       existing.workspace, auth::Scope::kTemplate, existing.name);
   }
   absl::StatusOr<store::TemplateRecord> ReadForWrite(const char* method,
@@ -168,7 +171,8 @@ class TemplateService final : public ApiService<v1::TemplateService> {
   // Checks the default workspace, which applies if the request does not name one.
   absl::Status CheckEditor(const char* method, const auth::Principal& principal,
                            int32_t workspace) {
-    return auth::AuthorizeInWorkspace(FullName(method), principal, model::Role::kEditor, workspace,
+    return auth::AuthorizeInWorkspace(FullName(method), principal,
+                                      model::Permission::kCreateTemplates, workspace,
                                       auth::Scope::kWorkspace, absl::StrCat(workspace));
   }
 
@@ -205,7 +209,7 @@ class TemplateService final : public ApiService<v1::TemplateService> {
     DET_ASSIGN_OR_RETURN(auto records, store_.templates().ListTemplates());
     const auto& workspaces = request.workspace_ids();
     std::erase_if(records, [&](const store::TemplateRecord& record) {
-      if (!principal.Sees(record.workspace)) return true;
+      if (!principal.Holds(model::Permission::kViewTemplates, record.workspace)) return true;
       if (!workspaces.empty() &&
           std::find(workspaces.begin(), workspaces.end(), record.workspace) == workspaces.end())
         return true;
@@ -214,7 +218,7 @@ class TemplateService final : public ApiService<v1::TemplateService> {
     });
     if (request.order_by() == v1::ORDER_BY_DESC) std::reverse(records.begin(), records.end());
     const int total = static_cast<int>(records.size());
-    const store::Range range = store::Resolve(ToWindow(request.offset(), request.limit()), total);
+    const store::Range range = store::Resolve(ToPage(request.offset(), request.limit()), total);
     for (int i = range.begin; i < range.end; ++i) {
       DET_ASSIGN_OR_RETURN(*response->add_templates(),
                            TemplateToProto(records[static_cast<size_t>(i)]));

@@ -11,10 +11,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "det/api/v1/workspace.grpc.pb.h"
+#include "det/api/v1/workspace.unary.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/convert_resources.h"
 #include "master/api/experiments/experiment_config.h"
+#include "master/api/experiments/experiment_deletion.h"
 #include "master/api/rpc/api_service.h"
 #include "master/api/users/convert_user.h"
 #include "master/api/workspaces/convert_workspace.h"
@@ -103,7 +104,7 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
         __func__, context, request, response,
         [this, request, response](const auth::Principal& principal) -> absl::Status {
           store::WorkspaceQuery query = ToQuery(*request, principal.user);
-          query.visible = principal.Visible();
+          query.visible = principal.Visible(model::Permission::kViewWorkspace);
           DET_ASSIGN_OR_RETURN(const store::WorkspacePage page, workspaces().ListWorkspaces(query));
           for (const auto& record : page.workspaces) {
             *response->add_workspaces() = ToProto(record);
@@ -229,6 +230,7 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
                                                         model::UserId owner) {
     store::WorkspaceRecord record;
     record.owner = owner;
+    record.pinned_at = clock_.Now();
     DET_ASSIGN_OR_RETURN(record.name, ParseSpaceName(request.name()));
     DET_ASSIGN_OR_RETURN(record.checkpoint_storage,
                          ReadStorage(defaults_, request.checkpoint_storage_config()));
@@ -287,10 +289,21 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
     CheckCluster([name = *std::move(named)](
                      const cluster::Cluster& cluster) { return CheckNameUnused(cluster, name); },
                  [this, id, response, done = std::move(done)](absl::Status ok) mutable {
-                   if (ok.ok()) ok = workspaces().DeleteWorkspace(id);
-                   response->set_completed(ok.ok());
-                   done(std::move(ok));
+                   if (!ok.ok()) return done(std::move(ok));
+                   DeleteUnused(id, response, std::move(done));
                  });
+  }
+
+  // Deletes an empty workspace; otherwise garbage collection deletes it with its experiments.
+  void DeleteUnused(int32_t id, v1::DeleteWorkspaceResponse* response, Done done) {
+    absl::Status status = workspaces().DeleteWorkspace(id);
+    response->set_completed(status.ok());
+    if (!absl::IsFailedPrecondition(status)) return done(std::move(status));
+    status = CheckNotHeld(store_, {.visible = std::vector<int32_t>{id}});
+    if (status.ok()) status = workspaces().StartDeletion(id);
+    if (!status.ok()) return done(std::move(status));
+    // Wakes garbage collection.
+    SubmitAndFinish(engine_, cluster::DeleteCheckpoints{}, std::move(done));
   }
 
   void Patch(const v1::PatchWorkspaceRequest& request, const auth::Principal& caller,
@@ -308,6 +321,8 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
           for (const auto& pool : {patch.default_compute_pool, patch.default_aux_pool}) {
             if (ok.ok() && pool) ok = CheckPool(cluster, *pool);
           }
+          // The workspace that the path names exists.
+          if (absl::IsNotFound(ok)) ok = absl::FailedPreconditionError(ok.message());
           return ok;
         },
         [this, id = request.id(), patch = *patch, renamed, caller = caller.user, out,
@@ -333,7 +348,7 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
       DET_RETURN_IF_ERROR(workspaces().GetWorkspaceName(request.id()).status());
     }
     store::ProjectQuery query = ToQuery(request);
-    query.visible = principal.Visible();
+    query.visible = principal.Visible(model::Permission::kViewProject);
     DET_ASSIGN_OR_RETURN(const store::ProjectPage page, store_.projects().ListProjects(query));
     for (const auto& record : page.projects) *response->add_projects() = ToProto(record);
     *response->mutable_pagination() =

@@ -23,7 +23,7 @@ using model::AllocationState;
 
 absl::Status CheckKnown(const Cluster::State& s, const model::AgentId& id) {
   if (s.agents.contains(id) || s.agent_states.contains(id)) return absl::OkStatus();
-  return absl::NotFoundError(absl::StrCat("agent ", id.value(), " does not exist"));
+  return absl::NotFoundError(absl::StrCat("agent ", id.value(), " not found"));
 }
 
 absl::Status CheckKnown(const Cluster::State& s, const model::AgentId& id, int slot) {

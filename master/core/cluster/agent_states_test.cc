@@ -219,6 +219,19 @@ TEST_F(AgentStatesTest, UnblocksAgent_WhenEnabled) {
   EXPECT_THAT(trial(3).suspects, IsEmpty());
 }
 
+TEST_F(AgentStatesTest, WaitsForAnotherAgent_WhenLogPolicyExcludesTheOnlyOne) {
+  AddAgent("a", 1);
+  Create(MakeConfig());
+  Start("1.1.0");
+  Apply(LogPolicyMatched{AllocationId("1.1.0"), AgentId("a"), "ECC", false, true});
+  EXPECT_THAT(LastLine(), HasSubstr("therefore will not schedule on a"));
+  Exit("1.1.0", 1);
+  EXPECT_EQ(trial(1).restarts, 1);
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), IsEmpty());
+  AddAgent("b", 1);
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), SizeIs(1));
+}
+
 TEST_F(AgentStatesTest, AppliesLogPolicies) {
   AddAgent("a", 1);
   AddAgent("b", 1);
@@ -236,6 +249,7 @@ TEST_F(AgentStatesTest, AppliesLogPolicies) {
     Exit("1.1.1", 1, allocation("1.1.1").local_tasks[0].placement.agent.value());
     EXPECT_EQ(trial(1).state, TrialState::kError);
     EXPECT_THAT(trial(1).reason, HasSubstr("log policy \"OOM\" forbids a retry"));
+    EXPECT_THAT(trial(1).reason, HasSubstr("matched logs to a don't retry policy"));
   }
 }
 

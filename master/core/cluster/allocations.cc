@@ -29,8 +29,10 @@ void StartLocalTasks(Step& step, const Allocation& a) {
                                   absl::StrJoin(local_task.placement.slots, ", "), ")"));
   }
   const experiment::Trial& trial = step.s.trials.at(a.trial);
+  // Existing scripts look for the first part in the log.
   step.Log(trial, a.id, model::LogLevel::kInfo,
-           absl::StrCat("run ", a.run_id, " got ", GetHeldSlots(a),
+           absl::StrCat("New trial runner in (container ", a.id.value(), ") on agent ",
+                        a.local_tasks.front().placement.agent.value(), ": run ", a.run_id, " got ", GetHeldSlots(a),
                         a.granted == 1 ? " slot on " : " slots on ", absl::StrJoin(places, ", ")));
   const experiment::Experiment& e = step.GetEntry(trial).experiment;
   step.s.slot_time.Begin(a.id, experiment::OwnerName(e), e.config->workspace, GetHeldSlots(a),
@@ -43,6 +45,17 @@ const std::string& GetExitText(const Allocation& a) {
   return a.exit_message.empty() ? a.preemption_reason : a.exit_message;
 }
 
+// Existing scripts look for these lines in the log of a trial.
+void LogExit(Step& step, const Allocation& a, const experiment::Trial& trial) {
+  if (!a.exit_code) return;
+  const bool well = *a.exit_code == 0;
+  step.Log(trial, a.id, well ? model::LogLevel::kInfo : model::LogLevel::kError,
+           well ? "resources exited successfully with a zero exit code"
+                : absl::StrCat("resources failed with non-zero exit code: container failed with "
+                               "non-zero exit code: ",
+                               *a.exit_code));
+}
+
 void OnTerminated(Step& step, Allocation& a) {
   step.Effect(CloseAllocation{a.id});
   step.Reschedule();
@@ -52,6 +65,7 @@ void OnTerminated(Step& step, Allocation& a) {
     trial.run_time += *a.ended_at - *a.started_at;
     step.Touch(trial);
   }
+  LogExit(step, a, trial);
   RecordHardwareOutcome(step, a, trial);
   if (trial.allocation != a.id) return;
   const int max_restarts = step.GetEntry(trial).experiment.config->max_restarts;

@@ -32,6 +32,8 @@ struct Settings {
   std::vector<model::Quota> quotas;
   std::string default_compute_pool = "default";  // for trials with slots that name no pool
   std::string default_aux_pool = "default";      // for trials without slots that name no pool
+  // Whether an experiment that requests more than its pool has is refused; otherwise it waits.
+  bool launch_error = true;
   friend bool operator==(const Settings&, const Settings&) = default;
 };
 

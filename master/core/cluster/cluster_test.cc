@@ -144,6 +144,8 @@ TEST_F(ClusterTest, SetsVariablesOfDeterminedLibrary) {
   EXPECT_FALSE(second.env.contains("DET_EXPERIMENT_CONFIG")) << "too long for the kernel";
   EXPECT_THAT(second.files.at("determined/info/trial.json"),
               HasSubstr(R"("description":"xxxxxxx)"));
+  EXPECT_THAT(second.files.at("determined/info/trial.json"),
+              HasSubstr(R"("inter_node_network_interface":null)"));
   EXPECT_EQ(
       second.files.at("determined/info/rendezvous.json"),
       R"({"container_addrs":["10.0.0.a","10.0.0.b"],"container_rank":1,"container_slot_counts":[1,1]})");

@@ -62,7 +62,9 @@ absl::StatusOr<Entry*> Load(Step& step, const ContinueExperiment& event, Experim
   if (event.config != nullptr) experiment.queue = MakePlace(step.s, *experiment.config, id);
   experiment.queue.position = GetLastPosition(step.s);
   experiment.queue.position_set = false;
-  DET_RETURN_IF_ERROR(CheckCanRun(step.s, *experiment.config, experiment.queue.resource_pool));
+  const std::string& pool = experiment.queue.resource_pool;
+  DET_RETURN_IF_ERROR(CheckCanRun(step.s, *experiment.config, pool));
+  step.out.exceeds_capacity = !CheckCapacity(step.s, *experiment.config, pool).ok();
   DET_ASSIGN_OR_RETURN(searcher::Searcher searcher, searcher::Searcher::Make(*experiment.config));
   experiment.reason.clear();
   experiment.progress = 0;
@@ -104,9 +106,11 @@ absl::StatusOr<Outcome> Apply(Step& step, const ContinueExperiment& event) {
   return step.Finish();
 }
 
-void RequeueTrial(Step& step, Entry& entry, Trial& trial) {
+void RequeueTrial(Step& step, Entry& entry, const searcher::CreateTrial& create, Trial& trial) {
   NotifySearcher(step, entry, searcher::TrialCreated{trial.request});
   const bool again = entry.experiment.config->searcher.name == "single";
+  // The configuration may have changed.
+  if (again) trial.hparams = create.hparams;
   if (trial.state == model::TrialState::kCompleted && !again) {
     NotifySearcher(step, entry,
                    searcher::TrialExited{trial.request, searcher::TrialEnd::kCompleted});

@@ -24,7 +24,7 @@ struct EventKinds {
   }();
 };
 using AllEvents = EventKinds<
-    CreateExperiment, PauseExperiment, ActivateExperiment, CancelExperiment, KillExperiment,
+    CreateExperiment, ReserveId, PauseExperiment, ActivateExperiment, CancelExperiment, KillExperiment,
     KillTrial, ContinueExperiment, PostSearcherOperations, MoveExperiment, RenameWorkspaceOrProject,
     UpdateExperimentDetails, ArchiveExperiment, DeleteExperiment, SetRetention, DeleteCheckpoints,
     RetainCheckpoints, UpdateQueue, EnableAgent, DisableAgent, EnableSlot, DisableSlot,

@@ -17,6 +17,7 @@ namespace det::cluster {
 
 // ---- requests.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const CreateExperiment& event);
+absl::StatusOr<Outcome> Apply(Step& step, const ReserveId& event);
 absl::StatusOr<Outcome> Apply(Step& step, const PauseExperiment& event);
 absl::StatusOr<Outcome> Apply(Step& step, const ActivateExperiment& event);
 absl::StatusOr<Outcome> Apply(Step& step, const CancelExperiment& event);
@@ -27,7 +28,8 @@ absl::StatusOr<Outcome> Apply(Step& step, const PostSearcherOperations& event);
 // ---- continue.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const ContinueExperiment& event);
 // Queues an existing trial that the searcher of a continued experiment created again.
-void RequeueTrial(Step& step, Entry& entry, experiment::Trial& trial);
+void RequeueTrial(Step& step, Entry& entry, const searcher::CreateTrial& create,
+                  experiment::Trial& trial);
 
 // ---- deletion.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const ArchiveExperiment& event);

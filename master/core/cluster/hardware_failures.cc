@@ -120,27 +120,29 @@ absl::StatusOr<Outcome> Apply(Step& step, const LogPolicyMatched& event) {
   if (it == step.s.allocations.end()) return step.Finish();
   const Allocation& a = it->second;
   Trial& trial = step.s.trials.at(a.trial);
+  if (trial.log_policy != event.policy) {
+    trial.log_policy = event.policy;
+    step.Touch(trial);
+  }
   const bool runs_there = std::any_of(
       a.local_tasks.begin(), a.local_tasks.end(),
       [&](const LocalTask& local_task) { return local_task.placement.agent == event.agent; });
   const bool blocked = Contains(trial.blocked, event.agent);
-  if (event.exclude_node && runs_there && !blocked && !CouldRunWithout(step, a, event.agent)) {
-    // Without this agent it would wait forever.
-    step.Log(trial, a.id, model::LogLevel::kWarning,
-             absl::StrCat("log policy \"", event.policy,
-                          "\" matched, but the trial cannot run without agent ",
-                          event.agent.value(), "; the agent is not excluded"));
-  } else if (event.exclude_node && runs_there && !blocked) {
+  if (event.exclude_node && runs_there && !blocked) {
+    // If no other agent is suitable, the trial waits for one: the policy names bad agents.
     trial.blocked.push_back(event.agent);
     step.Touch(trial);
     // Updates the scheduler.
     step.Touch(a);
     step.Log(trial, a.id, model::LogLevel::kWarning,
              absl::StrCat("log policy \"", event.policy, "\" matched: the trial will not run on ",
-                          event.agent.value(), " again"));
+                          event.agent.value(), " again; therefore will not schedule on ",
+                          event.agent.value()));
   }
   if (event.cancel_retries && trial.no_restart.empty()) {
-    trial.no_restart = absl::StrCat("log policy \"", event.policy, "\" forbids a retry");
+    // Existing scripts look for the second part in the log.
+    trial.no_restart = absl::StrCat("log policy \"", event.policy, "\" forbids a retry; ",
+                                    "trial failed and matched logs to a don't retry policy");
     step.Touch(trial);
     step.Log(trial, a.id, model::LogLevel::kWarning,
              absl::StrCat("log policy \"", event.policy,

@@ -3,6 +3,7 @@
 #ifndef MASTER_CORE_CLUSTER_OUTCOME_H_
 #define MASTER_CORE_CLUSTER_OUTCOME_H_
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -16,6 +17,10 @@ struct Outcome {
   std::vector<Effect> effects;
   // Set only by CreateExperiment.
   std::optional<model::ExperimentId> created;
+  // Set only by CreateExperiment and ContinueExperiment: whether its trials request more than its
+  // pool has, as far as the known agents tell.
+  bool exceeds_capacity = false;
+  int32_t reserved = 0;  // set only by ReserveId
   // Set only by ValidationsReported: whether one of the validations is the best of the experiment.
   bool best_so_far = false;
 };

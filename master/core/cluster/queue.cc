@@ -77,7 +77,7 @@ absl::Status Draft::CheckPolicy(const UpdateQueue::Update& update, const std::st
                                                       " and ignores ", what));
   };
   if (update.priority && policy != SchedulingPolicy::kPriority) return reject("priorities");
-  if (update.weight && policy != SchedulingPolicy::kFairShare) return reject("weights");
+  // A weight is kept for a pool with fair share.
   const bool moved = update.ahead_of || update.behind_of;
   if (moved && policy == SchedulingPolicy::kFairShare) return reject("positions");
   return absl::OkStatus();

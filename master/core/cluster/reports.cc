@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "master/core/cluster/handlers.h"
+#include "master/core/experiment/detached.h"
 
 namespace det::cluster {
 namespace {
@@ -36,22 +37,10 @@ std::optional<double> Number(const model::Value* value) {
   return value->AsNumber();
 }
 
-bool Better(double a, const std::optional<double>& b, bool smaller_is_better) {
-  return !b || (smaller_is_better ? a < *b : a > *b);
-}
-
 // Records the searcher metric; returns whether it is the best of the experiment.
 bool RecordMetric(Step& step, Entry& entry, Trial& trial, int64_t steps, double metric) {
   if (std::isnan(metric)) return false;
-  const bool smaller = entry.experiment.config->searcher.smaller_is_better;
-  trial.latest_metric = metric;
-  if (Better(metric, trial.best_metric, smaller)) {
-    trial.best_metric = metric;
-    trial.best_steps = steps;
-  }
-  if (Better(metric, entry.experiment.best_metric, smaller)) {
-    entry.experiment.best_metric = metric;
-    entry.experiment.best_trial = trial.id;
+  if (experiment::RecordMetric(entry.experiment, trial, steps, metric)) {
     step.Touch(entry.experiment);
   }
   // A repeated report of the best gets the same answer.

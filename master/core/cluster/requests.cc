@@ -61,6 +61,7 @@ absl::StatusOr<Outcome> Apply(Step& step, const CreateExperiment& event) {
   experiment::QueuePlace place =
       MakePlace(step.s, *event.config, model::ExperimentId(step.s.last_experiment + 1));
   DET_RETURN_IF_ERROR(CheckCanRun(step.s, *event.config, place.resource_pool));
+  step.out.exceeds_capacity = !CheckCapacity(step.s, *event.config, place.resource_pool).ok();
   DET_ASSIGN_OR_RETURN(searcher::Searcher searcher, searcher::Searcher::Make(*event.config));
   const model::ExperimentId id(++step.s.last_experiment);
   experiment::Experiment experiment;
@@ -89,6 +90,12 @@ absl::StatusOr<Outcome> Apply(Step& step, const CreateExperiment& event) {
   step.TouchJob(entry.experiment);
   step.out.created = id;
   ApplyOperations(step, entry, entry.searcher.Start());
+  return step.Finish();
+}
+
+absl::StatusOr<Outcome> Apply(Step& step, const ReserveId& event) {
+  step.out.reserved = event.kind == ReserveId::Kind::kExperiment ? ++step.s.last_experiment
+                                                                 : ++step.s.last_trial;
   return step.Finish();
 }
 

@@ -129,6 +129,15 @@ void DeriveState(Cluster::State& s, const Usage& usage) {
   FillScheduler(s, usage.month, s.scheduler);
 }
 
+absl::Status CheckCapacity(const Cluster::State& s, const model::ExperimentConfig& config,
+                           const std::string& name) {
+  // Agents may connect later.
+  if (!HasAgents(s, name)) return absl::OkStatus();
+  scheduler::Gang gang = MakeRequest(config);
+  gang.resource_pool = name;
+  return s.scheduler.CheckCanRun(gang);
+}
+
 absl::Status CheckCanRun(const Cluster::State& s, const model::ExperimentConfig& config,
                          const std::string& name) {
   const model::ResourcePool* pool = FindPool(s, name);
@@ -140,11 +149,7 @@ absl::Status CheckCanRun(const Cluster::State& s, const model::ExperimentConfig&
                      "\", which is bound to ", absl::StrJoin(pool->workspaces, ", "),
                      "; choose another pool with resources.resource_pool"));
   }
-  // Agents may connect later.
-  if (!HasAgents(s, name)) return absl::OkStatus();
-  scheduler::Gang gang = MakeRequest(config);
-  gang.resource_pool = name;
-  return s.scheduler.CheckCanRun(gang);
+  return s.settings.launch_error ? CheckCapacity(s, config, name) : absl::OkStatus();
 }
 
 }  // namespace det::cluster

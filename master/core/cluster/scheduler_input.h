@@ -25,8 +25,12 @@ void FillScheduler(const Cluster::State& s, absl::Time now, scheduler::Scheduler
 // Computes the members of the state that are derived from the others.
 void DeriveState(Cluster::State& s, const Usage& usage);
 
-// INVALID_ARGUMENT if a trial of this configuration can never run in the pool, as far as the known
-// agents tell.
+// INVALID_ARGUMENT if a trial of this configuration requests more than the pool has, as far as the
+// known agents tell.
+absl::Status CheckCapacity(const Cluster::State& s, const model::ExperimentConfig& config,
+                           const std::string& pool);
+// INVALID_ARGUMENT if its workspace may not use the pool or, unless such experiments wait
+// (Settings), if it exceeds the capacity of the pool.
 absl::Status CheckCanRun(const Cluster::State& s, const model::ExperimentConfig& config,
                          const std::string& pool);
 

@@ -130,6 +130,23 @@ TEST_F(SchedulingTest, RenumbersPositions_WhenExhausted) {
   EXPECT_EQ(Order().back(), 5);
 }
 
+TEST_F(SchedulingTest, QueuesExperimentBeyondCapacity_WhenLaunchErrorIsOff) {
+  auto config = MakeConfig();
+  config->resources.slots_per_trial = 8;
+  AddAgent("a", 1);
+  EXPECT_TRUE(absl::IsInvalidArgument(ExpectRejection(CreateExperiment{.config = config})));
+  cluster_ = Cluster{Settings{.cluster_id = "test", .launch_error = false}};
+  AddAgent("a", 1);
+  EXPECT_TRUE(Apply(CreateExperiment{.config = config}).exceeds_capacity);
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), IsEmpty());
+  EXPECT_EQ(trial(1).state, model::TrialState::kQueued);
+  Apply(PauseExperiment{model::ExperimentId(1)});
+  Apply(ActivateExperiment{model::ExperimentId(1)});
+  EXPECT_EQ(experiment(1).state, model::ExperimentState::kActive);
+  AddAgent("b", 8);
+  EXPECT_THAT(GetEffects<StartTask>(Tick()), SizeIs(1));
+}
+
 TEST_F(SchedulingTest, AppliesAllUpdatesOrNone) {
   Create(MakeConfig());
   Create(MakeConfig());
@@ -138,7 +155,7 @@ TEST_F(SchedulingTest, AppliesAllUpdatesOrNone) {
       {{.job = JobId("exp-9"), .priority = 1}, absl::StatusCode::kNotFound},
       {{.job = JobId("exp-2"), .priority = 100}, absl::StatusCode::kInvalidArgument},
       {{.job = JobId("exp-2"), .priority = 0}, absl::StatusCode::kInvalidArgument},
-      {{.job = JobId("exp-2"), .weight = 1}, absl::StatusCode::kFailedPrecondition},
+      {{.job = JobId("exp-2"), .weight = 0}, absl::StatusCode::kInvalidArgument},
       {{.job = JobId("exp-2"), .max_slots = -1}, absl::StatusCode::kInvalidArgument},
       // The first update gave it another priority.
       {{.job = JobId("exp-2"), .ahead_of = JobId("exp-1")}, absl::StatusCode::kInvalidArgument},
@@ -151,10 +168,11 @@ TEST_F(SchedulingTest, AppliesAllUpdatesOrNone) {
   EXPECT_EQ(ExpectRejection(UpdateQueue{{good, rejected[1].first}}).message(),
             "priority 100 of job exp-2: it must be from 1 to 99");
   Apply(UpdateQueue{{good,
-                     {.job = JobId("exp-2"), .priority = 10, .max_slots = 5},
+                     {.job = JobId("exp-2"), .priority = 10, .weight = 3, .max_slots = 5},
                      {.job = JobId("exp-2"), .ahead_of = JobId("exp-1")}}});
   EXPECT_EQ(experiment(1).queue.priority, 10);
   EXPECT_EQ(experiment(2).queue.max_slots, 5);
+  EXPECT_EQ(experiment(2).queue.weight, 3) << "kept for a pool with fair share";
   EXPECT_THAT(Order(), ElementsAre(2, 1));
   Apply(UpdateQueue{{{.job = JobId("exp-2"), .max_slots = 0}}});
   EXPECT_EQ(experiment(2).queue.max_slots, std::nullopt);

@@ -367,6 +367,22 @@ TEST_F(ContinueTest, ContinuesSingleTrialFromCheckpoint) {
   EXPECT_EQ(experiment(1).state, ExperimentState::kActive);
 }
 
+TEST_F(ContinueTest, UsesChangedHyperparametersOfSingleTrial) {
+  AddAgent("a", 1);
+  auto config = MakeConfig();
+  config->hyperparameters["lr"] = {model::ConstHparam{1}};
+  Create(config);
+  Start("1.1.0");
+  Exit("1.1.0", 0);
+  auto changed = MakeConfig();
+  changed->hyperparameters["lr"] = {model::ConstHparam{2}};
+  Apply(Again(changed));
+  EXPECT_EQ(model::Value(trial(1).hparams).ToJson(), R"({"lr":2})");
+  const auto orders = GetEffects<StartTask>(Tick());
+  ASSERT_THAT(orders, SizeIs(1));
+  EXPECT_THAT(orders[0].spec.files.at("info/trial.json"), HasSubstr(R"("lr":2)"));
+}
+
 TEST_F(ContinueTest, ContinuesIncompleteTrialsOfRandomSearch) {
   AddAgent("a", 1);
   auto config = MakeConfig();

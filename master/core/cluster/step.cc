@@ -95,13 +95,7 @@ void Step::NotifyWebhooks() {
     if (entry.notified_state == e.state || !experiment::IsNotifiable(e.state)) continue;
     entry.notified_state = e.state;
     if (e.config->integrations.webhooks.exclude) continue;
-    model::WebhookEvent event;
-    event.trigger = model::WebhookTrigger::kExperimentStateChange;
-    event.experiment = id;
-    event.state = std::string(ToString(e.state));
-    event.data = model::Value::Object{{"experiment", experiment::MakeWebhookPayload(e, now)}};
-    event.at = now;
-    Change(RaiseWebhooks{std::move(event)});
+    Change(RaiseWebhooks{experiment::MakeStateEvent(e, now)});
     Effect(DeliverWebhooksSoon{});
   }
 }

@@ -81,6 +81,7 @@ Value MakeLibraryTrial(const Entry& entry, const Trial& t, const experiment::All
       {"config", model::ToValue(*e.config)},
       {"steps_completed", t.steps_completed},
       {"debug", e.config->debug},
+      {"inter_node_network_interface", Value()},
   };
 }
 

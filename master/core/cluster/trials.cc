@@ -121,7 +121,7 @@ Trial* FindLive(Step& step, const Entry& entry, const model::RequestId& request)
 
 void ApplyOperation(Step& step, Entry& entry, const searcher::CreateTrial& create) {
   if (const auto it = entry.trials.find(create.request); it != entry.trials.end()) {
-    return RequeueTrial(step, entry, step.s.trials.at(it->second));
+    return RequeueTrial(step, entry, create, step.s.trials.at(it->second));
   }
   Trial trial;
   trial.id = model::TrialId(++step.s.last_trial);

@@ -61,6 +61,7 @@ struct Trial {
   std::vector<model::AgentId> suspects;
   absl::Duration run_time;  // of all its ended attempts
   std::string no_restart;   // why it is not restarted after a failure; empty: it is
+  std::string log_policy;   // the log policy that matched last; empty: none
   // The searcher's metric: best (by direction) and latest.
   std::optional<double> best_metric;
   std::optional<double> latest_metric;

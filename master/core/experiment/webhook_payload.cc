@@ -23,4 +23,14 @@ model::Value MakeWebhookPayload(const Experiment& experiment, absl::Time now) {
   return facts;
 }
 
+model::WebhookEvent MakeStateEvent(const Experiment& experiment, absl::Time now) {
+  model::WebhookEvent event;
+  event.trigger = model::WebhookTrigger::kExperimentStateChange;
+  event.experiment = experiment.id;
+  event.state = std::string(ToString(experiment.state));
+  event.data = model::Value::Object{{"experiment", MakeWebhookPayload(experiment, now)}};
+  event.at = now;
+  return event;
+}
+
 }  // namespace det::experiment

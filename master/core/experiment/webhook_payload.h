@@ -8,6 +8,7 @@
 #include "master/core/experiment/experiment.h"
 #include "master/core/model/states.h"
 #include "master/core/model/value.h"
+#include "master/core/model/webhook.h"
 
 namespace det::experiment {
 
@@ -15,6 +16,9 @@ namespace det::experiment {
 bool IsNotifiable(model::ExperimentState state);
 
 model::Value MakeWebhookPayload(const Experiment& experiment, absl::Time now);
+
+// The event of the experiment's current state.
+model::WebhookEvent MakeStateEvent(const Experiment& experiment, absl::Time now);
 
 }  // namespace det::experiment
 

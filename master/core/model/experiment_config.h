@@ -69,6 +69,7 @@ Value ToValue(const ExperimentConfig& config);
 
 // The same for users: secret values are "********".
 Value ToShownValue(const ExperimentConfig& config);
+bool HasSecrets(const ExperimentConfig& config);
 
 }  // namespace det::model
 

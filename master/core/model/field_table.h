@@ -52,6 +52,9 @@ struct Field {
   // JSON text; nullptr: no default. A section with a default is written as that default while all
   // members have their defaults.
   const char* default_json = nullptr;
+  // JSON text that answers of the API have in place of the default, because existing clients know
+  // it; it is accepted in a configuration and means the default. nullptr: the default itself.
+  const char* shown_default = nullptr;
   bool required = false;               // wherever the field applies
   const char* required_for = nullptr;  // only for these values of the section's kind
   std::optional<double> min;

@@ -142,6 +142,7 @@ constexpr Field kExtraFields[] = {
          "the rounding error over to the next step.",
      .target = DET_AT(optimizations.gradient_compression),
      .default_json = "\"none\"",
+     .shown_default = "false",
      .choices = "none|float16|bfloat16|int8",
      .shape = Field::Shape::kCompression},
     {.path = "optimizations.grad_updates_size_file",

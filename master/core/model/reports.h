@@ -30,12 +30,15 @@ struct MetricReport {
 struct CheckpointRecord {
   CheckpointId id;
   TrialId trial;
-  AllocationId allocation;
+  AllocationId allocation;  // empty: of an unmanaged trial
   int64_t steps_completed = 0;
   Resources resources;
   Value metadata;
   absl::Time time;
   CheckpointState state = CheckpointState::kCompleted;
+  // The ID of its storage, if it was reported with one (docs/detached-mode.md); else it is in the
+  // storage of its experiment.
+  std::optional<int32_t> storage;
   friend bool operator==(const CheckpointRecord&, const CheckpointRecord&) = default;
 };
 
@@ -46,6 +49,7 @@ struct LogLine {
   TaskId task;
   AllocationId allocation;
   std::string agent;     // empty: the master wrote it
+  std::string container;  // as the task reported it; empty: the allocation
   int64_t sequence = 0;  // by (allocation, agent), from 1; 0: none
   absl::Time time;
   std::optional<int> rank;

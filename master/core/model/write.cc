@@ -2,8 +2,11 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "base/check.h"
 #include "master/core/model/fields.h"
 
 namespace det::model {
@@ -50,6 +53,32 @@ Value* MutableAt(Value& root, std::string_view path) {
   return at;
 }
 
+void HideSecrets(Value& value) {
+  for (const Field& field : Fields()) {
+    Value* at = field.secret ? MutableAt(value, field.path) : nullptr;
+    if (at != nullptr) HideAll(*at);
+  }
+  if (Value* secrets = MutableAt(value, "data.secrets")) HideAll(*secrets);
+}
+
+// A field whose default is shown as another value.
+struct ShownField {
+  const char* path;
+  Value value;
+  Value shown;
+};
+
+std::vector<ShownField> ListShownFields() {
+  std::vector<ShownField> fields;
+  for (const Field& field : Fields()) {
+    if (field.shown_default == nullptr) continue;
+    absl::StatusOr<Value> shown = Value::FromJson(field.shown_default);
+    DET_CHECK(shown.ok());
+    fields.push_back({field.path, GetDefault(field), *std::move(shown)});
+  }
+  return fields;
+}
+
 }  // namespace
 
 Value FieldValue(const Field& field, const ExperimentConfig& config, size_t item) {
@@ -73,13 +102,21 @@ Value FieldValue(const Field& field, const ExperimentConfig& config, size_t item
 Value ToValue(const ExperimentConfig& config) { return Members("", config, 0); }
 
 Value ToShownValue(const ExperimentConfig& config) {
+  static const auto& shown_fields = *new std::vector<ShownField>(ListShownFields());
   Value value = ToValue(config);
-  for (const Field& field : Fields()) {
-    Value* at = field.secret ? MutableAt(value, field.path) : nullptr;
-    if (at != nullptr) HideAll(*at);
+  HideSecrets(value);
+  for (const ShownField& field : shown_fields) {
+    Value* at = MutableAt(value, field.path);
+    if (at != nullptr && *at == field.value) *at = field.shown;
   }
-  if (Value* secrets = MutableAt(value, "data.secrets")) HideAll(*secrets);
   return value;
+}
+
+bool HasSecrets(const ExperimentConfig& config) {
+  const Value value = ToValue(config);
+  Value hidden = value;
+  HideSecrets(hidden);
+  return hidden != value;
 }
 
 }  // namespace det::model

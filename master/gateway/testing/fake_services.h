@@ -25,7 +25,7 @@ class FakeExperiments final : public api::ExperimentService::CallbackService {
     if (request->experiment_id() == 100) return new Wait(this);
     auto* reactor = context->DefaultReactor();
     if (request->experiment_id() == 404) {
-      reactor->Finish({grpc::StatusCode::NOT_FOUND, "experiment 404 does not exist"});
+      reactor->Finish({grpc::StatusCode::NOT_FOUND, "experiment 404 not found"});
       return reactor;
     }
     response->mutable_experiment()->set_id(request->experiment_id());
@@ -95,7 +95,7 @@ class FakeExperiments final : public api::ExperimentService::CallbackService {
     if (request->experiment_id() == 404) {
       class Refusal final : public grpc::ServerWriteReactor<api::WatchExperimentResponse> {
        public:
-        Refusal() { Finish({grpc::StatusCode::NOT_FOUND, "experiment 404 does not exist"}); }
+        Refusal() { Finish({grpc::StatusCode::NOT_FOUND, "experiment 404 not found"}); }
         void OnDone() override { delete this; }
       };
       return new Refusal;

@@ -56,7 +56,7 @@ struct TokenPage {
 struct RoleAssignment {
   model::UserId user;
   int32_t workspace = 0;
-  model::Role role = model::Role::kViewer;
+  model::RoleId role;
   friend bool operator==(const RoleAssignment&, const RoleAssignment&) = default;
   friend auto operator<=>(const RoleAssignment&, const RoleAssignment&) = default;
 };
@@ -101,7 +101,7 @@ inline absl::Status NoSuchSession() {
 }
 inline absl::Status NoSuchToken(int32_t id) {
   return absl::NotFoundError(
-      absl::StrCat("access token ", id, " does not exist; `det token list` shows all"));
+      absl::StrCat("access token ", id, " not found; `det token list` shows all"));
 }
 
 }  // namespace det::store

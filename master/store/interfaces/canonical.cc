@@ -10,13 +10,16 @@
 #include <variant>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
 #include "base/check.h"
 #include "base/utf8.h"
 
 namespace det::store {
 namespace {
 
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+constexpr char kReplacement[] = "\xEF\xBF\xBD";    // U+FFFD
+constexpr char kStoredNul[] = "\xF4\x8F\xBF\xBF";  // U+10FFFF
 
 void CleanInPlace(std::string& text) { text = SanitizeText(text); }
 
@@ -51,7 +54,7 @@ void CleanInPlace(cluster::PutExperiment& put) {
 void CleanInPlace(cluster::PutTrial& put) {
   experiment::Trial& t = put.trial;
   CleanAll(t.request, t.task, t.reason, t.allocation, t.latest_checkpoint, t.warm_start,
-           t.runner_state, t.no_restart, t.created_at, t.ended_at);
+           t.runner_state, t.no_restart, t.log_policy, t.created_at, t.ended_at);
   for (model::AgentId& agent : t.blocked) CleanInPlace(agent);
   for (model::AgentId& agent : t.suspects) CleanInPlace(agent);
   t.hparams = *Canonical(model::Value(t.hparams)).AsObject();
@@ -149,6 +152,15 @@ std::string SanitizeText(std::string_view text) {
   return clean;
 }
 
+std::string EncodeLogText(std::string_view text) {
+  return absl::StrReplaceAll(absl::string_view(text.data(), text.size()),
+                             {{kStoredNul, kReplacement}, {absl::string_view("\0", 1), kStoredNul}});
+}
+std::string DecodeLogText(std::string_view text) {
+  return absl::StrReplaceAll(absl::string_view(text.data(), text.size()),
+                             {{kStoredNul, absl::string_view("\0", 1)}});
+}
+
 std::string SanitizeJson(const model::Value& value) {
   std::string json = value.ToJson();
   if (json.find("\\u0000") == std::string::npos) return json;
@@ -198,7 +210,9 @@ model::MetricReport Canonical(model::MetricReport report) {
 }
 
 model::LogLine Canonical(model::LogLine line) {
-  CleanAll(line.task, line.allocation, line.agent, line.time, line.stdtype, line.source, line.text);
+  CleanAll(line.task, line.allocation, line.agent, line.container, line.time, line.stdtype,
+           line.source);
+  line.text = DecodeLogText(SanitizeText(EncodeLogText(line.text)));
   line.level = Canonical(line.level);
   return line;
 }
@@ -225,6 +239,35 @@ NumberCurve ExtractNumbers(const std::vector<model::MetricReport>& reports,
         GetMetricNumber(report.metrics, name).value_or(std::numeric_limits<double>::quiet_NaN()));
   }
   return curve;
+}
+
+model::CheckpointStorageConfig ToStorageConfig(const model::Value& registered) {
+  model::CheckpointStorageConfig storage;
+  const std::pair<const char*, std::string*> members[] = {
+      {"type", &storage.type},
+      {"host_path", &storage.host_path},
+      {"storage_path", &storage.storage_path},
+      {"container_path", &storage.container_path},
+      {"bucket", &storage.bucket},
+      {"prefix", &storage.prefix},
+      {"access_key", &storage.access_key},
+      {"secret_key", &storage.secret_key},
+      {"endpoint_url", &storage.endpoint_url},
+      {"container", &storage.container},
+      {"connection_string", &storage.connection_string},
+      {"account_url", &storage.account_url},
+      {"credential", &storage.credential},
+  };
+  for (const auto& [name, member] : members) {
+    const model::Value* value = registered.Find(name);
+    if (value != nullptr && value->AsString() != nullptr) *member = *value->AsString();
+  }
+  return storage;
+}
+
+bool IsOutside(const experiment::Experiment& experiment,
+               const model::CheckpointStorageConfig& storage) {
+  return experiment.unmanaged && (storage.type == "shared_fs" || storage.type == "directory");
 }
 
 int64_t ComputeTotalSize(const model::CheckpointRecord& checkpoint) {

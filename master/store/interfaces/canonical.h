@@ -16,8 +16,13 @@
 
 namespace det::store {
 
-// Returns valid UTF-8 without NUL: other bytes become U+FFFD. A log line may contain any bytes.
+// Returns valid UTF-8 without NUL: other bytes become U+FFFD.
 std::string SanitizeText(std::string_view text);
+
+// The text of a log line may contain any bytes. Canonical(LogLine) keeps NUL. PostgreSQL cannot
+// store it, so the column contains the noncharacter U+10FFFF instead; that one becomes U+FFFD.
+std::string EncodeLogText(std::string_view text);
+std::string DecodeLogText(std::string_view text);
 
 // Returns compact JSON without \u0000. NaN and infinities are strings, as in Value::ToJson.
 std::string SanitizeJson(const model::Value& value);
@@ -36,6 +41,11 @@ cluster::Change Canonical(cluster::Change change);
 model::MetricReport Canonical(model::MetricReport report);
 model::LogLine Canonical(model::LogLine line);
 
+// The type of a metric that was reported with both types: MetricSummary::type.
+inline std::string MergeTypes(const std::string& a, const std::string& b) {
+  return a == b ? a : "string";
+}
+
 // The metric `name` as a number; the strings "NaN", "Infinity" and "-Infinity" are numbers too.
 std::optional<double> GetMetricNumber(const model::Value& metrics, const std::string& name);
 
@@ -45,6 +55,14 @@ NumberCurve ExtractNumbers(const std::vector<model::MetricReport>& reports,
 
 // The total size in bytes of a checkpoint's files.
 int64_t ComputeTotalSize(const model::CheckpointRecord& checkpoint);
+
+// Reads a storage that a program has registered; members of other types than text are skipped.
+model::CheckpointStorageConfig ToStorageConfig(const model::Value& registered);
+
+// Whether the files of an unmanaged experiment's checkpoints are in a folder of the machine where
+// its program ran.
+bool IsOutside(const experiment::Experiment& experiment,
+               const model::CheckpointStorageConfig& storage);
 
 // Returns the checkpoint of one trial with the best validation; the earliest if several are equal.
 // Skips checkpoints that are not COMPLETED, have no validation, or whose metric is NaN. Null if

@@ -23,6 +23,8 @@ struct CheckpointToDelete {
   model::CheckpointId id;
   model::ExperimentId experiment;
   model::CheckpointStorageConfig storage;
+  // Its files are in a folder of the machine where an unmanaged trial ran: the master leaves them.
+  bool outside = false;
 };
 
 // A checkpoint some of whose files must be removed.
@@ -32,6 +34,7 @@ struct CheckpointToTrim {
   model::CheckpointStorageConfig storage;
   model::Resources resources;
   model::Globs globs;  // the files to remove
+  bool outside = false;  // as in CheckpointToDelete
 };
 
 // A checkpoint that cannot be deleted, and what uses it: "experiment 7", "version 3 of model bert".
@@ -67,6 +70,8 @@ class GarbageCollection {
   virtual absl::StatusOr<std::vector<model::ExperimentId>> ListDeletions() = 0;
   // DELETED experiments with checkpoints that are no longer in use: they must be deleted once more.
   virtual absl::StatusOr<std::vector<model::ExperimentId>> ListReleased() = 0;
+  // Ended experiments of DELETING projects and workspaces that are not being deleted, sorted by id.
+  virtual absl::StatusOr<std::vector<model::ExperimentId>> ListOfDeletedProjects() = 0;
   // Removes at most `limit` log lines, metrics or search rows. If none are left, removes all other
   // rows except checkpoints that are not DELETED with their trials and the experiment, which then
   // becomes DELETED. Returns true if everything was removed. Does nothing and returns true for an
@@ -84,8 +89,8 @@ class GarbageCollection {
   // Returns that setting of a trial; nullopt if it was never set. NOT_FOUND.
   virtual absl::StatusOr<std::optional<int>> GetTrialLogDays(model::TrialId id) = 0;
   // Removes at most `limit` expired log lines. `days` is the default for trials without a setting.
-  // Returns true if all were removed.
-  virtual absl::StatusOr<bool> RemoveExpiredLogs(absl::Time now, int days, int limit) = 0;
+  // Returns the number of removed lines: all were removed if it is below the limit.
+  virtual absl::StatusOr<int> RemoveExpiredLogs(absl::Time now, int days, int limit) = 0;
   // Removes at most `limit` audit records from before `until`. Returns true if all were removed.
   virtual absl::StatusOr<bool> RemoveExpiredAudit(absl::Time until, int limit) = 0;
 

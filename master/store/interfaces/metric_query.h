@@ -7,10 +7,12 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "master/core/model/ids.h"
 #include "master/core/model/reports.h"
+#include "master/core/model/value.h"
 
 namespace det::store {
 
@@ -65,6 +67,30 @@ struct SeriesPoint {
   double value = 0;
   friend bool operator==(const SeriesPoint&, const SeriesPoint&) = default;
 };
+
+// Metric group and name.
+using MetricName = std::pair<std::string, std::string>;
+// Summary of all values that a trial reported for a metric, in all its attempts. Values beyond
+// 1e290, names of more than 200 bytes and reports of more than 1,000 values are not counted.
+struct MetricSummary {
+  // Of the finite numbers; `last` is from the last report of the newest attempt that has one.
+  int64_t count = 0;
+  double sum = 0;
+  double min = 0;
+  double max = 0;
+  double last = 0;
+  // "number", "string", "boolean", "array", "object" or "null"; "string" if reports differ.
+  std::string type = "number";
+  // How many other numbers there are.
+  int64_t nans = 0;
+  int64_t infinities = 0;
+  int64_t negative_infinities = 0;
+  // The value in the newest report of the group; null if that lacks the metric. Values of more than
+  // 1,000 bytes are left out.
+  model::Value newest;
+  friend bool operator==(const MetricSummary&, const MetricSummary&) = default;
+};
+using MetricSummaries = std::map<MetricName, MetricSummary>;
 
 }  // namespace det::store
 

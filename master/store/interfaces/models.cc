@@ -21,11 +21,11 @@ std::optional<int32_t> ParseModelId(const std::string& name) {
 
 absl::Status NoSuchModel(const std::string& name) {
   return absl::NotFoundError(
-      absl::StrCat("model ", name, " does not exist; `det model list` shows all"));
+      absl::StrCat("model ", name, " not found; `det model list` shows all"));
 }
 absl::Status NoSuchVersion(const std::string& model, int32_t version) {
   return absl::NotFoundError(absl::StrCat(GetHolderName(model, version),
-                                          " does not exist; `det model list-versions ", model,
+                                          " not found; `det model list-versions ", model,
                                           "` shows all"));
 }
 absl::Status ModelExists(const std::string& name) {
@@ -37,7 +37,7 @@ absl::Status ModelIsArchived(const std::string& name) {
       absl::StrCat("model ", name, " is archived; unarchive it first"));
 }
 absl::Status NoSuchCheckpointToHold(const model::CheckpointId& id) {
-  return absl::NotFoundError(absl::StrCat("checkpoint ", id.value(), " does not exist"));
+  return absl::NotFoundError(absl::StrCat("checkpoint ", id.value(), " not found"));
 }
 absl::Status NotCompleted(const model::CheckpointId& id, model::CheckpointState state) {
   return absl::FailedPreconditionError(

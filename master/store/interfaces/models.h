@@ -56,7 +56,7 @@ struct ModelQuery {
   std::optional<int32_t> id;
   std::string name;  // substring of the name, case-insensitive
   std::string description;
-  std::vector<std::string> labels;  // all of these
+  std::vector<std::string> labels;  // any of these; empty: all models
   std::optional<bool> archived;
   std::vector<std::string> owners;
   std::vector<model::UserId> owner_ids;

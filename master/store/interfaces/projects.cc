@@ -26,11 +26,11 @@ std::string MakeProjectKey(const std::string& name, int n) {
 absl::Status NoSuchProject(int32_t id) {
   return absl::NotFoundError(
       absl::StrCat("project ", id,
-                   " does not exist; `det project list <workspace>` shows those of a workspace"));
+                   " not found; `det project list <workspace>` shows those of a workspace"));
 }
-absl::Status NoSuchResource() { return absl::NotFoundError("the resource does not exist"); }
+absl::Status NoSuchResource() { return absl::NotFoundError("resource not found"); }
 absl::Status NoSuchProjectKey(const std::string& key) {
-  return absl::NotFoundError(absl::StrCat("there is no project with key \"", key, "\""));
+  return absl::NotFoundError(absl::StrCat("project with key \"", key, "\" not found"));
 }
 absl::Status ProjectExists(const std::string& name) {
   return absl::AlreadyExistsError(absl::StrCat("another project of this workspace is named \"",
@@ -43,6 +43,10 @@ absl::Status ProjectKeyExists(const std::string& key) {
 absl::Status WorkspaceIsArchived(const std::string& name) {
   return absl::FailedPreconditionError(
       absl::StrCat("workspace \"", name, "\" is archived; unarchive it first"));
+}
+absl::Status ProjectIsArchived(const std::string& name) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("project \"", name, "\" is archived; unarchive it first"));
 }
 
 }  // namespace det::store

@@ -51,6 +51,7 @@ struct ProjectPatch {
   std::optional<bool> archived;
 };
 struct ProjectQuery {
+  // Names are sorted without regard to case.
   enum class Sort { kId, kName, kDescription, kLastExperimentStart };
   Window window;
   Sort sort = Sort::kId;
@@ -80,11 +81,19 @@ class Projects {
   // the name in its workspace, is taken; FAILED_PRECONDITION if the workspace is archived.
   virtual absl::StatusOr<ProjectRecord> AddProject(const ProjectRecord& project) = 0;
   // NOT_FOUND; ALREADY_EXISTS as above; FAILED_PRECONDITION if the project is immutable and more
-  // than its description and notes changes, or if the new workspace is archived.
+  // than its description and notes changes, if it is archived and more than that and its notes
+  // changes, or if its workspace or the new one is archived and more than the notes changes.
   virtual absl::StatusOr<ProjectRecord> ChangeProject(int32_t id, const ProjectPatch& patch) = 0;
   virtual absl::StatusOr<std::vector<ProjectNote>> AddNote(int32_t id, const ProjectNote& note) = 0;
   // FAILED_PRECONDITION if the project is immutable or contains an experiment.
   virtual absl::Status DeleteProject(int32_t id) = 0;
+  // Marks the project DELETING: garbage collection deletes its experiments, then the project.
+  // NOT_FOUND; FAILED_PRECONDITION if it is immutable or contains an experiment that has not ended.
+  virtual absl::Status StartDeletion(int32_t id) = 0;
+  // DELETING projects, sorted by id.
+  virtual absl::StatusOr<std::vector<int32_t>> ListDeletions() = 0;
+  // Changes the state from DELETING to DELETE_FAILED.
+  virtual absl::Status MarkDeletionFailed(int32_t id, const std::string& reason) = 0;
   // The id of the workspace that contains the resource. NOT_FOUND.
   virtual absl::StatusOr<int32_t> GetWorkspaceId(model::ExperimentId id) = 0;
   virtual absl::StatusOr<int32_t> GetWorkspaceId(model::TrialId id) = 0;
@@ -106,6 +115,11 @@ inline bool ChangesIdentity(const ProjectPatch& patch) {
   return patch.name || patch.key || patch.workspace || patch.archived;
 }
 
+// Whether an archived project must be unarchived before the patch.
+inline bool ChangesContents(const ProjectPatch& patch) {
+  return patch.name || patch.key || patch.workspace || patch.description;
+}
+
 // The n-th candidate for the key of a project with this name: "VIS", "VIS2", ...
 std::string MakeProjectKey(const std::string& name, int n);
 
@@ -115,6 +129,7 @@ absl::Status NoSuchProjectKey(const std::string& key);
 absl::Status ProjectExists(const std::string& name);
 absl::Status ProjectKeyExists(const std::string& key);
 absl::Status WorkspaceIsArchived(const std::string& name);
+absl::Status ProjectIsArchived(const std::string& name);
 absl::Status NoSuchResource();
 
 }  // namespace det::store

@@ -12,6 +12,7 @@
 #include "master/core/experiment/trial.h"
 #include "master/core/model/ids.h"
 #include "master/core/model/reports.h"
+#include "master/store/interfaces/metric_query.h"
 #include "master/store/interfaces/window.h"
 
 namespace det::store {
@@ -24,11 +25,29 @@ struct ExperimentRecord {
   int64_t checkpoint_size = 0;
   int64_t context_size = 0;
   bool archived = false;
+  bool parent_archived = false;  // its project or workspace is archived
   std::string notes;
   model::UserId project_owner;
 };
 struct ExperimentQuery {
-  enum class Sort { kId, kName, kState, kStartTime, kEndTime, kNumTrials, kProgress, kUser };
+  // Experiments without a value of kEndTime, kForkedFrom or kBestMetric come last.
+  enum class Sort {
+    kId,
+    kName,
+    kDescription,
+    kState,
+    kStartTime,
+    kEndTime,
+    kNumTrials,
+    kProgress,
+    kUser,
+    kForkedFrom,
+    kResourcePool,
+    kProject,
+    kCheckpointSize,
+    kCheckpointCount,
+    kBestMetric
+  };
   Window window;
   Sort sort = Sort::kId;
   bool descending = false;
@@ -45,6 +64,7 @@ struct ExperimentQuery {
   int32_t project = 0;                          // only this project; 0: all
   std::optional<std::vector<int32_t>> visible;  // only in these workspaces
   std::string request_id;                       // exact match; empty: any
+  // Whether the experiment is archived or, if `project` is 0, its project or workspace is.
   std::optional<bool> archived;
 };
 struct ExperimentPage {
@@ -59,6 +79,9 @@ struct TrialRecord {
   std::optional<model::CheckpointRecord> best_checkpoint;
   int checkpoint_count = 0;  // checkpoints whose files exist
   int64_t checkpoint_size = 0;
+  MetricSummaries metrics;
+  model::Value metadata;        // of the run: an object, or null
+  std::optional<int> log_days;  // how long the logs are kept if it was set; -1: forever
 };
 struct TrialQuery {
   enum class Sort {
@@ -69,7 +92,10 @@ struct TrialQuery {
     kBestMetric,
     kLatestMetric,
     kSteps,
-    kRestarts
+    kRestarts,
+    kDuration,
+    kCheckpointSize,
+    kLogDays
   };
   model::ExperimentId experiment;
   std::vector<model::TrialId> ids;  // if not empty, these trials of any experiment
@@ -78,7 +104,8 @@ struct TrialQuery {
   Window window;
   Sort sort = Sort::kId;
   bool descending = false;
-  // Reads only the trials, without validations and checkpoints, which cost most of the time.
+  // Reads only the trials, without validations, checkpoints, summaries and metadata, which cost most
+  // of the time.
   bool bare = false;
   std::vector<model::TrialState> states;
 };
@@ -96,9 +123,13 @@ struct TrialPage {
 struct CheckpointEntry {
   model::CheckpointRecord checkpoint;
   model::ExperimentId experiment;
+  model::TaskId task;
   model::Hparams hparams;
   std::optional<double> searcher_metric;
+  // What the trial's newest attempt reported at the checkpoint's steps; null: nothing.
   model::Value validation_metrics;
+  model::Value training_metrics;
+  model::Value training_batches;  // a list of objects, or null
 };
 struct CheckpointQuery {
   // kSearcherMetric: best first. kMetric: smallest first. Checkpoints without a finite value come
@@ -130,13 +161,14 @@ struct LogQuery {
   bool descending = false;
   std::vector<std::string> allocations;
   std::vector<std::string> agents;
-  std::vector<int> ranks;
+  std::vector<std::string> containers;
+  std::vector<int> ranks;  // -1: lines without a rank
   std::vector<model::LogLevel> levels;
   std::vector<std::string> stdtypes;
   std::vector<std::string> sources;
   std::optional<absl::Time> before;
   std::optional<absl::Time> after;
-  std::string contains;
+  std::string contains;  // ignoring the case of ASCII letters
   // Lower-case substrings; all must occur in the line, ignoring the case of ASCII letters.
   std::vector<std::string> parts;
 };

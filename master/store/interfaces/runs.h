@@ -24,20 +24,6 @@
 
 namespace det::store {
 
-// Metric group and name.
-using MetricName = std::pair<std::string, std::string>;
-// Summary of all values that a trial reported for a metric, in all its attempts; `last` is from the
-// last report of the newest attempt. Values beyond 1e290, names of more than 200 bytes and reports
-// of more than 1,000 values are not counted.
-struct MetricSummary {
-  int64_t count = 0;
-  double sum = 0;
-  double min = 0;
-  double max = 0;
-  double last = 0;
-  friend bool operator==(const MetricSummary&, const MetricSummary&) = default;
-};
-
 struct RunRecord {
   experiment::Trial trial;
   // Fields of the experiment.
@@ -48,6 +34,8 @@ struct RunRecord {
   std::string searcher;
   std::string searcher_metric;
   std::optional<model::ExperimentId> forked_from;
+  bool unmanaged = false;
+  std::optional<std::string> external_experiment_id;
   std::string resource_pool;
   double progress = 0;
   bool archived = false;
@@ -62,7 +50,7 @@ struct RunRecord {
   int checkpoint_count = 0;  // checkpoints whose files exist
   int64_t checkpoint_size = 0;
   model::Value metadata;  // an object, or null
-  std::map<MetricName, MetricSummary> metrics;
+  MetricSummaries metrics;
 };
 
 struct RunQuery {
@@ -137,10 +125,10 @@ class Runs {
 
 // Errors that all implementations return.
 inline absl::Status NoSuchRun(model::TrialId id) {
-  return absl::NotFoundError(absl::StrCat("run ", id.value(), " does not exist"));
+  return absl::NotFoundError(absl::StrCat("run ", id.value(), " not found"));
 }
 inline absl::Status NoSuchCheckpoint(const model::CheckpointId& id) {
-  return absl::NotFoundError(absl::StrCat("checkpoint ", id.value(), " does not exist"));
+  return absl::NotFoundError(absl::StrCat("checkpoint ", id.value(), " not found"));
 }
 
 }  // namespace det::store

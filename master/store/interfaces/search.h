@@ -28,7 +28,8 @@ enum class Field {
   kDescription,
   kTags,
   kForkedFrom,
-  kExternalId,
+  kExternalId,  // of a run
+  kExternalExperimentId,
   kStartTime,
   kEndTime,
   kDuration,  // in seconds, up to the end or now
@@ -107,7 +108,6 @@ struct FixedColumn {
   Field field;
   ColumnType type;
   const char* shown;
-  bool of_experiment;  // else a field of the run
 };
 const std::vector<FixedColumn>& FixedColumns(Table table);
 

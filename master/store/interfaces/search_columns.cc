@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 
@@ -59,54 +58,68 @@ absl::StatusOr<Type> ReadType(std::string_view type) {
 
 std::vector<FixedColumn> Shared() {
   return {
-      {"description", Field::kDescription, Type::kText, "Description", true},
-      {"tags", Field::kTags, Type::kArray, "Tags", true},
-      {"forkedFrom", Field::kForkedFrom, Type::kNumber, "Forked", true},
-      {"startTime", Field::kStartTime, Type::kDate, "Start Time", false},
-      {"endTime", Field::kEndTime, Type::kDate, "End Time", false},
-      {"duration", Field::kDuration, Type::kNumber, "Duration", false},
-      {"state", Field::kState, Type::kText, "State", false},
-      {"searcherType", Field::kSearcherType, Type::kText, "Searcher", true},
-      {"searcherMetric", Field::kSearcherMetric, Type::kText, "Searcher Metric", true},
-      {"searcherMetricsVal", Field::kSearcherMetricValue, Type::kNumber, "Searcher Metric Value",
-       false},
-      {"resourcePool", Field::kResourcePool, Type::kText, "Resource Pool", true},
-      {"checkpointSize", Field::kCheckpointSize, Type::kNumber, "Checkpoint Size", false},
-      {"checkpointCount", Field::kCheckpointCount, Type::kNumber, "Checkpoints", false},
-      {"user", Field::kUser, Type::kText, "User", true},
-      {"externalExperimentId", Field::kExternalId, Type::kText, "External Experiment ID", true},
-      {"archived", Field::kArchived, Type::kFlag, "Archived", false},
-      {"projectId", Field::kProjectId, Type::kNumber, "Project ID", true},
-      {"parentArchived", Field::kParentArchived, Type::kFlag, "Parent Archived", true},
+      {"description", Field::kDescription, Type::kText, "Description"},
+      {"tags", Field::kTags, Type::kArray, "Tags"},
+      {"forkedFrom", Field::kForkedFrom, Type::kNumber, "Forked"},
+      {"startTime", Field::kStartTime, Type::kDate, "Start Time"},
+      {"endTime", Field::kEndTime, Type::kDate, "End Time"},
+      {"duration", Field::kDuration, Type::kNumber, "Duration"},
+      {"state", Field::kState, Type::kText, "State"},
+      {"searcherType", Field::kSearcherType, Type::kText, "Searcher"},
+      {"searcherMetric", Field::kSearcherMetric, Type::kText, "Searcher Metric"},
+      {"searcherMetricsVal", Field::kSearcherMetricValue, Type::kNumber, "Searcher Metric Value"},
+      {"resourcePool", Field::kResourcePool, Type::kText, "Resource Pool"},
+      {"checkpointSize", Field::kCheckpointSize, Type::kNumber, "Checkpoint Size"},
+      {"checkpointCount", Field::kCheckpointCount, Type::kNumber, "Checkpoints"},
+      {"user", Field::kUser, Type::kText, "User"},
+      {"externalExperimentId", Field::kExternalExperimentId, Type::kText, "External Experiment ID"},
+      {"archived", Field::kArchived, Type::kFlag, "Archived"},
+      {"projectId", Field::kProjectId, Type::kNumber, "Project ID"},
+      {"parentArchived", Field::kParentArchived, Type::kFlag, "Parent Archived"},
   };
 }
 
 std::vector<FixedColumn> MakeExperimentColumns() {
   std::vector<FixedColumn> columns = {
-      {"id", Field::kExperimentId, Type::kNumber, "ID", true},
-      {"name", Field::kName, Type::kText, "Name", true},
-      {"numTrials", Field::kNumTrials, Type::kNumber, "Trials", true},
-      {"progress", Field::kProgress, Type::kNumber, "Progress", true},
-      {"externalTrialId", Field::kExternalId, Type::kText, "External Trial ID", true},
+      {"id", Field::kExperimentId, Type::kNumber, "ID"},
+      {"name", Field::kName, Type::kText, "Name"},
+      {"numTrials", Field::kNumTrials, Type::kNumber, "Trials"},
+      {"progress", Field::kProgress, Type::kNumber, "Progress"},
+      {"externalTrialId", Field::kExternalId, Type::kText, "External Trial ID"},
   };
   for (const FixedColumn& each : Shared()) columns.push_back(each);
-  for (FixedColumn& each : columns) each.of_experiment = true;
   return columns;
 }
 
 std::vector<FixedColumn> MakeRunColumns() {
   std::vector<FixedColumn> columns = {
-      {"id", Field::kRunId, Type::kNumber, "Global Run ID", false},
-      {"localId", Field::kLocalId, Type::kText, "Run ID", false},
-      {"experimentId", Field::kExperimentId, Type::kNumber, "Search ID", true},
-      {"experimentName", Field::kName, Type::kText, "Search Name", true},
-      {"experimentDescription", Field::kDescription, Type::kText, "Search Description", true},
-      {"experimentProgress", Field::kProgress, Type::kNumber, "Search Progress", true},
-      {"isExpMultitrial", Field::kIsMultitrial, Type::kFlag, "Part of Search", true},
-      {"externalRunId", Field::kExternalId, Type::kText, "External Run ID", false},
+      {"id", Field::kRunId, Type::kNumber, "Global Run ID"},
+      {"localId", Field::kLocalId, Type::kText, "Run ID"},
+      {"experimentId", Field::kExperimentId, Type::kNumber, "Search ID"},
+      {"experimentName", Field::kName, Type::kText, "Search Name"},
+      {"experimentDescription", Field::kDescription, Type::kText, "Search Description"},
+      {"experimentProgress", Field::kProgress, Type::kNumber, "Search Progress"},
+      {"isExpMultitrial", Field::kIsMultitrial, Type::kFlag, "Part of Search"},
+      {"externalRunId", Field::kExternalId, Type::kText, "External Run ID"},
   };
   for (const FixedColumn& each : Shared()) columns.push_back(each);
   return columns;
+}
+
+// Returns the key of a hyperparameter or of metadata: "hp.lr", "metadata.team". The prefix is
+// optional if the location says what the name is. Empty for other columns.
+std::string GetValueKey(const std::string& name, std::string_view location) {
+  constexpr std::string_view kHp = "hp.";
+  constexpr std::string_view kMetadata = "metadata.";
+  for (const std::string_view prefix : {kHp, kMetadata}) {
+    if (name.size() > prefix.size() && name.starts_with(prefix)) return name;
+  }
+  if (name.empty()) return "";
+  if (location == "LOCATION_TYPE_HYPERPARAMETERS" ||
+      location == "LOCATION_TYPE_RUN_HYPERPARAMETERS") {
+    return absl::StrCat("hp.", name);
+  }
+  return location == "LOCATION_TYPE_RUN_METADATA" ? absl::StrCat("metadata.", name) : "";
 }
 
 // Aliases that requests may use.
@@ -133,11 +146,10 @@ absl::StatusOr<Column> ParseColumn(Table table, const std::string& name, std::st
   const bool metric = location == "LOCATION_TYPE_VALIDATIONS" ||
                       location == "LOCATION_TYPE_TRAINING" ||
                       location == "LOCATION_TYPE_CUSTOM_METRIC";
-  const bool value = (absl::StartsWith(name, "hp.") && name.size() > 3) ||
-                     (absl::StartsWith(name, "metadata.") && name.size() > 9);
-  if (value && !metric) {
+  const std::string key = GetValueKey(name, location);
+  if (!key.empty() && !metric) {
     column.kind = Column::Kind::kValue;
-    column.key = name;
+    column.key = key;
     DET_ASSIGN_OR_RETURN(column.type, ReadType(type));
     return column;
   }

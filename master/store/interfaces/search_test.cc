@@ -78,6 +78,12 @@ TEST(SearchTest, ParsesColumnNames) {
   EXPECT_EQ(c.column.group, "hp");
   c = Only(Table::kRuns, R"("columnName":"metadata.a.b","operator":"isEmpty")");
   EXPECT_EQ(c.column.key, "metadata.a.b");
+  c = Only(Table::kRuns, R"("columnName":"x","operator":">=","value":2,
+      "location":"LOCATION_TYPE_RUN_HYPERPARAMETERS","type":"COLUMN_TYPE_NUMBER")");
+  EXPECT_EQ(c.column.key, "hp.x") << "the location says what the name is";
+  c = Only(Table::kRuns, R"("columnName":"team","operator":"isEmpty",
+      "location":"LOCATION_TYPE_RUN_METADATA")");
+  EXPECT_EQ(c.column.key, "metadata.team");
   c = Only(Table::kExperiments, R"("columnName":"name","operator":"=","value":"x")");
   EXPECT_EQ(c.column.field, store::Field::kName);
   EXPECT_EQ(Only(Table::kRuns, R"("columnName":"name","operator":"=","value":"x")").column.field,

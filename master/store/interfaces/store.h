@@ -78,8 +78,14 @@ class Store {
 
   // ---- bulk data: durable when the call returns OK; existing rows are skipped ----
 
-  virtual absl::Status AddMetrics(const std::vector<model::MetricReport>& reports) = 0;
-  virtual absl::Status AddLogLines(const std::vector<model::LogLine>& lines) = 0;
+  // Return at once. `done` is called when the rows are durable or could not be written, on a thread
+  // that it must not block. Rows of different callers share a commit.
+  using Done = absl::AnyInvocable<void(absl::Status)>;
+  virtual void AddMetrics(std::vector<model::MetricReport> reports, Done done) = 0;
+  virtual void AddLogLines(std::vector<model::LogLine> lines, Done done) = 0;
+  // The same, but block until then.
+  absl::Status AddMetrics(std::vector<model::MetricReport> reports);
+  absl::Status AddLogLines(std::vector<model::LogLine> lines);
 
   // ---- plain records: one transaction each ----
 

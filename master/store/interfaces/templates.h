@@ -50,7 +50,7 @@ class Templates {
 // Errors that all implementations return.
 inline absl::Status NoSuchTemplate(const std::string& name) {
   return absl::NotFoundError(
-      absl::StrCat("no template is named ", name, "; `det template list` shows all"));
+      absl::StrCat("template ", name, " not found; `det template list` shows all"));
 }
 inline absl::Status TemplateExists(const std::string& name) {
   return absl::AlreadyExistsError(

@@ -16,12 +16,11 @@ namespace det::store {
 
 // One allocation, from the time its slots were assigned.
 struct UsageRecord {
-  // 0 for a deleted experiment; then the ids of its user and workspace, its labels, pool and
-  // allocation are unset too.
+  // If it is deleted, the ids of its user and workspace, its labels and pool are unset.
   model::ExperimentId experiment;
   model::UserId user;
   std::string username;
-  int32_t workspace_id = 0;
+  int32_t workspace_id = 0;  // when the allocation started
   std::string workspace;
   std::vector<std::string> labels;
   std::string resource_pool;

@@ -63,7 +63,7 @@ struct UserQuery {
   std::string name;  // substring of the name or display name, case-insensitive
   std::optional<bool> active;
   std::optional<bool> admin;
-  std::vector<model::Role> roles;  // users with one of these roles in any workspace; empty: all
+  std::vector<model::RoleId> roles;  // users with one of these roles in any workspace; empty: all
 };
 struct UserPage {
   std::vector<UserRecord> users;
@@ -108,7 +108,7 @@ class Users {
 // Errors that all implementations return.
 inline absl::Status NoSuchUser(absl::string_view name) {
   return absl::NotFoundError(
-      absl::StrCat("user ", name, " does not exist; `det user list` shows all"));
+      absl::StrCat("user ", name, " not found; `det user list` shows all"));
 }
 inline absl::Status NoSuchUser(model::UserId id) { return NoSuchUser(ToString(id)); }
 inline absl::Status UserExists(const std::string& name) {

@@ -31,7 +31,7 @@ struct TriggerRecord {
 struct WebhookRecord {
   int32_t id = 0;
   int32_t workspace = 0;  // 0: all workspaces
-  std::string name;       // unique in its workspace
+  std::string name;       // may be empty, and the name of others
   std::string url;        // may contain a secret
   WebhookType type = WebhookType::kDefault;
   WebhookMode mode = WebhookMode::kWorkspace;
@@ -78,11 +78,10 @@ class Webhooks {
   // All webhooks, sorted by id.
   virtual absl::StatusOr<std::vector<WebhookRecord>> ListWebhooks() = 0;
   virtual absl::StatusOr<WebhookRecord> GetWebhook(int32_t id) = 0;  // NOT_FOUND
-  // Assigns ids to the webhook and its triggers. It is deleted with its workspace. ALREADY_EXISTS
-  // if the name is taken; NOT_FOUND if the workspace does not exist, FAILED_PRECONDITION if it is
-  // archived.
+  // Assigns ids to the webhook and its triggers. It is deleted with its workspace. NOT_FOUND if the
+  // workspace does not exist, FAILED_PRECONDITION if it is archived.
   virtual absl::StatusOr<WebhookRecord> AddWebhook(const WebhookRecord& webhook) = 0;
-  // NOT_FOUND; ALREADY_EXISTS if the name is taken.
+  // NOT_FOUND.
   virtual absl::StatusOr<WebhookRecord> ChangeWebhook(int32_t id, const WebhookPatch& patch) = 0;
   // Also deletes its deliveries. NOT_FOUND.
   virtual absl::Status DeleteWebhook(int32_t id) = 0;
@@ -109,11 +108,7 @@ class Webhooks {
 // Errors that all implementations return.
 inline absl::Status NoSuchWebhook(int32_t id) {
   return absl::NotFoundError(
-      absl::StrCat("webhook ", id, " does not exist; `det webhook list` shows all"));
-}
-inline absl::Status WebhookExists(const std::string& name) {
-  return absl::AlreadyExistsError(absl::StrCat("another webhook of this workspace is named \"",
-                                               name, "\"; choose another name"));
+      absl::StrCat("webhook ", id, " not found; `det webhook list` shows all"));
 }
 
 }  // namespace det::store

@@ -50,7 +50,7 @@ struct WorkspacePatch {
   std::optional<bool> archived;  // also archives its projects
 };
 struct WorkspaceQuery {
-  enum class Sort { kId, kName };
+  enum class Sort { kId, kName };  // names without regard to case
   model::UserId caller;  // the user whose pins are returned
   Window window;
   Sort sort = Sort::kId;
@@ -77,14 +77,24 @@ class Workspaces {
   // Cheaper than GetWorkspace, which counts the contents. NOT_FOUND.
   virtual absl::StatusOr<std::string> GetWorkspaceName(int32_t workspace) = 0;
   virtual absl::StatusOr<WorkspacePage> ListWorkspaces(const WorkspaceQuery& query) = 0;
-  // Assigns the id and makes the owner its WorkspaceAdmin. ALREADY_EXISTS if the name is taken.
+  // Assigns the id, makes the owner its WorkspaceAdmin, and pins it for the owner if `pinned_at` is
+  // set. ALREADY_EXISTS if the name is taken.
   virtual absl::StatusOr<WorkspaceRecord> AddWorkspace(const WorkspaceRecord& workspace) = 0;
-  // NOT_FOUND; ALREADY_EXISTS if the name is taken; FAILED_PRECONDITION if it is immutable.
+  // NOT_FOUND; ALREADY_EXISTS if the name is taken; FAILED_PRECONDITION if it is immutable, or
+  // archived unless the patch sets `archived`.
   virtual absl::StatusOr<WorkspaceRecord> ChangeWorkspace(int32_t id,
                                                           const WorkspacePatch& patch) = 0;
   // Also deletes its projects. FAILED_PRECONDITION if it is immutable, or contains an experiment or
   // a model.
   virtual absl::Status DeleteWorkspace(int32_t id) = 0;
+  // Marks the workspace DELETING: garbage collection deletes its experiments, then the workspace.
+  // NOT_FOUND; FAILED_PRECONDITION if it is immutable, or contains a model or an experiment that has
+  // not ended.
+  virtual absl::Status StartDeletion(int32_t id) = 0;
+  // DELETING workspaces, sorted by id.
+  virtual absl::StatusOr<std::vector<int32_t>> ListDeletions() = 0;
+  // Changes the state from DELETING to DELETE_FAILED.
+  virtual absl::Status MarkDeletionFailed(int32_t id, const std::string& reason) = 0;
   virtual absl::Status PinWorkspace(model::UserId user, int32_t id,
                                     std::optional<absl::Time> at) = 0;
 };
@@ -92,7 +102,7 @@ class Workspaces {
 // Errors that all implementations return.
 inline absl::Status NoSuchWorkspace(int32_t id) {
   return absl::NotFoundError(
-      absl::StrCat("workspace ", id, " does not exist; `det workspace list` shows all"));
+      absl::StrCat("workspace ", id, " not found; `det workspace list` shows all"));
 }
 inline absl::Status WorkspaceExists(const std::string& name) {
   return absl::AlreadyExistsError(
@@ -101,6 +111,12 @@ inline absl::Status WorkspaceExists(const std::string& name) {
 // "workspace Uncategorized cannot be deleted".
 inline absl::Status ImmutableError(const char* noun, const std::string& name, const char* what) {
   return absl::FailedPreconditionError(absl::StrCat(noun, " ", name, " cannot be ", what));
+}
+inline absl::Status RunningError(const char* noun, const std::string& name, int64_t experiments) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(noun, " \"", name, "\" contains ", experiments,
+                   experiments == 1 ? " experiment that has" : " experiments that have",
+                   " not ended; kill them or move them elsewhere first"));
 }
 inline absl::Status NotEmptyError(const char* noun, const std::string& name, int64_t experiments) {
   return absl::FailedPreconditionError(

@@ -45,11 +45,11 @@ constexpr char kPutTrial[] = R"sql(
 INSERT INTO trials (id, experiment, request, task, seed, hparams, state, end_as, held, reason,
   restarts, run_id, allocation, latest_checkpoint, waits_for, warm_start, steps_completed, progress,
   runner_state, best_metric, latest_metric, best_steps, created_at, ended_at, blocked, run_time,
-  no_restart, suspects, project)
+  no_restart, suspects, log_policy, project)
 VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,
-  $26,$27,$28, coalesce((SELECT e.project FROM experiments e WHERE e.id = $2), 1))
-ON CONFLICT (id) DO UPDATE SET state = excluded.state, end_as = excluded.end_as,
-  held = excluded.held, reason = excluded.reason, restarts = excluded.restarts,
+  $26,$27,$28,$29, coalesce((SELECT e.project FROM experiments e WHERE e.id = $2), 1))
+ON CONFLICT (id) DO UPDATE SET hparams = excluded.hparams, state = excluded.state,
+  end_as = excluded.end_as, held = excluded.held, reason = excluded.reason, restarts = excluded.restarts,
   run_id = excluded.run_id, allocation = excluded.allocation,
   latest_checkpoint = excluded.latest_checkpoint, waits_for = excluded.waits_for,
   warm_start = excluded.warm_start, steps_completed = excluded.steps_completed,
@@ -57,14 +57,16 @@ ON CONFLICT (id) DO UPDATE SET state = excluded.state, end_as = excluded.end_as,
   best_metric = excluded.best_metric, latest_metric = excluded.latest_metric,
   best_steps = excluded.best_steps, ended_at = excluded.ended_at, blocked = excluded.blocked,
   run_time = excluded.run_time, no_restart = excluded.no_restart,
-  suspects = excluded.suspects)sql";
+  suspects = excluded.suspects, log_policy = excluded.log_policy)sql";
 
 constexpr char kPutAllocation[] = R"sql(
 INSERT INTO allocations (id, task, trial, run_id, job, slots, submitted, state, shares,
   preemption_acked, preemption_reason, deadline, reported, reported_message, exit_reason,
   exit_message, exit_code, queued_at, started_at, ended_at, resource_pool, max_slots, fraction,
-  granted, saved_at)
-VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25)
+  granted, saved_at, workspace)
+VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,
+  (SELECT p.workspace FROM trials t JOIN experiments e ON e.id = t.experiment
+   JOIN projects p ON p.id = e.project WHERE t.id = $3))
 ON CONFLICT (id) DO UPDATE SET slots = excluded.slots, submitted = excluded.submitted,
   state = excluded.state, shares = excluded.shares, preemption_acked = excluded.preemption_acked,
   preemption_reason = excluded.preemption_reason, deadline = excluded.deadline,
@@ -73,7 +75,9 @@ ON CONFLICT (id) DO UPDATE SET slots = excluded.slots, submitted = excluded.subm
   exit_code = excluded.exit_code, started_at = excluded.started_at,
   ended_at = excluded.ended_at, resource_pool = excluded.resource_pool,
   max_slots = excluded.max_slots, fraction = excluded.fraction, granted = excluded.granted,
-  saved_at = excluded.saved_at)sql";
+  saved_at = excluded.saved_at,
+  workspace = CASE WHEN allocations.started_at IS NULL THEN excluded.workspace
+              ELSE allocations.workspace END)sql";
 
 // Deletes searcher events up to the snapshot.
 constexpr char kPutSearcher[] = R"sql(
@@ -88,11 +92,12 @@ ON CONFLICT DO NOTHING)sql";
 
 // Does not overwrite later changes of the checkpoint's files.
 constexpr char kPutCheckpoint[] = R"sql(
-INSERT INTO checkpoints (id, trial, allocation, steps, resources, size, metadata, time, state)
-VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9)
+INSERT INTO checkpoints (id, trial, allocation, steps, resources, size, metadata, time, state,
+  storage)
+VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10)
 ON CONFLICT (id) DO UPDATE SET allocation = excluded.allocation,
   steps = excluded.steps, resources = excluded.resources, size = excluded.size,
-  metadata = excluded.metadata, time = excluded.time
+  metadata = excluded.metadata, time = excluded.time, storage = excluded.storage
 WHERE checkpoints.trial = excluded.trial
   AND checkpoints.state NOT IN ('ERROR', 'PARTIALLY_DELETED'))sql";
 
@@ -151,9 +156,10 @@ WITH deleted_tasks AS MATERIALIZED (SELECT t.task
   FROM (SELECT DISTINCT task FROM unnest($1::text[]) l (task)) t, highest_deleted d
   WHERE split_part(t.task, '.', 1)::int <= d.experiment AND NOT EXISTS (SELECT FROM experiments e
     WHERE e.id = split_part(t.task, '.', 1)::int AND e.state <> 'DELETED'))
-INSERT INTO task_logs (task, allocation, agent, sequence, time, rank, level, stdtype, source, text)
+INSERT INTO task_logs (task, allocation, agent, sequence, time, rank, level, stdtype, source, text,
+  container)
 SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::timestamptz[],
-  $6::int[], $7::smallint[], $8::text[], $9::text[], $10::text[]) l (task)
+  $6::int[], $7::smallint[], $8::text[], $9::text[], $10::text[], $11::text[]) l (task)
 WHERE l.task NOT IN (SELECT task FROM deleted_tasks)
 ON CONFLICT DO NOTHING)sql";
 
@@ -219,7 +225,8 @@ Statement Put(const experiment::Trial& t) {
                  Text(t.state), end_as, t.held, t.reason, t.restarts, t.run_id, t.allocation,
                  t.latest_checkpoint, t.waits_for, t.warm_start, t.steps_completed, t.progress,
                  t.runner_state, t.best_metric, t.latest_metric, t.best_steps, t.created_at,
-                 t.ended_at, ToValue(t.blocked), t.run_time, t.no_restart, ToValue(t.suspects))};
+                 t.ended_at, ToValue(t.blocked), t.run_time, t.no_restart, ToValue(t.suspects),
+                 t.log_policy)};
 }
 
 Statement Put(const experiment::Allocation& a) {
@@ -234,7 +241,7 @@ Statement Put(const experiment::Allocation& a) {
 Statement Put(const model::CheckpointRecord& c) {
   return {kPutCheckpoint,
           MakeParams(c.id, c.trial, c.allocation, c.steps_completed, ToDocument(c.resources),
-                     ComputeTotalSize(c), c.metadata, c.time, Text(c.state))};
+                     ComputeTotalSize(c), c.metadata, c.time, Text(c.state), c.storage)};
 }
 
 }  // namespace
@@ -340,7 +347,7 @@ Statement InsertMetrics(const std::vector<const model::MetricReport*>& reports) 
 
 Statement InsertLogLines(const std::vector<const model::LogLine*>& lines) {
   ArrayBuilder tasks, allocations, agents, sequences, times, ranks, levels, stdtypes, sources,
-      texts;
+      texts, containers;
   for (const model::LogLine* l : lines) {
     tasks.Add(ToParam(l->task));
     allocations.Add(ToParam(l->allocation));
@@ -351,13 +358,14 @@ Statement InsertLogLines(const std::vector<const model::LogLine*>& lines) {
     levels.Add(ToParam(static_cast<int>(Canonical(l->level))));
     stdtypes.Add(ToParam(l->stdtype));
     sources.Add(ToParam(l->source));
-    texts.Add(ToParam(l->text));
+    texts.Add(ToParam(EncodeLogText(l->text)));
+    containers.Add(ToParam(l->container));
   }
   return {kAddLogLines,
           {std::move(tasks).Finish(), std::move(allocations).Finish(), std::move(agents).Finish(),
            std::move(sequences).Finish(), std::move(times).Finish(), std::move(ranks).Finish(),
            std::move(levels).Finish(), std::move(stdtypes).Finish(), std::move(sources).Finish(),
-           std::move(texts).Finish()}};
+           std::move(texts).Finish(), std::move(containers).Finish()}};
 }
 
 Statement LockLog() { return {kLockLog, {}}; }

@@ -35,7 +35,7 @@ absl::StatusOr<std::string> SqlStore::GetContext(const std::string& hash) {
         const Result result,
         connection.ExecBinary("SELECT tgz FROM contexts WHERE hash = $1", MakeParams(hash)));
     if (result.rows() > 0) return std::string(result.Text(0, 0));
-    return absl::NotFoundError(absl::StrCat("context ", SanitizeText(hash), " does not exist"));
+    return absl::NotFoundError(absl::StrCat("context ", SanitizeText(hash), " not found"));
   });
 }
 

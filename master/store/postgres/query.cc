@@ -30,7 +30,7 @@ absl::StatusOr<WindowRows> ReadWindow(Connection& connection, const std::string&
                                         params.size() + 2, "::bigint"),
                            all);
   };
-  if (window.offset < 0) {
+  if (window.offset < 0 || window.limit < 0) {
     DET_ASSIGN_OR_RETURN(const int total, count());
     const Range range = Resolve(window, total);
     DET_ASSIGN_OR_RETURN(Result rows, read(range.begin, range.end - range.begin));
@@ -46,6 +46,18 @@ absl::StatusOr<WindowRows> ReadWindow(Connection& connection, const std::string&
   if (whole) return WindowRows{std::move(rows), seen};
   DET_ASSIGN_OR_RETURN(const int total, count());
   return WindowRows{std::move(rows), total};
+}
+
+absl::StatusOr<std::vector<int32_t>> SelectInts(Pool& pool, const char* sql) {
+  using Ints = std::vector<int32_t>;
+  return pool.Run([&](Connection& connection) -> absl::StatusOr<Ints> {
+    DET_ASSIGN_OR_RETURN(const Result rows, connection.Exec(sql));
+    Ints ints;
+    for (int row = 0; row < rows.rows(); ++row) {
+      ints.push_back(static_cast<int32_t>(rows.Int(row, 0)));
+    }
+    return ints;
+  });
 }
 
 }  // namespace det::store

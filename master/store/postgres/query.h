@@ -2,6 +2,7 @@
 #ifndef MASTER_STORE_POSTGRES_QUERY_H_
 #define MASTER_STORE_POSTGRES_QUERY_H_
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,12 +14,13 @@
 #include "master/store/interfaces/records.h"
 #include "master/store/postgres/connection.h"
 #include "master/store/postgres/params.h"
+#include "master/store/postgres/pool.h"
 
 namespace det::store {
 
 template <class Id>
 absl::Status NoSuch(const char* what, const Id& id) {
-  return absl::NotFoundError(absl::StrCat(what, " ", ToString(id), " does not exist"));
+  return absl::NotFoundError(absl::StrCat(what, " ", ToString(id), " not found"));
 }
 
 // An array, or NULL if the list is empty, which means no filter.
@@ -47,6 +49,9 @@ struct WindowRows {
 absl::StatusOr<WindowRows> ReadWindow(Connection& connection, const std::string& count_sql,
                                       const std::string& sql, const Params& params,
                                       const Window& window);
+
+// The first column of the rows of a query without parameters.
+absl::StatusOr<std::vector<int32_t>> SelectInts(Pool& pool, const char* sql);
 
 }  // namespace det::store
 

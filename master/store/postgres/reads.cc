@@ -33,7 +33,8 @@ CROSS JOIN LATERAL (SELECT count(*) AS checkpoints, coalesce(sum(c.size), 0) AS 
 std::string SelectExperiments() {
   return absl::StrCat("SELECT ", kExperimentColumns,
                       ", coalesce(u.username, ''), n.trials, s.checkpoints, s.size, "
-                      "coalesce(octet_length(x.tgz), 0), e.archived, e.notes, coalesce(p.owner, 0)",
+                      "coalesce(octet_length(x.tgz), 0), e.archived, "
+                      "coalesce(p.archived OR w.archived, false), e.notes, coalesce(p.owner, 0)",
                       " FROM ", kExperimentTables, kExperimentMore, kTrialTotals,
                       kCheckpointTotals);
 }
@@ -48,6 +49,7 @@ absl::StatusOr<ExperimentRecord> ToExperimentRecord(const Result& result, int ro
   record.checkpoint_size = result.Int(row, column++);
   record.context_size = result.Int(row, column++);
   record.archived = result.Bool(row, column++);
+  record.parent_archived = result.Bool(row, column++);
   record.notes = std::string(result.Text(row, column++));
   record.project_owner = model::UserId(static_cast<int32_t>(result.Int(row, column++)));
   return record;
@@ -79,6 +81,8 @@ const char* GetSortKey(ExperimentQuery::Sort sort) {
       return "e.id";
     case Sort::kName:
       return "e.name";
+    case Sort::kDescription:
+      return "e.description";
     case Sort::kState:
       return "e.state";
     case Sort::kStartTime:
@@ -91,8 +95,28 @@ const char* GetSortKey(ExperimentQuery::Sort sort) {
       return "e.progress";
     case Sort::kUser:
       return "coalesce(u.username, '')";
+    case Sort::kForkedFrom:
+      return "e.forked_from";
+    case Sort::kResourcePool:
+      return "e.resource_pool";
+    case Sort::kProject:
+      return "e.project";
+    case Sort::kCheckpointSize:
+      return "s.size";
+    case Sort::kCheckpointCount:
+      return "s.checkpoints";
+    case Sort::kBestMetric:
+      return "e.best_metric";
   }
   return "e.id";
+}
+
+// The aggregates that the sort key refers to.
+const char* GetSortTotals(ExperimentQuery::Sort sort) {
+  using Sort = ExperimentQuery::Sort;
+  if (sort == Sort::kNumTrials) return kTrialTotals;
+  const bool checkpoints = sort == Sort::kCheckpointSize || sort == Sort::kCheckpointCount;
+  return checkpoints ? kCheckpointTotals : "";
 }
 
 // A query of experiments with only the requested conditions, so that counting all of a project uses
@@ -112,8 +136,13 @@ struct ExperimentSelection {
 
 ExperimentSelection ToSelection(const ExperimentQuery& query) {
   ExperimentSelection selection;
-  if (query.visible)
+  const bool archived_parents = query.archived && query.project == 0;
+  if (query.visible || archived_parents) {
     absl::StrAppend(&selection.tables, " LEFT JOIN projects p ON p.id = e.project");
+  }
+  if (archived_parents) {
+    absl::StrAppend(&selection.tables, " LEFT JOIN workspaces w ON w.id = p.workspace");
+  }
   if (!query.usernames.empty() || query.sort == ExperimentQuery::Sort::kUser) {
     absl::StrAppend(&selection.tables, " LEFT JOIN users u ON u.id = e.owner");
   }
@@ -128,7 +157,12 @@ ExperimentSelection ToSelection(const ExperimentQuery& query) {
   if (query.visible) {
     selection.Add("coalesce(p.workspace, 1) = ANY($?::int[])", ToArray(*query.visible));
   }
-  if (query.archived) selection.Add("e.archived = $?::boolean", ToParam(query.archived));
+  if (query.archived) {
+    selection.Add(archived_parents
+                      ? "(e.archived OR coalesce(p.archived OR w.archived, false)) = $?::boolean"
+                      : "e.archived = $?::boolean",
+                  ToParam(query.archived));
+  }
   if (!query.name.empty()) {
     selection.Add("strpos(lower(e.name), lower($?::text)) > 0", ToParam(query.name));
   }
@@ -180,8 +214,7 @@ absl::StatusOr<ExperimentPage> SqlStore::ListExperiments(const ExperimentQuery& 
         const WindowRows window,
         ReadWindow(connection,
                    absl::StrCat("SELECT count(*) FROM ", selection.tables, selection.where),
-                   absl::StrCat("SELECT e.id FROM ", selection.tables,
-                                query.sort == ExperimentQuery::Sort::kNumTrials ? kTrialTotals : "",
+                   absl::StrCat("SELECT e.id FROM ", selection.tables, GetSortTotals(query.sort),
                                 selection.where,
                                 OrderBy(GetSortKey(query.sort), "e.id", query.descending)),
                    selection.params, query.window));
@@ -273,13 +306,16 @@ absl::StatusOr<std::vector<LogRecord>> SqlStore::ListLogs(const LogQuery& query)
   constexpr char kWhere[] =
       " FROM task_logs l WHERE l.task = $1 AND l.id > $2 "
       "AND ($3::text[] IS NULL OR l.allocation = ANY($3)) "
-      "AND ($4::text[] IS NULL OR l.agent = ANY($4)) AND ($5::int[] IS NULL OR l.rank = ANY($5)) "
+      "AND ($4::text[] IS NULL OR l.agent = ANY($4)) "
+      "AND ($5::int[] IS NULL OR coalesce(l.rank, -1) = ANY($5)) "
       "AND ($6::int[] IS NULL OR l.level = ANY($6)) "
       "AND ($7::text[] IS NULL OR l.stdtype = ANY($7)) "
       "AND ($8::text[] IS NULL OR l.source = ANY($8)) "
       "AND ($9::timestamptz IS NULL OR l.time < $9) "
-      "AND ($10::timestamptz IS NULL OR l.time > $10) AND strpos(l.text, $11) > 0 "
-      "AND l.id < $13 AND ($14::text[] IS NULL OR lower(l.text COLLATE \"C\") LIKE ALL($14))";
+      "AND ($10::timestamptz IS NULL OR l.time > $10) "
+      "AND ($11 = '' OR strpos(lower(l.text COLLATE \"C\"), lower($11 COLLATE \"C\")) > 0) "
+      "AND l.id < $13 AND ($14::text[] IS NULL OR lower(l.text COLLATE \"C\") LIKE ALL($14)) "
+      "AND ($15::text[] IS NULL OR coalesce(nullif(l.container, ''), l.allocation) = ANY($15))";
   // Matches the index of errors (025_log_errors.sql): the next error may be a million lines away.
   constexpr char kErrors[] = " AND l.level >= 5";
   static_assert(static_cast<int>(model::LogLevel::kError) == 5);
@@ -302,7 +338,8 @@ absl::StatusOr<std::vector<LogRecord>> SqlStore::ListLogs(const LogQuery& query)
       ToParam(query.contains),
       ToParam(std::max(query.limit, 0)),
       ToParam(query.before_id > 0 ? query.before_id : std::numeric_limits<int64_t>::max()),
-      ToFilter(MakeLikePatterns(query.parts))};
+      ToFilter(MakeLikePatterns(query.parts)),
+      ToFilter(query.containers)};
   const std::string sql =
       absl::StrCat("SELECT ", kLogColumns, kWhere, errors_alone ? kErrors : "", " ORDER BY l.id ",
                    query.descending ? "DESC" : "ASC", " LIMIT $12::bigint");

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
+#include "master/store/interfaces/canonical.h"
 #include "master/store/postgres/parsed_configs.h"
 
 namespace det::store {
@@ -126,7 +127,8 @@ const char kExperimentColumns[] =
     "e.reason, e.progress, e.best_metric, e.best_trial, micros(e.created_at), micros(e.ended_at), "
     "e.owner_name, e.resource_pool, e.priority, e.weight, e.position, e.max_slots, e.position_set, "
     "e.save_experiment_best, e.save_trial_best, e.save_trial_latest, e.project, "
-    "coalesce(p.workspace, 1), w.name, p.name, e.name, e.description, e.labels";
+    "coalesce(p.workspace, 1), w.name, p.name, e.name, e.description, e.labels, e.unmanaged, "
+    "e.external_id";
 const char kExperimentTables[] =
     "experiments e LEFT JOIN projects p ON p.id = e.project "
     "LEFT JOIN workspaces w ON w.id = p.workspace";
@@ -137,7 +139,7 @@ const char kTrialColumns[] =
     "t.warm_start, t.steps_completed, t.progress, t.runner_state, t.best_metric, t.latest_metric, "
     "t.best_steps, "
     "micros(t.created_at), micros(t.ended_at), t.blocked, t.run_time, t.no_restart, "
-    "t.suspects";
+    "t.suspects, t.log_policy, t.external_id";
 
 const char kAllocationColumns[] =
     "a.id, a.task, a.trial, a.run_id, a.job, a.slots, a.submitted, a.state, a.shares, "
@@ -150,11 +152,12 @@ const char kMetricColumns[] =
     "m.trial, m.run_id, m.group_name, m.steps, micros(m.time), m.metrics, m.batch";
 
 const char kCheckpointColumns[] =
-    "c.id, c.trial, c.allocation, c.steps, c.resources, c.metadata, micros(c.time), c.state";
+    "c.id, c.trial, c.allocation, c.steps, c.resources, c.metadata, micros(c.time), c.state, "
+    "c.storage";
 
 const char kLogColumns[] =
     "l.id, l.task, l.allocation, l.agent, l.sequence, micros(l.time), l.rank, l.level, l.stdtype, "
-    "l.source, l.text";
+    "l.source, l.text, l.container";
 
 absl::StatusOr<model::Value> ToValue(const Result& result, int row, int column) {
   if (result.IsNull(row, column)) return model::Value();
@@ -195,7 +198,7 @@ absl::StatusOr<experiment::Experiment> ToExperiment(const Result& result, int ro
                  e.owner_name, e.queue.resource_pool, e.queue.priority, e.queue.weight,
                  e.queue.position, e.queue.max_slots, e.queue.position_set, policy.experiment_best,
                  policy.trial_best, policy.trial_latest, e.project, e.workspace, workspace, project,
-                 name, description, labels);
+                 name, description, labels, e.unmanaged, e.external_id);
   DET_RETURN_IF_ERROR(cursor.status());
   static auto& configs = *new ParsedConfigs;
   const absl::StatusOr<ParsedConfigs::Config> parsed = configs.Parse(config);
@@ -225,7 +228,7 @@ absl::StatusOr<experiment::Trial> ToTrial(const Result& result, int row, int col
   cursor.ReadAll(t.held, t.reason, t.restarts, t.run_id, t.allocation, t.latest_checkpoint,
                  t.waits_for, t.warm_start, t.steps_completed, t.progress, t.runner_state,
                  t.best_metric, t.latest_metric, t.best_steps, t.created_at, t.ended_at, blocked,
-                 t.run_time, t.no_restart, suspects);
+                 t.run_time, t.no_restart, suspects, t.log_policy, t.external_id);
   DET_RETURN_IF_ERROR(cursor.status());
   if (blocked.AsList() != nullptr) {
     for (const model::Value& agent : *blocked.AsList()) t.blocked.emplace_back(ToText(&agent));
@@ -268,6 +271,7 @@ absl::StatusOr<model::CheckpointRecord> ToCheckpoint(const Result& result, int r
   Cursor cursor(result, row, 0);
   cursor.ReadAll(c.id, c.trial, c.allocation, c.steps_completed, resources, c.metadata, c.time);
   cursor.Read(c.state, model::ParseCheckpointState);
+  cursor.Read(c.storage);
   DET_RETURN_IF_ERROR(cursor.status());
   c.resources = ToResources(resources);
   return c;
@@ -279,7 +283,8 @@ LogRecord ToLogRecord(const Result& result, int row) {
   int level = 0;
   Cursor cursor(result, row, 0);
   cursor.ReadAll(record.id, l.task, l.allocation, l.agent, l.sequence, l.time, l.rank, level,
-                 l.stdtype, l.source, l.text);
+                 l.stdtype, l.source, l.text, l.container);
+  l.text = DecodeLogText(l.text);
   l.level = static_cast<model::LogLevel>(level);
   return record;
 }

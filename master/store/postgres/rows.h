@@ -30,11 +30,11 @@ Connection::Statement LockLog();
 // INTERNAL if a row is invalid.
 extern const char kExperimentColumns[];  // columns of kExperimentTables
 extern const char kExperimentTables[];   // experiments e with their projects p and workspaces w
-inline constexpr int kNumExperimentColumns = 33;
+inline constexpr int kNumExperimentColumns = 35;
 absl::StatusOr<experiment::Experiment> ToExperiment(const Result& result, int row, int column = 0);
 
 extern const char kTrialColumns[];  // columns of trials as t
-inline constexpr int kNumTrialColumns = 28;
+inline constexpr int kNumTrialColumns = 29;
 absl::StatusOr<experiment::Trial> ToTrial(const Result& result, int row, int column = 0);
 
 extern const char kAllocationColumns[];  // columns of allocations as a
@@ -46,7 +46,7 @@ extern const char kRankingMetric[];
 absl::StatusOr<model::MetricReport> ToMetricReport(const Result& result, int row);
 
 extern const char kCheckpointColumns[];  // columns of checkpoints as c
-inline constexpr int kNumCheckpointColumns = 8;
+inline constexpr int kNumCheckpointColumns = 9;
 absl::StatusOr<model::CheckpointRecord> ToCheckpoint(const Result& result, int row);
 
 extern const char kLogColumns[];  // columns of task_logs as l

@@ -109,6 +109,8 @@ std::string SearchFields::GetExpression(Field field) {
       return Qualify(kCheckpoints, "k.size");
     case Field::kCheckpointCount:
       return Qualify(kCheckpoints, "k.number");
+    case Field::kExternalId:
+      return runs_ ? "t.external_id" : "NULL::text";
     case Field::kProjectId:
       return QualifyOwn("project");
     default:
@@ -126,6 +128,8 @@ const char* SearchFields::GetExperimentExpression(Field field) {
       return Qualify(kExperiment, "e.labels");
     case Field::kForkedFrom:
       return Qualify(kExperiment, "e.forked_from");
+    case Field::kExternalExperimentId:
+      return Qualify(kExperiment, "e.external_id");
     case Field::kNumTrials:
       return Qualify(kTrials, "n.trials");
     case Field::kSearcherType:

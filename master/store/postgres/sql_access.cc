@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
+#include "master/store/interfaces/groups.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/query.h"
 
@@ -182,7 +183,7 @@ absl::StatusOr<std::vector<RoleAssignment>> SqlAccess::Roles(const char* where, 
             MakeParams(value)));
     std::vector<RoleAssignment> roles;
     for (int row = 0; row < result.rows(); ++row) {
-      const auto role = model::ParseRole(result.Text(row, 2));
+      const auto role = ParseRoleId(result.Text(row, 2));
       if (!role) continue;  // a role of another version
       roles.push_back({model::UserId(static_cast<int32_t>(result.Int(row, 0))),
                        static_cast<int32_t>(result.Int(row, 1)), *role});
@@ -204,13 +205,13 @@ absl::Status SqlAccess::AddRole(const RoleAssignment& assignment) {
   return Write(
       "INSERT INTO role_assignments (user_id, workspace, role) VALUES ($1, $2, $3) "
       "ON CONFLICT DO NOTHING",
-      MakeParams(assignment.user, assignment.workspace, std::string(ToString(assignment.role))));
+      MakeParams(assignment.user, assignment.workspace, ToText(assignment.role)));
 }
 
 absl::Status SqlAccess::RemoveRole(const RoleAssignment& assignment) {
   return Write(
       "DELETE FROM role_assignments WHERE user_id = $1 AND workspace = $2 AND role = $3",
-      MakeParams(assignment.user, assignment.workspace, std::string(ToString(assignment.role))));
+      MakeParams(assignment.user, assignment.workspace, ToText(assignment.role)));
 }
 
 }  // namespace det::store

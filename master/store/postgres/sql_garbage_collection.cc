@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
+#include "master/store/interfaces/canonical.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/rows.h"
 
@@ -19,15 +20,16 @@ using Ids = std::vector<model::ExperimentId>;
 
 constexpr char kDue[] =
     "SELECT id FROM experiments WHERE NOT retained AND state IN ('COMPLETED', 'CANCELED', 'ERROR') "
-    "AND id > $1 ORDER BY id LIMIT $2";
+    "AND NOT unmanaged AND id > $1 ORDER BY id LIMIT $2";
 constexpr char kDoomed[] =
-    "SELECT c.id, t.experiment FROM checkpoints c JOIN trials t ON t.id = c.trial "
+    "SELECT c.id, t.experiment, s.config FROM checkpoints c JOIN trials t ON t.id = c.trial "
+    "LEFT JOIN checkpoint_storages s ON s.id = c.storage "
     "WHERE c.state = 'DELETING' AND c.id > $1 ORDER BY c.id LIMIT $2";
 constexpr char kSetDeleted[] =
     "UPDATE checkpoints SET state = 'DELETED' WHERE id = ANY($1::text[]) AND state = 'DELETING'";
 constexpr char kTrimmed[] =
-    "SELECT c.id, t.experiment, c.resources, c.globs FROM checkpoints c "
-    "JOIN trials t ON t.id = c.trial "
+    "SELECT c.id, t.experiment, s.config, c.resources, c.globs FROM checkpoints c "
+    "JOIN trials t ON t.id = c.trial LEFT JOIN checkpoint_storages s ON s.id = c.storage "
     "WHERE c.globs IS NOT NULL AND c.id > $1 ORDER BY c.id LIMIT $2";
 constexpr char kSetTrimmed[] =
     "UPDATE checkpoints SET resources = $3, size = $4, globs = NULL, "
@@ -40,6 +42,11 @@ SELECT e.id FROM experiments e WHERE e.state = 'DELETED' AND (
     AND NOT EXISTS (SELECT FROM held_checkpoints h WHERE h.checkpoint = c.id))
   OR NOT EXISTS (SELECT FROM trials t WHERE t.experiment = e.id))
 ORDER BY e.id)sql";
+constexpr char kOfDeletedProjects[] = R"sql(
+SELECT e.id FROM projects p JOIN workspaces w ON w.id = p.workspace
+JOIN experiments e ON e.project = p.id
+WHERE (p.state = 'DELETING' OR w.state = 'DELETING')
+  AND e.state IN ('COMPLETED', 'CANCELED', 'ERROR', 'DELETE_FAILED') ORDER BY e.id)sql";
 constexpr char kFail[] =
     "UPDATE experiments SET state = 'DELETE_FAILED', reason = $2 "
     "WHERE id = $1 AND state = 'DELETING'";
@@ -94,12 +101,12 @@ constexpr const char* kRest[] = {
     "trial = greatest(trial, (SELECT max(id) FROM trials WHERE experiment = $1)), "
     "submitted = greatest(submitted, (SELECT max(a.submitted) FROM allocations a "
     "JOIN trials t ON t.id = a.trial WHERE t.experiment = $1))",
-    "INSERT INTO deleted_usage (owner, workspace, began_at, ended_at, slots) "
-    "SELECT coalesce(nullif(e.owner_name, ''), e.owner::text), "
-    "coalesce(w.name, ''), a.started_at, a.ended_at, a.granted * a.fraction "
+    "INSERT INTO deleted_usage (owner, workspace, began_at, ended_at, slots, experiment, "
+    "allocation) SELECT coalesce(nullif(e.owner_name, ''), e.owner::text), "
+    "coalesce(w.name, ''), a.started_at, a.ended_at, a.granted * a.fraction, e.id, a.id "
     "FROM experiments e LEFT JOIN projects p ON p.id = e.project "
-    "LEFT JOIN workspaces w ON w.id = p.workspace JOIN trials t ON t.experiment = e.id JOIN "
-    "allocations a ON a.task = t.task "
+    "JOIN trials t ON t.experiment = e.id JOIN allocations a ON a.task = t.task "
+    "LEFT JOIN workspaces w ON w.id = coalesce(a.workspace, p.workspace) "
     "WHERE e.id = $1 AND isfinite(a.ended_at) AND isfinite(a.started_at) AND a.granted > 0",
     // Only the newest month counts.
     "DELETE FROM deleted_usage WHERE ended_at < "
@@ -109,18 +116,21 @@ constexpr const char* kRest[] = {
     "DELETE FROM checkpoints c USING trials t "
     "WHERE t.experiment = $1 AND c.trial = t.id AND c.state = 'DELETED'",
     "DELETE FROM webhook_fired f USING trials t WHERE t.experiment = $1 AND f.trial = t.id",
+    "DELETE FROM trial_sources s USING trials t WHERE t.experiment = $1 AND s.trial = t.id",
     "DELETE FROM run_values v USING trials t WHERE t.experiment = $1 AND v.trial = t.id",
     "DELETE FROM run_metadata d USING trials t WHERE t.experiment = $1 AND d.trial = t.id",
     // Must come first: waits until summaries that are being computed are complete.
     "DELETE FROM unsummarized u USING trials t WHERE t.experiment = $1 AND u.trial = t.id",
     "DELETE FROM metric_summaries s USING trials t WHERE t.experiment = $1 AND s.trial = t.id",
+    "DELETE FROM other_values o USING trials t WHERE t.experiment = $1 AND o.trial = t.id",
     "DELETE FROM metric_peaks p USING trials t WHERE t.experiment = $1 AND p.trial = t.id",
     "DELETE FROM trials t WHERE t.experiment = $1 "
     "AND NOT EXISTS (SELECT FROM checkpoints c WHERE c.trial = t.id)",
     "UPDATE trials SET project = 0 WHERE experiment = $1",
     "DELETE FROM experiments e WHERE e.id = $1 "
     "AND NOT EXISTS (SELECT FROM trials t WHERE t.experiment = e.id)",
-    "UPDATE experiments SET state = 'DELETED', reason = '' WHERE id = $1 AND state = 'DELETING'",
+    "UPDATE experiments SET state = 'DELETED', reason = '', external_id = NULL "
+    "WHERE id = $1 AND state = 'DELETING'",
 };
 
 absl::StatusOr<Ids> SelectIds(Pool& pool, const char* sql, const Params& params) {
@@ -134,13 +144,15 @@ absl::StatusOr<Ids> SelectIds(Pool& pool, const char* sql, const Params& params)
   });
 }
 
-// Groups the checkpoints by experiment, because configurations are large and many checkpoints share
-// one.
+// Adds to the checkpoints, which are the rows of the result, where their files are: in the
+// registered storage of the third column, else in that of the experiment. Groups them by
+// experiment, because configurations are large and many checkpoints share one.
 template <class Checkpoints>
-absl::Status AddStorage(Connection& connection, Checkpoints& checkpoints) {
-  std::map<model::ExperimentId, model::CheckpointStorageConfig> storage;
-  for (auto& each : checkpoints) {
-    if (!storage.contains(each.experiment)) {
+absl::Status AddStorage(Connection& connection, const Result& rows, Checkpoints& checkpoints) {
+  std::map<model::ExperimentId, experiment::Experiment> experiments;
+  for (size_t row = 0; row < checkpoints.size(); ++row) {
+    auto& each = checkpoints[row];
+    if (!experiments.contains(each.experiment)) {
       DET_ASSIGN_OR_RETURN(const Result result,
                            connection.Exec(absl::StrCat("SELECT ", kExperimentColumns, " FROM ",
                                                         kExperimentTables, " WHERE e.id = $1"),
@@ -150,10 +162,13 @@ absl::Status AddStorage(Connection& connection, Checkpoints& checkpoints) {
                                                 " belongs to experiment ", each.experiment.value(),
                                                 ", which does not exist"));
       }
-      DET_ASSIGN_OR_RETURN(const experiment::Experiment experiment, ToExperiment(result, 0));
-      storage[each.experiment] = experiment.config->checkpoint_storage;
+      DET_ASSIGN_OR_RETURN(experiments[each.experiment], ToExperiment(result, 0));
     }
-    each.storage = storage.at(each.experiment);
+    const experiment::Experiment& experiment = experiments.at(each.experiment);
+    DET_ASSIGN_OR_RETURN(const model::Value registered, ToValue(rows, static_cast<int>(row), 2));
+    each.storage = registered.is_null() ? experiment.config->checkpoint_storage
+                                        : ToStorageConfig(registered);
+    each.outside = IsOutside(experiment, each.storage);
   }
   return absl::OkStatus();
 }
@@ -175,7 +190,7 @@ absl::StatusOr<std::vector<CheckpointToDelete>> SqlGarbageCollection::ListCheckp
                         model::ExperimentId(static_cast<int32_t>(result.Int(row, 1))),
                         {}});
     }
-    DET_RETURN_IF_ERROR(AddStorage(connection, doomed));
+    DET_RETURN_IF_ERROR(AddStorage(connection, result, doomed));
     return doomed;
   });
 }
@@ -197,12 +212,12 @@ absl::StatusOr<std::vector<CheckpointToTrim>> SqlGarbageCollection::ListCheckpoi
       CheckpointToTrim& each = trimmed.emplace_back();
       each.id = model::CheckpointId(std::string(result.Text(row, 0)));
       each.experiment = model::ExperimentId(static_cast<int32_t>(result.Int(row, 1)));
-      DET_ASSIGN_OR_RETURN(const model::Value resources, ToValue(result, row, 2));
-      DET_ASSIGN_OR_RETURN(const model::Value globs, ToValue(result, row, 3));
+      DET_ASSIGN_OR_RETURN(const model::Value resources, ToValue(result, row, 3));
+      DET_ASSIGN_OR_RETURN(const model::Value globs, ToValue(result, row, 4));
       each.resources = ToResources(resources);
       each.globs = ToTexts(globs);
     }
-    DET_RETURN_IF_ERROR(AddStorage(connection, trimmed));
+    DET_RETURN_IF_ERROR(AddStorage(connection, result, trimmed));
     return trimmed;
   });
 }
@@ -223,6 +238,10 @@ absl::StatusOr<Ids> SqlGarbageCollection::ListDeletions() {
   return SelectIds(pool_, kDeletions, {});
 }
 absl::StatusOr<Ids> SqlGarbageCollection::ListReleased() { return SelectIds(pool_, kReleases, {}); }
+
+absl::StatusOr<Ids> SqlGarbageCollection::ListOfDeletedProjects() {
+  return SelectIds(pool_, kOfDeletedProjects, {});
+}
 
 absl::StatusOr<bool> SqlGarbageCollection::RemoveRows(model::ExperimentId id, int limit) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<bool> {
@@ -256,7 +275,7 @@ absl::Status SqlGarbageCollection::SetExperimentLogDays(model::ExperimentId id, 
     DET_ASSIGN_OR_RETURN(const Result found,
                          connection.Exec(kKeepExperimentLogs, MakeParams(id, days)));
     if (found.rows() == 0) {
-      return absl::NotFoundError(absl::StrCat("experiment ", id.value(), " does not exist"));
+      return absl::NotFoundError(absl::StrCat("experiment ", id.value(), " not found"));
     }
     return connection.Exec(kForgetTrialLogs, MakeParams(id)).status();
   });
@@ -267,7 +286,7 @@ absl::Status SqlGarbageCollection::SetTrialLogDays(model::TrialId id, int days) 
     DET_ASSIGN_OR_RETURN(const Result found,
                          connection.Exec(kSetTrialLogDays, MakeParams(id, days)));
     if (found.rows() > 0) return absl::OkStatus();
-    return absl::NotFoundError(absl::StrCat("trial ", id.value(), " does not exist"));
+    return absl::NotFoundError(absl::StrCat("trial ", id.value(), " not found"));
   });
 }
 
@@ -275,14 +294,18 @@ absl::StatusOr<std::optional<int>> SqlGarbageCollection::GetTrialLogDays(model::
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<std::optional<int>> {
     DET_ASSIGN_OR_RETURN(const Result found, connection.Exec(kTrialLogDays, MakeParams(id)));
     if (found.rows() == 0)
-      return absl::NotFoundError(absl::StrCat("trial ", id.value(), " does not exist"));
+      return absl::NotFoundError(absl::StrCat("trial ", id.value(), " not found"));
     if (found.IsNull(0, 0)) return std::nullopt;
     return static_cast<int>(found.Int(0, 0));
   });
 }
 
-absl::StatusOr<bool> SqlGarbageCollection::RemoveExpiredLogs(absl::Time now, int days, int limit) {
-  return RemovePortion(kOldLogs, MakeParams(now, days, limit), limit);
+absl::StatusOr<int> SqlGarbageCollection::RemoveExpiredLogs(absl::Time now, int days, int limit) {
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<int> {
+    DET_ASSIGN_OR_RETURN(const Result removed,
+                         connection.Exec(kOldLogs, MakeParams(now, days, limit)));
+    return static_cast<int>(removed.Int(0, 0));
+  });
 }
 
 absl::StatusOr<bool> SqlGarbageCollection::RemoveExpiredAudit(absl::Time until, int limit) {

@@ -49,11 +49,12 @@ SELECT t.experiment, e.owner, coalesce(nullif(e.owner_name, ''), e.owner::text),
   coalesce(w.id, 0), coalesce(w.name, ''), e.labels, a.resource_pool, a.granted * a.fraction,
   micros(a.started_at), micros(a.ended_at), a.id
 FROM allocations a JOIN trials t ON t.id = a.trial JOIN experiments e ON e.id = t.experiment
-LEFT JOIN projects p ON p.id = e.project LEFT JOIN workspaces w ON w.id = p.workspace
+LEFT JOIN projects p ON p.id = e.project
+LEFT JOIN workspaces w ON w.id = coalesce(a.workspace, p.workspace)
 WHERE a.started_at < $2 AND (a.ended_at IS NULL OR a.ended_at > $1) AND a.granted > 0
 UNION ALL
-SELECT 0, 0, d.owner, 0, d.workspace, '[]'::jsonb, '', d.slots, micros(d.began_at),
-  micros(d.ended_at), ''
+SELECT d.experiment, 0, d.owner, 0, d.workspace, '[]'::jsonb, '', d.slots, micros(d.began_at),
+  micros(d.ended_at), d.allocation
 FROM deleted_usage d WHERE d.began_at < $2 AND d.ended_at > $1
 ORDER BY 9, 1)sql";
 

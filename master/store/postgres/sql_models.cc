@@ -27,7 +27,8 @@ constexpr char kModelCounts[] = R"sql(
 CROSS JOIN LATERAL (SELECT count(*) AS versions FROM model_versions v WHERE v.model = m.id) n)sql";
 constexpr char kModelWhere[] =
     " WHERE ($1::int IS NULL OR m.id = $1) AND strpos(lower(m.name), lower($2)) > 0 "
-    "AND strpos(lower(m.description), lower($3)) > 0 AND m.labels @> $4::jsonb "
+    "AND strpos(lower(m.description), lower($3)) > 0 AND ($4::jsonb = '[]' "
+    "OR m.labels ?| ARRAY(SELECT jsonb_array_elements_text($4::jsonb))) "
     "AND ($5::boolean IS NULL OR m.archived = $5) "
     "AND ($6::text[] IS NULL OR coalesce(u.username, '') = ANY($6)) "
     "AND ($7::int[] IS NULL OR m.owner = ANY($7)) "

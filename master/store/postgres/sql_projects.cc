@@ -76,7 +76,7 @@ const char* GetSortKey(ProjectQuery::Sort sort) {
     case Sort::kId:
       return "p.id";
     case Sort::kName:
-      return "p.name";
+      return "lower(p.name)";
     case Sort::kDescription:
       return "p.description COLLATE \"C\"";
     case Sort::kLastExperimentStart:
@@ -137,14 +137,16 @@ struct Locked {
   std::string name;
   int32_t workspace = 0;
   bool immutable = false;
+  bool archived = false;
 };
 absl::StatusOr<Locked> Lock(Connection& connection, int32_t id) {
-  DET_ASSIGN_OR_RETURN(
-      const Result row,
-      connection.Exec("SELECT name, workspace, immutable FROM projects WHERE id = $1 FOR UPDATE",
-                      MakeParams(id)));
+  DET_ASSIGN_OR_RETURN(const Result row,
+                       connection.Exec("SELECT name, workspace, immutable, archived FROM projects "
+                                       "WHERE id = $1 FOR UPDATE",
+                                       MakeParams(id)));
   if (row.rows() == 0) return NoSuchProject(id);
-  return Locked{std::string(row.Text(0, 0)), static_cast<int32_t>(row.Int(0, 1)), row.Bool(0, 2)};
+  return Locked{std::string(row.Text(0, 0)), static_cast<int32_t>(row.Int(0, 1)), row.Bool(0, 2),
+                row.Bool(0, 3)};
 }
 
 absl::StatusOr<int32_t> Insert(Connection& connection, const ProjectRecord& p) {
@@ -211,6 +213,10 @@ absl::StatusOr<ProjectRecord> SqlProjects::ChangeProject(int32_t id, const Proje
     DET_ASSIGN_OR_RETURN(const Locked row, Lock(connection, id));
     if (row.immutable && ChangesIdentity(patch))
       return ImmutableError("project", row.name, "changed");
+    if (ChangesContents(patch) || patch.archived) {
+      DET_RETURN_IF_ERROR(LockOpen(connection, row.workspace));
+    }
+    if (row.archived && ChangesContents(patch)) return ProjectIsArchived(row.name);
     if (patch.workspace && *patch.workspace != row.workspace) {
       DET_RETURN_IF_ERROR(LockOpen(connection, *patch.workspace));
     }
@@ -258,6 +264,34 @@ absl::Status SqlProjects::DeleteProject(int32_t id) {
     DET_RETURN_IF_ERROR(
         connection.Exec("DELETE FROM project_visits WHERE project = $1", MakeParams(id)).status());
     return connection.Exec("DELETE FROM projects WHERE id = $1", MakeParams(id)).status();
+  });
+}
+
+absl::Status SqlProjects::StartDeletion(int32_t id) {
+  constexpr char kLiveIn[] =
+      "SELECT count(*) FROM experiments WHERE project = $1 AND state NOT IN "
+      "('COMPLETED', 'CANCELED', 'ERROR', 'DELETING', 'DELETE_FAILED', 'DELETED')";
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
+    DET_ASSIGN_OR_RETURN(const Locked row, Lock(connection, id));
+    if (row.immutable) return ImmutableError("project", row.name, "deleted");
+    DET_ASSIGN_OR_RETURN(const Result live, connection.Exec(kLiveIn, MakeParams(id)));
+    if (live.Int(0, 0) > 0) return RunningError("project", row.name, live.Int(0, 0));
+    return connection
+        .Exec("UPDATE projects SET state = 'DELETING', error = '' WHERE id = $1", MakeParams(id))
+        .status();
+  });
+}
+
+absl::StatusOr<std::vector<int32_t>> SqlProjects::ListDeletions() {
+  return SelectInts(pool_, "SELECT id FROM projects WHERE state = 'DELETING' ORDER BY id");
+}
+
+absl::Status SqlProjects::MarkDeletionFailed(int32_t id, const std::string& reason) {
+  constexpr char kFail[] =
+      "UPDATE projects SET state = 'DELETE_FAILED', error = $2 WHERE id = $1 AND state = "
+      "'DELETING'";
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
+    return connection.Exec(kFail, MakeParams(id, reason)).status();
   });
 }
 

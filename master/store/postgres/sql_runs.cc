@@ -10,6 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "base/status_macros.h"
 #include "master/store/interfaces/canonical.h"
+#include "master/store/postgres/metric_summaries.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/rows.h"
 #include "master/store/postgres/search_sql.h"
@@ -25,19 +26,14 @@ constexpr char kMore[] = R"sql(
 , e.name, e.description, e.labels, e.owner, e.searcher_name,
   $METRIC, e.forked_from, e.resource_pool, e.progress, e.archived,
   e.project, coalesce(p.name, ''), coalesce(p.key, ''), coalesce(p.workspace, 1),
-  coalesce(w.name, ''), coalesce(p.archived OR w.archived, false), k.number, k.size, d.metadata
+  coalesce(w.name, ''), coalesce(p.archived OR w.archived, false), k.number, k.size, d.metadata,
+  e.unmanaged, e.external_id
 FROM trials t JOIN experiments e ON e.id = t.experiment
 LEFT JOIN projects p ON p.id = e.project LEFT JOIN workspaces w ON w.id = p.workspace
 LEFT JOIN run_metadata d ON d.trial = t.id
 CROSS JOIN LATERAL (SELECT count(*) AS number, coalesce(sum(c.size), 0) AS size
   FROM checkpoints c WHERE c.trial = t.id AND c.state <> 'DELETED') k
 WHERE t.id = ANY($1::int[]))sql";
-
-constexpr char kSummaries[] =
-    "SELECT s.trial, s.group_name, s.metric, s.count, s.sum, s.min, s.max, s.last "
-    "FROM metric_summaries s WHERE s.trial = ANY($1::int[]) UNION ALL "
-    "SELECT s.trial, s.group_name, s.metric, s.count, s.sum, s.min, s.max, s.last "
-    "FROM summaries_of(ARRAY(SELECT trial FROM unsummarized WHERE trial = ANY($1::int[]))) s";
 
 // Skips from one name to the next in the index instead of reading all rows.
 constexpr char kValueColumns[] = R"sql(
@@ -67,8 +63,10 @@ UNION ALL
 )
 SELECT group_name, metric FROM k)sql";
 constexpr char kNamesOfExperiments[] = R"sql(
-SELECT DISTINCT s.group_name, s.metric
-FROM trials t JOIN metric_summaries s ON s.trial = t.id
+SELECT s.group_name, s.metric FROM trials t JOIN metric_summaries s ON s.trial = t.id
+WHERE t.experiment = ANY($1::int[])
+UNION
+SELECT o.group_name, o.metric FROM trials t JOIN other_values o ON o.trial = t.id
 WHERE t.experiment = ANY($1::int[]) ORDER BY 1, 2)sql";
 constexpr char kRanges[] =
     "SELECT s.group_name, s.metric, min(s.min), max(s.max) FROM metric_summaries s "
@@ -199,6 +197,8 @@ absl::StatusOr<RunRecord> ToRun(const Result& result, int row) {
   run.checkpoint_count = number();
   run.checkpoint_size = result.Int(row, column++);
   DET_ASSIGN_OR_RETURN(run.metadata, ToValue(result, row, column++));
+  run.unmanaged = result.Bool(row, column++);
+  if (!result.IsNull(row, column)) run.external_experiment_id = text();
   return run;
 }
 
@@ -213,18 +213,10 @@ absl::StatusOr<std::vector<RunRecord>> ReadRuns(Connection& connection,
     DET_ASSIGN_OR_RETURN(RunRecord run, ToRun(rows, row));
     by_id.emplace(run.trial.id.value(), std::move(run));
   }
-  DET_ASSIGN_OR_RETURN(const Result summaries, connection.Exec(kSummaries, these));
-  for (int row = 0; row < summaries.rows(); ++row) {
-    const auto run = by_id.find(static_cast<int32_t>(summaries.Int(row, 0)));
-    if (run == by_id.end()) continue;
-    MetricSummary& summary =
-        run->second
-            .metrics[{std::string(summaries.Text(row, 1)), std::string(summaries.Text(row, 2))}];
-    summary.count = summaries.Int(row, 3);
-    summary.sum = summaries.Double(row, 4);
-    summary.min = summaries.Double(row, 5);
-    summary.max = summaries.Double(row, 6);
-    summary.last = summaries.Double(row, 7);
+  DET_ASSIGN_OR_RETURN(auto summaries, ReadSummaries(connection, these[0]));
+  for (auto& [trial, metrics] : summaries) {
+    const auto run = by_id.find(trial.value());
+    if (run != by_id.end()) run->second.metrics = std::move(metrics);
   }
   std::vector<RunRecord> runs;
   for (const int32_t id : ids) {

@@ -29,7 +29,8 @@ constexpr char kTakeOver[] =
     "UPDATE fencing SET epoch = epoch + 1, commit_seq = 0, leader = '' RETURNING epoch";
 // Must equal the condition of the index experiments_live.
 constexpr char kLive[] =
-    "e.state NOT IN ('COMPLETED', 'CANCELED', 'ERROR', 'DELETING', 'DELETE_FAILED', 'DELETED')";
+    "e.state NOT IN ('COMPLETED', 'CANCELED', 'ERROR', 'DELETING', 'DELETE_FAILED', 'DELETED') "
+    "AND NOT e.unmanaged";
 constexpr char kHighest[] =
     "SELECT greatest((SELECT max(id) FROM experiments), d.experiment), "
     "greatest((SELECT max(id) FROM trials), d.trial), "
@@ -309,12 +310,12 @@ absl::Status SqlStore::RenewLease(const std::string& leader) {
   return *renewed ? absl::OkStatus() : fence_.ReportFenced();
 }
 
-absl::Status SqlStore::AddMetrics(const std::vector<model::MetricReport>& reports) {
-  return metrics_.Write(reports);
+void SqlStore::AddMetrics(std::vector<model::MetricReport> reports, Done done) {
+  metrics_.Write(std::move(reports), std::move(done));
 }
 
-absl::Status SqlStore::AddLogLines(const std::vector<model::LogLine>& lines) {
-  return logs_.Write(lines);
+void SqlStore::AddLogLines(std::vector<model::LogLine> lines, Done done) {
+  logs_.Write(std::move(lines), std::move(done));
 }
 
 absl::Status SqlStore::Ping() {

@@ -55,8 +55,10 @@ class SqlStore final : public Store {
     fence_.OnFenced(std::move(fenced));
   }
 
-  absl::Status AddMetrics(const std::vector<model::MetricReport>& reports) override;
-  absl::Status AddLogLines(const std::vector<model::LogLine>& lines) override;
+  using Store::AddLogLines;
+  using Store::AddMetrics;
+  void AddMetrics(std::vector<model::MetricReport> reports, Done done) override;
+  void AddLogLines(std::vector<model::LogLine> lines, Done done) override;
 
   absl::Status PutContext(const std::string& hash, const std::string& tgz) override;
   absl::StatusOr<std::string> GetContext(const std::string& hash) override;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
+#include "master/store/interfaces/groups.h"
 #include "master/store/postgres/agent_user_rows.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/query.h"
@@ -124,8 +125,10 @@ absl::StatusOr<UserRecord> SqlUsers::GetUserByName(const std::string& username) 
 }
 
 absl::StatusOr<UserPage> SqlUsers::ListUsers(const UserQuery& query) {
+  std::vector<std::string> roles;
+  for (const model::RoleId role : query.roles) roles.push_back(ToText(role));
   const Params params = {ToParam(query.name), ToParam(query.active), ToParam(query.admin),
-                         ToStateFilter(query.roles)};
+                         ToFilter(roles)};
   return pool_.Run([&](Connection& connection) -> absl::StatusOr<UserPage> {
     DET_ASSIGN_OR_RETURN(
         const WindowRows window,

@@ -38,8 +38,7 @@ constexpr char kTriggers[] =
     "WHERE $1::int IS NULL OR webhook = $1 ORDER BY webhook, id";
 constexpr char kWebhookAdd[] =
     "INSERT INTO webhooks (workspace, name, url, type, mode) "
-    "VALUES (nullif($1::int, 0), $2, $3, $4, $5) "
-    "ON CONFLICT (coalesce(workspace, 0), name) DO NOTHING RETURNING id";
+    "VALUES (nullif($1::int, 0), $2, $3, $4, $5) RETURNING id";
 constexpr char kWebhookChange[] =
     "UPDATE webhooks SET name = coalesce($2, name), url = coalesce($3, url) WHERE id = $1 "
     "RETURNING id";
@@ -178,7 +177,6 @@ absl::StatusOr<WebhookRecord> SqlWebhooks::AddWebhook(const WebhookRecord& webho
                         MakeParams(webhook.workspace, webhook.name, webhook.url,
                                    std::string(model::GetName(kTypes, webhook.type)),
                                    std::string(model::GetName(kModes, webhook.mode)))));
-    if (added.rows() == 0) return WebhookExists(webhook.name);
     const auto id = static_cast<int32_t>(added.Int(0, 0));
     std::vector<TriggerRecord> triggers = webhook.triggers;
     for (TriggerRecord& trigger : triggers) trigger.id = 0;
@@ -189,12 +187,9 @@ absl::StatusOr<WebhookRecord> SqlWebhooks::AddWebhook(const WebhookRecord& webho
 
 absl::StatusOr<WebhookRecord> SqlWebhooks::ChangeWebhook(int32_t id, const WebhookPatch& patch) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<WebhookRecord> {
-    const absl::StatusOr<Result> changed =
-        connection.Exec(kWebhookChange, MakeParams(id, patch.name, patch.url));
-    if (!changed.ok() && connection.sqlstate() == kUniqueViolation)
-      return WebhookExists(*patch.name);
-    DET_RETURN_IF_ERROR(changed.status());
-    if (patch.triggers && changed->rows() > 0) {
+    DET_ASSIGN_OR_RETURN(const Result changed,
+                         connection.Exec(kWebhookChange, MakeParams(id, patch.name, patch.url)));
+    if (patch.triggers && changed.rows() > 0) {
       DET_RETURN_IF_ERROR(ReplaceTriggers(connection, id, *patch.triggers));
     }
     return ReadWebhook(connection, id);

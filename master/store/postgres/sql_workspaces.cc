@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/store/interfaces/models.h"
+#include "master/store/interfaces/projects.h"
 #include "master/store/postgres/agent_user_rows.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/query.h"
@@ -48,6 +49,9 @@ ON CONFLICT (name) DO NOTHING RETURNING id)sql";
 constexpr char kMakeAdmin[] =
     "INSERT INTO role_assignments (user_id, workspace, role) VALUES ($1, $2, 'WorkspaceAdmin') "
     "ON CONFLICT DO NOTHING";
+constexpr char kPin[] =
+    "INSERT INTO workspace_pins (user_id, workspace, pinned_at) VALUES ($1, $2, $3) "
+    "ON CONFLICT (user_id, workspace) DO UPDATE SET pinned_at = excluded.pinned_at";
 constexpr char kWorkspaceChange[] = R"sql(
 UPDATE workspaces SET name = coalesce($2, name), agent_user = coalesce($3::json, agent_user),
   checkpoint_storage = CASE WHEN $4::text IS NULL THEN checkpoint_storage
@@ -66,6 +70,7 @@ constexpr const char* kWorkspaceDelete[] = {
     "DELETE FROM projects WHERE workspace = $1",
     "DELETE FROM workspace_pins WHERE workspace = $1",
     "DELETE FROM role_assignments WHERE workspace = $1",
+    "DELETE FROM group_roles WHERE workspace = $1",
     "DELETE FROM templates WHERE workspace = $1",
     "DELETE FROM workspaces WHERE id = $1",
 };
@@ -100,17 +105,21 @@ absl::StatusOr<WorkspaceRecord> ReadWorkspace(Connection& connection, int32_t id
   return ToWorkspace(result, 0);
 }
 
+struct Locked {
+  std::string name;
+  bool archived = false;
+};
 // Locks the row until the transaction ends. NOT_FOUND; FAILED_PRECONDITION if the workspace is
 // immutable.
-absl::StatusOr<std::string> LockMutable(Connection& connection, int32_t id, const char* what) {
+absl::StatusOr<Locked> LockMutable(Connection& connection, int32_t id, const char* what) {
   DET_ASSIGN_OR_RETURN(
       const Result row,
-      connection.Exec("SELECT name, immutable FROM workspaces WHERE id = $1 FOR UPDATE",
+      connection.Exec("SELECT name, immutable, archived FROM workspaces WHERE id = $1 FOR UPDATE",
                       MakeParams(id)));
   if (row.rows() == 0) return NoSuchWorkspace(id);
-  std::string name(row.Text(0, 0));
-  if (row.Bool(0, 1)) return ImmutableError("workspace", name, what);
-  return name;
+  Locked locked{std::string(row.Text(0, 0)), row.Bool(0, 2)};
+  if (row.Bool(0, 1)) return ImmutableError("workspace", locked.name, what);
+  return locked;
 }
 
 }  // namespace
@@ -130,7 +139,7 @@ absl::StatusOr<std::string> SqlWorkspaces::GetWorkspaceName(int32_t workspace) {
 }
 
 absl::StatusOr<WorkspacePage> SqlWorkspaces::ListWorkspaces(const WorkspaceQuery& query) {
-  const char* key = query.sort == WorkspaceQuery::Sort::kName ? "w.name" : "w.id";
+  const char* key = query.sort == WorkspaceQuery::Sort::kName ? "lower(w.name)" : "w.id";
   const Params params = {ToParam(query.caller),
                          ToParam(query.name),
                          query.exact_name.empty() ? Param{} : ToParam(query.exact_name),
@@ -167,6 +176,10 @@ absl::StatusOr<WorkspaceRecord> SqlWorkspaces::AddWorkspace(const WorkspaceRecor
     if (added.rows() == 0) return WorkspaceExists(workspace.name);
     const auto id = static_cast<int32_t>(added.Int(0, 0));
     DET_RETURN_IF_ERROR(connection.Exec(kMakeAdmin, MakeParams(workspace.owner, id)).status());
+    if (workspace.pinned_at) {
+      DET_RETURN_IF_ERROR(
+          connection.Exec(kPin, MakeParams(workspace.owner, id, *workspace.pinned_at)).status());
+    }
     return ReadWorkspace(connection, id, workspace.owner);
   });
 }
@@ -174,7 +187,8 @@ absl::StatusOr<WorkspaceRecord> SqlWorkspaces::AddWorkspace(const WorkspaceRecor
 absl::StatusOr<WorkspaceRecord> SqlWorkspaces::ChangeWorkspace(int32_t id,
                                                                const WorkspacePatch& patch) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<WorkspaceRecord> {
-    DET_RETURN_IF_ERROR(LockMutable(connection, id, "changed").status());
+    DET_ASSIGN_OR_RETURN(const Locked row, LockMutable(connection, id, "changed"));
+    if (row.archived && !patch.archived) return WorkspaceIsArchived(row.name);
     const absl::Status changed =
         connection
             .Exec(kWorkspaceChange,
@@ -196,11 +210,11 @@ absl::StatusOr<WorkspaceRecord> SqlWorkspaces::ChangeWorkspace(int32_t id,
 
 absl::Status SqlWorkspaces::DeleteWorkspace(int32_t id) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
-    DET_ASSIGN_OR_RETURN(const std::string name, LockMutable(connection, id, "deleted"));
+    DET_ASSIGN_OR_RETURN(const Locked row, LockMutable(connection, id, "deleted"));
     DET_ASSIGN_OR_RETURN(const Result in, connection.Exec(kExperimentsIn, MakeParams(id)));
-    if (in.Int(0, 0) > 0) return NotEmptyError("workspace", name, in.Int(0, 0));
+    if (in.Int(0, 0) > 0) return NotEmptyError("workspace", row.name, in.Int(0, 0));
     DET_ASSIGN_OR_RETURN(const Result models, connection.Exec(kModelsIn, MakeParams(id)));
-    if (models.Int(0, 0) > 0) return WorkspaceHasModels(name, models.Int(0, 0));
+    if (models.Int(0, 0) > 0) return WorkspaceHasModels(row.name, models.Int(0, 0));
     for (const char* sql : kWorkspaceDelete) {
       DET_RETURN_IF_ERROR(connection.Exec(sql, MakeParams(id)).status());
     }
@@ -208,11 +222,39 @@ absl::Status SqlWorkspaces::DeleteWorkspace(int32_t id) {
   });
 }
 
+absl::Status SqlWorkspaces::StartDeletion(int32_t id) {
+  constexpr char kLiveIn[] =
+      "SELECT count(*) FROM projects p JOIN experiments e ON e.project = p.id "
+      "WHERE p.workspace = $1 AND e.state NOT IN "
+      "('COMPLETED', 'CANCELED', 'ERROR', 'DELETING', 'DELETE_FAILED', 'DELETED')";
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
+    DET_RETURN_IF_ERROR(LockMutable(connection, id, "deleted").status());
+    DET_ASSIGN_OR_RETURN(const WorkspaceRecord workspace, ReadWorkspace(connection, id, {}));
+    DET_ASSIGN_OR_RETURN(const Result live, connection.Exec(kLiveIn, MakeParams(id)));
+    if (live.Int(0, 0) > 0) return RunningError("workspace", workspace.name, live.Int(0, 0));
+    DET_ASSIGN_OR_RETURN(const Result models, connection.Exec(kModelsIn, MakeParams(id)));
+    if (models.Int(0, 0) > 0) return WorkspaceHasModels(workspace.name, models.Int(0, 0));
+    return connection
+        .Exec("UPDATE workspaces SET state = 'DELETING', error = '' WHERE id = $1", MakeParams(id))
+        .status();
+  });
+}
+
+absl::StatusOr<std::vector<int32_t>> SqlWorkspaces::ListDeletions() {
+  return SelectInts(pool_, "SELECT id FROM workspaces WHERE state = 'DELETING' ORDER BY id");
+}
+
+absl::Status SqlWorkspaces::MarkDeletionFailed(int32_t id, const std::string& reason) {
+  constexpr char kFail[] =
+      "UPDATE workspaces SET state = 'DELETE_FAILED', error = $2 WHERE id = $1 AND state = "
+      "'DELETING'";
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
+    return connection.Exec(kFail, MakeParams(id, reason)).status();
+  });
+}
+
 absl::Status SqlWorkspaces::PinWorkspace(model::UserId user, int32_t id,
                                          std::optional<absl::Time> at) {
-  constexpr char kPin[] =
-      "INSERT INTO workspace_pins (user_id, workspace, pinned_at) VALUES ($1, $2, $3) "
-      "ON CONFLICT (user_id, workspace) DO UPDATE SET pinned_at = excluded.pinned_at";
   constexpr char kUnpin[] = "DELETE FROM workspace_pins WHERE user_id = $1 AND workspace = $2";
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
     DET_RETURN_IF_ERROR(ReadWorkspace(connection, id, user).status());

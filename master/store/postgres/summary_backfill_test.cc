@@ -74,7 +74,7 @@ class SummaryBackfillTest : public ::testing::Test {
 
 TEST_F(SummaryBackfillTest, ReadsWithoutSummariesAfterMigration) {
   EXPECT_EQ(Rows(), 0);
-  EXPECT_EQ(Of(1), (MetricSummary{2, 4, 1, 3, 3}));
+  EXPECT_EQ(Of(1), MakeSummary(2, 4, 1, 3, 3));
 }
 
 TEST_F(SummaryBackfillTest, BackfillsNewestFirstInPortions) {
@@ -82,24 +82,24 @@ TEST_F(SummaryBackfillTest, BackfillsNewestFirstInPortions) {
   EXPECT_EQ(connection_->Exec("SELECT min(trial) FROM metric_summaries")->Int(0, 0), 2);
   EXPECT_TRUE(*BackfillSummaries(pool_, fence_, 2));
   EXPECT_EQ(Rows(), 3);
-  EXPECT_EQ(Of(1), (MetricSummary{2, 4, 1, 3, 3}));
+  EXPECT_EQ(Of(1), MakeSummary(2, 4, 1, 3, 3));
   EXPECT_TRUE(*BackfillSummaries(pool_, fence_, 2));
 }
 
 TEST_F(SummaryBackfillTest, CountsReportsOnce) {
   ASSERT_TRUE(
       store_->AddMetrics({MakeReport(1, "training", 3, 5), MakeReport(2, "training", 3, 5)}).ok());
-  EXPECT_EQ(Of(1), (MetricSummary{3, 9, 1, 5, 5}));
+  EXPECT_EQ(Of(1), MakeSummary(3, 9, 1, 5, 5));
   EXPECT_TRUE(*BackfillSummaries(pool_, fence_, 10));
   ASSERT_TRUE(store_->AddMetrics({MakeReport(1, "training", 4, 7)}).ok());
-  EXPECT_EQ(Of(1), (MetricSummary{4, 16, 1, 7, 7}));
-  EXPECT_EQ(Of(2), (MetricSummary{3, 9, 1, 5, 5}));
+  EXPECT_EQ(Of(1), MakeSummary(4, 16, 1, 7, 7));
+  EXPECT_EQ(Of(2), MakeSummary(3, 9, 1, 5, 5));
 }
 
 TEST_F(SummaryBackfillTest, BackfillsInBackground) {
   ASSERT_TRUE(store_->Load().ok());
   while (Rows() < 3) std::this_thread::yield();
-  EXPECT_EQ(Of(1), (MetricSummary{2, 4, 1, 3, 3}));
+  EXPECT_EQ(Of(1), MakeSummary(2, 4, 1, 3, 3));
 }
 
 // A report that is stored but not committed yet is waited for and counted.
@@ -119,7 +119,7 @@ TEST_F(SummaryBackfillTest, WaitsForReportInProgress) {
   ASSERT_TRUE(connection_->ExecScript("COMMIT").ok());
   sums.join();
   ASSERT_TRUE(all.ok()) << all.status();
-  EXPECT_EQ(Of(1), (MetricSummary{3, 9, 1, 5, 5}));
+  EXPECT_EQ(Of(1), MakeSummary(3, 9, 1, 5, 5));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/store/interfaces/canonical.h"
+#include "master/store/postgres/metric_summaries.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/query.h"
 #include "master/store/postgres/rows.h"
@@ -37,6 +38,14 @@ const char* GetSortKey(TrialQuery::Sort sort) {
       return "t.steps_completed";
     case Sort::kRestarts:
       return "t.restarts";
+    case Sort::kDuration:
+      return "coalesce(t.ended_at, now()) - t.created_at";
+    case Sort::kCheckpointSize:
+      return "(SELECT coalesce(sum(c.size), 0) FROM checkpoints c "
+             "WHERE c.trial = t.id AND c.state <> 'DELETED')";
+    case Sort::kLogDays:
+      return "(SELECT coalesce(t.log_days, e.log_days) FROM experiments e "
+             "WHERE e.id = t.experiment)";
   }
   return "t.id";
 }
@@ -83,16 +92,22 @@ CROSS JOIN LATERAL (
   WHERE a.task = t.task AND isfinite(a.started_at) AND isfinite(a.ended_at)) r
 GROUP BY w.id)sql";
 
-// Selects checkpoints with all columns of an entry, including the newest attempt's validation at
-// their step.
-std::string SelectCheckpoints() {
+// Joins the newest attempt's report of a group at the checkpoint's step.
+std::string JoinReport(const char* group, const char* name) {
+  return absl::StrCat(
+      " LEFT JOIN LATERAL (SELECT m.metrics, m.batch FROM metrics m "
+      "WHERE m.trial = c.trial AND m.group_name = '",
+      group, "' AND m.steps = c.steps ORDER BY m.run_id DESC LIMIT 1) ", name, " ON true");
+}
+
+// Selects checkpoints with all columns of an entry. `training`: also the training metrics.
+std::string SelectCheckpoints(bool training) {
   return absl::StrCat("SELECT ", kCheckpointColumns, ", t.experiment, t.hparams, ", kRankingMetric,
-                      ", e.smaller_is_better, v.metrics "
-                      "FROM checkpoints c JOIN trials t ON t.id = c.trial "
-                      "JOIN experiments e ON e.id = t.experiment "
-                      "LEFT JOIN LATERAL (SELECT m.metrics FROM metrics m WHERE m.trial = c.trial "
-                      "AND m.group_name = 'validation' AND m.steps = c.steps "
-                      "ORDER BY m.run_id DESC LIMIT 1) v ON true");
+                      ", e.smaller_is_better, v.metrics, t.task, ",
+                      training ? "r.metrics, r.batch" : "NULL, NULL",
+                      " FROM checkpoints c JOIN trials t ON t.id = c.trial "
+                      "JOIN experiments e ON e.id = t.experiment",
+                      JoinReport("validation", "v"), training ? JoinReport("training", "r") : "");
 }
 constexpr int kSmallerIsBetterColumn = kNumCheckpointColumns + 3;
 
@@ -104,6 +119,9 @@ absl::StatusOr<CheckpointEntry> ToCheckpointEntry(const Result& result, int row)
   DET_ASSIGN_OR_RETURN(model::Value hparams, ToValue(result, row, column + 1));
   if (hparams.AsObject() != nullptr) entry.hparams = std::move(*hparams.MutableObject());
   DET_ASSIGN_OR_RETURN(entry.validation_metrics, ToValue(result, row, column + 4));
+  entry.task = model::TaskId(std::string(result.Text(row, column + 5)));
+  DET_ASSIGN_OR_RETURN(entry.training_metrics, ToValue(result, row, column + 6));
+  DET_ASSIGN_OR_RETURN(entry.training_batches, ToValue(result, row, column + 7));
   entry.searcher_metric =
       GetMetricNumber(entry.validation_metrics, std::string(result.Text(row, column + 2)));
   return entry;
@@ -156,7 +174,7 @@ absl::Status AddValidations(Connection& connection, const Param& ids, const Tria
 
 absl::Status AddCheckpoints(Connection& connection, const Param& ids, const TrialsById& trials) {
   DET_ASSIGN_OR_RETURN(const Result result,
-                       connection.Exec(absl::StrCat(SelectCheckpoints(),
+                       connection.Exec(absl::StrCat(SelectCheckpoints(false),
                                                     " WHERE c.trial = ANY($1::int[]) "
                                                     "AND c.state <> 'DELETED'"),
                                        {ids}));
@@ -181,6 +199,22 @@ absl::Status AddCheckpoints(Connection& connection, const Param& ids, const Tria
   return absl::OkStatus();
 }
 
+// The metadata, and the log retention that was set for the trial or for its experiment.
+constexpr char kSettings[] =
+    "SELECT t.id, d.metadata, coalesce(t.log_days, e.log_days) FROM trials t "
+    "LEFT JOIN experiments e ON e.id = t.experiment LEFT JOIN run_metadata d ON d.trial = t.id "
+    "WHERE t.id = ANY($1::int[])";
+
+absl::Status AddSettings(Connection& connection, const Param& ids, const TrialsById& trials) {
+  DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kSettings, {ids}));
+  for (int row = 0; row < result.rows(); ++row) {
+    TrialRecord& trial = *trials.at(model::TrialId(static_cast<int32_t>(result.Int(row, 0))));
+    DET_ASSIGN_OR_RETURN(trial.metadata, ToValue(result, row, 1));
+    if (!result.IsNull(row, 2)) trial.log_days = static_cast<int>(result.Int(row, 2));
+  }
+  return absl::OkStatus();
+}
+
 // Converts rows of kTrialColumns to records.
 absl::StatusOr<std::vector<TrialRecord>> ToTrialRecords(Connection& connection,
                                                         const Result& result, bool bare) {
@@ -196,6 +230,9 @@ absl::StatusOr<std::vector<TrialRecord>> ToTrialRecords(Connection& connection,
   const Param array = ToArray(ids);
   DET_RETURN_IF_ERROR(AddValidations(connection, array, by_id));
   DET_RETURN_IF_ERROR(AddCheckpoints(connection, array, by_id));
+  DET_RETURN_IF_ERROR(AddSettings(connection, array, by_id));
+  DET_ASSIGN_OR_RETURN(auto summaries, ReadSummaries(connection, array));
+  for (auto& [id, metrics] : summaries) by_id.at(id)->metrics = std::move(metrics);
   return records;
 }
 
@@ -260,7 +297,7 @@ absl::StatusOr<CheckpointEntry> SqlStore::GetCheckpoint(const model::CheckpointI
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<CheckpointEntry> {
     DET_ASSIGN_OR_RETURN(
         const Result result,
-        connection.Exec(absl::StrCat(SelectCheckpoints(), " WHERE c.id = $1"), MakeParams(id)));
+        connection.Exec(absl::StrCat(SelectCheckpoints(true), " WHERE c.id = $1"), MakeParams(id)));
     if (result.rows() == 0) return NoSuch("checkpoint", id);
     return ToCheckpointEntry(result, 0);
   });
@@ -284,7 +321,7 @@ absl::StatusOr<CheckpointPage> SqlStore::ListCheckpoints(const CheckpointQuery& 
                    absl::StrCat("SELECT count(*) FROM checkpoints c "
                                 "JOIN trials t ON t.id = c.trial",
                                 where),
-                   absl::StrCat(SelectCheckpoints(), where,
+                   absl::StrCat(SelectCheckpoints(true), where,
                                 OrderBy(GetSortKey(query.sort).c_str(), "c.id", query.descending)),
                    params, query.window));
     CheckpointPage page;

@@ -1,18 +1,19 @@
 // Group commit for many callers: rows that arrive during a write are written together by the next
-// write, and each caller returns once its own rows are written. Any thread; Write blocks. There is
-// no extra thread: the first caller in the queue writes for those behind it.
+// write, and each caller is notified once its own rows are written. A thread of the group writes,
+// so that no caller has to wait for the database on a thread of its own.
 #ifndef MASTER_STORE_POSTGRES_WRITE_GROUP_H_
 #define MASTER_STORE_POSTGRES_WRITE_GROUP_H_
 
-#include <algorithm>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 
 namespace det::store {
@@ -21,51 +22,76 @@ template <class Row>
 class WriteGroup {
  public:
   using Rows = std::vector<const Row*>;
+  using Done = absl::AnyInvocable<void(absl::Status)>;
 
-  // `write` is called by one thread at a time, with at most `max_rows` rows, in order; more only if
-  // a single caller passes more.
+  // `write` is called by one thread, with at most `max_rows` rows, in order; more only if a single
+  // caller passes more.
   WriteGroup(size_t max_rows, std::function<absl::Status(const Rows&)> write)
-      : max_rows_(max_rows), write_(std::move(write)) {}
+      : max_rows_(max_rows), write_(std::move(write)), thread_([this] { Run(); }) {}
 
-  absl::Status Write(const std::vector<Row>& rows) {
-    if (rows.empty()) return absl::OkStatus();
-    Caller me{rows};
-    std::unique_lock lock(mutex_);
-    queue_.push_back(&me);
-    turn_.wait(lock, [&] { return me.done || queue_.front() == &me; });
-    if (me.done) return me.status;
+  // Writes the rows that are waiting, then ends the thread.
+  ~WriteGroup() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+    }
+    wake_.notify_one();
+    thread_.join();
+  }
 
-    Rows group;
-    size_t callers = 0;
-    for (const Caller* caller : queue_) {
-      if (callers > 0 && group.size() + caller->rows.size() > max_rows_) break;
-      for (const Row& row : caller->rows) group.push_back(&row);
-      ++callers;
-    }
-    lock.unlock();
-    const absl::Status status = write_(group);
-    lock.lock();
-    for (size_t i = 0; i < callers; ++i) {
-      queue_.front()->status = status;
-      queue_.front()->done = true;
-      queue_.pop_front();
-    }
-    turn_.notify_all();
-    return status;
+  // Any thread; returns at once. `done` is called with the result of the write, on the group's
+  // thread, which it must not block; without rows it is called at once.
+  void Write(std::vector<Row> rows, Done done) {
+    if (rows.empty()) return done(absl::OkStatus());
+    const std::lock_guard lock(mutex_);
+    queue_.push_back({std::move(rows), std::move(done)});
+    if (queue_.size() == 1) wake_.notify_one();
   }
 
  private:
   struct Caller {
-    const std::vector<Row>& rows;
-    absl::Status status;
-    bool done = false;
+    std::vector<Row> rows;
+    Done done;
   };
+
+  void Run() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      wake_.wait(lock, [this] { return stopped_ || !queue_.empty(); });
+      if (queue_.empty()) return;
+      std::vector<Caller> callers = TakeCallers();
+      lock.unlock();
+      Rows group;
+      for (const Caller& caller : callers) {
+        for (const Row& row : caller.rows) group.push_back(&row);
+      }
+      const absl::Status status = write_(group);
+      for (Caller& caller : callers) caller.done(status);
+      callers.clear();
+      lock.lock();
+    }
+  }
+
+  // REQUIRES the lock and a caller in the queue.
+  std::vector<Caller> TakeCallers() {
+    std::vector<Caller> callers;
+    size_t rows = 0;
+    while (!queue_.empty()) {
+      rows += queue_.front().rows.size();
+      if (!callers.empty() && rows > max_rows_) break;
+      callers.push_back(std::move(queue_.front()));
+      queue_.pop_front();
+    }
+    return callers;
+  }
 
   const size_t max_rows_;
   const std::function<absl::Status(const Rows&)> write_;
   std::mutex mutex_;
-  std::condition_variable turn_;
-  std::deque<Caller*> queue_;  // the first one writes
+  std::condition_variable wake_;
+  std::deque<Caller> queue_;
+  bool stopped_ = false;
+  std::thread thread_;  // last: it uses the other members
 };
 
 }  // namespace det::store

@@ -6,10 +6,27 @@
 #include <memory>
 #include <optional>
 
+#include "absl/time/clock.h"
 #include "master/store/interfaces/canonical.h"
 #include "master/store/testing/fake_sort.h"
 
 namespace det::store {
+namespace {
+
+// Limits of MetricSummary.
+constexpr size_t kMaxNameLength = 200;
+constexpr size_t kMaxNewestLength = 1000;
+
+// Equivalent to the SQL function json_typeof().
+std::string GetJsonType(const model::Value& value) {
+  if (value.is_null()) return "null";
+  if (value.AsBool() != nullptr) return "boolean";
+  if (value.AsString() != nullptr) return "string";
+  if (value.AsList() != nullptr) return "array";
+  return value.AsObject() != nullptr ? "object" : "number";
+}
+
+}  // namespace
 
 void FakeDatabase::Apply(const cluster::PutExperiment& put) {
   const auto known = experiments.find(put.experiment.id);
@@ -87,6 +104,27 @@ experiment::Experiment FakeDatabase::WithCurrentProject(
   return placed;
 }
 
+void FakeDatabase::Apply(const cluster::PutAllocation& put) {
+  const experiment::Allocation& allocation = put.allocation;
+  const auto had = allocations.find(allocation.id);
+  const auto trial = trials.find(allocation.trial);
+  if (trial != trials.end() && (had == allocations.end() || !had->second.started_at)) {
+    const auto experiment = experiments.find(trial->second.experiment);
+    if (experiment != experiments.end()) {
+      started_in[allocation.id] = WithCurrentProject(experiment->second).workspace;
+    }
+  }
+  allocations[allocation.id] = allocation;
+}
+
+WorkspaceRecord FakeDatabase::FindWorkspace(const experiment::Allocation& allocation,
+                                            const experiment::Experiment& experiment) const {
+  const auto started = started_in.find(allocation.id);
+  const auto found = workspace_rows.workspaces.find(
+      started == started_in.end() ? WithCurrentProject(experiment).workspace : started->second);
+  return found == workspace_rows.workspaces.end() ? WorkspaceRecord() : found->second;
+}
+
 void FakeDatabase::AddTo(cluster::Image& image, const experiment::Experiment& experiment) const {
   const model::ExperimentId id = experiment.id;
   image.experiments.push_back(WithCurrentProject(experiment));
@@ -116,6 +154,13 @@ std::string FakeDatabase::FindHolder(const model::CheckpointId& id) const {
     if (version.checkpoint == id) hold(GetHolderName(models.models.at(key.first).name, key.second));
   }
   return holder;
+}
+
+model::CheckpointStorageConfig FakeDatabase::GetStorage(const model::CheckpointRecord& checkpoint,
+                                                        const experiment::Experiment& of) const {
+  const int32_t id = checkpoint.storage.value_or(0);
+  const bool registered = id >= 1 && id <= static_cast<int32_t>(checkpoint_storages.size());
+  return registered ? ToStorageConfig(checkpoint_storages[id - 1]) : of.config->checkpoint_storage;
 }
 
 void FakeDatabase::DeleteUnlessHeld(model::CheckpointRecord& checkpoint) {
@@ -235,11 +280,17 @@ std::vector<CheckpointEntry> FakeDatabase::ListCheckpoints(model::TrialId trial)
   if (experiment == experiments.end()) return entries;
   for (const auto& [id, checkpoint] : checkpoints) {
     if (checkpoint.trial != trial) continue;
-    CheckpointEntry entry{checkpoint, experiment->first, owner->second.hparams, {}, {}};
-    for (const model::MetricReport& report : ListMetrics(trial, "validation")) {
-      if (report.steps_completed == checkpoint.steps_completed) {
-        entry.validation_metrics = report.metrics;
-      }
+    CheckpointEntry entry;
+    entry.checkpoint = checkpoint;
+    entry.experiment = experiment->first;
+    entry.task = owner->second.task;
+    entry.hparams = owner->second.hparams;
+    for (const model::MetricReport& report : ListMetrics(trial, "")) {
+      if (report.steps_completed != checkpoint.steps_completed) continue;
+      if (report.group == "validation") entry.validation_metrics = report.metrics;
+      if (report.group != "training") continue;
+      entry.training_metrics = report.metrics;
+      entry.training_batches = report.batch_metrics;
     }
     entry.searcher_metric =
         GetMetricNumber(entry.validation_metrics, experiment->second.config->searcher.metric);
@@ -248,9 +299,64 @@ std::vector<CheckpointEntry> FakeDatabase::ListCheckpoints(model::TrialId trial)
   return entries;
 }
 
+MetricSummaries FakeDatabase::Summarize(model::TrialId trial) const {
+  MetricSummaries summaries;
+  using Position = std::pair<int, int64_t>;
+  std::map<MetricName, Position> last, last_number;
+  std::map<std::string, Position> newest;
+  for (auto it = metrics.lower_bound(MetricKey(trial, "", 0, 0));
+       it != metrics.end() && it->second.trial == trial; ++it) {
+    const model::MetricReport& report = it->second;
+    if (report.metrics.AsObject() == nullptr) continue;
+    const Position position(report.run_id, report.steps_completed);
+    for (const auto& [metric, value] : *report.metrics.AsObject()) {
+      const auto number = GetMetricNumber(report.metrics, metric);
+      const bool is_large = number && std::isfinite(*number) && std::abs(*number) > 1e290;
+      if (is_large || metric.size() > kMaxNameLength) continue;
+      const MetricName name(report.group, metric);
+      const std::string type = number ? "number" : GetJsonType(value);
+      MetricSummary& summary = summaries.emplace(name, MetricSummary{.type = type}).first->second;
+      summary.type = MergeTypes(summary.type, type);
+      if (number && std::isfinite(*number)) {
+        const bool first = summary.count++ == 0;
+        summary.sum += *number;
+        summary.min = first ? *number : std::min(summary.min, *number);
+        summary.max = first ? *number : std::max(summary.max, *number);
+        if (first || position >= last_number[name]) {
+          summary.last = *number;
+          last_number[name] = position;
+        }
+      } else if (number) {
+        ++(std::isnan(*number) ? summary.nans
+           : *number > 0       ? summary.infinities
+                               : summary.negative_infinities);
+      }
+      newest[report.group] = std::max(newest[report.group], position);
+      if (last.contains(name) && position < last[name]) continue;
+      last[name] = position;
+      summary.newest = value;
+      if (number && std::isfinite(*number)) summary.newest = *number;
+      if (value.ToJson().size() > kMaxNewestLength) summary.newest = {};
+    }
+  }
+  for (auto& [name, summary] : summaries) {
+    if (last[name] < newest[name.first]) summary.newest = {};
+  }
+  return summaries;
+}
+
 TrialRecord FakeDatabase::Record(const experiment::Trial& trial) const {
   TrialRecord record;
   record.trial = trial;
+  record.metrics = Summarize(trial.id);
+  if (const auto it = run_metadata.find(trial.id); it != run_metadata.end()) {
+    record.metadata = it->second;
+  }
+  if (const auto it = trial_log_days.find(trial.id); it != trial_log_days.end()) {
+    record.log_days = it->second;
+  } else if (const auto set = log_days.find(trial.experiment); set != log_days.end()) {
+    record.log_days = set->second;
+  }
   for (const model::MetricReport& report : ListMetrics(trial.id, "validation")) {
     const auto order = std::pair(report.run_id, report.steps_completed);
     if (!record.latest_validation || order > std::pair(record.latest_validation->run_id,
@@ -286,7 +392,13 @@ ExperimentRecord FakeDatabase::Record(const experiment::Experiment& experiment) 
   const auto notes = workspace_rows.experiment_notes.find(experiment.id);
   if (notes != workspace_rows.experiment_notes.end()) record.notes = notes->second;
   const auto project = workspace_rows.projects.find(experiment.project);
-  if (project != workspace_rows.projects.end()) record.project_owner = project->second.owner;
+  if (project != workspace_rows.projects.end()) {
+    record.project_owner = project->second.owner;
+    const auto workspace = workspace_rows.workspaces.find(project->second.workspace);
+    record.parent_archived =
+        project->second.archived ||
+        (workspace != workspace_rows.workspaces.end() && workspace->second.archived);
+  }
   for (const auto& [id, trial] : trials) {
     if (trial.experiment != experiment.id) continue;
     ++record.num_trials;
@@ -312,6 +424,8 @@ void Sort(std::vector<ExperimentRecord>& items, const ExperimentQuery& query) {
       return by([](const Record& r) { return std::optional(r.experiment.id); });
     case Sort::kName:
       return by([](const Record& r) { return std::optional(r.experiment.config->name); });
+    case Sort::kDescription:
+      return by([](const Record& r) { return std::optional(r.experiment.config->description); });
     case Sort::kState:
       return by([](const Record& r) { return std::optional(ToString(r.experiment.state)); });
     case Sort::kStartTime:
@@ -324,6 +438,18 @@ void Sort(std::vector<ExperimentRecord>& items, const ExperimentQuery& query) {
       return by([](const Record& r) { return std::optional(r.experiment.progress); });
     case Sort::kUser:
       return by([](const Record& r) { return std::optional(r.username); });
+    case Sort::kForkedFrom:
+      return by([](const Record& r) { return r.experiment.forked_from; });
+    case Sort::kResourcePool:
+      return by([](const Record& r) { return std::optional(r.experiment.queue.resource_pool); });
+    case Sort::kProject:
+      return by([](const Record& r) { return std::optional(r.experiment.project); });
+    case Sort::kCheckpointSize:
+      return by([](const Record& r) { return std::optional(r.checkpoint_size); });
+    case Sort::kCheckpointCount:
+      return by([](const Record& r) { return std::optional(r.checkpoint_count); });
+    case Sort::kBestMetric:
+      return by([](const Record& r) { return r.experiment.best_metric; });
   }
 }
 
@@ -350,6 +476,14 @@ void Sort(std::vector<TrialRecord>& items, const TrialQuery& query) {
       return by([](const Record& r) { return std::optional(r.trial.steps_completed); });
     case Sort::kRestarts:
       return by([](const Record& r) { return std::optional(r.trial.restarts); });
+    case Sort::kDuration:
+      return by([](const Record& r) {
+        return std::optional(r.trial.ended_at.value_or(absl::Now()) - r.trial.created_at);
+      });
+    case Sort::kCheckpointSize:
+      return by([](const Record& r) { return std::optional(r.checkpoint_size); });
+    case Sort::kLogDays:
+      return by([](const Record& r) { return r.log_days; });
   }
 }
 

@@ -18,6 +18,8 @@
 #include "master/core/cluster/change.h"
 #include "master/core/cluster/image.h"
 #include "master/core/model/ids.h"
+#include "master/store/interfaces/detached.h"
+#include "master/store/interfaces/groups.h"
 #include "master/store/interfaces/lease.h"
 #include "master/store/interfaces/models.h"
 #include "master/store/interfaces/projects.h"
@@ -52,6 +54,15 @@ struct WebhookRows {
   int64_t last_delivery = 0;
   std::set<std::pair<model::TrialId, int32_t>> fired;
   std::map<std::pair<int32_t, std::string>, model::Value> policies;
+};
+
+// The rows of groups, created roles and the roles of groups.
+struct GroupRows {
+  std::map<int32_t, GroupRecord> groups;
+  int32_t last_group = 0;
+  std::set<GroupRole> assignments;
+  std::map<model::RoleId, RoleRecord> roles;
+  int32_t next_role = model::RoleId::kFirstCreated;
 };
 
 // The rows of workspaces and projects, without names of owners and without counts.
@@ -97,6 +108,7 @@ struct FakeDatabase {
   std::map<std::string, std::string> contexts;
   UserRows user_rows;
   AccessRows access;
+  GroupRows group_rows;
   std::map<std::string, std::string> properties;
   std::map<std::string, TemplateRecord> templates;
   WorkspaceRows workspace_rows;
@@ -111,6 +123,10 @@ struct FakeDatabase {
   cluster::PutDefaultPools default_pools;
   std::map<std::pair<model::Quota::Scope, std::string>, model::Quota> quotas;
 
+  std::map<model::TrialId, absl::Time> last_activity;  // of unmanaged trials
+  std::vector<model::Value> checkpoint_storages;       // the ID is the position, from 1
+  std::map<std::tuple<model::TrialId, model::CheckpointId, std::string>, TrialSource> trial_sources;
+
   // More columns of experiments.
   std::set<model::ExperimentId> archived, retained;
   std::map<model::ExperimentId, int> log_days;  // log retention in days
@@ -118,9 +134,11 @@ struct FakeDatabase {
   cluster::Image highest_deleted;  // only its last_* fields
   struct DeletedRun {
     experiment::Allocation allocation;
+    model::ExperimentId experiment;
     std::string owner, workspace;
   };
   std::vector<DeletedRun> deleted_runs;
+  std::map<model::AllocationId, int32_t> started_in;  // the workspace of an allocation
 
   void Apply(const cluster::PutExperiment& put);
   void Apply(const cluster::SetProject& set);
@@ -132,7 +150,10 @@ struct FakeDatabase {
   void Apply(const cluster::TrimCheckpoint& trim);
   void Apply(const cluster::ApplyRetention& retain);
   void Apply(const cluster::PutTrial& put) { trials[put.trial.id] = put.trial; }
-  void Apply(const cluster::PutAllocation& put) { allocations[put.allocation.id] = put.allocation; }
+  void Apply(const cluster::PutAllocation& put);
+  // The workspace in which an allocation started; else that of its experiment.
+  WorkspaceRecord FindWorkspace(const experiment::Allocation& allocation,
+                                const experiment::Experiment& experiment) const;
   void Apply(const cluster::PutSearcher& put);
   void Apply(const cluster::AddSearcherEvents& add) {
     searcher_events.emplace(std::pair(add.experiment, add.sequence), add);
@@ -162,6 +183,9 @@ struct FakeDatabase {
   bool BelongsTo(const model::CheckpointRecord& checkpoint, model::ExperimentId id) const {
     return trials.contains(checkpoint.trial) && trials.at(checkpoint.trial).experiment == id;
   }
+  // Where the files of a checkpoint are.
+  model::CheckpointStorageConfig GetStorage(const model::CheckpointRecord& checkpoint,
+                                            const experiment::Experiment& of) const;
   void DeleteUnlessHeld(model::CheckpointRecord& checkpoint);
 
   void Add(const model::MetricReport& r) {
@@ -183,6 +207,8 @@ struct FakeDatabase {
   // Reports of each step, as the newest attempt reported it.
   std::vector<model::MetricReport> ListMetrics(model::TrialId trial,
                                                const std::string& group) const;
+  // Equivalent to the tables metric_summaries and other_values.
+  MetricSummaries Summarize(model::TrialId trial) const;
   std::vector<CheckpointEntry> ListCheckpoints(model::TrialId trial) const;
   std::string GetUsername(model::UserId id) const;
   // The experiment with the current names of its project and workspace.

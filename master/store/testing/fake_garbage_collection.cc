@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
+#include "master/store/interfaces/canonical.h"
 
 namespace det::store {
 namespace {
@@ -35,7 +36,7 @@ absl::StatusOr<Ids> FakeGarbageCollection::ListDueRetentions(model::ExperimentId
   Ids due;
   for (const auto& [id, e] : db_.experiments) {
     if (!(id > after) || static_cast<int>(due.size()) == limit) continue;
-    const bool ended = IsTerminal(e.state) && !IsDeletion(e.state);
+    const bool ended = IsTerminal(e.state) && !IsDeletion(e.state) && !e.unmanaged;
     if (ended && !db_.retained.contains(id)) due.push_back(id);
   }
   return due;
@@ -49,7 +50,8 @@ absl::StatusOr<std::vector<CheckpointToDelete>> FakeGarbageCollection::ListCheck
     if (!(id > after) || checkpoint.state != CheckpointState::kDeleting) continue;
     const experiment::Experiment& e =
         db_.experiments.at(db_.trials.at(checkpoint.trial).experiment);
-    doomed.push_back({id, e.id, e.config->checkpoint_storage});
+    const model::CheckpointStorageConfig storage = db_.GetStorage(checkpoint, e);
+    doomed.push_back({id, e.id, storage, IsOutside(e, storage)});
     if (static_cast<int>(doomed.size()) == limit) break;
   }
   return doomed;
@@ -74,11 +76,13 @@ absl::StatusOr<std::vector<CheckpointToTrim>> FakeGarbageCollection::ListCheckpo
     const model::CheckpointRecord& checkpoint = db_.checkpoints.at(it->first);
     const experiment::Experiment& e =
         db_.experiments.at(db_.trials.at(checkpoint.trial).experiment);
+    const model::CheckpointStorageConfig storage = db_.GetStorage(checkpoint, e);
     trimmed.push_back({it->first,
                        e.id,
-                       e.config->checkpoint_storage,
+                       storage,
                        checkpoint.resources,
-                       {it->second.begin(), it->second.end()}});
+                       {it->second.begin(), it->second.end()},
+                       IsOutside(e, storage)});
     if (static_cast<int>(trimmed.size()) == limit) break;
   }
   return trimmed;
@@ -125,6 +129,23 @@ absl::StatusOr<Ids> FakeGarbageCollection::ListReleased() {
   return ids;
 }
 
+absl::StatusOr<Ids> FakeGarbageCollection::ListOfDeletedProjects() {
+  std::lock_guard lock(db_.mutex);
+  Ids ids;
+  for (const auto& [id, e] : db_.experiments) {
+    const auto project = db_.workspace_rows.projects.find(e.project);
+    if (project == db_.workspace_rows.projects.end()) continue;
+    const WorkspaceRecord& workspace =
+        db_.workspace_rows.workspaces.at(project->second.workspace);
+    const bool doomed = project->second.state == WorkspaceState::kDeleting ||
+                        workspace.state == WorkspaceState::kDeleting;
+    const bool begun =
+        e.state == ExperimentState::kDeleting || e.state == ExperimentState::kDeleted;
+    if (doomed && model::IsTerminal(e.state) && !begun) ids.push_back(id);
+  }
+  return ids;
+}
+
 absl::StatusOr<bool> FakeGarbageCollection::RemoveRows(model::ExperimentId id, int limit) {
   DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
@@ -163,8 +184,7 @@ void FakeGarbageCollection::RemoveRest(model::ExperimentId id) {
     if (!is_of(a.trial)) return false;
     highest.last_submitted = std::max(highest.last_submitted, a.submitted);
     if (a.ended_at && a.started_at && a.granted > 0) {
-      db_.deleted_runs.push_back(
-          {a, experiment::OwnerName(e), db_.WithCurrentProject(e).config->workspace});
+      db_.deleted_runs.push_back({a, id, experiment::OwnerName(e), db_.FindWorkspace(a, e).name});
     }
     return true;
   });
@@ -172,6 +192,7 @@ void FakeGarbageCollection::RemoveRest(model::ExperimentId id) {
   std::erase_if(db_.checkpoints, [&](const auto& item) {
     return is_of(item.second.trial) && item.second.state == CheckpointState::kDeleted;
   });
+  std::erase_if(db_.trial_sources, [&](const auto& item) { return is_of(item.second.trial); });
   bool left = false;
   std::erase_if(db_.trials, [&](const auto& item) {
     if (item.second.experiment != id) return false;
@@ -179,10 +200,12 @@ void FakeGarbageCollection::RemoveRest(model::ExperimentId id) {
                                     [&](const auto& c) { return c.second.trial == item.first; });
     left = left || needed;
     db_.run_metadata.erase(item.first);
+    db_.last_activity.erase(item.first);
     return !needed;
   });
   e.state = ExperimentState::kDeleted;
   e.reason.clear();
+  e.external_id.reset();
   if (!left) db_.experiments.erase(id), db_.workspace_rows.experiment_notes.erase(id);
 }
 
@@ -203,7 +226,7 @@ absl::Status FakeGarbageCollection::SetExperimentLogDays(model::ExperimentId id,
   DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   if (!db_.experiments.contains(id)) {
-    return absl::NotFoundError(absl::StrCat("experiment ", id.value(), " does not exist"));
+    return absl::NotFoundError(absl::StrCat("experiment ", id.value(), " not found"));
   }
   db_.log_days[id] = days;
   for (const auto& [number, trial] : db_.trials) {
@@ -216,7 +239,7 @@ absl::Status FakeGarbageCollection::SetTrialLogDays(model::TrialId id, int days)
   DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   if (!db_.trials.contains(id))
-    return absl::NotFoundError(absl::StrCat("trial ", id.value(), " does not exist"));
+    return absl::NotFoundError(absl::StrCat("trial ", id.value(), " not found"));
   db_.trial_log_days[id] = days;
   return absl::OkStatus();
 }
@@ -225,7 +248,7 @@ absl::StatusOr<std::optional<int>> FakeGarbageCollection::GetTrialLogDays(model:
   std::lock_guard lock(db_.mutex);
   const auto trial = db_.trials.find(id);
   if (trial == db_.trials.end())
-    return absl::NotFoundError(absl::StrCat("trial ", id.value(), " does not exist"));
+    return absl::NotFoundError(absl::StrCat("trial ", id.value(), " not found"));
   if (const auto it = db_.trial_log_days.find(id); it != db_.trial_log_days.end()) {
     return it->second;
   }
@@ -234,7 +257,7 @@ absl::StatusOr<std::optional<int>> FakeGarbageCollection::GetTrialLogDays(model:
   return db_.experiments.at(experiment).config->log_retention_days;
 }
 
-absl::StatusOr<bool> FakeGarbageCollection::RemoveExpiredLogs(absl::Time now, int days, int limit) {
+absl::StatusOr<int> FakeGarbageCollection::RemoveExpiredLogs(absl::Time now, int days, int limit) {
   DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   std::set<model::TaskId> due;
@@ -249,8 +272,7 @@ absl::StatusOr<bool> FakeGarbageCollection::RemoveExpiredLogs(absl::Time now, in
     const bool over = trial.ended_at && *trial.ended_at < now - absl::Hours(24) * kept;
     if (kept >= 0 && over) due.insert(trial.task);
   }
-  return RemoveUpTo(db_.logs, limit, [&](const auto& l) { return due.contains(l.line.task); }) <
-         limit;
+  return RemoveUpTo(db_.logs, limit, [&](const auto& l) { return due.contains(l.line.task); });
 }
 
 absl::StatusOr<bool> FakeGarbageCollection::RemoveExpiredAudit(absl::Time until, int limit) {

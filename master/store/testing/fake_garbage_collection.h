@@ -32,13 +32,14 @@ class FakeGarbageCollection final : public GarbageCollection {
   absl::Status MarkCheckpointTrimmed(const CheckpointToTrim& trimmed,
                                      const model::Resources& left) override;
   absl::StatusOr<std::vector<model::ExperimentId>> ListDeletions() override;
+  absl::StatusOr<std::vector<model::ExperimentId>> ListOfDeletedProjects() override;
   absl::StatusOr<std::vector<model::ExperimentId>> ListReleased() override;
   absl::StatusOr<bool> RemoveRows(model::ExperimentId id, int limit) override;
   absl::Status MarkDeletionFailed(model::ExperimentId id, const std::string& reason) override;
   absl::Status SetExperimentLogDays(model::ExperimentId id, int days) override;
   absl::Status SetTrialLogDays(model::TrialId id, int days) override;
   absl::StatusOr<std::optional<int>> GetTrialLogDays(model::TrialId id) override;
-  absl::StatusOr<bool> RemoveExpiredLogs(absl::Time now, int days, int limit) override;
+  absl::StatusOr<int> RemoveExpiredLogs(absl::Time now, int days, int limit) override;
   absl::StatusOr<bool> RemoveExpiredAudit(absl::Time until, int limit) override;
   absl::StatusOr<std::vector<HeldCheckpoint>> ListHeldCheckpoints(model::ExperimentId id) override;
 

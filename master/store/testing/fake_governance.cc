@@ -126,16 +126,16 @@ absl::StatusOr<std::vector<UsageRecord>> FakeUsage::ListUsage(absl::Time from, a
     record.experiment = e->first;
     record.user = e->second.owner;
     record.username = experiment::OwnerName(e->second);
-    const experiment::Experiment placed = database_.WithCurrentProject(e->second);
-    record.workspace_id = placed.workspace;
-    record.workspace = placed.config->workspace;
+    const WorkspaceRecord workspace = database_.FindWorkspace(a, e->second);
+    record.workspace_id = workspace.id;
+    record.workspace = workspace.name;
     record.labels = e->second.config->labels;
     record.resource_pool = a.resource_pool;
   }
   for (const FakeDatabase::DeletedRun& run : database_.deleted_runs) {
     if (!HeldSlotsDuring(run.allocation, from, until)) continue;
     UsageRecord& record = found.emplace_back(ToUsage(run.allocation));
-    record.allocation = {};
+    record.experiment = run.experiment;
     record.username = run.owner;
     record.workspace = run.workspace;
   }

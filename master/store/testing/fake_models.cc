@@ -119,8 +119,9 @@ std::vector<ModelRecord> FakeModels::FilterModels(const ModelQuery& query) const
     const bool matches =
         (!query.id || *query.id == id) && IsIn(query.name, row.name) &&
         IsIn(query.description, row.description) &&
-        std::all_of(query.labels.begin(), query.labels.end(),
-                    [&](const std::string& label) { return Has(record.labels, label); }) &&
+        (query.labels.empty() ||
+         std::any_of(query.labels.begin(), query.labels.end(),
+                     [&](const std::string& label) { return Has(record.labels, label); })) &&
         (!query.archived || *query.archived == row.archived) &&
         (query.owners.empty() || Has(query.owners, record.owner_name)) &&
         (query.owner_ids.empty() || Has(query.owner_ids, row.owner)) &&

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/store/interfaces/canonical.h"
@@ -75,7 +76,7 @@ absl::StatusOr<ProjectPage> FakeProjects::ListProjects(const ProjectQuery& query
     by([](const ProjectRecord& p) { return p.last_experiment_started_at; });
   } else {
     by([&](const ProjectRecord& p) {
-      return std::optional(query.sort == Sort::kName          ? p.name
+      return std::optional(query.sort == Sort::kName          ? absl::AsciiStrToLower(p.name)
                            : query.sort == Sort::kDescription ? p.description
                                                               : std::string());
     });
@@ -113,6 +114,11 @@ absl::StatusOr<ProjectRecord> FakeProjects::ChangeProject(int32_t id, const Proj
   ProjectRecord& row = it->second;
   if (row.immutable && ChangesIdentity(patch))
     return ImmutableError("project", row.name, "changed");
+  const WorkspaceRecord& from = db_.workspace_rows.workspaces.at(row.workspace);
+  if (from.archived && (ChangesContents(patch) || patch.archived)) {
+    return WorkspaceIsArchived(from.name);
+  }
+  if (row.archived && ChangesContents(patch)) return ProjectIsArchived(row.name);
   const int32_t to = patch.workspace.value_or(row.workspace);
   const auto workspace = db_.workspace_rows.workspaces.find(to);
   if (workspace == db_.workspace_rows.workspaces.end()) return NoSuchWorkspace(to);
@@ -139,6 +145,43 @@ absl::StatusOr<std::vector<ProjectNote>> FakeProjects::AddNote(int32_t id,
   if (it == db_.workspace_rows.projects.end()) return NoSuchProject(id);
   it->second.notes.push_back(note);
   return it->second.notes;
+}
+
+absl::Status FakeProjects::StartDeletion(int32_t id) {
+  DET_RETURN_IF_ERROR(check_epoch_());
+  std::lock_guard lock(db_.mutex);
+  const auto it = db_.workspace_rows.projects.find(id);
+  if (it == db_.workspace_rows.projects.end()) return NoSuchProject(id);
+  ProjectRecord& record = it->second;
+  if (record.immutable) return ImmutableError("project", record.name, "deleted");
+  const auto live =
+      std::count_if(db_.experiments.begin(), db_.experiments.end(), [&](const auto& e) {
+        return e.second.project == id && !model::IsTerminal(e.second.state);
+      });
+  if (live > 0) return RunningError("project", record.name, live);
+  record.state = WorkspaceState::kDeleting;
+  record.error.clear();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<int32_t>> FakeProjects::ListDeletions() {
+  std::lock_guard lock(db_.mutex);
+  std::vector<int32_t> ids;
+  for (const auto& [id, record] : db_.workspace_rows.projects) {
+    if (record.state == WorkspaceState::kDeleting) ids.push_back(id);
+  }
+  return ids;
+}
+
+absl::Status FakeProjects::MarkDeletionFailed(int32_t id, const std::string& reason) {
+  DET_RETURN_IF_ERROR(check_epoch_());
+  std::lock_guard lock(db_.mutex);
+  const auto it = db_.workspace_rows.projects.find(id);
+  if (it == db_.workspace_rows.projects.end()) return absl::OkStatus();
+  if (it->second.state != WorkspaceState::kDeleting) return absl::OkStatus();
+  it->second.state = WorkspaceState::kDeleteFailed;
+  it->second.error = reason;
+  return absl::OkStatus();
 }
 
 absl::Status FakeProjects::DeleteProject(int32_t id) {

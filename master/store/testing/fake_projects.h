@@ -29,6 +29,9 @@ class FakeProjects final : public Projects {
   absl::StatusOr<ProjectRecord> ChangeProject(int32_t id, const ProjectPatch& patch) override;
   absl::StatusOr<std::vector<ProjectNote>> AddNote(int32_t id, const ProjectNote& note) override;
   absl::Status DeleteProject(int32_t id) override;
+  absl::Status StartDeletion(int32_t id) override;
+  absl::StatusOr<std::vector<int32_t>> ListDeletions() override;
+  absl::Status MarkDeletionFailed(int32_t id, const std::string& reason) override;
   absl::StatusOr<int32_t> GetWorkspaceId(model::ExperimentId id) override;
   absl::StatusOr<int32_t> GetWorkspaceId(model::TrialId id) override;
   absl::StatusOr<int32_t> GetWorkspaceId(const model::CheckpointId& id) override;

@@ -59,7 +59,7 @@ Cell Number(const Id& id) {
 
 Cell Statistic(const RunRecord& run, const Column& column) {
   const auto found = run.metrics.find({column.group, column.metric});
-  if (found == run.metrics.end()) return {};
+  if (found == run.metrics.end() || found->second.count == 0) return {};
   const MetricSummary& summary = found->second;
   switch (column.statistic) {
     case Statistic::kMin:
@@ -89,6 +89,8 @@ Cell Shared(const RunRecord& run, const std::string& username, Field field) {
       return run.labels;
     case Field::kForkedFrom:
       return run.forked_from ? Number(*run.forked_from) : Cell();
+    case Field::kExternalExperimentId:
+      return Optional(run.external_experiment_id);
     case Field::kSearcherType:
       return run.searcher;
     case Field::kSearcherMetric:
@@ -140,6 +142,8 @@ Cell GetCell(const RunRecord& run, const std::string& username, Field field) {
       return Duration(trial.created_at, trial.ended_at);
     case Field::kState:
       return std::string(ToString(trial.state));
+    case Field::kExternalId:
+      return Optional(trial.external_id);
     case Field::kSearcherMetricValue:
       return Optional(trial.best_metric);
     case Field::kCheckpointSize:
@@ -208,33 +212,6 @@ Cells GetCells(const RunRecord& run, const std::function<Cell(Field)>& fixed) {
 
 }  // namespace
 
-std::map<MetricName, MetricSummary> FakeRuns::ComputeSummaries(model::TrialId trial) const {
-  std::map<MetricName, MetricSummary> summaries;
-  std::map<MetricName, std::pair<int, int64_t>> newest;
-  for (auto it = db_.metrics.lower_bound(MetricKey(trial, "", 0, 0));
-       it != db_.metrics.end() && it->second.trial == trial; ++it) {
-    const model::MetricReport& report = it->second;
-    if (report.metrics.AsObject() == nullptr) continue;
-    for (const auto& [name, value] : *report.metrics.AsObject()) {
-      const auto number = value.AsNumber();
-      if (!number || !(std::abs(*number) <= 1e290) || name.size() > kNameLimit) continue;
-      const auto [entry, first] =
-          summaries.emplace(MetricName(report.group, name), MetricSummary{});
-      MetricSummary& summary = entry->second;
-      ++summary.count;
-      summary.sum += *number;
-      summary.min = first ? *number : std::min(summary.min, *number);
-      summary.max = first ? *number : std::max(summary.max, *number);
-      const std::pair at(report.run_id, report.steps_completed);
-      if (first || at >= newest[entry->first]) {
-        summary.last = *number;
-        newest[entry->first] = at;
-      }
-    }
-  }
-  return summaries;
-}
-
 bool FakeRuns::IsIn(const experiment::Experiment& e, const RunQuery& query) const {
   if (e.state == model::ExperimentState::kDeleted) return false;
   if (query.project != 0 && query.project != e.project) return false;
@@ -253,6 +230,8 @@ RunRecord FakeRuns::Read(const experiment::Trial& trial) const {
   run.searcher = e.config->searcher.name;
   run.searcher_metric = e.config->searcher.metric;
   run.forked_from = e.forked_from;
+  run.unmanaged = e.unmanaged;
+  run.external_experiment_id = e.external_id;
   run.resource_pool = e.queue.resource_pool;
   run.progress = e.progress;
   run.archived = db_.archived.contains(e.id);
@@ -264,12 +243,11 @@ RunRecord FakeRuns::Read(const experiment::Trial& trial) const {
   run.workspace = workspace.id;
   run.workspace_name = workspace.name;
   run.parent_archived = project.archived || workspace.archived;
-  const TrialRecord record = db_.Record(trial);
+  TrialRecord record = db_.Record(trial);
   run.checkpoint_count = record.checkpoint_count;
   run.checkpoint_size = record.checkpoint_size;
-  const auto metadata = db_.run_metadata.find(trial.id);
-  if (metadata != db_.run_metadata.end()) run.metadata = metadata->second;
-  run.metrics = ComputeSummaries(trial.id);
+  run.metadata = std::move(record.metadata);
+  run.metrics = std::move(record.metrics);
   return run;
 }
 
@@ -359,7 +337,7 @@ absl::StatusOr<std::vector<MetricName>> FakeRuns::ListMetricNames(
   std::set<MetricName> names;
   for (const auto& [id, trial] : db_.trials) {
     if (std::count(experiments.begin(), experiments.end(), trial.experiment) == 0) continue;
-    for (const auto& [name, summary] : ComputeSummaries(id)) names.insert(name);
+    for (const auto& [name, summary] : db_.Summarize(id)) names.insert(name);
   }
   return std::vector<MetricName>(names.begin(), names.end());
 }
@@ -369,6 +347,7 @@ absl::StatusOr<std::vector<MetricRange>> FakeRuns::ListMetricRanges(int32_t proj
   std::map<MetricName, MetricRange> ranges;
   for (const RunRecord& run : ListProjectRuns(project)) {
     for (const auto& [name, summary] : run.metrics) {
+      if (summary.count == 0) continue;
       const auto [it, first] = ranges.emplace(name, MetricRange{name, summary.min, summary.max});
       it->second.min = std::min(it->second.min, summary.min);
       it->second.max = std::max(it->second.max, summary.max);

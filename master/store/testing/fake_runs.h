@@ -43,7 +43,6 @@ class FakeRuns final : public Runs {
   bool IsIn(const experiment::Experiment& e, const RunQuery& query) const;
   RunRecord Read(const experiment::Trial& trial) const;
   std::vector<RunRecord> ListProjectRuns(int32_t project) const;
-  std::map<MetricName, MetricSummary> ComputeSummaries(model::TrialId trial) const;
   // Visits the values of each trial in turn, sorted by steps.
   template <class Visit>
   void VisitSeries(const SeriesQuery& query, const Visit& visit);

@@ -41,7 +41,7 @@ bool Contains(const auto& list, const auto& item) {
 
 template <class Id>
 absl::Status NoSuch(const char* what, const Id& id) {
-  return absl::NotFoundError(absl::StrCat(what, " ", ToString(id), " does not exist"));
+  return absl::NotFoundError(absl::StrCat(what, " ", ToString(id), " not found"));
 }
 
 template <class T>
@@ -77,11 +77,14 @@ bool Matches(const LogQuery& query, const model::LogLine& line) {
       !Contains(query.stdtypes, line.stdtype) || !Contains(query.sources, line.source)) {
     return false;
   }
-  if (!query.ranks.empty() && !(line.rank && Contains(query.ranks, *line.rank))) return false;
+  if (!Contains(query.ranks, line.rank.value_or(-1))) return false;
+  const std::string& container =
+      line.container.empty() ? line.allocation.value() : line.container;
+  if (!Contains(query.containers, container)) return false;
   if (query.before && line.time >= *query.before) return false;
   if (query.after && line.time <= *query.after) return false;
-  if (!absl::StrContains(line.text, query.contains)) return false;
   const std::string small = absl::AsciiStrToLower(line.text);
+  if (!absl::StrContains(small, absl::AsciiStrToLower(query.contains))) return false;
   return std::all_of(query.parts.begin(), query.parts.end(),
                      [&small](const std::string& part) { return absl::StrContains(small, part); });
 }
@@ -150,7 +153,7 @@ absl::StatusOr<cluster::Image> FakeStore::Load() {
   image.last_submitted = database_->highest_deleted.last_submitted;
   for (const auto& [id, experiment] : database_->experiments) {
     image.last_experiment = std::max(image.last_experiment, id.value());
-    if (IsTerminal(experiment.state)) continue;
+    if (IsTerminal(experiment.state) || experiment.unmanaged) continue;
     database_->AddTo(image, experiment);
   }
   std::sort(image.trials.begin(), image.trials.end(),
@@ -183,18 +186,22 @@ absl::Status FakeStore::Commit(int64_t sequence, const std::vector<cluster::Chan
   return absl::OkStatus();
 }
 
-absl::Status FakeStore::AddMetrics(const std::vector<model::MetricReport>& reports) {
-  DET_RETURN_IF_ERROR(CheckEpoch());
-  std::lock_guard lock(database_->mutex);
-  for (const model::MetricReport& report : reports) database_->Add(Canonical(report));
-  return absl::OkStatus();
+template <class Row>
+void FakeStore::AddRows(const std::vector<Row>& rows, Done done) {
+  const absl::Status mine = CheckEpoch();
+  if (mine.ok()) {
+    std::lock_guard lock(database_->mutex);
+    for (const Row& row : rows) database_->Add(Canonical(row));
+  }
+  done(mine);
 }
 
-absl::Status FakeStore::AddLogLines(const std::vector<model::LogLine>& lines) {
-  DET_RETURN_IF_ERROR(CheckEpoch());
-  std::lock_guard lock(database_->mutex);
-  for (const model::LogLine& line : lines) database_->Add(Canonical(line));
-  return absl::OkStatus();
+void FakeStore::AddMetrics(std::vector<model::MetricReport> reports, Done done) {
+  AddRows(reports, std::move(done));
+}
+
+void FakeStore::AddLogLines(std::vector<model::LogLine> lines, Done done) {
+  AddRows(lines, std::move(done));
 }
 
 absl::Status FakeStore::PutContext(const std::string& hash, const std::string& tgz) {
@@ -208,7 +215,7 @@ absl::StatusOr<std::string> FakeStore::GetContext(const std::string& hash) {
   std::lock_guard lock(database_->mutex);
   const auto it = database_->contexts.find(hash);
   if (it == database_->contexts.end()) {
-    return absl::NotFoundError(absl::StrCat("context ", hash, " does not exist"));
+    return absl::NotFoundError(absl::StrCat("context ", hash, " not found"));
   }
   return it->second;
 }
@@ -241,7 +248,9 @@ absl::StatusOr<ExperimentPage> FakeStore::ListExperiments(const ExperimentQuery&
         (query.states.empty() && experiment.state == model::ExperimentState::kDeleted) ||
         !Contains(query.states, experiment.state) || !Contains(query.usernames, record.username) ||
         (!query.request_id.empty() && query.request_id != experiment.request_id) ||
-        (query.archived && *query.archived != record.archived)) {
+        (query.archived &&
+         *query.archived !=
+             (record.archived || (query.project == 0 && record.parent_archived)))) {
       continue;
     }
     found.push_back(std::move(record));

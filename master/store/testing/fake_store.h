@@ -34,8 +34,10 @@ class FakeStore final : public Store {
   absl::Status RenewLease(const std::string& leader) override;
   void OnFenced(absl::AnyInvocable<void(absl::Status)> fenced) override;
 
-  absl::Status AddMetrics(const std::vector<model::MetricReport>& reports) override;
-  absl::Status AddLogLines(const std::vector<model::LogLine>& lines) override;
+  using Store::AddLogLines;
+  using Store::AddMetrics;
+  void AddMetrics(std::vector<model::MetricReport> reports, Done done) override;
+  void AddLogLines(std::vector<model::LogLine> lines, Done done) override;
 
   absl::Status PutContext(const std::string& hash, const std::string& tgz) override;
   absl::StatusOr<std::string> GetContext(const std::string& hash) override;
@@ -82,6 +84,8 @@ class FakeStore final : public Store {
   absl::Status CheckEpoch();
   bool is_fenced() const;  // REQUIRES the database's mutex
   absl::Status ReportFenced();
+  template <class Row>
+  void AddRows(const std::vector<Row>& rows, Done done);
 
   const std::shared_ptr<FakeDatabase> database_;
   const std::unique_ptr<Access> access_;

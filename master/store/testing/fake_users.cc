@@ -17,9 +17,9 @@
 namespace det::store {
 namespace {
 
-bool HasRole(const UserRecord& user, const std::vector<model::Role>& roles,
+bool HasRole(const UserRecord& user, const std::vector<model::RoleId>& roles,
              const std::set<RoleAssignment>& assigned) {
-  const auto is_asked = [&](model::Role role) {
+  const auto is_asked = [&](model::RoleId role) {
     return std::find(roles.begin(), roles.end(), role) != roles.end();
   };
   return (user.admin && is_asked(model::Role::kClusterAdmin)) ||

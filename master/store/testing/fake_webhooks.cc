@@ -72,14 +72,6 @@ int FakeDatabase::Raise(const model::WebhookEvent& event) {
   return made;
 }
 
-bool FakeWebhooks::IsTaken(int32_t workspace, const std::string& name, int32_t excluded) const {
-  return std::any_of(
-      db_.webhook_rows.webhooks.begin(), db_.webhook_rows.webhooks.end(), [&](const auto& each) {
-        const WebhookRecord& webhook = each.second;
-        return webhook.workspace == workspace && webhook.name == name && webhook.id != excluded;
-      });
-}
-
 absl::StatusOr<std::vector<WebhookRecord>> FakeWebhooks::ListWebhooks() {
   std::lock_guard lock(db_.mutex);
   std::vector<WebhookRecord> all;
@@ -98,7 +90,6 @@ absl::StatusOr<WebhookRecord> FakeWebhooks::AddWebhook(const WebhookRecord& webh
   DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   DET_RETURN_IF_ERROR(CheckOpen(db_, webhook.workspace));
-  if (IsTaken(webhook.workspace, webhook.name, 0)) return WebhookExists(webhook.name);
   WebhookRecord& row = db_.webhook_rows.webhooks[++db_.webhook_rows.last_webhook];
   row = webhook;
   row.id = db_.webhook_rows.last_webhook;
@@ -115,7 +106,6 @@ absl::StatusOr<WebhookRecord> FakeWebhooks::ChangeWebhook(int32_t id, const Webh
   const auto it = db_.webhook_rows.webhooks.find(id);
   if (it == db_.webhook_rows.webhooks.end()) return NoSuchWebhook(id);
   WebhookRecord& row = it->second;
-  if (patch.name && IsTaken(row.workspace, *patch.name, id)) return WebhookExists(*patch.name);
   if (patch.name) row.name = *patch.name;
   if (patch.url) row.url = *patch.url;
   if (patch.triggers) {

@@ -40,7 +40,6 @@ class FakeWebhooks final : public Webhooks {
 
  private:
   // REQUIRES the mutex.
-  bool IsTaken(int32_t workspace, const std::string& name, int32_t excluded) const;
 
   FakeDatabase& db_;
   const std::function<absl::Status()> check_epoch_;

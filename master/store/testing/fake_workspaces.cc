@@ -7,9 +7,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/store/interfaces/canonical.h"
+#include "master/store/interfaces/projects.h"
 #include "master/store/testing/fake_sort.h"
 
 namespace det::store {
@@ -65,7 +67,7 @@ absl::StatusOr<WorkspacePage> FakeWorkspaces::ListWorkspaces(const WorkspaceQuer
       found, query.descending,
       [&](const WorkspaceRecord& w) {
         const bool by_name = query.sort == WorkspaceQuery::Sort::kName;
-        return std::optional(by_name ? w.name : std::string());
+        return std::optional(by_name ? absl::AsciiStrToLower(w.name) : std::string());
       },
       [](const WorkspaceRecord& w) { return w.id; });
   const int total = static_cast<int>(found.size());
@@ -81,6 +83,10 @@ absl::StatusOr<WorkspaceRecord> FakeWorkspaces::AddWorkspace(const WorkspaceReco
   WorkspaceRecord& row = db_.workspace_rows.workspaces[id];
   row = workspace;
   row.id = id;
+  row.pinned_at.reset();
+  if (workspace.pinned_at) {
+    db_.workspace_rows.pins[{workspace.owner, id}] = Canonical(*workspace.pinned_at);
+  }
   db_.access.roles.insert({workspace.owner, id, model::Role::kWorkspaceAdmin});
   return Read(row, workspace.owner);
 }
@@ -93,6 +99,7 @@ absl::StatusOr<WorkspaceRecord> FakeWorkspaces::ChangeWorkspace(int32_t id,
   if (it == db_.workspace_rows.workspaces.end()) return NoSuchWorkspace(id);
   WorkspaceRecord& row = it->second;
   if (row.immutable) return ImmutableError("workspace", row.name, "changed");
+  if (row.archived && !patch.archived) return WorkspaceIsArchived(row.name);
   if (patch.name && IsTaken(*patch.name, id)) return WorkspaceExists(*patch.name);
   if (patch.name) row.name = *patch.name;
   if (patch.agent_user) row.agent_user = patch.agent_user;
@@ -106,6 +113,47 @@ absl::StatusOr<WorkspaceRecord> FakeWorkspaces::ChangeWorkspace(int32_t id,
     }
   }
   return Read(row, {});
+}
+
+absl::Status FakeWorkspaces::StartDeletion(int32_t id) {
+  DET_RETURN_IF_ERROR(check_epoch_());
+  std::lock_guard lock(db_.mutex);
+  const auto it = db_.workspace_rows.workspaces.find(id);
+  if (it == db_.workspace_rows.workspaces.end()) return NoSuchWorkspace(id);
+  WorkspaceRecord& record = it->second;
+  if (record.immutable) return ImmutableError("workspace", record.name, "deleted");
+  const auto live =
+      std::count_if(db_.experiments.begin(), db_.experiments.end(), [&](const auto& e) {
+        return db_.WithCurrentProject(e.second).workspace == id && !model::IsTerminal(e.second.state);
+      });
+  if (live > 0) return RunningError("workspace", record.name, live);
+  const auto models =
+      std::count_if(db_.models.models.begin(), db_.models.models.end(),
+                    [&](const auto& model) { return model.second.workspace == id; });
+  if (models > 0) return WorkspaceHasModels(record.name, models);
+  record.state = WorkspaceState::kDeleting;
+  record.error.clear();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<int32_t>> FakeWorkspaces::ListDeletions() {
+  std::lock_guard lock(db_.mutex);
+  std::vector<int32_t> ids;
+  for (const auto& [id, record] : db_.workspace_rows.workspaces) {
+    if (record.state == WorkspaceState::kDeleting) ids.push_back(id);
+  }
+  return ids;
+}
+
+absl::Status FakeWorkspaces::MarkDeletionFailed(int32_t id, const std::string& reason) {
+  DET_RETURN_IF_ERROR(check_epoch_());
+  std::lock_guard lock(db_.mutex);
+  const auto it = db_.workspace_rows.workspaces.find(id);
+  if (it == db_.workspace_rows.workspaces.end()) return absl::OkStatus();
+  if (it->second.state != WorkspaceState::kDeleting) return absl::OkStatus();
+  it->second.state = WorkspaceState::kDeleteFailed;
+  it->second.error = reason;
+  return absl::OkStatus();
 }
 
 absl::Status FakeWorkspaces::DeleteWorkspace(int32_t id) {

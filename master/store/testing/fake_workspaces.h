@@ -27,6 +27,9 @@ class FakeWorkspaces final : public Workspaces {
   absl::StatusOr<WorkspaceRecord> AddWorkspace(const WorkspaceRecord& workspace) override;
   absl::StatusOr<WorkspaceRecord> ChangeWorkspace(int32_t id, const WorkspacePatch& patch) override;
   absl::Status DeleteWorkspace(int32_t id) override;
+  absl::Status StartDeletion(int32_t id) override;
+  absl::StatusOr<std::vector<int32_t>> ListDeletions() override;
+  absl::Status MarkDeletionFailed(int32_t id, const std::string& reason) override;
   absl::Status PinWorkspace(model::UserId user, int32_t id, std::optional<absl::Time> at) override;
 
  private:

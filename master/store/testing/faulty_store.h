@@ -62,11 +62,13 @@ class FaultyStore final : public Store {
   void OnFenced(absl::AnyInvocable<void(absl::Status)> fenced) override {
     store_.OnFenced(std::move(fenced));
   }
-  absl::Status AddMetrics(const std::vector<model::MetricReport>& reports) override {
-    return store_.AddMetrics(reports);
+  using Store::AddLogLines;
+  using Store::AddMetrics;
+  void AddMetrics(std::vector<model::MetricReport> reports, Done done) override {
+    store_.AddMetrics(std::move(reports), std::move(done));
   }
-  absl::Status AddLogLines(const std::vector<model::LogLine>& lines) override {
-    return store_.AddLogLines(lines);
+  void AddLogLines(std::vector<model::LogLine> lines, Done done) override {
+    store_.AddLogLines(std::move(lines), std::move(done));
   }
   absl::Status PutContext(const std::string& hash, const std::string& tgz) override {
     return store_.PutContext(hash, tgz);

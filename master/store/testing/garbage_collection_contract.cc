@@ -96,23 +96,23 @@ TEST_P(StoreContractTest, RemovesLogsAfterRetention) {
   const auto log_days = [&] { return *gc.GetTrialLogDays(model::TrialId(1)); };
   // No retention is set.
   EXPECT_EQ(log_days(), std::nullopt);
-  EXPECT_EQ(*gc.RemoveExpiredLogs(day(1'000), -1, 10), true);
-  EXPECT_EQ(*gc.RemoveExpiredLogs(day(3), 4, 10), true);
+  EXPECT_EQ(*gc.RemoveExpiredLogs(day(1'000), -1, 10), 0);
+  EXPECT_EQ(*gc.RemoveExpiredLogs(day(3), 4, 10), 0);
   // The setting of the experiment, then that of a trial, takes precedence over the default.
   ASSERT_TRUE(gc.SetExperimentLogDays(ExperimentId(1), -1).ok());
-  EXPECT_EQ(*gc.RemoveExpiredLogs(day(100), 4, 10), true);
+  EXPECT_EQ(*gc.RemoveExpiredLogs(day(100), 4, 10), 0);
   ASSERT_TRUE(gc.SetTrialLogDays(model::TrialId(1), 7).ok());
   EXPECT_EQ(log_days(), 7);
-  EXPECT_EQ(*gc.RemoveExpiredLogs(day(6), 4, 10), true);
+  EXPECT_EQ(*gc.RemoveExpiredLogs(day(6), 4, 10), 0);
   // The most recent setting applies.
   ASSERT_TRUE(gc.SetExperimentLogDays(ExperimentId(1), 8).ok());
   EXPECT_EQ(log_days(), 8);
-  EXPECT_EQ(*gc.RemoveExpiredLogs(day(7), 4, 10), true);
+  EXPECT_EQ(*gc.RemoveExpiredLogs(day(7), 4, 10), 0);
   EXPECT_EQ(left(), 3u);
   // One line at a time, and none of the running trial.
-  EXPECT_EQ(*gc.RemoveExpiredLogs(day(8), 4, 1), false);
+  EXPECT_EQ(*gc.RemoveExpiredLogs(day(8), 4, 1), 1);
   EXPECT_EQ(left(), 2u);
-  EXPECT_EQ(*gc.RemoveExpiredLogs(day(8), 4, 10), true);
+  EXPECT_EQ(*gc.RemoveExpiredLogs(day(8), 4, 10), 1);
   EXPECT_EQ(left(), 1u);
   EXPECT_TRUE(absl::IsNotFound(gc.SetExperimentLogDays(ExperimentId(9), 1)));
   EXPECT_TRUE(absl::IsNotFound(gc.SetTrialLogDays(model::TrialId(9), 1)));
@@ -130,9 +130,9 @@ TEST_P(StoreContractTest, KeepsLogsAsConfigured) {
   Commit({put, cluster::PutTrial{trial}, cluster::AddLogLine{MakeLine("1.1", 0, "a line")}});
   EXPECT_EQ(*gc.GetTrialLogDays(trial.id), 2);
   const auto left = [&] { return store_->ListLogs({.task = trial.task})->size(); };
-  EXPECT_TRUE(*gc.RemoveExpiredLogs(TimeAt(1) + absl::Hours(24), 0, 10));
+  EXPECT_EQ(*gc.RemoveExpiredLogs(TimeAt(1) + absl::Hours(24), 0, 10), 0);
   EXPECT_EQ(left(), 1u);
-  EXPECT_TRUE(*gc.RemoveExpiredLogs(TimeAt(1) + absl::Hours(48), -1, 10));
+  EXPECT_EQ(*gc.RemoveExpiredLogs(TimeAt(1) + absl::Hours(48), -1, 10), 1);
   EXPECT_EQ(left(), 0u);
 }
 

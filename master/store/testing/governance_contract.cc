@@ -176,6 +176,38 @@ TEST_P(StoreContractTest, ListsUsageWithinTime) {
   EXPECT_FALSE(all->back().ended_at.has_value());
 }
 
+TEST_P(StoreContractTest, KeepsUsageInWorkspace_WhenExperimentMovesAndIsDeleted) {
+  experiment::Experiment e = MakeExperiment(1);
+  e.state = model::ExperimentState::kCompleted;
+  const experiment::Trial trial = MakeTrial(1, 1);
+  Commit({cluster::PutExperiment{e}, cluster::PutTrial{trial},
+          cluster::PutAllocation{Ran(trial, 0, 10, 20)}});
+  WorkspaceRecord workspace;
+  workspace.name = "vision";
+  const int32_t vision = store_->workspaces().AddWorkspace(workspace)->id;
+  ProjectRecord project;
+  project.name = "cats";
+  project.workspace = vision;
+  const int32_t cats = store_->projects().AddProject(project)->id;
+  Commit({cluster::SetProject{e.id, {vision, cats, "vision", "cats"}},
+          cluster::PutAllocation{Ran(trial, 0, 10, 25)},
+          cluster::PutAllocation{Ran(trial, 1, 30, 40)}});
+  const auto used = [&] {
+    std::vector<std::string> texts;
+    const auto records = store_->usage().ListUsage(TimeAt(0), TimeAt(100));
+    for (const UsageRecord& each : *records) {
+      texts.push_back(
+          absl::StrCat(each.experiment.value(), " ", each.allocation.value(), " ", each.workspace));
+    }
+    return texts;
+  };
+  EXPECT_THAT(used(), ElementsAre("1 1.1.0 Uncategorized", "1 1.1.1 vision"));
+  Commit({cluster::MarkDeleting{e.id}});
+  while (!*store_->garbage_collection().RemoveRows(e.id, 100)) {
+  }
+  EXPECT_THAT(used(), ElementsAre("1 1.1.0 Uncategorized", "1 1.1.1 vision"));
+}
+
 TEST_P(StoreContractTest, ListsCapacityWithinTime) {
   const model::AgentId one("one"), two("two");
   const auto offers = [](const model::AgentId& agent, const char* pool, int slots, double at) {

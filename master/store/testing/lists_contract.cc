@@ -84,7 +84,57 @@ TEST_P(StoreContractTest, ListsExperimentsByFilterSortAndWindow) {
   EXPECT_THAT(list({.window = {-2, 0}}), ElementsAre(4, 5));
   EXPECT_THAT(list({.window = {-2, 1}}), ElementsAre(4));
   EXPECT_THAT(list({.window = {9, 3}}), IsEmpty());
+  EXPECT_THAT(list({.window = {0, -1}}), IsEmpty());
+  EXPECT_EQ(store_->ListExperiments({.window = {0, -1}})->total, 5);
   EXPECT_EQ(store_->ListExperiments({.window = {9, 3}, .name = "mnist"})->total, 4);
+}
+
+TEST_P(StoreContractTest, SortsExperimentsByWhatExistingClientsName) {
+  std::vector<cluster::Change> changes;
+  for (int i = 1; i <= 3; ++i) {
+    experiment::Experiment e = MakeExperiment(i);
+    if (i != 2) e.forked_from = model::ExperimentId(4 - i);
+    if (i != 3) e.best_metric = 1.0 / i;
+    e.queue.resource_pool = i == 2 ? "a" : "b";
+    changes.push_back(cluster::PutExperiment{e});
+    changes.push_back(cluster::PutTrial{MakeTrial(i, i)});
+  }
+  changes.push_back(cluster::AddCheckpoint{MakeCheckpoint("a", 2, 1)});
+  Commit(changes);
+  using Sort = ExperimentQuery::Sort;
+  const auto list = [&](const ExperimentQuery& query) {
+    return Ids(*store_->ListExperiments(query));
+  };
+  EXPECT_THAT(list({.sort = Sort::kForkedFrom}), ElementsAre(3, 1, 2));
+  EXPECT_THAT(list({.sort = Sort::kResourcePool}), ElementsAre(2, 1, 3));
+  EXPECT_THAT(list({.sort = Sort::kCheckpointCount, .descending = true}), ElementsAre(2, 3, 1));
+  EXPECT_THAT(list({.sort = Sort::kCheckpointSize, .descending = true}), ElementsAre(2, 3, 1));
+  EXPECT_THAT(list({.sort = Sort::kBestMetric}), ElementsAre(2, 1, 3));
+  EXPECT_THAT(list({.sort = Sort::kProject}), ElementsAre(1, 2, 3));
+}
+
+TEST_P(StoreContractTest, FiltersExperimentsOfArchivedProject) {
+  ProjectRecord project;
+  project.name = "old";
+  project.workspace = 1;
+  const ProjectRecord old = *store_->projects().AddProject(project);
+  std::vector<cluster::Change> changes;
+  for (int i = 1; i <= 3; ++i) {
+    experiment::Experiment e = MakeExperiment(i);
+    if (i > 1) e.project = old.id;
+    changes.push_back(cluster::PutExperiment{e});
+  }
+  Commit(changes);
+  Commit({cluster::SetArchived{model::ExperimentId(3), true}});
+  ASSERT_TRUE(store_->projects().ChangeProject(old.id, {.archived = true}).ok());
+  const auto list = [&](const ExperimentQuery& query) {
+    return Ids(*store_->ListExperiments(query));
+  };
+  EXPECT_THAT(list({.archived = false}), ElementsAre(1));
+  EXPECT_THAT(list({.archived = true}), ElementsAre(2, 3));
+  EXPECT_THAT(list({.project = old.id, .archived = false}), ElementsAre(2));
+  EXPECT_FALSE(store_->GetExperiment(model::ExperimentId(1))->parent_archived);
+  EXPECT_TRUE(store_->GetExperiment(model::ExperimentId(2))->parent_archived);
 }
 
 TEST_P(StoreContractTest, KeepsCheckpointWithItsTrial) {
@@ -209,6 +259,27 @@ TEST_P(StoreContractTest, RanksCheckpointsByFirstObjective) {
           cluster::AddCheckpoint{MakeCheckpoint("a", 1, 20)},
           cluster::AddMetrics{MakeReport(1, "validation", 20, 0.5)}});
   EXPECT_EQ(store_->GetCheckpoint(model::CheckpointId("a"))->searcher_metric, 0.5);
+}
+
+TEST_P(StoreContractTest, ReturnsCheckpointsWithTrainingMetrics) {
+  model::MetricReport old = MakeReport(1, "training", 30, 0.5), report = old;
+  old.run_id = 0;
+  report.run_id = 1;
+  report.metrics = model::Value::Object{{"loss", 0.25}};
+  report.batch_metrics = model::Value::List{model::Value::Object{{"loss", 1.5}}};
+  Commit({cluster::PutExperiment{MakeExperiment(1)}, cluster::PutTrial{MakeTrial(1, 1)},
+          cluster::AddCheckpoint{MakeCheckpoint("a", 1, 30)},
+          cluster::AddCheckpoint{MakeCheckpoint("b", 1, 40)}, cluster::AddMetrics{old},
+          cluster::AddMetrics{report}, cluster::AddMetrics{MakeReport(1, "training", 20, 0.75)}});
+  const CheckpointPage page = *store_->ListCheckpoints({});
+  for (const CheckpointEntry& entry :
+       {page.checkpoints.at(0), *store_->GetCheckpoint(model::CheckpointId("a"))}) {
+    EXPECT_EQ(entry.training_metrics, report.metrics);
+    EXPECT_EQ(entry.training_batches, report.batch_metrics);
+    EXPECT_TRUE(entry.validation_metrics.is_null());
+    EXPECT_EQ(entry.task, MakeTrial(1, 1).task);
+  }
+  EXPECT_TRUE(page.checkpoints.at(1).training_metrics.is_null());
 }
 
 TEST_P(StoreContractTest, ReturnsCheckpointsWithValidation) {

@@ -69,6 +69,10 @@ inline experiment::Allocation MakeAllocation(const experiment::Trial& trial, int
   return a;
 }
 
+// A summary of finite numbers, the last of which is in the newest report.
+inline MetricSummary MakeSummary(int64_t count, double sum, double min, double max, double last) {
+  return {.count = count, .sum = sum, .min = min, .max = max, .last = last, .newest = last};
+}
 inline model::MetricReport MakeReport(int trial, const std::string& group, int64_t steps,
                                       double accuracy) {
   model::MetricReport r;

@@ -199,7 +199,8 @@ TEST_P(StoreContractTest, ListsModelsByFilterAndWindow) {
   EXPECT_EQ(models.ListModels(page)->total, 2);
   EXPECT_THAT(GetNames(models.ListModels({.id = two.a.id})), ElementsAre("a-Net"));
   EXPECT_THAT(GetNames(models.ListModels({.description = "cats"})), ElementsAre("b-net"));
-  EXPECT_THAT(GetNames(models.ListModels({.labels = {"big", "cats"}})), ElementsAre("b-net"));
+  EXPECT_THAT(GetNames(models.ListModels({.labels = {"cats", "none"}})), ElementsAre("b-net"));
+  EXPECT_THAT(GetNames(models.ListModels({.labels = {"none"}})), IsEmpty());
   EXPECT_THAT(GetNames(models.ListModels({.owners = {"ann"}})), ElementsAre("a-Net"));
   EXPECT_THAT(GetNames(models.ListModels({.owner_ids = {two.bob.id}})), ElementsAre("b-net"));
   EXPECT_THAT(GetNames(models.ListModels({.workspace_names = {"Vision"}})), ElementsAre("a-Net"));
@@ -261,7 +262,7 @@ TEST_P(StoreContractTest, NumbersVersionsWithoutReuse) {
   EXPECT_EQ(changed->updated_at, TimeAt(9));
   const absl::Status none = models.GetVersion(bert->id, 2).status();
   EXPECT_TRUE(absl::IsNotFound(none));
-  EXPECT_THAT(std::string(none.message()), HasSubstr("version 2 of model bert does not exist"));
+  EXPECT_THAT(std::string(none.message()), HasSubstr("version 2 of model bert not found"));
   EXPECT_TRUE(absl::IsNotFound(models.ChangeVersion(bert->id, 2, {.at = TimeAt(9)}).status()));
   EXPECT_TRUE(absl::IsNotFound(models.DeleteVersion(bert->id, 2, TimeAt(9))));
   EXPECT_TRUE(absl::IsNotFound(models.GetVersion(99, 1).status()));

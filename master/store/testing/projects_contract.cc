@@ -148,6 +148,23 @@ TEST_P(StoreContractTest, ListsProjectsByFilterSortAndWindow) {
   EXPECT_THAT(GetNames(projects.ListProjects({.archived = true})), ElementsAre("a-Cats"));
 }
 
+TEST_P(StoreContractTest, RefusesChangesOfArchivedProject_ExceptNotesAndUnarchiving) {
+  Projects& projects = store_->projects();
+  const int32_t vision = AddWorkspace(*store_, "vision");
+  const auto cats = projects.AddProject(ProjectNamed("cats"));
+  ASSERT_TRUE(cats.ok());
+  ASSERT_TRUE(projects.ChangeProject(cats->id, {.archived = true}).ok());
+  for (const ProjectPatch& patch :
+       {ProjectPatch{.name = "dogs"}, ProjectPatch{.description = "d"}, ProjectPatch{.key = "DOG"},
+        ProjectPatch{.workspace = vision}}) {
+    EXPECT_TRUE(absl::IsFailedPrecondition(projects.ChangeProject(cats->id, patch).status()));
+  }
+  EXPECT_TRUE(projects.AddNote(cats->id, {.name = "late"}).ok());
+  EXPECT_TRUE(projects.ChangeProject(cats->id, {.archived = true}).ok());
+  ASSERT_TRUE(projects.ChangeProject(cats->id, {.archived = false}).ok());
+  EXPECT_EQ(projects.ChangeProject(cats->id, {.name = "dogs"})->name, "dogs");
+}
+
 TEST_P(StoreContractTest, ListsLastVisitedProjects) {
   Projects& projects = store_->projects();
   const auto cats = projects.AddProject(ProjectNamed("cats"));

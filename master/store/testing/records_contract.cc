@@ -143,7 +143,8 @@ TEST_P(StoreContractTest, AcceptsAnyLogText) {
   ASSERT_TRUE(store_->AddLogLines({odd}).ok());
   const std::vector<LogRecord> all = *store_->ListLogs({.task = model::TaskId("1.1")});
   ASSERT_EQ(all.size(), 4u);
-  EXPECT_EQ(all[0].line.text, "nul \xEF\xBF\xBD bad \xEF\xBF\xBD half \xEF\xBF\xBD\xEF\xBF\xBD");
+  EXPECT_EQ(all[0].line.text,
+            std::string("nul \0 bad \xEF\xBF\xBD half \xEF\xBF\xBD\xEF\xBF\xBD", 25));
   EXPECT_EQ(all[0].line.level, model::LogLevel::kUnknown);
   EXPECT_EQ(all[0].line.rank, std::numeric_limits<int>::min());
   EXPECT_EQ(all[0].line.time, absl::InfinitePast());
@@ -162,6 +163,7 @@ TEST_P(StoreContractTest, FiltersLogLines) {
   third.rank.reset();
   third.source = "master";
   third.allocation = model::AllocationId("1.1.1");
+  second.container = "box";
   ASSERT_TRUE(store_->AddLogLines({MakeLine("1.1", 1, "one"), second, third}).ok());
   const auto list = [&](LogQuery query) {
     query.task = model::TaskId("1.1");
@@ -171,13 +173,21 @@ TEST_P(StoreContractTest, FiltersLogLines) {
   EXPECT_THAT(list({.allocations = {"1.1.1"}}), ElementsAre(bad));
   EXPECT_THAT(list({.agents = {"agent-0"}}), ElementsAre("one", "50% of it"));
   EXPECT_THAT(list({.ranks = {1, 5}}), ElementsAre("50% of it"));
+  EXPECT_THAT(list({.ranks = {-1}}), ElementsAre(bad)) << "lines without a rank";
+  EXPECT_THAT(list({.ranks = {-2}}), ElementsAre());
   EXPECT_THAT(list({.levels = {model::LogLevel::kError}}), ElementsAre("50% of it"));
   EXPECT_THAT(list({.stdtypes = {"stdout"}}), ElementsAre("one", bad));
   EXPECT_THAT(list({.sources = {"master"}}), ElementsAre(bad));
   EXPECT_THAT(list({.before = TimeAt(2)}), ElementsAre("one"));
   EXPECT_THAT(list({.after = TimeAt(2)}), ElementsAre(bad));
   EXPECT_THAT(list({.contains = "% of"}), ElementsAre("50% of it"));
-  EXPECT_THAT(list({.contains = "% OF"}), ElementsAre());
+  EXPECT_THAT(list({.contains = "% OF"}), ElementsAre("50% of it"));
+  EXPECT_THAT(list({.contains = "50_ of"}), ElementsAre());
+  EXPECT_THAT(list({.containers = {"box", "1.1.1"}}), ElementsAre("50% of it", bad));
+  EXPECT_EQ(store_->ListLogs({.task = model::TaskId("1.1"), .containers = {"box"}})
+                ->at(0)
+                .line.container,
+            "box");
 }
 
 TEST_P(StoreContractTest, FindsLogLinesBySubstrings) {

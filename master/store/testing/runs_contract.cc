@@ -136,7 +136,7 @@ TEST_P(StoreContractTest, ReturnsFieldsOfRun) {
   EXPECT_EQ(run.checkpoint_count, 1);
   EXPECT_EQ(run.checkpoint_size, 1024);
   EXPECT_EQ(*run.metadata.Find("n")->AsInt(), 7);
-  EXPECT_EQ(run.metrics.at({"training", "accuracy"}), (MetricSummary{1, 0.25, 0.25, 0.25, 0.25}));
+  EXPECT_EQ(run.metrics.at({"training", "accuracy"}), MakeSummary(1, 0.25, 0.25, 0.25, 0.25));
 }
 
 TEST_P(StoreContractTest, SummarizesAllReports) {
@@ -145,15 +145,66 @@ TEST_P(StoreContractTest, SummarizesAllReports) {
       *store_->runs().SearchRuns({.search = Parse(Table::kRuns, Where("id", "=", "1"))});
   ASSERT_EQ(page.runs.size(), 1u);
   // The repeated step was stored once.
-  EXPECT_EQ(page.runs[0].metrics.at({"training", "accuracy"}), (MetricSummary{3, 5.5, 0.5, 4, 4}));
+  EXPECT_EQ(page.runs[0].metrics.at({"training", "accuracy"}), MakeSummary(3, 5.5, 0.5, 4, 4));
   model::MetricReport later = MakeReport(1, "training", 6, 3);
   later.run_id = 1;
   later.metrics = Value::Object{{"accuracy", 3.0}, {"text", "x"}, {"huge", 1e300}};
   ASSERT_TRUE(store_->AddMetrics({later}).ok());
   const RunPage after =
       *store_->runs().SearchRuns({.search = Parse(Table::kRuns, Where("id", "=", "1"))});
-  EXPECT_EQ(after.runs[0].metrics.at({"training", "accuracy"}), (MetricSummary{4, 8.5, 0.5, 4, 3}));
-  EXPECT_EQ(after.runs[0].metrics.size(), 2u);
+  EXPECT_EQ(after.runs[0].metrics.at({"training", "accuracy"}), MakeSummary(4, 8.5, 0.5, 4, 3));
+  const MetricSummary& text = after.runs[0].metrics.at({"training", "text"});
+  EXPECT_EQ(text.type, "string");
+  EXPECT_EQ(text.newest, Value("x"));
+  EXPECT_EQ(after.runs[0].metrics.size(), 3u) << "without \"huge\"";
+}
+
+TEST_P(StoreContractTest, SummarizesValuesOfAllTypes) {
+  Fill(*store_);
+  const auto report = [&](int64_t steps, Value::Object metrics) {
+    model::MetricReport one = MakeReport(2, "mixed", steps, 0);
+    one.metrics = std::move(metrics);
+    ASSERT_TRUE(store_->AddMetrics({one}).ok());
+    ASSERT_TRUE(store_->AddMetrics({one}).ok()) << "a repeated report is not counted twice";
+  };
+  report(1, {{"loss", 2.0}, {"acc", "Infinity"}, {"flag", true}, {"list", Value::List{1}}});
+  report(2, {{"loss", "NaN"}, {"acc", 0.5}, {"low", "-Infinity"}, {"note", "x"}});
+  report(3, {{"loss", 1.0}, {"note", 7}, {"nothing", Value()}, {"nest", Value::Object{{"a", 1}}}});
+  const MetricSummaries metrics = store_->GetTrial(model::TrialId(2))->metrics;
+  const auto get = [&](const char* name) { return metrics.at({"mixed", name}); };
+  MetricSummary loss = MakeSummary(2, 3, 1, 2, 1);
+  loss.nans = 1;
+  EXPECT_EQ(get("loss"), loss);
+  EXPECT_EQ(get("acc").count, 1);
+  EXPECT_EQ(get("acc").infinities, 1);
+  EXPECT_EQ(get("acc").type, "number");
+  EXPECT_TRUE(get("acc").newest.is_null()) << "the newest report lacks it";
+  EXPECT_EQ(get("low").negative_infinities, 1);
+  EXPECT_EQ(get("low").count, 0);
+  EXPECT_EQ(get("flag").type, "boolean");
+  EXPECT_EQ(get("list").type, "array");
+  EXPECT_EQ(get("nothing").type, "null");
+  EXPECT_EQ(get("nest").type, "object");
+  EXPECT_EQ(get("nest").newest, (Value::Object{{"a", 1}}));
+  EXPECT_EQ(get("note").type, "string") << "a text and a number";
+  EXPECT_EQ(get("note").newest, Value(7.0));
+  const std::vector<MetricName> names =
+      *store_->runs().ListMetricNames({store_->GetTrial(model::TrialId(2))->trial.experiment});
+  EXPECT_EQ(std::count(names.begin(), names.end(), MetricName("mixed", "flag")), 1);
+  EXPECT_EQ(std::count(names.begin(), names.end(), MetricName("mixed", "loss")), 1);
+}
+
+TEST_P(StoreContractTest, ReturnsSettingsOfTrial) {
+  Fill(*store_);
+  const auto get = [&](int id) { return *store_->GetTrial(model::TrialId(id)); };
+  EXPECT_EQ(*get(2).metadata.Find("n")->AsInt(), 7);
+  EXPECT_TRUE(get(1).metadata.is_null());
+  EXPECT_EQ(get(1).log_days, std::nullopt);
+  const model::ExperimentId experiment = get(1).trial.experiment;
+  ASSERT_TRUE(store_->garbage_collection().SetExperimentLogDays(experiment, 9).ok());
+  EXPECT_EQ(get(1).log_days, 9);
+  ASSERT_TRUE(store_->garbage_collection().SetTrialLogDays(model::TrialId(1), -1).ok());
+  EXPECT_EQ(get(1).log_days, -1);
 }
 
 TEST_P(StoreContractTest, DerivesShownStateFromTrials) {

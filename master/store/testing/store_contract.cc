@@ -144,6 +144,7 @@ TEST_P(StoreContractTest, ReplacesEarlierChanges) {
   image.experiments[0].state = model::ExperimentState::kActive;
   image.experiments[0].best_metric.reset();
   image.experiments[0].queue = {.resource_pool = "cpus", .max_slots = std::nullopt};
+  image.trials[0].hparams["lr"] = 2.0;
   image.trials[0].end_as.reset();
   image.trials[0].allocation.reset();
   image.trials[0].blocked.clear();

@@ -125,6 +125,26 @@ TEST_P(StoreContractTest, PinsWorkspacePerUser) {
   EXPECT_TRUE(absl::IsNotFound(workspaces.PinWorkspace(ann, 99, TimeAt(1))));
 }
 
+TEST_P(StoreContractTest, PinsNewWorkspaceForOwner_WhenRequested) {
+  Workspaces& workspaces = store_->workspaces();
+  WorkspaceRecord requested = WorkspaceNamed("vision");
+  requested.pinned_at = TimeAt(3);
+  const auto made = workspaces.AddWorkspace(requested);
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(made->pinned_at, TimeAt(3));
+  EXPECT_EQ(workspaces.GetWorkspace(made->id, requested.owner)->pinned_at, TimeAt(3));
+  EXPECT_FALSE(workspaces.GetWorkspace(made->id, model::UserId(99))->pinned_at);
+}
+
+TEST_P(StoreContractTest, SortsWorkspacesByNameWithoutRegardToCase) {
+  Workspaces& workspaces = store_->workspaces();
+  for (const char* name : {"b", "Z", "_PRJ", "_Patched", "_Early"}) {
+    ASSERT_TRUE(workspaces.AddWorkspace(WorkspaceNamed(name)).ok());
+  }
+  EXPECT_THAT(GetNames(workspaces.ListWorkspaces({.sort = WorkspaceQuery::Sort::kName})),
+              ElementsAre("_Early", "_Patched", "_PRJ", "b", "Uncategorized", "Z"));
+}
+
 TEST_P(StoreContractTest, DeletesEmptyWorkspaceWithProjects) {
   const auto w = store_->workspaces().AddWorkspace(WorkspaceNamed("vision"));
   ASSERT_TRUE(w.ok()) << w.status();
@@ -158,6 +178,14 @@ TEST_P(StoreContractTest, ArchivesProjectsWithWorkspace) {
   ASSERT_TRUE(p.ok()) << p.status();
   ASSERT_TRUE(store_->workspaces().ChangeWorkspace(w->id, {.archived = true}).ok());
   EXPECT_TRUE(store_->projects().GetProject(p->id)->archived);
+  for (const ProjectPatch& patch :
+       {ProjectPatch{.name = "x"}, ProjectPatch{.workspace = kUncategorized},
+        ProjectPatch{.archived = false}}) {
+    EXPECT_TRUE(
+        absl::IsFailedPrecondition(store_->projects().ChangeProject(p->id, patch).status()));
+  }
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      store_->workspaces().ChangeWorkspace(w->id, {.name = "x"}).status()));
   project.name = "dogs";
   EXPECT_TRUE(absl::IsFailedPrecondition(store_->projects().AddProject(project).status()));
   EXPECT_THAT(GetNames(store_->workspaces().ListWorkspaces({.archived = true})),

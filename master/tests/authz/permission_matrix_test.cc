@@ -241,6 +241,10 @@ TEST(PermissionTableTest, AgreesWithTheOptionsOfTheMethods) {
       EXPECT_EQ(needs.role, permission.role) << method;
       EXPECT_EQ(needs.scope, permission.resource) << method;
       EXPECT_EQ(needs.read_only, permission.verb == Verb::kReadSecrets) << method;
+      // A role alone is enough only where any role suffices, or for the caller's own data.
+      if (permission.role > Role::kViewer && permission.resource != Scope::kSelf) {
+        EXPECT_NE(needs.permission, model::Permission::kNone) << method;
+      }
     }
   }
 }

@@ -155,7 +155,7 @@ TEST_F(EditorTest, ChangesExperimentsButNotTheCluster) {
   request.set_id(id + 1);
   const grpc::Status none = experiments_->KillExperiment(&missing, request, &response);
   EXPECT_EQ(none.error_code(), grpc::StatusCode::NOT_FOUND);
-  EXPECT_EQ(none.error_message(), "experiment " + std::to_string(id + 1) + " does not exist");
+  EXPECT_EQ(none.error_message(), "experiment " + std::to_string(id + 1) + " not found");
 
   CallContext context("ada");
   const auto agents = api::AgentService::NewStub(master_.channel());

@@ -112,7 +112,9 @@ TEST_F(ConfigPoliciesTest, ReportsInvalidFields) {
   EXPECT_THAT(refusal("invariant_config: {workspace: mine}"), HasSubstr("remove it"));
   EXPECT_THAT(refusal("[]"), HasSubstr("expected a map"));
   EXPECT_THAT(PutGlobal("{}", "SHELL").error_message(), HasSubstr("expected EXPERIMENT or NTSC"));
-  EXPECT_TRUE(PutGlobal("invariant_config: {anything: 1}", "NTSC").ok());
+  EXPECT_TRUE(PutGlobal("constraints: {priority_limit: 9}", "NTSC").ok());
+  EXPECT_THAT(PutGlobal("invariant_config: {anything: 1}", "NTSC").error_message(),
+              HasSubstr("only supported for experiments"));
   EXPECT_EQ(PutOwn("{}", 99).error_code(), NOT_FOUND);
   EXPECT_EQ(PutOwn("{}", 0).error_code(), NOT_FOUND);
 }

@@ -57,7 +57,7 @@ TEST_F(ExperimentActionsTest, ReturnsOneResultPerExperiment) {
   ASSERT_TRUE(status_.ok()) << status_.error_message();
   EXPECT_THAT(ids_, ElementsAre(second, 99, first)) << "each once, in the requested order";
   EXPECT_THAT(errors[first], IsEmpty());
-  EXPECT_THAT(errors[99], HasSubstr("99 does not exist"));
+  EXPECT_THAT(errors[99], HasSubstr("99 not found"));
   EXPECT_EQ(Get(first).state(), api::Experiment::STATE_PAUSED);
   EXPECT_EQ(Get(second).state(), api::Experiment::STATE_PAUSED);
   master_.audit().Flush();
@@ -141,7 +141,7 @@ TEST_F(ExperimentActionsTest, AuthorizesEachInItsWorkspace) {
   master_.AddSession("ann", store::SessionRecord::Kind::kUser, user->id);
   EXPECT_THAT(Apply(&Stub::KillExperiments,
                     MakeRequest<api::KillExperimentsRequest>({id}, project_id), "ann")[id],
-              HasSubstr("does not exist"));
+              HasSubstr("not found"));
   Apply(&Stub::KillExperiments, MakeRequest<api::KillExperimentsRequest>({id}), "ann");
   EXPECT_EQ(status_.error_code(), grpc::StatusCode::NOT_FOUND) << "ann cannot see the project";
   Apply(&Stub::KillExperiments, MakeRequest<api::KillExperimentsRequest>({id}, 0));
@@ -168,6 +168,64 @@ TEST_F(ExperimentActionsTest, SelectsByFilters) {
   pause.mutable_filters()->set_project_id(2);
   Apply(&Stub::PauseExperiments, pause);
   EXPECT_EQ(status_.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(ExperimentActionsTest, ActsOnExperimentsOfAnyProject) {
+  const int id = Create();
+  store::ProjectRecord record;
+  record.name = "other";
+  record.workspace = 1;
+  auto move = MakeRequest<api::MoveExperimentsRequest>({id}, -1);
+  move.set_destination_project_id(master_.store().projects().AddProject(record)->id);
+  EXPECT_THAT(Apply(&Stub::MoveExperiments, move)[id], IsEmpty());
+  EXPECT_THAT(
+      Apply(&Stub::PauseExperiments, MakeRequest<api::PauseExperimentsRequest>({id}, -1))[id],
+      IsEmpty());
+  EXPECT_EQ(Get(id).state(), api::Experiment::STATE_PAUSED);
+  auto activate = MakeRequest<api::ActivateExperimentsRequest>({}, -1);
+  activate.mutable_filters()->set_name("exper");
+  Apply(&Stub::ActivateExperiments, activate);
+  EXPECT_THAT(ids_, ElementsAre(id));
+  move.set_destination_project_id(99);
+  Apply(&Stub::MoveExperiments, move);
+  EXPECT_EQ(status_.error_code(), grpc::StatusCode::NOT_FOUND);
+  const auto user = master_.store().users().AddUser({.username = "bob"});
+  store::WorkspaceRecord workspace;
+  workspace.name = "vision";
+  const int vision = master_.store().workspaces().AddWorkspace(workspace)->id;
+  ASSERT_TRUE(master_.store().access().AddRole({user->id, vision, model::Role::kEditor}).ok());
+  master_.AddSession("bob", store::SessionRecord::Kind::kUser, user->id);
+  auto kill = MakeRequest<api::KillExperimentsRequest>({}, -1);
+  kill.mutable_filters();
+  EXPECT_THAT(Apply(&Stub::KillExperiments, kill, "bob"), IsEmpty()) << "bob sees none";
+  EXPECT_THAT(Apply(&Stub::KillExperiments, MakeRequest<api::KillExperimentsRequest>({id}, -1),
+                    "bob")[id],
+              testing::Not(IsEmpty()));
+}
+
+TEST_F(ExperimentActionsTest, SelectsByStateThatTheActionAppliesTo) {
+  const int active = Create();
+  const int paused = Create();
+  const int ended = Create();
+  Apply(&Stub::PauseExperiments, MakeRequest<api::PauseExperimentsRequest>({paused}));
+  ASSERT_TRUE(Kill(ended).ok());
+  Await(ended);
+  const auto select = [this](auto method, auto request) {
+    request.mutable_filters();
+    EXPECT_THAT(Apply(method, request), testing::Each(testing::Pair(testing::_, IsEmpty())));
+    return ids_;
+  };
+  EXPECT_THAT(select(&Stub::PauseExperiments, MakeRequest<api::PauseExperimentsRequest>({})),
+              ElementsAre(active));
+  EXPECT_THAT(select(&Stub::ActivateExperiments, MakeRequest<api::ActivateExperimentsRequest>({})),
+              ElementsAre(active, paused));
+  EXPECT_THAT(select(&Stub::ArchiveExperiments, MakeRequest<api::ArchiveExperimentsRequest>({})),
+              ElementsAre(ended));
+  EXPECT_THAT(select(&Stub::KillExperiments, MakeRequest<api::KillExperimentsRequest>({})),
+              ElementsAre(active, paused));
+  EXPECT_THAT(Apply(&Stub::KillExperiments, MakeRequest<api::KillExperimentsRequest>({ended})),
+              ElementsAre(testing::Pair(ended, "")))
+      << "it has ended";
 }
 
 TEST_F(ExperimentActionsTest, RejectsTooManyWithoutAnyChange) {

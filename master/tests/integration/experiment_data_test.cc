@@ -182,30 +182,26 @@ TEST_F(ExperimentDataTest, SortsWorkloadsByAMetric) {
   EXPECT_EQ(total_, 5);
   request.set_order_by(api::ORDER_BY_DESC);
   EXPECT_THAT(Steps(request), ElementsAre(-1, -3, 1, -2, -4));
-  request.set_metric_type(api::METRIC_TYPE_VALIDATION);
   request.set_offset(1);
   request.set_limit(2);
-  EXPECT_THAT(Steps(request), ElementsAre(-3, -2));
-  EXPECT_EQ(total_, 4);
+  EXPECT_THAT(Steps(request), ElementsAre(-3, 1));
+  EXPECT_EQ(total_, 5);
   request.set_sort_key("batches");
   EXPECT_THAT(Steps(request), ElementsAre(-3, -2));
 }
 
-TEST_F(ExperimentDataTest, FiltersWorkloadsByGroup) {
+TEST_F(ExperimentDataTest, FiltersWorkloadsByKindAndIgnoresGroup) {
   const int trial = Get(Create()).trial_ids(0);
   Report(trial, "training", 2);
   Report(trial, "validation", 2);
   api::GetTrialWorkloadsRequest request;
   request.set_trial_id(trial);
-  request.set_group("validation");
+  for (const char* group : {"validation", "training", "mine"}) {
+    request.set_group(group);
+    EXPECT_THAT(Steps(request), ElementsAre(1, -1, 2, -2)) << group;
+  }
+  request.set_filter(api::GetTrialWorkloadsRequest::FILTER_OPTION_VALIDATION);
   EXPECT_THAT(Steps(request), ElementsAre(-1, -2));
-  request.set_group("training");
-  EXPECT_THAT(Steps(request), ElementsAre(1, 2));
-  request.set_group("mine");
-  CallContext context("user");
-  api::GetTrialWorkloadsResponse response;
-  const grpc::Status status = trials_->GetTrialWorkloads(&context, request, &response);
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 TEST_F(ExperimentDataTest, ListsTheFilterValuesOfALog) {

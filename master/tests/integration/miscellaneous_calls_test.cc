@@ -65,13 +65,19 @@ TEST_F(MiscellaneousCallsTest, ReportsRemainingLogRetentionDays) {
     return Call<Service>(&Service::Stub::GetTrialRemainingLogRetentionDays, request, &response);
   };
   ASSERT_TRUE(ask().ok());
+  EXPECT_FALSE(response.has_remaining_days()) << "the trial has not ended";
+  api::KillTrialRequest kill;
+  kill.set_id(trial);
+  api::KillTrialResponse killed;
+  ASSERT_TRUE(Call<api::TrialService>(&api::TrialService::Stub::KillTrial, kill, &killed).ok());
+  ASSERT_TRUE(ask().ok());
   EXPECT_EQ(response.remaining_days(), 30) << "the master's default";
   ASSERT_TRUE(master_.store().garbage_collection().SetTrialLogDays(model::TrialId(trial), 5).ok());
   ASSERT_TRUE(ask().ok());
   EXPECT_EQ(response.remaining_days(), 5);
   ASSERT_TRUE(master_.store().garbage_collection().SetTrialLogDays(model::TrialId(trial), -1).ok());
   ASSERT_TRUE(ask().ok());
-  EXPECT_FALSE(response.has_remaining_days()) << "kept forever";
+  EXPECT_EQ(response.remaining_days(), -1) << "kept forever";
   request.set_id(99);
   EXPECT_EQ(ask().error_code(), StatusCode::NOT_FOUND);
 }
@@ -119,15 +125,6 @@ TEST_F(MiscellaneousCallsTest, ListsCheckpointsInTheRequestedOrder) {
   api::GetExperimentCheckpointsResponse best;
   ASSERT_TRUE(Call<Service>(&Service::Stub::GetExperimentCheckpoints, whole, &best).ok());
   EXPECT_EQ(best.checkpoints(0).uuid(), "b");
-}
-
-TEST_F(MiscellaneousCallsTest, RejectsUnmanagedExperiments) {
-  api::CreateExperimentRequest request = Request();
-  request.set_unmanaged(true);
-  api::CreateExperimentResponse response;
-  const grpc::Status status = Create(request, &response);
-  EXPECT_EQ(status.error_code(), StatusCode::UNIMPLEMENTED);
-  EXPECT_THAT(status.error_message(), HasSubstr("unmanaged"));
 }
 
 TEST_F(MiscellaneousCallsTest, ReplacesCheckpointMetadata) {

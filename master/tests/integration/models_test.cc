@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "det/api/v1/checkpoint.grpc.pb.h"
 #include "det/api/v1/model.grpc.pb.h"
 #include "gmock/gmock.h"
@@ -227,21 +228,21 @@ TEST_F(ModelsTest, KeepsARegisteredCheckpointUntilItsVersionIsDeleted) {
   some.add_checkpoint_uuids(kFirst);
   some.add_checkpoint_globs("model*");
   api::CheckpointsRemoveFilesResponse removed;
-  ASSERT_TRUE(checkpoints_->CheckpointsRemoveFiles(&removing, some, &removed).ok());
-  ASSERT_EQ(removed.kept_size(), 1) << "its files are kept as well";
-  EXPECT_EQ(removed.kept(0).holder(), "version 1 of model bert");
+  const grpc::Status kept = checkpoints_->CheckpointsRemoveFiles(&removing, some, &removed);
+  EXPECT_EQ(kept.error_code(), StatusCode::INVALID_ARGUMENT) << "its files are kept as well";
+  EXPECT_THAT(kept.error_message(), HasSubstr("version 1 of model bert"));
   EXPECT_EQ(GetCheckpointState(kFirst), model::CheckpointState::kCompleted);
 
   CallContext context("user");
   api::DeleteCheckpointsRequest request;
   for (const char* uuid : {kFirst, kThird}) request.add_checkpoint_uuids(uuid);
   api::DeleteCheckpointsResponse response;
-  ASSERT_TRUE(checkpoints_->DeleteCheckpoints(&context, request, &response).ok());
-  ASSERT_EQ(response.kept_size(), 1);
-  EXPECT_EQ(response.kept(0).uuid(), kFirst);
-  EXPECT_EQ(response.kept(0).holder(), "version 1 of model bert");
+  const grpc::Status in_use = checkpoints_->DeleteCheckpoints(&context, request, &response);
+  EXPECT_EQ(in_use.error_code(), StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(in_use.error_message(),
+              HasSubstr(absl::StrCat(kFirst, " by version 1 of model bert")));
   EXPECT_EQ(GetCheckpointState(kFirst), model::CheckpointState::kCompleted);
-  EXPECT_NE(GetCheckpointState(kThird), model::CheckpointState::kCompleted);
+  EXPECT_EQ(GetCheckpointState(kThird), model::CheckpointState::kCompleted) << "nothing is deleted";
 
   const grpc::Status refused = DeleteExperiment(id);
   EXPECT_EQ(refused.error_code(), StatusCode::FAILED_PRECONDITION);

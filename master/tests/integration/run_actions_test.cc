@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "det/api/v1/run_action.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -74,7 +75,7 @@ TEST_F(RunActionsTest, ReturnsOneResultPerRun) {
   ASSERT_TRUE(status_.ok()) << status_.error_message();
   EXPECT_THAT(ids_, testing::ElementsAre(second, 99, first)) << "each once, in the requested order";
   EXPECT_THAT(paused[0], IsEmpty());
-  EXPECT_THAT(paused[1], HasSubstr("99 does not exist"));
+  EXPECT_THAT(paused[1], HasSubstr("99 not found"));
   EXPECT_THAT(paused[2], IsEmpty());
   EXPECT_EQ(Get(1).state(), api::Experiment::STATE_PAUSED);
   EXPECT_EQ(Get(2).state(), api::Experiment::STATE_PAUSED);
@@ -111,18 +112,24 @@ TEST_F(RunActionsTest, ArchivesAndDeletesAfterTheEnd) {
 TEST_F(RunActionsTest, RejectsExperimentActionsForARunOfASearch) {
   const std::vector<int> runs = Make(kRandom);
   ASSERT_EQ(runs.size(), 2u);
+  const std::string reason = absl::StrCat(" run '", runs[0], "' (part of multi-trial).");
+  EXPECT_EQ(Apply(&Stub::PauseRuns, MakeRequest<api::PauseRunsRequest>({runs[0]}))[0],
+            "Cannot pause/unpause" + reason);
+  EXPECT_EQ(Apply(&Stub::ResumeRuns, MakeRequest<api::ResumeRunsRequest>({runs[0]}))[0],
+            "Cannot pause/unpause" + reason);
   for (const std::string& error :
-       {Apply(&Stub::PauseRuns, MakeRequest<api::PauseRunsRequest>({runs[0]}))[0],
-        Apply(&Stub::DeleteRuns, MakeRequest<api::DeleteRunsRequest>({runs[0]}))[0],
+       {Apply(&Stub::DeleteRuns, MakeRequest<api::DeleteRunsRequest>({runs[0]}))[0],
         Apply(&Stub::ArchiveRuns, MakeRequest<api::ArchiveRunsRequest>({runs[0]}))[0]}) {
-    EXPECT_THAT(error, HasSubstr("search of experiment 1"));
+    EXPECT_THAT(error, HasSubstr(reason));
   }
   api::MoveRunsRequest move;
   move.add_run_ids(runs[0]);
   EXPECT_THAT(Apply(&Stub::MoveRuns, move), IsEmpty());
   EXPECT_THAT(status_.error_message(), HasSubstr("destination_project_id"));
   move.set_destination_project_id(1);
-  EXPECT_THAT(Apply(&Stub::MoveRuns, move)[0], HasSubstr("search of experiment 1"));
+  EXPECT_EQ(Apply(&Stub::MoveRuns, move)[0], "Cannot move" + reason);
+  move.set_skip_multitrial(true);
+  EXPECT_EQ(Apply(&Stub::MoveRuns, move)[0], "Skipping" + reason);
   EXPECT_THAT(Apply(&Stub::KillRuns, MakeRequest<api::KillRunsRequest>({runs[0]}))[0], IsEmpty());
   EXPECT_EQ(GetTrial(runs[0]).state(), api::Trial::STATE_CANCELED);
   EXPECT_EQ(Get(1).state(), api::Experiment::STATE_QUEUED);
@@ -138,12 +145,12 @@ TEST_F(RunActionsTest, AuthorizesEachInItsWorkspace) {
   master_.AddSession("ann", store::SessionRecord::Kind::kUser, user->id);
   const auto hidden = Apply(&Stub::KillRuns, MakeRequest<api::KillRunsRequest>({run}, 0), "ann");
   ASSERT_TRUE(status_.ok()) << status_.error_message();
-  EXPECT_THAT(hidden[0], HasSubstr("does not exist"));
+  EXPECT_THAT(hidden[0], HasSubstr("not found"));
   Apply(&Stub::KillRuns, MakeRequest<api::KillRunsRequest>({run}), "ann");
   EXPECT_EQ(status_.error_code(), grpc::StatusCode::NOT_FOUND) << "ann cannot see the project";
   EXPECT_EQ(Get(1).state(), api::Experiment::STATE_QUEUED);
   const auto elsewhere = Apply(&Stub::KillRuns, MakeRequest<api::KillRunsRequest>({run}, 7));
-  EXPECT_THAT(elsewhere[0], HasSubstr("project 7 has no run"));
+  EXPECT_THAT(elsewhere[0], HasSubstr("not found in project with id '7'"));
 }
 
 TEST_F(RunActionsTest, SelectsByAFilter) {

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "base/file.h"
 #include "det/api/v1/checkpoint.grpc.pb.h"
 #include "det/api/v1/raw.grpc.pb.h"
@@ -129,7 +130,6 @@ TEST_F(UnversionedRoutesTest, RemovesCheckpointFilesByPattern) {
   const std::string allocation = Train(agent);
   Save(allocation, kOlder, 1, {"model.pt", "opt.pt"});
   ASSERT_TRUE(RemoveFiles({kOlder, kNewer}, {"opt*"}).ok());
-  EXPECT_EQ(removed_.kept_size(), 0);
   EXPECT_THAT(removed_.unmatched(), testing::ElementsAre(kNewer));
   const api::Checkpoint older = AwaitFiles(kOlder, 1);
   EXPECT_EQ(older.state(), api::Checkpoint::STATE_PARTIALLY_DELETED);
@@ -149,14 +149,49 @@ TEST_F(UnversionedRoutesTest, RemovesCheckpointFilesByPattern) {
   EXPECT_EQ(refused.error_code(), StatusCode::FAILED_PRECONDITION);
   EXPECT_THAT(refused.error_message(), HasSubstr("is PARTIALLY_DELETED"));
   // The latest checkpoint of a running trial is protected.
-  ASSERT_TRUE(RemoveFiles({kNewer}, {"*.pt"}).ok());
-  ASSERT_EQ(removed_.kept_size(), 1);
+  const grpc::Status in_use = RemoveFiles({kNewer}, {"*.pt"});
+  EXPECT_EQ(in_use.error_code(), StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(in_use.error_message(), HasSubstr("by experiment 1"));
   EXPECT_TRUE(Exists(std::string(kNewer) + "/model.pt"));
   EXPECT_EQ(RemoveFiles({kOlder}, {"../*"}).error_code(), StatusCode::INVALID_ARGUMENT);
   // Removing the last file deletes the checkpoint.
   ASSERT_TRUE(RemoveFiles({kOlder}, {"**/model.*"}).ok());
   EXPECT_EQ(AwaitFiles(kOlder, 0).state(), api::Checkpoint::STATE_DELETED);
   EXPECT_FALSE(Exists(kOlder));
+  agent.Exited(allocation, 0);
+}
+
+TEST_F(UnversionedRoutesTest, AcceptsUuidInUpperCaseAndRejectsOtherWords) {
+  FakeAgent agent(master_, "node", 1);
+  const std::string allocation = Train(agent);
+  const auto get = [&](const std::string& uuid) {
+    CallContext context("user");
+    api::GetCheckpointRequest request;
+    request.set_checkpoint_uuid(uuid);
+    api::GetCheckpointResponse response;
+    const auto code = checkpoints_->GetCheckpoint(&context, request, &response).error_code();
+    if (code == StatusCode::OK) EXPECT_EQ(response.checkpoint().uuid(), kOlder);
+    return code;
+  };
+  EXPECT_EQ(get(absl::AsciiStrToUpper(kOlder)), StatusCode::OK);
+  EXPECT_EQ(get("abc"), StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(get("00000000-0000-0000-0000-000000000009"), StatusCode::NOT_FOUND);
+  agent.Exited(allocation, 0);
+}
+
+TEST_F(UnversionedRoutesTest, RemovesMissingFilesFromCheckpoint_WithoutPatterns) {
+  FakeAgent agent(master_, "node", 1);
+  const std::string allocation = Train(agent);
+  Save(allocation, kOlder, 1, {"model.pt", "opt.pt"});
+  ASSERT_TRUE(RemoveFiles({kOlder}, {}).ok());
+  EXPECT_EQ(AwaitFiles(kOlder, 2).state(), api::Checkpoint::STATE_COMPLETED);
+  EXPECT_TRUE(Exists(std::string(kOlder) + "/opt.pt")) << "nothing is deleted";
+  std::filesystem::remove(folder_.path() + "/" + kOlder + "/opt.pt");
+  ASSERT_TRUE(RemoveFiles({kOlder}, {}).ok());
+  const api::Checkpoint older = AwaitFiles(kOlder, 1);
+  EXPECT_EQ(older.state(), api::Checkpoint::STATE_PARTIALLY_DELETED);
+  EXPECT_EQ(older.size(), 7);
+  EXPECT_TRUE(Exists(std::string(kOlder) + "/model.pt"));
   agent.Exited(allocation, 0);
 }
 
@@ -238,14 +273,14 @@ TEST_F(UnversionedRoutesTest, ListsSlotHoldersAndPreviewsRetention) {
     ASSERT_TRUE(raw_->GetTaskSummaries(&context, {}, &tasks).ok());
     const auto& summary = tasks.fields().at(allocation).struct_value().fields();
     EXPECT_EQ(summary.at("slots_needed").number_value(), 1);
-    EXPECT_EQ(summary.at("resources")
-                  .list_value()
-                  .values(0)
-                  .struct_value()
-                  .fields()
-                  .at("resources_id")
-                  .string_value(),
-              "node");
+    EXPECT_EQ(summary.at("name").string_value(), "Trial 1 (Experiment 1)");
+    EXPECT_EQ(summary.at("scheduler_type").string_value(), "priority");
+    const auto& resources =
+        summary.at("resources").list_value().values(0).struct_value().fields();
+    EXPECT_EQ(resources.at("resources_id").string_value(), "node");
+    EXPECT_EQ(resources.at("resources_type").string_value(), "docker-container");
+    const auto& devices = resources.at("agent_devices").struct_value().fields().at("node");
+    EXPECT_EQ(devices.list_value().values_size(), 1);
   }
   CallContext context("user");
   api::PreviewRetentionRequest request;
@@ -258,9 +293,11 @@ TEST_F(UnversionedRoutesTest, ListsSlotHoldersAndPreviewsRetention) {
   const auto& deleted = preview.fields().at("checkpoints").list_value();
   ASSERT_EQ(deleted.values_size(), 1);
   const auto& older = deleted.values(0).struct_value().fields();
-  EXPECT_EQ(older.at("uuid").string_value(), kOlder);
-  EXPECT_EQ(older.at("step").struct_value().fields().at("total_batches").number_value(), 1);
-  EXPECT_EQ(older.at("resources").struct_value().fields().at("model.pt").number_value(), 7);
+  EXPECT_EQ(older.at("UUID").string_value(), kOlder);
+  EXPECT_EQ(older.at("TrialID").number_value(), Get(experiment_).trial_ids(0));
+  EXPECT_EQ(older.at("StepsCompleted").number_value(), 1);
+  EXPECT_FALSE(older.contains("step")) << "clients expect a validation there";
+  EXPECT_EQ(older.at("Resources").struct_value().fields().at("model.pt").number_value(), 7);
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "det/api/v1/webhook.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -153,7 +155,7 @@ TEST_F(WebhooksTest, DeliversASignedStateChange) {
   EXPECT_THAT(states, UnorderedElementsAre("\"ACTIVE\"", "\"CANCELED\""));
 }
 
-TEST_F(WebhooksTest, DeliversLogMetricAndCustomEvents) {
+TEST_F(WebhooksTest, DeliversLogAndMetricEvents) {
   webhooks::Receiver receiver;
   api::Webhook webhook_message = MakeWebhook("all", receiver.url(), 0);
   Add(api::TRIGGER_TYPE_TASK_LOG, "regex", "loss is nan", &webhook_message);
@@ -161,7 +163,6 @@ TEST_F(WebhooksTest, DeliversLogMetricAndCustomEvents) {
   auto& fields = *webhook_message.mutable_triggers(1)->mutable_condition()->mutable_fields();
   fields["op"].set_string_value("<");
   fields["value"].set_number_value(0.5);
-  Add(api::TRIGGER_TYPE_CUSTOM, "any", "", &webhook_message);
   int webhook = 0;
   ASSERT_TRUE(Make(webhook_message, &webhook).ok());
 
@@ -184,25 +185,59 @@ TEST_F(WebhooksTest, DeliversLogMetricAndCustomEvents) {
     trial::ReportMetricsResponse response;
     ASSERT_TRUE(runtime_->ReportMetrics(&context, request, &response).ok());
   }
-  EXPECT_TRUE(PostCustomEvent(id, token_).ok());
-  EXPECT_EQ(PostCustomEvent(id + 1, token_).error_code(), PERMISSION_DENIED);
-
   std::vector<std::string> bodies;
-  for (const webhooks::Received& each : receiver.Await(3)) {
+  for (const webhooks::Received& each : receiver.Await(2)) {
     model::Value::Object data = *Body(each).Find("event_data")->AsObject();
     data.erase("experiment");
     bodies.push_back(model::Value(data).ToJson());
   }
   EXPECT_THAT(bodies, UnorderedElementsAre(
                           HasSubstr("step 2: loss is nan"),
-                          HasSubstr(R"("group":"validation","name":"loss","steps_completed":5)"),
-                          R"({"custom_trigger":{"description":"here","level":"WARNING",)"
-                          R"("title":"look","trial_id":1}})"));
+                          HasSubstr(R"("group":"validation","name":"loss","steps_completed":5)")));
   api::GetWebhookDeliveriesRequest deliveries_request;
   deliveries_request.set_id(webhook);
   api::GetWebhookDeliveriesResponse shown;
   EXPECT_TRUE(Call(&Stub::GetWebhookDeliveries, deliveries_request, &shown).ok());
-  EXPECT_EQ(shown.deliveries_size(), 3) << "each once";
+  EXPECT_EQ(shown.deliveries_size(), 2) << "each once";
+}
+
+TEST_F(WebhooksTest, DeliversCustomEventToWebhookThatExperimentNames) {
+  webhooks::Receiver receiver;
+  api::Webhook webhook = MakeWebhook("", receiver.url(), 0);
+  Add(api::TRIGGER_TYPE_CUSTOM, "any", "", &webhook);
+  EXPECT_EQ(Make(webhook).error_code(), INVALID_ARGUMENT) << "of the mode WORKSPACE";
+  webhook.set_mode(api::WEBHOOK_MODE_SPECIFIC);
+  int hook = 0;
+  ASSERT_TRUE(Make(webhook, &hook).ok());
+  const std::string config =
+      absl::StrCat(kConfig, "integrations: {webhooks: {webhook_id: [", hook, "]}}\n");
+  FakeAgent agent(master_, "a1", 1);
+  int id = 0;
+  Run(agent, &id, config);
+  EXPECT_TRUE(PostCustomEvent(id, token_).ok());
+  EXPECT_EQ(PostCustomEvent(id + 1, token_).error_code(), PERMISSION_DENIED);
+  const model::Value data = *Body(receiver.Await(1).front()).Find("event_data");
+  EXPECT_EQ(data.Find("custom_data")->ToJson(),
+            R"({"description":"here","level":"WARNING","title":"look"})");
+  EXPECT_EQ(data.Find("experiment")->Find("trial_id")->ToJson(), "1");
+}
+
+TEST_F(WebhooksTest, WarnsOfUrlWithForbiddenAddress) {
+  api::PostWebhookRequest request;
+  *request.mutable_webhook() = OnState("http://10.0.0.7/hook", {"ERROR"});
+  api::PostWebhookResponse response;
+  ASSERT_TRUE(Call(&Stub::PostWebhook, request, &response).ok());
+  ASSERT_EQ(response.warnings_size(), 1);
+  EXPECT_THAT(response.warnings(0), HasSubstr("10.0.0.7 is private or reserved"));
+  api::PatchWebhookRequest patch;
+  patch.set_id(response.webhook().id());
+  api::PatchWebhookResponse patched;
+  for (const auto& [url, warnings] :
+       {std::pair("http://192.168.0.1/", 1), std::pair("https://example.org", 0)}) {
+    patch.mutable_webhook()->set_url(url);
+    ASSERT_TRUE(Call(&Stub::PatchWebhook, patch, &patched).ok());
+    EXPECT_EQ(patched.warnings_size(), warnings) << url;
+  }
 }
 
 TEST_F(WebhooksTest, SendsATestEvent) {
@@ -223,7 +258,11 @@ TEST_F(WebhooksTest, ReportsInvalidFields) {
   const auto refusal = [&](api::Webhook webhook) { return Make(webhook).error_message(); };
   const api::Webhook good = OnState("https://example.org", {"ERROR"});
   ASSERT_TRUE(Make(good).ok());
-  EXPECT_EQ(Make(good).error_code(), ALREADY_EXISTS);
+  ASSERT_TRUE(Make(good).ok()) << "names need not be unique";
+  api::Webhook unset = good;
+  unset.clear_mode();
+  unset.clear_name();
+  EXPECT_TRUE(Make(unset).ok());
   api::Webhook bad = good;
   bad.set_url("ftp://example.org");
   EXPECT_THAT(refusal(bad), HasSubstr("neither http nor https"));
@@ -232,8 +271,8 @@ TEST_F(WebhooksTest, ReportsInvalidFields) {
   EXPECT_THAT(refusal(bad), HasSubstr("triggers: expected 1 to"));
   EXPECT_THAT(refusal(OnState("https://example.org", {"QUEUED"})), HasSubstr("expected state"));
   bad = good;
-  bad.clear_mode();
-  EXPECT_THAT(refusal(bad), HasSubstr("mode: expected"));
+  bad.clear_webhook_type();
+  EXPECT_THAT(refusal(bad), HasSubstr("webhook_type: expected"));
   bad = good;
   bad.set_workspace_id(99);
   EXPECT_EQ(Make(bad).error_code(), NOT_FOUND);

@@ -135,7 +135,7 @@ TEST_F(WorkspacesTest, RejectsMissingAndArchivedProjects) {
   grpc::Status status = Create(request, &response);
   EXPECT_EQ(status.error_code(), StatusCode::NOT_FOUND);
   EXPECT_THAT(status.error_message(),
-              HasSubstr("c.yaml:7: workspace \"vision\" has no project \"dogs\""));
+              HasSubstr("c.yaml:7: project \"dogs\" not found in workspace \"vision\""));
   status = Create(Request(std::string(kConfig) + "workspace: w\nproject: p\n"), &response);
   EXPECT_EQ(status.error_code(), StatusCode::NOT_FOUND);
   EXPECT_THAT(status.error_message(), HasSubstr("det workspace create"));
@@ -262,7 +262,55 @@ TEST_F(WorkspacesTest, RenamesForRunningExperimentsButNotWhileBound) {
   EXPECT_EQ(Get(made.id()).workspace_name(), "sight");
 }
 
-TEST_F(WorkspacesTest, DoesNotDeleteProjectsWithExperiments) {
+TEST_F(WorkspacesTest, ListsExperimentsWithConfigurationAndHyperparameters) {
+  const int vision = MakeWorkspace("vision");
+  const int cats = MakeProject(vision, "cats");
+  const api::Experiment made = CreateIn("vision", "cats");
+  api::GetExperimentsRequest list;
+  list.set_project_id(cats);
+  api::GetExperimentsResponse listed;
+  const auto get = &api::ExperimentService::Stub::GetExperiments;
+  ASSERT_TRUE(Call(*experiments_, get, list, &listed).ok());
+  ASSERT_EQ(listed.experiments_size(), 1);
+  const api::Experiment& found = listed.experiments(0);
+  EXPECT_EQ(found.config().fields().at("resources").struct_value().fields().at("priority")
+                .number_value(),
+            42);
+  EXPECT_TRUE(found.config().fields().contains("environment"));
+  EXPECT_TRUE(found.has_hyperparameters());
+  EXPECT_EQ(found.original_config(), "");
+  const api::Experiment one = Get(made.id());
+  EXPECT_FALSE(one.has_hyperparameters());
+  EXPECT_NE(one.original_config(), "");
+  EXPECT_FALSE(one.parent_archived());
+  list.set_project_id(999);
+  EXPECT_EQ(Call(*experiments_, get, list, &listed).error_code(), StatusCode::NOT_FOUND);
+  store::ProjectPatch patch;
+  patch.archived = true;
+  ASSERT_TRUE(master_.store().projects().ChangeProject(cats, patch).ok());
+  EXPECT_TRUE(Get(made.id()).parent_archived());
+}
+
+TEST_F(WorkspacesTest, DeletesProjectWithEndedExperiments) {
+  const int vision = MakeWorkspace("vision");
+  const int cats = MakeProject(vision, "cats");
+  const api::Experiment made = CreateIn("vision", "cats");
+  ASSERT_TRUE(Kill(made.id()).ok());
+  Await(made.id());
+  api::DeleteProjectRequest drop;
+  drop.set_id(cats);
+  api::DeleteProjectResponse gone;
+  ASSERT_TRUE(Call(*projects_, &api::ProjectService::Stub::DeleteProject, drop, &gone).ok());
+  EXPECT_FALSE(gone.completed()) << "garbage collection deletes it";
+  api::GetProjectRequest get;
+  get.set_id(cats);
+  api::GetProjectResponse got;
+  ASSERT_TRUE(Call(*projects_, &api::ProjectService::Stub::GetProject, get, &got).ok());
+  EXPECT_EQ(got.project().state(), api::WORKSPACE_STATE_DELETING);
+  EXPECT_EQ(Move(made.id(), cats).error_code(), StatusCode::FAILED_PRECONDITION);
+}
+
+TEST_F(WorkspacesTest, DoesNotDeleteProjectsWithRunningExperiments) {
   const int vision = MakeWorkspace("vision");
   const int cats = MakeProject(vision, "cats");
   const api::Experiment made = CreateIn("vision", "cats");
@@ -272,7 +320,7 @@ TEST_F(WorkspacesTest, DoesNotDeleteProjectsWithExperiments) {
   const auto drop = &api::ProjectService::Stub::DeleteProject;
   grpc::Status status = Call(*projects_, drop, of_project, &project_gone);
   EXPECT_EQ(status.error_code(), StatusCode::FAILED_PRECONDITION);
-  EXPECT_THAT(status.error_message(), HasSubstr("contains 1 experiment"));
+  EXPECT_THAT(status.error_message(), HasSubstr("contains 1 experiment that has not ended"));
   api::MoveProjectRequest move;
   move.set_project_id(cats);
   move.set_destination_workspace_id(1);

@@ -47,16 +47,17 @@ class MasterIntegrationTest : public testing::Test {
     CallContext context("user");
     return experiments_->CreateExperiment(&context, request, response);
   }
-  int Create() {
+  int Create(const std::string& config = kConfig) {
     api::CreateExperimentResponse response;
-    const grpc::Status status = Create(Request(), &response);
+    const grpc::Status status = Create(Request(config), &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
     return response.experiment().id();
   }
   // Creates an experiment and starts its task on `agent`; returns the allocation ID.
-  std::string Run(FakeAgent& agent, int* experiment = nullptr) {
+  std::string Run(FakeAgent& agent, int* experiment = nullptr,
+                  const std::string& config = kConfig) {
     EXPECT_TRUE(agent.Next().has_registered());
-    const int id = Create();
+    const int id = Create(config);
     if (experiment != nullptr) *experiment = id;
     const wire::MasterMessage start = agent.Next();
     const std::string allocation = start.start().task().allocation_id();

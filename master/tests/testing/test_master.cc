@@ -13,8 +13,10 @@
 namespace det::tests {
 
 TestMaster::TestMaster(std::shared_ptr<store::FakeDatabase> database,
-                       absl::Duration reconnect_timeout, agents::Topology topology)
-    : store_(std::move(database)) {
+                       absl::Duration reconnect_timeout, agents::Topology topology,
+                       auth::AuthzType authz)
+    : store_(std::move(database)),
+      authenticator_(&store_, &clock_, auth::AllocationTokens("secret"), authz) {
   if (!store_.users().GetUserByName("admin").ok()) {
     EXPECT_TRUE(store_.users()
                     .AddUser({.username = "admin",
@@ -93,6 +95,7 @@ void TestMaster::StartServer() {
                                }});
   parts_.calls = calls_.get();
   parts_.allocations = &allocations_;
+  parts_.life_signs = &life_signs_;
   parts_.all_gather = &gather_;
   services_ = api::MakeServices(parts_);
   grpc::ServerBuilder builder;

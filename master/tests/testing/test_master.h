@@ -37,7 +37,8 @@ class TestMaster {
  public:
   explicit TestMaster(std::shared_ptr<store::FakeDatabase> database,
                       absl::Duration reconnect_timeout = absl::Hours(1),
-                      agents::Topology topology = {});
+                      agents::Topology topology = {},
+                      auth::AuthzType authz = auth::AuthzType::kRbac);
   ~TestMaster();
 
   // Adds a session of `user`; the default is "admin".
@@ -66,7 +67,7 @@ class TestMaster {
   store::FakeStore store_;
   store::FaultyStore commits_{&store_};
   base::RealClock clock_;
-  auth::Authenticator authenticator_{&store_, &clock_, auth::AllocationTokens("secret")};
+  auth::Authenticator authenticator_;
   std::unique_ptr<api::WorkspaceResolver> workspace_resolver_ = api::MakeWorkspaceResolver(&store_);
   api::Authorizer authorizer_{&authenticator_, workspace_resolver_.get(), &clock_, {}};
   api::AuditTrail audit_{&store_.audit(), nullptr};
@@ -80,6 +81,7 @@ class TestMaster {
   std::unique_ptr<api::CallPipeline> calls_;
   live::ExperimentWatch watch_;
   api::AllGather gather_;
+  live::LifeSigns life_signs_;
   live::AllocationWatch allocations_{[this](const model::AllocationId& id) { gather_.Close(id); }};
   std::unique_ptr<agents::AgentHub> hub_;
   gc::GcThread gc_;

@@ -5,7 +5,9 @@
 // Usage: load PORT TOKENS REQUESTS SECONDS PAUSE_MS
 //   TOKENS    a file with the token of one user per line
 //   REQUESTS  a file with lines of name, method, path and body, separated by tabs. A user sends
-//             them one after the other, pauses, and starts again.
+//             them one after the other, pauses, and starts again. In path and body, {n} is replaced
+//             by the number of the user's request, from 1, and {user} by the number of the user,
+//             with three digits.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -164,19 +166,33 @@ std::vector<Request> ReadRequests(const char* path) {
   return requests;
 }
 
+std::string Replace(std::string text, const std::string& name, const std::string& digits) {
+  for (size_t at = 0; (at = text.find(name, at)) != std::string::npos; at += digits.size()) {
+    text.replace(at, name.size(), digits);
+  }
+  return text;
+}
+
 ByName BeUser(int port, const std::string& token, const std::vector<Request>& requests,
-              Clock::time_point until, std::chrono::milliseconds pause, size_t first) {
+              Clock::time_point until, std::chrono::milliseconds pause, size_t user, size_t users) {
   ByName figures;
+  const size_t first = user * requests.size() / users;  // users start at different requests
+  const std::string number = std::to_string(1000 + user).substr(1);
+  size_t sent = 0;
   Connection connection(port);
   std::string body;
   while (Clock::now() < until) {
     for (size_t i = 0; i < requests.size() && Clock::now() < until; ++i) {
-      // Users start at different times.
       const Request& request = requests[(i + first) % requests.size()];
-      const std::string text = request.verb + " " + request.path +
+      ++sent;
+      const std::string path =
+          Replace(Replace(request.path, "{n}", std::to_string(sent)), "{user}", number);
+      const std::string content =
+          Replace(Replace(request.body, "{n}", std::to_string(sent)), "{user}", number);
+      const std::string text = request.verb + " " + path +
                                " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + token +
                                "\r\nContent-Type: application/json\r\nContent-Length: " +
-                               std::to_string(request.body.size()) + "\r\n\r\n" + request.body;
+                               std::to_string(content.size()) + "\r\n\r\n" + content;
       Figures& figure = figures[request.name];
       const Clock::time_point began = Clock::now();
       size_t size = 0;
@@ -198,16 +214,17 @@ double Quantile(const std::vector<double>& sorted, double part) {
                          static_cast<size_t>(part * static_cast<double>(sorted.size())))];
 }
 
-// One line per name: count, failures, p50, p95 and maximum in ms, mean size in bytes.
+// One line per name: count, failures, p50, p95 and maximum in ms, mean size in bytes, p99 in ms.
 void Print(ByName& all, double seconds) {
   size_t total = 0;
   for (auto& [name, figure] : all) {
     std::vector<double>& times = figure.milliseconds;
     std::sort(times.begin(), times.end());
     total += times.size();
-    std::printf("%s\t%zu\t%d\t%.2f\t%.2f\t%.2f\t%lld\n", name.c_str(), times.size(), figure.failed,
-                Quantile(times, 0.5), Quantile(times, 0.95), times.back(),
-                static_cast<long long>(figure.bytes / static_cast<int64_t>(times.size())));
+    std::printf("%s\t%zu\t%d\t%.2f\t%.2f\t%.2f\t%lld\t%.2f\n", name.c_str(), times.size(),
+                figure.failed, Quantile(times, 0.5), Quantile(times, 0.95), times.back(),
+                static_cast<long long>(figure.bytes / static_cast<int64_t>(times.size())),
+                Quantile(times, 0.99));
     if (figure.failed > 0) std::fprintf(stderr, "%s: %s\n", name.c_str(), figure.failure.c_str());
   }
   std::printf("TOTAL\t%zu\t%.1f per second\n", total, static_cast<double>(total) / seconds);
@@ -225,7 +242,7 @@ void Run(char** args) {
   for (size_t i = 0; i < tokens.size(); ++i) {
     users.emplace_back([&, i] {
       figures[i] = BeUser(port, tokens[i], requests, began + std::chrono::seconds(seconds), pause,
-                          i * requests.size() / tokens.size());
+                          i, tokens.size());
     });
   }
   for (std::thread& user : users) user.join();

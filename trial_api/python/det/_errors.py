@@ -28,5 +28,25 @@ class MasterError(Exception):
         self.status = status
 
 
+class UnauthenticatedError(MasterError):
+    """The credentials are missing, invalid or expired (status 401)."""
+
+
+class ForbiddenError(MasterError):
+    """The user or the task may not do that (status 403)."""
+
+
+class NotFoundError(MasterError):
+    """What the request names does not exist (status 404)."""
+
+
+_BY_STATUS = {401: UnauthenticatedError, 403: ForbiddenError, 404: NotFoundError}
+
+
+def make_master_error(message: str, status: int) -> MasterError:
+    """Returns the exception for a refused request."""
+    return _BY_STATUS.get(status, MasterError)(message, status)
+
+
 class RunIsOver(MasterError):
     """The master has ended this attempt: its token is revoked and its reports are refused."""

@@ -15,7 +15,7 @@ import time
 import urllib.parse
 from collections.abc import Iterator, Mapping
 
-from det._errors import MasterError, RunIsOver
+from det._errors import MasterError, RunIsOver, make_master_error
 from det._types import Json, JsonObject
 
 FIRST_PAUSE, MAX_PAUSE = 0.1, 5.0  # Seconds between attempts.
@@ -280,7 +280,7 @@ class Master:
         message = f"{method} {path.partition('?')[0]} was refused: {_describe(text)}"
         if self._task and (status in (401, 403) or _get_code(text) == _FAILED_PRECONDITION):
             return RunIsOver(message, status)
-        return MasterError(message, status)
+        return make_master_error(message, status)
 
     def _log_outage(self, why: str) -> None:
         if not self._outage_logged:

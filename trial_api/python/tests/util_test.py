@@ -1,13 +1,10 @@
 """det.util, and the Core API as functions of a module."""
 
-import contextlib
-import io
 import os
 import pathlib
 import sys
 import tempfile
 import unittest
-from unittest import mock
 
 import det
 from det import util
@@ -81,20 +78,7 @@ class CoreV2Test(unittest.TestCase):
         self.folder = temporary.name
         self.addCleanup(core_v2.close)
 
-    def test_prints_metrics_and_warns_off_the_cluster(self):
-        printed, result = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stderr(printed), contextlib.redirect_stdout(result):
-            core_v2.init(
-                defaults=core_v2.DefaultConfig(name="n", checkpoint_storage=self.folder),
-                unmanaged=core_v2.UnmanagedConfig(external_experiment_id="mine"),
-            )
-            core_v2.train.report_training_metrics(steps_completed=1, metrics={"loss": 1.0})
-            with core_v2.checkpoint.store_path({"steps_completed": 1}) as (path, uuid):
-                (path / "state").write_text("s")
-            core_v2.close()
-        self.assertIn("WARNING: experiment mine runs outside the cluster", printed.getvalue())
-        self.assertIn("training steps=1 ", result.getvalue())
-        self.assertTrue(os.path.exists(f"{self.folder}/{uuid}/state"))
+    def test_has_members_while_a_context_is_open(self):
         with self.assertRaisesRegex(RuntimeError, "core_v2.init"):
             core_v2.train
         with self.assertRaises(AttributeError):
@@ -104,15 +88,12 @@ class CoreV2Test(unittest.TestCase):
         with (
             fake_master() as master,
             as_task(master, self.folder),
-            mock.patch.object(core_v2, "_warn_unmanaged") as printed,
         ):
-            with core_v2.init_context() as context:
+            with core_v2.init_context(config=core_v2.Config(name="ignored")) as context:
                 self.assertIs(context.train, core_v2.train)
                 core_v2.train.report_validation_metrics(steps_completed=3, metrics={"loss": 1.0})
-                with self.assertRaisesRegex(RuntimeError, "called before"):
-                    core_v2.init()
             self.assertEqual([(1, "validation", 3)], master.reports())
-        printed.assert_not_called()
+            self.assertEqual([], master.bodies("/api/v1/trials"), "no other experiment is created")
 
 
 if __name__ == "__main__":

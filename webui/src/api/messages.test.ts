@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { toLines, buildQuery, readMessages } from "./messages";
+import { toLines, buildQuery, readFirstMessage, readMessages } from "./messages";
 
 const answer = (text: string) =>
   vi.stubGlobal(
@@ -13,6 +13,19 @@ it("reads each message of a stream", async () => {
     { id: "1" },
     { id: "2" },
   ]);
+});
+
+it("reads the first message of a stream that continues", async () => {
+  let isCancelled = false;
+  const body = new ReadableStream<Uint8Array>({
+    start: (to) => to.enqueue(new TextEncoder().encode('{"result":{"id":"1"}}\n')),
+    cancel: () => {
+      isCancelled = true;
+    },
+  });
+  vi.stubGlobal("fetch", vi.fn().mockResolvedValue(new Response(body)));
+  expect(await readFirstMessage("/api/x", new AbortController().signal)).toEqual({ id: "1" });
+  expect(isCancelled).toBe(true);
 });
 
 it("joins lines across chunks", async () => {

@@ -55,6 +55,15 @@ export async function readMessages<T>(path: string, signal: AbortSignal): Promis
   return messages;
 }
 
+/** Reads the first message of a stream that may continue, and closes it. */
+export async function readFirstMessage<T>(
+  path: string,
+  signal: AbortSignal,
+): Promise<T | undefined> {
+  for await (const message of streamMessages<T>(path, signal)) return message;
+  return undefined;
+}
+
 /**
  * Builds a query string. Undefined and empty fields are left out; each element of a list becomes a
  * parameter.

@@ -18,9 +18,9 @@ it("writes every report of the metric for any number of trials", async () => {
     const endTime = "2026-01-01T00:00:00Z";
     const report = { trialId, totalBatches: 10, endTime };
     const metrics = [
-      { ...report, metrics: { loss: 0.5, epoch: 2 } },
-      { ...report, metrics: { other: 1 } },
-      { ...report, metrics: { loss: "NaN" } },
+      { ...report, metrics: { avg_metrics: { loss: 0.5, epoch: 2 }, batch_metrics: null } },
+      { ...report, metrics: { avg_metrics: { other: 1 } } },
+      { ...report, metrics: { validation_metrics: { loss: "NaN" } } },
     ];
     return Promise.resolve(new Response(`${JSON.stringify({ result: { metrics } })}\n`));
   });
@@ -46,7 +46,7 @@ it("writes the throughput between reports, but not across a restart", async () =
     trialId: 7,
     totalBatches,
     endTime: at(second),
-    metrics,
+    metrics: { avg_metrics: metrics },
   });
   const messages = [
     [report(10, 10), report(20, 12), report(25, 13, { other: 1 })],

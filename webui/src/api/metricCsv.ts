@@ -47,7 +47,7 @@ export async function readThroughputCsv(
     signal,
   )) {
     const lines: Cell[][] = [];
-    for (const report of metrics.filter(({ metrics: values = {} }) => name in values)) {
+    for (const report of metrics.filter((each) => name in valuesOf(each))) {
       const speed = before && speedBetween(before, report, starts);
       const { totalBatches = 0, endTime = "" } = report;
       if (speed !== undefined) lines.push([trial, totalBatches, endTime, speed]);
@@ -68,8 +68,15 @@ function speedBetween(before: Report, now: Report, starts: readonly number[]) {
 
 type Cell = string | number;
 
-function toCsvLine({ trialId = 0, totalBatches = 0, endTime = "", metrics }: Report, name: string) {
-  const values = (metrics ?? {}) as Record<string, Cell | undefined>;
+/** The metrics of a report by name, without those of single batches. */
+function valuesOf({ metrics = {} }: Report) {
+  const { validation_metrics: validation, avg_metrics: other } = metrics as Record<string, unknown>;
+  return (validation ?? other ?? {}) as Record<string, Cell | undefined>;
+}
+
+function toCsvLine(report: Report, name: string) {
+  const { trialId = 0, totalBatches = 0, endTime = "" } = report;
+  const values = valuesOf(report);
   const value = values[name];
   const epoch = values["epoch"] ?? values["epochs"] ?? "";
   return value === undefined ? [] : [[trialId, totalBatches, epoch, endTime, value]];

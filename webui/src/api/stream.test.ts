@@ -81,13 +81,13 @@ test("reconnects after a lost connection and while the master is unreachable", a
 });
 
 test("ends on a refusal and passes the request ID", async () => {
-  const error = { error: { code: 5, reason: "NotFound", error: "experiment 7 does not exist" } };
+  const error = { error: { code: 5, reason: "NotFound", error: "experiment 7 not found" } };
   answers(new Response(JSON.stringify(error), { status: 404, headers: { "X-Request-Id": "r" } }));
   const onError = vi.fn();
   await watch("/api/v1/x", aborter.now.signal, { onMessage: vi.fn(), onError });
   expect(onError).toHaveBeenCalledWith(
     expect.objectContaining({
-      message: "experiment 7 does not exist",
+      message: "experiment 7 not found",
       status: 404,
       requestId: "r",
     }),

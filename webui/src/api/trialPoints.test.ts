@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { addToTrials, buildSeries } from "./trialPoints";
+import { addToTrials, buildSeries, havingMetric } from "./trialPoints";
 
 const metric = { group: "validation", name: "loss" };
 const at = (second: number) => `2026-01-01T00:00:0${second}Z`;
@@ -10,6 +10,15 @@ const report = (trialId: number, batches: number, loss: number) => ({
   epoch: batches / 2,
   group: "validation",
   values: { loss, other: 1 },
+});
+
+it("leaves out points without the metric", () => {
+  const points = [
+    { batches: 1, values: { loss: null } },
+    { batches: 2, values: { loss: "NaN" } },
+    { batches: 3, values: { loss: 0 } },
+  ];
+  expect(havingMetric(points, "loss").map(({ batches }) => batches)).toEqual([2, 3]);
 });
 
 it("adds reports to their trials and admits new trials if allowed", () => {

@@ -10,6 +10,10 @@ export interface TrialPoints {
   points: Point[];
 }
 
+/** The points that have the metric: the master returns null for reports without it. */
+export const havingMetric = (points: Point[], metric: string): Point[] =>
+  points.filter(({ values }) => values?.[metric] != null);
+
 /**
  * Adds a trial's new reports of the metric to its points. More than twice `maxPoints` are
  * downsampled to `maxPoints`.

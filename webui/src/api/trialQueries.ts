@@ -1,6 +1,6 @@
 import { queryOptions, type QueryClient } from "@tanstack/react-query";
 import { api, unwrap } from "./client";
-import { readMessages } from "./messages";
+import { readFirstMessage } from "./messages";
 import { addNames, liveQuery } from "./liveQueries";
 import type { Message } from "./types";
 
@@ -33,7 +33,7 @@ export const metricNamesQuery = (experimentId: number) =>
       add: addNames,
       read: async (signal) => {
         const path = `/api/v1/experiments/metrics-stream/metric-names?ids=${experimentId}`;
-        const [names] = await readMessages<Message["ExpMetricNamesResponse"]>(path, signal);
+        const names = await readFirstMessage<Message["ExpMetricNamesResponse"]>(path, signal);
         return (names?.metricNames ?? []).map(({ group = "", name = "" }): Metric => ({
           group,
           name,

@@ -156,10 +156,9 @@ class Checkpoint:
         """Deletes the checkpoint.
 
         Raises:
-            CheckpointError: It is in use; the message names its user.
+            MasterError: It is in use; the message names its user.
         """
-        data = self._session.delete("/api/v1/checkpoints", {"checkpointUuids": [self.uuid]})
-        self._check_held(data)
+        self._session.delete("/api/v1/checkpoints", {"checkpointUuids": [self.uuid]})
 
     def remove_files(self, globs: list[str]) -> None:
         """Deletes the files that match a pattern; "**" matches all.
@@ -167,13 +166,14 @@ class Checkpoint:
         No trial can start from the rest.
 
         Args:
-            globs: The patterns.
+            globs: The patterns. Without patterns, nothing is deleted: files that are no longer in
+                the storage are removed from the list of files.
 
         Raises:
-            CheckpointError: The checkpoint is in use; the message names its user.
+            MasterError: The checkpoint is in use; the message names its user.
         """
         body: Json = {"checkpointUuids": [self.uuid], "checkpointGlobs": globs}
-        self._check_held(self._session.post("/api/v1/checkpoints/rm", body))
+        self._session.post("/api/v1/checkpoints/rm", body)
 
     def add_metadata(self, metadata: Mapping[str, Json]) -> None:
         """Adds or replaces entries of the metadata.
@@ -215,11 +215,6 @@ class Checkpoint:
         body: Json = {"checkpoint": {"uuid": self.uuid, "metadata": metadata}}
         data = self._session.post(f"/api/v1/checkpoints/{self.uuid}/metadata", body)
         self.metadata = (data.get("checkpoint") or {}).get("metadata") or metadata
-
-    def _check_held(self, data: JsonObject) -> None:
-        kept = data.get("kept")
-        if kept:
-            raise CheckpointError(f"checkpoint {self.uuid} is in use by {kept[0].get('holder')}")
 
     def __repr__(self) -> str:
         return f"Checkpoint(uuid={self.uuid})"

@@ -135,8 +135,9 @@ class Trial:
         for line in self._session.lines(
             f"/api/v1/trials/{self.id}/logs", follow=follow or None, **filters
         ):
-            message = str(line.get("message", ""))
-            yield message if message.endswith("\n") else message + "\n"
+            rank = line.get("rankId")
+            text = str(line.get("log", "")).removesuffix("\n")
+            yield text + "\n" if rank is None else f"[rank={rank}] {text}\n"
 
     logs = iter_logs
 
@@ -464,8 +465,13 @@ def iter_metrics(
                 group=str(report.get("group") or ""),
                 steps_completed=int(report.get("totalBatches") or 0),
                 end_time=str(report.get("endTime") or ""),
-                metrics=report.get("metrics") or {},
+                metrics=_get_values(report.get("metrics") or {}),
             )
+
+
+def _get_values(metrics: JsonObject) -> JsonObject:
+    """Returns the metrics of a report by name, without those of single batches."""
+    return metrics.get("validation_metrics") or metrics.get("avg_metrics") or {}
 
 
 def _checkpoints(

@@ -25,6 +25,10 @@ class Session:
     def __init__(self, master: Master) -> None:
         self._master = master
 
+    def close(self) -> None:
+        """Closes the connection. A call in progress fails."""
+        self._master.close()
+
     def get(self, path: str, **query: object) -> JsonObject:
         """Sends a GET request."""
         return self._master.get(path + _query(query))
@@ -95,7 +99,8 @@ def connect(
         if user is None or password is None:
             raise MasterError(
                 f"not logged in at {url}: call login(user=..., password=...), set "
-                "DET_USER_TOKEN, or run det user login"
+                "DET_USER_TOKEN, or run det user login",
+                401,
             )
         with Master([url], {}, cert, name, RETRY_TIMEOUT) as login:
             answer = login.post("/api/v1/auth/login", {"username": user, "password": password})

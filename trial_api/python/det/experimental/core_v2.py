@@ -2,26 +2,25 @@
 
     from det.experimental import core_v2
 
-    core_v2.init(defaults=core_v2.DefaultConfig(name="mine"))
+    core_v2.init(config=core_v2.Config(name="mine"))
     core_v2.train.report_training_metrics(steps_completed=1, metrics={"loss": 0.5})
     core_v2.close()
 
-In a task of the cluster, the functions use the context of its trial. Elsewhere metrics are printed
-and checkpoints are stored in `checkpoint_storage`: the cluster does not record experiments that run
-elsewhere, and init() prints a warning about that.
+In a task of the cluster, the functions use the context of its trial. Elsewhere they report to an
+experiment that the cluster records but does not run (docs/recorded-runs.md).
 """
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-import sys
 from collections.abc import Iterator
 from typing import Callable
 
 from det import core
 from det._info import ClusterInfo, get_cluster_info
-from det._types import CheckpointStorage, JsonObject
+from det._types import CheckpointStorage
+from det.detached._context import Config, open_context
+from det.experimental._session import canonical_url
 
 _MEMBERS = (
     "alert",
@@ -35,46 +34,12 @@ _MEMBERS = (
 )
 
 
-@dataclasses.dataclass
-class DefaultConfig:
-    """The configuration of an experiment that runs off the cluster.
-
-    Only checkpoint_storage is used.
-
-    Attributes:
-        name: The name of the experiment.
-        hparams: The hyperparameters.
-        data: The data section.
-        description: The description.
-        labels: The labels.
-        checkpoint_storage: The checkpoint storage, as for det.core.init().
-        searcher: The searcher section.
-    """
-
-    name: str | None = None
-    hparams: JsonObject | None = None
-    data: JsonObject | None = None
-    description: str | None = None
-    labels: list[str] | None = None
-    checkpoint_storage: str | JsonObject | None = None
-    searcher: JsonObject | None = None
+class DefaultConfig(Config):
+    """Config, for existing scripts."""
 
 
-@dataclasses.dataclass
-class UnmanagedConfig:
-    """The experiment and trial to record a run elsewhere as. The cluster does not support it.
-
-    Attributes:
-        workspace: The workspace.
-        project: The project.
-        external_experiment_id: The ID of the experiment in another system.
-        external_trial_id: The ID of the trial in another system.
-    """
-
-    workspace: str | None = None
-    project: str | None = None
-    external_experiment_id: str | None = None
-    external_trial_id: str | None = None
+class UnmanagedConfig(Config):
+    """Config, for existing scripts, of which only the workspace, project and external IDs are used."""
 
 
 # The members of the open context, which __getattr__() finds.
@@ -92,58 +57,68 @@ _context: core.Context | None = None
 
 def init(
     *,
-    defaults: DefaultConfig | None = None,
-    unmanaged: UnmanagedConfig | None = None,
+    config: Config | None = None,
+    defaults: Config | None = None,
+    unmanaged: Config | None = None,
     client: object = None,
     distributed: core.DistributedContext | None = None,
     checkpoint_storage: CheckpointStorage | None = None,
     preempt_mode: core.PreemptMode = core.PreemptMode.WorkersAskChief,
     tensorboard_mode: core.TensorboardMode = core.TensorboardMode.AUTO,
 ) -> None:
-    """Opens the context whose members this module has. Collective.
+    """Opens the context whose members this module has. Collective. An open context is closed first.
 
     Args:
-        defaults: The configuration off the cluster.
-        unmanaged: The experiment to record a run off the cluster as.
-        client: Ignored.
+        config: The experiment that records a run outside of the cluster.
+        defaults: The same, for existing scripts.
+        unmanaged: The workspace, project and external IDs of the experiment, for existing scripts.
+        client: Ignored; the user is that of `det user login`, DET_USER_TOKEN, or DET_USER and
+            DET_PASS.
         distributed: See det.core.init().
         checkpoint_storage: See det.core.init().
         preempt_mode: See det.core.init().
         tensorboard_mode: See det.core.init().
 
     Raises:
-        RuntimeError: A context is open.
+        ValueError: There is no configuration outside of the cluster.
+        MasterError: The master refused the experiment, or does not answer.
     """
     global _context
-    if _context is not None:
-        raise RuntimeError("core_v2.init() was called before: call core_v2.close() first")
-    storage = checkpoint_storage or (defaults.checkpoint_storage if defaults else None)
-    info = get_cluster_info()
-    if info is None or info.trial is None:
-        _warn_unmanaged(unmanaged)
-    _context = core.init(
-        distributed=distributed,
-        checkpoint_storage=storage,
-        preempt_mode=preempt_mode,
-        tensorboard_mode=tensorboard_mode,
+    close()
+    task = get_cluster_info()
+    if task is not None and task.trial is not None:
+        _context = core.init(
+            distributed=distributed,
+            checkpoint_storage=checkpoint_storage,
+            preempt_mode=preempt_mode,
+            tensorboard_mode=tensorboard_mode,
+        )
+        return
+    _context = open_context(
+        _merge(config, defaults, unmanaged),
+        distributed or core.DistributedContext.single(),
+        checkpoint_storage,
+        preempt_mode,
+        tensorboard_mode,
     )
 
 
-def _warn_unmanaged(unmanaged: UnmanagedConfig | None) -> None:
-    name = unmanaged.external_experiment_id if unmanaged else None
-    print(
-        f"WARNING: experiment {name or 'of core_v2.init()'} runs outside the cluster, which does "
-        "not record it: metrics are printed here; to run it on the cluster, use det experiment create",
-        file=sys.stderr,
-        flush=True,
-    )
+def _merge(config: Config | None, defaults: Config | None, unmanaged: Config | None) -> Config:
+    merged = config or defaults
+    if merged is None:
+        raise ValueError("core_v2.init() needs `config` outside of the cluster")
+    if config is None and unmanaged is not None:
+        for name in ("workspace", "project", "external_experiment_id", "external_trial_id"):
+            setattr(merged, name, getattr(merged, name) or getattr(unmanaged, name))
+    return merged
 
 
 @contextlib.contextmanager
 def init_context(
     *,
-    defaults: DefaultConfig | None = None,
-    unmanaged: UnmanagedConfig | None = None,
+    config: Config | None = None,
+    defaults: Config | None = None,
+    unmanaged: Config | None = None,
     client: object = None,
     distributed: core.DistributedContext | None = None,
     checkpoint_storage: CheckpointStorage | None = None,
@@ -153,6 +128,7 @@ def init_context(
     """Opens a context for the block of a `with` statement. The arguments are those of init().
 
     Args:
+        config: As in init().
         defaults: As in init().
         unmanaged: As in init().
         client: Ignored.
@@ -162,6 +138,7 @@ def init_context(
         tensorboard_mode: As in init().
     """
     init(
+        config=config,
         defaults=defaults,
         unmanaged=unmanaged,
         client=client,
@@ -189,6 +166,18 @@ def close() -> None:
     _forget()
     if context is not None:
         context.close()
+
+
+def url_reverse_webui_exp_view() -> str:
+    """Returns the address of the experiment's page.
+
+    Raises:
+        RuntimeError: No context is open.
+    """
+    if _context is None or _context.info is None or _context.info.trial is None:
+        raise RuntimeError("core_v2.url_reverse_webui_exp_view(): call core_v2.init() first")
+    url = canonical_url(_context.info.master_url)
+    return f"{url}/det/experiments/{_context.info.trial.experiment_id}"
 
 
 def _forget() -> None:

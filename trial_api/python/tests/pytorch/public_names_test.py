@@ -55,7 +55,12 @@ NAMES = {
     "det.keras": "DeterminedCallback TensorBoard load_model_from_checkpoint_path",
     "det.experimental": "Checkpoint Determined DownloadMode Experiment Model ModelVersion OrderBy "
     "Project ResourcePool Trial User Workspace client",
-    "det.experimental.core_v2": "DefaultConfig UnmanagedConfig close init init_context",
+    "det.experimental.core_v2": "Config DefaultConfig UnmanagedConfig close init init_context "
+    "url_reverse_webui_exp_view",
+    "det.common": "api util",
+    "det.common.api": "errors",
+    "det.common.api.errors": "APIException ForbiddenException NotFoundException "
+    "UnauthenticatedException",
     "det.experimental.client": "Checkpoint CheckpointOrderBy CheckpointSortBy Determined DownloadMode "
     "Experiment ExperimentOrderBy ExperimentSortBy ExperimentState Model ModelOrderBy ModelSortBy "
     "ModelVersion OrderBy Project ResourcePool Trial TrialOrderBy TrialSortBy User Workspace "

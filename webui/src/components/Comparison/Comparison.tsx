@@ -62,7 +62,8 @@ export function Comparison({ ids }: { ids: readonly number[] }) {
                       <State state={trial.state} />
                     </td>
                     <td className="number">
-                      {experiment?.searcherMetric} {formatNumber(trial.searcherMetricValue)}
+                      {experiment?.searcherMetric}{" "}
+                      {formatNumber(trial.bestValidation ? trial.searcherMetricValue : undefined)}
                     </td>
                   </tr>
                 );

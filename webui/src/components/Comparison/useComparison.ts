@@ -1,8 +1,8 @@
 import { useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, unwrap } from "@/api/client";
-import { readMessages } from "@/api/messages";
+import { readFirstMessage } from "@/api/messages";
 import { liveQuery } from "@/api/liveQueries";
-import { addToTrials, type TrialPoints } from "@/api/trialPoints";
+import { addToTrials, havingMetric, type TrialPoints } from "@/api/trialPoints";
 import type { Metric } from "@/api/trialQueries";
 import type { Experiment, Message } from "@/api/types";
 import { useExperimentStream } from "@/api/useExperimentStream";
@@ -53,7 +53,7 @@ export function useNames(experimentIds: readonly number[]) {
     queryFn: async ({ signal }) => {
       const query = experimentIds.map((id) => `ids=${id}`).join("&");
       const path = `/api/v1/experiments/metrics-stream/metric-names?${query}`;
-      const [names] = await readMessages<Message["ExpMetricNamesResponse"]>(path, signal);
+      const names = await readFirstMessage<Message["ExpMetricNamesResponse"]>(path, signal);
       return (names?.metricNames ?? [])
         .map(({ group = "", name = "" }): Metric => ({ group, name }))
         .sort((a, b) => getGroupOrder(a.group) - getGroupOrder(b.group));
@@ -84,7 +84,7 @@ export function useCurves(trials: readonly Trial[], metric: Metric) {
           const answer = await unwrap(api.GET("/api/v1/trials/time-series", { params, signal }));
           return (answer.trials ?? []).map(({ trial, metrics }) => ({
             trialId: trial?.id ?? 0,
-            points: metrics?.[0]?.data ?? [],
+            points: havingMetric(metrics?.[0]?.data ?? [], metric.name),
           }));
         },
       }),

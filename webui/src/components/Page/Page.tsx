@@ -57,7 +57,7 @@ export function Facts({ facts }: { facts: [name: string, value: ReactNode][] }) 
       {facts.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
-          <dd>{value === undefined || value === "" ? "–" : value}</dd>
+          <dd>{(value ?? "") === "" ? "–" : value}</dd>
         </div>
       ))}
     </dl>

@@ -123,7 +123,7 @@ export function explain({ triggerType, condition }: Trigger): string {
         ? "Sent once per trial, for its first log line that matches."
         : "Sent once per trial, for its first log line that matches. Enter a regular expression.";
     case CUSTOM:
-      return "Sent when a task calls core_context.alert() or a program POSTs to /api/v1/webhooks/custom.";
+      return "Sent when a task of an experiment that names the webhook calls core_context.alert(), or a program POSTs to /api/v1/webhooks/custom.";
     default:
       return "Unknown trigger type.";
   }

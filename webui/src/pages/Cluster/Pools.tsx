@@ -4,10 +4,9 @@ import styles from "./Cluster.module.css";
 
 type Pool = Message["ResourcePool"];
 
-/** "SCHEDULER_TYPE_FAIR_SHARE" becomes "fair share". */
+/** "fair_share" becomes "fair share". */
 export function formatPolicy(pool: Pool): string {
-  return (pool.schedulerType ?? "")
-    .replace("SCHEDULER_TYPE_", "")
+  return (pool.policy || (pool.schedulerType ?? "").replace("SCHEDULER_TYPE_", ""))
     .toLowerCase()
     .replaceAll("_", " ");
 }

@@ -5,8 +5,7 @@ export type Move = Message["QueueControl"];
 
 /** Whether the pool's policy has an order that users can change. */
 export const hasOrder = (pool: Message["ResourcePool"] | undefined) =>
-  pool?.schedulerType === "SCHEDULER_TYPE_PRIORITY" ||
-  pool?.schedulerType === "SCHEDULER_TYPE_FIFO";
+  pool?.schedulerType === "SCHEDULER_TYPE_PRIORITY" || pool?.policy === "fifo";
 
 /** Jobs can only be reordered within a pool and a priority. */
 export const arePeers = (a: Job, b: Job) =>

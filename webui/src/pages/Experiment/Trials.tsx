@@ -112,7 +112,7 @@ function formatMetric({ searcherMetricValue: value }: Run, decimals: number): st
 function renderCell(run: Run, column: string, decimals: number): Cell {
   const id = run.id ?? 0;
   if (column === "id") return { content: <Link to={paths.trial(id)}>{id}</Link> };
-  if (column === "state") return { content: <State state={run.state} /> };
+  if (column === "state") return { content: <State state={run.trialState ?? run.state} /> };
   if (column === "searcherMetricsVal") return { content: formatMetric(run, decimals) };
   if (column === "startTime") return { content: <Time at={run.startTime} /> };
   if (column === "duration") return { content: formatDuration(run.duration ?? 0) };

@@ -1,6 +1,6 @@
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, unwrap } from "@/api/client";
-import { readMessages, buildQuery } from "@/api/messages";
+import { readFirstMessage, buildQuery } from "@/api/messages";
 import type { Message } from "@/api/types";
 import { liveQuery } from "@/api/liveQueries";
 import { addToTrials, type TrialPoints } from "@/api/trialPoints";
@@ -74,7 +74,7 @@ export function useCurves(id: number, metric: Metric | undefined, isEnabled: boo
           asColumns: true,
         });
         const path = `/api/v1/experiments/${id}/metrics-stream/trials-sample?${query}`;
-        const [sample] = await readMessages<Message["TrialsSampleResponse"]>(path, signal);
+        const sample = await readFirstMessage<Message["TrialsSampleResponse"]>(path, signal);
         return toSeries(sample?.trials ?? []);
       },
     }),
@@ -110,7 +110,7 @@ export function useTimedCurves(
           maxDatapoints: max,
         });
         const path = `/api/v1/experiments/${id}/metrics-stream/trials-sample?${query}`;
-        const [sample] = await readMessages<Message["TrialsSampleResponse"]>(path, signal);
+        const sample = await readFirstMessage<Message["TrialsSampleResponse"]>(path, signal);
         return (sample?.trials ?? []).map(({ trialId = 0, data = [] }) => ({
           trialId,
           points: data,

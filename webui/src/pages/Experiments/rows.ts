@@ -97,6 +97,7 @@ function getRunValue({ run }: Row, column: string): Value {
   if (!run) return undefined;
   const of: Record<string, Value> = {
     tags: run.labels,
+    state: run.trialState ?? run.state,
     searcherMetricsVal: run.searcherMetricValue,
     checkpointSize: Number(run.checkpointSize ?? 0),
     experimentId: run.experiment?.id,

@@ -45,8 +45,10 @@ export default function Templates() {
   const client = useQueryClient();
   const read = useQuery({
     queryKey: ["templates"],
-    queryFn: async ({ signal }) =>
-      (await unwrap(api.GET("/api/v1/templates", { signal }))).templates ?? [],
+    queryFn: async ({ signal }) => {
+      const params = { query: { limit: -1 } }; // all
+      return (await unwrap(api.GET("/api/v1/templates", { params, signal }))).templates ?? [];
+    },
   });
   const workspaceOptions = (workspaces ?? [])
     .filter(({ id, archived }) => !archived && may("Editor", id))

@@ -94,7 +94,7 @@ function StatusLine({
       <h1 className="visually-hidden">Trial {id}</h1>
       <CopyText text={String(id)} />
       <State state={trial.state} />
-      {trial.searcherMetricValue !== undefined && (
+      {trial.bestValidation && (
         <span>
           best {searcherMetric} {formatNumber(trial.searcherMetricValue)}
         </span>

@@ -1,0 +1,38 @@
+#include "master/api/rpc/local_call.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace det::api {
+
+LocalCalls::LocalCalls(const std::vector<std::unique_ptr<Service>>& services) {
+  for (const auto& service : services) {
+    for (const auto& [name, call] : service->unary_methods()) {
+      methods_[absl::StrCat(service->name(), ".", absl::string_view(name.data(), name.size()))] = {
+          service->grpc_service(), call};
+    }
+  }
+}
+
+std::function<void()> LocalCalls::Start(std::string_view method,
+                                        std::shared_ptr<const google::protobuf::Message> request,
+                                        std::shared_ptr<google::protobuf::Message> response,
+                                        CallHead head, Done done) const {
+  const auto it = methods_.find(method);
+  if (it == methods_.end()) {
+    done(absl::UnimplementedError(
+        absl::StrCat(absl::string_view(method.data(), method.size()), " is not a unary method")));
+    return [] {};
+  }
+  const Method& found = it->second;
+  // The pipeline destroys its Done, and with it what it holds, after it has called it.
+  auto context = std::make_shared<LocalContext>(std::move(head), nullptr);
+  context->done = [context, request, response, done = std::move(done)](
+                      absl::Status status) mutable { done(std::move(status)); };
+  found.call(*found.service, *context, *request, *response);
+  return context->cancel;
+}
+
+}  // namespace det::api

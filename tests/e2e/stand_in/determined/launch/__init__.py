@@ -1,1 +1,0 @@
-"""Launchers for the processes of a task."""

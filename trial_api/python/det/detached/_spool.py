@@ -1,0 +1,181 @@
+"""The directory of one process of a run: everything that the master does not have yet.
+
+docs/recorded-runs.md describes the files, so that other programs can write and read them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import re
+import shutil
+from collections.abc import Iterator
+
+from det._types import JsonMapping, JsonObject
+from det.core._outbox import Outbox
+from det.core._storage import sync
+
+FORMAT = 1  # The version of the format of the files.
+_RUN, _IDS, _END = "run.json", "ids.json", "end.json"
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_DONE = ".done-"  # Directories with this prefix are complete and about to be removed.
+_LIMIT = 1 << 50  # The disk is the limit.
+
+
+def get_default_folder() -> pathlib.Path:
+    """Returns DET_SPOOL_DIR, or a directory of the user."""
+    given = os.environ.get("DET_SPOOL_DIR")
+    if given:
+        return pathlib.Path(given)
+    data = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
+    return pathlib.Path(data, "resolute", "runs")
+
+
+def check_run_id(run_id: str) -> str:
+    """Returns the ID.
+
+    Raises:
+        ValueError: It is not a valid name of a directory.
+    """
+    if not isinstance(run_id, str) or not _RUN_ID.fullmatch(run_id):
+        raise ValueError(
+            f"run_id is {run_id!r}; expected up to 128 letters, digits, '.', '_' and '-', the first "
+            "of them a letter or digit"
+        )
+    return run_id
+
+
+class Spool:
+    """One attempt of one process of a run. One thread may add while another sends.
+
+    Attributes:
+        folder: The directory.
+        run: What the process was started with; see docs/recorded-runs.md.
+        ids: The IDs that the master has given; empty before.
+        end: How the process ended; empty before.
+
+    Raises:
+        BlockingIOError: A process that is running has opened it.
+    """
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.folder = folder
+        self.run = _read(folder / _RUN)
+        if self.run.get("format") != FORMAT:
+            raise ValueError(
+                f"{folder / _RUN} has the format {self.run.get('format')!r}, but this version of det "
+                f"reads {FORMAT}; update det"
+            )
+        self.records = Outbox(str(folder / "outbox"), limit=_LIMIT, segment=1 << 16)
+        self.ids, self.end = _read(folder / _IDS), _read(folder / _END)
+
+    @property
+    def run_id(self) -> str:
+        """The ID of the run."""
+        return str(self.run["run_id"])
+
+    @property
+    def rank(self) -> int:
+        """The number of the process in the run."""
+        return int(self.run["rank"])
+
+    @property
+    def attempt(self) -> int:
+        """The number of this start of the process."""
+        return int(self.folder.name)
+
+    def set_ids(self, ids: JsonObject) -> None:
+        """Stores the IDs that the master has given."""
+        _write(self.folder / _IDS, ids)
+        self.ids = ids
+
+    def set_end(self, state: str) -> None:
+        """Stores how the process ended; nothing is added afterwards."""
+        end: JsonObject = {"state": state}
+        _write(self.folder / _END, end)
+        self.end = end
+
+    def get_artifact_folder(self, uuid: str) -> pathlib.Path:
+        """Returns the directory for the files of an artifact."""
+        return self.folder / "artifacts" / uuid
+
+    def close(self) -> None:
+        """Closes the spool and keeps its files."""
+        self.records.close()
+
+    def remove(self) -> None:
+        """Closes the spool and removes its files, because the master has everything."""
+        self.close()
+        done = self.folder.with_name(_DONE + self.folder.name)
+        os.rename(self.folder, done)  # A part of it must never look like a spool.
+        shutil.rmtree(done, ignore_errors=True)
+        for parent in list(self.folder.parents)[:2]:  # The directories of the rank and the run.
+            try:
+                parent.rmdir()
+            except OSError:
+                return
+
+
+def create(root: pathlib.Path, run: JsonMapping) -> Spool:
+    """Creates the spool of the next attempt of a process."""
+    parent = root / str(run["run_id"]) / str(run["rank"])
+    parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    number = max([int(path.name) for path in parent.iterdir() if path.name.isdigit()], default=0)
+    while True:
+        number += 1
+        # The directory appears with its first file.
+        aside = parent / f".new-{os.getpid()}-{number}"
+        aside.mkdir()
+        _write(aside / _RUN, {"format": FORMAT, **run})
+        try:
+            os.rename(aside, parent / str(number))
+        except OSError:
+            shutil.rmtree(aside)
+            if not (parent / str(number)).exists():
+                raise
+            continue
+        sync(parent)
+        return Spool(parent / str(number))
+
+
+def find(folder: pathlib.Path) -> list[pathlib.Path]:
+    """Returns the directories of all spools below a directory, in the order to send them.
+
+    That is, for each run: all attempts of rank 0 in order, then those of the other ranks.
+    """
+    found = []
+    for name, below, files in os.walk(folder):
+        path = pathlib.Path(name)
+        if _RUN in files and path.name.isdigit():
+            found.append(path)
+            below.clear()  # Artifacts may contain any files.
+    return sorted(found, key=_order)
+
+
+def find_earlier(spool: Spool) -> Iterator[pathlib.Path]:
+    """Yields the directories of earlier attempts of the same process."""
+    for path in find(spool.folder.parent):
+        if int(path.name) < spool.attempt:
+            yield path
+
+
+def _order(folder: pathlib.Path) -> tuple[str, int, int]:
+    rank = folder.parent
+    return str(rank.parent), int(rank.name) if rank.name.isdigit() else 0, int(folder.name)
+
+
+def _read(path: pathlib.Path) -> JsonObject:
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return {}
+
+
+def _write(path: pathlib.Path, value: JsonMapping) -> None:
+    aside = path.with_name(path.name + ".new")
+    with open(aside, "w", encoding="utf-8") as file:
+        json.dump(value, file, indent=1)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(aside, path)
