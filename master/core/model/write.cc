@@ -99,13 +99,7 @@ Value FieldValue(const Field& field, const ExperimentConfig& config, size_t item
   return items;
 }
 
-Value ToValue(const ExperimentConfig& config) {
-  Value value = Members("", config, 0);
-  // An unmanaged experiment has no entrypoint.
-  Value& entrypoint = value.MutableObject()->at("entrypoint");
-  if (entrypoint == Value("")) entrypoint = Value();
-  return value;
-}
+Value ToValue(const ExperimentConfig& config) { return Members("", config, 0); }
 
 Value ToShownValue(const ExperimentConfig& config) {
   static const auto& shown_fields = *new std::vector<ShownField>(ListShownFields());
