@@ -479,6 +479,9 @@ absl::StatusOr<StoredReport> SqlDetached::AddTogether(model::TrialId id, int run
     // Read again, because an attempt may have started before the lock.
     DET_ASSIGN_OR_RETURN(const auto reporters, ReadReporters(connection, trial));
     DET_ASSIGN_OR_RETURN(StoredReport stored, CheckReporter(reporters, id, run_id));
+    for (const model::MetricReport& report : reports) {
+      if (locked) DET_RETURN_IF_ERROR(experiment::CheckSearcherMetric(locked->experiment, report));
+    }
     // The whole is repeated if the connection breaks.
     std::vector<model::MetricReport> rows = reports;
     for (model::MetricReport& row : rows) row.run_id = stored.run_id;

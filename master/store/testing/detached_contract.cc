@@ -221,6 +221,17 @@ TEST_P(StoreContractTest, AddsNewMetricsToReport) {
   EXPECT_EQ(store_->ListMetrics({kFirst}, "validation")->front().metrics, more.metrics);
 }
 
+TEST_P(StoreContractTest, RejectsTextAsSearcherMetric) {
+  DetachedRows rows(*store_);
+  rows.Start(kFirst);
+  model::MetricReport report = MakeReport(1, "validation", 10, 0.5);
+  report.metrics = model::Value::Object{{"accuracy", "low"}};
+  EXPECT_TRUE(absl::IsInvalidArgument(rows.detached().AddMetrics(kFirst, 1, {report}).status()));
+  EXPECT_THAT(*store_->ListMetrics({kFirst}, ""), IsEmpty());
+  report.metrics = model::Value::Object{{"accuracy", "NaN"}, {"note", "low"}};
+  EXPECT_TRUE(rows.detached().AddMetrics(kFirst, 1, {report}).ok());
+}
+
 TEST_P(StoreContractTest, SummarizesMetricsThatAreAddedToReport) {
   DetachedRows rows(*store_);
   rows.Start(kFirst);

@@ -178,6 +178,7 @@ absl::StatusOr<StoredReport> FakeDetached::AddMetrics(model::TrialId id, int run
     report = Canonical(std::move(report));
     report.trial = id;
     report.run_id = stored.run_id;
+    if (e.unmanaged) DET_RETURN_IF_ERROR(experiment::CheckSearcherMetric(e, report));
     const MetricKey key(id, report.group, report.steps_completed, report.run_id);
     const auto existing = db_.metrics.find(key);
     if (!changed.contains(key)) {
