@@ -98,7 +98,7 @@ TEST_F(AdminCommandsTest, ShowsAndSetsMasterConfig) {
   EXPECT_EQ(config.out, "{\n  \"port\": 8080\n}\n");
   const DetResult set = RunDet("master config set --log.level warning --log.color=off", {"{}"});
   ASSERT_TRUE(set.code.ok()) << set.code.status();
-  EXPECT_THAT(set.requests[0], HasSubstr("PATCH /api/v1/master/app/config "));
+  EXPECT_THAT(set.requests[0], HasSubstr("PATCH /api/v1/master/config "));
   EXPECT_THAT(set.requests[0], HasSubstr(R"("level":"LOG_LEVEL_WARNING")"));
   EXPECT_THAT(set.requests[0], HasSubstr(R"("paths":["log.level","log.color"])"));
   EXPECT_EQ(set.out, "set log.level warning, log.color off until the master restarts\n");

@@ -88,8 +88,9 @@ constexpr Field kFields[] = {
      .target = DET_AT(config.default_aux_pool),
      .default_json = "\"default\""},
     {.path = "launch_error",
-     .description = "Whether an experiment that requests more slots than the agents of its pool have "
-                    "is refused; false: it waits for them, with a warning.",
+     .description =
+         "Whether an experiment that requests more slots than the agents of its pool have "
+         "is refused; false: it waits for them, with a warning.",
      .target = DET_AT(config.launch_error),
      .default_json = "true"},
 

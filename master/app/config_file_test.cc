@@ -68,6 +68,13 @@ resource_pools: [{pool_name: default, scheduler: {type: fifo}}]
   EXPECT_THAT(shown, testing::Not(HasSubstr("hidden")));
 }
 
+TEST(ConfigFileTest, ShowsFieldsThatExistingClientsRead) {
+  const model::Value shown = ToDisplayedConfig(Read("resource_pools: [{pool_name: default}]"));
+  EXPECT_TRUE(shown.AsObject()->contains("task_container_defaults"));
+  const model::Value& pool = shown.Find("resource_pools")->AsList()->at(0);
+  EXPECT_TRUE(pool.AsObject()->contains("task_container_defaults"));
+}
+
 TEST(ConfigFileTest, ReadsFieldsWithFlags) {
   const Config config = Read(R"(
 data_dir: /data
