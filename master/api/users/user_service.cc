@@ -76,7 +76,7 @@ absl::Status CheckCanPatch(const auth::Principal& caller, model::UserId id,
     return absl::PermissionDeniedError(
         "this access token is limited to a lower role and cannot set passwords; log in instead");
   }
-  if (caller.RoleIn(0) == model::Role::kClusterAdmin) return absl::OkStatus();
+  if (caller.Holds(model::Permission::kAdministrateUser, 0)) return absl::OkStatus();
   if (caller.user != id) {
     return absl::PermissionDeniedError("only administrators can change other users; ask one");
   }
@@ -258,7 +258,7 @@ class UserService final : public ApiService<v1::UserService> {
   absl::Status List(const auth::Principal& caller, const v1::GetUsersRequest& request,
                     v1::GetUsersResponse* response) {
     DET_ASSIGN_OR_RETURN(const store::UserQuery query, FromProto(request));
-    if (!query.roles.empty() && caller.RoleIn(0) != model::Role::kClusterAdmin) {
+    if (!query.roles.empty() && !caller.Holds(model::Permission::kAdministrateUser, 0)) {
       return absl::PermissionDeniedError(
           "only administrators can filter users by role; remove "
           "role_id_assigned_directly_to_user, or ask one");
