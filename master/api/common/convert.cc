@@ -157,6 +157,9 @@ void SetConfig(const experiment::Experiment& experiment, bool detail, v1::Experi
 
 model::Value ToShownConfig(const experiment::Experiment& experiment) {
   model::Value config = model::ToShownValue(*experiment.config);
+  // An experiment that runs elsewhere needs no entrypoint.
+  model::Value& entrypoint = (*config.MutableObject())["entrypoint"];
+  if (entrypoint == model::Value("")) entrypoint = model::Value();
   model::Value& resources = (*config.MutableObject())["resources"];
   const experiment::QueuePlace& place = experiment.queue;
   if (model::Value::Object* members = resources.MutableObject()) {
