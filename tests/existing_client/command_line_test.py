@@ -200,6 +200,24 @@ COMMANDS = """
 0 | rbac assign-role Viewer -w group -u beth | 
 0 | rbac list-users-roles beth | Viewer
 0 | rbac unassign-role Viewer -w group -u beth | 
+# groups
+0 | user-group create crew --add-user beth | crew
+0 | user-group list | crew
+0 | user-group list --groups-user-belongs-to beth | crew
+0 | user-group describe crew | beth
+0 | user-group describe crew --json | "beth"
+0 | user-group add-user crew determined | 
+0 | user-group remove-user crew determined | 
+0 | user-group change-name crew team2 | 
+0 | rbac assign-role Viewer -w group -g team2 | 
+0 | rbac list-groups-roles team2 | Viewer
+0 | workspace list-members group | team2
+0 | workspace list-members group --json | team2
+0 | rbac unassign-role Viewer -w group -g team2 | 
+0 | rbac list-roles --exclude-global-roles | Editor
+0 | user-group delete team2 --yes | 
+1 | user-group describe absent | not found
+# development
 0 | dev curl /api/v1/agents | agent-0
 0 | dev bindings call get_GetAgents | agent-0
 0 | dev bindings list | get_GetAgents

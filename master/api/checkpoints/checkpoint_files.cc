@@ -18,6 +18,7 @@
 #include "base/fd.h"
 #include "base/status_macros.h"
 #include "master/checkpoint_storage/checkpoint_location.h"
+#include "master/store/interfaces/canonical.h"
 
 namespace det::api {
 namespace {

@@ -5,15 +5,19 @@
 #ifndef MASTER_API_CHECKPOINTS_CHECKPOINT_FILES_H_
 #define MASTER_API_CHECKPOINTS_CHECKPOINT_FILES_H_
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "master/checkpoint_storage/checkpoint_bucket.h"
+#include "master/core/experiment/experiment.h"
 #include "master/core/model/reports.h"
 #include "master/core/model/storage_config.h"
+#include "master/store/interfaces/store.h"
 
 namespace det::api {
 

@@ -12,6 +12,7 @@
 #include "master/api/checkpoints/checkpoint_files.h"
 #include "master/api/checkpoints/checkpoint_removal.h"
 #include "master/api/checkpoints/services.h"
+#include "master/api/common/checkpoint_storages.h"
 #include "master/api/common/convert.h"
 #include "master/api/rpc/api_service.h"
 #include "master/checkpoint_storage/checkpoint_location.h"
@@ -75,7 +76,7 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
                                           v1::GetCheckpointResponse* response) override {
     return Unary(
         __func__, context, request, response, [this, request, response](const auth::Principal&) {
-          return Read(ToCheckpointId(request->checkpoint_uuid()), response->mutable_checkpoint());
+          return Read(ReadCheckpointId(request->checkpoint_uuid()), response->mutable_checkpoint());
         });
   }
 
@@ -136,7 +137,7 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
       v1::PostCheckpointMetadataResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&) -> absl::Status {
-                   const model::CheckpointId id = ToCheckpointId(request->checkpoint().uuid());
+                   const model::CheckpointId id = ReadCheckpointId(request->checkpoint().uuid());
                    const model::Value metadata =
                        FromStruct(request->checkpoint().metadata(), Numbers::kIntegersIfWhole);
                    DET_RETURN_IF_ERROR(store_.runs().PutCheckpointMetadata(id, metadata));
@@ -162,13 +163,12 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
     DET_ASSIGN_OR_RETURN(const auto entry, store_.GetCheckpoint(id));
     DET_ASSIGN_OR_RETURN(const auto experiment, store_.GetExperiment(entry.experiment));
     const model::ExperimentConfig& config = *experiment.experiment.config;
-    *out = ToProto(entry, GetFolder(config, entry), ToStruct(model::ToShownValue(config)));
+    CheckpointStorages storages(store_);
+    DET_ASSIGN_OR_RETURN(const auto storage,
+                         storages.Find(entry.checkpoint, config.checkpoint_storage));
+    *out = ToProto(entry, checkpoint_storage::GetCheckpointFolder(storage, id),
+                   ToStruct(ToShownConfig(experiment.experiment)));
     return absl::OkStatus();
-  }
-
-  static std::string GetFolder(const model::ExperimentConfig& config,
-                               const store::CheckpointEntry& entry) {
-    return checkpoint_storage::GetCheckpointFolder(config.checkpoint_storage, entry.checkpoint.id);
   }
 
   // All checkpoints of a list belong to one experiment.
@@ -178,9 +178,13 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
     DET_ASSIGN_OR_RETURN(const auto experiment, store_.GetExperiment(id));
     DET_ASSIGN_OR_RETURN(const auto page, store_.ListCheckpoints(query));
     const model::ExperimentConfig& config = *experiment.experiment.config;
-    const google::protobuf::Struct shown = ToStruct(model::ToShownValue(config));
+    const google::protobuf::Struct shown = ToStruct(ToShownConfig(experiment.experiment));
+    CheckpointStorages storages(store_);
     for (const store::CheckpointEntry& entry : page.checkpoints) {
-      *response->add_checkpoints() = ToProto(entry, GetFolder(config, entry), shown);
+      DET_ASSIGN_OR_RETURN(const auto storage,
+                           storages.Find(entry.checkpoint, config.checkpoint_storage));
+      *response->add_checkpoints() = ToProto(
+          entry, checkpoint_storage::GetCheckpointFolder(storage, entry.checkpoint.id), shown);
     }
     *response->mutable_pagination() =
         ToPagination(request.offset(), request.limit(), response->checkpoints_size(), page.total);
@@ -199,7 +203,7 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
 
   // Opens a file; it must be listed in the checkpoint.
   absl::StatusOr<ChunkReader> Open(const v1::ReadCheckpointFileRequest& request) {
-    const model::CheckpointId id = ToCheckpointId(request.checkpoint_uuid());
+    const model::CheckpointId id = ReadCheckpointId(request.checkpoint_uuid());
     DET_ASSIGN_OR_RETURN(const auto entry, store_.GetCheckpoint(id));
     DET_ASSIGN_OR_RETURN(const auto experiment, store_.GetExperiment(entry.experiment));
     DET_RETURN_IF_ERROR(CheckFilesNotDeleted(entry.checkpoint));
@@ -207,8 +211,12 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
     if (!entry.checkpoint.resources.contains(path) || path.empty() || path.back() == '/') {
       return absl::NotFoundError(absl::StrCat("checkpoint ", id.value(), " has no file ", path));
     }
-    return OpenCheckpointFile(checkpoint_locations_.buckets,
-                              experiment.experiment.config->checkpoint_storage, id, path);
+    CheckpointStorages storages(store_);
+    DET_ASSIGN_OR_RETURN(
+        const auto storage,
+        storages.Find(entry.checkpoint, experiment.experiment.config->checkpoint_storage));
+    DET_RETURN_IF_ERROR(CheckReachable(experiment.experiment, storage));
+    return OpenCheckpointFile(checkpoint_locations_.buckets, storage, id, path);
   }
 
   static void SendChunk(const ChunkReader& reader, Stream<v1::ReadCheckpointFileResponse>& out) {

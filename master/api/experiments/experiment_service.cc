@@ -179,8 +179,8 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal& principal) -> absl::Status {
                    if (request->project_id() != 0) {
-                     DET_RETURN_IF_ERROR(CheckProjectIsVisible(store_, request->project_id(),
-                                                               principal.Visible()));
+                     DET_RETURN_IF_ERROR(
+                         CheckProjectIsVisible(store_, request->project_id(), principal.Visible()));
                    }
                    DET_ASSIGN_OR_RETURN(
                        const std::vector<std::string> labels,

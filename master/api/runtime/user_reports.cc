@@ -11,8 +11,8 @@ namespace det::api {
 
 absl::Status CheckProgress(double progress) {
   if (progress >= 0 && progress <= 1) return absl::OkStatus();  // not NaN
-  return absl::InvalidArgumentError(absl::StrCat(
-      "invalid progress value: ", progress, ". Progress value should be between 0 and 1"));
+  return absl::InvalidArgumentError(absl::StrCat("invalid progress value: ", progress,
+                                                 ". Progress value should be between 0 and 1"));
 }
 
 absl::Status CheckReportedState(const v1::Checkpoint& checkpoint) {
@@ -20,14 +20,18 @@ absl::Status CheckReportedState(const v1::Checkpoint& checkpoint) {
       checkpoint.state() == v1::Checkpoint::STATE_UNSPECIFIED) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("invalid state for reported checkpoint: ",
-                   v1::Checkpoint::State_Name(checkpoint.state()), "; expected STATE_COMPLETED"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "invalid state for reported checkpoint: ", v1::Checkpoint::State_Name(checkpoint.state()),
+      "; expected STATE_COMPLETED"));
 }
 
 absl::Status CheckOneTask(const v1::PostTaskLogsRequest& request) {
   if (request.logs().empty()) return absl::InvalidArgumentError("logs: expected at least one line");
   for (const v1::TaskLog& log : request.logs()) {
+    if (log.has_id()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("logs.id: found ", log.id(), "; the master assigns the IDs of lines"));
+    }
     if (log.task_id() == request.logs(0).task_id()) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("logs: one request can only contain lines of one task, found ",

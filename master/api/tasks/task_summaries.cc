@@ -37,14 +37,14 @@ void AddSummary(const cluster::Cluster& cluster, const experiment::Allocation& a
                 const auth::Principal& caller, v1::GetTasksResponse* response) {
   const experiment::Trial* trial = cluster.FindTrial(allocation.trial);
   const auto* job = trial == nullptr ? nullptr : cluster.FindExperiment(trial->experiment);
-  if (job == nullptr || !caller.Holds(model::Permission::kViewExperimentMetadata, job->workspace)) return;
+  if (job == nullptr || !caller.Holds(model::Permission::kViewExperimentMetadata, job->workspace))
+    return;
   const std::string& id = allocation.id.value();
   v1::AllocationSummary& out = (*response->mutable_allocation_id_to_summary())[id];
   out.set_task_id(allocation.task.value());
   out.set_allocation_id(id);
   // Existing scripts wait for this name to come and go.
-  out.set_name(
-      absl::StrCat("Trial ", trial->id.value(), " (Experiment ", job->id.value(), ")"));
+  out.set_name(absl::StrCat("Trial ", trial->id.value(), " (Experiment ", job->id.value(), ")"));
   *out.mutable_registered_time() = ToProto(allocation.queued_at);
   out.set_resource_pool(allocation.resource_pool);
   out.set_slots_needed(allocation.slots);

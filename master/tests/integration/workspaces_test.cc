@@ -341,9 +341,9 @@ TEST_F(WorkspacesTest, ListsExperimentsWithConfigurationAndHyperparameters) {
   ASSERT_TRUE(Call(*experiments_, get, list, &listed).ok());
   ASSERT_EQ(listed.experiments_size(), 1);
   const api::Experiment& found = listed.experiments(0);
-  EXPECT_EQ(found.config().fields().at("resources").struct_value().fields().at("priority")
-                .number_value(),
-            42);
+  EXPECT_EQ(
+      found.config().fields().at("resources").struct_value().fields().at("priority").number_value(),
+      42);
   EXPECT_TRUE(found.config().fields().contains("environment"));
   EXPECT_TRUE(found.has_hyperparameters());
   EXPECT_EQ(found.original_config(), "");

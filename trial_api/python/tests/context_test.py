@@ -14,6 +14,7 @@ import det
 from det._errors import CheckpointError
 from det.core import EarlyExitReason, PreemptMode, ProfilerContext, _json, _report
 from det.core._profiler import Machine, mean
+from event_files import points
 from fake_master import SERVICE, as_task, fake_master, refusal
 
 BEST = "/api/v1/experiments/3/searcher/best_searcher_validation_metric"
@@ -296,6 +297,28 @@ class ClusterTest(unittest.TestCase):
         self.assertTrue(
             os.path.exists(f"{self.folder}/checkpoints/c/tensorboard/experiment/3/trial/7/events")
         )
+
+    def test_copies_reported_metrics_to_an_event_file(self):
+        with det.core.init() as context:
+            context.train.report_training_metrics(1, {"loss": 2.0, "name": "text", "on": True})
+            context.train.report_validation_metrics(1, {"loss": 1.5, "validation_error": 0.5})
+            context.train.report_metrics("other", 1, {"loss": 9.0})
+        folder = pathlib.Path(self.folder, "checkpoints/c/tensorboard/experiment/3/trial/7")
+        [file] = folder.iterdir()
+        self.assertEqual(
+            [
+                ("Determined/loss", 1, 2.0),
+                ("Determined/val_loss", 1, 1.5),
+                ("Determined/validation_error", 1, 0.5),
+            ],
+            points(file),
+        )
+
+    def test_copies_no_metrics_when_event_files_are_uploaded_manually(self):
+        with det.core.init(tensorboard_mode=det.core.TensorboardMode.MANUAL) as context:
+            context.train.report_training_metrics(1, {"loss": 2.0})
+            context.train.upload_tensorboard_files()
+        self.assertFalse(os.path.exists(f"{self.folder}/checkpoints/c/tensorboard"))
 
     def test_warns_when_event_files_cannot_be_stored(self):
         os.makedirs(f"{self.folder}/checkpoints")

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import textwrap
 import threading
+import time
 import unittest
 import zlib
 from unittest import mock
@@ -170,6 +171,25 @@ class OnlineTest(Case):
         with self.assertRaisesRegex(det.MasterError, "not logged in"):
             det.init(run_id="r")
         det.init(run_id="r", mode="offline").finish()
+
+    def test_stores_an_artifact_when_its_storage_works_again(self):
+        storage = self.folder / "checkpoints"
+        storage.write_text("A file is in the place of the directory.")
+        (self.folder / "model").write_text("m")
+        with (
+            mock.patch("sys.__stderr__", io.StringIO()) as printed,
+            mock.patch("det.detached._run._AWAY_PAUSE", 0.01),
+        ):
+            run = det.init(run_id="r", checkpoint_storage=str(storage), capture_output=False)
+            uuid = run.log_artifact(self.folder / "model")
+            run.log({"loss": 1.0})
+            while "the artifact is stored as soon as" not in printed.getvalue():
+                time.sleep(0.01)
+            storage.unlink()
+            run.finish()
+        self.assertEqual("m", (storage / uuid / "model").read_text())
+        self.assertEqual([(1, "training", 1, {"loss": 1.0})], self.metrics())
+        self.assertEqual(["STATE_COMPLETED"], self.states())
 
     def test_drops_a_record_that_the_master_refuses(self):
         self.master.answers[TRIAL + "/metrics"] = lambda _, body: (
@@ -462,6 +482,13 @@ class CoreV2Test(Case):
             ):
                 raise KeyError("x")
         self.assertEqual(["STATE_ERROR"], self.states())
+
+    def test_raises_when_the_master_is_away(self):
+        self.master.unavailable = True
+        with mock.patch("det.detached._context._START_TIMEOUT", 0.2):
+            with self.assertRaisesRegex(det.MasterError, "does not answer"):
+                core_v2.init(config=core_v2.Config(name="n"))
+        self.assertEqual([], self.spools())
 
     def test_requires_a_configuration(self):
         with self.assertRaisesRegex(ValueError, "needs `config`"):

@@ -19,6 +19,7 @@ from det._types import CheckpointStorage, JsonMapping
 from det.core._bucket_storage import BucketStorage
 from det.core._checkpoint import CheckpointContext
 from det.core._distributed import DistributedContext
+from det.core._metric_events import MetricEvents
 from det.core._object_store import is_object_store
 from det.core._preempt import PreemptContext, PreemptionWatch, PreemptMode
 from det.core._profiler import ProfilerContext
@@ -37,7 +38,8 @@ _FOLDER_KEYS = {"shared_fs": "host_path", "directory": "container_path"}
 class TensorboardMode(enum.Enum):
     """When event files are uploaded.
 
-    AUTO: when the context closes. MANUAL: when the script calls upload_tensorboard_files().
+    AUTO: when the context closes; reported metrics are copied to an event file.
+    MANUAL: when the script calls upload_tensorboard_files().
     """
 
     AUTO = "AUTO"
@@ -76,6 +78,7 @@ class Context:
         tensorboard_mode: TensorboardMode = TensorboardMode.AUTO,
         master: Master | None = None,
         queue: ReportQueue | None = None,
+        events: MetricEvents | None = None,
     ) -> None:
         self.info = info
         self.distributed = distributed
@@ -85,7 +88,7 @@ class Context:
         self.checkpoint = checkpoint
         self.profiler = ProfilerContext(train, enabled=queue is not None)
         self._tensorboard_mode = tensorboard_mode
-        self._master, self._queue = master, queue
+        self._master, self._queue, self._events = master, queue, events
         self._process = os.getpid()
         self._closed = False
 
@@ -128,6 +131,11 @@ class Context:
                 "trialId": trial.trial_id,
             },
         )
+
+    def _write_own_events(self) -> None:
+        """Tells the context that its user writes the reported metrics to event files itself."""
+        if self._events is not None:
+            self._events.enabled = False
 
     def __enter__(self) -> Context:
         return self
@@ -173,6 +181,8 @@ class Context:
             if wait:
                 self.checkpoint.close()
                 if self._tensorboard_mode is TensorboardMode.AUTO:
+                    if self._queue is not None:
+                        self._queue.flush()  # What is sent is also in an event file.
                     self._upload_event_files()
         finally:
             if self._queue is not None:
@@ -323,7 +333,10 @@ def _on_cluster(
         owner,
         pathlib.Path(info.run_dir, "checkpoints") if info.run_dir else None,
     )
-    queue = _queue(info) if distributed.is_chief else None
+    event_files = pathlib.Path(info.run_dir or ".", "tensorboard", f"rank-{distributed.rank}")
+    mirrors = tensorboard_mode is TensorboardMode.AUTO
+    events = MetricEvents(event_files) if mirrors else None
+    queue = _queue(info, events) if distributed.is_chief else None
     tensorboard = (
         f"{info.cluster_id}/tensorboard/experiment/{trial.experiment_id}/trial/{trial.trial_id}"
     )
@@ -332,7 +345,7 @@ def _on_cluster(
         info.allocation_id,
         master,
         queue,
-        pathlib.Path(info.run_dir or ".", "tensorboard", f"rank-{distributed.rank}"),
+        event_files,
         distributed.rank,
         lambda folder, place: storage.copy_beside(folder, tensorboard, place),
     )
@@ -362,12 +375,13 @@ def _on_cluster(
         tensorboard_mode,
         master,
         queue,
+        events,
     )
 
 
-def _queue(info: ClusterInfo) -> ReportQueue:
+def _queue(info: ClusterInfo, events: MetricEvents | None) -> ReportQueue:
     try:
-        return open_queue(info, _end)
+        return open_queue(info, _end, events.write if events else None)
     except BlockingIOError:
         raise RuntimeError(
             "another context of this attempt is open: rank 0 is one process, which may have one "

@@ -44,6 +44,7 @@ class ReportQueue:
         limit: The maximum size on disk in bytes.
         on_over: Called on the sending thread if the master has ended this attempt.
         close_timeout: The seconds for which close() tries to send without `wait`.
+        on_sent: Called on the sending thread with the metrics that the master has received, packed.
     """
 
     def __init__(
@@ -56,11 +57,13 @@ class ReportQueue:
         limit: int = 64 << 20,
         on_over: Callable[[RunIsOver], None] | None = None,
         close_timeout: float = _CLOSE_TIMEOUT,
+        on_sent: Callable[[list[bytes]], None] | None = None,
     ) -> None:
         self._master = master
         self._allocation, self._trial = allocation_id, trial_id
         self._folder, self._run, self._limit = folder, run, limit
         self._on_over, self._close_timeout = on_over, close_timeout
+        self._on_sent = on_sent
         self._outbox = Outbox(os.path.join(folder, str(run)), limit)
         self._adding = threading.Lock()
         self._changed = threading.Condition()
@@ -201,6 +204,7 @@ class ReportQueue:
             self._busy = bool(records) or progress is not None
         if records:
             count, best = self._send(records, self._run)
+            self._tell_sent(records[:count])
         elif progress is not None:
             self._post("ReportProgress", {"progress": progress})
         with self._changed:
@@ -212,6 +216,15 @@ class ReportQueue:
             self._busy = False
             self._changed.notify_all()
         return bool(records)
+
+    def _tell_sent(self, records: list[bytes]) -> None:
+        if self._on_sent is None:
+            return
+        try:
+            self._on_sent([record[1:] for record in records if record[:1] != CHECKPOINT])
+        except OSError as error:
+            _log(f"WARNING: metrics are no longer copied to event files: {error}")
+            self._on_sent = None
 
     def _send(self, records: list[bytes], run: int) -> tuple[int, bool]:
         """Sends the first records of a list.
@@ -290,7 +303,9 @@ def get_trial_folder(info: ClusterInfo) -> str:
 
 
 def open_queue(
-    info: ClusterInfo, on_over: Callable[[RunIsOver], None] | None = None
+    info: ClusterInfo,
+    on_over: Callable[[RunIsOver], None] | None = None,
+    on_sent: Callable[[list[bytes]], None] | None = None,
 ) -> ReportQueue:
     """Opens the queue of the run of this process.
 
@@ -306,6 +321,7 @@ def open_queue(
         info.trial.trial_run_id,
         int(os.environ.get("DET_OUTBOX_LIMIT") or 64 << 20),
         on_over,
+        on_sent=on_sent,
     )
 
 

@@ -28,6 +28,7 @@ from det.experimental._session import Session, canonical_url, connect
 HEARTBEAT = 60.0  # Seconds; the master waits for five minutes.
 _FIRST_ANSWER = 10.0  # Seconds for which init() waits for the master.
 _AWAY_PAUSE = 2.0
+_STOP_TIMEOUT = 5.0
 _LINGER = 0.05  # Seconds to wait for more records of a batch.
 _TRANSIENT = (0, 429, 500, 502, 503, 504)
 _MODES = ("online", "offline")
@@ -209,8 +210,8 @@ class DetachedRun(Run):
         self._adding = threading.Lock()
         self._changed = threading.Condition()
         self._wake, self._stopping = threading.Event(), threading.Event()
-        self._refusal: MasterError | CheckpointError | None = None
-        self._away = False
+        self._refusal: MasterError | None = None
+        self._away = self._storage_warned = False
         self._starting = online  # Until init() returns.
         self._session: Session | None = None
         self._heart: threading.Thread | None = None
@@ -246,7 +247,7 @@ class DetachedRun(Run):
         with self._changed:
             self._changed.wait_for(lambda: self.spool.ids or self._refusal or self._away, timeout)
             self._starting = False
-        if isinstance(self._refusal, MasterError):
+        if self._refusal is not None:
             raise self._refusal
 
     def _report(self, group: str, step: int, metrics: Metrics) -> None:
@@ -316,11 +317,7 @@ class DetachedRun(Run):
             self._wake.set()
             self._thread.join(timeout)
             complete = not self._thread.is_alive() and self._refusal is None
-            self._stopping.set()
-            self._wake.set()
-            if self._session is not None:
-                self._session.close()
-            self._thread.join(5.0)
+            self._stop_sending()
         if not complete:
             if self._thread is None or not self._thread.is_alive():
                 self.spool.close()
@@ -328,14 +325,21 @@ class DetachedRun(Run):
             text = f"run {self.id} is kept in {self.folder}; to send it: det sync {self.folder}"
             print(f"{level}: {text}", file=sys.__stderr__, flush=True)
 
+    def _stop_sending(self) -> None:
+        self._stopping.set()
+        self._wake.set()
+        if self._session is not None:
+            self._session.close()
+        if self._thread is not None:
+            self._thread.join(_STOP_TIMEOUT)
+
     def discard(self) -> None:
-        """Ends a run that the master has refused, without a trace."""
+        """Ends a run that the master has not started, without a trace."""
         if self._output is not None:
             self._output.close()
         self._finished = True
         atexit.unregister(self._finish_at_exit)
-        if self._thread is not None:
-            self._thread.join()
+        self._stop_sending()
         self.spool.records.forget()
         self.spool.remove()
 
@@ -364,21 +368,28 @@ class DetachedRun(Run):
             try:
                 if self._send_until_finished():
                     return
-            except MasterError as error:
+            except (MasterError, CheckpointError) as error:
                 if self._stopping.is_set():
                     return
-                if error.status not in _TRANSIENT:
+                if isinstance(error, MasterError) and error.status not in _TRANSIENT:
                     self._refuse(error)
                     return
+                if isinstance(error, CheckpointError):
+                    self._warn_about_storage(error)
                 with self._changed:
                     self._away = True
                     self._changed.notify_all()
                 self._stopping.wait(_AWAY_PAUSE)
-            except Exception as error:
-                self._refuse(CheckpointError(f"cannot send reports: {error!r}"))
+            except Exception as error:  # Every exception: a caller of flush() would wait for it.
+                self._refuse(MasterError(f"cannot send reports: {error!r}"))
                 return
 
-    def _refuse(self, error: MasterError | CheckpointError) -> None:
+    def _warn_about_storage(self, error: CheckpointError) -> None:
+        if not self._storage_warned:
+            self._storage_warned = True
+            warn(f"{error}; the artifact is stored as soon as that succeeds")
+
+    def _refuse(self, error: MasterError) -> None:
         with self._changed:
             silent = self._starting  # init() raises it.
             self._refusal = error

@@ -127,6 +127,7 @@ def open_context(
             preempt_mode=core.PreemptMode.ChiefOnly,
             checkpoint_storage=checkpoint_storage,
         ) as core_context:
+            core_context._write_own_events()
             seed_all(derive_seed(seed))
             yield context_class(
                 core_context,
