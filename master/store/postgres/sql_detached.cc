@@ -557,6 +557,14 @@ absl::StatusOr<model::ExperimentId> SqlDetached::AddCheckpoint(
     const model::CheckpointRecord& checkpoint) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<model::ExperimentId> {
     DET_ASSIGN_OR_RETURN(Locked locked, LockTrial(connection, checkpoint.trial));
+    DET_ASSIGN_OR_RETURN(
+        const Result other,
+        connection.Exec("SELECT FROM checkpoints WHERE id = $1 AND trial = $2 AND steps <> $3",
+                        MakeParams(checkpoint.id, checkpoint.trial, checkpoint.steps_completed)));
+    if (other.rows() > 0) {
+      return absl::AlreadyExistsError(
+          absl::StrCat("checkpoint ", checkpoint.id.value(), " has other steps; use a new UUID"));
+    }
     DET_RETURN_IF_ERROR(Exec(connection, ToStatement(cluster::AddCheckpoint{checkpoint}, false)));
     DET_ASSIGN_OR_RETURN(
         const Result owner,

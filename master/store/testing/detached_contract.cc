@@ -165,6 +165,9 @@ TEST_P(StoreContractTest, RejectsCheckpointOfAnotherTrial) {
   EXPECT_TRUE(
       absl::IsAlreadyExists(rows.detached().AddCheckpoint(MakeCheckpoint("a", 2, 10)).status()));
   EXPECT_EQ(rows.GetTrial(kSecond).trial.latest_checkpoint, std::nullopt);
+  EXPECT_TRUE(
+      absl::IsAlreadyExists(rows.detached().AddCheckpoint(MakeCheckpoint("a", 1, 11)).status()));
+  EXPECT_EQ(store_->GetCheckpoint(model::CheckpointId("a"))->checkpoint.steps_completed, 10);
 }
 
 TEST_P(StoreContractTest, DerivesStateOfExperiment) {

@@ -243,6 +243,11 @@ absl::StatusOr<model::ExperimentId> FakeDetached::AddCheckpoint(
     return absl::AlreadyExistsError(absl::StrCat("checkpoint ", checkpoint.id.value(),
                                                  " belongs to another trial; use a new UUID"));
   }
+  if (existing != db_.checkpoints.end() &&
+      existing->second.steps_completed != checkpoint.steps_completed) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("checkpoint ", checkpoint.id.value(), " has other steps; use a new UUID"));
+  }
   cluster::Change change = Canonical(cluster::AddCheckpoint{checkpoint});
   db_.Apply(std::get<cluster::AddCheckpoint>(change));
   if (!rows.trial.latest_checkpoint || checkpoint.steps_completed >= rows.trial.steps_completed) {
