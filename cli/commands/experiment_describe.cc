@@ -39,6 +39,10 @@ std::string Description(const api::v1::GetExperimentResponse& response, const St
   std::vector<std::pair<std::string, Cell>> fields = {
       {"experiment", absl::StrCat(each.id(), "  ", each.name())},
       {"state", MakeStateCell(Experiment::State_Name(each.state()))}};
+  if (each.unmanaged()) fields.emplace_back("managed", "no, it runs outside of the cluster");
+  if (each.has_external_experiment_id()) {
+    fields.emplace_back("external ID", each.external_experiment_id());
+  }
   if (each.archived()) fields.emplace_back("archived", "yes");
   if (!each.state_reason().empty()) fields.emplace_back("reason", each.state_reason());
   const std::string place = PlaceInQueue(response);

@@ -154,7 +154,7 @@ absl::StatusOr<Transcoder::Body> Transcoder::WriteBody(const Call& call,
   if (const auto* body = dynamic_cast<const google::api::HttpBody*>(&response)) {
     return Body{body->content_type(), body->data()};
   }
-  DET_ASSIGN_OR_RETURN(std::string json, proto::ToJson(response));
+  DET_ASSIGN_OR_RETURN(std::string json, proto::WriteResponseJson(response));
   if (call.mask) {
     DET_ASSIGN_OR_RETURN(json, call.mask->Apply(json));
   }

@@ -31,8 +31,7 @@ ExperimentConfig FromTree(const ConfigNode& root, const ConfigDefaults& defaults
 // Removes the problems that do not matter for an experiment that runs outside of the cluster.
 void RemoveManagedOnly(std::vector<Problem>& problems) {
   std::erase_if(problems, [](const Problem& problem) {
-    return (problem.missing && problem.path == "entrypoint") ||
-           problem.path == "checkpoint_storage.container_path";
+    return problem.path == "entrypoint" || problem.path == "checkpoint_storage.container_path";
   });
 }
 

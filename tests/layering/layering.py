@@ -86,6 +86,7 @@ FOLDERS = {
     "master/api/rpc": API + CALLS,
     "master/api/checkpoints": RESOURCE,
     "master/api/cluster": RESOURCE + ["master/api/logs/"],
+    "master/api/detached": RESOURCE + ["master/api/experiments/"],
     "master/api/experiments": RESOURCE + ["master/api/policies/", "master/api/queue/"],
     "master/api/logs": RESOURCE,
     "master/api/models": RESOURCE,

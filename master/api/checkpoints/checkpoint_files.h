@@ -5,15 +5,19 @@
 #ifndef MASTER_API_CHECKPOINTS_CHECKPOINT_FILES_H_
 #define MASTER_API_CHECKPOINTS_CHECKPOINT_FILES_H_
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "master/checkpoint_storage/checkpoint_bucket.h"
+#include "master/core/experiment/experiment.h"
 #include "master/core/model/reports.h"
 #include "master/core/model/storage_config.h"
+#include "master/store/interfaces/store.h"
 
 namespace det::api {
 
@@ -22,6 +26,25 @@ using ChunkReader = std::function<absl::StatusOr<std::string>()>;
 
 // Returns FAILED_PRECONDITION if the checkpoint's files are deleted or being deleted.
 absl::Status CheckFilesNotDeleted(const model::CheckpointRecord& checkpoint);
+
+// Finds where the files of checkpoints are: in the storage that their trial has registered
+// (docs/detached-mode.md), else in that of their experiment. Reads each storage once.
+class StorageFinder {
+ public:
+  explicit StorageFinder(store::Store& store) : store_(store) {}
+  absl::StatusOr<model::CheckpointStorageConfig> Find(const experiment::Experiment& experiment,
+                                                      const model::CheckpointRecord& checkpoint);
+
+ private:
+  store::Store& store_;
+  std::map<int32_t, model::CheckpointStorageConfig> registered_;
+};
+
+// Same as StorageFinder for one checkpoint whose files are to be read. FAILED_PRECONDITION if they
+// are in a folder of the machine where an unmanaged trial ran.
+absl::StatusOr<model::CheckpointStorageConfig> FindReadableStorage(
+    store::Store& store, const experiment::Experiment& experiment,
+    const model::CheckpointRecord& checkpoint);
 
 // Opens a file of the checkpoint. Does not follow links out of the checkpoint's directory, which a
 // task may have created. Returns FAILED_PRECONDITION if the master cannot access the file,

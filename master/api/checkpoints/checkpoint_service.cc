@@ -162,13 +162,11 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
     DET_ASSIGN_OR_RETURN(const auto entry, store_.GetCheckpoint(id));
     DET_ASSIGN_OR_RETURN(const auto experiment, store_.GetExperiment(entry.experiment));
     const model::ExperimentConfig& config = *experiment.experiment.config;
-    *out = ToProto(entry, GetFolder(config, entry), ToStruct(model::ToShownValue(config)));
+    DET_ASSIGN_OR_RETURN(const auto storage,
+                         StorageFinder(store_).Find(experiment.experiment, entry.checkpoint));
+    *out = ToProto(entry, checkpoint_storage::GetCheckpointFolder(storage, entry.checkpoint.id),
+                   ToStruct(model::ToShownValue(config)));
     return absl::OkStatus();
-  }
-
-  static std::string GetFolder(const model::ExperimentConfig& config,
-                               const store::CheckpointEntry& entry) {
-    return checkpoint_storage::GetCheckpointFolder(config.checkpoint_storage, entry.checkpoint.id);
   }
 
   // All checkpoints of a list belong to one experiment.
@@ -179,8 +177,12 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
     DET_ASSIGN_OR_RETURN(const auto page, store_.ListCheckpoints(query));
     const model::ExperimentConfig& config = *experiment.experiment.config;
     const google::protobuf::Struct shown = ToStruct(model::ToShownValue(config));
+    StorageFinder storages(store_);
     for (const store::CheckpointEntry& entry : page.checkpoints) {
-      *response->add_checkpoints() = ToProto(entry, GetFolder(config, entry), shown);
+      DET_ASSIGN_OR_RETURN(const auto storage,
+                           storages.Find(experiment.experiment, entry.checkpoint));
+      *response->add_checkpoints() = ToProto(
+          entry, checkpoint_storage::GetCheckpointFolder(storage, entry.checkpoint.id), shown);
     }
     *response->mutable_pagination() =
         ToPagination(request.offset(), request.limit(), response->checkpoints_size(), page.total);
@@ -207,8 +209,9 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
     if (!entry.checkpoint.resources.contains(path) || path.empty() || path.back() == '/') {
       return absl::NotFoundError(absl::StrCat("checkpoint ", id.value(), " has no file ", path));
     }
-    return OpenCheckpointFile(checkpoint_locations_.buckets,
-                              experiment.experiment.config->checkpoint_storage, id, path);
+    DET_ASSIGN_OR_RETURN(const auto storage, FindReadableStorage(store_, experiment.experiment,
+                                                                 entry.checkpoint));
+    return OpenCheckpointFile(checkpoint_locations_.buckets, storage, id, path);
   }
 
   static void SendChunk(const ChunkReader& reader, Stream<v1::ReadCheckpointFileResponse>& out) {

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "det/api/v1/detached.unary.h"
 #include "master/api/common/convert.h"
@@ -183,8 +184,8 @@ class DetachedService final : public ApiService<v1::DetachedService> {
     absl::Status valid = CheckExternalId("external_trial_id", request.external_trial_id());
     if (valid.ok()) valid = CheckCreation(creation);
     if (!valid.ok()) return done(std::move(valid));
-    const auto existing = store_.detached().FindTrial(
-        model::ExperimentId(creation.experiment_id()), request.external_trial_id());
+    const auto existing = store_.detached().FindTrial(model::ExperimentId(creation.experiment_id()),
+                                                      request.external_trial_id());
     if (!existing.ok()) return done(existing.status());
     if (!*existing) {
       return AddTrial(creation, request.external_trial_id(), response->mutable_trial(),

@@ -45,22 +45,20 @@ absl::Status CheckExternalId(const char* field, const std::string& id) {
 
 void ReserveId(engine::Engine& engine, base::ThreadPool& pool, cluster::ReserveId::Kind kind,
                absl::AnyInvocable<void(absl::StatusOr<int32_t>)> then) {
-  engine.Submit(
-      cluster::ReserveId{kind},
-      [&pool, then = std::move(then)](absl::StatusOr<engine::Applied> applied) mutable {
-        pool.Post([applied = std::move(applied), then = std::move(then)]() mutable {
-          if (!applied.ok()) return then(applied.status());
-          then(applied->reserved);
-        });
-      });
+  engine.Submit(cluster::ReserveId{kind},
+                [&pool, then = std::move(then)](absl::StatusOr<engine::Applied> applied) mutable {
+                  pool.Post([applied = std::move(applied), then = std::move(then)]() mutable {
+                    if (!applied.ok()) return then(applied.status());
+                    then(applied->reserved);
+                  });
+                });
 }
 
 void AddUnmanaged(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
                   Submission submission, std::optional<std::string> external_id, absl::Time now,
                   absl::AnyInvocable<void(absl::StatusOr<model::ExperimentId>)> then) {
   if (!submission.context.hash.empty()) {
-    const absl::Status stored =
-        store.PutContext(submission.context.hash, submission.context.tgz);
+    const absl::Status stored = store.PutContext(submission.context.hash, submission.context.tgz);
     if (!stored.ok()) return then(stored);
   }
   ReserveId(engine, pool, cluster::ReserveId::Kind::kExperiment,

@@ -219,22 +219,21 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
 
   Reactor* PostTaskLogs(Context* context, const v1::PostTaskLogsRequest* request,
                         v1::PostTaskLogsResponse* response) override {
-    return Unary(__func__, context, request, response,
-                 [this, request](const auth::Principal& principal) -> absl::Status {
-                   DET_ASSIGN_OR_RETURN(const model::TaskId task,
-                                        FindLoggedTask(principal, *request));
-                   std::vector<model::LogLine> lines;
-                   for (const v1::TaskLog& log : request->logs()) {
-                     const model::AllocationId allocation =
-                         IsUser(principal) ? model::AllocationId(log.allocation_id())
-                                           : principal.allocation;
-                     lines.push_back(ToLine(log, task, allocation, clock_.Now()));
-                   }
-                   if (lines.empty()) return absl::OkStatus();
-                   DET_RETURN_IF_ERROR(store_.AddLogLines(lines));
-                   watch_.LogsArrived(task);
-                   return triggers_ == nullptr ? absl::OkStatus() : triggers_->Check(lines);
-                 });
+    return Unary(
+        __func__, context, request, response,
+        [this, request](const auth::Principal& principal) -> absl::Status {
+          DET_ASSIGN_OR_RETURN(const model::TaskId task, FindLoggedTask(principal, *request));
+          std::vector<model::LogLine> lines;
+          for (const v1::TaskLog& log : request->logs()) {
+            const model::AllocationId allocation =
+                IsUser(principal) ? model::AllocationId(log.allocation_id()) : principal.allocation;
+            lines.push_back(ToLine(log, task, allocation, clock_.Now()));
+          }
+          if (lines.empty()) return absl::OkStatus();
+          DET_RETURN_IF_ERROR(store_.AddLogLines(lines));
+          watch_.LogsArrived(task);
+          return triggers_ == nullptr ? absl::OkStatus() : triggers_->Check(lines);
+        });
   }
 
   Reactor* RunPrepareForReporting(Context* context,
@@ -431,8 +430,8 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
   }
 
   // Serves a report about a trial. A task reports about itself: `work` gets its allocation, which
-  // must not have ended. A user reports for a managed trial as its current allocation would, and for
-  // an unmanaged one by `detached`, which returns the experiment.
+  // must not have ended. A user reports for a managed trial as its current allocation would, and
+  // for an unmanaged one by `detached`, which returns the experiment.
   using Detached = absl::AnyInvocable<absl::StatusOr<model::ExperimentId>(model::TrialId)>;
   template <class Request>
   Reactor* ServeTrial(Context* context, const char* method, const Request* request, int32_t id,
@@ -465,9 +464,9 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
     if (record->trial.allocation) {
       return WithCaller(*record->trial.allocation, std::move(work), std::move(done));
     }
-    done(absl::FailedPreconditionError(
-        absl::StrCat("trial ", id.value(), " is ", std::string(ToString(record->trial.state)),
-                     "; only running trials report")));
+    done(absl::FailedPreconditionError(absl::StrCat("trial ", id.value(), " is ",
+                                                    std::string(ToString(record->trial.state)),
+                                                    "; only running trials report")));
   }
 
   // An unmanaged trial has reported.
@@ -478,13 +477,11 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
 
   absl::Status AddUserMetrics(const v1::TrialMetrics& metrics, const std::string& group) {
     if (!metrics.has_metrics()) return absl::InvalidArgumentError("metrics: required but missing");
-    DET_ASSIGN_OR_RETURN(
-        std::vector<model::MetricReport> reports,
-        ToReports(ToReport(metrics, group, metrics.trial_run_id()), clock_.Now()));
+    DET_ASSIGN_OR_RETURN(std::vector<model::MetricReport> reports,
+                         ToReports(ToReport(metrics, group, metrics.trial_run_id()), clock_.Now()));
     const model::TrialId id(metrics.trial_id());
-    DET_ASSIGN_OR_RETURN(
-        const store::StoredReport stored,
-        store_.detached().AddMetrics(id, metrics.trial_run_id(), reports));
+    DET_ASSIGN_OR_RETURN(const store::StoredReport stored,
+                         store_.detached().AddMetrics(id, metrics.trial_run_id(), reports));
     for (model::MetricReport& report : reports) report.run_id = stored.run_id;
     if (stored.unmanaged) life_signs_.Record(id, clock_.Now());
     watch_.MetricsArrived(stored.experiment, reports);

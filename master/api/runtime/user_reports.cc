@@ -11,8 +11,8 @@ namespace det::api {
 
 absl::Status CheckProgress(double progress) {
   if (progress >= 0 && progress <= 1) return absl::OkStatus();  // not NaN
-  return absl::InvalidArgumentError(absl::StrCat(
-      "invalid progress value: ", progress, ". Progress value should be between 0 and 1"));
+  return absl::InvalidArgumentError(absl::StrCat("invalid progress value: ", progress,
+                                                 ". Progress value should be between 0 and 1"));
 }
 
 absl::Status CheckReportedState(const v1::Checkpoint& checkpoint) {
@@ -20,9 +20,9 @@ absl::Status CheckReportedState(const v1::Checkpoint& checkpoint) {
       checkpoint.state() == v1::Checkpoint::STATE_UNSPECIFIED) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("invalid state for reported checkpoint: ",
-                   v1::Checkpoint::State_Name(checkpoint.state()), "; expected STATE_COMPLETED"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "invalid state for reported checkpoint: ", v1::Checkpoint::State_Name(checkpoint.state()),
+      "; expected STATE_COMPLETED"));
 }
 
 absl::Status CheckOneTask(const v1::PostTaskLogsRequest& request) {

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "det/api/v1/raw.unary.h"
 #include "google/api/httpbody.pb.h"
@@ -334,11 +335,12 @@ class RawService final : public ApiService<v1::RawService> {
     DET_ASSIGN_OR_RETURN(const auto entry, store_.GetCheckpoint(id));
     DET_RETURN_IF_ERROR(CheckFilesNotDeleted(entry.checkpoint));
     DET_ASSIGN_OR_RETURN(const auto experiment, store_.GetExperiment(entry.experiment));
-    CheckpointArchive::Open open =
-        [this, id, config = experiment.experiment.config](const std::string& path) {
-          return OpenCheckpointFile(checkpoint_locations_.buckets, config->checkpoint_storage, id,
-                                    path);
-        };
+    DET_ASSIGN_OR_RETURN(auto storage, FindReadableStorage(store_, experiment.experiment,
+                                                           entry.checkpoint));
+    CheckpointArchive::Open open = [this, id,
+                                    storage = std::move(storage)](const std::string& path) {
+      return OpenCheckpointFile(checkpoint_locations_.buckets, storage, id, path);
+    };
     return std::make_shared<CheckpointArchive>(format, entry.checkpoint.resources,
                                                entry.checkpoint.time, std::move(open));
   }

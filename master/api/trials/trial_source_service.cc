@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "base/uuid.h"
@@ -39,9 +40,9 @@ absl::StatusOr<store::TrialSource> ToSource(const v1::TrialSourceInfo& info) {
   if (info.has_model_id()) source.model = info.model_id();
   if (info.has_model_version()) source.version = info.model_version();
   if (!base::IsUuid(info.checkpoint_uuid())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("trial_source_info.checkpoint_uuid: \"", info.checkpoint_uuid(),
-                     "\" is not a UUID in lower case"));
+    return absl::InvalidArgumentError(absl::StrCat("trial_source_info.checkpoint_uuid: \"",
+                                                   info.checkpoint_uuid(),
+                                                   "\" is not a UUID in lower case"));
   }
   if (!source.type.empty()) return source;
   return absl::InvalidArgumentError(
@@ -97,9 +98,9 @@ class TrialSourceService final : public ApiService<v1::TrialSourceService> {
   absl::Status Read(const model::CheckpointId& id, const Request& request,
                     const auth::Principal& caller, Response* response) {
     DET_RETURN_IF_ERROR(store_.GetCheckpoint(id).status());
-    DET_ASSIGN_OR_RETURN(const std::vector<model::TrialId> reported,
-                         store_.detached().ListTrialsBySource(
-                             id, ToText(request.trial_source_info_type())));
+    DET_ASSIGN_OR_RETURN(
+        const std::vector<model::TrialId> reported,
+        store_.detached().ListTrialsBySource(id, ToText(request.trial_source_info_type())));
     std::set<model::TrialId> trials(reported.begin(), reported.end());
     if (request.trial_source_info_type() != v1::TRIAL_SOURCE_INFO_TYPE_INFERENCE) {
       store::TrialQuery query;

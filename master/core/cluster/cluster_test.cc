@@ -22,6 +22,19 @@ using ::testing::SizeIs;
 
 using ClusterTest = Fixture;
 
+// Reserved IDs have no rows of the cluster, so memory and rows differ until they are used.
+TEST(ReserveIdTest, ReservesEachIdOnce) {
+  Cluster cluster{Settings{.cluster_id = "test"}};
+  const auto apply = [&cluster](const Event& event) {
+    return *cluster.Apply(event, absl::FromUnixSeconds(1'700'000'000));
+  };
+  EXPECT_EQ(apply(ReserveId{ReserveId::Kind::kExperiment}).reserved, 1);
+  EXPECT_EQ(apply(ReserveId{ReserveId::Kind::kTrial}).reserved, 1);
+  EXPECT_EQ(apply(ReserveId{ReserveId::Kind::kExperiment}).reserved, 2);
+  EXPECT_EQ(apply(CreateExperiment{.config = MakeConfig()}).created, ExperimentId(3));
+  EXPECT_NE(cluster.FindTrial(model::TrialId(2)), nullptr);
+}
+
 TEST_F(ClusterTest, RunsCommandToCompletion) {
   AddAgent("a", 1);
   const Outcome created = Apply(CreateExperiment{.config = MakeConfig(),

@@ -94,8 +94,8 @@ absl::StatusOr<Outcome> Apply(Step& step, const CreateExperiment& event) {
 }
 
 absl::StatusOr<Outcome> Apply(Step& step, const ReserveId& event) {
-  step.out.reserved = event.kind == ReserveId::Kind::kExperiment ? ++step.s.last_experiment
-                                                                 : ++step.s.last_trial;
+  step.out.reserved =
+      event.kind == ReserveId::Kind::kExperiment ? ++step.s.last_experiment : ++step.s.last_trial;
   return step.Finish();
 }
 

@@ -86,10 +86,9 @@ bool EndLost(Trial& trial, absl::Time last_activity) {
 }
 
 bool FollowTrials(Experiment& experiment, const std::vector<TrialsInState>& trials) {
-  static constexpr ExperimentState kStates[] = {ExperimentState::kPaused,
-                                                ExperimentState::kCanceled, ExperimentState::kError,
-                                                ExperimentState::kCompleted,
-                                                ExperimentState::kActive};
+  static constexpr ExperimentState kStates[] = {
+      ExperimentState::kPaused, ExperimentState::kCanceled, ExperimentState::kError,
+      ExperimentState::kCompleted, ExperimentState::kActive};
   int rank = -1;
   std::optional<absl::Time> last_end;
   for (const TrialsInState& each : trials) {
@@ -127,10 +126,11 @@ absl::StatusOr<model::Value> FindNewMetrics(const model::MetricReport& stored,
     if (before == nullptr) {
       added.emplace(name, value);
     } else if (*before != value) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "overwriting existing metric keys is not supported, conflicting key: ", name, ": trial ",
-          report.trial.value(), " has reported ", before->ToJson(), " at step ",
-          report.steps_completed, " of group ", report.group, ", and now reports ", value.ToJson()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("overwriting existing metric keys is not supported, conflicting key: ", name,
+                       ": trial ", report.trial.value(), " has reported ", before->ToJson(),
+                       " at step ", report.steps_completed, " of group ", report.group,
+                       ", and now reports ", value.ToJson()));
     }
   }
   return added;

@@ -1,10 +1,14 @@
 #include "master/store/postgres/sql_detached.h"
 
+#include <future>
 #include <set>
 #include <tuple>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/core/cluster/change.h"
 #include "master/core/experiment/detached.h"
@@ -18,6 +22,8 @@
 namespace det::store {
 namespace {
 
+constexpr size_t kMaxPending = 1000;  // reports in one transaction
+
 // Serializes the creation of experiments with the same external ID. An arbitrary number that no
 // other advisory lock uses.
 constexpr char kLockExternalId[] = "SELECT pg_advisory_xact_lock(724190, hashtext($1))";
@@ -29,8 +35,7 @@ constexpr char kReplaceConfig[] =
     "UPDATE experiments SET name = $2, config = $3, description = $4, labels = $5 WHERE id = $1";
 constexpr char kReplaceHparams[] = "UPDATE trials SET hparams = $2 WHERE id = $1";
 // A trigger adds the values of new trials alone.
-constexpr char kDropRunValues[] =
-    "DELETE FROM run_values WHERE trial = $1 AND key LIKE 'hp.%'";
+constexpr char kDropRunValues[] = "DELETE FROM run_values WHERE trial = $1 AND key LIKE 'hp.%'";
 constexpr char kAddRunValues[] =
     "INSERT INTO run_values (trial, key, project, number, text) "
     "SELECT t.id, l.key, t.project, l.number, l.text "
@@ -50,12 +55,21 @@ constexpr char kNewestCheckpoint[] =
 constexpr char kReporter[] =
     "SELECT e.id, e.unmanaged, e.state, t.run_id FROM trials t "
     "JOIN experiments e ON e.id = t.experiment WHERE t.id = $1";
-// The experiment cannot be deleted, and no other attempt can start, while a report is stored.
-constexpr char kLockReporter[] = " FOR SHARE OF e FOR KEY SHARE OF t";
+constexpr char kReporters[] =
+    "SELECT t.id, e.id, e.unmanaged, e.state, t.run_id FROM trials t "
+    "JOIN experiments e ON e.id = t.experiment WHERE t.id = ANY($1::int[])";
+// While a report is stored, the experiment cannot be deleted and no attempt of its trials can start.
+constexpr char kShareExperiments[] =
+    "SELECT FROM experiments e WHERE e.unmanaged AND e.id IN "
+    "(SELECT experiment FROM trials WHERE id = ANY($1::int[])) ORDER BY e.id FOR SHARE OF e";
 constexpr char kStoredReport[] =
-    "SELECT metrics FROM metrics WHERE trial = $1 AND group_name = $2 AND steps = $3 "
+    "SELECT metrics, batch, micros(time) FROM metrics WHERE trial = $1 AND group_name = $2 AND steps = $3 "
     "AND run_id = $4 FOR UPDATE";
-constexpr char kExtendReport[] = "SELECT extend_report($1, $2, $3, $4, $5, $6, $7)";
+constexpr char kDeleteReport[] =
+    "DELETE FROM metrics WHERE trial = $1 AND group_name = $2 AND steps = $3 AND run_id = $4";
+constexpr char kSetMetrics[] =
+    "UPDATE metrics SET metrics = $5 WHERE trial = $1 AND group_name = $2 AND steps = $3 "
+    "AND run_id = $4";
 constexpr char kPutStorage[] = R"sql(
 INSERT INTO checkpoint_storages AS s (config) VALUES ($1)
 ON CONFLICT (md5(config::text)) DO UPDATE SET config = s.config RETURNING id)sql";
@@ -80,15 +94,14 @@ absl::Status Exec(Connection& connection, const Connection::Statement& statement
 
 absl::Status CheckUnmanaged(bool unmanaged, const char* kind, int32_t id) {
   if (unmanaged) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("only unmanaged ", kind, "s are supported; ", kind, " ", id,
-                   " is managed by the cluster"));
+  return absl::FailedPreconditionError(absl::StrCat("only unmanaged ", kind, "s are supported; ",
+                                                    kind, " ", id, " is managed by the cluster"));
 }
 
 absl::Status CheckNotDeleting(model::ExperimentState state, model::ExperimentId id) {
   if (!model::IsDeletion(state)) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat("experiment ", id.value(), " is ",
-                                                    std::string(model::ToString(state))));
+  return absl::FailedPreconditionError(
+      absl::StrCat("experiment ", id.value(), " is ", std::string(model::ToString(state))));
 }
 
 // Reads an unmanaged experiment and locks its row.
@@ -159,8 +172,7 @@ absl::Status SaveState(Connection& connection, Locked& locked, absl::Time now) {
 }
 
 absl::Status SetLastActivity(Connection& connection, model::TrialId id, absl::Time now) {
-  return connection
-      .Exec("UPDATE trials SET last_activity = $2 WHERE id = $1", MakeParams(id, now))
+  return connection.Exec("UPDATE trials SET last_activity = $2 WHERE id = $1", MakeParams(id, now))
       .status();
 }
 
@@ -173,46 +185,105 @@ absl::Status CheckRun(int reported, int current) {
       " (expected): another attempt of the trial has started; start the trial again to report"));
 }
 
-// Adds the report to the one that exists. Returns the metrics that are new.
+// Adds the report to the one that exists. Returns the metrics that are new. The row is inserted
+// again with the new metrics alone, because triggers add what is inserted to the summaries.
 absl::StatusOr<model::Value> Extend(Connection& connection, const model::MetricReport& report) {
-  DET_ASSIGN_OR_RETURN(
-      const Result result,
-      connection.Exec(kStoredReport, MakeParams(report.trial, report.group, report.steps_completed,
-                                                report.run_id)));
+  Params key = MakeParams(report.trial, report.group, report.steps_completed, report.run_id);
+  DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kStoredReport, key));
   if (result.rows() == 0) return absl::AbortedError("the report was deleted meanwhile; try again");
-  model::MetricReport stored;
+  model::MetricReport stored = report;
   DET_ASSIGN_OR_RETURN(stored.metrics, ToValue(result, 0, 0));
   DET_ASSIGN_OR_RETURN(model::Value added, experiment::FindNewMetrics(stored, report));
-  if (added.AsObject()->empty() && report.batch_metrics.is_null()) return added;
+  const bool adds_batch = result.IsNull(0, 1) && !report.batch_metrics.is_null();
+  if (added.AsObject()->empty() && !adds_batch) return added;
   model::Value::Object all = stored.metrics.AsObject() == nullptr ? model::Value::Object()
                                                                   : *stored.metrics.AsObject();
   for (const auto& [name, value] : *added.AsObject()) all.emplace(name, value);
-  Params params = MakeParams(report.trial, report.group, report.steps_completed, report.run_id,
-                             model::Value(std::move(all)), added);
-  params.push_back(report.batch_metrics.is_null() ? Param{} : ToParam(report.batch_metrics));
-  DET_RETURN_IF_ERROR(connection.Exec(kExtendReport, params).status());
+  stored.metrics = added;
+  stored.time = result.Time(0, 2);
+  if (!adds_batch) {
+    DET_ASSIGN_OR_RETURN(stored.batch_metrics, ToValue(result, 0, 1));
+  }
+  DET_RETURN_IF_ERROR(connection.Exec(kDeleteReport, key).status());
+  DET_RETURN_IF_ERROR(Exec(connection, InsertMetrics({&stored})));
+  key.push_back(ToParam(model::Value(std::move(all))));
+  DET_RETURN_IF_ERROR(connection.Exec(kSetMetrics, key).status());
   return added;
 }
 
-// Stores the reports, which have the same trial and attempt. Each then has only its new metrics.
-absl::Status StoreReports(Connection& connection, std::vector<model::MetricReport>& reports) {
-  std::vector<const model::MetricReport*> rows;
-  for (const model::MetricReport& report : reports) rows.push_back(&report);
-  const Connection::Statement insert = InsertMetrics(rows);
+// The primary key of a report.
+using ReportKey = std::tuple<int64_t, std::string, int64_t, int64_t>;
+ReportKey GetKey(const model::MetricReport& report) {
+  return {report.trial.value(), report.group, report.steps_completed, report.run_id};
+}
+
+// Inserts the reports that do not exist yet and returns their keys.
+absl::StatusOr<std::set<ReportKey>> Insert(Connection& connection,
+                                           const std::vector<const model::MetricReport*>& reports) {
+  std::set<ReportKey> added;
+  if (reports.empty()) return added;
+  const Connection::Statement insert = InsertMetrics(reports);
   DET_ASSIGN_OR_RETURN(
       const Result inserted,
       connection.Exec(absl::StrCat(absl::string_view(insert.sql.data(), insert.sql.size()),
-                                   " RETURNING group_name, steps"),
+                                   " RETURNING trial, group_name, steps, run_id"),
                       insert.params));
-  std::set<std::pair<std::string, int64_t>> added;
   for (int row = 0; row < inserted.rows(); ++row) {
-    added.emplace(std::string(inserted.Text(row, 0)), inserted.Int(row, 1));
+    added.emplace(inserted.Int(row, 0), std::string(inserted.Text(row, 1)), inserted.Int(row, 2),
+                  inserted.Int(row, 3));
   }
+  return added;
+}
+
+// Stores the reports of one trial. Each then has only its new metrics.
+absl::Status StoreReports(Connection& connection, std::vector<model::MetricReport>& reports) {
+  std::vector<const model::MetricReport*> rows;
+  for (const model::MetricReport& report : reports) rows.push_back(&report);
+  DET_ASSIGN_OR_RETURN(std::set<ReportKey> added, Insert(connection, rows));
   for (model::MetricReport& report : reports) {
-    if (added.erase({report.group, report.steps_completed}) > 0) continue;
+    if (added.erase(GetKey(report)) > 0) continue;
     DET_ASSIGN_OR_RETURN(report.metrics, Extend(connection, report));
   }
   return absl::OkStatus();
+}
+
+// A row of kReporters.
+struct Reporter {
+  StoredReport report;
+  model::ExperimentState state = model::ExperimentState::kActive;
+};
+
+absl::StatusOr<std::map<model::TrialId, Reporter>> ReadReporters(Connection& connection,
+                                                                 const Params& trials) {
+  DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kReporters, trials));
+  std::map<model::TrialId, Reporter> reporters;
+  for (int row = 0; row < result.rows(); ++row) {
+    Reporter& reporter = reporters[model::TrialId(static_cast<int32_t>(result.Int(row, 0)))];
+    reporter.report.experiment = model::ExperimentId(static_cast<int32_t>(result.Int(row, 1)));
+    reporter.report.unmanaged = result.Bool(row, 2);
+    reporter.state = model::ParseExperimentState(result.Text(row, 3)).value_or(reporter.state);
+    reporter.report.run_id = static_cast<int>(result.Int(row, 4));
+  }
+  return reporters;
+}
+
+// Reads the trials, and lets no attempt of the unmanaged ones start, and none be deleted, until the
+// transaction ends.
+absl::StatusOr<std::map<model::TrialId, Reporter>> LockReporters(Connection& connection,
+                                                                 const Params& trials) {
+  DET_RETURN_IF_ERROR(connection.Exec(kShareExperiments, trials).status());
+  return ReadReporters(connection, trials);
+}
+
+// Whether the attempt may report for the trial.
+absl::StatusOr<StoredReport> CheckReporter(const std::map<model::TrialId, Reporter>& reporters,
+                                           model::TrialId id, int run_id) {
+  const auto it = reporters.find(id);
+  if (it == reporters.end()) return NoSuch("trial", id);
+  const Reporter& reporter = it->second;
+  DET_RETURN_IF_ERROR(CheckNotDeleting(reporter.state, reporter.report.experiment));
+  DET_RETURN_IF_ERROR(CheckRun(run_id, reporter.report.run_id));
+  return reporter.report;
 }
 
 // Considers the validations of an unmanaged trial for the best metrics.
@@ -225,8 +296,8 @@ absl::StatusOr<bool> RecordValidations(Connection& connection, Locked& locked,
     const std::optional<double> metric = GetMetricNumber(report.metrics, name);
     if (!metric) continue;
     found = true;
-    best |= experiment::RecordMetric(locked.experiment, locked.trial, report.steps_completed,
-                                     *metric);
+    best |=
+        experiment::RecordMetric(locked.experiment, locked.trial, report.steps_completed, *metric);
   }
   if (!found) return false;
   DET_RETURN_IF_ERROR(Save(connection, locked.trial));
@@ -235,6 +306,13 @@ absl::StatusOr<bool> RecordValidations(Connection& connection, Locked& locked,
 }
 
 }  // namespace
+
+SqlDetached::SqlDetached(Pool* pool, Fence* fence)
+    : pool_(*pool),
+      fence_(*fence),
+      pending_(kMaxPending, [this](const WriteGroup<PendingReport>::Rows& pending) {
+        return StorePending(pending);
+      }) {}
 
 // ---- experiments and trials ----
 
@@ -376,40 +454,68 @@ absl::StatusOr<StoredReport> SqlDetached::AddMetrics(model::TrialId id, int run_
   bool validates = false;
   for (model::MetricReport& report : reports) {
     report = Canonical(std::move(report));
+    report.trial = id;
+    report.run_id = run_id;
     validates |= report.group == "validation";
   }
+  if (validates || reports.size() != 1) return AddTogether(id, run_id, std::move(reports));
+  absl::StatusOr<StoredReport> result = absl::UnknownError("not stored");
+  std::promise<absl::Status> written;
+  pending_.Write({{std::move(reports.front()), &result}},
+                 [&written](absl::Status status) { written.set_value(std::move(status)); });
+  DET_RETURN_IF_ERROR(written.get_future().get());
+  return result;
+}
+
+absl::StatusOr<StoredReport> SqlDetached::AddTogether(model::TrialId id, int run_id,
+                                                      std::vector<model::MetricReport> reports) {
+  const Params trial = {ToArray(std::vector<model::TrialId>{id})};
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<StoredReport> {
-    DET_ASSIGN_OR_RETURN(Result reporter, connection.Exec(kReporter, MakeParams(id)));
-    if (reporter.rows() == 0) return NoSuch("trial", id);
-    StoredReport stored{
-        .experiment = model::ExperimentId(static_cast<int32_t>(reporter.Int(0, 0))),
-        .unmanaged = reporter.Bool(0, 1)};
+    DET_ASSIGN_OR_RETURN(const auto before, ReadReporters(connection, trial));
     std::optional<Locked> locked;
-    if (stored.unmanaged && validates) {
+    if (before.contains(id) && before.at(id).report.unmanaged) {
       DET_ASSIGN_OR_RETURN(locked, LockTrial(connection, id));
     }
-    if (stored.unmanaged) {
-      DET_ASSIGN_OR_RETURN(reporter,
-                           connection.Exec(absl::StrCat(kReporter, kLockReporter), MakeParams(id)));
-      if (reporter.rows() == 0) return NoSuch("trial", id);
-    }
-    DET_RETURN_IF_ERROR(CheckNotDeleting(
-        model::ParseExperimentState(reporter.Text(0, 2)).value_or(model::ExperimentState::kActive),
-        stored.experiment));
-    const int current = static_cast<int>(reporter.Int(0, 3));
-    DET_RETURN_IF_ERROR(CheckRun(run_id, current));
-    stored.run_id = current;
+    // Read again, because an attempt may have started before the lock.
+    DET_ASSIGN_OR_RETURN(const auto reporters, ReadReporters(connection, trial));
+    DET_ASSIGN_OR_RETURN(StoredReport stored, CheckReporter(reporters, id, run_id));
     // The whole is repeated if the connection breaks.
     std::vector<model::MetricReport> rows = reports;
-    for (model::MetricReport& row : rows) {
-      row.trial = id;
-      row.run_id = current;
-    }
+    for (model::MetricReport& row : rows) row.run_id = stored.run_id;
     DET_RETURN_IF_ERROR(StoreReports(connection, rows));
     if (locked) {
       DET_ASSIGN_OR_RETURN(stored.best, RecordValidations(connection, *locked, rows));
     }
     return stored;
+  });
+}
+
+absl::Status SqlDetached::StorePending(const WriteGroup<PendingReport>::Rows& pending) {
+  std::set<model::TrialId> ids;
+  for (const PendingReport* each : pending) ids.insert(each->report.trial);
+  const Params trials = {ToArray(std::vector<model::TrialId>(ids.begin(), ids.end()))};
+  return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
+    DET_ASSIGN_OR_RETURN(const auto reporters, LockReporters(connection, trials));
+    std::vector<model::MetricReport> rows(pending.size());
+    std::vector<const model::MetricReport*> valid;
+    for (size_t i = 0; i < pending.size(); ++i) {
+      const model::MetricReport& report = pending[i]->report;
+      *pending[i]->result = CheckReporter(reporters, report.trial, report.run_id);
+      if (!pending[i]->result->ok()) continue;
+      rows[i] = report;
+      rows[i].run_id = (*pending[i]->result)->run_id;
+      valid.push_back(&rows[i]);
+    }
+    DET_ASSIGN_OR_RETURN(std::set<ReportKey> added, Insert(connection, valid));
+    for (size_t i = 0; i < pending.size(); ++i) {
+      if (!pending[i]->result->ok() || added.erase(GetKey(rows[i])) > 0) continue;
+      const absl::Status extended = Extend(connection, rows[i]).status();
+      // Only these are errors of the report alone: no statement has failed.
+      const bool own = absl::IsInvalidArgument(extended) || absl::IsAborted(extended);
+      if (!extended.ok() && !own) return extended;
+      if (!extended.ok()) *pending[i]->result = extended;
+    }
+    return absl::OkStatus();
   });
 }
 
@@ -449,9 +555,9 @@ absl::StatusOr<model::ExperimentId> SqlDetached::AddCheckpoint(
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<model::ExperimentId> {
     DET_ASSIGN_OR_RETURN(Locked locked, LockTrial(connection, checkpoint.trial));
     DET_RETURN_IF_ERROR(Exec(connection, ToStatement(cluster::AddCheckpoint{checkpoint}, false)));
-    DET_ASSIGN_OR_RETURN(const Result owner,
-                         connection.Exec("SELECT trial FROM checkpoints WHERE id = $1",
-                                         MakeParams(checkpoint.id)));
+    DET_ASSIGN_OR_RETURN(
+        const Result owner,
+        connection.Exec("SELECT trial FROM checkpoints WHERE id = $1", MakeParams(checkpoint.id)));
     if (owner.rows() == 0 || owner.Int(0, 0) != checkpoint.trial.value()) {
       return absl::AlreadyExistsError(absl::StrCat("checkpoint ", checkpoint.id.value(),
                                                    " belongs to another trial; use a new UUID"));
@@ -492,9 +598,9 @@ absl::StatusOr<model::Value> SqlDetached::GetCheckpointStorage(int32_t id) {
 
 absl::Status SqlDetached::PutTrialSource(const TrialSource& source) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::Status {
-    DET_ASSIGN_OR_RETURN(
-        const Result trial,
-        connection.Exec("SELECT FROM trials WHERE id = $1 FOR KEY SHARE", MakeParams(source.trial)));
+    DET_ASSIGN_OR_RETURN(const Result trial,
+                         connection.Exec("SELECT FROM trials WHERE id = $1 FOR KEY SHARE",
+                                         MakeParams(source.trial)));
     if (trial.rows() == 0) return NoSuch("trial", source.trial);
     return connection
         .Exec(kPutSource, MakeParams(source.trial, source.checkpoint, source.type, source.model,

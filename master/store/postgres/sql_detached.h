@@ -7,15 +7,19 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "master/store/interfaces/detached.h"
 #include "master/store/postgres/fence.h"
 #include "master/store/postgres/pool.h"
+#include "master/store/postgres/write_group.h"
 
 namespace det::store {
 
 class SqlDetached final : public Detached {
  public:
-  SqlDetached(Pool* pool, Fence* fence) : pool_(*pool), fence_(*fence) {}
+  SqlDetached(Pool* pool, Fence* fence);
 
   absl::Status AddExperiment(const experiment::Experiment& experiment) override;
   absl::Status ReplaceConfig(const experiment::Experiment& experiment) override;
@@ -48,8 +52,19 @@ class SqlDetached final : public Detached {
                                                                  int limit) override;
 
  private:
+  // A report that is not a validation. Those that arrive during a write are stored together by the
+  // next one, each with its own result.
+  struct PendingReport {
+    model::MetricReport report;  // run_id: as reported, 0: the current attempt
+    absl::StatusOr<StoredReport>* result;
+  };
+  absl::StatusOr<StoredReport> AddTogether(model::TrialId id, int run_id,
+                                           std::vector<model::MetricReport> reports);
+  absl::Status StorePending(const WriteGroup<PendingReport>::Rows& pending);
+
   Pool& pool_;
   Fence& fence_;
+  WriteGroup<PendingReport> pending_;
 };
 
 }  // namespace det::store

@@ -166,8 +166,8 @@ absl::Status AddStorage(Connection& connection, const Result& rows, Checkpoints&
     }
     const experiment::Experiment& experiment = experiments.at(each.experiment);
     DET_ASSIGN_OR_RETURN(const model::Value registered, ToValue(rows, static_cast<int>(row), 2));
-    each.storage = registered.is_null() ? experiment.config->checkpoint_storage
-                                        : ToStorageConfig(registered);
+    each.storage =
+        registered.is_null() ? experiment.config->checkpoint_storage : ToStorageConfig(registered);
     each.outside = IsOutside(experiment, each.storage);
   }
   return absl::OkStatus();

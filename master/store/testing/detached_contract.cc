@@ -1,9 +1,13 @@
 // Detached: a part of the contract suite in store_contract.h.
+#include <atomic>
 #include <limits>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"
@@ -121,8 +125,8 @@ TEST_P(StoreContractTest, RejectsManagedTrials) {
   EXPECT_FALSE(*rows.detached().IsUnmanaged(managed));
   EXPECT_TRUE(absl::IsFailedPrecondition(rows.Patch(managed, TrialState::kRunning, 0)));
   EXPECT_TRUE(absl::IsFailedPrecondition(rows.Patch(managed, std::nullopt, 0)));
-  EXPECT_TRUE(absl::IsFailedPrecondition(
-      rows.detached().StartTrial(managed, true, TimeAt(0)).status()));
+  EXPECT_TRUE(
+      absl::IsFailedPrecondition(rows.detached().StartTrial(managed, true, TimeAt(0)).status()));
   EXPECT_TRUE(absl::IsFailedPrecondition(rows.detached().SetProgress(managed, 0.5).status()));
   EXPECT_TRUE(absl::IsFailedPrecondition(rows.detached().PutTrial(MakePaused(6, 5, "x")).status()));
   EXPECT_TRUE(absl::IsFailedPrecondition(rows.detached().ReplaceConfig(MakeExperiment(5))));
@@ -156,9 +160,10 @@ TEST_P(StoreContractTest, CountsAttemptsAndReturnsNewestCheckpoint) {
 TEST_P(StoreContractTest, RejectsCheckpointOfAnotherTrial) {
   DetachedRows rows(*store_);
   ASSERT_TRUE(rows.detached().AddCheckpoint(MakeCheckpoint("a", 1, 10)).ok());
-  ASSERT_TRUE(rows.detached().AddCheckpoint(MakeCheckpoint("a", 1, 10)).ok()) << "a repeated report";
-  EXPECT_TRUE(absl::IsAlreadyExists(
-      rows.detached().AddCheckpoint(MakeCheckpoint("a", 2, 10)).status()));
+  ASSERT_TRUE(rows.detached().AddCheckpoint(MakeCheckpoint("a", 1, 10)).ok())
+      << "a repeated report";
+  EXPECT_TRUE(
+      absl::IsAlreadyExists(rows.detached().AddCheckpoint(MakeCheckpoint("a", 2, 10)).status()));
   EXPECT_EQ(rows.GetTrial(kSecond).trial.latest_checkpoint, std::nullopt);
 }
 
@@ -216,6 +221,25 @@ TEST_P(StoreContractTest, AddsNewMetricsToReport) {
   EXPECT_EQ(store_->ListMetrics({kFirst}, "validation")->front().metrics, more.metrics);
 }
 
+TEST_P(StoreContractTest, SummarizesMetricsThatAreAddedToReport) {
+  DetachedRows rows(*store_);
+  rows.Start(kFirst);
+  ASSERT_TRUE(rows.detached().AddMetrics(kFirst, 1, {MakeReport(1, "training", 10, 0.5)}).ok());
+  model::MetricReport more = MakeReport(1, "training", 10, 0.5);
+  (*more.metrics.MutableObject())["loss"] = 2.5;
+  ASSERT_TRUE(rows.detached().AddMetrics(kFirst, 1, {more}).ok());
+  ASSERT_TRUE(rows.detached().AddMetrics(kFirst, 1, {more}).ok()) << "a repeated report";
+  const RunPage page = *store_->runs().SearchRuns({.search = *ParseSearch(Table::kRuns, "", "")});
+  ASSERT_THAT(page.runs, SizeIs(2));
+  const RunRecord& run = page.runs[page.runs[0].trial.id == kFirst ? 0 : 1];
+  EXPECT_EQ(run.metrics.at({"training", "accuracy"}).count, 1);
+  EXPECT_EQ(run.metrics.at({"training", "loss"}).count, 1);
+  EXPECT_EQ(run.metrics.at({"training", "loss"}).last, 2.5);
+  EXPECT_TRUE(run.unmanaged);
+  EXPECT_EQ(run.external_experiment_id, "outside");
+  EXPECT_EQ(run.trial.external_id, "one");
+}
+
 TEST_P(StoreContractTest, StoresReportsOfManagedTrials) {
   DetachedRows rows(*store_);
   Commit({cluster::PutExperiment{MakeExperiment(5)}, cluster::PutTrial{MakeTrial(5, 5)}});
@@ -230,12 +254,12 @@ TEST_P(StoreContractTest, StoresReportsOfManagedTrials) {
 TEST_P(StoreContractTest, IgnoresNaNForBestMetric) {
   DetachedRows rows(*store_);
   rows.Start(kFirst);
-  ASSERT_TRUE(rows.detached()
-                  .AddMetrics(kFirst, 1,
-                              {MakeReport(1, "validation", 10,
-                                          std::numeric_limits<double>::quiet_NaN()),
-                               MakeReport(1, "validation", 20, 0.2)})
-                  .ok());
+  ASSERT_TRUE(
+      rows.detached()
+          .AddMetrics(kFirst, 1,
+                      {MakeReport(1, "validation", 10, std::numeric_limits<double>::quiet_NaN()),
+                       MakeReport(1, "validation", 20, 0.2)})
+          .ok());
   EXPECT_EQ(rows.GetTrial(kFirst).trial.best_metric, 0.2);
   EXPECT_EQ(rows.GetTrial(kFirst).trial.best_steps, 20);
 }
@@ -293,7 +317,8 @@ TEST_P(StoreContractTest, EndsLostTrials) {
   EXPECT_EQ(rows.GetTrial(kSecond).trial.state, TrialState::kRunning);
   EXPECT_THAT(*rows.detached().EndLostTrials(TimeAt(40), TimeAt(60), 10), IsEmpty());
 
-  ASSERT_TRUE(rows.detached().RecordActivity({{kSecond, TimeAt(80)}, {model::TrialId(9), TimeAt(1)}}).ok());
+  ASSERT_TRUE(
+      rows.detached().RecordActivity({{kSecond, TimeAt(80)}, {model::TrialId(9), TimeAt(1)}}).ok());
   EXPECT_THAT(*rows.detached().EndLostTrials(TimeAt(70), TimeAt(90), 10), IsEmpty());
   ASSERT_TRUE(rows.Patch(kFirst, std::nullopt, 90).ok()) << "it was only disconnected";
   EXPECT_EQ(rows.GetTrial(kFirst).trial.state, TrialState::kRunning);
@@ -324,6 +349,8 @@ TEST_P(StoreContractTest, FindsFilesOfDetachedCheckpoints) {
       model::Value::Object{{"type", "s3"}, {"bucket", "ours"}});
   ASSERT_TRUE(rows.detached().AddCheckpoint(folder).ok());
   ASSERT_TRUE(rows.detached().AddCheckpoint(bucket).ok());
+  // A checkpoint from which a trial may continue is held.
+  ASSERT_TRUE(rows.Patch(kFirst, TrialState::kCompleted, 10).ok());
   Commit({cluster::MarkDeleting{model::ExperimentId(1)}});
   const auto found = store_->garbage_collection().ListCheckpointsToDelete(model::CheckpointId(), 9);
   ASSERT_TRUE(found.ok()) << found.status();
@@ -367,6 +394,32 @@ TEST_P(StoreContractTest, StoresConcurrentReportsOnce) {
   const std::vector<model::MetricReport> all = *store_->ListMetrics({kFirst}, "validation");
   ASSERT_THAT(all, SizeIs(10));
   for (const model::MetricReport& report : all) EXPECT_THAT(*report.metrics.AsObject(), SizeIs(5));
+}
+
+TEST_P(StoreContractTest, AcceptsOneOfConcurrentValues) {
+  DetachedRows rows(*store_);
+  rows.Start(kFirst);
+  rows.Start(kSecond);
+  std::atomic<int> accepted = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&rows, &accepted, i] {
+      const absl::Status status =
+          rows.detached().AddMetrics(kFirst, 1, {MakeReport(1, "training", 10, i)}).status();
+      if (status.ok()) ++accepted;
+      EXPECT_TRUE(status.ok() || absl::IsInvalidArgument(status)) << status;
+      EXPECT_TRUE(
+          rows.detached().AddMetrics(kSecond, 1, {MakeReport(2, "training", i, i)}).ok());
+      EXPECT_TRUE(absl::IsNotFound(
+          rows.detached()
+              .AddMetrics(model::TrialId(9), 0, {MakeReport(9, "training", i, i)})
+              .status()));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(accepted, 1);
+  EXPECT_THAT(*store_->ListMetrics({kFirst}, "training"), SizeIs(1));
+  EXPECT_THAT(*store_->ListMetrics({kSecond}, "training"), SizeIs(8));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/core/experiment/detached.h"
 #include "master/core/experiment/webhook_payload.h"
@@ -20,8 +21,8 @@ absl::Status NoSuch(const char* what, const Id& id) {
 
 absl::Status CheckNotDeleting(const experiment::Experiment& e) {
   if (!model::IsDeletion(e.state)) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat("experiment ", e.id.value(), " is ",
-                                                    std::string(model::ToString(e.state))));
+  return absl::FailedPreconditionError(
+      absl::StrCat("experiment ", e.id.value(), " is ", std::string(model::ToString(e.state))));
 }
 
 }  // namespace
@@ -167,8 +168,7 @@ absl::StatusOr<StoredReport> FakeDetached::AddMetrics(model::TrialId id, int run
   if (trial == db_.trials.end()) return NoSuch("trial", id);
   experiment::Experiment& e = db_.experiments.at(trial->second.experiment);
   DET_RETURN_IF_ERROR(CheckNotDeleting(e));
-  StoredReport stored{
-      .experiment = e.id, .unmanaged = e.unmanaged, .run_id = trial->second.run_id};
+  StoredReport stored{.experiment = e.id, .unmanaged = e.unmanaged, .run_id = trial->second.run_id};
   if (run_id != 0 && run_id != stored.run_id) {
     return absl::InvalidArgumentError(
         absl::StrCat("invalid run id, ", run_id, " (reported) != ", stored.run_id, " (expected)"));
@@ -200,8 +200,7 @@ absl::StatusOr<StoredReport> FakeDetached::AddMetrics(model::TrialId id, int run
     if (report.group != "validation") continue;
     const auto metric = GetMetricNumber(report.metrics, e.config->searcher.metric);
     if (!metric) continue;
-    stored.best |=
-        experiment::RecordMetric(e, trial->second, report.steps_completed, *metric);
+    stored.best |= experiment::RecordMetric(e, trial->second, report.steps_completed, *metric);
   }
   return stored;
 }

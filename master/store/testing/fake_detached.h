@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "master/store/interfaces/detached.h"
 #include "master/store/testing/fake_database.h"
 

@@ -224,16 +224,14 @@ TEST_F(DetachedTest, DoesNotControlPrograms) {
   api::PauseExperimentRequest pause;
   pause.set_id(id);
   api::PauseExperimentResponse paused;
-  const grpc::Status status =
-      Call(&api::ExperimentService::Stub::PauseExperiment, pause, &paused);
+  const grpc::Status status = Call(&api::ExperimentService::Stub::PauseExperiment, pause, &paused);
   EXPECT_EQ(status.error_code(), FAILED_PRECONDITION);
   EXPECT_THAT(status.error_message(), HasSubstr("unmanaged"));
   api::ContinueExperimentRequest resume;
   resume.set_id(id);
   api::ContinueExperimentResponse resumed;
-  EXPECT_EQ(
-      Call(&api::ExperimentService::Stub::ContinueExperiment, resume, &resumed).error_code(),
-      FAILED_PRECONDITION);
+  EXPECT_EQ(Call(&api::ExperimentService::Stub::ContinueExperiment, resume, &resumed).error_code(),
+            FAILED_PRECONDITION);
   api::DeleteExperimentRequest deletion;
   deletion.set_experiment_id(id);
   api::DeleteExperimentResponse deleted;
