@@ -40,12 +40,65 @@ TEST_F(AdminCommandsTest, AssignsAndRemovesRoles) {
   EXPECT_TRUE(IsUsageError(RunDet("rbac assign-role Editor", {}).code.status()));
 }
 
+constexpr char kOps[] = R"({"groups":[{"group":{"groupId":8,"name":"ops"},"numMembers":2}],
+    "pagination":{"total":1}})";
+
+TEST_F(AdminCommandsTest, AssignsAndListsRolesOfGroups) {
+  const DetResult given =
+      RunDet("rbac assign-role Editor -g ops -w vision", {kOps, kWorkspaces, "{}"});
+  ASSERT_TRUE(given.code.ok()) << given.code.status();
+  EXPECT_THAT(given.requests[0], HasSubstr(R"("name":"ops")"));
+  EXPECT_THAT(given.requests[2], HasSubstr(R"("groupRoleAssignments":[{"groupId":8)"));
+  EXPECT_EQ(given.out, "user group ops is now Editor in workspace vision\n");
+  const DetResult taken = RunDet("rbac unassign-role Viewer -u bob", {kBob, "{}"});
+  EXPECT_THAT(taken.requests[1], HasSubstr(R"("userId":3)"));
+  EXPECT_TRUE(IsUsageError(RunDet("rbac assign-role Editor -u bob -g ops", {}).code.status()));
+
+  const char* held =
+      R"({"roles":[{"roleId":5,"name":"Editor"}],
+      "assignments":[{"roleId":5,"scopeWorkspaceIds":[2],"scopeCluster":true}]})";
+  const DetResult result = RunDet("rbac list-groups-roles ops --csv", {kOps, held, kWorkspaces});
+  EXPECT_THAT(result.requests[1], HasSubstr("GET /api/v1/roles/search/by-group/8"));
+  EXPECT_EQ(result.out, "SCOPE,ROLE\n(the cluster),Editor\nvision,Editor\n");
+}
+
+TEST_F(AdminCommandsTest, ManagesUserGroups) {
+  const char* group =
+      R"({"group":{"groupId":8,"name":"ops","users":[
+      {"id":3,"username":"bob","active":true},{"id":4,"username":"ann","admin":true}]}})";
+  const DetResult created = RunDet("user-group create ops --add-user bob", {kBob, group});
+  EXPECT_THAT(created.requests[1], HasSubstr(R"("addUsers":[3])"));
+  EXPECT_EQ(created.out, "created user group ops (ID 8)\n");
+
+  const DetResult list = RunDet("user-group list --csv --groups-user-belongs-to bob", {kBob, kOps});
+  EXPECT_THAT(list.requests[1], HasSubstr(R"("userId":3)"));
+  EXPECT_THAT(list.requests[1], HasSubstr(R"("limit":500)"));
+  EXPECT_EQ(list.out, "ID,GROUP,MEMBERS\n8,ops,2\n");
+
+  EXPECT_THAT(RunDet("user-group describe ops", {kOps, group}).out, HasSubstr("bob"));
+
+  const DetResult added = RunDet("user-group add-user ops bob", {kBob, kOps, group});
+  EXPECT_THAT(added.requests[2], HasSubstr("PUT /api/v1/groups/8 "));
+  EXPECT_THAT(added.requests[2], HasSubstr(R"("addUsers":[3])"));
+  EXPECT_EQ(added.out, "added bob to user group ops\n");
+  const DetResult removed = RunDet("user-group remove-user ops bob,bob", {kBob, kBob, kOps, group});
+  EXPECT_THAT(removed.requests[3], HasSubstr(R"("removeUsers":[3,3])"));
+  const DetResult renamed = RunDet("user-group change-name ops operators", {kOps, group});
+  EXPECT_THAT(renamed.requests[1], HasSubstr(R"("name":"operators")"));
+
+  const DetResult deleted = RunDet("user-group delete ops --yes", {kOps, "{}"});
+  EXPECT_THAT(deleted.requests[1], HasSubstr("DELETE /api/v1/groups/8"));
+  EXPECT_EQ(deleted.out, "deleted user group ops\n");
+  EXPECT_TRUE(
+      absl::IsNotFound(RunDet("user-group describe none", {R"({"groups":[]})"}).code.status()));
+}
+
 TEST_F(AdminCommandsTest, ShowsAndSetsMasterConfig) {
   const DetResult config = RunDet("master config", {R"({"config":{"port":8080}})"});
   EXPECT_EQ(config.out, "{\n  \"port\": 8080\n}\n");
   const DetResult set = RunDet("master config set --log.level warning --log.color=off", {"{}"});
   ASSERT_TRUE(set.code.ok()) << set.code.status();
-  EXPECT_THAT(set.requests[0], HasSubstr("PATCH /api/v1/master/app/config "));
+  EXPECT_THAT(set.requests[0], HasSubstr("PATCH /api/v1/master/config "));
   EXPECT_THAT(set.requests[0], HasSubstr(R"("level":"LOG_LEVEL_WARNING")"));
   EXPECT_THAT(set.requests[0], HasSubstr(R"("paths":["log.level","log.color"])"));
   EXPECT_EQ(set.out, "set log.level warning, log.color off until the master restarts\n");
@@ -93,7 +146,7 @@ TEST_F(AdminCommandsTest, ListsRoles) {
       {"userId":3,"roleAssignment":{"scopeWorkspaceId":2}}]}]})";
   const DetResult result = RunDet("rbac list-users-roles bob --csv", {kBob, held, kWorkspaces});
   EXPECT_THAT(result.requests[1], HasSubstr("GET /api/v1/roles/search/by-user/3"));
-  EXPECT_EQ(result.out, "SCOPE,ROLE\nvision,Editor\n");
+  EXPECT_EQ(result.out, "SCOPE,ROLE,THROUGH\nvision,Editor,\n");
 }
 
 TEST_F(AdminCommandsTest, ReadsAuditPageByPage) {

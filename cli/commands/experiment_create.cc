@@ -132,6 +132,12 @@ absl::StatusOr<int> Create(Invocation& run, const api::v1::CreateExperimentReque
   for (const std::string& warning : response.config_warnings()) {
     run.screen->PrintNotice(absl::StrCat("warning: ", warning));
   }
+  for (const int warning : response.warnings()) {
+    if (warning != api::v1::LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED) continue;
+    run.screen->PrintNotice(
+        "warning: the trials request more slots than the agents of the resource pool have; they "
+        "wait until agents with enough slots connect");
+  }
   const bool follow = run.args.Has("follow") || run.args.Has("test-mode");
   if (request.validate_only()) {
     if (run.json()) DET_RETURN_IF_ERROR(run.PrintJson(response));

@@ -126,7 +126,7 @@ absl::StatusOr<int> RunProjectUnarchive(Invocation& run) {
 absl::StatusOr<int> RunProjectDelete(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const Project project, ReadProject(run, *api));
-  // The master checks the same: experiments are deleted or moved by ID.
+  // The master would delete the experiments; here they are deleted or moved by ID.
   if (project.num_experiments() > 0) {
     return absl::FailedPreconditionError(absl::StrCat(
         "project ", project.name(), " has ", FormatCount(project.num_experiments(), "experiment"),

@@ -204,9 +204,11 @@ TEST_F(UserCommandsTest, ChangesWorkspaces) {
   EXPECT_EQ(deleted.out, "deleting workspace vision\n");
   const DetResult members =
       RunDet("workspace list-members vision --csv",
-             {kWorkspaces, R"({"usersAssignedDirectly":[{"id":5,"username":"ann"}],"assignments":
-          [{"role":{"roleId":3,"name":"Editor"},"userRoleAssignments":[{"userId":5}]}]})"});
-  EXPECT_EQ(members.out, "USER,ROLE\nann,Editor\n");
+             {kWorkspaces, R"({"usersAssignedDirectly":[{"id":5,"username":"ann"}],
+          "groups":[{"groupId":8,"name":"ops"}],"assignments":
+          [{"role":{"roleId":3,"name":"Editor"},"userRoleAssignments":[{"userId":5}],
+            "groupRoleAssignments":[{"groupId":8}]}]})"});
+  EXPECT_EQ(members.out, "USER/GROUP NAME,USER/GROUP,ROLE NAME\nops,G,Editor\nann,U,Editor\n");
   EXPECT_THAT(RunDet("workspace list-pools vision --csv",
                      {kWorkspaces, R"({"resourcePools":["gpu","cpu"]})"})
                   .out,

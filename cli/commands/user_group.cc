@@ -2,6 +2,7 @@
 #include "cli/commands/user_group.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"

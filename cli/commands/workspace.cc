@@ -160,7 +160,7 @@ absl::StatusOr<int> RunWorkspaceUnarchive(Invocation& run) {
 absl::StatusOr<int> RunWorkspaceDelete(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const Workspace workspace, FindWorkspace(*api, run.args.Word("WORKSPACE")));
-  // The master checks the same: experiments are deleted or moved by ID.
+  // The master would delete the experiments; here they are deleted or moved by ID.
   if (workspace.num_experiments() > 0) {
     return absl::FailedPreconditionError(absl::StrCat(
         "workspace ", workspace.name(), " has ",

@@ -88,8 +88,9 @@ constexpr Field kFields[] = {
      .target = DET_AT(config.default_aux_pool),
      .default_json = "\"default\""},
     {.path = "launch_error",
-     .description = "Whether an experiment that requests more slots than the agents of its pool have "
-                    "is refused; false: it waits for them, with a warning.",
+     .description =
+         "Whether an experiment that requests more slots than the agents of its pool have "
+         "is refused; false: it waits for them, with a warning.",
      .target = DET_AT(config.launch_error),
      .default_json = "true"},
 
@@ -190,6 +191,7 @@ constexpr Field kFields[] = {
      .default_json = "false"},
     WithoutEffect("security.authz.workspace_creator_assign_role",
                   "the user who creates a workspace is its WorkspaceAdmin"),
+    WithoutEffect("security.authz._strict_ntsc_enabled", "tasks have permissions like experiments"),
     WithoutEffect("security.authz.fallback", "every part of this master supports both types"),
     WithoutEffect("security.default_task", "tasks run as the agent's own user"),
     WithoutEffect("security.ssh", "shells are not supported yet"),

@@ -68,6 +68,13 @@ resource_pools: [{pool_name: default, scheduler: {type: fifo}}]
   EXPECT_THAT(shown, testing::Not(HasSubstr("hidden")));
 }
 
+TEST(ConfigFileTest, ShowsFieldsThatExistingClientsRead) {
+  const model::Value shown = ToDisplayedConfig(Read("resource_pools: [{pool_name: default}]"));
+  EXPECT_TRUE(shown.AsObject()->contains("task_container_defaults"));
+  const model::Value& pool = shown.Find("resource_pools")->AsList()->at(0);
+  EXPECT_TRUE(pool.AsObject()->contains("task_container_defaults"));
+}
+
 TEST(ConfigFileTest, ReadsFieldsWithFlags) {
   const Config config = Read(R"(
 data_dir: /data
@@ -93,6 +100,22 @@ db: {url: "postgresql://u@h/d"}
   EXPECT_EQ(config.admin_password, "secret");
   EXPECT_EQ(config.db_url, "postgresql://u@h/d");
   EXPECT_THAT(config.warnings, IsEmpty());
+}
+
+TEST(ConfigFileTest, ReadsAuthorization) {
+  const AuthzOptions defaults = Read("").authz;
+  EXPECT_EQ(defaults.type, "rbac");
+  EXPECT_FALSE(defaults.rbac_ui_enabled);
+  EXPECT_FALSE(defaults.strict_job_queue);
+  const Config config = Read(
+      "security: {authz: {type: basic, rbac_ui_enabled: true, strict_job_queue_control: true, "
+      "fallback: basic}}");
+  EXPECT_EQ(config.authz.type, "basic");
+  EXPECT_TRUE(config.authz.rbac_ui_enabled);
+  EXPECT_TRUE(config.authz.strict_job_queue);
+  EXPECT_THAT(config.warnings, ElementsAre(HasSubstr("security.authz.fallback: without effect")));
+  EXPECT_THAT(Error("security: {authz: {type: permissive}}"), HasSubstr("use basic"));
+  EXPECT_THAT(Error("security: {authz: {type: none}}"), HasSubstr("security.authz.type"));
 }
 
 TEST(ConfigFileTest, ReadsCheckpointRetention) {

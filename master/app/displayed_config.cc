@@ -53,7 +53,18 @@ Value Members(const std::string& path, FileConfig& config, size_t item) {
 Value ToDisplayedConfig(const Config& config) {
   FileConfig file;
   file.config = config;
-  return Members("", file, 0);
+  Value::Object object = *Members("", file, 0).AsObject();
+  // Existing clients read these; the defaults of tasks are combined with others, so that they have
+  // no text of their own.
+  object["task_container_defaults"] = Value();
+  Value::List pools = *object["resource_pools"].AsList();
+  for (Value& pool : pools) {
+    Value::Object members = *pool.AsObject();
+    members["task_container_defaults"] = Value();
+    pool = std::move(members);
+  }
+  object["resource_pools"] = std::move(pools);
+  return object;
 }
 
 }  // namespace det::app

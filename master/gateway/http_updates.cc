@@ -207,6 +207,7 @@ asio::awaitable<bool> HttpExchange::ServeUpdates() {
   }));
   socket.read_message_max(kMaxRequestBytes);
   socket.text(true);
+  socket.auto_fragment(false);  // a message is one frame
   if (context_.hooks.on_response) context_.hooks.on_response(101);
   error_code error;
   co_await socket.async_accept(request(), Catch(error));

@@ -146,9 +146,9 @@ TEST(FieldsTest, AcceptsDefaultsAsShown) {
 }
 
 TEST(FieldsTest, ShowsValuesThatAreNotDefaults) {
-  const ExperimentConfig config = *Parse(absl::StrCat(
-      kMinimal, "description: d\nresources: {is_single_node: true}\n",
-      "environment: {image: i}\noptimizations: {gradient_compression: int8}\n"));
+  const ExperimentConfig config = *Parse(
+      absl::StrCat(kMinimal, "description: d\nresources: {is_single_node: true}\n",
+                   "environment: {image: i}\noptimizations: {gradient_compression: int8}\n"));
   const Value shown = ToShownValue(config);
   EXPECT_EQ(*shown.Find("description"), Value("d"));
   EXPECT_EQ(*shown.Find("resources")->Find("is_single_node"), Value(true));

@@ -50,8 +50,8 @@ absl::StatusOr<std::string> ReadTemplateOfExperiment(const std::string& yaml,
   for (const char* path : kCommandFields) {
     const ConfigNode* found = root.FindPath(path);
     if (found == nullptr) continue;
-    warnings.push_back(absl::StrCat(found->where, ": ", path,
-                                    ": ignored: it is for commands and notebooks"));
+    warnings.push_back(
+        absl::StrCat(found->where, ": ", path, ": ignored: it is for commands and notebooks"));
     Remove(path, root);
     changed = true;
   }

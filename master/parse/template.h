@@ -17,12 +17,12 @@ namespace det::model {
 //   template small:3: resources.slots_per_trial: expected an integer >= 0, found "two"
 absl::StatusOr<Value> ParseTemplate(std::string_view yaml, const std::string& name);
 
-// Reads a template as it was given, without validation. INVALID_ARGUMENT if the text is not YAML, or
-// not a map.
+// Reads a template as it was given, without validation. INVALID_ARGUMENT if the text is not YAML,
+// or not a map.
 absl::StatusOr<Value> ReadTemplate(std::string_view yaml, const std::string& name);
 
-// Returns the part of a template that applies to experiments, and adds a warning for each field that
-// is only for commands and notebooks; returns the text itself if it has none.
+// Returns the part of a template that applies to experiments, and adds a warning for each field
+// that is only for commands and notebooks; returns the text itself if it has none.
 absl::StatusOr<std::string> ReadTemplateOfExperiment(const std::string& yaml,
                                                      const std::string& name,
                                                      std::vector<std::string>& warnings);

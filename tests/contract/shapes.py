@@ -53,8 +53,11 @@ class Shapes:
         wrong = []
         for name in sorted(set().union(*goldens, *answers)):
             where = f"{path}.{name}".lstrip(".")
-            ours = [value[name] for value in goldens if name in value]
-            theirs = [value[name] for value in answers if name in value]
+            # An unset message is null.
+            ours, theirs = ([value[name] for value in values if value.get(name) is not None]
+                            for values in (goldens, answers))
+            if not ours and not theirs:
+                continue
             if name not in properties:
                 wrong.append(f"{where} is not a field of the API")
             elif ours and theirs:
@@ -66,8 +69,13 @@ class Shapes:
         return wrong
 
     def _resolve(self, schema):
-        while "$ref" in schema:
-            schema = self.schemas[schema["$ref"].rpartition("/")[2]]
+        while "$ref" in schema or "anyOf" in schema:
+            if "anyOf" in schema:  # A message or null.
+                schema = schema["anyOf"][0]
+            else:
+                schema = self.schemas[schema["$ref"].rpartition("/")[2]]
+        if isinstance(schema.get("type"), list):  # A type or null.
+            schema = {**schema, "type": schema["type"][0]}
         return schema
 
     @staticmethod

@@ -121,8 +121,9 @@ class StreamTest(harness.ClusterTestCase):
         with open(self.home.data + "/admin.token", encoding="utf-8") as f:
             self.token = f.read().strip()
         self.admin = replay.Client(self.home.port, {"Authorization": "Bearer " + self.token})
-        # Another workspace for each test.
-        self.workspace = self.post("workspaces", name=self.id())["workspace"]["id"]
+        # Another workspace for each test; names are limited to 80 characters.
+        self.name = self._testMethodName[:60]
+        self.workspace = self.post("workspaces", name=self.name)["workspace"]["id"]
         self.project = self.make_project("second")
 
     def send(self, verb, path, body=None):
@@ -135,10 +136,10 @@ class StreamTest(harness.ClusterTestCase):
 
     def make_project(self, name):
         path = f"workspaces/{self.workspace}/projects"
-        return self.post(path, name=f"{name} of {self.id()}")["project"]["id"]
+        return self.post(path, name=f"{name} of {self.name}")["project"]["id"]
 
     def make_model(self, name):
-        return self.post("models", name=f"{name} of {self.id()}",
+        return self.post("models", name=f"{name} of {self.name}",
                          workspaceId=self.workspace)["model"]["id"]
 
     def follow(self, token=None, **options):
@@ -243,9 +244,9 @@ class StreamTest(harness.ClusterTestCase):
                          follower.subscribe(known, projects={**spec, "since": seq}))
 
     def test_sends_only_what_the_user_may_see(self):
-        user = self.post("users", user={"username": self.id(), "active": True},
+        user = self.post("users", user={"username": self.name, "active": True},
                          password=PASSWORD)["user"]["id"]
-        login = self.post("auth/login", username=self.id(), password=PASSWORD)
+        login = self.post("auth/login", username=self.name, password=PASSWORD)
         follower = self.follow(token=login["token"])
         known = {"projects": str(self.project)}
         spec = {"project_ids": [self.project]}

@@ -128,7 +128,7 @@ checkpoint_storage:
     def assert_secret_is_kept(self, experiment):
         secret = object_server.SECRET_KEY
         for words in (("dev", "curl", f"/api/v1/experiments/{experiment}"),
-                      ("dev", "curl", "/api/v1/master/app/config"),
+                      ("dev", "curl", "/api/v1/master/config"),
                       ("experiment", "describe", experiment, "--json")):
             self.assertNotIn(secret, self.home.det(*words).stdout)
         self.assertNotIn(secret, self.home.logs())

@@ -123,12 +123,19 @@ class PoolTest(SchedulingTestCase):
         self.await_log(holder)
         waiting = self.create(4)
         self.await_reason(waiting)
+        refused = self.home.det("resource-pool", "bindings", "replace", "default", "elsewhere",
+                                code=1).stderr
+        self.assertIn("cannot be bound to any workspace", refused)
+        defaults = ("default-compute-pool=true", "default-aux-pool=true")
+        self.home.det("resource-pool", "create", "other", *defaults)
+        self.addCleanup(self.home.det, "resource-pool", "delete", "other")
+        self.addCleanup(self.home.det, "resource-pool", "set", "default", *defaults)
         self.home.det("resource-pool", "bindings", "replace", "default", "elsewhere")
         self.addCleanup(self.home.det, "resource-pool", "bindings", "remove", "default",
                         "elsewhere")
         kind = lambda: self.home.json("job", "explain", waiting)["waiting"][0]["kind"]  # noqa: E731
         eventually(lambda: kind() == "NOT_BOUND", "a reason that names the binding")
-        path = self.home.write("unbound.yaml", job())
+        path = self.home.write("unbound.yaml", job(resources={"resource_pool": "default"}))
         output = self.home.det("experiment", "create", path, self.home.context(), code=1).stderr
         self.assertIn("may not use", output)
         self.home.write("bound-may-end", "")

@@ -135,31 +135,6 @@ absl::Status CheckFilesNotDeleted(const model::CheckpointRecord& checkpoint) {
       absl::StrCat("checkpoint ", checkpoint.id.value(), " was deleted"));
 }
 
-absl::StatusOr<model::CheckpointStorageConfig> StorageFinder::Find(
-    const experiment::Experiment& experiment, const model::CheckpointRecord& checkpoint) {
-  if (!checkpoint.storage) return experiment.config->checkpoint_storage;
-  const auto known = registered_.find(*checkpoint.storage);
-  if (known != registered_.end()) return known->second;
-  const absl::StatusOr<model::Value> found =
-      store_.detached().GetCheckpointStorage(*checkpoint.storage);
-  // A program may report any ID.
-  if (absl::IsNotFound(found.status())) return experiment.config->checkpoint_storage;
-  DET_RETURN_IF_ERROR(found.status());
-  return registered_.emplace(*checkpoint.storage, store::ToStorageConfig(*found)).first->second;
-}
-
-absl::StatusOr<model::CheckpointStorageConfig> FindReadableStorage(
-    store::Store& store, const experiment::Experiment& experiment,
-    const model::CheckpointRecord& checkpoint) {
-  DET_ASSIGN_OR_RETURN(model::CheckpointStorageConfig storage,
-                       StorageFinder(store).Find(experiment, checkpoint));
-  if (!store::IsOutside(experiment, storage)) return storage;
-  return absl::FailedPreconditionError(
-      absl::StrCat("the files of checkpoint ", checkpoint.id.value(), " are in ",
-                   checkpoint_storage::GetCheckpointFolder(storage, checkpoint.id),
-                   " on the machine where its program ran; read them there"));
-}
-
 absl::StatusOr<ChunkReader> OpenCheckpointFile(const checkpoint_storage::Rules& rules,
                                                const model::CheckpointStorageConfig& storage,
                                                const model::CheckpointId& id,

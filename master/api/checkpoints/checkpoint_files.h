@@ -27,25 +27,6 @@ using ChunkReader = std::function<absl::StatusOr<std::string>()>;
 // Returns FAILED_PRECONDITION if the checkpoint's files are deleted or being deleted.
 absl::Status CheckFilesNotDeleted(const model::CheckpointRecord& checkpoint);
 
-// Finds where the files of checkpoints are: in the storage that their trial has registered
-// (docs/detached-mode.md), else in that of their experiment. Reads each storage once.
-class StorageFinder {
- public:
-  explicit StorageFinder(store::Store& store) : store_(store) {}
-  absl::StatusOr<model::CheckpointStorageConfig> Find(const experiment::Experiment& experiment,
-                                                      const model::CheckpointRecord& checkpoint);
-
- private:
-  store::Store& store_;
-  std::map<int32_t, model::CheckpointStorageConfig> registered_;
-};
-
-// Same as StorageFinder for one checkpoint whose files are to be read. FAILED_PRECONDITION if they
-// are in a folder of the machine where an unmanaged trial ran.
-absl::StatusOr<model::CheckpointStorageConfig> FindReadableStorage(
-    store::Store& store, const experiment::Experiment& experiment,
-    const model::CheckpointRecord& checkpoint);
-
 // Opens a file of the checkpoint. Does not follow links out of the checkpoint's directory, which a
 // task may have created. Returns FAILED_PRECONDITION if the master cannot access the file,
 // NOT_FOUND if it is outside the directory.

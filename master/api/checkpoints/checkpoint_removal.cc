@@ -7,7 +7,9 @@
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "master/api/checkpoints/checkpoint_files.h"
+#include "master/api/common/checkpoint_storages.h"
 #include "master/api/common/convert.h"
+#include "master/store/interfaces/canonical.h"
 
 namespace det::api {
 
@@ -38,7 +40,7 @@ absl::StatusOr<CheckpointRemoval> PlanEach(
   std::set<model::ExperimentId> experiments;
   for (const std::string& uuid : uuids) {
     DET_ASSIGN_OR_RETURN(const store::CheckpointEntry entry,
-                         store.GetCheckpoint(ToCheckpointId(uuid)));
+                         store.GetCheckpoint(ReadCheckpointId(uuid)));
     experiments.insert(entry.experiment);
     DET_RETURN_IF_ERROR(plan(entry, &removal));
   }
@@ -76,13 +78,17 @@ absl::StatusOr<CheckpointRemoval> PlanRemoval(store::Store& store,
 absl::StatusOr<CheckpointRemoval> PlanRefresh(store::Store& store,
                                               const std::vector<std::string>& uuids,
                                               const ListFiles& list_files) {
+  CheckpointStorages storages(store);
   return PlanEach(store, uuids, [&](const auto& entry, CheckpointRemoval* removal) -> absl::Status {
     const model::CheckpointRecord& checkpoint = entry.checkpoint;
     if (!CheckFilesNotDeleted(checkpoint).ok()) return absl::OkStatus();
     DET_ASSIGN_OR_RETURN(const auto experiment, store.GetExperiment(entry.experiment));
     DET_ASSIGN_OR_RETURN(
-        const std::set<std::string> found,
-        list_files(experiment.experiment.config->checkpoint_storage, checkpoint.id));
+        const auto storage,
+        storages.Find(checkpoint, experiment.experiment.config->checkpoint_storage));
+    // Programs that run outside of the cluster report which files they remove.
+    if (store::IsOutside(experiment.experiment, storage)) return absl::OkStatus();
+    DET_ASSIGN_OR_RETURN(const std::set<std::string> found, list_files(storage, checkpoint.id));
     model::Resources remaining = checkpoint.resources;
     std::erase_if(remaining, [&](const auto& file) {
       return !absl::EndsWith(file.first, "/") && !found.contains(file.first);

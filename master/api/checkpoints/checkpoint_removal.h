@@ -39,8 +39,8 @@ absl::StatusOr<CheckpointRemoval> PlanRemoval(store::Store& store,
 using ListFiles = std::function<absl::StatusOr<std::set<std::string>>(
     const model::CheckpointStorageConfig& storage, const model::CheckpointId& id)>;
 // Plans the removal of the files that are no longer in the storage, so that nothing is deleted
-// there. Returns NOT_FOUND if a checkpoint does not exist, INVALID_ARGUMENT if it is in use, and
-// the errors of `list_files`.
+// there. Skips checkpoints that the master cannot reach: see CheckReachable. Returns NOT_FOUND if a
+// checkpoint does not exist, INVALID_ARGUMENT if it is in use, and the errors of `list_files`.
 absl::StatusOr<CheckpointRemoval> PlanRefresh(store::Store& store,
                                               const std::vector<std::string>& uuids,
                                               const ListFiles& list_files);

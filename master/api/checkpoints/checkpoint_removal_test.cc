@@ -1,6 +1,8 @@
 #include "master/api/checkpoints/checkpoint_removal.h"
 
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -97,6 +99,21 @@ TEST_F(CheckpointRemovalTest, RefreshRemovesOnlyFilesThatAreMissingInStorage) {
   EXPECT_TRUE(absl::IsInvalidArgument(refresh("c").status())) << "in use";
   Commit({cluster::DropCheckpoints{{CheckpointId("b")}}});
   EXPECT_TRUE(refresh("b")->empty()) << "its files are being deleted";
+}
+
+TEST_F(CheckpointRemovalTest, RefreshSkipsCheckpoint_WhenItIsOnAnotherMachine) {
+  experiment::Experiment outside = store::MakeExperiment(3);
+  outside.unmanaged = true;
+  auto config = std::make_shared<model::ExperimentConfig>(*outside.config);
+  config->checkpoint_storage.type = "shared_fs";
+  outside.config = std::move(config);
+  Commit({cluster::PutExperiment{outside}, cluster::PutTrial{store::MakeTrial(3, 3)},
+          cluster::AddCheckpoint{store::MakeCheckpoint("d", 3, 10)}});
+  const auto refresh = PlanRefresh(store_, {"d"}, [](const auto&, const CheckpointId&) {
+    return absl::StatusOr<std::set<std::string>>(std::set<std::string>());
+  });
+  ASSERT_TRUE(refresh.ok()) << refresh.status();
+  EXPECT_TRUE(refresh->empty());
 }
 
 TEST_F(CheckpointRemovalTest, RefreshFails_WhenStorageCannotBeRead) {

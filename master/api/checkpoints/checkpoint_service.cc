@@ -12,6 +12,7 @@
 #include "master/api/checkpoints/checkpoint_files.h"
 #include "master/api/checkpoints/checkpoint_removal.h"
 #include "master/api/checkpoints/services.h"
+#include "master/api/common/checkpoint_storages.h"
 #include "master/api/common/convert.h"
 #include "master/api/rpc/api_service.h"
 #include "master/checkpoint_storage/checkpoint_location.h"
@@ -75,7 +76,7 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
                                           v1::GetCheckpointResponse* response) override {
     return Unary(
         __func__, context, request, response, [this, request, response](const auth::Principal&) {
-          return Read(ToCheckpointId(request->checkpoint_uuid()), response->mutable_checkpoint());
+          return Read(ReadCheckpointId(request->checkpoint_uuid()), response->mutable_checkpoint());
         });
   }
 
@@ -136,7 +137,7 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
       v1::PostCheckpointMetadataResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&) -> absl::Status {
-                   const model::CheckpointId id = ToCheckpointId(request->checkpoint().uuid());
+                   const model::CheckpointId id = ReadCheckpointId(request->checkpoint().uuid());
                    const model::Value metadata =
                        FromStruct(request->checkpoint().metadata(), Numbers::kIntegersIfWhole);
                    DET_RETURN_IF_ERROR(store_.runs().PutCheckpointMetadata(id, metadata));
@@ -162,10 +163,11 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
     DET_ASSIGN_OR_RETURN(const auto entry, store_.GetCheckpoint(id));
     DET_ASSIGN_OR_RETURN(const auto experiment, store_.GetExperiment(entry.experiment));
     const model::ExperimentConfig& config = *experiment.experiment.config;
+    CheckpointStorages storages(store_);
     DET_ASSIGN_OR_RETURN(const auto storage,
-                         StorageFinder(store_).Find(experiment.experiment, entry.checkpoint));
-    *out = ToProto(entry, checkpoint_storage::GetCheckpointFolder(storage, entry.checkpoint.id),
-                   ToStruct(model::ToShownValue(config)));
+                         storages.Find(entry.checkpoint, config.checkpoint_storage));
+    *out = ToProto(entry, checkpoint_storage::GetCheckpointFolder(storage, id),
+                   ToStruct(ToShownConfig(experiment.experiment)));
     return absl::OkStatus();
   }
 
@@ -176,11 +178,11 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
     DET_ASSIGN_OR_RETURN(const auto experiment, store_.GetExperiment(id));
     DET_ASSIGN_OR_RETURN(const auto page, store_.ListCheckpoints(query));
     const model::ExperimentConfig& config = *experiment.experiment.config;
-    const google::protobuf::Struct shown = ToStruct(model::ToShownValue(config));
-    StorageFinder storages(store_);
+    const google::protobuf::Struct shown = ToStruct(ToShownConfig(experiment.experiment));
+    CheckpointStorages storages(store_);
     for (const store::CheckpointEntry& entry : page.checkpoints) {
       DET_ASSIGN_OR_RETURN(const auto storage,
-                           storages.Find(experiment.experiment, entry.checkpoint));
+                           storages.Find(entry.checkpoint, config.checkpoint_storage));
       *response->add_checkpoints() = ToProto(
           entry, checkpoint_storage::GetCheckpointFolder(storage, entry.checkpoint.id), shown);
     }
@@ -201,7 +203,7 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
 
   // Opens a file; it must be listed in the checkpoint.
   absl::StatusOr<ChunkReader> Open(const v1::ReadCheckpointFileRequest& request) {
-    const model::CheckpointId id = ToCheckpointId(request.checkpoint_uuid());
+    const model::CheckpointId id = ReadCheckpointId(request.checkpoint_uuid());
     DET_ASSIGN_OR_RETURN(const auto entry, store_.GetCheckpoint(id));
     DET_ASSIGN_OR_RETURN(const auto experiment, store_.GetExperiment(entry.experiment));
     DET_RETURN_IF_ERROR(CheckFilesNotDeleted(entry.checkpoint));
@@ -209,8 +211,11 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
     if (!entry.checkpoint.resources.contains(path) || path.empty() || path.back() == '/') {
       return absl::NotFoundError(absl::StrCat("checkpoint ", id.value(), " has no file ", path));
     }
-    DET_ASSIGN_OR_RETURN(const auto storage, FindReadableStorage(store_, experiment.experiment,
-                                                                 entry.checkpoint));
+    CheckpointStorages storages(store_);
+    DET_ASSIGN_OR_RETURN(
+        const auto storage,
+        storages.Find(entry.checkpoint, experiment.experiment.config->checkpoint_storage));
+    DET_RETURN_IF_ERROR(CheckReachable(experiment.experiment, storage));
     return OpenCheckpointFile(checkpoint_locations_.buckets, storage, id, path);
   }
 

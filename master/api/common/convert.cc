@@ -277,7 +277,7 @@ v1::Allocation ToProto(const experiment::Allocation& allocation, const std::stri
   return out;
 }
 
-model::CheckpointId ToCheckpointId(const std::string& uuid) {
+model::CheckpointId ReadCheckpointId(const std::string& uuid) {
   return model::CheckpointId(absl::AsciiStrToLower(uuid));
 }
 

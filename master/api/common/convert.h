@@ -84,7 +84,7 @@ v1::TrialLogsResponse ToTrialLog(const store::LogRecord& record, model::TrialId 
 // ---- queries ----
 
 // UUIDs of checkpoints are stored in lower case.
-model::CheckpointId ToCheckpointId(const std::string& uuid);
+model::CheckpointId ReadCheckpointId(const std::string& uuid);
 
 // The model states that correspond to an API state. Several API states share one model state.
 std::optional<model::ExperimentState> FromProto(v1::Experiment::State state);

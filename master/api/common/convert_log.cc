@@ -16,8 +16,7 @@ constexpr int kShownContainerLength = 8;
 // existing clients display lines.
 std::string FormatLine(const model::LogLine& line) {
   std::string text = absl::StrFormat(
-      "[%s] %-*s%s || ",
-      absl::FormatTime("%E4Y-%m-%dT%H:%M:%E6SZ", line.time, absl::UTCTimeZone()),
+      "[%s] %-*s%s || ", absl::FormatTime("%E4Y-%m-%dT%H:%M:%E6SZ", line.time, absl::UTCTimeZone()),
       kShownContainerLength, GetContainer(line).substr(0, kShownContainerLength).c_str(),
       line.rank ? absl::StrCat(" [rank=", *line.rank, "]") : "");
   if (line.level != model::LogLevel::kUnknown) {

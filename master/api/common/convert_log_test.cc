@@ -19,8 +19,7 @@ store::LogRecord MakeRecord() {
 
 TEST(ConvertLogTest, FormatsMessageForDisplay) {
   const v1::TrialLogsResponse line = ToTrialLog(MakeRecord(), model::TrialId(2));
-  EXPECT_EQ(line.message(),
-            "[2026-01-02T03:04:00.123456Z] containe [rank=3] || WARNING: slow\n");
+  EXPECT_EQ(line.message(), "[2026-01-02T03:04:00.123456Z] containe [rank=3] || WARNING: slow\n");
   EXPECT_EQ(line.log(), "slow");
   EXPECT_EQ(line.container_id(), "container-0");
 }
@@ -32,8 +31,7 @@ TEST(ConvertLogTest, LeavesOutUnknownPartsOfMessage) {
   record.line.rank.reset();
   record.line.level = model::LogLevel::kUnknown;
   record.line.text = "two\nlines\n";
-  EXPECT_EQ(ToTaskLog(record).message(),
-            "[2026-01-02T03:04:00.123456Z]          || two\nlines\n");
+  EXPECT_EQ(ToTaskLog(record).message(), "[2026-01-02T03:04:00.123456Z]          || two\nlines\n");
 }
 
 TEST(ConvertLogTest, UsesAllocationAsContainer) {

@@ -23,7 +23,8 @@ absl::StatusOr<ResolvedProject> CheckNotArchived(store::Store& store,
   if (project.archived) {
     return absl::FailedPreconditionError(absl::StrCat("project \"", project.name,
                                                       "\" of workspace \"", workspace.name,
-                                                      "\" is archived; unarchive it first"));
+                                                      "\" is archived and cannot add new "
+                                                      "experiments; unarchive it first"));
   }
   cluster::ProjectRef project_ref{workspace.id, project.id, workspace.name, project.name};
   return ResolvedProject{std::move(project_ref), std::move(workspace)};

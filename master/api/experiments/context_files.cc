@@ -164,8 +164,6 @@ absl::StatusOr<std::string> ReadContextFile(std::string_view tgz, std::string_vi
   return found;
 }
 
-bool IsText(std::string_view data) {
-  return data.find('\0') == data.npos && base::IsUtf8(data);
-}
+bool IsText(std::string_view data) { return data.find('\0') == data.npos && base::IsUtf8(data); }
 
 }  // namespace det::api

@@ -42,8 +42,8 @@ absl::StatusOr<ParsedConfig> ParseConfig(store::Store& store, const ConfigSubmis
   if (!submission.template_name.empty()) {
     DET_ASSIGN_OR_RETURN(const store::TemplateRecord record,
                          store.templates().GetTemplate(submission.template_name));
-    DET_ASSIGN_OR_RETURN(std::string text, model::ReadTemplateOfExperiment(
-                                               record.yaml, record.name, warnings));
+    DET_ASSIGN_OR_RETURN(std::string text,
+                         model::ReadTemplateOfExperiment(record.yaml, record.name, warnings));
     templates.push_back({absl::StrCat("template ", record.name), std::move(text)});
   }
   DET_ASSIGN_OR_RETURN(model::ConfigDocument document,

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "master/api/common/checkpoint_storages.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/project_resolver.h"
 #include "master/api/experiments/read_experiment.h"
@@ -173,6 +174,8 @@ void Move(engine::Engine& engine, store::Store& store, const v1::MoveExperimentR
   if (absl::Status deleted = CheckNotDeleted(record->experiment); !deleted.ok()) {
     return done(std::move(deleted));
   }
+  const auto from = store.projects().GetProject(record->experiment.project);
+  if (from.ok() && from->archived) return done(store::ProjectIsArchived(from->name));
   const auto project = ResolveProject(store, request.destination_project_id());
   if (!project.ok()) return done(project.status());
   SubmitAndFinish(engine, cluster::MoveExperiment{id, project->project_ref}, std::move(done));
@@ -213,13 +216,15 @@ absl::Status Preview(store::Store& store, const v1::PreviewRetentionRequest& req
   store::CheckpointQuery query;
   query.experiment = id;
   DET_ASSIGN_OR_RETURN(const store::CheckpointPage page, store.ListCheckpoints(query));
-  const google::protobuf::Struct shown = ToStruct(model::ToShownValue(config));
+  const google::protobuf::Struct shown = ToStruct(ToShownConfig(record.experiment));
+  CheckpointStorages storages(store);
   for (const store::CheckpointEntry& entry : page.checkpoints) {
     const model::CheckpointId& checkpoint = entry.checkpoint.id;
     if (!removed.contains(checkpoint)) continue;
-    *response->add_checkpoints() = ToProto(
-        entry, checkpoint_storage::GetCheckpointFolder(config.checkpoint_storage, checkpoint),
-        shown);
+    DET_ASSIGN_OR_RETURN(const auto storage,
+                         storages.Find(entry.checkpoint, config.checkpoint_storage));
+    *response->add_checkpoints() =
+        ToProto(entry, checkpoint_storage::GetCheckpointFolder(storage, checkpoint), shown);
   }
   response->set_kept(static_cast<int32_t>(all.size() - removed.size()));
   return absl::OkStatus();

@@ -21,6 +21,7 @@
 #include "master/api/experiments/watch_experiment.h"
 #include "master/api/queue/queue_view.h"
 #include "master/api/rpc/api_service.h"
+#include "master/checkpoint_storage/tensorboard_files.h"
 
 namespace det::api {
 namespace {
@@ -144,6 +145,18 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
                    Delete(engine_, store_, pool_, *request, response, std::move(done));
                  });
   }
+  grpc::ServerUnaryReactor* DeleteTensorboardFiles(
+      grpc::CallbackServerContext* context, const v1::DeleteTensorboardFilesRequest* request,
+      v1::DeleteTensorboardFilesResponse* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, id = model::ExperimentId(request->experiment_id())](
+                     const auth::Principal&) -> absl::Status {
+                   DET_ASSIGN_OR_RETURN(const auto record, store_.GetExperiment(id));
+                   return checkpoint_storage::RemoveTensorboardFiles(
+                       defaults_.checkpoint_locations.buckets,
+                       record.experiment.config->checkpoint_storage, info_.cluster_id, id);
+                 });
+  }
   grpc::ServerUnaryReactor* PatchExperiment(grpc::CallbackServerContext* context,
                                             const v1::PatchExperimentRequest* request,
                                             v1::PatchExperimentResponse* response) override {
@@ -166,8 +179,8 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal& principal) -> absl::Status {
                    if (request->project_id() != 0) {
-                     DET_RETURN_IF_ERROR(CheckProjectIsVisible(store_, request->project_id(),
-                                                               principal.Visible()));
+                     DET_RETURN_IF_ERROR(
+                         CheckProjectIsVisible(store_, request->project_id(), principal.Visible()));
                    }
                    DET_ASSIGN_OR_RETURN(
                        const std::vector<std::string> labels,

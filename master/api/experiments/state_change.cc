@@ -87,15 +87,15 @@ void Activate(engine::Engine& engine, store::Store& store, base::ThreadPool& poo
 void Cancel(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
             model::ExperimentId id, Done done) {
   ChangeExperiment(engine, store, pool, id, cluster::CancelExperiment{id},
-                   "only ACTIVE or PAUSED experiments can be canceled",
-                   AfterEnd::kNoEffect, std::move(done));
+                   "only ACTIVE or PAUSED experiments can be canceled", AfterEnd::kNoEffect,
+                   std::move(done));
 }
 
 void Kill(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
           model::ExperimentId id, Done done) {
   ChangeExperiment(engine, store, pool, id, cluster::KillExperiment{id},
-                   "only ACTIVE or PAUSED experiments can be killed",
-                   AfterEnd::kNoEffect, std::move(done));
+                   "only ACTIVE or PAUSED experiments can be killed", AfterEnd::kNoEffect,
+                   std::move(done));
 }
 
 void Kill(engine::Engine& engine, store::Store& store, base::ThreadPool& pool, model::TrialId id,

@@ -193,7 +193,7 @@ absl::StatusOr<store::ModelPatch> FromProto(const v1::PatchModel& given) {
 
 absl::StatusOr<store::ModelVersionRecord> FromProto(const v1::PostModelVersionRequest& request) {
   store::ModelVersionRecord record;
-  record.checkpoint = ToCheckpointId(request.checkpoint_uuid());
+  record.checkpoint = ReadCheckpointId(request.checkpoint_uuid());
   DET_ASSIGN_OR_RETURN(record.name, ReadText("name", request.name()));
   DET_ASSIGN_OR_RETURN(record.comment, ReadText("comment", request.comment()));
   DET_RETURN_IF_ERROR(ReadRecord(request, &record));

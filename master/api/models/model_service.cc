@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "det/api/v1/model.unary.h"
+#include "master/api/common/checkpoint_storages.h"
 #include "master/api/common/convert.h"
 #include "master/api/models/convert_model.h"
 #include "master/api/models/services.h"
@@ -29,21 +30,22 @@ class CheckpointMessages {
     store::CheckpointQuery query;
     for (const store::ModelVersionRecord& each : versions) query.ids.push_back(each.checkpoint);
     if (query.ids.empty()) return shown;
-    DET_ASSIGN_OR_RETURN(store::CheckpointPage page, store.ListCheckpoints(query));
+    DET_ASSIGN_OR_RETURN(const store::CheckpointPage page, store.ListCheckpoints(query));
     DET_RETURN_IF_ERROR(shown.ReadOrigins(store, page.checkpoints));
-    for (store::CheckpointEntry& entry : page.checkpoints) {
-      const model::CheckpointId id = entry.checkpoint.id;
-      shown.entries_.emplace(id, std::move(entry));
+    CheckpointStorages storages(store);
+    for (const store::CheckpointEntry& entry : page.checkpoints) {
+      const model::CheckpointId& id = entry.checkpoint.id;
+      const Origin& origin = shown.origins_.at(entry.experiment);
+      DET_ASSIGN_OR_RETURN(const auto storage, storages.Find(entry.checkpoint, origin.storage));
+      shown.messages_[id] =
+          ToProto(entry, checkpoint_storage::GetCheckpointFolder(storage, id), origin.config);
     }
     return shown;
   }
 
   v1::Checkpoint Show(const model::CheckpointId& id) const {
-    const auto entry = entries_.find(id);
-    if (entry == entries_.end()) return {};
-    const Origin& origin = origins_.at(entry->second.experiment);
-    return ToProto(entry->second, checkpoint_storage::GetCheckpointFolder(origin.storage, id),
-                   origin.config);
+    const auto found = messages_.find(id);
+    return found == messages_.end() ? v1::Checkpoint() : found->second;
   }
 
  private:
@@ -74,10 +76,10 @@ class CheckpointMessages {
   void Add(const store::ExperimentRecord& record) {
     const model::ExperimentConfig& config = *record.experiment.config;
     origins_[record.experiment.id] = {config.checkpoint_storage,
-                                      ToStruct(model::ToShownValue(config))};
+                                      ToStruct(ToShownConfig(record.experiment))};
   }
 
-  std::map<model::CheckpointId, store::CheckpointEntry> entries_;
+  std::map<model::CheckpointId, v1::Checkpoint> messages_;
   std::map<model::ExperimentId, Origin> origins_;
 };
 
@@ -302,12 +304,12 @@ class ModelService final : public ApiService<v1::ModelService> {
 
   absl::Status Register(const v1::PostModelVersionRequest& request, model::UserId owner,
                         v1::ModelVersion* out) {
+    DET_ASSIGN_OR_RETURN(const auto model, models().GetModel(request.model_name()));
     if (request.checkpoint_uuid().empty()) {
       return absl::InvalidArgumentError(
           "checkpoint_uuid: required; expected the UUID of a checkpoint");
     }
     DET_ASSIGN_OR_RETURN(store::ModelVersionRecord record, FromProto(request));
-    DET_ASSIGN_OR_RETURN(const auto model, models().GetModel(request.model_name()));
     record.model = model.id;
     record.owner = owner;
     record.created_at = clock_.Now();

@@ -77,7 +77,7 @@ class ConfigPolicyService final : public ApiService<v1::ConfigPolicyService> {
     return Unary(__func__, context, request, response,
                  [this, request](const auth::Principal&) -> absl::Status {
                    const int32_t id = request->workspace_id();
-                   if (id == 0) return store::NoSuchWorkspace(id);
+                   DET_RETURN_IF_ERROR(store_.workspaces().GetWorkspaceName(id).status());
                    return Delete(id, request->workload_type());
                  });
   }
@@ -100,7 +100,7 @@ class ConfigPolicyService final : public ApiService<v1::ConfigPolicyService> {
   absl::Status Put(int32_t workspace, const Request& request, Response* response) {
     DET_ASSIGN_OR_RETURN(const std::string workload, ReadWorkload(request.workload_type()));
     if constexpr (requires { request.workspace_id(); }) {
-      if (workspace == 0) return store::NoSuchWorkspace(workspace);
+      DET_RETURN_IF_ERROR(store_.workspaces().GetWorkspaceName(workspace).status());
     }
     if (request.config_policies().size() > kPoliciesLimit) {
       return absl::InvalidArgumentError(

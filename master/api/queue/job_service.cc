@@ -123,21 +123,19 @@ class JobService final : public ApiService<v1::JobService> {
   grpc::ServerUnaryReactor* GetJobs(grpc::CallbackServerContext* context,
                                     const v1::GetJobsRequest* request,
                                     v1::GetJobsResponse* response) override {
-    return ServeJobs(context, __func__, *request, response,
-                     [response](std::vector<v1::Job> jobs) {
-                       for (v1::Job& job : jobs) *response->add_jobs() = std::move(job);
-                     });
+    return ServeJobs(context, __func__, *request, response, [response](std::vector<v1::Job> jobs) {
+      for (v1::Job& job : jobs) *response->add_jobs() = std::move(job);
+    });
   }
 
   grpc::ServerUnaryReactor* GetJobsV2(grpc::CallbackServerContext* context,
                                       const v1::GetJobsRequest* request,
                                       v1::GetJobsV2Response* response) override {
-    return ServeJobs(context, __func__, *request, response,
-                     [response](std::vector<v1::Job> jobs) {
-                       for (v1::Job& job : jobs) {
-                         *response->add_jobs()->mutable_full() = std::move(job);
-                       }
-                     });
+    return ServeJobs(context, __func__, *request, response, [response](std::vector<v1::Job> jobs) {
+      for (v1::Job& job : jobs) {
+        *response->add_jobs()->mutable_full() = std::move(job);
+      }
+    });
   }
 
   grpc::ServerUnaryReactor* GetJobQueueStats(grpc::CallbackServerContext* context,
@@ -193,8 +191,8 @@ class JobService final : public ApiService<v1::JobService> {
                                       std::function<void(std::vector<v1::Job>)> fill) {
     return Unary(
         method, context, &request, response,
-        [this, &request, pagination = response->mutable_pagination(), fill = std::move(fill)](const auth::Principal& caller,
-                                                             Done done) {
+        [this, &request, pagination = response->mutable_pagination(), fill = std::move(fill)](
+            const auth::Principal& caller, Done done) {
           auto result = std::make_shared<absl::Status>();
           engine_.Query(
               [&request, caller, pagination, fill, result](const cluster::Cluster& cluster) {

@@ -172,8 +172,8 @@ void JoinAllGather(AllGather& all_gather, Call& call,
         return all_gather.Join(allocation, request.key(), request.rank(), request.num_peers(),
                                request.data(), std::move(reply));
       },
-      [response, done = std::move(done)](
-          const absl::StatusOr<std::vector<std::string>>& gathered) mutable {
+      [response,
+       done = std::move(done)](const absl::StatusOr<std::vector<std::string>>& gathered) mutable {
         if (gathered.ok()) {
           for (const std::string& data : *gathered) response->add_data(data);
         }

@@ -48,8 +48,8 @@ absl::Status CheckAllocation(const auth::Principal& principal, const std::string
     return CheckOwnAllocation(principal, allocation);
   }
   if (absl::StrContains(allocation, ".")) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "allocation_id: \"", allocation, "\" has no \".\"; expected <task ID>.<attempt>"));
+  return absl::InvalidArgumentError(absl::StrCat("allocation_id: \"", allocation,
+                                                 "\" has no \".\"; expected <task ID>.<attempt>"));
 }
 
 bool RunsOutside(store::Store& store, const std::string& allocation) {
@@ -95,8 +95,7 @@ void CheckLive(engine::Engine& engine, base::ThreadPool& pool, const auth::Princ
 void GatherFromPeers(AllGather& all_gather, Call& call, const std::string& allocation,
                      const std::string& request_uuid, int num_peers,
                      const google::protobuf::Struct& data,
-                     google::protobuf::RepeatedPtrField<google::protobuf::Struct>* out,
-                     Done done) {
+                     google::protobuf::RepeatedPtrField<google::protobuf::Struct>* out, Done done) {
   const model::AllocationId id(allocation);
   WaitForPeers(
       all_gather, call, id,
@@ -104,8 +103,8 @@ void GatherFromPeers(AllGather& all_gather, Call& call, const std::string& alloc
         return all_gather.JoinByName(id, request_uuid, num_peers, data.SerializeAsString(),
                                      std::move(reply));
       },
-      [out, done = std::move(done)](
-          const absl::StatusOr<std::vector<std::string>>& gathered) mutable {
+      [out,
+       done = std::move(done)](const absl::StatusOr<std::vector<std::string>>& gathered) mutable {
         if (gathered.ok()) {
           for (const std::string& each : *gathered) out->Add()->ParseFromString(each);
         }

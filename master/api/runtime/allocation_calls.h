@@ -1,5 +1,5 @@
-// What the methods for an allocation share. An allocation's token may act for itself; a user's for every
-// allocation whose experiment the user may edit.
+// What the methods for an allocation share. An allocation's token may act for itself; a user's for
+// every allocation whose experiment the user may edit.
 //
 // Call these functions on the pool. Callbacks run on the pool, except where stated.
 #ifndef MASTER_API_RUNTIME_ALLOCATION_CALLS_H_
@@ -22,11 +22,12 @@
 
 namespace det::api {
 
-// Returns PERMISSION_DENIED for the token of another allocation, and INVALID_ARGUMENT for an ID that
-// cannot be one.
+// Returns PERMISSION_DENIED for the token of another allocation, and INVALID_ARGUMENT for an ID
+// that cannot be one.
 absl::Status CheckAllocation(const auth::Principal& principal, const std::string& allocation);
 
-// Whether the allocation belongs to a trial that runs outside of the cluster: it is never preempted.
+// Whether the allocation belongs to a trial that runs outside of the cluster: it is never
+// preempted.
 bool RunsOutside(store::Store& store, const std::string& allocation);
 
 // Calls `done` after `timeout`, or with CANCELLED when the client disconnects.

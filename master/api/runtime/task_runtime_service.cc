@@ -571,8 +571,7 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
     cluster::DeleteCheckpoints removed;
     std::set<model::ExperimentId> experiments;
     for (const v1::PatchCheckpoint& patch : request.checkpoints()) {
-      DET_ASSIGN_OR_RETURN(const auto entry,
-                           store_.GetCheckpoint(model::CheckpointId(patch.uuid())));
+      DET_ASSIGN_OR_RETURN(const auto entry, store_.GetCheckpoint(ReadCheckpointId(patch.uuid())));
       if (!IsUser(principal) && (!run || entry.checkpoint.trial != run->trial)) {
         return MakeNotOwnedError(principal, "checkpoint", patch.uuid());
       }

@@ -28,6 +28,10 @@ absl::Status CheckReportedState(const v1::Checkpoint& checkpoint) {
 absl::Status CheckOneTask(const v1::PostTaskLogsRequest& request) {
   if (request.logs().empty()) return absl::InvalidArgumentError("logs: expected at least one line");
   for (const v1::TaskLog& log : request.logs()) {
+    if (log.has_id()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("logs.id: found ", log.id(), "; the master assigns the IDs of lines"));
+    }
     if (log.task_id() == request.logs(0).task_id()) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("logs: one request can only contain lines of one task, found ",

@@ -28,7 +28,7 @@ class TaskService final : public ApiService<v1::TaskService> {
                                      v1::GetTasksResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, response](const auth::Principal& caller, Done done) {
-                   ReadTaskSummaries(engine_, caller, response, std::move(done));
+                   ReadTaskSummaries(engine_, store_, caller, response, std::move(done));
                  });
   }
 

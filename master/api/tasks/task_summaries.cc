@@ -1,10 +1,14 @@
 #include "master/api/tasks/task_summaries.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/convert_resources.h"
 
@@ -33,14 +37,14 @@ void AddSummary(const cluster::Cluster& cluster, const experiment::Allocation& a
                 const auth::Principal& caller, v1::GetTasksResponse* response) {
   const experiment::Trial* trial = cluster.FindTrial(allocation.trial);
   const auto* job = trial == nullptr ? nullptr : cluster.FindExperiment(trial->experiment);
-  if (job == nullptr || !caller.Holds(model::Permission::kViewExperimentMetadata, job->workspace)) return;
+  if (job == nullptr || !caller.Holds(model::Permission::kViewExperimentMetadata, job->workspace))
+    return;
   const std::string& id = allocation.id.value();
   v1::AllocationSummary& out = (*response->mutable_allocation_id_to_summary())[id];
   out.set_task_id(allocation.task.value());
   out.set_allocation_id(id);
   // Existing scripts wait for this name to come and go.
-  out.set_name(
-      absl::StrCat("Trial ", trial->id.value(), " (Experiment ", job->id.value(), ")"));
+  out.set_name(absl::StrCat("Trial ", trial->id.value(), " (Experiment ", job->id.value(), ")"));
   *out.mutable_registered_time() = ToProto(allocation.queued_at);
   out.set_resource_pool(allocation.resource_pool);
   out.set_slots_needed(allocation.slots);
@@ -58,10 +62,39 @@ void AddSummary(const cluster::Cluster& cluster, const experiment::Allocation& a
   out.set_scheduler_type(GetSchedulerType(cluster, allocation.resource_pool));
 }
 
+constexpr int kMaxCheckpoints = 1000;
+
+absl::Status AddCheckpointRemovals(store::Store& store, const auth::Principal& caller,
+                                   v1::GetTasksResponse* response) {
+  DET_ASSIGN_OR_RETURN(const auto to_delete,
+                       store.garbage_collection().ListCheckpointsToDelete({}, kMaxCheckpoints));
+  DET_ASSIGN_OR_RETURN(const auto to_trim,
+                       store.garbage_collection().ListCheckpointsToTrim({}, kMaxCheckpoints));
+  std::set<model::ExperimentId> experiments;
+  for (const store::CheckpointToDelete& each : to_delete) experiments.insert(each.experiment);
+  for (const store::CheckpointToTrim& each : to_trim) experiments.insert(each.experiment);
+  for (const model::ExperimentId& id : experiments) {
+    const absl::StatusOr<store::ExperimentRecord> record = store.GetExperiment(id);
+    if (absl::IsNotFound(record.status())) continue;
+    DET_RETURN_IF_ERROR(record.status());
+    const experiment::Experiment& experiment = record->experiment;
+    if (!caller.Holds(model::Permission::kViewExperimentMetadata, experiment.workspace)) continue;
+    const std::string name = absl::StrCat("gc-", id.value());
+    v1::AllocationSummary& out = (*response->mutable_allocation_id_to_summary())[name];
+    out.set_task_id(name);
+    out.set_allocation_id(name);
+    out.set_name(absl::StrCat("Checkpoint GC (Experiment ", id.value(), ")"));
+    *out.mutable_registered_time() = ToProto(experiment.ended_at.value_or(experiment.created_at));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-void ReadTaskSummaries(engine::Engine& engine, const auth::Principal& caller,
+void ReadTaskSummaries(engine::Engine& engine, store::Store& store, const auth::Principal& caller,
                        v1::GetTasksResponse* response, Done done) {
+  absl::Status added = AddCheckpointRemovals(store, caller, response);
+  if (!added.ok()) return done(std::move(added));
   engine.Query(
       [caller, response](const cluster::Cluster& cluster) {
         for (const auto* allocation : cluster.live_allocations()) {

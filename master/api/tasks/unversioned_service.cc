@@ -16,6 +16,7 @@
 #include "google/api/httpbody.pb.h"
 #include "master/api/checkpoints/checkpoint_archive.h"
 #include "master/api/checkpoints/checkpoint_files.h"
+#include "master/api/common/checkpoint_storages.h"
 #include "master/api/common/convert.h"
 #include "master/api/experiments/context_files.h"
 #include "master/api/experiments/experiment_patch.h"
@@ -285,8 +286,9 @@ class RawService final : public ApiService<v1::RawService> {
                    // Existing clients know null for none.
                    *response = ToStruct(model::Value::Object{
                        {"metric_name", record.experiment.config->searcher.metric},
-                       {"checkpoints", checkpoints.empty() ? model::Value()
-                                                           : model::Value(std::move(checkpoints))}});
+                       {"checkpoints", checkpoints.empty()
+                                           ? model::Value()
+                                           : model::Value(std::move(checkpoints))}});
                    return absl::OkStatus();
                  });
   }
@@ -298,7 +300,7 @@ class RawService final : public ApiService<v1::RawService> {
                  [this, response](const auth::Principal& caller, Done done) {
                    auto tasks = std::make_shared<v1::GetTasksResponse>();
                    v1::GetTasksResponse* const filled = tasks.get();
-                   ReadTaskSummaries(engine_, caller, filled,
+                   ReadTaskSummaries(engine_, store_, caller, filled,
                                      [tasks = std::move(tasks), response,
                                       done = std::move(done)](const absl::Status& status) mutable {
                                        if (status.ok()) *response = ToRawTasks(*tasks);
@@ -335,10 +337,12 @@ class RawService final : public ApiService<v1::RawService> {
     DET_ASSIGN_OR_RETURN(const auto entry, store_.GetCheckpoint(id));
     DET_RETURN_IF_ERROR(CheckFilesNotDeleted(entry.checkpoint));
     DET_ASSIGN_OR_RETURN(const auto experiment, store_.GetExperiment(entry.experiment));
-    DET_ASSIGN_OR_RETURN(auto storage, FindReadableStorage(store_, experiment.experiment,
-                                                           entry.checkpoint));
-    CheckpointArchive::Open open = [this, id,
-                                    storage = std::move(storage)](const std::string& path) {
+    CheckpointStorages storages(store_);
+    DET_ASSIGN_OR_RETURN(
+        const auto storage,
+        storages.Find(entry.checkpoint, experiment.experiment.config->checkpoint_storage));
+    DET_RETURN_IF_ERROR(CheckReachable(experiment.experiment, storage));
+    CheckpointArchive::Open open = [this, id, storage](const std::string& path) {
       return OpenCheckpointFile(checkpoint_locations_.buckets, storage, id, path);
     };
     return std::make_shared<CheckpointArchive>(format, entry.checkpoint.resources,

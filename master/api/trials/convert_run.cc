@@ -29,8 +29,8 @@ v1::FlatRunExperiment ToExperiment(const store::RunRecord& run) {
   return out;
 }
 
-// A run has no states within ACTIVE, which filters and scripts ask for. A run outside of the cluster
-// has the state that it reported.
+// A run has no states within ACTIVE, which filters and scripts ask for. A run outside of the
+// cluster has the state that it reported.
 v1::Trial::State ToRunState(v1::Trial::State state, bool unmanaged) {
   switch (state) {
     case v1::Trial::STATE_RUNNING:
@@ -113,9 +113,9 @@ std::vector<v1::ProjectColumn> ToColumns(store::Table table,
   const bool runs = table == store::Table::kRuns;
   std::vector<v1::ProjectColumn> columns;
   for (const store::FixedColumn& fixed : store::FixedColumns(table)) {
-    columns.push_back(MakeColumn(
-        fixed.name, runs ? v1::LOCATION_TYPE_RUN : v1::LOCATION_TYPE_EXPERIMENT,
-        ColumnTypeToProto(fixed.type)));
+    columns.push_back(MakeColumn(fixed.name,
+                                 runs ? v1::LOCATION_TYPE_RUN : v1::LOCATION_TYPE_EXPERIMENT,
+                                 ColumnTypeToProto(fixed.type)));
     columns.back().set_display_name(fixed.shown);
   }
   for (const store::ValueColumn& value : values) {

@@ -1,5 +1,6 @@
-// A stream of what is new in some experiments: everything at first, then what is new once every period.
-// It ends with the message that contains the last data of the experiments, after they have ended.
+// A stream of what is new in some experiments: everything at first, then what is new once every
+// period. It ends with the message that contains the last data of the experiments, after they have
+// ended.
 //
 // Used by the run service on the pool.
 #ifndef MASTER_API_TRIALS_PERIODIC_STREAM_H_
@@ -45,8 +46,7 @@ void ServePeriodically(store::Store& store, base::EventLoop& loop,
                        Series<Response> series) {
   auto shared = std::make_shared<Series<Response>>(std::move(series));
   stream->Start(
-      [&store, &loop, experiments = std::move(experiments), period,
-       shared](Stream<Response>& out) {
+      [&store, &loop, experiments = std::move(experiments), period, shared](Stream<Response>& out) {
         // The state is read before the data, so that the data is complete if they have ended.
         const absl::StatusOr<bool> ended = HaveEnded(store, experiments);
         if (!ended.ok()) return out.Close(ended.status());

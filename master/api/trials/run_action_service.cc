@@ -120,10 +120,10 @@ class RunActionService final : public ApiService<v1::RunActionService> {
         ForEach(
             pool_, "run", response,
             [this, request](const auth::Principal& caller) { return SelectIds(*request, caller); },
-            [this, method, target, verb = GetRefusal(*request), project = GetProjectId(*request), action = std::move(action)](
-                const auth::Principal& caller, int32_t id, Done done) mutable {
-              const auto run =
-                  CheckRun(method, target, caller, project, model::TrialId(id), verb);
+            [this, method, target, verb = GetRefusal(*request), project = GetProjectId(*request),
+             action = std::move(action)](const auth::Principal& caller, int32_t id,
+                                         Done done) mutable {
+              const auto run = CheckRun(method, target, caller, project, model::TrialId(id), verb);
               if (!run.ok()) return done(run.status());
               action(*run, std::move(done));
             }));
@@ -151,7 +151,8 @@ class RunActionService final : public ApiService<v1::RunActionService> {
     if (project == 0) {
       return absl::InvalidArgumentError("project_id is required with filter");
     }
-    store::RunQuery query{.project = project, .visible = caller.Visible(model::Permission::kViewExperimentMetadata)};
+    store::RunQuery query{.project = project,
+                          .visible = caller.Visible(model::Permission::kViewExperimentMetadata)};
     DET_ASSIGN_OR_RETURN(query.search, store::ParseSearch(Table::kRuns, filter, ""));
     query.window.limit = kMaxBatchSize;
     DET_ASSIGN_OR_RETURN(const store::RunPage page, store_.runs().SearchRuns(query));
@@ -163,9 +164,9 @@ class RunActionService final : public ApiService<v1::RunActionService> {
 
   // Scripts of existing clients look for the texts of these errors.
   static absl::Status MakeNotFoundError(const std::string& run, int32_t project) {
-    return absl::NotFoundError(absl::StrCat(
-        "Run with id '", run, "' not found",
-        project == 0 ? "" : absl::StrCat(" in project with id '", project, "'")));
+    return absl::NotFoundError(
+        absl::StrCat("Run with id '", run, "' not found",
+                     project == 0 ? "" : absl::StrCat(" in project with id '", project, "'")));
   }
 
   // Returns the run if the caller may call `method` for it, and if the run, or its experiment with
@@ -190,8 +191,8 @@ class RunActionService final : public ApiService<v1::RunActionService> {
     const bool is_single =
         record.experiment.config->searcher.name == "single" && record.num_trials == 1;
     if (target == Target::kExperiment && !is_single) {
-      return absl::FailedPreconditionError(absl::StrCat(verb, " run '", text,
-                                                        "' (part of multi-trial)."));
+      return absl::FailedPreconditionError(
+          absl::StrCat(verb, " run '", text, "' (part of multi-trial)."));
     }
     return std::move(run->trial);
   }

@@ -157,7 +157,8 @@ absl::StatusOr<std::map<std::string, Names>> ParseMetrics(const v1::CompareTrial
 
 template <class Filter, class Value>
 bool IsWithinBounds(const Filter& filter, const Value& value) {
-  return (!filter.has_lt() || value < filter.lt()) && (!filter.has_lte() || value <= filter.lte()) &&
+  return (!filter.has_lt() || value < filter.lt()) &&
+         (!filter.has_lte() || value <= filter.lte()) &&
          (!filter.has_gt() || value > filter.gt()) && (!filter.has_gte() || value >= filter.gte());
 }
 
@@ -188,14 +189,14 @@ absl::StatusOr<Matches> ParseFilter(const v1::PolymorphicFilter& filter) {
     return [lt = range.has_lt() ? FromProto(range.lt()) : absl::InfiniteFuture(),
             lte = range.has_lte() ? FromProto(range.lte()) : absl::InfiniteFuture(),
             gt = range.has_gt() ? FromProto(range.gt()) : absl::InfinitePast(),
-            gte = range.has_gte() ? FromProto(range.gte()) : absl::InfinitePast()](
-               const model::MetricReport& report) {
+            gte = range.has_gte() ? FromProto(range.gte())
+                                  : absl::InfinitePast()](const model::MetricReport& report) {
       return report.time < lt && report.time <= lte && report.time > gt && report.time >= gte;
     };
   }
   if (filter.name().empty()) return [](const model::MetricReport&) { return true; };
   return absl::InvalidArgumentError(absl::StrCat("time_series_filter.name: \"", filter.name(),
-                                                 "\" is none of batches, epoch, time"));
+                                                 "\" is not one of batches, epoch, time"));
 }
 
 // The best trials of an experiment, by its searcher's metric.
@@ -346,35 +347,36 @@ Series<v1::MetricBatchesResponse> MakeBatches(store::Store& store,
 Series<v1::TrialsSnapshotResponse> MakeSnapshot(store::Store& store,
                                                 const v1::TrialsSnapshotRequest& request) {
   using Points = std::map<model::TrialId, store::SeriesPoint>;
-  return [&store, request, sent = Points()]() mutable -> absl::StatusOr<v1::TrialsSnapshotResponse> {
-    DET_ASSIGN_OR_RETURN(const std::string group, ResolveGroup(request));
-    DET_ASSIGN_OR_RETURN(const store::TrialPage page,
-                         ListTrialsOfExperiment(store, request.experiment_id()));
-    DET_ASSIGN_OR_RETURN(
-        const std::vector<store::SeriesPoint> points,
-        store.runs().ReadLast(
-            {.experiment = model::ExperimentId(request.experiment_id()),
-             .group = group,
-             .metric = request.metric_name(),
-             .first_steps = int64_t{request.batches_processed()} - request.batches_margin(),
-             .last_steps = int64_t{request.batches_processed()} + request.batches_margin()}));
-    Points by_trial;
-    for (const store::SeriesPoint& point : points) by_trial[point.trial] = point;
-    v1::TrialsSnapshotResponse response;
-    for (const store::TrialRecord& record : page.trials) {
-      const auto point = by_trial.find(record.trial.id);
-      if (point == by_trial.end()) continue;
-      const auto known = sent.find(record.trial.id);
-      if (known != sent.end() && known->second == point->second) continue;
-      auto& trial = *response.add_trials();
-      trial.set_trial_id(record.trial.id.value());
-      *trial.mutable_hparams() = ToStruct(record.trial.hparams);
-      trial.set_metric(point->second.value);
-      trial.set_batches_processed(static_cast<int32_t>(point->second.steps));
-    }
-    sent = std::move(by_trial);
-    return response;
-  };
+  return
+      [&store, request, sent = Points()]() mutable -> absl::StatusOr<v1::TrialsSnapshotResponse> {
+        DET_ASSIGN_OR_RETURN(const std::string group, ResolveGroup(request));
+        DET_ASSIGN_OR_RETURN(const store::TrialPage page,
+                             ListTrialsOfExperiment(store, request.experiment_id()));
+        DET_ASSIGN_OR_RETURN(
+            const std::vector<store::SeriesPoint> points,
+            store.runs().ReadLast(
+                {.experiment = model::ExperimentId(request.experiment_id()),
+                 .group = group,
+                 .metric = request.metric_name(),
+                 .first_steps = int64_t{request.batches_processed()} - request.batches_margin(),
+                 .last_steps = int64_t{request.batches_processed()} + request.batches_margin()}));
+        Points by_trial;
+        for (const store::SeriesPoint& point : points) by_trial[point.trial] = point;
+        v1::TrialsSnapshotResponse response;
+        for (const store::TrialRecord& record : page.trials) {
+          const auto point = by_trial.find(record.trial.id);
+          if (point == by_trial.end()) continue;
+          const auto known = sent.find(record.trial.id);
+          if (known != sent.end() && known->second == point->second) continue;
+          auto& trial = *response.add_trials();
+          trial.set_trial_id(record.trial.id.value());
+          *trial.mutable_hparams() = ToStruct(record.trial.hparams);
+          trial.set_metric(point->second.value);
+          trial.set_batches_processed(static_cast<int32_t>(point->second.steps));
+        }
+        sent = std::move(by_trial);
+        return response;
+      };
 }
 
 Series<v1::TrialsSampleResponse> MakeSample(store::Store& store,
@@ -407,18 +409,19 @@ absl::Status Compare(store::Store& store, const v1::CompareTrialsRequest& reques
     DET_ASSIGN_OR_RETURN(store::Curves curves,
                          store.runs().ReadCurves(MakeCurveQuery(page, group, names, request)));
     for (int i = 0; i < response->trials_size(); ++i) {
-      const auto selected = SelectReports(
-          curves[page.trials[static_cast<size_t>(i)].trial.id], names, request.max_datapoints(),
-          [&](const model::MetricReport& report) {
-            return IsWithin(report.steps_completed, request.start_batches(),
-                            request.end_batches()) &&
-                   matches(report);
-          });
+      const auto selected =
+          SelectReports(curves[page.trials[static_cast<size_t>(i)].trial.id], names,
+                        request.max_datapoints(), [&](const model::MetricReport& report) {
+                          return IsWithin(report.steps_completed, request.start_batches(),
+                                          request.end_batches()) &&
+                                 matches(report);
+                        });
       if (selected.empty()) continue;
       v1::DownsampledMetrics& metrics = *response->mutable_trials(i)->add_metrics();
       metrics.set_group(group);
       metrics.set_type(GetMetricType(group));
-      for (const model::MetricReport* report : selected) *metrics.add_data() = ToPoint(*report, names);
+      for (const model::MetricReport* report : selected)
+        *metrics.add_data() = ToPoint(*report, names);
     }
   }
   return absl::OkStatus();

@@ -1,5 +1,5 @@
-// Metrics of trials for charts: streams of what is new, and curves that are downsampled to the points
-// that a chart can show.
+// Metrics of trials for charts: streams of what is new, and curves that are downsampled to the
+// points that a chart can show.
 //
 // Called by the run service on the pool; blocks.
 #ifndef MASTER_API_TRIALS_RUN_SERIES_H_
@@ -22,8 +22,8 @@ using Series = std::function<absl::StatusOr<Response>()>;
 
 Series<v1::ExpMetricNamesResponse> MakeMetricNames(store::Store& store,
                                                    std::vector<model::ExperimentId> experiments);
-// The series below return INVALID_ARGUMENT if the request has no metric name, or neither `group` nor
-// `metric_type`.
+// The series below return INVALID_ARGUMENT if the request has no metric name, or neither `group`
+// nor `metric_type`.
 Series<v1::MetricBatchesResponse> MakeBatches(store::Store& store,
                                               const v1::MetricBatchesRequest& request);
 Series<v1::TrialsSnapshotResponse> MakeSnapshot(store::Store& store,

@@ -91,8 +91,9 @@ absl::Status CheckNames(const model::Value& value) {
   if (const model::Value::Object* object = value.AsObject()) {
     for (const auto& [key, member] : *object) {
       if (key.size() > kMaxMetadataKey) {
-        return absl::InvalidArgumentError(absl::StrCat("metadata: key \"", key, "\" has ", key.size(),
-                                                       " bytes; the limit is ", kMaxMetadataKey));
+        return absl::InvalidArgumentError(absl::StrCat("metadata: key \"", key, "\" has ",
+                                                       key.size(), " bytes; the limit is ",
+                                                       kMaxMetadataKey));
       }
       if (key.find_first_of("$.[]") != std::string::npos) {
         return absl::InvalidArgumentError(
@@ -190,7 +191,8 @@ class RunService final : public ApiService<v1::RunService> {
                                               v1::GetMetadataValuesResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&) -> absl::Status {
-                   DET_RETURN_IF_ERROR(CheckProject(request->project_id()));
+                   DET_RETURN_IF_ERROR(
+                       store_.projects().GetProjectWorkspaceId(request->project_id()).status());
                    DET_ASSIGN_OR_RETURN(
                        const auto values,
                        runs().ListMetadataValues(request->project_id(), request->key()));
@@ -232,11 +234,6 @@ class RunService final : public ApiService<v1::RunService> {
 
  private:
   store::Runs& runs() { return store_.runs(); }
-
-  absl::Status CheckProject(int32_t project) {
-    if (project == 0) return absl::OkStatus();
-    return store_.projects().GetProjectWorkspaceId(project).status();
-  }
 
   // Serves a stream of what is new in a series of experiments (run_series.h).
   template <class Response, class Request>
@@ -296,8 +293,8 @@ class RunService final : public ApiService<v1::RunService> {
     return Unary(method, context, request, response,
                  [this, request, response, table](const auth::Principal& principal, Done done) {
                    if (request->has_project_id()) {
-                     absl::Status found = CheckProjectIsVisible(store_, request->project_id(),
-                                                                principal.Visible());
+                     absl::Status found =
+                         CheckProjectIsVisible(store_, request->project_id(), principal.Visible());
                      if (!found.ok()) return done(std::move(found));
                    }
                    absl::StatusOr<store::RunQuery> query = ToRunQuery(*request, table, principal);
@@ -326,8 +323,8 @@ class RunService final : public ApiService<v1::RunService> {
   absl::Status Read(const v1::SearchExperimentsRequest& request, const store::RunQuery& query,
                     const LiveTrials& live, v1::SearchExperimentsResponse* response) {
     DET_ASSIGN_OR_RETURN(const store::FoundExperiments found, runs().SearchExperiments(query));
-    *response->mutable_pagination() = ToPagination(
-        request.offset(), request.limit(), static_cast<int>(found.ids.size()), found.total);
+    *response->mutable_pagination() = ToPagination(request.offset(), request.limit(),
+                                                   static_cast<int>(found.ids.size()), found.total);
     if (found.ids.empty()) return absl::OkStatus();
     store::ExperimentQuery by_id;
     by_id.ids = found.ids;

@@ -73,7 +73,7 @@ class TrialSourceService final : public ApiService<v1::TrialSourceService> {
                                        v1::GetTrialMetricsByCheckpointResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal& caller) {
-                   return Read(model::CheckpointId(request->checkpoint_uuid()), *request, caller,
+                   return Read(ReadCheckpointId(request->checkpoint_uuid()), *request, caller,
                                response);
                  });
   }
@@ -111,9 +111,8 @@ class TrialSourceService final : public ApiService<v1::TrialSourceService> {
     }
     for (const model::TrialId trial : trials) {
       const absl::Status visible = authorizer_.AuthorizeResource(
-          "det.api.v1.TrialService.GetMetrics", caller,
-          model::Permission::kViewExperimentMetadata, auth::Scope::kTrial,
-          absl::StrCat(trial.value()));
+          "det.api.v1.TrialService.GetMetrics", caller, model::Permission::kViewExperimentMetadata,
+          auth::Scope::kTrial, absl::StrCat(trial.value()));
       if (absl::IsNotFound(visible)) continue;
       DET_RETURN_IF_ERROR(visible);
       DET_RETURN_IF_ERROR(AddReports(trial, request.metric_group(), response));

@@ -14,8 +14,8 @@ namespace det::api {
 // Reads the members of the group.
 absl::StatusOr<v1::GroupDetails> ToDetails(store::Store& store, const store::GroupRecord& group);
 
-// Whether the caller may see all groups: those who assign roles or change groups; without roles,
-// everybody. Others see the groups of which they are members.
+// Whether the caller may see all groups: users that assign roles or change groups, and in the mode
+// without roles every user. Others see the groups of which they are members.
 bool SeesAllGroups(const auth::Principal& caller);
 bool SeesGroup(const auth::Principal& caller, const store::GroupRecord& group);
 

@@ -172,6 +172,8 @@ class ProjectService final : public ApiService<v1::ProjectService> {
   }
 
   absl::Status Post(const v1::PostProjectRequest& request, model::UserId owner, v1::Project* out) {
+    // Reported before errors of the body, which names the project only.
+    DET_RETURN_IF_ERROR(store_.workspaces().GetWorkspaceName(request.workspace_id()).status());
     store::ProjectRecord record;
     record.workspace = request.workspace_id();
     record.description = request.description();

@@ -240,6 +240,7 @@ TEST_F(AgentStatesTest, AppliesLogPolicies) {
   const LogPolicyMatched exclude{AllocationId("1.1.0"), AgentId("a"), "ECC", false, true};
   Apply(exclude);
   EXPECT_THAT(LastLine(), HasSubstr("will not run on a again"));
+  EXPECT_EQ(trial(1).log_policy, "ECC");
   EXPECT_THAT(Apply(exclude).changes, IsEmpty()) << "repeated";
   Exit("1.1.0", 1);
   EXPECT_THAT(trial(1).blocked, ElementsAre(AgentId("a")));

@@ -32,8 +32,9 @@ void StartLocalTasks(Step& step, const Allocation& a) {
   // Existing scripts look for the first part in the log.
   step.Log(trial, a.id, model::LogLevel::kInfo,
            absl::StrCat("New trial runner in (container ", a.id.value(), ") on agent ",
-                        a.local_tasks.front().placement.agent.value(), ": run ", a.run_id, " got ", GetHeldSlots(a),
-                        a.granted == 1 ? " slot on " : " slots on ", absl::StrJoin(places, ", ")));
+                        a.local_tasks.front().placement.agent.value(), ": run ", a.run_id, " got ",
+                        GetHeldSlots(a), a.granted == 1 ? " slot on " : " slots on ",
+                        absl::StrJoin(places, ", ")));
   const experiment::Experiment& e = step.GetEntry(trial).experiment;
   step.s.slot_time.Begin(a.id, experiment::OwnerName(e), e.config->workspace, GetHeldSlots(a),
                          *a.started_at);

@@ -81,7 +81,7 @@ class RoleId {
   int32_t value_ = 0;
 };
 
-// kNone if it is none of the four basic roles.
+// Returns kNone for other roles than the four basic ones.
 constexpr Role ToRole(RoleId id) {
   for (const Role role :
        {Role::kViewer, Role::kEditor, Role::kWorkspaceAdmin, Role::kClusterAdmin}) {

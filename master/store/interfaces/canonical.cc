@@ -153,8 +153,9 @@ std::string SanitizeText(std::string_view text) {
 }
 
 std::string EncodeLogText(std::string_view text) {
-  return absl::StrReplaceAll(absl::string_view(text.data(), text.size()),
-                             {{kStoredNul, kReplacement}, {absl::string_view("\0", 1), kStoredNul}});
+  return absl::StrReplaceAll(
+      absl::string_view(text.data(), text.size()),
+      {{kStoredNul, kReplacement}, {absl::string_view("\0", 1), kStoredNul}});
 }
 std::string DecodeLogText(std::string_view text) {
   return absl::StrReplaceAll(absl::string_view(text.data(), text.size()),

@@ -92,7 +92,7 @@ class Groups {
   // Sorted by group, workspace and role.
   virtual absl::StatusOr<std::vector<GroupRole>> ListRolesOfGroup(int32_t group) = 0;
   virtual absl::StatusOr<std::vector<GroupRole>> ListRolesInWorkspace(int32_t workspace) = 0;
-  // Of all groups of the user.
+  // The roles of all groups of the user.
   virtual absl::StatusOr<std::vector<GroupRole>> ListRolesOfUser(model::UserId user) = 0;
   // Both change all or nothing, and return OK if there is nothing to change. AddRoles returns
   // NOT_FOUND if a user, group or created role does not exist.
@@ -106,7 +106,7 @@ class Groups {
 
   // ---- created roles ----
 
-  // By id.
+  // Sorted by id.
   virtual absl::StatusOr<std::vector<RoleRecord>> ListRoles() = 0;
   // Assigns the id. ALREADY_EXISTS if another created role has the name.
   virtual absl::StatusOr<RoleRecord> AddRole(const RoleRecord& role) = 0;

@@ -1,5 +1,5 @@
-// Reads the summaries of metrics: the rows of metric_summaries, which contain the finite numbers, and
-// of other_values, which contain the rest.
+// Reads the summaries of metrics: the rows of metric_summaries, which contain the finite numbers,
+// and of other_values, which contain the rest.
 //
 // Called on any thread; blocks.
 #ifndef MASTER_STORE_POSTGRES_METRIC_SUMMARIES_H_

@@ -199,23 +199,24 @@ absl::Status AddCheckpoints(Connection& connection, const Param& ids, const Tria
   return absl::OkStatus();
 }
 
-// The metadata, and the log retention that was set for the trial or for its experiment.
-constexpr char kSettings[] =
-    "SELECT t.id, d.metadata, coalesce(t.log_days, e.log_days) FROM trials t "
-    "LEFT JOIN experiments e ON e.id = t.experiment LEFT JOIN run_metadata d ON d.trial = t.id "
-    "WHERE t.id = ANY($1::int[])";
+// The columns of a trial and, unless `bare`, its metadata and the log retention that was set for it or
+// for its experiment.
+std::string SelectTrials(bool bare) {
+  constexpr char kSettings[] =
+      ", (SELECT d.metadata FROM run_metadata d WHERE d.trial = t.id), "
+      "coalesce(t.log_days, (SELECT e.log_days FROM experiments e WHERE e.id = t.experiment))";
+  return absl::StrCat("SELECT ", kTrialColumns, bare ? "" : kSettings);
+}
 
-absl::Status AddSettings(Connection& connection, const Param& ids, const TrialsById& trials) {
-  DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kSettings, {ids}));
-  for (int row = 0; row < result.rows(); ++row) {
-    TrialRecord& trial = *trials.at(model::TrialId(static_cast<int32_t>(result.Int(row, 0))));
-    DET_ASSIGN_OR_RETURN(trial.metadata, ToValue(result, row, 1));
-    if (!result.IsNull(row, 2)) trial.log_days = static_cast<int>(result.Int(row, 2));
+absl::Status ReadSettings(const Result& result, int row, TrialRecord* trial) {
+  DET_ASSIGN_OR_RETURN(trial->metadata, ToValue(result, row, kNumTrialColumns));
+  if (!result.IsNull(row, kNumTrialColumns + 1)) {
+    trial->log_days = static_cast<int>(result.Int(row, kNumTrialColumns + 1));
   }
   return absl::OkStatus();
 }
 
-// Converts rows of kTrialColumns to records.
+// Converts rows of SelectTrials() to records.
 absl::StatusOr<std::vector<TrialRecord>> ToTrialRecords(Connection& connection,
                                                         const Result& result, bool bare) {
   std::vector<TrialRecord> records(result.rows());
@@ -223,6 +224,7 @@ absl::StatusOr<std::vector<TrialRecord>> ToTrialRecords(Connection& connection,
   TrialsById by_id;
   for (int row = 0; row < result.rows(); ++row) {
     DET_ASSIGN_OR_RETURN(records[row].trial, ToTrial(result, row));
+    if (!bare) DET_RETURN_IF_ERROR(ReadSettings(result, row, &records[row]));
     ids.push_back(records[row].trial.id);
     by_id[ids.back()] = &records[row];
   }
@@ -230,7 +232,6 @@ absl::StatusOr<std::vector<TrialRecord>> ToTrialRecords(Connection& connection,
   const Param array = ToArray(ids);
   DET_RETURN_IF_ERROR(AddValidations(connection, array, by_id));
   DET_RETURN_IF_ERROR(AddCheckpoints(connection, array, by_id));
-  DET_RETURN_IF_ERROR(AddSettings(connection, array, by_id));
   DET_ASSIGN_OR_RETURN(auto summaries, ReadSummaries(connection, array));
   for (auto& [id, metrics] : summaries) by_id.at(id)->metrics = std::move(metrics);
   return records;
@@ -242,7 +243,7 @@ absl::StatusOr<TrialRecord> SqlStore::GetTrial(model::TrialId id) {
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<TrialRecord> {
     DET_ASSIGN_OR_RETURN(
         const Result result,
-        connection.Exec(absl::StrCat("SELECT ", kTrialColumns, " FROM trials t WHERE t.id = $1"),
+        connection.Exec(absl::StrCat(SelectTrials(false), " FROM trials t WHERE t.id = $1"),
                         MakeParams(id)));
     if (result.rows() == 0) return NoSuch("trial", id);
     DET_ASSIGN_OR_RETURN(std::vector<TrialRecord> records,
@@ -268,7 +269,7 @@ absl::StatusOr<TrialPage> SqlStore::ListTrials(const TrialQuery& query) {
     DET_ASSIGN_OR_RETURN(
         const WindowRows window,
         ReadWindow(connection, absl::StrCat("SELECT count(*)", from),
-                   absl::StrCat("SELECT ", kTrialColumns, from,
+                   absl::StrCat(SelectTrials(query.bare), from,
                                 OrderBy(GetSortKey(query.sort), "t.id", query.descending)),
                    params, query.window));
     TrialPage page;

@@ -135,8 +135,7 @@ absl::StatusOr<Ids> FakeGarbageCollection::ListOfDeletedProjects() {
   for (const auto& [id, e] : db_.experiments) {
     const auto project = db_.workspace_rows.projects.find(e.project);
     if (project == db_.workspace_rows.projects.end()) continue;
-    const WorkspaceRecord& workspace =
-        db_.workspace_rows.workspaces.at(project->second.workspace);
+    const WorkspaceRecord& workspace = db_.workspace_rows.workspaces.at(project->second.workspace);
     const bool doomed = project->second.state == WorkspaceState::kDeleting ||
                         workspace.state == WorkspaceState::kDeleting;
     const bool begun =

@@ -1,6 +1,8 @@
 #include "master/store/testing/fake_groups.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <mutex>
 #include <set>
 

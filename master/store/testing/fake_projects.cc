@@ -154,10 +154,9 @@ absl::Status FakeProjects::StartDeletion(int32_t id) {
   if (it == db_.workspace_rows.projects.end()) return NoSuchProject(id);
   ProjectRecord& record = it->second;
   if (record.immutable) return ImmutableError("project", record.name, "deleted");
-  const auto live =
-      std::count_if(db_.experiments.begin(), db_.experiments.end(), [&](const auto& e) {
-        return e.second.project == id && !model::IsTerminal(e.second.state);
-      });
+  const auto live = std::count_if(
+      db_.experiments.begin(), db_.experiments.end(),
+      [&](const auto& e) { return e.second.project == id && !model::IsTerminal(e.second.state); });
   if (live > 0) return RunningError("project", record.name, live);
   record.state = WorkspaceState::kDeleting;
   record.error.clear();

@@ -249,8 +249,7 @@ absl::StatusOr<ExperimentPage> FakeStore::ListExperiments(const ExperimentQuery&
         !Contains(query.states, experiment.state) || !Contains(query.usernames, record.username) ||
         (!query.request_id.empty() && query.request_id != experiment.request_id) ||
         (query.archived &&
-         *query.archived !=
-             (record.archived || (query.project == 0 && record.parent_archived)))) {
+         *query.archived != (record.archived || (query.project == 0 && record.parent_archived)))) {
       continue;
     }
     found.push_back(std::move(record));

@@ -124,7 +124,8 @@ absl::Status FakeWorkspaces::StartDeletion(int32_t id) {
   if (record.immutable) return ImmutableError("workspace", record.name, "deleted");
   const auto live =
       std::count_if(db_.experiments.begin(), db_.experiments.end(), [&](const auto& e) {
-        return db_.WithCurrentProject(e.second).workspace == id && !model::IsTerminal(e.second.state);
+        return db_.WithCurrentProject(e.second).workspace == id &&
+               !model::IsTerminal(e.second.state);
       });
   if (live > 0) return RunningError("workspace", record.name, live);
   const auto models =

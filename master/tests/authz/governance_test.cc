@@ -359,11 +359,17 @@ TEST_F(GovernanceTest, ShowsTheClusterMessageFromItsStartTime) {
     return response.cluster_message().message();
   };
   const auto kept = [&] {
-    CallContext context("ann");
+    CallContext context("user");
     api::GetClusterMessageResponse response;
     EXPECT_TRUE(master_service_->GetClusterMessage(&context, {}, &response).ok());
     return response.cluster_message().message();
   };
+  {
+    CallContext context("ann");
+    api::GetClusterMessageResponse response;
+    EXPECT_EQ(master_service_->GetClusterMessage(&context, {}, &response).error_code(),
+              PERMISSION_DENIED);
+  }
   EXPECT_EQ(shown(), "");
   api::SetClusterMessageRequest request;
   EXPECT_EQ(set("user", request), INVALID_ARGUMENT);

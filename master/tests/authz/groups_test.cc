@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "det/api/v1/experiment.grpc.pb.h"
 #include "det/api/v1/group.grpc.pb.h"
 #include "det/api/v1/master.grpc.pb.h"

@@ -139,6 +139,7 @@ constexpr Permission kPermissions[] = {
      "ExperimentService.ActivateExperiment ExperimentService.ArchiveExperiment "
      "ExperimentService.CancelExperiment ExperimentService.ContinueExperiment "
      "ExperimentService.DeleteExperiment ExperimentService.DeleteExperimentLabel "
+     "ExperimentService.DeleteTensorboardFiles "
      "ExperimentService.KillExperiment ExperimentService.MoveExperiment "
      "ExperimentService.PatchExperiment ExperimentService.PauseExperiment "
      "ExperimentService.PutExperimentLabel ExperimentService.UnarchiveExperiment "

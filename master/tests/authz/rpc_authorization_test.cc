@@ -93,8 +93,8 @@ TEST(LoginTest, IsValidUntilLogout) {
     return auth->Login(&context, request, response).error_code();
   };
   api::LoginResponse response;
-  EXPECT_EQ(login("admin", "wrong", &response), grpc::StatusCode::PERMISSION_DENIED);
-  EXPECT_EQ(login("nobody", "pw", &response), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(login("admin", "wrong", &response), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(login("nobody", "pw", &response), grpc::StatusCode::UNAUTHENTICATED);
   ASSERT_EQ(login("admin", "pw", &response), grpc::StatusCode::OK);
   const auto me = [&] {
     CallContext context(response.token());

@@ -97,12 +97,12 @@ TEST_F(UserSessionsTest, AddsAUserWhoLogsInWithPlainOrHashedPassword) {
   AddAnn();
   EXPECT_GT(ann_id_, 1);
   EXPECT_TRUE(login_.user().has_last_auth_at());
-  EXPECT_EQ(login_.user().display_name(), "ann");
+  EXPECT_EQ(login_.user().display_name(), "") << "it was never set";
   EXPECT_EQ(master_.store().access().GetUserRoles(model::UserId(ann_id_))->at(0).role,
             model::Role::kEditor);
   EXPECT_TRUE(LogIn("ANN", auth::ClientHash(kPassword), /*hashed=*/true).ok());
-  EXPECT_EQ(LogIn("ann", kPassword, /*hashed=*/true).error_code(), PERMISSION_DENIED);
-  EXPECT_EQ(LogIn("ann", "").error_code(), PERMISSION_DENIED);
+  EXPECT_EQ(LogIn("ann", kPassword, /*hashed=*/true).error_code(), UNAUTHENTICATED);
+  EXPECT_EQ(LogIn("ann", "").error_code(), UNAUTHENTICATED);
 
   EXPECT_EQ(Add("Ann", kPassword).error_code(), ALREADY_EXISTS);
   EXPECT_EQ(Add("b n", kPassword).error_code(), INVALID_ARGUMENT);
@@ -123,8 +123,35 @@ TEST_F(UserSessionsTest, UsersChangeOnlyTheirOwnNameAndPassword) {
   EXPECT_EQ(Patch(ann_, ann_id_, admin).error_code(), PERMISSION_DENIED);
   ASSERT_TRUE(Patch("user", ann_id_, admin).ok());
   EXPECT_TRUE(patched_.user().admin());
+  name.set_display_name("The first");
   EXPECT_TRUE(Patch(ann_, 1, name).ok()) << "the role takes effect at once";
   EXPECT_EQ(Patch("user", 99, name).error_code(), NOT_FOUND);
+}
+
+TEST_F(UserSessionsTest, RefusesNamesThatWouldPassForOtherUsers) {
+  AddAnn();
+  ASSERT_TRUE(Add("ben", kPassword).ok());
+  const int ben = added_.user().id();
+  const auto rename = [&](const char* display_name) {
+    api::PatchUser patch;
+    patch.set_display_name(display_name);
+    return Patch("user", ben, patch).error_code();
+  };
+  EXPECT_EQ(rename("ANN"), INVALID_ARGUMENT) << "the username of another user";
+  EXPECT_EQ(rename("Admin"), INVALID_ARGUMENT);
+  EXPECT_EQ(rename("Determined"), INVALID_ARGUMENT);
+  EXPECT_EQ(rename("B\xc3\xa9n"), INVALID_ARGUMENT);
+  EXPECT_EQ(rename("Ben"), OK) << "the user's own username";
+  EXPECT_EQ(rename(""), OK);
+  EXPECT_EQ(patched_.user().display_name(), "");
+  EXPECT_EQ(Add("Determined", kPassword).error_code(), INVALID_ARGUMENT);
+  api::PatchUser half;
+  half.mutable_agent_user_group()->set_agent_uid(7);
+  EXPECT_EQ(Patch("user", ben, half).error_code(), INVALID_ARGUMENT);
+}
+
+TEST_F(UserSessionsTest, RefusesLoginWithoutUsername) {
+  EXPECT_EQ(LogIn("", kPassword).error_code(), INVALID_ARGUMENT);
 }
 
 TEST_F(UserSessionsTest, NewPasswordEndsOtherSessionsOfTheUser) {
@@ -135,7 +162,7 @@ TEST_F(UserSessionsTest, NewPasswordEndsOtherSessionsOfTheUser) {
   ASSERT_TRUE(Patch(ann_, ann_id_, patch).ok());
   EXPECT_EQ(Me(ann_), OK);
   EXPECT_EQ(Me(other), UNAUTHENTICATED);
-  EXPECT_EQ(LogIn("ann", kPassword).error_code(), PERMISSION_DENIED);
+  EXPECT_EQ(LogIn("ann", kPassword).error_code(), UNAUTHENTICATED);
   EXPECT_TRUE(LogIn("ann", "Other1234").ok());
 
   CallContext context("user");

@@ -198,9 +198,9 @@ TEST_F(ExperimentActionsTest, ActsOnExperimentsOfAnyProject) {
   auto kill = MakeRequest<api::KillExperimentsRequest>({}, -1);
   kill.mutable_filters();
   EXPECT_THAT(Apply(&Stub::KillExperiments, kill, "bob"), IsEmpty()) << "bob sees none";
-  EXPECT_THAT(Apply(&Stub::KillExperiments, MakeRequest<api::KillExperimentsRequest>({id}, -1),
-                    "bob")[id],
-              testing::Not(IsEmpty()));
+  EXPECT_THAT(
+      Apply(&Stub::KillExperiments, MakeRequest<api::KillExperimentsRequest>({id}, -1), "bob")[id],
+      testing::Not(IsEmpty()));
 }
 
 TEST_F(ExperimentActionsTest, SelectsByStateThatTheActionAppliesTo) {

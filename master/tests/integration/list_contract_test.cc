@@ -61,16 +61,16 @@ const std::set<std::string>& EmptyLists() {
 }
 // Lists that are read by a query: the limit -1 means all, -2 none, and no offset is an error.
 const std::set<std::string>& Queries() {
-  static const auto* const queries = new std::set<std::string>{
-      "ExperimentService.GetExperiments",
-      "GroupService.GetGroups",
-      "ResourcePoolService.ListWorkspacesBoundToRP",
-      "RunService.SearchExperiments",
-      "RunService.SearchRuns",
-      "TemplateService.GetTemplates",
-      "TrialService.GetExperimentTrials",
-      "TrialService.GetTrialWorkloads",
-      "WorkspaceService.ListRPsBoundToWorkspace"};
+  static const auto* const queries =
+      new std::set<std::string>{"ExperimentService.GetExperiments",
+                                "GroupService.GetGroups",
+                                "ResourcePoolService.ListWorkspacesBoundToRP",
+                                "RunService.SearchExperiments",
+                                "RunService.SearchRuns",
+                                "TemplateService.GetTemplates",
+                                "TrialService.GetExperimentTrials",
+                                "TrialService.GetTrialWorkloads",
+                                "WorkspaceService.ListRPsBoundToWorkspace"};
   return *queries;
 }
 // The caller gives the order as an expression.

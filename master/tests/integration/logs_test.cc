@@ -1,6 +1,7 @@
 // Log policies in a whole master.
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
@@ -42,6 +43,44 @@ TEST_F(LogsTest, AppliesALogPolicyBeforeTheExitThatFollows) {
   agent.Log(allocation, 2, "step 2: loss is nan");
   agent.Exited(allocation, 1);
   EXPECT_EQ(Await(id).state(), api::Experiment::STATE_ERROR) << "the trial did not restart";
+}
+
+TEST_F(LogsTest, ShowsTheLogPolicyThatMatched) {
+  FakeAgent agent(master_, "a1", 1);
+  int id = 0;
+  const std::string allocation = RunWith(agent, "{name: slow, pattern: 'step .* took'}", &id);
+  EXPECT_FALSE(GetTrial(Get(id).trial_ids(0)).has_log_policy_matched());
+  agent.Log(allocation, 1, "step 1 took 9 s");
+  agent.Exited(allocation, 0);
+  EXPECT_EQ(Await(id).state(), api::Experiment::STATE_COMPLETED);
+  EXPECT_EQ(GetTrial(Get(id).trial_ids(0)).log_policy_matched(), "slow");
+}
+
+TEST_F(LogsTest, SelectsLinesWithoutRankAndKeepsNulBytes) {
+  const int trial = Get(Create()).trial_ids(0);
+  std::vector<model::LogLine> lines(2);
+  for (model::LogLine& line : lines) line.task = model::TaskId(GetTrial(trial).task_id());
+  lines[0].rank = 1;
+  lines[0].text = "ranked";
+  lines[1].text = std::string("nul \0 byte", 10);
+  ASSERT_TRUE(master_.store().AddLogLines(lines).ok());
+  const auto read = [&](int rank, int limit) {
+    CallContext context("user");
+    api::TrialLogsRequest request;
+    request.set_trial_id(trial);
+    request.add_rank_ids(rank);
+    request.set_limit(limit);
+    const auto stream = trials_->TrialLogs(&context, request);
+    std::vector<std::string> texts;
+    api::TrialLogsResponse line;
+    while (stream->Read(&line)) texts.push_back(line.log());
+    EXPECT_TRUE(stream->Finish().ok());
+    return texts;
+  };
+  EXPECT_EQ(read(-1, 0), std::vector<std::string>{lines[1].text});
+  EXPECT_EQ(read(1, 0), std::vector<std::string>{"ranked"});
+  EXPECT_TRUE(read(-2, 0).empty());
+  EXPECT_TRUE(read(-1, -1).empty()) << "a negative limit selects no lines";
 }
 
 TEST_F(LogsTest, RestartsWithoutAMatchingLine) {

@@ -141,7 +141,7 @@ TEST_F(MethodContractTest, RecordsLoginsAndLogouts) {
     EXPECT_EQ(each.caller, "admin");
     EXPECT_TRUE(each.user.has_value());
   }
-  EXPECT_THAT(calls, ElementsAre("Logout OK", "Login OK", "Login PERMISSION_DENIED"));
+  EXPECT_THAT(calls, ElementsAre("Logout OK", "Login OK", "Login UNAUTHENTICATED"));
   EXPECT_EQ(records[1].target, "username admin");
 }
 

@@ -82,6 +82,40 @@ TEST_F(MiscellaneousCallsTest, ReportsRemainingLogRetentionDays) {
   EXPECT_EQ(ask().error_code(), StatusCode::NOT_FOUND);
 }
 
+TEST_F(MiscellaneousCallsTest, RemovesExpiredLogsOnRequest) {
+  using Service = api::LogRetentionService;
+  FakeAgent agent(master_, "a1", 1);
+  int experiment = 0;
+  const std::string allocation = Run(agent, &experiment);
+  agent.Log(allocation, 1, "a line");
+  agent.Exited(allocation, 0);
+  agent.AwaitAck();
+  Await(experiment);
+  const auto remove = [&] {
+    api::CleanupLogsResponse response;
+    EXPECT_TRUE(
+        Call<Service>(&Service::Stub::CleanupLogs, api::CleanupLogsRequest(), &response).ok());
+    return response.removed_count();
+  };
+  EXPECT_EQ(remove(), 0) << "logs are kept forever";
+  master_.parts().info.log_days = 0;
+  EXPECT_GT(remove(), 0);
+  EXPECT_EQ(remove(), 0);
+}
+
+TEST_F(MiscellaneousCallsTest, ReportsVersionThatExistingClientsCompare) {
+  using Service = api::MasterService;
+  api::GetInfoResponse info;
+  ASSERT_TRUE(Call<Service>(&Service::Stub::GetInfo, api::GetInfoRequest(), &info).ok());
+  EXPECT_EQ(info.version(), "0.38.1");
+  EXPECT_EQ(info.resolute_version(), master_.parts().info.version);
+  EXPECT_TRUE(info.telemetry().fields().contains("enabled"));
+  api::GetMasterResponse master;
+  ASSERT_TRUE(Call<Service>(&Service::Stub::GetMaster, api::GetMasterRequest(), &master).ok());
+  EXPECT_EQ(master.version(), "0.38.1");
+  EXPECT_EQ(master.resolute_version(), info.resolute_version());
+}
+
 TEST_F(MiscellaneousCallsTest, ListsCheckpointsInTheRequestedOrder) {
   using Service = api::CheckpointService;
   const int experiment = Create();  // the smallest loss is the best

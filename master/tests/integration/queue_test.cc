@@ -180,6 +180,8 @@ TEST_F(QueueTest, ShowsDisabledAgentsAndSlots) {
   ASSERT_TRUE(Call(*agents_, &api::AgentService::Stub::DisableAgent, drain, &drained).ok());
   EXPECT_TRUE(drained.agent().draining());
   EXPECT_FALSE(drained.agent().enabled());
+  EXPECT_TRUE(drained.agent().slots().at("0").draining());
+  EXPECT_FALSE(drained.agent().slots().at("0").enabled());
 
   drain.set_agent_id("a9");
   EXPECT_EQ(Call(*agents_, &api::AgentService::Stub::DisableAgent, drain, &drained).error_code(),
@@ -208,6 +210,11 @@ TEST_F(QueueTest, KeepsPoolFieldsThatARequestOmits) {
   EXPECT_EQ(pool.hold_after_seconds(), 90);
   EXPECT_EQ(pool.maintenance_lead_seconds(), 600);
   EXPECT_TRUE(pool.preemption());
+  request.set_policy("fifo");
+  ASSERT_TRUE(Put(request, &pool).ok());
+  EXPECT_EQ(pool.scheduler_type(), api::ResourcePool::SCHEDULER_TYPE_UNSPECIFIED)
+      << "existing clients know no such type";
+  EXPECT_EQ(pool.policy(), "fifo");
   request.set_policy("lottery");
   const grpc::Status status = Put(request, &pool);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);

@@ -7,6 +7,7 @@
 #include "det/api/v1/run.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "master/store/testing/make_rows.h"
 #include "master/tests/testing/integration_fixture.h"
 
 namespace det::tests {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "det/api/v1/checkpoint.grpc.pb.h"
 #include "det/api/v1/raw.grpc.pb.h"
@@ -170,7 +171,7 @@ TEST_F(UnversionedRoutesTest, AcceptsUuidInUpperCaseAndRejectsOtherWords) {
     request.set_checkpoint_uuid(uuid);
     api::GetCheckpointResponse response;
     const auto code = checkpoints_->GetCheckpoint(&context, request, &response).error_code();
-    if (code == StatusCode::OK) EXPECT_EQ(response.checkpoint().uuid(), kOlder);
+    EXPECT_EQ(response.checkpoint().uuid(), code == StatusCode::OK ? kOlder : "");
     return code;
   };
   EXPECT_EQ(get(absl::AsciiStrToUpper(kOlder)), StatusCode::OK);
@@ -262,6 +263,34 @@ TEST_F(UnversionedRoutesTest, SendsAContextWholeOrByFile) {
   EXPECT_EQ(Download(&Stub::DownloadModelDefFile, one).error_code(), StatusCode::INVALID_ARGUMENT);
   request.set_experiment_id(Create());
   EXPECT_EQ(Download(&Stub::DownloadModelDef, request).error_code(), StatusCode::NOT_FOUND);
+}
+
+TEST_F(UnversionedRoutesTest, ListsExperimentsWhoseCheckpointsAreBeingRemoved) {
+  FakeAgent agent(master_, "node", 1);
+  const std::string allocation = Train(agent);
+  // The files cannot be removed while their folder is away.
+  std::filesystem::rename(folder_.path(), folder_.path() + ".away");
+  ASSERT_TRUE(RemoveFiles({kOlder}, {"*.pt"}).ok());
+  const std::string name = absl::StrCat("gc-", experiment_);
+  const auto list = [&] {
+    CallContext context("user");
+    Struct tasks;
+    EXPECT_TRUE(raw_->GetTaskSummaries(&context, {}, &tasks).ok());
+    return tasks;
+  };
+  EXPECT_EQ(list().fields().at(name).struct_value().fields().at("name").string_value(),
+            absl::StrCat("Checkpoint GC (Experiment ", experiment_, ")"));
+  std::filesystem::rename(folder_.path() + ".away", folder_.path());
+  agent.Exited(allocation, 0);
+}
+
+TEST_F(UnversionedRoutesTest, ReturnsTheCaller) {
+  CallContext context("user");
+  Struct user;
+  ASSERT_TRUE(raw_->GetRawMe(&context, {}, &user).ok());
+  EXPECT_EQ(user.fields().at("username").string_value(), "admin");
+  EXPECT_TRUE(user.fields().at("active").bool_value());
+  EXPECT_TRUE(user.fields().at("agent_uid").has_null_value());
 }
 
 TEST_F(UnversionedRoutesTest, ListsSlotHoldersAndPreviewsRetention) {

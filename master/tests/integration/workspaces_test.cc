@@ -3,6 +3,7 @@
 #include <string>
 
 #include "det/api/v1/job.grpc.pb.h"
+#include "det/api/v1/kubernetes.grpc.pb.h"
 #include "det/api/v1/project.grpc.pb.h"
 #include "det/api/v1/resource_pool.grpc.pb.h"
 #include "det/api/v1/workspace.grpc.pb.h"
@@ -215,13 +216,17 @@ TEST_F(WorkspacesTest, RenamesForRunningExperimentsButNotWhileBound) {
   const int vision = MakeWorkspace("vision");
   MakeProject(vision, "cats");
   const api::Experiment made = CreateIn("vision", "cats");
+  api::PutResourcePoolRequest put;
+  put.set_name("night");
+  api::PutResourcePoolResponse night;
+  ASSERT_TRUE(Call(*pools_, &api::ResourcePoolService::Stub::PutResourcePool, put, &night).ok());
   api::BindRPToWorkspaceRequest bind;
-  bind.set_resource_pool_name("default");
+  bind.set_resource_pool_name("night");
   bind.add_workspace_ids(vision);
   api::BindRPToWorkspaceResponse bound;
   ASSERT_TRUE(Call(*pools_, &api::ResourcePoolService::Stub::BindRPToWorkspace, bind, &bound).ok());
   api::ListWorkspacesBoundToRPRequest list;
-  list.set_resource_pool_name("default");
+  list.set_resource_pool_name("night");
   api::ListWorkspacesBoundToRPResponse listed;
   ASSERT_TRUE(
       Call(*pools_, &api::ResourcePoolService::Stub::ListWorkspacesBoundToRP, list, &listed).ok());
@@ -232,7 +237,7 @@ TEST_F(WorkspacesTest, RenamesForRunningExperimentsButNotWhileBound) {
   api::ListRPsBoundToWorkspaceResponse pools;
   ASSERT_TRUE(
       Call(*workspaces_, &api::WorkspaceService::Stub::ListRPsBoundToWorkspace, open, &pools).ok());
-  EXPECT_EQ(pools.resource_pools_size(), 0);
+  EXPECT_THAT(pools.resource_pools(), ElementsAre("default"));
 
   api::PatchWorkspaceRequest patch;
   patch.set_id(vision);
@@ -245,9 +250,9 @@ TEST_F(WorkspacesTest, RenamesForRunningExperimentsButNotWhileBound) {
   const grpc::Status kept =
       Call(*workspaces_, &api::WorkspaceService::Stub::DeleteWorkspace, drop, &dropped);
   EXPECT_EQ(kept.error_code(), StatusCode::FAILED_PRECONDITION);
-  EXPECT_THAT(kept.error_message(), HasSubstr("a binding of resource pool default"));
+  EXPECT_THAT(kept.error_message(), HasSubstr("a binding of resource pool night"));
   api::UnbindRPFromWorkspaceRequest unbind;
-  unbind.set_resource_pool_name("default");
+  unbind.set_resource_pool_name("night");
   unbind.add_workspace_names("vision");
   api::UnbindRPFromWorkspaceResponse unbound;
   ASSERT_TRUE(
@@ -262,6 +267,69 @@ TEST_F(WorkspacesTest, RenamesForRunningExperimentsButNotWhileBound) {
   EXPECT_EQ(Get(made.id()).workspace_name(), "sight");
 }
 
+TEST_F(WorkspacesTest, BindsNoDefaultPool) {
+  const int vision = MakeWorkspace("vision");
+  api::BindRPToWorkspaceRequest bind;
+  bind.set_resource_pool_name("default");
+  bind.add_workspace_ids(vision);
+  api::BindRPToWorkspaceResponse bound;
+  const grpc::Status refused =
+      Call(*pools_, &api::ResourcePoolService::Stub::BindRPToWorkspace, bind, &bound);
+  EXPECT_EQ(refused.error_code(), StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(refused.error_message(),
+              HasSubstr("default resource pool default cannot be bound to any workspace"));
+}
+
+TEST_F(WorkspacesTest, PinsNewWorkspaceAndProtectsArchivedOne) {
+  const int vision = MakeWorkspace("vision");
+  api::GetWorkspacesRequest list;
+  list.set_pinned(true);
+  api::GetWorkspacesResponse listed;
+  ASSERT_TRUE(Call(*workspaces_, &api::WorkspaceService::Stub::GetWorkspaces, list, &listed).ok());
+  ASSERT_EQ(listed.workspaces_size(), 1);
+  EXPECT_EQ(listed.workspaces(0).id(), vision);
+  EXPECT_TRUE(listed.workspaces(0).pinned());
+  const int cats = MakeProject(vision, "cats");
+  api::ArchiveWorkspaceRequest archive;
+  archive.set_id(vision);
+  api::ArchiveWorkspaceResponse archived;
+  ASSERT_TRUE(
+      Call(*workspaces_, &api::WorkspaceService::Stub::ArchiveWorkspace, archive, &archived).ok());
+  EXPECT_TRUE(GetProject(cats).archived());
+  api::PatchWorkspaceRequest patch;
+  patch.set_id(vision);
+  patch.mutable_workspace()->set_name("sight");
+  api::PatchWorkspaceResponse patched;
+  EXPECT_EQ(PatchWorkspace(patch, &patched).error_code(), StatusCode::FAILED_PRECONDITION);
+  api::MoveProjectRequest move;
+  move.set_project_id(cats);
+  move.set_destination_workspace_id(1);
+  api::MoveProjectResponse moved;
+  EXPECT_EQ(Call(*projects_, &api::ProjectService::Stub::MoveProject, move, &moved).error_code(),
+            StatusCode::FAILED_PRECONDITION);
+}
+
+TEST_F(WorkspacesTest, AnswersCallsAboutKubernetes) {
+  const auto kubernetes = api::KubernetesService::NewStub(master_.channel());
+  api::GetWorkspacesWithDefaultNamespaceBindingsResponse all;
+  const int vision = MakeWorkspace("vision");
+  ASSERT_TRUE(Call(*kubernetes,
+                   &api::KubernetesService::Stub::GetWorkspacesWithDefaultNamespaceBindings,
+                   api::GetWorkspacesWithDefaultNamespaceBindingsRequest(), &all)
+                  .ok());
+  EXPECT_THAT(all.workspace_ids(), ElementsAre(1, vision));
+  api::SetResourceQuotasRequest request;
+  api::SetResourceQuotasResponse response;
+  request.set_id(vision);
+  grpc::Status status =
+      Call(*kubernetes, &api::KubernetesService::Stub::SetResourceQuotas, request, &response);
+  EXPECT_EQ(status.error_code(), StatusCode::NOT_FOUND);
+  EXPECT_THAT(status.error_message(), HasSubstr("operation not supported"));
+  request.set_id(99);
+  status = Call(*kubernetes, &api::KubernetesService::Stub::SetResourceQuotas, request, &response);
+  EXPECT_THAT(status.error_message(), HasSubstr("workspace 99 not found"));
+}
+
 TEST_F(WorkspacesTest, ListsExperimentsWithConfigurationAndHyperparameters) {
   const int vision = MakeWorkspace("vision");
   const int cats = MakeProject(vision, "cats");
@@ -273,9 +341,9 @@ TEST_F(WorkspacesTest, ListsExperimentsWithConfigurationAndHyperparameters) {
   ASSERT_TRUE(Call(*experiments_, get, list, &listed).ok());
   ASSERT_EQ(listed.experiments_size(), 1);
   const api::Experiment& found = listed.experiments(0);
-  EXPECT_EQ(found.config().fields().at("resources").struct_value().fields().at("priority")
-                .number_value(),
-            42);
+  EXPECT_EQ(
+      found.config().fields().at("resources").struct_value().fields().at("priority").number_value(),
+      42);
   EXPECT_TRUE(found.config().fields().contains("environment"));
   EXPECT_TRUE(found.has_hyperparameters());
   EXPECT_EQ(found.original_config(), "");

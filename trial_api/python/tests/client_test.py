@@ -224,6 +224,29 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(first["requestId"], second["requestId"])
         self.assertEqual({"name": "n"}, json.loads(first["config"]))
 
+    def test_returns_metrics_of_all_groups_by_name(self):
+        self.master.answers["/api/v1/trials/metrics/trial_metrics"] = {
+            "result": {
+                "metrics": [
+                    {
+                        "trialId": 3,
+                        "group": "training",
+                        "totalBatches": 10,
+                        "metrics": {"avg_metrics": {"loss": 0.5}, "batch_metrics": None},
+                    },
+                    {
+                        "trialId": 3,
+                        "group": "validation",
+                        "metrics": {"validation_metrics": {"loss": 0.25}},
+                    },
+                ]
+            }
+        }
+        first, second = self.signed_in().iter_trials_metrics([3])
+        self.assertEqual(("training", 10), (first.group, first.steps_completed))
+        self.assertEqual({"loss": 0.5}, first.metrics)
+        self.assertEqual({"loss": 0.25}, second.metrics)
+
     def test_changes_metadata_and_files_of_a_checkpoint(self):
         path = "/api/v1/checkpoints/u"
         self.master.answers[path] = {"checkpoint": {"uuid": "u", "metadata": {"a": 1, "b": 2}}}

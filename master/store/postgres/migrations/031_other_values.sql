@@ -59,5 +59,5 @@ CREATE TRIGGER add_other_values AFTER INSERT ON metrics REFERENCING NEW TABLE AS
 
 -- The log policy that matched last.
 ALTER TABLE trials ADD COLUMN log_policy text NOT NULL DEFAULT '';
--- As the task reported it; '': the allocation.
+-- The container that the task reported; '': the allocation.
 ALTER TABLE task_logs ADD COLUMN container text NOT NULL DEFAULT '';

@@ -83,6 +83,8 @@ class User:
     ) -> None:
         """Sets the Unix user and group that run the tasks of the user on agents.
 
+        The master requires all four.
+
         Args:
             agent_gid: The ID of the Unix group.
             agent_uid: The ID of the Unix user.

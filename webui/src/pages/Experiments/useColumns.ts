@@ -32,7 +32,8 @@ async function readColumns(kind: Kind, id: number, signal: AbortSignal): Promise
   return columns.map((column): Column => ({
     column: column.column ?? "",
     // The API knows no lists here, but only some operators apply to them.
-    type: column.column === "tags" ? "COLUMN_TYPE_ARRAY" : (column.type ?? "COLUMN_TYPE_UNSPECIFIED"),
+    type:
+      column.column === "tags" ? "COLUMN_TYPE_ARRAY" : (column.type ?? "COLUMN_TYPE_UNSPECIFIED"),
     displayName: column.displayName ?? "",
     location: column.location ?? "LOCATION_TYPE_UNSPECIFIED",
   }));

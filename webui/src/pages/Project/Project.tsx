@@ -114,7 +114,7 @@ function ProjectActions({
         {
           label: "Delete",
           refused,
-          confirm: `Delete the project ${name} and its notes? Its experiments must be moved or deleted first.`,
+          confirm: `Delete the project ${name} with its notes, experiments and their checkpoints?`,
           run: async () => {
             await api.DELETE("/api/v1/projects/{id}", params);
             await navigate(paths.workspace(workspaceId));

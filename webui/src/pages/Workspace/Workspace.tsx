@@ -118,7 +118,7 @@ function WorkspaceActions({ workspace, onEdit }: { workspace: WorkspaceData; onE
         mayChange && {
           label: "Delete",
           refused,
-          confirm: `Delete the workspace ${name} and its ${formatCount(numProjects, "project")}? Its experiments and models must be moved or deleted first.`,
+          confirm: `Delete the workspace ${name} and its ${formatCount(numProjects, "project")} with all experiments and their checkpoints? Its models must be deleted first.`,
           run: async () => {
             await api.DELETE("/api/v1/workspaces/{id}", params);
             await navigate(paths.workspaces);

@@ -1,0 +1,103 @@
+// The methods for an allocation that programs of existing clients call, and users on behalf of it.
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "det/api/v1/task_runtime.grpc.pb.h"
+#include "gtest/gtest.h"
+#include "master/tests/testing/integration_fixture.h"
+
+namespace det::tests {
+namespace {
+
+using grpc::StatusCode;
+using Service = api::TaskRuntimeService;
+
+class AllocationCallsTest : public MasterIntegrationTest {
+ protected:
+  StatusCode ReportReady(const std::string& allocation, const std::string& token) {
+    api::AllocationReadyRequest request;
+    request.set_allocation_id(allocation);
+    api::AllocationReadyResponse response;
+    return Call<Service>(&Service::Stub::AllocationReady, request, &response, token).error_code();
+  }
+};
+
+TEST_F(AllocationCallsTest, AcceptsReportsOfAllocationAndItsUsers) {
+  FakeAgent agent(master_, "a1", 1);
+  const std::string allocation = Run(agent);
+  EXPECT_EQ(ReportReady(allocation, token_), StatusCode::OK);
+  EXPECT_EQ(ReportReady(allocation, "user"), StatusCode::OK);
+  EXPECT_EQ(ReportReady("9.9.0", token_), StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(ReportReady("9.9.0", "user"), StatusCode::NOT_FOUND);
+  EXPECT_EQ(ReportReady("none", "user"), StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(AllocationCallsTest, RejectsReportsAfterTheEnd) {
+  FakeAgent agent(master_, "a1", 1);
+  int experiment = 0;
+  const std::string allocation = Run(agent, &experiment);
+  agent.Exited(allocation, 0);
+  EXPECT_EQ(Await(experiment).state(), api::Experiment::STATE_COMPLETED);
+  EXPECT_EQ(ReportReady(allocation, token_), StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(ReportReady(allocation, "user"), StatusCode::NOT_FOUND);
+}
+
+TEST_F(AllocationCallsTest, GathersDataOfPeers) {
+  FakeAgent agent(master_, "a1", 1);
+  const std::string allocation = Run(agent);
+  api::AllocationAllGatherRequest request;
+  request.set_allocation_id(allocation);
+  request.set_request_uuid("one");
+  request.set_num_peers(1);
+  (*request.mutable_data()->mutable_fields())["a"].set_number_value(1);
+  api::AllocationAllGatherResponse response;
+  const grpc::Status status =
+      Call<Service>(&Service::Stub::AllocationAllGather, request, &response, token_);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  ASSERT_EQ(response.data_size(), 1);
+  EXPECT_EQ(response.data(0).fields().at("a").number_value(), 1);
+  request.set_request_uuid("two");
+  request.set_num_peers(0);
+  EXPECT_EQ(
+      Call<Service>(&Service::Stub::AllocationAllGather, request, &response, token_).error_code(),
+      StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(AllocationCallsTest, ReturnsAcceleratorsOfTask) {
+  FakeAgent agent(master_, "a1", 1);
+  int experiment = 0;
+  const std::string allocation = Run(agent, &experiment);
+  api::GetTaskAcceleratorDataRequest request;
+  request.set_task_id(GetTrial(Get(experiment).trial_ids(0)).task_id());
+  api::GetTaskAcceleratorDataResponse response;
+  ASSERT_TRUE(Call<Service>(&Service::Stub::GetTaskAcceleratorData, request, &response).ok());
+  ASSERT_EQ(response.accelerator_data_size(), 1);
+  EXPECT_EQ(response.accelerator_data(0).node_name(), "a1");
+  EXPECT_EQ(response.accelerator_data(0).allocation_id(), allocation);
+  EXPECT_EQ(response.accelerator_data(0).accelerator_uuids_size(), 1);
+}
+
+TEST_F(AllocationCallsTest, TellsUserWhetherAllocationIsPreempted) {
+  FakeAgent agent(master_, "a1", 1);
+  int experiment = 0;
+  const std::string allocation = Run(agent, &experiment);
+  api::AllocationPreemptionSignalRequest request;
+  request.set_allocation_id(allocation);
+  api::AllocationPreemptionSignalResponse response;
+  const auto ask = [&] {
+    return Call<Service>(&Service::Stub::AllocationPreemptionSignal, request, &response);
+  };
+  ASSERT_TRUE(ask().ok());
+  EXPECT_FALSE(response.preempt());
+  api::PauseExperimentRequest pause;
+  pause.set_id(experiment);
+  api::PauseExperimentResponse paused;
+  using Experiments = api::ExperimentService;
+  ASSERT_TRUE(Call<Experiments>(&Experiments::Stub::PauseExperiment, pause, &paused).ok());
+  ASSERT_TRUE(ask().ok());
+  EXPECT_TRUE(response.preempt());
+}
+
+}  // namespace
+}  // namespace det::tests
