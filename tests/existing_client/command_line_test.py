@@ -114,7 +114,7 @@ COMMANDS = """
 0 | experiment activate {paused} | 
 0 | experiment kill {paused} | 
 1 | experiment wait {paused} | 
-0 | experiment continue {paused} --config entrypoint=true --config hyperparameters.lr=2 | 
+0 | experiment continue {paused} --config entrypoint="echo again" --config hyperparameters.lr=2 | 
 0 | experiment wait {paused} | 
 0 | experiment cancel {paused} | 
 0 | experiment kill {paused} | 
@@ -132,7 +132,7 @@ COMMANDS = """
 0 | trial logs {trial} --head 1 --json | 
 0 | trial logs {trial} --rank-id 0 --source agent --stdtype stdout | 
 0 | trial logs {trial} --timestamp-after 2020-01-01T00:00:00Z | trained
-0 | trial download {trial} --latest -o latest | COMPLETED
+0 | trial download {trial} --latest -o latest | batchMetrics
 0 | trial download {trial} --best -q -o best | best
 0 | trial set log-retention {trial} --days 10 | 
 0 | trial support-bundle {trial} -o . | 
