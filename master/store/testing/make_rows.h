@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "master/core/cluster/change.h"
 #include "master/core/model/experiment_config.h"
+#include "master/store/interfaces/metric_query.h"
 
 namespace det::store {
 
