@@ -181,7 +181,6 @@ class MasterService final : public ApiService<v1::MasterService> {
       response->set_user_management_enabled(true);
       response->mutable_feature_switches()->Assign(info_.feature_switches.begin(),
                                                    info_.feature_switches.end());
-      response->set_product(v1::GetMasterResponse::PRODUCT_COMMUNITY);
       AddCurrentMessage(response);
       return absl::OkStatus();
     });

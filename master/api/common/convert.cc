@@ -157,7 +157,11 @@ void SetConfig(const experiment::Experiment& experiment, bool detail, v1::Experi
 
 model::Value ToShownConfig(const experiment::Experiment& experiment) {
   model::Value config = model::ToShownValue(*experiment.config);
-  model::Value& resources = (*config.MutableObject())["resources"];
+  model::Value::Object& settings = *config.MutableObject();
+  // Unmanaged experiments need no entrypoint.
+  model::Value& entrypoint = settings["entrypoint"];
+  if (entrypoint == model::Value("")) entrypoint = model::Value();
+  model::Value& resources = settings["resources"];
   const experiment::QueuePlace& place = experiment.queue;
   if (model::Value::Object* members = resources.MutableObject()) {
     (*members)["priority"] = place.priority;
