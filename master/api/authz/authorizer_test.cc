@@ -281,8 +281,8 @@ TEST_F(AuthorizerTest, NamesMissingRole_WhenCallerSeesResource) {
   const absl::Status status = Authorize(*kill, both, *RequestIn(*kill, kOwn));
   EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(status.message(),
-            "det.api.v1.ExperimentService.KillExperiment needs the role Editor or the permission "
-            "UPDATE_EXPERIMENT in workspace 1; ask one of its administrators");
+            "det.api.v1.ExperimentService.KillExperiment needs the role Editor in workspace 1 "
+            "(permission UPDATE_EXPERIMENT); ask one of its administrators");
   EXPECT_TRUE(Authorize(*kill, both, *RequestIn(*kill, kOther)).ok());
 }
 

@@ -195,7 +195,7 @@ TEST_F(UserSessionsTest, DeactivationEndsSessionsAndKeepsTheLastAdministrator) {
   EXPECT_EQ(Me("user"), OK);
   const grpc::Status refused = LogIn("ann", kPassword);
   EXPECT_EQ(refused.error_code(), PERMISSION_DENIED);
-  EXPECT_THAT(refused.error_message(), HasSubstr("deactivated"));
+  EXPECT_THAT(refused.error_message(), HasSubstr("user is not active"));
 
   CallContext again("user");
   api::PatchUsersRequest back;
