@@ -178,6 +178,9 @@ absl::StatusOr<StoredReport> FakeDetached::AddMetrics(model::TrialId id, int run
     report = Canonical(std::move(report));
     report.trial = id;
     report.run_id = stored.run_id;
+    if (e.unmanaged && report.group == "validation") {
+      DET_RETURN_IF_ERROR(GetSearcherMetric(report, e.config->searcher.metric).status());
+    }
     const MetricKey key(id, report.group, report.steps_completed, report.run_id);
     const auto existing = db_.metrics.find(key);
     if (!changed.contains(key)) {
