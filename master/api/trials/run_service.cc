@@ -42,8 +42,9 @@ absl::StatusOr<store::RunQuery> ToRunQuery(const Request& request, Table table,
                                            const auth::Principal& principal) {
   store::RunQuery query;
   DET_ASSIGN_OR_RETURN(query.search, store::ParseSearch(table, request.filter(), request.sort()));
-  if (table == Table::kRuns && query.search.order.empty()) {
-    query.search.order.emplace_back().column.field = store::Field::kRunId;
+  if (query.search.order.empty()) {
+    query.search.order.emplace_back().column.field =
+        table == Table::kRuns ? store::Field::kRunId : store::Field::kExperimentId;
   }
   query.project = request.project_id();
   query.visible = principal.Visible(model::Permission::kViewExperimentMetadata);
@@ -338,6 +339,7 @@ class RunService final : public ApiService<v1::RunService> {
         for (const store::TrialRecord& trial : trials.trials) {
           if (record.experiment.best_trial != trial.trial.id) continue;
           *out.mutable_best_trial() = WithSearcherMetric(ToProto(trial, live, {}, clock_.Now()));
+          out.mutable_best_trial()->clear_best_checkpoint();  // existing clients know it as null
         }
       }
     }
