@@ -15,6 +15,7 @@
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "google/protobuf/wrappers.pb.h"
+#include "proto/enum_names.h"
 #include "proto/field_text.h"
 #include "proto/http_path.h"
 #include "proto/http_rule.h"
@@ -131,6 +132,11 @@ absl::StatusOr<HttpRouter::Match> HttpRouter::Find(std::string_view verb,
 
 namespace {
 
+absl::Status ReadBody(std::string_view body, Message* message) {
+  DET_RETURN_IF_ERROR(FromJson(body, message));
+  return CheckEnumNames(body, *message->GetDescriptor());
+}
+
 // Sets the field that is the whole body: a message, a string or a list.
 absl::Status FillField(const std::string& name, std::string_view body, Message* message) {
   const FieldDescriptor* field = message->GetDescriptor()->FindFieldByName(name);
@@ -142,7 +148,7 @@ absl::Status FillField(const std::string& name, std::string_view body, Message* 
       return absl::InvalidArgumentError(absl::StrCat("the body must be a JSON array of ", name));
     }
     const std::unique_ptr<Message> list(message->New());
-    DET_RETURN_IF_ERROR(FromJson(
+    DET_RETURN_IF_ERROR(ReadBody(
         absl::StrCat("{\"", field->name(), "\":", absl::string_view(body.data(), body.size()), "}"),
         list.get()));
     reflection->SwapFields(message, list.get(), {field});
@@ -150,7 +156,7 @@ absl::Status FillField(const std::string& name, std::string_view body, Message* 
   }
   if (field != nullptr) {
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-      return FromJson(body, reflection->MutableMessage(message, field));
+      return ReadBody(body, reflection->MutableMessage(message, field));
     }
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
       // The parser would accept an object, and other fields in it.
@@ -211,7 +217,7 @@ absl::Status FillFromQuery(const HttpRouter::Match& match, std::string_view quer
 absl::Status HttpRouter::Fill(const Match& match, std::string_view query, std::string_view body,
                               Message* message) {
   if (!match.body_field.empty() && !body.empty()) {
-    DET_RETURN_IF_ERROR(match.body_field == "*" ? FromJson(body, message)
+    DET_RETURN_IF_ERROR(match.body_field == "*" ? ReadBody(body, message)
                                                 : FillField(match.body_field, body, message));
   }
   DET_RETURN_IF_ERROR(FillFromQuery(match, query, message));

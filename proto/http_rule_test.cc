@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "det/api/v1/auth.pb.h"
 #include "det/api/v1/checkpoint.pb.h"
 #include "det/api/v1/command.pb.h"
@@ -207,6 +208,22 @@ TEST_F(HttpRuleTest, ParsesQueriesOfOldClients) {
   ASSERT_EQ(logs.rank_ids_size(), 2);
   EXPECT_EQ(logs.rank_ids(1), 4);
   EXPECT_EQ(logs.levels(0), api::LOG_LEVEL_INFO);
+}
+
+TEST_F(HttpRuleTest, RejectsUnknownEnumValues) {
+  const auto match = router_.Find("POST", "/api/v1/task/logs");
+  ASSERT_TRUE(match.ok()) << match.status();
+  const auto fill = [&](const char* log) {
+    api::PostTaskLogsRequest request;
+    return HttpRouter::Fill(*match, "", absl::StrCat("{\"logs\": [{}, ", log, "]}"), &request);
+  };
+  EXPECT_EQ(fill(R"({"level": "LOG_LEVEL_LOUD"})").message(),
+            "level: unknown value \"LOG_LEVEL_LOUD\" for enum det.api.v1.LogLevel");
+  for (const char* log :
+       {R"({"level": "LOG_LEVEL_INFO"})", R"({"level": "log_level_info"})", R"({"level": 3})",
+        R"({"level": "3"})", R"({"level": null})", R"({"later": "LOG_LEVEL_LOUD", "log": "a"})"}) {
+    EXPECT_EQ(fill(log), absl::OkStatus()) << log;
+  }
 }
 
 TEST_F(HttpRuleTest, RejectsUnknownParameters) {

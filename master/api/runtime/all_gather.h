@@ -35,8 +35,8 @@ class AllGather {
                int num_peers, std::string data, Reply reply);
 
   // Like Join() for processes that have names instead of ranks, in the order of their first calls.
-  // Once `num_peers` processes have joined, the next name begins a new group. A process that repeats
-  // its call gets the same reply.
+  // Once `num_peers` processes have joined, the next name begins a new group. A process that
+  // repeats its call gets the same reply.
   int64_t JoinByName(const model::AllocationId& allocation, const std::string& name, int num_peers,
                      std::string data, Reply reply);
 
@@ -71,8 +71,8 @@ class AllGather {
   std::map<model::AllocationId, Session> sessions_;
 };
 
-// Calls `join` with `reply`, on behalf of a call: if the client disconnects, it leaves. `join` returns
-// the ticket of AllGather.
+// Calls `join` with `reply`, on behalf of a call: if the client disconnects, it leaves. `join`
+// returns the ticket of AllGather.
 void WaitForPeers(AllGather& all_gather, Call& call, const model::AllocationId& allocation,
                   absl::FunctionRef<int64_t(AllGather::Reply)> join, AllGather::Reply reply);
 

@@ -42,9 +42,16 @@ absl::StatusOr<store::RunQuery> ToRunQuery(const Request& request, Table table,
                                            const auth::Principal& principal) {
   store::RunQuery query;
   DET_ASSIGN_OR_RETURN(query.search, store::ParseSearch(table, request.filter(), request.sort()));
-  if (query.search.order.empty()) {
-    query.search.order.emplace_back().column.field =
-        table == Table::kRuns ? store::Field::kRunId : store::Field::kExperimentId;
+  if (table == Table::kExperiments && query.search.order.empty()) {
+    query.search.order.emplace_back().column.field = store::Field::kExperimentId;
+  }
+  // Runs that are equal by fields are listed from the oldest. Indexes contain those that are equal
+  // by a metric or value in its direction.
+  const bool only_fields = std::all_of(
+      query.search.order.begin(), query.search.order.end(),
+      [](const store::SortKey& key) { return key.column.kind == store::Column::Kind::kField; });
+  if (table == Table::kRuns && only_fields) {
+    query.search.order.emplace_back().column.field = store::Field::kRunId;
   }
   query.project = request.project_id();
   query.visible = principal.Visible(model::Permission::kViewExperimentMetadata);

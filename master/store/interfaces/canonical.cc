@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "base/check.h"
@@ -228,6 +229,16 @@ std::optional<double> GetMetricNumber(const model::Value& metrics, const std::st
     return std::nullopt;
   }
   return metric->AsNumber();
+}
+
+absl::StatusOr<std::optional<double>> GetSearcherMetric(const model::MetricReport& report,
+                                                        const std::string& name) {
+  const std::optional<double> number = GetMetricNumber(report.metrics, name);
+  const model::Value* value = report.metrics.Find(name);
+  if (number || value == nullptr || value->is_null()) return number;
+  return absl::InvalidArgumentError(absl::StrCat("the searcher metric ", name,
+                                                 " must be a number, not ", value->ToJson(),
+                                                 " (step ", report.steps_completed, ")"));
 }
 
 NumberCurve ExtractNumbers(const std::vector<model::MetricReport>& reports,

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "master/core/cluster/change.h"
 #include "master/core/model/experiment_config.h"
@@ -48,6 +49,11 @@ inline std::string MergeTypes(const std::string& a, const std::string& b) {
 
 // The metric `name` as a number; the strings "NaN", "Infinity" and "-Infinity" are numbers too.
 std::optional<double> GetMetricNumber(const model::Value& metrics, const std::string& name);
+
+// The searcher metric `name` of a validation; nullopt if it lacks it. INVALID_ARGUMENT if it is not
+// a number.
+absl::StatusOr<std::optional<double>> GetSearcherMetric(const model::MetricReport& report,
+                                                        const std::string& name);
 
 // The values of the metric `name`, from the reports that have it.
 NumberCurve ExtractNumbers(const std::vector<model::MetricReport>& reports,

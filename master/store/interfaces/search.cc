@@ -178,6 +178,10 @@ class Reader {
     Condition condition;
     DET_ASSIGN_OR_RETURN(condition.column,
                          ParseColumn(table_, name, TextAt(value, "location"), type));
+    if (condition.column.field == Field::kUser && operand != nullptr && operand->AsNumber()) {
+      condition.column.field = Field::kUserId;
+      condition.column.type = ColumnType::kNumber;
+    }
     const std::string word = TextAt(value, "operator");
     bool known = false;
     for (const auto& [text, op] : kOperators) {

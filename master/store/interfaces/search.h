@@ -44,6 +44,7 @@ enum class Field {
   kCheckpointSize,
   kCheckpointCount,
   kUser,
+  kUserId,  // of filters that compare `user` with a number
   kProjectId,
   kArchived,
   kParentArchived,

@@ -126,6 +126,15 @@ TEST(SearchTest, IgnoresConditionWithoutValue) {
   EXPECT_TRUE(search->filter.parts.empty());
 }
 
+TEST(SearchTest, ComparesNumbersWithUserIds) {
+  const Condition number = Only(Table::kRuns, R"("columnName":"user","operator":"=","value":1)");
+  EXPECT_EQ(number.column.field, Field::kUserId);
+  EXPECT_EQ(std::get<double>(number.operand), 1);
+  const Condition name =
+      Only(Table::kRuns, R"("columnName":"user","operator":"=","value":"admin")");
+  EXPECT_EQ(name.column.field, Field::kUser);
+}
+
 TEST(SearchTest, UsesShownStates) {
   const auto search = ParseSearch(
       Table::kRuns,

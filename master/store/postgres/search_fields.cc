@@ -142,6 +142,8 @@ const char* SearchFields::GetExperimentExpression(Field field) {
       return Qualify(kExperiment, "e.progress");
     case Field::kUser:
       return Qualify(kUser, "coalesce(u.username, '')");
+    case Field::kUserId:
+      return Qualify(kExperiment, "e.owner");
     case Field::kArchived:
       return Qualify(kExperiment, "e.archived");
     case Field::kParentArchived:

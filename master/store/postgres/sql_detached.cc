@@ -58,12 +58,14 @@ constexpr char kReporter[] =
 constexpr char kReporters[] =
     "SELECT t.id, e.id, e.unmanaged, e.state, t.run_id FROM trials t "
     "JOIN experiments e ON e.id = t.experiment WHERE t.id = ANY($1::int[])";
-// While a report is stored, the experiment cannot be deleted and no attempt of its trials can start.
+// While a report is stored, the experiment cannot be deleted and no attempt of its trials can
+// start.
 constexpr char kShareExperiments[] =
     "SELECT FROM experiments e WHERE e.unmanaged AND e.id IN "
     "(SELECT experiment FROM trials WHERE id = ANY($1::int[])) ORDER BY e.id FOR SHARE OF e";
 constexpr char kStoredReport[] =
-    "SELECT metrics, batch, micros(time) FROM metrics WHERE trial = $1 AND group_name = $2 AND steps = $3 "
+    "SELECT metrics, batch, micros(time) FROM metrics WHERE trial = $1 AND group_name = $2 AND "
+    "steps = $3 "
     "AND run_id = $4 FOR UPDATE";
 constexpr char kDeleteReport[] =
     "DELETE FROM metrics WHERE trial = $1 AND group_name = $2 AND steps = $3 AND run_id = $4";
@@ -196,8 +198,8 @@ absl::StatusOr<model::Value> Extend(Connection& connection, const model::MetricR
   DET_ASSIGN_OR_RETURN(model::Value added, experiment::FindNewMetrics(stored, report));
   const bool adds_batch = result.IsNull(0, 1) && !report.batch_metrics.is_null();
   if (added.AsObject()->empty() && !adds_batch) return added;
-  model::Value::Object all = stored.metrics.AsObject() == nullptr ? model::Value::Object()
-                                                                  : *stored.metrics.AsObject();
+  model::Value::Object all =
+      stored.metrics.AsObject() == nullptr ? model::Value::Object() : *stored.metrics.AsObject();
   for (const auto& [name, value] : *added.AsObject()) all.emplace(name, value);
   stored.metrics = added;
   stored.time = result.Time(0, 2);
@@ -293,7 +295,7 @@ absl::StatusOr<bool> RecordValidations(Connection& connection, Locked& locked,
   bool found = false, best = false;
   for (const model::MetricReport& report : reports) {
     if (report.group != "validation") continue;
-    const std::optional<double> metric = GetMetricNumber(report.metrics, name);
+    DET_ASSIGN_OR_RETURN(const std::optional<double> metric, GetSearcherMetric(report, name));
     if (!metric) continue;
     found = true;
     best |=

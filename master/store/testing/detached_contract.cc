@@ -278,6 +278,21 @@ TEST_P(StoreContractTest, IgnoresNaNForBestMetric) {
   EXPECT_EQ(rows.GetTrial(kFirst).trial.best_steps, 20);
 }
 
+TEST_P(StoreContractTest, RefusesTextAsSearcherMetric) {
+  DetachedRows rows(*store_);
+  rows.Start(kFirst);
+  model::MetricReport report = MakeReport(1, "validation", 10, 0.1);
+  const auto add = [&](const char* text) {
+    (*report.metrics.MutableObject())["accuracy"] = text;
+    return rows.detached().AddMetrics(kFirst, 1, {report}).status();
+  };
+  const absl::Status refused = add("low");
+  EXPECT_TRUE(absl::IsInvalidArgument(refused));
+  EXPECT_THAT(std::string(refused.message()), testing::HasSubstr("accuracy must be a number"));
+  EXPECT_THAT(*store_->ListMetrics({kFirst}, "validation"), testing::IsEmpty());
+  EXPECT_EQ(add("NaN"), absl::OkStatus());
+}
+
 TEST_P(StoreContractTest, StoresWhatTrialsReport) {
   DetachedRows rows(*store_);
   EXPECT_EQ(*rows.detached().SetProgress(kFirst, 0.25), model::ExperimentId(1));

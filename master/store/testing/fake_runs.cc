@@ -101,6 +101,8 @@ Cell Shared(const RunRecord& run, const std::string& username, Field field) {
       return run.progress;
     case Field::kUser:
       return username;
+    case Field::kUserId:
+      return Number(run.owner);
     case Field::kProjectId:
       return static_cast<double>(run.project);
     case Field::kArchived:
