@@ -32,6 +32,12 @@ std::function<void()> LocalCalls::Start(std::string_view method,
   context->done = [context, request, response, done = std::move(done)](
                       absl::Status status) mutable { done(std::move(status)); };
   found.call(*found.service, *context, *request, *response);
+  if (context->done) {  // the service does not override the method
+    Done unserved = std::move(context->done);
+    unserved(absl::UnimplementedError(absl::StrCat(
+        absl::string_view(method.data(), method.size()), " is not implemented")));
+    return [] {};
+  }
   return context->cancel;
 }
 
