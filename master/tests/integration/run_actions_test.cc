@@ -75,7 +75,7 @@ TEST_F(RunActionsTest, ReturnsOneResultPerRun) {
   ASSERT_TRUE(status_.ok()) << status_.error_message();
   EXPECT_THAT(ids_, testing::ElementsAre(second, 99, first)) << "each once, in the requested order";
   EXPECT_THAT(paused[0], IsEmpty());
-  EXPECT_THAT(paused[1], HasSubstr("99 not found"));
+  EXPECT_THAT(paused[1], HasSubstr("'99' not found"));
   EXPECT_THAT(paused[2], IsEmpty());
   EXPECT_EQ(Get(1).state(), api::Experiment::STATE_PAUSED);
   EXPECT_EQ(Get(2).state(), api::Experiment::STATE_PAUSED);
