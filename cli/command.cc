@@ -77,7 +77,12 @@ absl::StatusOr<std::string> MatchWord(const std::vector<const Command*>& within,
   for (const std::string& name : names) {
     if (absl::StartsWith(name, word)) longer.push_back(name);
   }
-  if (longer.size() == 1) return longer[0];
+  // "use" stands for "user", although "user-group" begins with it, too.
+  const bool is_first_of_all =
+      !longer.empty() && std::all_of(longer.begin(), longer.end(), [&](const std::string& name) {
+        return absl::StartsWith(name, longer[0] + "-") || name == longer[0];
+      });
+  if (is_first_of_all) return longer[0];
   std::vector<std::string> prefix(within[0]->path.begin(), within[0]->path.begin() + depth);
   const std::string group = absl::StrJoin(prefix, " ");
   const std::string what =

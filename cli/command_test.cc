@@ -122,12 +122,10 @@ TEST(CommandsTest, HasHelpAndUniqueOptions) {
     EXPECT_FALSE(command.summary.empty()) << path;
     std::set<std::string> names;
     std::set<char> letters;
-    for (const auto& options : {command.options, CommonOptions()}) {
-      for (const Option& option : options) {
-        EXPECT_TRUE(names.insert(option.name).second) << path << " --" << option.name;
-        EXPECT_TRUE(option.letter == 0 || letters.insert(option.letter).second) << path;
-        EXPECT_FALSE(option.help.empty() && option.instead.empty()) << path << " --" << option.name;
-      }
+    for (const Option& option : GetOptions(command)) {
+      EXPECT_TRUE(names.insert(option.name).second) << path << " --" << option.name;
+      EXPECT_TRUE(option.letter == 0 || letters.insert(option.letter).second) << path;
+      EXPECT_FALSE(option.help.empty() && option.instead.empty()) << path << " --" << option.name;
     }
     EXPECT_THAT(HelpText(command, Style()), HasSubstr("det " + path));
   }

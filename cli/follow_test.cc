@@ -129,7 +129,7 @@ api::v1::Experiment Running() {
   experiment.set_id(42);
   experiment.set_name("a-name-that-is-rather-long-for-so-small-a-terminal");
   experiment.set_state(api::v1::Experiment::STATE_RUNNING);
-  experiment.set_progress(0.62F);
+  experiment.mutable_progress()->set_value(0.62F);
   experiment.set_state_reason("two\nlines\x1b[2J");
   return experiment;
 }
@@ -154,7 +154,7 @@ TEST(ProgressLineTest, ShowsNoFullProgress_WhenFailed) {
   api::v1::Experiment experiment = Running();
   experiment.set_state(api::v1::Experiment::STATE_ERROR);
   EXPECT_EQ(ProgressText(experiment), "62 %");
-  experiment.set_progress(1);
+  experiment.mutable_progress()->set_value(1);
   EXPECT_EQ(ProgressText(experiment), "-");
   experiment.set_state(api::v1::Experiment::STATE_STOPPING_ERROR);
   EXPECT_EQ(ProgressText(experiment), "-");

@@ -14,6 +14,7 @@
 #include "google/protobuf/timestamp.pb.h"
 #include "google/protobuf/util/json_util.h"
 #include "gtest/gtest.h"
+#include "proto/det/api/v1/auth.pb.h"
 #include "proto/det/api/v1/experiment.pb.h"
 #include "proto/det/api/v1/master.pb.h"
 #include "proto/det/trial/v1/trial.pb.h"
@@ -194,6 +195,9 @@ TEST(WriteResponseJsonTest, WritesUnsetMessagesAsNull_UnlessTheyAreOptional) {
   const Json json = Json::parse(*WriteResponseJson(experiment));
   EXPECT_TRUE(json.at("endTime").is_null());
   EXPECT_FALSE(json.contains("bestTrialId"));
+  const Json user = Json::parse(*WriteResponseJson(api::v1::User()));
+  EXPECT_TRUE(user.at("agentUserGroup").is_null());
+  EXPECT_FALSE(user.contains("lastAuthAt"));
 }
 
 TEST(WriteJsonTest, WritesMapKeysInOrder) {

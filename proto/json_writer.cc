@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -42,8 +43,17 @@ bool IsValid(const pb::Timestamp& time) {
 
 // An `optional` field is the only field of an implicit oneof.
 bool IsNullWhenUnset(const FieldDescriptor& field) {
+  // Existing clients expect these to be absent instead.
+  static const auto& absent = *new std::set<std::string_view>{
+      "det.api.v1.FlatRun.metadata",
+      "det.api.v1.TokenInfo.expiry",
+      "det.api.v1.User.last_auth_at",
+      "det.api.v1.Workspace.agent_user_group",
+      "det.api.v1.Workspace.checkpoint_storage_config",
+      "det.api.v1.Workspace.pinned_at",
+  };
   return field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE &&
-         field.containing_oneof() == nullptr;
+         field.containing_oneof() == nullptr && !absent.contains(field.full_name());
 }
 
 class Writer {

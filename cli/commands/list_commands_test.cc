@@ -54,6 +54,9 @@ class ListCommandsTest : public ::testing::Test {
     if (absl::StartsWith(line, "workspace list-pools")) {
       any = absl::StrReplaceAll(any, {{R"([{"name":"default"}])", R"(["default"])"}});
     }
+    if (absl::StartsWith(line, "rbac list-groups-roles")) {
+      any.insert(1, R"("groups":[{"group":{"groupId":1,"name":"1"}}],)");
+    }
     return RunDet(line, std::vector<std::string>(4, any));
   }
   CleanEnvironment environment_;

@@ -56,7 +56,7 @@ Value ToDisplayedConfig(const Config& config) {
   Value::Object object = *Members("", file, 0).AsObject();
   // Existing clients read these; the defaults of tasks are combined with others, so that they have
   // no text of their own.
-  object["task_container_defaults"] = Value();
+  object["task_container_defaults"] = Value::Object();
   Value::List pools = *object["resource_pools"].AsList();
   for (Value& pool : pools) {
     Value::Object members = *pool.AsObject();

@@ -8,6 +8,7 @@
 #include "base/status_macros.h"
 #include "master/api/updates/update_follower.h"
 #include "master/auth/permissions.h"
+#include "master/core/model/permission.h"
 
 namespace det::app {
 namespace {
@@ -57,7 +58,8 @@ class UpdateStreams::Feed final : public gateway::UpdateFeed {
     absl::StatusOr<std::vector<std::string>> Next(const std::optional<std::string>& request) {
       DET_ASSIGN_OR_RETURN(const auth::Principal client, FindUser(authenticator, authorization));
       if (request) DET_RETURN_IF_ERROR(follower.Subscribe(*request));
-      return follower.Next(client.Visible());
+      return follower.Next({.projects = client.Visible(model::Permission::kViewProject),
+                            .models = client.Visible(model::Permission::kViewModelRegistry)});
     }
 
     auth::Authenticator& authenticator;

@@ -84,9 +84,12 @@ absl::StatusOr<Principal> Authenticator::MakePrincipal(const store::SessionRecor
   principal.limit = session.limit;
   principal.name = user->username;
   principal.basic = type_ == AuthzType::kBasic;
-  DET_ASSIGN_OR_RETURN(principal.roles, ReadRoles(session.user));
   principal.admin = user->admin && (principal.limit == model::Role::kNone ||
                                     principal.limit == model::Role::kClusterAdmin);
+  // Without roles, an administrator needs nothing besides `admin`.
+  if (!principal.basic || !principal.admin) {
+    DET_ASSIGN_OR_RETURN(principal.roles, ReadRoles(session.user));
+  }
   return principal;
 }
 

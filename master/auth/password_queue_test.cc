@@ -83,7 +83,7 @@ TEST(PasswordQueueTest, DelaysLoginAfterFailures) {
         user, [status] { return status; }, results.Next());
   };
   for (int i = 0; i < FailedLogins::kFreeFailures; ++i) {
-    log_in("ann", absl::PermissionDeniedError(""));
+    log_in("ann", absl::UnauthenticatedError(""));
     results.Await(++count);
   }
   log_in("ann", absl::OkStatus());

@@ -25,17 +25,16 @@ std::string_view GetNoun(PrincipalKind kind) {
 
 absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
-// "the role Editor or the permission UPDATE_EXPERIMENT".
-std::string Describe(const Need& need) {
-  const std::string role = absl::StrCat("the role ", View(ToString(need.role)));
-  if (need.permission == model::Permission::kNone) return role;
-  return absl::StrCat(role, " or the permission ", View(model::GetInfo(need.permission).api_name));
-}
-
+// "... needs the role Editor in workspace 1 (permission UPDATE_EXPERIMENT); ask ...".
 absl::Status MissingError(std::string_view method, const Need& need, const std::string& place,
                           std::string_view contact) {
-  return absl::PermissionDeniedError(
-      absl::StrCat(View(method), " needs ", Describe(need), place, "; ask ", View(contact)));
+  const std::string permission =
+      need.permission == model::Permission::kNone
+          ? ""
+          : absl::StrCat(" (permission ", View(model::GetInfo(need.permission).api_name), ")");
+  return absl::PermissionDeniedError(absl::StrCat(View(method), " needs the role ",
+                                                  View(ToString(need.role)), place, permission,
+                                                  "; ask ", View(contact)));
 }
 
 constexpr std::string_view kClusterAdministrators = "an administrator of the cluster";

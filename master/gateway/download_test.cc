@@ -122,7 +122,8 @@ TEST_F(DownloadTest, ReturnsErrorBeforeFirstByte) {
   const HttpResponse answer = Get("/checkpoints/none");
   EXPECT_EQ(answer.response.result_int(), 404u);
   EXPECT_EQ(answer.response.body(),
-            R"({"error":{"code":5,"error":"there is no checkpoint none","reason":"NotFound"}})");
+            R"({"error":{"code":5,"error":"there is no checkpoint none","reason":"NotFound"},)"
+            R"("message":"there is no checkpoint none"})");
 }
 
 TEST_F(DownloadTest, MarksTruncatedFile) {

@@ -1,6 +1,7 @@
 // The websocket /stream: carries the messages of an UpdateFeed.
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>

@@ -19,6 +19,7 @@ import subprocess
 import sys
 
 import compatibility_notes as notes
+import recorded
 import scenario
 
 # Bazel starts programs through links into the source tree, of which this one reads the docs and the package.
@@ -117,35 +118,39 @@ def to_shape(path):
     return re.sub(r"\{[^}]*\}", "{}", path)
 
 
-def read_deliberate():
-    """The reasons of deliberate.md by the method and the shape of the path of a call."""
+def read_differences():
+    """What differs, by the method and the path of a call: from deliberate.md and pending.txt."""
     reasons = {}
     with open(os.path.join(FOLDER, "deliberate.md"), encoding="utf-8") as f:
         rows = [[cell.strip() for cell in line.split("|")] for line in f if line.startswith("| `")]
+    pending = set(recorded.read_pending(FOLDER))
     for group, table in scenario.load(os.path.join(FOLDER, "recorded")).items():
         for call in table["calls"]:
-            for _, pattern, answer, reason, _ in rows:
-                if fnmatch.fnmatchcase(f"{group}:{call['name']}", pattern.strip("`")):
-                    reasons.setdefault((call["method"], call["path"]), f"{answer}: {reason}")
+            name = f"{group}:{call['name']}"
+            found = {f"{answer}: {reason}" for _, pattern, answer, reason, _ in rows
+                     if fnmatch.fnmatchcase(name, pattern.strip("`"))}
+            if name in pending:
+                found.add("some answers are not equal yet")
+            reasons.setdefault((call["method"], call["path"]), set()).update(found)
     return reasons
 
 
 def write_paths(openapi, unknown):
-    table = Table("API", "Methods and paths. What differs deliberately is from [deliberate.md](deliberate.md).",
+    table = Table("API", "Methods and paths; [deliberate.md](deliberate.md) has the calls that differ deliberately.",
                   ("Method and path", "State", "What differs, or what to use"))
     with open(os.path.join(FOLDER, "exchanges.json"), encoding="utf-8") as f:
         operations = json.load(f)["operations"]
     own = {(verb.upper(), to_shape(path)): operation for path, verbs in openapi["paths"].items()
            for verb, operation in verbs.items()}
-    deliberate = read_deliberate()
+    differences = read_differences()
     for _, verb, path in operations:
         operation = own.get((verb, to_shape(path)))
         if operation is None:
             unknown.append(f"path {verb} {path}")
             continue
         pattern = re.compile(re.sub(r"\\\{.*?\\\}", "[^/]+", re.escape(path)))
-        reasons = sorted({reason for (method, called), reason in deliberate.items()
-                          if method == verb and pattern.fullmatch(called)})
+        reasons = sorted({reason for (method, called), found in differences.items()
+                          if method == verb and pattern.fullmatch(called) for reason in found})
         if "UnservedService" in operation["tags"]:
             table.add(f"{verb} {path}", "not supported", operation["summary"])
         elif reasons:

@@ -15,7 +15,7 @@ import read_traces
 
 # Members of free-form objects that clients read without looking.
 READ_FROM_OBJECTS = {
-    "v1GetMasterConfigResponse.config": ["feature_switches", "task_container_defaults"],
+    "v1GetMasterConfigResponse.config": ["feature_switches"],
 }
 
 

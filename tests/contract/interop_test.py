@@ -24,7 +24,7 @@ ENDED = ("STATE_COMPLETED", "STATE_CANCELED", "STATE_ERROR")
 # Writes its environment to a file and sends reports, then runs until SIGTERM or until the end file
 # exists.
 PROGRAM = r"""
-import json, os, signal, sys, time, urllib.request
+import json, os, pathlib, signal, sys, time, urllib.request
 folder = sys.argv[1]
 trial = int(os.environ["DET_TRIAL_ID"])
 run = int(os.environ["DET_TRIAL_RUN_ID"])
@@ -40,8 +40,12 @@ if sys.argv[2:] == ["reports"]:
     for group in ("training", "validation"):
         call("ReportMetrics", {"trialRunId": run, "reports": [
             {"group": group, "stepsCompleted": 1 + run, "metrics": {"loss": 0.5}}]})
-    call("ReportCheckpoint", {"uuid": "%08x-0000-4000-8000-00000000000%d" % (trial, run),
-                              "stepsCompleted": 1 + run, "resources": {"state": 1}})
+    info = json.loads(pathlib.Path(os.environ["DET_RUN_DIR"], "info/trial.json").read_text())
+    uuid = "%08x-0000-4000-8000-00000000000%d" % (trial, run)
+    saved = pathlib.Path(info["checkpoint_dir"], uuid, "state")
+    saved.parent.mkdir(parents=True, exist_ok=True)
+    saved.write_bytes(b"1")
+    call("ReportCheckpoint", {"uuid": uuid, "stepsCompleted": 1 + run, "resources": {"state": 1}})
 with open(f"{folder}/env-{trial}-{run}.part", "w") as f:
     json.dump(dict(os.environ), f)
 os.rename(f"{folder}/env-{trial}-{run}.part", f"{folder}/env-{trial}-{run}")

@@ -3,6 +3,7 @@
 
     recorded.py --port PORT --admin-password PASSWORD [--pending FILE] [GROUP...]
 
+The master needs the configuration `CONFIG` of recorded_test.py.
 Prints the differences of the named groups (all without a name) that deliberate.md does not list, and
 the counts of each group. With --pending, writes the calls that differ to FILE.
 """

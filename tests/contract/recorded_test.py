@@ -14,6 +14,8 @@ from masters import Master  # noqa: E402
 
 FOLDER = "tests/contract"
 PASSWORD = "Recorded.pw.1"
+# The recorded service had no roles, and delivered webhooks to any address.
+CONFIG = {"security": {"authz": {"type": "basic"}}, "webhooks": {"allow_private": True}}
 
 
 class ShapesTest(unittest.TestCase):
@@ -69,7 +71,9 @@ class RecordedTest(unittest.TestCase):
         cls.home = harness.Home()
         master = None
         try:
-            master = Master(cls.home, "data", None, "--admin-password", PASSWORD).leads()
+            config = cls.home.write("master.yaml", CONFIG)
+            master = Master(cls.home, "data", None, "--config", config,
+                            "--admin-password", PASSWORD).leads()
             cls.required = required_fields.RequiredFields(FOLDER)
             cls.lacking, cls.checked = [], 0
             cls.comparison = recorded.Comparison(recorded.read_deliberate(FOLDER))

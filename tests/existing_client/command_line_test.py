@@ -76,7 +76,7 @@ COMMANDS = """
 0 | template describe tpl | max_restarts
 # experiment
 0 | preview-search config.yaml | Trials
-0 | experiment create config.yaml context --template tpl --paused | Created experiment
+0 | experiment create config.yaml context --template tpl --paused --config entrypoint="sleep 100" | Created experiment
 0 | experiment create config.yaml context --project_id 1 --config name=other --config description=x -f | Created experiment
 1 | experiment create broken.yaml context | 
 0 | experiment list | existing
@@ -100,22 +100,24 @@ COMMANDS = """
 0 | experiment label remove {experiment} red | 
 0 | experiment set name {experiment} renamed | 
 0 | experiment set description {experiment} words | 
-0 | experiment set gc-policy {experiment} --save-experiment-best 1 --save-trial-best 1 --save-trial-latest 1 --yes | 
+0 | experiment set gc-policy {experiment} --save-experiment-best 1 --save-trial-best 1 --save-trial-latest 2 --yes | 
 0 | experiment set log-retention {experiment} --days 10 | 
 0 | experiment set log-retention {experiment} --forever | 
 0 | experiment set max-slots {paused} 1 | 
 0 | experiment set priority {paused} 30 | 
-1 | experiment set weight {paused} 2 | weights
+0 | experiment set weight {paused} 2 | 
 0 | experiment move {experiment} group second | 
 0 | experiment archive {experiment} | 
 0 | experiment unarchive {experiment} | 
 0 | experiment activate {paused} | 
 0 | experiment pause {paused} | 
 0 | experiment activate {paused} | 
-0 | experiment wait {paused} | 
-0 | experiment continue {paused} --config hyperparameters.lr=2 | 
 0 | experiment kill {paused} | 
+1 | experiment wait {paused} | 
+0 | experiment continue {paused} --config entrypoint="echo again" --config hyperparameters.lr=2 | 
+0 | experiment wait {paused} | 
 0 | experiment cancel {paused} | 
+0 | experiment kill {paused} | 
 0 | experiment delete {paused} --yes | 
 1 | experiment describe 9999 | not found
 1 | experiment logs 9999 | not found
@@ -130,8 +132,8 @@ COMMANDS = """
 0 | trial logs {trial} --head 1 --json | 
 0 | trial logs {trial} --rank-id 0 --source agent --stdtype stdout | 
 0 | trial logs {trial} --timestamp-after 2020-01-01T00:00:00Z | trained
-0 | trial download {trial} --latest -o latest | {checkpoint}
-0 | trial download {trial} --best -q -o best | {checkpoint}
+0 | trial download {trial} --latest -o latest | batchMetrics
+0 | trial download {trial} --best -q -o best | best
 0 | trial set log-retention {trial} --days 10 | 
 0 | trial support-bundle {trial} -o . | 
 0 | trial kill {trial} | 
@@ -150,7 +152,7 @@ COMMANDS = """
 0 | model register-version net {checkpoint} | {checkpoint}
 0 | model list-versions net | {checkpoint}
 0 | model describe net --version 1 | net
-0 | model move net -w group | net
+0 | model move net -w group | 
 1 | model describe absent | not found
 0 | model delete net | 
 # checkpoints' ends
@@ -216,7 +218,7 @@ COMMANDS = """
 0 | rbac unassign-role Viewer -w group -g team2 | 
 0 | rbac list-roles --exclude-global-roles | Editor
 0 | user-group delete team2 --yes | 
-1 | user-group describe absent | not found
+1 | user-group describe absent | could not find
 # development
 0 | dev curl /api/v1/agents | agent-0
 0 | dev bindings call get_GetAgents | agent-0
@@ -251,7 +253,9 @@ class CommandLineTest(harness.ClusterTestCase):
         code, out, err = self.det("user", "login", USER, stdin=PASSWORD + "\n")
         self.assertEqual(0, code, out + err)
         config = harness.job(name="existing", entrypoint="python3 train.py",
-                             hyperparameters={"lr": 1})
+                             hyperparameters={"lr": 1},
+                             checkpoint_storage={"type": "shared_fs", "save_trial_latest": 2,
+                                                 "host_path": self.home.folder + "/checkpoints"})
         self.home.write("config.yaml", config)
         self.home.write("broken.yaml", {**config, "searcher": {"name": "none"}})
         self.home.write("template.yaml", {"max_restarts": 0})

@@ -102,25 +102,23 @@ class SdkTest(harness.ClusterTestCase):
         by_steps = self.experiment.list_checkpoints(
             sort_by=self.client.CheckpointSortBy.BATCH_NUMBER, order_by=self.client.OrderBy.DESC)
         best = self.experiment.list_checkpoints(
-            sort_by=self.client.CheckpointSortBy.SEARCHER_METRIC, max_results=1)[0]
+            sort_by="loss", order_by=self.client.OrderBy.ASC, max_results=1)[0]
         self.assertEqual(by_steps[0].uuid, best.uuid)
         self.assertEqual(best.uuid, self.experiment.top_checkpoint().uuid)
         [trial] = self.experiment.list_trials()
-        self.assertEqual(best.uuid, trial.list_checkpoints(
-            sort_by=self.client.CheckpointSortBy.SEARCHER_METRIC, max_results=1)[0].uuid)
+        self.assertEqual(best.uuid, trial.list_checkpoints(max_results=1)[0].uuid)
         self.assertEqual(0.5, best.training.validation_metrics["avgMetrics"]["loss"])
         self.assertEqual("sdk", best.training.experiment_config["name"])
-        for mode in ("direct", "master", "auto"):
-            path = pathlib.Path(self.home.folder, "downloads", mode)
+        for mode in self.client.DownloadMode:
+            path = pathlib.Path(self.home.folder, "downloads", mode.name)
             best.download(str(path), mode=mode)
-            self.assertEqual("state 2", (path / "state").read_text(), mode)
+            self.assertEqual("state 2", (path / "state").read_text(), mode.name)
         best.add_metadata({"kind": "best"})
         found = self.client.get_checkpoint(best.uuid)
         self.assertEqual("best", found.metadata["kind"])
         found.remove_metadata(["kind"])
         self.assertEqual(self.client.CheckpointState.COMPLETED, found.state)
-        metrics = [report.metrics for report in found.get_metrics("validation")]
-        self.assertEqual([{"loss": 0.5}], metrics)
+        self.assertEqual([], list(found.get_metrics("inference")))  # No trial has used it.
 
     def test_models(self):
         checkpoint = self.experiment.top_checkpoint()
@@ -167,7 +165,6 @@ class SdkTest(harness.ClusterTestCase):
         experiment.wait(interval=0.1)
         experiment.move_to_project("team", "second")
         experiment.delete()
-        self.assertEqual(["default"], [each.name for each in self.client.list_resource_pools()])
 
     def test_missing_things(self):
         for call in (lambda: self.client.get_experiment(9999), lambda: self.client.get_trial(9999),

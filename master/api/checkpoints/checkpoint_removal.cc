@@ -6,12 +6,23 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
+#include "base/uuid.h"
 #include "master/api/checkpoints/checkpoint_files.h"
 #include "master/api/common/checkpoint_storages.h"
 #include "master/api/common/convert.h"
 #include "master/store/interfaces/canonical.h"
 
 namespace det::api {
+
+absl::StatusOr<store::CheckpointEntry> FindCheckpoint(store::Store& store,
+                                                      const std::string& uuid) {
+  const model::CheckpointId id = ReadCheckpointId(uuid);
+  absl::StatusOr<store::CheckpointEntry> found = store.GetCheckpoint(id);
+  if (absl::IsNotFound(found.status()) && !base::IsUuid(id.value())) {
+    return absl::InvalidArgumentError(absl::StrCat("checkpoint \"", uuid, "\" is not a UUID"));
+  }
+  return found;
+}
 
 absl::StatusOr<std::vector<store::HeldCheckpoint>> ExcludeHeld(
     store::Store& store, const std::set<model::ExperimentId>& experiments,
@@ -39,8 +50,7 @@ absl::StatusOr<CheckpointRemoval> PlanEach(
   CheckpointRemoval removal;
   std::set<model::ExperimentId> experiments;
   for (const std::string& uuid : uuids) {
-    DET_ASSIGN_OR_RETURN(const store::CheckpointEntry entry,
-                         store.GetCheckpoint(ReadCheckpointId(uuid)));
+    DET_ASSIGN_OR_RETURN(const store::CheckpointEntry entry, FindCheckpoint(store, uuid));
     experiments.insert(entry.experiment);
     DET_RETURN_IF_ERROR(plan(entry, &removal));
   }

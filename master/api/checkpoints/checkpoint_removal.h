@@ -18,6 +18,10 @@
 
 namespace det::api {
 
+// Returns the checkpoint. Returns INVALID_ARGUMENT if `uuid` is not a UUID, NOT_FOUND if there is
+// no such checkpoint.
+absl::StatusOr<store::CheckpointEntry> FindCheckpoint(store::Store& store, const std::string& uuid);
+
 // Removes checkpoints that are in use from the event, and returns them. `experiments` are those to
 // which the checkpoints of the event belong.
 absl::StatusOr<std::vector<store::HeldCheckpoint>> ExcludeHeld(

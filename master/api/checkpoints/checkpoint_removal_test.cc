@@ -124,7 +124,9 @@ TEST_F(CheckpointRemovalTest, RefreshFails_WhenStorageCannotBeRead) {
 }
 
 TEST_F(CheckpointRemovalTest, RejectsUnknownCheckpointsAndInvalidPatterns) {
-  EXPECT_TRUE(absl::IsNotFound(PlanRemoval(store_, {"a", "x"}, {"**"}).status()));
+  const std::string unknown = "00000000-0000-0000-0000-000000000009";
+  EXPECT_TRUE(absl::IsNotFound(PlanRemoval(store_, {"a", unknown}, {"**"}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(PlanRemoval(store_, {"a", "x"}, {"**"}).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(PlanRemoval(store_, {"a"}, {"../x"}).status()));
 }
 

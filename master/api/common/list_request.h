@@ -35,7 +35,7 @@ absl::Status CheckListResponse(const google::protobuf::Message& request,
 // The window of a request, and the pagination of its response. `count`: elements in the response.
 store::Window ToWindow(int offset, int limit);
 v1::Pagination ToPagination(int offset, int limit, int count, int total);
-// As ToWindow, but without a limit the window has kDefaultPage rows.
+// The same, except that without a limit the window has kDefaultPage rows.
 store::Window ToPage(int offset, int limit);
 
 }  // namespace det::api

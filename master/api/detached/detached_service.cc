@@ -161,7 +161,7 @@ class DetachedService final : public ApiService<v1::DetachedService> {
   absl::Status Replace(model::ExperimentId id, const Submission& submission,
                        const auth::Principal& principal) {
     DET_RETURN_IF_ERROR(authorizer_.AuthorizeResource(FullName("PutExperiment"), principal,
-                                                      model::Role::kEditor,
+                                                      model::Permission::kUpdateExperiment,
                                                       auth::Scope::kExperiment, ToString(id)));
     return ReplaceUnmanaged(store_, id, submission);
   }

@@ -79,7 +79,9 @@ absl::StatusOr<Parent> FindParent(store::Store& store, const v1::CreateExperimen
 // A user who may not read the secrets of the parent's configuration, a Viewer of its workspace,
 // must not copy them into an experiment either.
 absl::Status CheckSecrets(const experiment::Experiment& parent, const auth::Principal& principal) {
-  if (principal.RoleIn(parent.workspace) >= model::Role::kEditor) return absl::OkStatus();
+  if (principal.Holds(model::Permission::kUpdateExperiment, parent.workspace)) {
+    return absl::OkStatus();
+  }
   if (!model::HasSecrets(*parent.config)) return absl::OkStatus();
   return absl::PermissionDeniedError(
       absl::StrCat("the configuration of experiment ", parent.id.value(),

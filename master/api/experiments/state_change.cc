@@ -49,16 +49,16 @@ absl::Status CheckEndedExperiment(store::Store& store, model::ExperimentId id, c
 // The result of killing an ended trial.
 absl::Status CheckEndedTrial(store::Store& store, model::TrialId id) {
   DET_ASSIGN_OR_RETURN(const store::TrialRecord record, store.GetBareTrial(id));
-  if (record.trial.state == model::TrialState::kCanceled) return absl::OkStatus();
+  if (model::IsTerminal(record.trial.state)) return absl::OkStatus();
   DET_ASSIGN_OR_RETURN(const bool unmanaged, store.detached().IsUnmanaged(id));
-  if (unmanaged && !model::IsTerminal(record.trial.state)) {
+  if (unmanaged) {
     return absl::FailedPreconditionError(
         absl::StrCat("trial ", id.value(),
                      " is unmanaged: it runs outside of the cluster; stop its program instead"));
   }
   return absl::FailedPreconditionError(
       absl::StrCat("trial ", id.value(), " is ", std::string(model::ToString(record.trial.state)),
-                   "; only trials that have not ended can be killed"));
+                   ", but the scheduler does not know it; retry"));
 }
 
 void ChangeExperiment(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,

@@ -23,7 +23,7 @@ const absl::TimeZone& Utc() {
 
 absl::StatusOr<absl::Time> ReadTime(const char* field, const std::string& text) {
   absl::Time time;
-  for (const char* format : {"%Y-%m-%d", "%Y-%m", "%Y-%m-%dT%H:%M:%E*S", "%Y-%m-%dT%H:%M:%E*S%Ez"}) {
+  for (const char* format : {"%Y-%m-%d", "%Y-%m-%dT%H:%M:%E*S", "%Y-%m-%dT%H:%M:%E*S%Ez"}) {
     if (absl::ParseTime(format, text, Utc(), &time, nullptr)) return time;
   }
   return absl::InvalidArgumentError(absl::StrCat(

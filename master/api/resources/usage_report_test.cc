@@ -58,6 +58,7 @@ TEST(UsageReportTest, ParsesEachTimeFormatThatClientsSend) {
             ParseTime("2026-11-01T00:00:00Z"));
   EXPECT_EQ(ParseSpan(Days("2026-11-20", "2026-12-01", true))->until,
             ParseTime("2027-01-01T00:00:00Z"));
+  EXPECT_EQ(ParseSpan(Days("2026-11", "2026-12", true))->from, ParseTime("2026-11-01T00:00:00Z"));
 }
 
 TEST(UsageReportTest, CapacityHasAnEnd_WhenKnown) {

@@ -571,7 +571,7 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
     cluster::DeleteCheckpoints removed;
     std::set<model::ExperimentId> experiments;
     for (const v1::PatchCheckpoint& patch : request.checkpoints()) {
-      DET_ASSIGN_OR_RETURN(const auto entry, store_.GetCheckpoint(ReadCheckpointId(patch.uuid())));
+      DET_ASSIGN_OR_RETURN(const auto entry, FindCheckpoint(store_, patch.uuid()));
       if (!IsUser(principal) && (!run || entry.checkpoint.trial != run->trial)) {
         return MakeNotOwnedError(principal, "checkpoint", patch.uuid());
       }

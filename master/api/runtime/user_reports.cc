@@ -16,10 +16,8 @@ absl::Status CheckProgress(double progress) {
 }
 
 absl::Status CheckReportedState(const v1::Checkpoint& checkpoint) {
-  if (checkpoint.state() == v1::Checkpoint::STATE_COMPLETED ||
-      checkpoint.state() == v1::Checkpoint::STATE_UNSPECIFIED) {
-    return absl::OkStatus();
-  }
+  // A state with an unknown name is read as STATE_UNSPECIFIED.
+  if (checkpoint.state() == v1::Checkpoint::STATE_COMPLETED) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "invalid state for reported checkpoint: ", v1::Checkpoint::State_Name(checkpoint.state()),
       "; expected STATE_COMPLETED"));

@@ -42,6 +42,9 @@ absl::StatusOr<store::RunQuery> ToRunQuery(const Request& request, Table table,
                                            const auth::Principal& principal) {
   store::RunQuery query;
   DET_ASSIGN_OR_RETURN(query.search, store::ParseSearch(table, request.filter(), request.sort()));
+  if (table == Table::kExperiments && query.search.order.empty()) {
+    query.search.order.emplace_back().column.field = store::Field::kExperimentId;
+  }
   // Runs that are equal by fields are listed from the oldest. Indexes contain those that are equal
   // by a metric or value in its direction.
   const bool only_fields = std::all_of(
@@ -343,6 +346,7 @@ class RunService final : public ApiService<v1::RunService> {
         for (const store::TrialRecord& trial : trials.trials) {
           if (record.experiment.best_trial != trial.trial.id) continue;
           *out.mutable_best_trial() = WithSearcherMetric(ToProto(trial, live, {}, clock_.Now()));
+          out.mutable_best_trial()->clear_best_checkpoint();  // existing clients know it as null
         }
       }
     }

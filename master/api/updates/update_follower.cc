@@ -29,7 +29,7 @@ absl::Status UpdateFollower::Subscribe(std::string_view message) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<std::string>> UpdateFollower::Next(const Workspaces& visible) {
+absl::StatusOr<std::vector<std::string>> UpdateFollower::Next(const Visible& visible) {
   if (starting_) {
     pending_.push_back({.message = MakeSyncMessage(*starting_, false)});
     DET_RETURN_IF_ERROR(FindChanges(visible, /*in_sync=*/true));
@@ -52,12 +52,13 @@ absl::StatusOr<std::vector<std::string>> UpdateFollower::Next(const Workspaces& 
   return messages;
 }
 
-absl::Status UpdateFollower::FindChanges(const Workspaces& visible, bool in_sync) {
+absl::Status UpdateFollower::FindChanges(const Visible& visible, bool in_sync) {
   // Read before the records: a change in between is then found again, not missed.
   DET_ASSIGN_OR_RETURN(const int64_t last_change, records_.GetLastChange());
   if (!in_sync && last_change == last_change_ && visible == visible_) return absl::OkStatus();
   for (Subscription& each : subscriptions_) {
-    each.query.visible = visible;
+    each.query.visible =
+        each.query.kind == store::StreamedKind::kProject ? visible.projects : visible.models;
     DET_ASSIGN_OR_RETURN(const auto matching, records_.ListSeqs(each.query));
     const KnownRecords::Changes changes = each.known.Update(matching);
     if (in_sync || !changes.gone.empty()) {
@@ -76,28 +77,30 @@ absl::Status UpdateFollower::FindChanges(const Workspaces& visible, bool in_sync
 }
 
 absl::StatusOr<std::vector<std::string>> UpdateFollower::Read(const Pending& pending,
-                                                              const Workspaces& visible) {
+                                                              const Visible& visible) {
   std::vector<std::string> messages;
   // Records can have moved to another workspace since they were found.
   switch (pending.kind) {
     case store::StreamedKind::kProject: {
       DET_ASSIGN_OR_RETURN(const auto records, records_.ReadProjects(pending.ids));
       for (const store::StreamedProject& each : records) {
-        if (Includes(visible, each.project.workspace)) messages.push_back(MakeRecordMessage(each));
+        if (Includes(visible.projects, each.project.workspace))
+          messages.push_back(MakeRecordMessage(each));
       }
       break;
     }
     case store::StreamedKind::kModel: {
       DET_ASSIGN_OR_RETURN(const auto records, records_.ReadModels(pending.ids));
       for (const store::StreamedModel& each : records) {
-        if (Includes(visible, each.model.workspace)) messages.push_back(MakeRecordMessage(each));
+        if (Includes(visible.models, each.model.workspace))
+          messages.push_back(MakeRecordMessage(each));
       }
       break;
     }
     case store::StreamedKind::kVersion: {
       DET_ASSIGN_OR_RETURN(const auto records, records_.ReadVersions(pending.ids));
       for (const store::StreamedVersion& each : records) {
-        if (Includes(visible, each.workspace)) {
+        if (Includes(visible.models, each.workspace)) {
           messages.push_back(MakeRecordMessage(each, pending.in_sync));
         }
       }

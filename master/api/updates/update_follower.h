@@ -25,6 +25,11 @@ class UpdateFollower {
  public:
   // The workspaces whose records the client may see; nullopt: all.
   using Workspaces = std::optional<std::vector<int32_t>>;
+  struct Visible {
+    Workspaces projects;
+    Workspaces models;  // with their versions
+    friend bool operator==(const Visible&, const Visible&) = default;
+  };
 
   // `records` must outlive it.
   explicit UpdateFollower(store::StreamedRecords* records) : records_(*records) {}
@@ -33,7 +38,7 @@ class UpdateFollower {
   absl::Status Subscribe(std::string_view message);
 
   // Returns the next messages for the client, at most some hundred; none if nothing has changed.
-  absl::StatusOr<std::vector<std::string>> Next(const Workspaces& visible);
+  absl::StatusOr<std::vector<std::string>> Next(const Visible& visible);
 
  private:
   struct Subscription {
@@ -49,8 +54,8 @@ class UpdateFollower {
   };
 
   // Adds what has changed to `pending_`.
-  absl::Status FindChanges(const Workspaces& visible, bool in_sync);
-  absl::StatusOr<std::vector<std::string>> Read(const Pending& pending, const Workspaces& visible);
+  absl::Status FindChanges(const Visible& visible, bool in_sync);
+  absl::StatusOr<std::vector<std::string>> Read(const Pending& pending, const Visible& visible);
 
   store::StreamedRecords& records_;
   std::vector<Subscription> subscriptions_;
@@ -58,7 +63,7 @@ class UpdateFollower {
   std::deque<Pending> pending_;
   // The state of the last comparison.
   int64_t last_change_ = 0;
-  Workspaces visible_;
+  Visible visible_;
 };
 
 }  // namespace det::api

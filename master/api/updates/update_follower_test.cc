@@ -44,7 +44,7 @@ class UpdateFollowerTest : public ::testing::Test {
 
   store::FakeStore store_{store::MakeFakeDatabase()};
   UpdateFollower follower_{&store_.streamed_records()};
-  UpdateFollower::Workspaces visible_;
+  UpdateFollower::Visible visible_;
   int32_t other_ = 0;   // a workspace
   int32_t second_ = 0;  // a project in it
   const std::string begin_ = R"({"complete":false,"sync_id":"s"})";
@@ -77,12 +77,12 @@ TEST_F(UpdateFollowerTest, SendsChangesMovesAndDeletions) {
 }
 
 TEST_F(UpdateFollowerTest, SendsOnlyWhatTheClientMaySee) {
-  visible_ = std::vector<int32_t>{1};
+  visible_.projects = std::vector<int32_t>{1};
   EXPECT_THAT(Subscribe("2", R"({"project_ids": [1, 2]})"),
               ElementsAre(begin_, R"({"projects_deleted":"2"})", HasSubstr("\"UNCAT\""), end_));
-  visible_ = std::vector<int32_t>{1, other_};
+  visible_.projects = std::vector<int32_t>{1, other_};
   EXPECT_THAT(Next(), ElementsAre(HasSubstr("\"second\""))) << "the client got a role";
-  visible_ = std::vector<int32_t>{other_};
+  visible_.projects = std::vector<int32_t>{other_};
   EXPECT_THAT(Next(), ElementsAre(R"({"projects_deleted":"1"})")) << "the client lost a role";
 }
 

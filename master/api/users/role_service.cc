@@ -71,6 +71,9 @@ class RoleService final : public ApiService<v1::RoleService> {
                  [this, request, response](const auth::Principal& caller) -> absl::Status {
                    DET_ASSIGN_OR_RETURN(std::vector<RoleInfo> roles, api::ListRoles(store_));
                    std::erase_if(roles, [&](const RoleInfo& role) {
+                     const absl::Status fits = CheckScope(request->workspace_id(), role);
+                     // In the mode without roles, clients may show them to everybody.
+                     if (caller.basic || !fits.ok()) return !fits.ok();
                      return !CheckCanAssign(caller, request->workspace_id(), role).ok();
                    });
                    ListRoleWindow(roles, *request, response);
@@ -170,13 +173,16 @@ class RoleService final : public ApiService<v1::RoleService> {
 
  private:
   // Workspace 0 means the cluster.
+  static absl::Status CheckScope(int32_t workspace, const RoleInfo& role) {
+    if (workspace == 0 || model::IsAssignableInWorkspace(role.listed())) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(role.name, " has permissions of the whole cluster, such as \"",
+                     FindClusterPermission(role), "\"; assign it without a workspace"));
+  }
+
   static absl::Status CheckCanAssign(const auth::Principal& caller, int32_t workspace,
                                      const RoleInfo& role) {
-    if (workspace != 0 && !model::IsAssignableInWorkspace(role.listed())) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(role.name, " has permissions of the whole cluster, such as \"",
-                       FindClusterPermission(role), "\"; assign it without a workspace"));
-    }
+    DET_RETURN_IF_ERROR(CheckScope(workspace, role));
     const bool may_assign = workspace == 0 ? caller.Holds(Permission::kAdministrateUser, 0)
                                            : caller.Holds(Permission::kAssignRoles, workspace);
     if (may_assign && caller.GetPermissions(workspace).includes(role.permissions)) {

@@ -108,12 +108,12 @@ class TokenService final : public ApiService<v1::TokenService> {
       DET_ASSIGN_OR_RETURN(const auto user, store_.users().GetUserByName(request.username()));
       query.user = user.id;
     }
-    if (caller.RoleIn(0) != model::Role::kClusterAdmin &&
+    if (!caller.Holds(model::Permission::kAdministrateToken, 0) &&
         query.user.value_or(caller.user) != caller.user) {
       return absl::PermissionDeniedError(
           "only administrators can list the access tokens of other users; ask one");
     }
-    if (caller.RoleIn(0) != model::Role::kClusterAdmin) query.user = caller.user;
+    if (!caller.Holds(model::Permission::kAdministrateToken, 0)) query.user = caller.user;
     DET_ASSIGN_OR_RETURN(const store::TokenPage page, store_.access().ListTokens(query));
     for (const store::SessionRecord& token : page.tokens) {
       *response->add_token_info() = ToProto(token);
@@ -131,7 +131,7 @@ class TokenService final : public ApiService<v1::TokenService> {
     }
     const model::UserId user =
         request.user_id() == 0 ? caller.user : model::UserId(request.user_id());
-    if (user != caller.user && caller.RoleIn(0) != model::Role::kClusterAdmin) {
+    if (user != caller.user && !caller.Holds(model::Permission::kAdministrateToken, 0)) {
       return absl::PermissionDeniedError(
           "only administrators can create access tokens for other users; ask one");
     }
@@ -155,7 +155,7 @@ class TokenService final : public ApiService<v1::TokenService> {
                       v1::TokenInfo* out) {
     store::TokenQuery query;
     query.ids = {request.token_id()};
-    if (caller.RoleIn(0) != model::Role::kClusterAdmin) query.user = caller.user;
+    if (!caller.Holds(model::Permission::kAdministrateToken, 0)) query.user = caller.user;
     DET_ASSIGN_OR_RETURN(const store::TokenPage found, store_.access().ListTokens(query));
     if (found.tokens.empty()) return store::NoSuchToken(request.token_id());
     std::optional<std::string> description;

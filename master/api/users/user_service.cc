@@ -76,7 +76,7 @@ absl::Status CheckCanPatch(const auth::Principal& caller, model::UserId id,
     return absl::PermissionDeniedError(
         "this access token is limited to a lower role and cannot set passwords; log in instead");
   }
-  if (caller.RoleIn(0) == model::Role::kClusterAdmin) return absl::OkStatus();
+  if (caller.Holds(model::Permission::kAdministrateUser, 0)) return absl::OkStatus();
   if (caller.user != id) {
     return absl::PermissionDeniedError("only administrators can change other users; ask one");
   }
@@ -258,7 +258,7 @@ class UserService final : public ApiService<v1::UserService> {
   absl::Status List(const auth::Principal& caller, const v1::GetUsersRequest& request,
                     v1::GetUsersResponse* response) {
     DET_ASSIGN_OR_RETURN(const store::UserQuery query, FromProto(request));
-    if (!query.roles.empty() && caller.RoleIn(0) != model::Role::kClusterAdmin) {
+    if (!query.roles.empty() && !caller.Holds(model::Permission::kAdministrateUser, 0)) {
       return absl::PermissionDeniedError(
           "only administrators can filter users by role; remove "
           "role_id_assigned_directly_to_user, or ask one");
@@ -324,24 +324,25 @@ class UserService final : public ApiService<v1::UserService> {
     return absl::OkStatus();
   }
 
-  // Checks that the new names are not those of another user, in any case.
+  // Checks that the user would not pass for another one. The store checks that usernames are unique.
   absl::Status CheckNames(model::UserId id, const store::UserPatch& patch) {
     DET_ASSIGN_OR_RETURN(const store::UserRecord now, users().GetUser(id));
     const bool admin = patch.admin.value_or(now.admin);
-    for (const auto& [field, name] : {std::pair("username", patch.username),
-                                      std::pair("display_name", patch.display_name)}) {
-      if (!name || name->empty()) continue;
-      DET_RETURN_IF_ERROR(CheckInitialName(field, *name, now.username, admin));
-      DET_ASSIGN_OR_RETURN(const store::UserPage similar, users().ListUsers({.name = *name}));
-      for (const store::UserRecord& other : similar.users) {
-        if (other.id == id || (!absl::EqualsIgnoreCase(other.username, *name) &&
-                               !absl::EqualsIgnoreCase(other.display_name, *name))) {
-          continue;
-        }
-        return absl::InvalidArgumentError(
-            absl::StrCat(field, ": another user has the username or display name \"", *name,
-                         "\"; choose another name"));
+    if (patch.username) {
+      DET_RETURN_IF_ERROR(CheckInitialName("username", *patch.username, now.username, admin));
+    }
+    const std::string name = patch.display_name.value_or("");
+    if (name.empty()) return absl::OkStatus();
+    DET_RETURN_IF_ERROR(CheckInitialName("display_name", name, now.username, admin));
+    DET_ASSIGN_OR_RETURN(const store::UserPage similar, users().ListUsers({.name = name}));
+    for (const store::UserRecord& other : similar.users) {
+      if (other.id == id || (!absl::EqualsIgnoreCase(other.username, name) &&
+                             !absl::EqualsIgnoreCase(other.display_name, name))) {
+        continue;
       }
+      return absl::InvalidArgumentError(
+          absl::StrCat("display_name: another user has the username or display name \"", name,
+                       "\"; choose another name"));
     }
     return absl::OkStatus();
   }

@@ -226,6 +226,18 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
     return caller.RoleIn(0) == model::Role::kClusterAdmin;
   }
 
+  // Tasks in the workspace run as this user, also as root. `request` may name it.
+  template <class Request>
+  static absl::Status CheckAgentUser(const auth::Principal& caller, int32_t workspace,
+                                     const Request& request) {
+    if (!request.has_agent_user_group() ||
+        caller.Holds(model::Permission::kSetWorkspaceAgentUserGroup, workspace)) {
+      return absl::OkStatus();
+    }
+    return absl::PermissionDeniedError(
+        "agent_user_group: only cluster administrators may set the user of tasks; ask one");
+  }
+
   absl::StatusOr<store::WorkspaceRecord> ParseWorkspace(const v1::PostWorkspaceRequest& request,
                                                         model::UserId owner) {
     store::WorkspaceRecord record;
@@ -242,6 +254,9 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
 
   void Post(const v1::PostWorkspaceRequest& request, const auth::Principal& caller,
             v1::Workspace* out, Done done) {
+    if (absl::Status may = CheckAgentUser(caller, 0, request); !may.ok()) {
+      return done(std::move(may));
+    }
     absl::StatusOr<store::WorkspaceRecord> record = ParseWorkspace(request, caller.user);
     if (!record.ok()) return done(record.status());
     CheckCluster(
@@ -308,6 +323,8 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
 
   void Patch(const v1::PatchWorkspaceRequest& request, const auth::Principal& caller,
              v1::Workspace* out, Done done) {
+    absl::Status may = CheckAgentUser(caller, request.id(), request.workspace());
+    if (!may.ok()) return done(std::move(may));
     const auto patch = ReadPatch(request.workspace());
     if (!patch.ok()) return done(patch.status());
     const auto now = workspaces().GetWorkspace(request.id(), caller.user);

@@ -117,6 +117,21 @@ bool RecordMetric(Experiment& experiment, Trial& trial, int64_t steps, double me
   return true;
 }
 
+absl::Status CheckSearcherMetric(const Experiment& experiment, const model::MetricReport& report) {
+  const std::string& name = experiment.config->searcher.metric;
+  const model::Value* value = report.metrics.Find(name);
+  if (report.group != "validation" || value == nullptr || value->is_null()) return absl::OkStatus();
+  // JSON has no NaN: it is sent as a string.
+  const std::string* text = value->AsString();
+  const bool special =
+      text != nullptr && (*text == "NaN" || *text == "Infinity" || *text == "-Infinity");
+  if (special || value->AsNumber()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("metric ", name,
+                                                 ", which searcher.metric names, must be a number; "
+                                                 "found ",
+                                                 value->ToJson()));
+}
+
 absl::StatusOr<model::Value> FindNewMetrics(const model::MetricReport& stored,
                                             const model::MetricReport& report) {
   model::Value::Object added;

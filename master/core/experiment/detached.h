@@ -51,6 +51,9 @@ bool FollowTrials(Experiment& experiment, const std::vector<TrialsInState>& tria
 // Returns whether the experiment has a new best.
 bool RecordMetric(Experiment& experiment, Trial& trial, int64_t steps, double metric);
 
+// INVALID_ARGUMENT if a validation has the searcher's metric, but not as a number.
+absl::Status CheckSearcherMetric(const Experiment& experiment, const model::MetricReport& report);
+
 // Returns the metrics of `report` that `stored`, the earlier report of the same step, lacks; an
 // empty object if there are none. INVALID_ARGUMENT if a metric has another value than before.
 absl::StatusOr<model::Value> FindNewMetrics(const model::MetricReport& stored,

@@ -481,6 +481,9 @@ absl::StatusOr<StoredReport> SqlDetached::AddTogether(model::TrialId id, int run
     // Read again, because an attempt may have started before the lock.
     DET_ASSIGN_OR_RETURN(const auto reporters, ReadReporters(connection, trial));
     DET_ASSIGN_OR_RETURN(StoredReport stored, CheckReporter(reporters, id, run_id));
+    for (const model::MetricReport& report : reports) {
+      if (locked) DET_RETURN_IF_ERROR(experiment::CheckSearcherMetric(locked->experiment, report));
+    }
     // The whole is repeated if the connection breaks.
     std::vector<model::MetricReport> rows = reports;
     for (model::MetricReport& row : rows) row.run_id = stored.run_id;
@@ -556,6 +559,14 @@ absl::StatusOr<model::ExperimentId> SqlDetached::AddCheckpoint(
     const model::CheckpointRecord& checkpoint) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<model::ExperimentId> {
     DET_ASSIGN_OR_RETURN(Locked locked, LockTrial(connection, checkpoint.trial));
+    DET_ASSIGN_OR_RETURN(
+        const Result other,
+        connection.Exec("SELECT FROM checkpoints WHERE id = $1 AND trial = $2 AND steps <> $3",
+                        MakeParams(checkpoint.id, checkpoint.trial, checkpoint.steps_completed)));
+    if (other.rows() > 0) {
+      return absl::AlreadyExistsError(
+          absl::StrCat("checkpoint ", checkpoint.id.value(), " has other steps; use a new UUID"));
+    }
     DET_RETURN_IF_ERROR(Exec(connection, ToStatement(cluster::AddCheckpoint{checkpoint}, false)));
     DET_ASSIGN_OR_RETURN(
         const Result owner,

@@ -165,6 +165,9 @@ TEST_P(StoreContractTest, RejectsCheckpointOfAnotherTrial) {
   EXPECT_TRUE(
       absl::IsAlreadyExists(rows.detached().AddCheckpoint(MakeCheckpoint("a", 2, 10)).status()));
   EXPECT_EQ(rows.GetTrial(kSecond).trial.latest_checkpoint, std::nullopt);
+  EXPECT_TRUE(
+      absl::IsAlreadyExists(rows.detached().AddCheckpoint(MakeCheckpoint("a", 1, 11)).status()));
+  EXPECT_EQ(store_->GetCheckpoint(model::CheckpointId("a"))->checkpoint.steps_completed, 10);
 }
 
 TEST_P(StoreContractTest, DerivesStateOfExperiment) {
@@ -219,6 +222,17 @@ TEST_P(StoreContractTest, AddsNewMetricsToReport) {
   EXPECT_THAT(std::string(refused.message()), testing::HasSubstr("2.5"));
   EXPECT_THAT(std::string(refused.message()), testing::HasSubstr("3.5"));
   EXPECT_EQ(store_->ListMetrics({kFirst}, "validation")->front().metrics, more.metrics);
+}
+
+TEST_P(StoreContractTest, RejectsTextAsSearcherMetric) {
+  DetachedRows rows(*store_);
+  rows.Start(kFirst);
+  model::MetricReport report = MakeReport(1, "validation", 10, 0.5);
+  report.metrics = model::Value::Object{{"accuracy", "low"}};
+  EXPECT_TRUE(absl::IsInvalidArgument(rows.detached().AddMetrics(kFirst, 1, {report}).status()));
+  EXPECT_THAT(*store_->ListMetrics({kFirst}, ""), IsEmpty());
+  report.metrics = model::Value::Object{{"accuracy", "NaN"}, {"note", "low"}};
+  EXPECT_TRUE(rows.detached().AddMetrics(kFirst, 1, {report}).ok());
 }
 
 TEST_P(StoreContractTest, SummarizesMetricsThatAreAddedToReport) {

@@ -178,9 +178,7 @@ absl::StatusOr<StoredReport> FakeDetached::AddMetrics(model::TrialId id, int run
     report = Canonical(std::move(report));
     report.trial = id;
     report.run_id = stored.run_id;
-    if (e.unmanaged && report.group == "validation") {
-      DET_RETURN_IF_ERROR(GetSearcherMetric(report, e.config->searcher.metric).status());
-    }
+    if (e.unmanaged) DET_RETURN_IF_ERROR(experiment::CheckSearcherMetric(e, report));
     const MetricKey key(id, report.group, report.steps_completed, report.run_id);
     const auto existing = db_.metrics.find(key);
     if (!changed.contains(key)) {
@@ -244,6 +242,11 @@ absl::StatusOr<model::ExperimentId> FakeDetached::AddCheckpoint(
   if (existing != db_.checkpoints.end() && existing->second.trial != checkpoint.trial) {
     return absl::AlreadyExistsError(absl::StrCat("checkpoint ", checkpoint.id.value(),
                                                  " belongs to another trial; use a new UUID"));
+  }
+  if (existing != db_.checkpoints.end() &&
+      existing->second.steps_completed != checkpoint.steps_completed) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("checkpoint ", checkpoint.id.value(), " has other steps; use a new UUID"));
   }
   cluster::Change change = Canonical(cluster::AddCheckpoint{checkpoint});
   db_.Apply(std::get<cluster::AddCheckpoint>(change));

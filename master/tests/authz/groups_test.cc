@@ -358,6 +358,27 @@ TEST(BasicModeTest, UsersWorkWithEverythingAndOwnersChangeTheRest) {
             PERMISSION_DENIED);
 }
 
+TEST(RolesTest, OnlyClusterAdministratorsSetTheUserOfTasks) {
+  Cluster cluster;
+  ASSERT_TRUE(cluster.CreateGroup("user", "ops", {cluster.ann}).ok());
+  ASSERT_TRUE(cluster.AssignToGroup("user", cluster.group.group_id(), kEditorId, 1).ok());
+  ASSERT_TRUE(cluster.PostWorkspace("ann", "anns").ok());
+  const int anns = cluster.workspace.workspace().id();
+  EXPECT_EQ(cluster.RenameWorkspace("ann", anns, "mine"), OK);
+  const auto set = [&](const std::string& token) {
+    api::PatchWorkspaceRequest request;
+    request.set_id(anns);
+    request.mutable_workspace()->mutable_agent_user_group()->set_agent_user("root");
+    api::PatchWorkspaceResponse response;
+    return cluster
+        .Call(&api::WorkspaceService::NewStub, &api::WorkspaceService::Stub::PatchWorkspace, token,
+              request, &response)
+        .error_code();
+  };
+  EXPECT_EQ(set("ann"), PERMISSION_DENIED);
+  EXPECT_NE(set("user"), PERMISSION_DENIED);
+}
+
 TEST(BasicModeTest, OnlyOwnersDeleteExperimentsAndModels) {
   Cluster cluster(auth::AuthzType::kBasic);
   api::CreateExperimentRequest request;

@@ -142,6 +142,11 @@ TEST_F(UserSessionsTest, RefusesNamesThatWouldPassForOtherUsers) {
   EXPECT_EQ(rename("Determined"), INVALID_ARGUMENT);
   EXPECT_EQ(rename("B\xc3\xa9n"), INVALID_ARGUMENT);
   EXPECT_EQ(rename("Ben"), OK) << "the user's own username";
+  api::PatchUser name;
+  name.set_username("Benjamin");
+  EXPECT_EQ(Patch("user", ben, name).error_code(), OK);
+  name.set_username("ann");
+  EXPECT_EQ(Patch("user", ben, name).error_code(), ALREADY_EXISTS);
   EXPECT_EQ(rename(""), OK);
   EXPECT_EQ(patched_.user().display_name(), "");
   EXPECT_EQ(Add("Determined", kPassword).error_code(), INVALID_ARGUMENT);
@@ -190,7 +195,7 @@ TEST_F(UserSessionsTest, DeactivationEndsSessionsAndKeepsTheLastAdministrator) {
   EXPECT_EQ(Me("user"), OK);
   const grpc::Status refused = LogIn("ann", kPassword);
   EXPECT_EQ(refused.error_code(), PERMISSION_DENIED);
-  EXPECT_THAT(refused.error_message(), HasSubstr("deactivated"));
+  EXPECT_THAT(refused.error_message(), HasSubstr("user is not active"));
 
   CallContext again("user");
   api::PatchUsersRequest back;

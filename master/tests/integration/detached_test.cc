@@ -84,13 +84,14 @@ class DetachedTest : public MasterIntegrationTest {
     return Call(&Runtime::ReportTrialValidationMetrics, request, &response, token);
   }
   grpc::Status ReportCheckpoint(const std::string& task, const std::string& uuid, int steps,
-                                int storage) {
+                                int storage,
+                                api::Checkpoint::State state = api::Checkpoint::STATE_COMPLETED) {
     api::ReportCheckpointRequest request;
     api::Checkpoint& checkpoint = *request.mutable_checkpoint();
     checkpoint.set_task_id(task);
     checkpoint.set_uuid(uuid);
     checkpoint.set_storage_id(storage);
-    checkpoint.set_state(api::Checkpoint::STATE_COMPLETED);
+    checkpoint.set_state(state);
     (*checkpoint.mutable_resources())["model.pt"] = 1000;
     (*checkpoint.mutable_metadata()->mutable_fields())["steps_completed"].set_number_value(steps);
     api::ReportCheckpointResponse response;
@@ -119,6 +120,10 @@ TEST_F(DetachedTest, RecordsProgramThatRunsElsewhere) {
   ASSERT_TRUE(Report(trial.id(), 1, 10, "loss", 0.5).ok());
   const int storage = PrepareStorage(trial.id());
   EXPECT_EQ(PrepareStorage(trial.id()), storage);
+  for (const auto state : {api::Checkpoint::STATE_UNSPECIFIED, api::Checkpoint::STATE_ACTIVE}) {
+    EXPECT_EQ(ReportCheckpoint(trial.task_id(), kUuid, 10, storage, state).error_code(),
+              grpc::StatusCode::INVALID_ARGUMENT);
+  }
   ASSERT_TRUE(ReportCheckpoint(trial.task_id(), kUuid, 10, storage).ok());
   api::PostTaskLogsRequest logs;
   logs.add_logs()->set_task_id(trial.task_id());

@@ -111,7 +111,7 @@ TEST_F(ExperimentActionsTest, MovesExperimentsAndSetsLogRetention) {
   EXPECT_EQ(
       *master_.store().garbage_collection().GetTrialLogDays(model::TrialId(Get(id).trial_ids(0))),
       7);
-  keep.set_num_days(-2);
+  keep.set_num_days(40'000);
   EXPECT_THAT(Apply(&Stub::PutExperimentsRetainLogs, keep)[id], HasSubstr("num_days"));
 
   auto move = MakeRequest<api::MoveExperimentsRequest>({id});

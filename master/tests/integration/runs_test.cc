@@ -101,6 +101,16 @@ TEST_F(RunsTest, FindsRunsByMetricsAndMetadata) {
   ASSERT_EQ(experiments.experiments_size(), 1);
   EXPECT_EQ(experiments.experiments(0).experiment().id(), experiment);
   EXPECT_EQ(experiments.experiments(0).best_trial().id(), id);
+  EXPECT_FALSE(experiments.experiments(0).best_trial().has_best_checkpoint());
+
+  // Without a sort, the oldest come first.
+  const int newer = Create();
+  CallContext again("user");
+  ASSERT_TRUE(
+      runs_->SearchExperiments(&again, api::SearchExperimentsRequest(), &experiments).ok());
+  ASSERT_EQ(experiments.experiments_size(), 2);
+  EXPECT_EQ(experiments.experiments(0).experiment().id(), experiment);
+  EXPECT_EQ(experiments.experiments(1).experiment().id(), newer);
 }
 
 TEST_F(RunsTest, ReturnsMetricsForCharts) {

@@ -2,6 +2,9 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "det/api/v1/job.grpc.pb.h"
 #include "det/api/v1/kubernetes.grpc.pb.h"
 #include "det/api/v1/project.grpc.pb.h"
@@ -372,10 +375,17 @@ TEST_F(WorkspacesTest, DeletesProjectWithEndedExperiments) {
   EXPECT_FALSE(gone.completed()) << "garbage collection deletes it";
   api::GetProjectRequest get;
   get.set_id(cats);
-  api::GetProjectResponse got;
-  ASSERT_TRUE(Call(*projects_, &api::ProjectService::Stub::GetProject, get, &got).ok());
-  EXPECT_EQ(got.project().state(), api::WORKSPACE_STATE_DELETING);
-  EXPECT_EQ(Move(made.id(), cats).error_code(), StatusCode::FAILED_PRECONDITION);
+  grpc::Status status;
+  for (int i = 0; i < 1000 && status.ok(); ++i) {
+    api::GetProjectResponse got;
+    status = Call(*projects_, &api::ProjectService::Stub::GetProject, get, &got);
+    if (!status.ok()) break;
+    EXPECT_EQ(got.project().state(), api::WORKSPACE_STATE_DELETING);
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  EXPECT_EQ(status.error_code(), StatusCode::NOT_FOUND);
+  EXPECT_TRUE(
+      absl::IsNotFound(master_.store().GetExperiment(model::ExperimentId(made.id())).status()));
 }
 
 TEST_F(WorkspacesTest, DoesNotDeleteProjectsWithRunningExperiments) {
