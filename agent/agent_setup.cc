@@ -1,3 +1,5 @@
+#include "agent/agent_setup.h"
+
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -12,7 +14,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "agent/device/detector.h"
-#include "agent/agent_setup.h"
 #include "base/file.h"
 #include "base/status_macros.h"
 

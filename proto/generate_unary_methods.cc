@@ -3,7 +3,7 @@
 //
 // Usage: generate_unary_methods DESCRIPTORS FOLDER FILE...
 //   DESCRIPTORS  a FileDescriptorSet
-//   FILE         "det/api/v1/token.proto": FOLDER/det/api/v1/token.unary.h is written
+//   FILE         a .proto file, as a path below FOLDER; its header gets the suffix .unary.h
 #include <fstream>
 #include <iostream>
 #include <string>

@@ -189,8 +189,9 @@ TEST(WriteResponseJsonTest, WritesUnsetMessagesAsNull_UnlessTheyAreOptional) {
   EXPECT_EQ(WriteResponseJson(none).value_or("?"), R"({"clusterMessage":null})");
   EXPECT_EQ(WriteJson(none).value_or("?"), "{}");
   none.mutable_cluster_message();
-  EXPECT_EQ(WriteResponseJson(none).value_or("?"),
-            R"({"clusterMessage":{"message":"","startTime":null,"endTime":null,"createdTime":null}})");
+  EXPECT_EQ(
+      WriteResponseJson(none).value_or("?"),
+      R"({"clusterMessage":{"message":"","startTime":null,"endTime":null,"createdTime":null}})");
   api::v1::Experiment experiment;  // its best trial is an optional number
   const Json json = Json::parse(*WriteResponseJson(experiment));
   EXPECT_TRUE(json.at("endTime").is_null());

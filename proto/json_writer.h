@@ -19,8 +19,8 @@ namespace det::proto {
 absl::StatusOr<std::string> WriteJson(const google::protobuf::Message& message);
 
 // Returns the same, but fields of message type that are unset are null, unless they are declared
-// `optional`, belong to a oneof, or are among a few that existing clients expect to be absent. These
-// clients read all others without asking whether they are present.
+// `optional`, belong to a oneof, or are among a few that existing clients expect to be absent.
+// These clients read all others without asking whether they are present.
 absl::StatusOr<std::string> WriteResponseJson(const google::protobuf::Message& message);
 
 }  // namespace det::proto

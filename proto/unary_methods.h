@@ -1,7 +1,7 @@
 // Calls of unary methods by name within the process, without gRPC's transport.
 //
-// For each file det/api/v1/NAME.proto, generate_unary_methods.cc generates det/api/v1/NAME.unary.h,
-// which specializes UnaryMethods for each of its services.
+// For each .proto file with services, generate_unary_methods.cc generates a header with the suffix
+// .unary.h, which specializes UnaryMethods for each of the services.
 #ifndef PROTO_UNARY_METHODS_H_
 #define PROTO_UNARY_METHODS_H_
 
@@ -23,7 +23,7 @@ using UnaryMethod = void (*)(grpc::Service& service, grpc::CallbackServerContext
 // `Generated` is the class that gRPC generates for a service: v1::TokenService.
 template <class Generated>
 struct UnaryMethods {
-  // By name: "GetAccessTokens".
+  // Returns the methods with their names: "GetAccessTokens".
   static std::map<std::string_view, UnaryMethod> Get();
 };
 

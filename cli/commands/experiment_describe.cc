@@ -101,13 +101,12 @@ struct CsvTables {
                         TimeCell(each.end_time()), each.resource_pool(), each.username()});
   }
   void Add(const api::v1::Trial& trial) {
-    trials.AddRow(
-        {absl::StrCat(trial.experiment_id()), absl::StrCat(trial.id()),
-         MakeStateCell(api::v1::Trial::State_Name(trial.state())),
-         absl::StrCat(trial.total_batches_processed()),
-         trial.has_best_validation() ? absl::StrCat(trial.searcher_metric_value()) : "",
-         absl::StrCat(trial.restarts()), TimeCell(trial.start_time()), TimeCell(trial.end_time()),
-         FormatStruct(trial.hparams())});
+    trials.AddRow({absl::StrCat(trial.experiment_id()), absl::StrCat(trial.id()),
+                   MakeStateCell(api::v1::Trial::State_Name(trial.state())),
+                   absl::StrCat(trial.total_batches_processed()),
+                   trial.has_best_validation() ? absl::StrCat(trial.searcher_metric_value()) : "",
+                   absl::StrCat(trial.restarts()), TimeCell(trial.start_time()),
+                   TimeCell(trial.end_time()), FormatStruct(trial.hparams())});
   }
 };
 

@@ -70,7 +70,8 @@ Watched Example() {
   read(R"pb(id: 42 name: "mnist" state: STATE_RUNNING num_trials: 9 searcher_metric: "error")pb",
        &watched.experiment);
   for (const int id : {7, 3}) {
-    read(absl::StrCat("id: ", id, " state: STATE_RUNNING best_validation {} searcher_metric_value: 0.25"),
+    read(absl::StrCat("id: ", id,
+                      " state: STATE_RUNNING best_validation {} searcher_metric_value: 0.25"),
          &watched.trials.emplace_back());
     for (const int batches : {100, 200}) {
       read(absl::StrCat("trial_id: ", id, " total_batches: ", batches,

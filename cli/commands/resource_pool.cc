@@ -121,9 +121,8 @@ absl::StatusOr<ResourcePool> Find(const ApiClient& api, const std::string& name)
     if (pool.name() == name) return pool;
     names.push_back(pool.name());
   }
-  return absl::NotFoundError(absl::StrCat(
-      "resource pool \"", name,
-      "\" not found; there are: ", names.empty() ? "none" : absl::StrJoin(names, ", ")));
+  return absl::NotFoundError(absl::StrCat("resource pool \"", name, "\" not found; there are: ",
+                                          names.empty() ? "none" : absl::StrJoin(names, ", ")));
 }
 
 absl::StatusOr<int> RunPoolDescribe(Invocation& run) {

@@ -82,9 +82,9 @@ absl::StatusOr<int> List(Invocation& run, const api::v1::GetAccessTokensRequest&
   api::v1::GetAccessTokensResponse response;
   DET_RETURN_IF_ERROR(api->Call("TokenService.GetAccessTokens", request, &response));
   if (response.token_info().empty() && !request.token_ids().empty()) {
-    return absl::NotFoundError(
-        absl::StrCat("access token ", absl::StrJoin(request.token_ids(), ", "),
-                     " not found; see `det token list --show-inactive`"));
+    return absl::NotFoundError(absl::StrCat("access token ",
+                                            absl::StrJoin(request.token_ids(), ", "),
+                                            " not found; see `det token list --show-inactive`"));
   }
   return PrintPage(run, response, response.pagination(), TokenTable(response.token_info()),
                    "tokens", "no tokens; create one: det token create");

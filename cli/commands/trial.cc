@@ -175,12 +175,11 @@ Table TrialTable(const api::v1::GetExperimentTrialsResponse& trials) {
                {"STARTED"},
                {"HYPERPARAMETERS", false, true}});
   for (const Trial& trial : trials.trials()) {
-    table.AddRow(
-        {absl::StrCat(trial.id()), MakeStateCell(Trial::State_Name(trial.state())),
-         absl::StrCat(trial.total_batches_processed()),
-         trial.has_best_validation() ? FormatNumber(trial.searcher_metric_value()) : "-",
-         absl::StrCat(trial.restarts()), MakeAgeCell(trial.start_time(), absl::Now()),
-         FormatStruct(trial.hparams())});
+    table.AddRow({absl::StrCat(trial.id()), MakeStateCell(Trial::State_Name(trial.state())),
+                  absl::StrCat(trial.total_batches_processed()),
+                  trial.has_best_validation() ? FormatNumber(trial.searcher_metric_value()) : "-",
+                  absl::StrCat(trial.restarts()), MakeAgeCell(trial.start_time(), absl::Now()),
+                  FormatStruct(trial.hparams())});
   }
   return table;
 }

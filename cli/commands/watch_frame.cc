@@ -69,12 +69,11 @@ std::string BestTable(const Watched& watched, const Style& style) {
                {"HYPERPARAMETERS", false, true}});
   for (size_t i = 0; i < watched.trials.size(); ++i) {
     const Trial& trial = watched.trials[i];
-    table.AddRow(
-        {Cell("━━", SeriesPaint(i)), absl::StrCat(trial.id()),
-         MakeStateCell(Trial::State_Name(trial.state())),
-         absl::StrCat(trial.total_batches_processed()),
-         trial.has_best_validation() ? FormatNumber(trial.searcher_metric_value()) : "-",
-         absl::StrCat(trial.restarts()), FormatStruct(trial.hparams())});
+    table.AddRow({Cell("━━", SeriesPaint(i)), absl::StrCat(trial.id()),
+                  MakeStateCell(Trial::State_Name(trial.state())),
+                  absl::StrCat(trial.total_batches_processed()),
+                  trial.has_best_validation() ? FormatNumber(trial.searcher_metric_value()) : "-",
+                  absl::StrCat(trial.restarts()), FormatStruct(trial.hparams())});
   }
   return table.Render(style);
 }

@@ -38,17 +38,15 @@ std::vector<std::unique_ptr<Service>> MakeServices(const ServiceParts& from) {
   services.push_back(MakeLogRetentionService(*from.calls, *from.store, *from.clock, from.info));
   services.push_back(MakeCheckpointService(*from.calls, *from.engine, *from.store,
                                            from.defaults.checkpoint_locations));
-  services.push_back(
-      MakeJobService(*from.calls, *from.engine, *from.store, *from.pool, *from.clock,
-                     from.info.strict_job_queue));
+  services.push_back(MakeJobService(*from.calls, *from.engine, *from.store, *from.pool, *from.clock,
+                                    from.info.strict_job_queue));
   services.push_back(MakeAgentService(*from.calls, *from.engine, *from.clock));
   services.push_back(MakeResourcePoolService(*from.calls, *from.engine, *from.store, *from.pool));
   services.push_back(
       MakeTaskService(*from.calls, *from.engine, *from.store, *from.pool, *from.watch));
   services.push_back(MakeTaskRuntimeService(*from.calls, *from.engine, *from.store, *from.watch,
                                             *from.allocations, *from.all_gather, from.triggers,
-                                            *from.life_signs, *from.pool, *from.loop,
-                                            *from.clock));
+                                            *from.life_signs, *from.pool, *from.loop, *from.clock));
   services.push_back(MakeDetachedService(*from.calls, *from.engine, *from.store, *from.authorizer,
                                          *from.watch, *from.deliverer, *from.pool, *from.loop,
                                          *from.clock, from.info, from.defaults));
@@ -67,8 +65,8 @@ std::vector<std::unique_ptr<Service>> MakeServices(const ServiceParts& from) {
   services.push_back(MakeConfigPolicyService(*from.calls, *from.store));
   services.push_back(MakeOverviewService(*from.calls, *from.engine, *from.store, *from.pool,
                                          *from.loop, *from.clock));
-  services.push_back(MakeRunService(*from.calls, *from.engine, *from.store, *from.pool, *from.loop,
-                                    *from.clock));
+  services.push_back(
+      MakeRunService(*from.calls, *from.engine, *from.store, *from.pool, *from.loop, *from.clock));
   services.push_back(
       MakeRunActionService(*from.calls, *from.engine, *from.store, *from.authorizer, *from.pool));
   services.push_back(MakeExperimentActionService(*from.calls, *from.engine, *from.store,

@@ -56,7 +56,7 @@ struct Config {
   int max_body_mib = 128;
   int requests_per_second = 1000;
   int streams_per_user = 100;
-  std::vector<std::string> allow_origins;     // CORS origins
+  std::vector<std::string> allow_origins;  // CORS origins
   std::vector<std::string> feature_switches;
   std::string webhook_signing_key;            // empty: generated once and stored
   std::string webhook_base_url;               // public URL of the cluster; may be empty

@@ -10,11 +10,11 @@ namespace {
 
 using Owner = FileConfig;
 using Role = model::Field::Role;
-using model::MakeChoiceTarget;
-using model::MakeDurationTarget;
 using model::Field;
 using model::FieldTarget;
 using model::kMaxInt;
+using model::MakeChoiceTarget;
+using model::MakeDurationTarget;
 using model::MakeListTarget;
 using model::Section;
 
@@ -175,8 +175,9 @@ constexpr Field kFields[] = {
      .default_json = "\"\""},
     Section("security.authz", "What decides what users may do. See docs/api.md."),
     {.path = "security.authz.type",
-     .description = "rbac: roles decide. basic: every user may work with everything, and owners and "
-                    "administrators change the rest; assigned roles have no effect.",
+     .description =
+         "rbac: roles decide. basic: every user may work with everything, and owners and "
+         "administrators change the rest; assigned roles have no effect.",
      .target = DET_AT(config.authz.type),
      .default_json = "\"rbac\"",
      .choices = "rbac|basic",

@@ -10,7 +10,7 @@
 namespace det::app {
 
 absl::Status FillMasterInfo(const Config& config, store::Store& store, const std::string& data_dir,
-                       absl::Time now, api::ServiceParts* parts) {
+                            absl::Time now, api::ServiceParts* parts) {
   api::MasterInfo& info = parts->info;
   DET_ASSIGN_OR_RETURN(info.cluster_id, store.GetOrSetProperty("cluster_id", base::NewUuid()));
   info.version = base::kVersion;

@@ -21,10 +21,7 @@ constexpr absl::Duration kUseStep = absl::Minutes(1);
 
 Authenticator::Authenticator(store::Store* store, const base::Clock* clock,
                              AllocationTokens allocation_tokens, AuthzType type)
-    : store_(store),
-      clock_(clock),
-      allocation_tokens_(std::move(allocation_tokens)),
-      type_(type) {}
+    : store_(store), clock_(clock), allocation_tokens_(std::move(allocation_tokens)), type_(type) {}
 
 absl::StatusOr<Principal> Authenticator::Authenticate(std::string_view header) {
   if (header.empty()) return Principal{};
@@ -32,7 +29,8 @@ absl::StatusOr<Principal> Authenticator::Authenticate(std::string_view header) {
   if (header.size() <= kScheme.size() ||
       !absl::EqualsIgnoreCase(absl::string_view(header.data(), kScheme.size()),
                               absl::string_view(kScheme.data(), kScheme.size()))) {
-    return absl::UnauthenticatedError("invalid credentials: the Authorization header must be `Bearer <token>`");
+    return absl::UnauthenticatedError(
+        "invalid credentials: the Authorization header must be `Bearer <token>`");
   }
   const std::string_view token = header.substr(kScheme.size());
   if (std::optional<model::AllocationId> allocation = allocation_tokens_.Verify(token)) {
@@ -52,7 +50,8 @@ absl::StatusOr<Principal> Authenticator::FindPrincipal(const std::string& hash, 
   const int64_t invalidations = GetInvalidations();
   const absl::StatusOr<store::SessionRecord> session = store_->access().GetSession(hash, now);
   if (absl::IsNotFound(session.status())) {
-    return absl::UnauthenticatedError("invalid credentials: the token is unknown or has expired; log in again");
+    return absl::UnauthenticatedError(
+        "invalid credentials: the token is unknown or has expired; log in again");
   }
   if (!session.ok()) return session.status();
   DET_ASSIGN_OR_RETURN(const Principal principal, MakePrincipal(*session));

@@ -1,5 +1,5 @@
-// Turns role assignments into what a principal holds. With roles, these are the roles of the user and
-// of the user's groups. Without roles, every user may work with everything, and owners and
+// Turns role assignments into what a principal holds. With roles, these are the roles of the user
+// and of the user's groups. Without roles, every user may work with everything, and owners and
 // administrators change the rest (docs/api.md).
 //
 // PURE.

@@ -84,8 +84,9 @@ class HttpExchange {
   boost::asio::awaitable<bool> ServeUnary(const std::string& method, const Transcoder::Call& call,
                                           const Metadata& metadata);
   // Call a unary method and return the body of the response.
-  boost::asio::awaitable<absl::StatusOr<Transcoder::Body>> CallLocally(
-      const std::string& method, const Transcoder::Call& call, const Metadata& metadata);
+  boost::asio::awaitable<absl::StatusOr<Transcoder::Body>> CallLocally(const std::string& method,
+                                                                       const Transcoder::Call& call,
+                                                                       const Metadata& metadata);
   boost::asio::awaitable<absl::StatusOr<Transcoder::Body>> CallGrpc(const std::string& method,
                                                                     const Transcoder::Call& call,
                                                                     const Metadata& metadata);

@@ -16,7 +16,8 @@ namespace det::gateway {
 using Headers = boost::beast::http::fields;
 
 // The value of `Grpc-Metadata-x-user-token`, or else of `Authorization`, or else of
-// `Grpc-Metadata-x-allocation-token`, which existing clients and their tasks send. Nullopt if it is not printable: gRPC aborts on such metadata.
+// `Grpc-Metadata-x-allocation-token`, which existing clients and their tasks send. Nullopt if it is
+// not printable: gRPC aborts on such metadata.
 std::optional<std::string> GetAuthorization(const Headers& request);
 
 // The client's X-Request-Id if it has 1 to 128 printable characters without spaces; else a new id.

@@ -7,8 +7,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "base/status_macros.h"
 #include "google/protobuf/descriptor.h"
@@ -212,8 +212,8 @@ void Writer::AddOwn(const BuiltinRoute& route) {
          {"schema", {{"type", "array"}, {"items", {{"type", "string"}}}}}});
   }
   Json answer = {{"description", "Done."}};
-  const bool is_object = route.kind == BuiltinRoute::Kind::kDescription ||
-                         route.kind == BuiltinRoute::Kind::kStreams;
+  const bool is_object =
+      route.kind == BuiltinRoute::Kind::kDescription || route.kind == BuiltinRoute::Kind::kStreams;
   answer["content"][std::string(route.content_type)]["schema"] = {
       {"type", is_object ? "object" : "string"}};
   operation["responses"] = {{"200", std::move(answer)},

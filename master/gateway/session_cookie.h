@@ -3,8 +3,8 @@
 // The dashboard sends `X-Det-Session: cookie` with its requests. A login with this header gets the
 // cookie instead of the token. The cookie authorizes requests with this header, and read-only
 // requests without it. Pages of other origins cannot send the header (AllowRequests does not list
-// it), so they cannot change anything on a user's behalf (CSRF). The cookie `auth`, in which existing
-// clients store their token, is accepted in the same way; the master never sets it.
+// it), so they cannot change anything on a user's behalf (CSRF). The cookie `auth`, in which
+// existing clients store their token, is accepted in the same way; the master never sets it.
 //
 // Used by http_exchange.cc on its threads. Does no I/O.
 #ifndef MASTER_GATEWAY_SESSION_COOKIE_H_

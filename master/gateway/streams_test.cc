@@ -36,8 +36,9 @@ TEST_F(GatewayTest, StreamsToHttp10ClientUntilClose) {
 TEST_F(GatewayTest, ReportsEndOfStream) {
   const HttpResponse refused = SendRequest("GET /api/v1/experiments/404/watch HTTP/1.1\r\n");
   EXPECT_EQ(refused.status, 404);
-  EXPECT_NE(refused.body.find(R"("grpcCode":5,"httpCode":404,"httpStatus":"Not Found","message":")"),
-            std::string::npos)
+  EXPECT_NE(
+      refused.body.find(R"("grpcCode":5,"httpCode":404,"httpStatus":"Not Found","message":")"),
+      std::string::npos)
       << refused.body;
   const HttpResponse broken = SendRequest("GET /api/v1/experiments/7/watch HTTP/1.1\r\n");
   EXPECT_EQ(broken.status, 200);

@@ -139,7 +139,8 @@ absl::Status Collector::ApplyRetention(model::ExperimentId id) {
   if (absl::IsNotFound(record.status())) return absl::OkStatus();
   DET_RETURN_IF_ERROR(record.status());
   const model::ExperimentConfig& config = *record->experiment.config;
-  cluster::RetainCheckpoints event{id, experiment::GetRetentionPolicy(config.checkpoint_storage), {}};
+  cluster::RetainCheckpoints event{
+      id, experiment::GetRetentionPolicy(config.checkpoint_storage), {}};
   DET_ASSIGN_OR_RETURN(const std::vector<experiment::RetentionCandidate> all,
                        store::ListRetentionCandidates(*deps_.store, id));
   event.drop = experiment::SelectForRemoval(event.policy, config.searcher.smaller_is_better, all);

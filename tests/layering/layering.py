@@ -134,14 +134,14 @@ PURE_FILES = ("agent/keeper/segments.", "master/api/updates/update_protocol.", "
 
 # Libraries: (pattern of the include, folders whose headers may include it, folders whose sources may
 # include it). None means any folder that is not pure. The first pattern that matches applies.
-RPC = ("master/app", "master/gateway", "master/api", "master/agents", "agent/link",
+RPC = ("proto", "master/app", "master/gateway", "master/api", "master/agents", "agent/link",
        "trial_api/cpp/core")
 GENERATED = ("proto", "master/app", "master/auth", "master/store", "master/api", "master/live",
              "master/agents", "master/gateway", "agent", "agent/link", "cli", "cli/commands",
              "trial_api/cpp/core", "trial_api/cpp/launch")
 LIBRARIES = (
     (r"grpc(pp)?/|.*\.grpc\.pb\.h$",
-     ("master/gateway", "master/api", "master/agents", "agent/link"), RPC),
+     ("proto", "master/gateway", "master/api", "master/agents", "agent/link"), RPC),
     (r"google/|.*\.pb\.h$", GENERATED, GENERATED),
     # A header for checksums, which does not include Asio.
     (r"boost/crc", (), ("trial_api/cpp/core",)),

@@ -1,6 +1,6 @@
 // Decides whether a call is allowed: who the caller is, whether the caller's rate limit is
-// exceeded, whether the caller has the permission that the method requires (auth/permissions.h), and
-// whether the caller has it in the workspace of each resource that the request names.
+// exceeded, whether the caller has the permission that the method requires (auth/permissions.h),
+// and whether the caller has it in the workspace of each resource that the request names.
 //
 // Each call is decided once. The gateway asks AuthorizeHeader before it reads a body, and passes
 // the ticket that it gets to the call in process; the pipeline (rpc/call.h) asks Authorize, which

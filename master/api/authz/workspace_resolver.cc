@@ -22,7 +22,8 @@ class StoreWorkspaceResolver final : public WorkspaceResolver {
     store::Projects& projects = store_.projects();
     if (scope == Scope::kCheckpoint) return FindWorkspaceOfCheckpoint(absl::AsciiStrToLower(id));
     if (scope == Scope::kProjectKey) {
-      DET_ASSIGN_OR_RETURN(const store::ProjectRecord project, projects.GetProjectByKey(absl::AsciiStrToUpper(id)));
+      DET_ASSIGN_OR_RETURN(const store::ProjectRecord project,
+                           projects.GetProjectByKey(absl::AsciiStrToUpper(id)));
       return project.workspace;
     }
     if (scope == Scope::kModel) {

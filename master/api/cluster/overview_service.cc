@@ -27,7 +27,8 @@ class OverviewService final : public ApiService<v1::OverviewService> {
         __func__, context, request,
         [board = board_, follow = request->follow()](const auth::Principal& principal,
                                                      auto stream) {
-          board->Join(principal.Visible(model::Permission::kViewExperimentMetadata), follow, std::move(stream));
+          board->Join(principal.Visible(model::Permission::kViewExperimentMetadata), follow,
+                      std::move(stream));
         });
   }
 

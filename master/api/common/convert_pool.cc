@@ -173,9 +173,8 @@ absl::Status NoSuchPool(const cluster::Cluster& cluster, const std::string& name
   const auto append = [](std::string* out, const cluster::KnownPool& view) {
     out->append(view.pool.name);
   };
-  return absl::NotFoundError(
-      absl::StrCat("resource pool \"", name,
-                   "\" not found; there are: ", absl::StrJoin(cluster.pools(), ", ", append)));
+  return absl::NotFoundError(absl::StrCat("resource pool \"", name, "\" not found; there are: ",
+                                          absl::StrJoin(cluster.pools(), ", ", append)));
 }
 
 v1::Quota ToProto(const scheduler::Limit& limit, double slots_used) {

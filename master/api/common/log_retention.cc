@@ -13,8 +13,8 @@ constexpr int kForever = -1;
 absl::Status CheckDays(int days) {
   constexpr int kMaxDays = 32'767;
   if (days <= kMaxDays) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("num_days: ", days, " is more than ", kMaxDays, "; use -1 to keep logs forever"));
+  return absl::InvalidArgumentError(absl::StrCat("num_days: ", days, " is more than ", kMaxDays,
+                                                 "; use -1 to keep logs forever"));
 }
 
 }  // namespace

@@ -15,13 +15,13 @@ namespace det::api {
 inline constexpr char kCompatibleVersion[] = "0.38.1";
 
 struct MasterInfo {
-  std::string version;  // of Resolute
+  std::string version;    // of Resolute
   std::string master_id;  // identifies this process
   std::string cluster_id;
   std::string cluster_name;
   bool rbac_enabled = true;       // clients offer to manage groups and roles
   bool strict_job_queue = false;  // only administrators change the queue
-  std::string database;  // "embedded" or "external"
+  std::string database;           // "embedded" or "external"
   absl::Time started_at;
   std::vector<std::string> feature_switches;
   model::Value config;  // the master's configuration, without secrets

@@ -101,19 +101,18 @@ absl::Status AuthorizeTemplate(store::Store& store, const std::string& name,
 
 absl::Status AuthorizeProject(const cluster::ProjectRef& project_ref,
                               const auth::Principal& principal) {
-  return auth::AuthorizeInWorkspace(kCreateExperiment, principal, model::Permission::kCreateExperiment,
-                                    project_ref.workspace, auth::Scope::kWorkspace,
-                                    project_ref.workspace_name);
+  return auth::AuthorizeInWorkspace(kCreateExperiment, principal,
+                                    model::Permission::kCreateExperiment, project_ref.workspace,
+                                    auth::Scope::kWorkspace, project_ref.workspace_name);
 }
 
 absl::Status AuthorizeWarmStart(store::Store& store, const WarmStart& warm_start,
                                 const auth::Principal& principal) {
   DET_ASSIGN_OR_RETURN(const int32_t workspace,
                        store.projects().GetWorkspaceId(warm_start.experiment));
-  return auth::AuthorizeInWorkspace(kCreateExperiment, principal,
-                                    model::Permission::kViewExperimentMetadata, workspace,
-                                    auth::Scope::kExperiment,
-                                    absl::StrCat(warm_start.experiment.value()));
+  return auth::AuthorizeInWorkspace(
+      kCreateExperiment, principal, model::Permission::kViewExperimentMetadata, workspace,
+      auth::Scope::kExperiment, absl::StrCat(warm_start.experiment.value()));
 }
 
 // ---- configuration ----

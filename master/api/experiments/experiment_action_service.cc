@@ -231,8 +231,9 @@ class ExperimentActionService final : public ApiService<v1::ExperimentActionServ
   absl::Status CheckExperiment(const char* method, const auth::Principal& caller, int32_t project,
                                model::ExperimentId id) {
     const std::string text = absl::StrCat(id.value());
-    DET_RETURN_IF_ERROR(authorizer_.AuthorizeResource(
-        FullName(method), caller, auth::GetElementNeed(FullName(method)), auth::Scope::kExperiment, text));
+    DET_RETURN_IF_ERROR(authorizer_.AuthorizeResource(FullName(method), caller,
+                                                      auth::GetElementNeed(FullName(method)),
+                                                      auth::Scope::kExperiment, text));
     DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store_.GetExperiment(id));
     if (project == kAnyProject || record.experiment.project == project) return absl::OkStatus();
     return absl::NotFoundError(absl::StrCat("project ", project, " has no experiment ", text));

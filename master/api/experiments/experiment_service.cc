@@ -64,7 +64,8 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
                  [this, request, response](const auth::Principal& principal, Done done) {
                    QueryLiveTrials(
                        engine_, pool_, std::nullopt,
-                       [this, request, response, visible = principal.Visible(model::Permission::kViewExperimentMetadata),
+                       [this, request, response,
+                        visible = principal.Visible(model::Permission::kViewExperimentMetadata),
                         done = std::move(done)](const absl::StatusOr<LiveTrials>& live) mutable {
                          done(live.ok() ? List(*request, std::move(visible), *live, response)
                                         : live.status());
@@ -184,7 +185,9 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
                    }
                    DET_ASSIGN_OR_RETURN(
                        const std::vector<std::string> labels,
-                       store_.projects().ListLabels(request->project_id(), principal.Visible(model::Permission::kViewExperimentMetadata)));
+                       store_.projects().ListLabels(
+                           request->project_id(),
+                           principal.Visible(model::Permission::kViewExperimentMetadata)));
                    response->mutable_labels()->Assign(labels.begin(), labels.end());
                    return absl::OkStatus();
                  });

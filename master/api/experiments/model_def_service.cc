@@ -65,34 +65,32 @@ class ModelDefService final : public ApiService<v1::ModelDefService> {
 
   Reactor* GetModelDefTree(Context* context, const v1::GetModelDefTreeRequest* request,
                            v1::GetModelDefTreeResponse* response) override {
-    return Unary(__func__, context, request, response,
-                 [this, request, response](const auth::Principal&) -> absl::Status {
-                   DET_ASSIGN_OR_RETURN(const auto experiment,
-                                        GetExperiment(request->experiment_id()));
-                   if (experiment.context_hash.empty()) return absl::OkStatus();
-                   DET_ASSIGN_OR_RETURN(const std::string tgz,
-                                        store_.GetContext(experiment.context_hash));
-                   DET_ASSIGN_OR_RETURN(const std::vector<ContextFile> files, ListContext(tgz));
-                   FileTree tree(experiment.created_at, response->mutable_files());
-                   for (const ContextFile& file : files) tree.Add(file);
-                   return absl::OkStatus();
-                 });
+    return Unary(
+        __func__, context, request, response,
+        [this, request, response](const auth::Principal&) -> absl::Status {
+          DET_ASSIGN_OR_RETURN(const auto experiment, GetExperiment(request->experiment_id()));
+          if (experiment.context_hash.empty()) return absl::OkStatus();
+          DET_ASSIGN_OR_RETURN(const std::string tgz, store_.GetContext(experiment.context_hash));
+          DET_ASSIGN_OR_RETURN(const std::vector<ContextFile> files, ListContext(tgz));
+          FileTree tree(experiment.created_at, response->mutable_files());
+          for (const ContextFile& file : files) tree.Add(file);
+          return absl::OkStatus();
+        });
   }
 
   Reactor* GetModelDefFile(Context* context, const v1::GetModelDefFileRequest* request,
                            v1::GetModelDefFileResponse* response) override {
-    return Unary(__func__, context, request, response,
-                 [this, request, response](const auth::Principal&) -> absl::Status {
-                   DET_ASSIGN_OR_RETURN(const auto experiment,
-                                        GetExperiment(request->experiment_id()));
-                   std::string tgz;
-                   if (!experiment.context_hash.empty()) {
-                     DET_ASSIGN_OR_RETURN(tgz, store_.GetContext(experiment.context_hash));
-                   }
-                   DET_ASSIGN_OR_RETURN(*response->mutable_file(),
-                                        ReadContextFile(tgz, request->path()));
-                   return absl::OkStatus();
-                 });
+    return Unary(
+        __func__, context, request, response,
+        [this, request, response](const auth::Principal&) -> absl::Status {
+          DET_ASSIGN_OR_RETURN(const auto experiment, GetExperiment(request->experiment_id()));
+          std::string tgz;
+          if (!experiment.context_hash.empty()) {
+            DET_ASSIGN_OR_RETURN(tgz, store_.GetContext(experiment.context_hash));
+          }
+          DET_ASSIGN_OR_RETURN(*response->mutable_file(), ReadContextFile(tgz, request->path()));
+          return absl::OkStatus();
+        });
   }
 
  private:

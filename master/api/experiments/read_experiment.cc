@@ -14,7 +14,8 @@ absl::StatusOr<v1::Experiment> ReadWith(store::Store& store, const base::Clock& 
                                         model::ExperimentId id, const LiveTrials& live) {
   DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store.GetExperiment(id));
   v1::Experiment out = ToProto(record, live, clock.Now(), /*detail=*/true);
-  DET_ASSIGN_OR_RETURN(const store::TrialPage trials, store.ListTrials(store::MakeBareTrialQuery(id)));
+  DET_ASSIGN_OR_RETURN(const store::TrialPage trials,
+                       store.ListTrials(store::MakeBareTrialQuery(id)));
   for (const store::TrialRecord& trial : trials.trials) {
     out.add_trial_ids(trial.trial.id.value());
   }

@@ -36,10 +36,10 @@ absl::Status CheckEndedExperiment(store::Store& store, model::ExperimentId id, c
   if (model::IsDeletion(record.experiment.state)) after_end = AfterEnd::kRefused;
   if (after_end == AfterEnd::kNoEffect) return absl::OkStatus();
   if (record.experiment.unmanaged && !model::IsDeletion(record.experiment.state)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("experiment ", id.value(),
-                     " is unmanaged: it runs outside of the cluster, which cannot pause or activate "
-                     "it; stop its program instead"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "experiment ", id.value(),
+        " is unmanaged: it runs outside of the cluster, which cannot pause or activate "
+        "it; stop its program instead"));
   }
   const std::string_view state = model::ToString(record.experiment.state);
   return absl::FailedPreconditionError(

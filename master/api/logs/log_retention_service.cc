@@ -55,17 +55,17 @@ class LogRetentionService final : public ApiService<v1::LogRetentionService> {
       grpc::CallbackServerContext* context,
       const v1::GetTrialRemainingLogRetentionDaysRequest* request,
       v1::GetTrialRemainingLogRetentionDaysResponse* response) override {
-    return Unary(__func__, context, request, response,
-                 [this, request, response](const auth::Principal&) -> absl::Status {
-                   const model::TrialId id(request->id());
-                   DET_ASSIGN_OR_RETURN(const store::TrialRecord record, store_.GetBareTrial(id));
-                   DET_ASSIGN_OR_RETURN(const auto days,
-                                        store_.garbage_collection().GetTrialLogDays(id));
-                   const auto left = ComputeDaysLeft(days.value_or(info_.log_days),
-                                                     record.trial.ended_at, clock_.Now());
-                   if (left) response->set_remaining_days(*left);
-                   return absl::OkStatus();
-                 });
+    return Unary(
+        __func__, context, request, response,
+        [this, request, response](const auth::Principal&) -> absl::Status {
+          const model::TrialId id(request->id());
+          DET_ASSIGN_OR_RETURN(const store::TrialRecord record, store_.GetBareTrial(id));
+          DET_ASSIGN_OR_RETURN(const auto days, store_.garbage_collection().GetTrialLogDays(id));
+          const auto left =
+              ComputeDaysLeft(days.value_or(info_.log_days), record.trial.ended_at, clock_.Now());
+          if (left) response->set_remaining_days(*left);
+          return absl::OkStatus();
+        });
   }
 
  private:

@@ -134,17 +134,16 @@ class ModelService final : public ApiService<v1::ModelService> {
   grpc::ServerUnaryReactor* PatchModel(grpc::CallbackServerContext* context,
                                        const v1::PatchModelRequest* request,
                                        v1::PatchModelResponse* response) override {
-    return Unary(__func__, context, request, response,
-                 [this, request, response](const auth::Principal& principal) -> absl::Status {
-                   const v1::PatchModel& given = request->model();
-                   DET_ASSIGN_OR_RETURN(store::ModelPatch patch, FromProto(given));
-                   if (given.has_workspace_id() || given.has_workspace_name()) {
-                     DET_ASSIGN_OR_RETURN(patch.workspace,
-                                          ResolveWorkspace(given, principal, "PatchModel"));
-                   }
-                   return Change(request->model_name(), std::move(patch),
-                                 response->mutable_model());
-                 });
+    return Unary(
+        __func__, context, request, response,
+        [this, request, response](const auth::Principal& principal) -> absl::Status {
+          const v1::PatchModel& given = request->model();
+          DET_ASSIGN_OR_RETURN(store::ModelPatch patch, FromProto(given));
+          if (given.has_workspace_id() || given.has_workspace_name()) {
+            DET_ASSIGN_OR_RETURN(patch.workspace, ResolveWorkspace(given, principal, "PatchModel"));
+          }
+          return Change(request->model_name(), std::move(patch), response->mutable_model());
+        });
   }
 
   grpc::ServerUnaryReactor* DeleteModel(grpc::CallbackServerContext* context,
@@ -275,8 +274,9 @@ class ModelService final : public ApiService<v1::ModelService> {
       if (in.workspaces.empty()) return auth::ResourceNotFound(auth::Scope::kWorkspace, shown);
       id = in.workspaces.front().id;
     }
-    DET_RETURN_IF_ERROR(auth::AuthorizeInWorkspace(
-        FullName(method), principal, model::Permission::kCreateModelRegistry, id, auth::Scope::kWorkspace, shown));
+    DET_RETURN_IF_ERROR(auth::AuthorizeInWorkspace(FullName(method), principal,
+                                                   model::Permission::kCreateModelRegistry, id,
+                                                   auth::Scope::kWorkspace, shown));
     return id;
   }
 

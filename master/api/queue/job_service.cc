@@ -47,7 +47,9 @@ absl::Status ListJobs(const cluster::Cluster& cluster, const v1::GetJobsRequest&
     const auto& states = request.states();
     const bool matches = states.empty() ||
                          std::count(states.begin(), states.end(), queued.job.summary().state()) > 0;
-    if (matches && caller.Holds(model::Permission::kViewExperimentMetadata, queued.job.workspace_id())) jobs->push_back(std::move(queued.job));
+    if (matches &&
+        caller.Holds(model::Permission::kViewExperimentMetadata, queued.job.workspace_id()))
+      jobs->push_back(std::move(queued.job));
   }
   if (request.order_by() == v1::GetJobsRequest::ORDER_BY_DESC) {
     std::reverse(jobs->begin(), jobs->end());
@@ -158,9 +160,9 @@ class JobService final : public ApiService<v1::JobService> {
         __func__, context, request, response,
         [this, request](const auth::Principal& caller, Done done) {
           if (strict_queue_ && !caller.Holds(model::Permission::kControlStrictJobQueue, 0)) {
-            return done(absl::PermissionDeniedError(
-                "only administrators may change the queue "
-                "(security.authz.strict_job_queue_control); ask one"));
+            return done(
+                absl::PermissionDeniedError("only administrators may change the queue "
+                                            "(security.authz.strict_job_queue_control); ask one"));
           }
           Update(*request, std::move(done));
         });

@@ -213,9 +213,9 @@ class ResourcePoolService final : public ApiService<v1::ResourcePoolService> {
                 });
   }
 
-  grpc::ServerUnaryReactor* UnbindRPFromWorkspace(
-      grpc::CallbackServerContext* context, const v1::UnbindRPFromWorkspaceRequest* request,
-      v1::UnbindRPFromWorkspaceResponse*) override {
+  grpc::ServerUnaryReactor* UnbindRPFromWorkspace(grpc::CallbackServerContext* context,
+                                                  const v1::UnbindRPFromWorkspaceRequest* request,
+                                                  v1::UnbindRPFromWorkspaceResponse*) override {
     return Bind(context, __func__, *request,
                 [](const std::vector<std::string>& names, std::vector<std::string>* bound) {
                   std::erase_if(*bound, [&](const std::string& name) {

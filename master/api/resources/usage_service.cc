@@ -99,8 +99,9 @@ class UsageService final : public ApiService<v1::UsageService> {
   absl::StatusOr<std::vector<store::UsageRecord>> Read(const auth::Principal& caller,
                                                        const UsageSpan& span) {
     DET_ASSIGN_OR_RETURN(auto usage, store_.usage().ListUsage(span.from, span.until));
-    std::erase_if(
-        usage, [&](const store::UsageRecord& record) { return !caller.Holds(model::Permission::kViewExperimentMetadata, record.workspace_id); });
+    std::erase_if(usage, [&](const store::UsageRecord& record) {
+      return !caller.Holds(model::Permission::kViewExperimentMetadata, record.workspace_id);
+    });
     return usage;
   }
 

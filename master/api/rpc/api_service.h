@@ -1,6 +1,6 @@
 // The base of every service of the API: gRPC's generated callback service, whose methods pass
-// through the call pipeline. Include the generated "det/api/v1/token.unary.h", which contains the
-// service.
+// through the call pipeline. Include the generated .unary.h of the service's .proto file, which
+// contains the service.
 //
 //   class TokenService final : public ApiService<v1::TokenService> {
 //    public:

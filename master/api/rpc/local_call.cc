@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
@@ -34,8 +35,8 @@ std::function<void()> LocalCalls::Start(std::string_view method,
   found.call(*found.service, *context, *request, *response);
   if (context->done) {  // the service does not override the method
     Done unserved = std::move(context->done);
-    unserved(absl::UnimplementedError(absl::StrCat(
-        absl::string_view(method.data(), method.size()), " is not implemented")));
+    unserved(absl::UnimplementedError(
+        absl::StrCat(absl::string_view(method.data(), method.size()), " is not implemented")));
     return [] {};
   }
   return context->cancel;

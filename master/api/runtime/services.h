@@ -25,9 +25,8 @@ std::unique_ptr<Service> MakeTaskRuntimeService(CallPipeline& calls, engine::Eng
                                                 live::AllocationWatch& allocations,
                                                 AllGather& all_gather,
                                                 webhooks::TriggerWatch* triggers,
-                                                live::LifeSigns& life_signs,
-                                                base::ThreadPool& pool, base::EventLoop& loop,
-                                                const base::Clock& clock);
+                                                live::LifeSigns& life_signs, base::ThreadPool& pool,
+                                                base::EventLoop& loop, const base::Clock& clock);
 std::unique_ptr<Service> MakeTrialRuntimeService(CallPipeline& calls, engine::Engine& engine,
                                                  store::Store& store, live::ExperimentWatch& watch,
                                                  live::AllocationWatch& allocations,

@@ -97,19 +97,19 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
   Reactor* GetTaskContextDirectory(Context* context,
                                    const v1::GetTaskContextDirectoryRequest* request,
                                    v1::GetTaskContextDirectoryResponse* response) override {
-    return Unary(__func__, context, request, response,
-                 [this, request, response](const auth::Principal& principal) -> absl::Status {
-                   if (principal.kind == auth::PrincipalKind::kAllocation) {
-                     DET_RETURN_IF_ERROR(CheckOwnTask(principal, request->task_id()));
-                   }
-                   DET_ASSIGN_OR_RETURN(const auto task, GetTrialOfTask(store_, request->task_id()));
-                   DET_ASSIGN_OR_RETURN(const auto record,
-                                        store_.GetExperiment(task.trial.experiment));
-                   const std::string& hash = record.experiment.context_hash;
-                   if (hash.empty()) return absl::OkStatus();
-                   DET_ASSIGN_OR_RETURN(*response->mutable_b64_tgz(), store_.GetContext(hash));
-                   return absl::OkStatus();
-                 });
+    return Unary(
+        __func__, context, request, response,
+        [this, request, response](const auth::Principal& principal) -> absl::Status {
+          if (principal.kind == auth::PrincipalKind::kAllocation) {
+            DET_RETURN_IF_ERROR(CheckOwnTask(principal, request->task_id()));
+          }
+          DET_ASSIGN_OR_RETURN(const auto task, GetTrialOfTask(store_, request->task_id()));
+          DET_ASSIGN_OR_RETURN(const auto record, store_.GetExperiment(task.trial.experiment));
+          const std::string& hash = record.experiment.context_hash;
+          if (hash.empty()) return absl::OkStatus();
+          DET_ASSIGN_OR_RETURN(*response->mutable_b64_tgz(), store_.GetContext(hash));
+          return absl::OkStatus();
+        });
   }
 
   // The agents report their devices, so the data is not needed.
@@ -118,7 +118,8 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
       v1::PostAllocationAcceleratorDataResponse* response) override {
     return Acknowledge(context, __func__, request, response);
   }
-  Reactor* GetTaskAcceleratorData(Context* context, const v1::GetTaskAcceleratorDataRequest* request,
+  Reactor* GetTaskAcceleratorData(Context* context,
+                                  const v1::GetTaskAcceleratorDataRequest* request,
                                   v1::GetTaskAcceleratorDataResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&, Done done) {
@@ -130,39 +131,39 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
   Reactor* AllocationRendezvousInfo(Context* context,
                                     const v1::AllocationRendezvousInfoRequest* request,
                                     v1::AllocationRendezvousInfoResponse* response) override {
-    return Unary(
-        __func__, context, request, response, [this, request, response](Call& call, Done done) {
-          CheckLive(engine_, pool_, call.principal(), request->allocation_id(),
-                    [this, &call, request, response, done = std::move(done)](
-                        const absl::Status& live) mutable {
-                      if (!live.ok()) return done(live);
-                      AwaitRendezvous(call, *request, response, std::move(done));
-                    });
-        });
+    return Unary(__func__, context, request, response,
+                 [this, request, response](Call& call, Done done) {
+                   CheckLive(engine_, pool_, call.principal(), request->allocation_id(),
+                             [this, &call, request, response,
+                              done = std::move(done)](const absl::Status& live) mutable {
+                               if (!live.ok()) return done(live);
+                               AwaitRendezvous(call, *request, response, std::move(done));
+                             });
+                 });
   }
 
   Reactor* AllocationPreemptionSignal(Context* context,
                                       const v1::AllocationPreemptionSignalRequest* request,
                                       v1::AllocationPreemptionSignalResponse* response) override {
-    return Unary(
-        __func__, context, request, response, [this, request, response](Call& call, Done done) {
-          const std::string& id = request->allocation_id();
-          const absl::Status valid = CheckAllocation(call.principal(), id);
-          if (!valid.ok()) return done(valid);
-          const absl::Duration timeout =
-              std::min(absl::Seconds(request->timeout_seconds()), kMaxWait);
-          const bool is_user = call.principal().kind == auth::PrincipalKind::kUser;
-          if (is_user && RunsOutside(store_, id)) {
-            return WaitFor(loop_, timeout, call, std::move(done));
-          }
-          AwaitUpdate(engine_, pool_, loop_, allocations_, model::AllocationId(id),
-                      trial::AllocationUpdate::kPreemption, timeout, call,
-                      [response, done = std::move(done)](
-                          const absl::StatusOr<OptionalUpdate>& update) mutable {
-                        if (update.ok()) response->set_preempt(update->has_value());
-                        done(update.status());
-                      });
-        });
+    return Unary(__func__, context, request, response,
+                 [this, request, response](Call& call, Done done) {
+                   const std::string& id = request->allocation_id();
+                   const absl::Status valid = CheckAllocation(call.principal(), id);
+                   if (!valid.ok()) return done(valid);
+                   const absl::Duration timeout =
+                       std::min(absl::Seconds(request->timeout_seconds()), kMaxWait);
+                   const bool is_user = call.principal().kind == auth::PrincipalKind::kUser;
+                   if (is_user && RunsOutside(store_, id)) {
+                     return WaitFor(loop_, timeout, call, std::move(done));
+                   }
+                   AwaitUpdate(engine_, pool_, loop_, allocations_, model::AllocationId(id),
+                               trial::AllocationUpdate::kPreemption, timeout, call,
+                               [response, done = std::move(done)](
+                                   const absl::StatusOr<OptionalUpdate>& update) mutable {
+                                 if (update.ok()) response->set_preempt(update->has_value());
+                                 done(update.status());
+                               });
+                 });
   }
 
   Reactor* AckAllocationPreemptionSignal(
@@ -174,9 +175,9 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
                    CheckLive(engine_, pool_, principal, id,
                              [this, id, done = std::move(done)](const absl::Status& live) mutable {
                                if (!live.ok()) return done(live);
-                               SubmitAndFinish(
-                                   engine_, cluster::PreemptionAcked{model::AllocationId(id)},
-                                   std::move(done));
+                               SubmitAndFinish(engine_,
+                                               cluster::PreemptionAcked{model::AllocationId(id)},
+                                               std::move(done));
                              });
                  });
   }
@@ -329,9 +330,9 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
                  });
   }
 
-  Reactor* ReportTrialSearcherEarlyExit(
-      Context* context, const v1::ReportTrialSearcherEarlyExitRequest* request,
-      v1::ReportTrialSearcherEarlyExitResponse*) override {
+  Reactor* ReportTrialSearcherEarlyExit(Context* context,
+                                        const v1::ReportTrialSearcherEarlyExitRequest* request,
+                                        v1::ReportTrialSearcherEarlyExitResponse*) override {
     using Request = v1::ReportTrialSearcherEarlyExitRequest;
     static constexpr char kMessage[] = "the training code reported invalid hyperparameters";
     const auto check = [request]() -> absl::Status {
@@ -604,9 +605,8 @@ std::unique_ptr<Service> MakeTaskRuntimeService(CallPipeline& calls, engine::Eng
                                                 live::AllocationWatch& allocations,
                                                 AllGather& all_gather,
                                                 webhooks::TriggerWatch* triggers,
-                                                live::LifeSigns& life_signs,
-                                                base::ThreadPool& pool, base::EventLoop& loop,
-                                                const base::Clock& clock) {
+                                                live::LifeSigns& life_signs, base::ThreadPool& pool,
+                                                base::EventLoop& loop, const base::Clock& clock) {
   return std::make_unique<TaskRuntimeService>(calls, engine, store, watch, allocations, all_gather,
                                               triggers, life_signs, pool, loop, clock);
 }

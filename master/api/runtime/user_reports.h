@@ -1,4 +1,5 @@
-// Checks of reports that users send for trials; those of tasks are checked by what the token is for.
+// Checks of reports that users send for trials; those of tasks are checked by what the token is
+// for.
 //
 // Used by task_runtime_service.cc. Any thread. Does no I/O.
 #ifndef MASTER_API_RUNTIME_USER_REPORTS_H_

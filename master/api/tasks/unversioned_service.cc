@@ -273,24 +273,24 @@ class RawService final : public ApiService<v1::RawService> {
   grpc::ServerUnaryReactor* PreviewGc(grpc::CallbackServerContext* context,
                                       const v1::PreviewRetentionRequest* request,
                                       Struct* response) override {
-    return Unary(__func__, context, request, response,
-                 [this, request, response](const auth::Principal&) -> absl::Status {
-                   v1::PreviewRetentionResponse preview;
-                   DET_RETURN_IF_ERROR(Preview(store_, *request, &preview));
-                   DET_ASSIGN_OR_RETURN(const auto record,
-                                        store_.GetExperiment(model::ExperimentId(request->id())));
-                   model::Value::List checkpoints;
-                   for (const v1::Checkpoint& checkpoint : preview.checkpoints()) {
-                     checkpoints.push_back(ToRawCheckpoint(checkpoint));
-                   }
-                   // Existing clients know null for none.
-                   *response = ToStruct(model::Value::Object{
-                       {"metric_name", record.experiment.config->searcher.metric},
-                       {"checkpoints", checkpoints.empty()
-                                           ? model::Value()
-                                           : model::Value(std::move(checkpoints))}});
-                   return absl::OkStatus();
-                 });
+    return Unary(
+        __func__, context, request, response,
+        [this, request, response](const auth::Principal&) -> absl::Status {
+          v1::PreviewRetentionResponse preview;
+          DET_RETURN_IF_ERROR(Preview(store_, *request, &preview));
+          DET_ASSIGN_OR_RETURN(const auto record,
+                               store_.GetExperiment(model::ExperimentId(request->id())));
+          model::Value::List checkpoints;
+          for (const v1::Checkpoint& checkpoint : preview.checkpoints()) {
+            checkpoints.push_back(ToRawCheckpoint(checkpoint));
+          }
+          // Existing clients know null for none.
+          *response = ToStruct(model::Value::Object{
+              {"metric_name", record.experiment.config->searcher.metric},
+              {"checkpoints",
+               checkpoints.empty() ? model::Value() : model::Value(std::move(checkpoints))}});
+          return absl::OkStatus();
+        });
   }
 
   grpc::ServerUnaryReactor* GetTaskSummaries(grpc::CallbackServerContext* context,

@@ -37,9 +37,7 @@ class AuthService final : public ApiService<v1::AuthService> {
                  [this, request, response](Call& call, Done done) {
                    passwords_.RunLogin(
                        request->username(),
-                       [this, request, response, &call] {
-                         return LogIn(*request, call, response);
-                       },
+                       [this, request, response, &call] { return LogIn(*request, call, response); },
                        std::move(done));
                  });
   }
@@ -72,15 +70,15 @@ class AuthService final : public ApiService<v1::AuthService> {
  private:
   // Sets the principal of the call also if the login fails, so that the audit record names the
   // user.
-  absl::Status LogIn(const v1::LoginRequest& request, Call& call,
-                     v1::LoginResponse* response) {
+  absl::Status LogIn(const v1::LoginRequest& request, Call& call, v1::LoginResponse* response) {
     if (request.username().empty()) {
       return absl::InvalidArgumentError("username: expected the name of a user, found nothing");
     }
     absl::StatusOr<store::UserRecord> user = store_.users().GetUserByName(request.username());
     if (!user.ok() && !absl::IsNotFound(user.status())) return user.status();
     if (user.ok()) {
-      call.SetPrincipal({.kind = auth::PrincipalKind::kUser, .user = user->id, .name = user->username});
+      call.SetPrincipal(
+          {.kind = auth::PrincipalKind::kUser, .user = user->id, .name = user->username});
     }
     // Unknown users are checked too, so that the response time does not reveal which users exist.
     const bool matches = auth::PasswordMatches(

@@ -313,8 +313,7 @@ class UserService final : public ApiService<v1::UserService> {
                       v1::User* out) {
     DET_ASSIGN_OR_RETURN(const store::UserPatch patch, ToPatch(given, allow_blank_passwords_));
     if (patch.username || patch.display_name) DET_RETURN_IF_ERROR(CheckNames(id, patch));
-    DET_ASSIGN_OR_RETURN(const store::UserRecord user,
-                         users().ChangeUser(id, patch, clock_.Now()));
+    DET_ASSIGN_OR_RETURN(const store::UserRecord user, users().ChangeUser(id, patch, clock_.Now()));
     if (patch.password_hash) {
       DET_RETURN_IF_ERROR(store_.access().DeleteLogins(id, caller.token_hash));
     }
@@ -324,7 +323,8 @@ class UserService final : public ApiService<v1::UserService> {
     return absl::OkStatus();
   }
 
-  // Checks that the user would not pass for another one. The store checks that usernames are unique.
+  // Checks that the user would not pass for another one. The store checks that usernames are
+  // unique.
   absl::Status CheckNames(model::UserId id, const store::UserPatch& patch) {
     DET_ASSIGN_OR_RETURN(const store::UserRecord now, users().GetUser(id));
     const bool admin = patch.admin.value_or(now.admin);

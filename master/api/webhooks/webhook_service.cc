@@ -177,7 +177,8 @@ class WebhookService final : public ApiService<v1::WebhookService> {
                  [this, request, response](const auth::Principal& principal) -> absl::Status {
                    DET_ASSIGN_OR_RETURN(const auto all, hooks().ListWebhooks());
                    for (const store::WebhookRecord& each : all) {
-                     if (!principal.Holds(model::Permission::kViewWebhooks, each.workspace)) continue;
+                     if (!principal.Holds(model::Permission::kViewWebhooks, each.workspace))
+                       continue;
                      *response->add_webhooks() = WebhookToProto(each);
                    }
                    *response->mutable_pagination() =

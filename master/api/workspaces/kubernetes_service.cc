@@ -16,9 +16,10 @@ using Context = grpc::CallbackServerContext;
 using Reactor = grpc::ServerUnaryReactor;
 
 absl::Status NotSupported(const char* what, const char* instead) {
-  return absl::NotFoundError(absl::StrCat("operation not supported: this cluster uses no "
-                                          "Kubernetes, hence has no ",
-                                          what, "; use ", instead));
+  return absl::NotFoundError(
+      absl::StrCat("operation not supported: this cluster uses no "
+                   "Kubernetes, hence has no ",
+                   what, "; use ", instead));
 }
 absl::Status NoNamespaces() {
   return NotSupported("namespaces", "bindings of resource pools (`det resource-pool bindings`)");
@@ -81,9 +82,9 @@ class KubernetesService final : public ApiService<v1::KubernetesService> {
     });
   }
 
-  Reactor* GetKubernetesResourceQuotas(
-      Context* context, const v1::GetKubernetesResourceQuotasRequest* request,
-      v1::GetKubernetesResourceQuotasResponse* response) override {
+  Reactor* GetKubernetesResourceQuotas(Context* context,
+                                       const v1::GetKubernetesResourceQuotasRequest* request,
+                                       v1::GetKubernetesResourceQuotasResponse* response) override {
     return Refuse(__func__, context, request, response, request->id(), NoResourceQuotas());
   }
 
@@ -95,8 +96,8 @@ class KubernetesService final : public ApiService<v1::KubernetesService> {
  private:
   // Ends the call with `why`, or with NOT_FOUND for the workspace.
   template <class Request, class Response>
-  Reactor* Refuse(const char* method, Context* context, const Request* request,
-                  Response* response, int32_t workspace, absl::Status why) {
+  Reactor* Refuse(const char* method, Context* context, const Request* request, Response* response,
+                  int32_t workspace, absl::Status why) {
     return Unary(method, context, request, response,
                  [this, workspace, why = std::move(why)](const auth::Principal&) -> absl::Status {
                    DET_RETURN_IF_ERROR(store_.workspaces().GetWorkspaceName(workspace).status());

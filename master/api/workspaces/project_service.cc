@@ -42,9 +42,9 @@ class ProjectService final : public ApiService<v1::ProjectService> {
                                             v1::GetProjectByKeyResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&) -> absl::Status {
-                   DET_ASSIGN_OR_RETURN(const auto record,
-                                        projects().GetProjectByKey(
-                                            absl::AsciiStrToUpper(request->key())));
+                   DET_ASSIGN_OR_RETURN(
+                       const auto record,
+                       projects().GetProjectByKey(absl::AsciiStrToUpper(request->key())));
                    *response->mutable_project() = ToProto(record);
                    return absl::OkStatus();
                  });
@@ -135,7 +135,8 @@ class ProjectService final : public ApiService<v1::ProjectService> {
                    DET_ASSIGN_OR_RETURN(const auto visited, projects().ListLastVisited(
                                                                 principal.user, request->limit()));
                    for (const auto& record : visited) {
-                     if (!principal.Holds(model::Permission::kViewProject, record.workspace)) continue;
+                     if (!principal.Holds(model::Permission::kViewProject, record.workspace))
+                       continue;
                      *response->add_projects() = ToProto(record);
                    }
                    return absl::OkStatus();

@@ -23,15 +23,17 @@ struct EventKinds {
     return found ? index : -1;
   }();
 };
-using AllEvents = EventKinds<
-    CreateExperiment, ReserveId, PauseExperiment, ActivateExperiment, CancelExperiment, KillExperiment,
-    KillTrial, ContinueExperiment, PostSearcherOperations, MoveExperiment, RenameWorkspaceOrProject,
-    UpdateExperimentDetails, ArchiveExperiment, DeleteExperiment, SetRetention, DeleteCheckpoints,
-    RetainCheckpoints, UpdateQueue, EnableAgent, DisableAgent, EnableSlot, DisableSlot,
-    SetMaintenance, PutResourcePool, DeleteResourcePool, PutQuota, DeleteQuota, HardwareSuspected,
-    LogPolicyMatched, CalendarTick, AgentRegistered, AgentDisconnected, AgentLost, LocalTaskStarted,
-    LocalTaskExited, ValidationsReported, CheckpointReported, CheckpointDamaged, ProgressReported,
-    PreemptionAcked, EarlyExitReported, ScheduleTick, AllocationDeadline>;
+using AllEvents =
+    EventKinds<CreateExperiment, ReserveId, PauseExperiment, ActivateExperiment, CancelExperiment,
+               KillExperiment, KillTrial, ContinueExperiment, PostSearcherOperations,
+               MoveExperiment, RenameWorkspaceOrProject, UpdateExperimentDetails, ArchiveExperiment,
+               DeleteExperiment, SetRetention, DeleteCheckpoints, RetainCheckpoints, UpdateQueue,
+               EnableAgent, DisableAgent, EnableSlot, DisableSlot, SetMaintenance, PutResourcePool,
+               DeleteResourcePool, PutQuota, DeleteQuota, HardwareSuspected, LogPolicyMatched,
+               CalendarTick, AgentRegistered, AgentDisconnected, AgentLost, LocalTaskStarted,
+               LocalTaskExited, ValidationsReported, CheckpointReported, CheckpointDamaged,
+               ProgressReported, PreemptionAcked, EarlyExitReported, ScheduleTick,
+               AllocationDeadline>;
 
 // One event. Immutable; copies share the value. (Not a std::variant: moving one of forty
 // alternatives costs each source that submits an event seconds of compile time.)

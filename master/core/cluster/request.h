@@ -37,8 +37,8 @@ struct CreateExperiment {
   int32_t workspace = 1;  // ids; `config` has the names
   int32_t project = 1;
 };
-// Reserves the next ID for an experiment or a trial that the cluster does not keep: an unmanaged one,
-// whose rows store::Detached writes. The ID is used at once or never: after a restart, an ID
+// Reserves the next ID for an experiment or a trial that the cluster does not keep: an unmanaged
+// one, whose rows store::Detached writes. The ID is used at once or never: after a restart, an ID
 // without a row may be reserved again.
 struct ReserveId {
   enum class Kind { kExperiment, kTrial };

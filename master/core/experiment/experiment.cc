@@ -7,10 +7,9 @@ namespace det::experiment {
 bool operator==(const Experiment& a, const Experiment& b) {
   const auto rest = [](const Experiment& e) {
     return std::tie(e.id, e.job, e.owner, e.owner_name, e.workspace, e.project, e.request_id,
-                    e.original_config, e.context_hash, e.warm_start, e.forked_from,
-                    e.unmanaged, e.external_id, e.queue,
-                    e.state, e.reason, e.progress, e.best_metric, e.best_trial, e.created_at,
-                    e.ended_at);
+                    e.original_config, e.context_hash, e.warm_start, e.forked_from, e.unmanaged,
+                    e.external_id, e.queue, e.state, e.reason, e.progress, e.best_metric,
+                    e.best_trial, e.created_at, e.ended_at);
   };
   if (rest(a) != rest(b)) return false;
   if (a.config == b.config) return true;

@@ -66,7 +66,7 @@ struct Trial {
   std::optional<double> best_metric;
   std::optional<double> latest_metric;
   int64_t best_steps = 0;
-  // Of a trial of an unmanaged experiment: the ID by which programs outside of the cluster know it.
+  // The ID by which programs outside of the cluster know a trial of an unmanaged experiment.
   std::optional<std::string> external_id;
   absl::Time created_at;
   std::optional<absl::Time> ended_at;

@@ -48,9 +48,9 @@ enum class LogLevel { kUnknown, kTrace, kDebug, kInfo, kWarning, kError, kCritic
 struct LogLine {
   TaskId task;
   AllocationId allocation;
-  std::string agent;     // empty: the master wrote it
+  std::string agent;      // empty: the master wrote it
   std::string container;  // as the task reported it; empty: the allocation
-  int64_t sequence = 0;  // by (allocation, agent), from 1; 0: none
+  int64_t sequence = 0;   // by (allocation, agent), from 1; 0: none
   absl::Time time;
   std::optional<int> rank;
   LogLevel level = LogLevel::kInfo;

@@ -98,7 +98,8 @@ class Detached {
   // Stores why the trial cannot continue.
   virtual absl::StatusOr<model::ExperimentId> SetReason(model::TrialId id,
                                                         const std::string& reason) = 0;
-  // Stores a checkpoint. ALREADY_EXISTS if its UUID belongs to a checkpoint of another trial.
+  // Stores a checkpoint. ALREADY_EXISTS if its UUID belongs to a checkpoint of another trial, or of
+  // this trial at other steps.
   virtual absl::StatusOr<model::ExperimentId> AddCheckpoint(
       const model::CheckpointRecord& checkpoint) = 0;
   // Returns the ID of the checkpoint storage with this configuration; the same for equal ones.

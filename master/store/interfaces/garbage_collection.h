@@ -33,7 +33,7 @@ struct CheckpointToTrim {
   model::ExperimentId experiment;
   model::CheckpointStorageConfig storage;
   model::Resources resources;
-  model::Globs globs;  // the files to remove
+  model::Globs globs;    // the files to remove
   bool outside = false;  // as in CheckpointToDelete
 };
 

@@ -73,7 +73,8 @@ using MetricName = std::pair<std::string, std::string>;
 // Summary of all values that a trial reported for a metric, in all its attempts. Values beyond
 // 1e290, names of more than 200 bytes and reports of more than 1,000 values are not counted.
 struct MetricSummary {
-  // These summarize the finite numbers; `last` is from the last report of the newest attempt that has one.
+  // These summarize the finite numbers; `last` is from the last report of the newest attempt that
+  // has one.
   int64_t count = 0;
   double sum = 0;
   double min = 0;

@@ -24,9 +24,8 @@ std::string MakeProjectKey(const std::string& name, int n) {
 }
 
 absl::Status NoSuchProject(int32_t id) {
-  return absl::NotFoundError(
-      absl::StrCat("project ", id,
-                   " not found; `det project list <workspace>` shows those of a workspace"));
+  return absl::NotFoundError(absl::StrCat(
+      "project ", id, " not found; `det project list <workspace>` shows those of a workspace"));
 }
 absl::Status NoSuchResource() { return absl::NotFoundError("resource not found"); }
 absl::Status NoSuchProjectKey(const std::string& key) {

@@ -104,8 +104,8 @@ struct TrialQuery {
   Window window;
   Sort sort = Sort::kId;
   bool descending = false;
-  // Reads only the trials, without validations, checkpoints, summaries and metadata, which cost most
-  // of the time.
+  // Reads only the trials, without validations, checkpoints, summaries and metadata, which cost
+  // most of the time.
   bool bare = false;
   std::vector<model::TrialState> states;
 };

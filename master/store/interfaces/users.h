@@ -107,8 +107,7 @@ class Users {
 
 // Errors that all implementations return.
 inline absl::Status NoSuchUser(absl::string_view name) {
-  return absl::NotFoundError(
-      absl::StrCat("user ", name, " not found; `det user list` shows all"));
+  return absl::NotFoundError(absl::StrCat("user ", name, " not found; `det user list` shows all"));
 }
 inline absl::Status NoSuchUser(model::UserId id) { return NoSuchUser(ToString(id)); }
 inline absl::Status UserExists(const std::string& name) {

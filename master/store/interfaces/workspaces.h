@@ -51,7 +51,7 @@ struct WorkspacePatch {
 };
 struct WorkspaceQuery {
   enum class Sort { kId, kName };  // names without regard to case
-  model::UserId caller;  // the user whose pins are returned
+  model::UserId caller;            // the user whose pins are returned
   Window window;
   Sort sort = Sort::kId;
   bool descending = false;
@@ -88,8 +88,8 @@ class Workspaces {
   // a model.
   virtual absl::Status DeleteWorkspace(int32_t id) = 0;
   // Marks the workspace DELETING: garbage collection deletes its experiments, then the workspace.
-  // NOT_FOUND; FAILED_PRECONDITION if it is immutable, or contains a model or an experiment that has
-  // not ended.
+  // NOT_FOUND; FAILED_PRECONDITION if it is immutable, or contains a model or an experiment that
+  // has not ended.
   virtual absl::Status StartDeletion(int32_t id) = 0;
   // DELETING workspaces, sorted by id.
   virtual absl::StatusOr<std::vector<int32_t>> ListDeletions() = 0;

@@ -219,14 +219,13 @@ Statement Put(const experiment::Experiment& e, bool known) {
 Statement Put(const experiment::Trial& t) {
   const std::optional<std::string> end_as =
       t.end_as ? std::optional(Text(*t.end_as)) : std::nullopt;
-  return {
-      kPutTrial,
-      MakeParams(t.id, t.experiment, t.request, t.task, t.seed, model::Value(t.hparams),
-                 Text(t.state), end_as, t.held, t.reason, t.restarts, t.run_id, t.allocation,
-                 t.latest_checkpoint, t.waits_for, t.warm_start, t.steps_completed, t.progress,
-                 t.runner_state, t.best_metric, t.latest_metric, t.best_steps, t.created_at,
-                 t.ended_at, ToValue(t.blocked), t.run_time, t.no_restart, ToValue(t.suspects),
-                 t.log_policy)};
+  return {kPutTrial,
+          MakeParams(t.id, t.experiment, t.request, t.task, t.seed, model::Value(t.hparams),
+                     Text(t.state), end_as, t.held, t.reason, t.restarts, t.run_id, t.allocation,
+                     t.latest_checkpoint, t.waits_for, t.warm_start, t.steps_completed, t.progress,
+                     t.runner_state, t.best_metric, t.latest_metric, t.best_steps, t.created_at,
+                     t.ended_at, ToValue(t.blocked), t.run_time, t.no_restart, ToValue(t.suspects),
+                     t.log_policy)};
 }
 
 Statement Put(const experiment::Allocation& a) {

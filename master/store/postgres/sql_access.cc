@@ -209,9 +209,8 @@ absl::Status SqlAccess::AddRole(const RoleAssignment& assignment) {
 }
 
 absl::Status SqlAccess::RemoveRole(const RoleAssignment& assignment) {
-  return Write(
-      "DELETE FROM role_assignments WHERE user_id = $1 AND workspace = $2 AND role = $3",
-      MakeParams(assignment.user, assignment.workspace, ToText(assignment.role)));
+  return Write("DELETE FROM role_assignments WHERE user_id = $1 AND workspace = $2 AND role = $3",
+               MakeParams(assignment.user, assignment.workspace, ToText(assignment.role)));
 }
 
 }  // namespace det::store

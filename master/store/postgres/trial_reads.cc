@@ -199,8 +199,8 @@ absl::Status AddCheckpoints(Connection& connection, const Param& ids, const Tria
   return absl::OkStatus();
 }
 
-// The columns of a trial and, unless `bare`, its metadata and the log retention that was set for it or
-// for its experiment.
+// The columns of a trial and, unless `bare`, its metadata and the log retention that was set for it
+// or for its experiment.
 std::string SelectTrials(bool bare) {
   constexpr char kSettings[] =
       ", (SELECT d.metadata FROM run_metadata d WHERE d.trial = t.id), "

@@ -78,8 +78,7 @@ bool Matches(const LogQuery& query, const model::LogLine& line) {
     return false;
   }
   if (!Contains(query.ranks, line.rank.value_or(-1))) return false;
-  const std::string& container =
-      line.container.empty() ? line.allocation.value() : line.container;
+  const std::string& container = line.container.empty() ? line.allocation.value() : line.container;
   if (!Contains(query.containers, container)) return false;
   if (query.before && line.time >= *query.before) return false;
   if (query.after && line.time <= *query.after) return false;

@@ -324,8 +324,7 @@ TEST_P(StoreContractTest, KeepsCheckpointsOfModelVersions) {
   EXPECT_EQ(GetState(*store_, "a"), CheckpointState::kCompleted);
   EXPECT_EQ(GetState(*store_, "c"), CheckpointState::kDeleting);
   ASSERT_TRUE(
-      gc.MarkCheckpointsDeleted({CheckpointId("a"), CheckpointId("b"), CheckpointId("c")})
-          .ok());
+      gc.MarkCheckpointsDeleted({CheckpointId("a"), CheckpointId("b"), CheckpointId("c")}).ok());
   while (!*gc.RemoveRows(ExperimentId(1), 10)) {
   }
   EXPECT_EQ(GetState(*store_, "a"), CheckpointState::kCompleted);

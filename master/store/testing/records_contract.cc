@@ -184,10 +184,9 @@ TEST_P(StoreContractTest, FiltersLogLines) {
   EXPECT_THAT(list({.contains = "% OF"}), ElementsAre("50% of it"));
   EXPECT_THAT(list({.contains = "50_ of"}), ElementsAre());
   EXPECT_THAT(list({.containers = {"box", "1.1.1"}}), ElementsAre("50% of it", bad));
-  EXPECT_EQ(store_->ListLogs({.task = model::TaskId("1.1"), .containers = {"box"}})
-                ->at(0)
-                .line.container,
-            "box");
+  EXPECT_EQ(
+      store_->ListLogs({.task = model::TaskId("1.1"), .containers = {"box"}})->at(0).line.container,
+      "box");
 }
 
 TEST_P(StoreContractTest, FindsLogLinesBySubstrings) {

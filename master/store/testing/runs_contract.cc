@@ -1,5 +1,6 @@
 // Searches over runs: a part of the contract suite in store_contract.h.
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>

@@ -84,9 +84,8 @@ void FillPath(const MethodDescriptor& method, Message* request) {
 const Permission* FindPermission(const std::string& method) {
   const std::string name = method.substr(std::string_view("det.api.v1.").size());
   for (const Permission& permission : kPermissions) {
-    for (const absl::string_view each :
-         absl::StrSplit(absl::string_view(permission.methods.data(), permission.methods.size()),
-                        ' ')) {
+    for (const absl::string_view each : absl::StrSplit(
+             absl::string_view(permission.methods.data(), permission.methods.size()), ' ')) {
       if (each == name) return &permission;
     }
   }
@@ -232,9 +231,8 @@ TEST_F(PermissionMatrixTest, HoldsOverGrpcAndHttp) {
 
 TEST(PermissionTableTest, AgreesWithTheOptionsOfTheMethods) {
   for (const Permission& permission : kPermissions) {
-    for (const absl::string_view name :
-         absl::StrSplit(absl::string_view(permission.methods.data(), permission.methods.size()),
-                        ' ')) {
+    for (const absl::string_view name : absl::StrSplit(
+             absl::string_view(permission.methods.data(), permission.methods.size()), ' ')) {
       const std::string method = absl::StrCat("det.api.v1.", name);
       const auth::Requirement needs = auth::GetRequirement(method);
       EXPECT_FALSE(needs.is_denied) << method;

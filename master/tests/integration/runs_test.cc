@@ -106,8 +106,7 @@ TEST_F(RunsTest, FindsRunsByMetricsAndMetadata) {
   // Without a sort, the oldest come first.
   const int newer = Create();
   CallContext again("user");
-  ASSERT_TRUE(
-      runs_->SearchExperiments(&again, api::SearchExperimentsRequest(), &experiments).ok());
+  ASSERT_TRUE(runs_->SearchExperiments(&again, api::SearchExperimentsRequest(), &experiments).ok());
   ASSERT_EQ(experiments.experiments_size(), 2);
   EXPECT_EQ(experiments.experiments(0).experiment().id(), experiment);
   EXPECT_EQ(experiments.experiments(1).experiment().id(), newer);

@@ -304,8 +304,7 @@ TEST_F(UnversionedRoutesTest, ListsSlotHoldersAndPreviewsRetention) {
     EXPECT_EQ(summary.at("slots_needed").number_value(), 1);
     EXPECT_EQ(summary.at("name").string_value(), "Trial 1 (Experiment 1)");
     EXPECT_EQ(summary.at("scheduler_type").string_value(), "priority");
-    const auto& resources =
-        summary.at("resources").list_value().values(0).struct_value().fields();
+    const auto& resources = summary.at("resources").list_value().values(0).struct_value().fields();
     EXPECT_EQ(resources.at("resources_id").string_value(), "node");
     EXPECT_EQ(resources.at("resources_type").string_value(), "docker-container");
     const auto& devices = resources.at("agent_devices").struct_value().fields().at("node");
