@@ -285,13 +285,12 @@ TEST_F(ExperimentDataTest, ListsMetricsOfTrialsThatStartedFromACheckpoint) {
   model.set_name("bert");
   model.set_workspace_id(1);
   api::PostModelResponse made;
-  ASSERT_TRUE(Call<api::ModelService>(&api::ModelService::Stub::PostModel, model, &made).ok());
+  ASSERT_TRUE(Call(&api::ModelService::Stub::PostModel, model, &made).ok());
   api::PostModelVersionRequest version;
   version.set_model_name("bert");
   version.set_checkpoint_uuid(kCheckpoint);
   api::PostModelVersionResponse held;
-  ASSERT_TRUE(
-      Call<api::ModelService>(&api::ModelService::Stub::PostModelVersion, version, &held).ok());
+  ASSERT_TRUE(Call(&api::ModelService::Stub::PostModelVersion, version, &held).ok());
   api::GetTrialMetricsByModelVersionRequest of_version;
   of_version.set_model_name("bert");
   of_version.set_model_version_num(1);
