@@ -52,6 +52,16 @@ absl::Status CheckOwnTask(const auth::Principal& principal, const std::string& t
   return MakeNotOwnedError(principal, "task", task);
 }
 
+// A task may report only the accelerators of its own allocation.
+absl::Status CheckOwnAccelerators(const auth::Principal& principal,
+                                  const v1::AcceleratorData& data) {
+  if (principal.kind != auth::PrincipalKind::kAllocation) return absl::OkStatus();
+  absl::Status own;
+  if (!data.allocation_id().empty()) own = CheckOwnAllocation(principal, data.allocation_id());
+  if (own.ok() && !data.task_id().empty()) own = CheckOwnTask(principal, data.task_id());
+  return own;
+}
+
 absl::Status CheckOwnTrial(const auth::Principal& principal, int32_t id) {
   const auto run = model::ParseAllocationId(principal.allocation);
   if (run && run->trial.value() == id) return absl::OkStatus();
@@ -116,7 +126,12 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
   Reactor* PostAllocationAcceleratorData(
       Context* context, const v1::PostAllocationAcceleratorDataRequest* request,
       v1::PostAllocationAcceleratorDataResponse* response) override {
-    return Acknowledge(context, __func__, request, response);
+    return Unary(__func__, context, request, response,
+                 [this, request](const auth::Principal& principal, Done done) {
+                   absl::Status own = CheckOwnAccelerators(principal, request->accelerator_data());
+                   if (!own.ok()) return done(std::move(own));
+                   CheckLive(engine_, pool_, principal, request->allocation_id(), std::move(done));
+                 });
   }
   Reactor* GetTaskAcceleratorData(Context* context,
                                   const v1::GetTaskAcceleratorDataRequest* request,

@@ -189,8 +189,8 @@ TEST_P(StoreContractTest, KeepsUsageInWorkspace_WhenExperimentMovesAndIsDeleted)
   project.name = "cats";
   project.workspace = vision;
   const int32_t cats = store_->projects().AddProject(project)->id;
-  Commit({cluster::SetProject{e.id, {vision, cats, "vision", "cats"}},
-          cluster::PutAllocation{Ran(trial, 0, 10, 25)},
+  Commit({cluster::SetProject{e.id, {vision, cats, "vision", "cats"}}});
+  Commit({cluster::PutAllocation{Ran(trial, 0, 10, 25)},
           cluster::PutAllocation{Ran(trial, 1, 30, 40)}});
   const auto used = [&] {
     std::vector<std::string> texts;

@@ -119,14 +119,14 @@ TEST_F(MasterIntegrationTest, RejectsInvalidAgentIds) {
   EXPECT_EQ(longest.End().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_F(MasterIntegrationTest, ReplacesInvalidBytesInLogLines) {
+TEST_F(MasterIntegrationTest, ReplacesInvalidUtf8InLogLines) {
   FakeAgent agent(master_, "a1", 1);
   const std::string allocation = Run(agent);
   agent.Log(allocation, 1, std::string("bad \xff and \0", 11));
   agent.Log(allocation, 2, "next");
   const auto lines = *master_.store().ListLogs({.task = model::TaskId("1.1"), .sources = {""}});
   ASSERT_EQ(lines.size(), 2u);
-  EXPECT_EQ(lines[0].line.text, "bad \xEF\xBF\xBD and \xEF\xBF\xBD");
+  EXPECT_EQ(lines[0].line.text, std::string("bad \xEF\xBF\xBD and \0", 13));
   EXPECT_EQ(lines[1].line.text, "next");
 }
 

@@ -7,6 +7,7 @@
 #include "gtest/gtest.h"
 #include "master/auth/passwords.h"
 #include "master/auth/tokens.h"
+#include "master/webhooks/address_rules.h"
 #include <google/protobuf/descriptor.h>
 #include <grpcpp/generic/generic_stub.h>
 
@@ -65,7 +66,7 @@ TestMaster::TestMaster(std::shared_ptr<store::FakeDatabase> database,
   gc_.Start(&store_, engine_.get());
   webhooks::DelivererOptions options;
   options.signing_key.append("key");
-  options.addresses.allow_private = true;
+  options.addresses.allowed = {*webhooks::ParseNetwork("127.0.0.0/8")};
   deliverer_.Start(std::move(options), &store_.webhooks(), &clock_, [] { return true; });
   StartServer();
   hub_->ExpectAgents();
