@@ -152,7 +152,7 @@ TEST_F(UnversionedRoutesTest, RemovesCheckpointFilesByPattern) {
   // The latest checkpoint of a running trial is protected.
   const grpc::Status in_use = RemoveFiles({kNewer}, {"*.pt"});
   EXPECT_EQ(in_use.error_code(), StatusCode::INVALID_ARGUMENT);
-  EXPECT_THAT(in_use.error_message(), HasSubstr("by experiment 1"));
+  EXPECT_THAT(in_use.error_message(), HasSubstr("by trial 1"));
   EXPECT_TRUE(Exists(std::string(kNewer) + "/model.pt"));
   EXPECT_EQ(RemoveFiles({kOlder}, {"../*"}).error_code(), StatusCode::INVALID_ARGUMENT);
   // Removing the last file deletes the checkpoint.
@@ -175,7 +175,7 @@ TEST_F(UnversionedRoutesTest, AcceptsUuidInUpperCaseAndRejectsOtherWords) {
     return code;
   };
   EXPECT_EQ(get(absl::AsciiStrToUpper(kOlder)), StatusCode::OK);
-  EXPECT_EQ(get("abc"), StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(get("abc"), StatusCode::NOT_FOUND);
   EXPECT_EQ(get("00000000-0000-0000-0000-000000000009"), StatusCode::NOT_FOUND);
   agent.Exited(allocation, 0);
 }
