@@ -64,7 +64,8 @@ constexpr Permission kPermissions[] = {
      "RoleService.GetRolesAssignedToUser RoleService.GetRolesByID RoleService.ListRoles "
      "RoleService.SearchRolesAssignableToScope TokenService.GetAccessTokens "
      "UserService.GetUser UserService.GetUserByUsername UserService.GetUserSetting "
-     "UserService.GetUsers UserService.PostUserSetting UserService.ResetUserSetting"},
+     "UserService.GetUsers UserService.PostUserSetting UserService.ResetUserSetting "
+     "UnservedService.GenericTasks"},
     {Scope::kSelf, Verb::kEdit, Role::kEditor,
      "TokenService.PatchAccessToken TokenService.PostAccessToken UserService.PatchUser "
      "UserService.SetUserPassword"},

@@ -19,7 +19,7 @@ class AllocationCallsTest : public MasterIntegrationTest {
     api::AllocationReadyRequest request;
     request.set_allocation_id(allocation);
     api::AllocationReadyResponse response;
-    return Call<Service>(&Service::Stub::AllocationReady, request, &response, token).error_code();
+    return Call(&Service::Stub::AllocationReady, request, &response, token).error_code();
   }
 };
 
@@ -52,16 +52,14 @@ TEST_F(AllocationCallsTest, GathersDataOfPeers) {
   request.set_num_peers(1);
   (*request.mutable_data()->mutable_fields())["a"].set_number_value(1);
   api::AllocationAllGatherResponse response;
-  const grpc::Status status =
-      Call<Service>(&Service::Stub::AllocationAllGather, request, &response, token_);
+  const grpc::Status status = Call(&Service::Stub::AllocationAllGather, request, &response, token_);
   ASSERT_TRUE(status.ok()) << status.error_message();
   ASSERT_EQ(response.data_size(), 1);
   EXPECT_EQ(response.data(0).fields().at("a").number_value(), 1);
   request.set_request_uuid("two");
   request.set_num_peers(0);
-  EXPECT_EQ(
-      Call<Service>(&Service::Stub::AllocationAllGather, request, &response, token_).error_code(),
-      StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(Call(&Service::Stub::AllocationAllGather, request, &response, token_).error_code(),
+            StatusCode::INVALID_ARGUMENT);
 }
 
 TEST_F(AllocationCallsTest, ReturnsAcceleratorsOfTask) {
@@ -71,7 +69,7 @@ TEST_F(AllocationCallsTest, ReturnsAcceleratorsOfTask) {
   api::GetTaskAcceleratorDataRequest request;
   request.set_task_id(GetTrial(Get(experiment).trial_ids(0)).task_id());
   api::GetTaskAcceleratorDataResponse response;
-  ASSERT_TRUE(Call<Service>(&Service::Stub::GetTaskAcceleratorData, request, &response).ok());
+  ASSERT_TRUE(Call(&Service::Stub::GetTaskAcceleratorData, request, &response).ok());
   ASSERT_EQ(response.accelerator_data_size(), 1);
   EXPECT_EQ(response.accelerator_data(0).node_name(), "a1");
   EXPECT_EQ(response.accelerator_data(0).allocation_id(), allocation);
@@ -86,7 +84,7 @@ TEST_F(AllocationCallsTest, TellsUserWhetherAllocationIsPreempted) {
   request.set_allocation_id(allocation);
   api::AllocationPreemptionSignalResponse response;
   const auto ask = [&] {
-    return Call<Service>(&Service::Stub::AllocationPreemptionSignal, request, &response);
+    return Call(&Service::Stub::AllocationPreemptionSignal, request, &response);
   };
   ASSERT_TRUE(ask().ok());
   EXPECT_FALSE(response.preempt());
@@ -94,7 +92,7 @@ TEST_F(AllocationCallsTest, TellsUserWhetherAllocationIsPreempted) {
   pause.set_id(experiment);
   api::PauseExperimentResponse paused;
   using Experiments = api::ExperimentService;
-  ASSERT_TRUE(Call<Experiments>(&Experiments::Stub::PauseExperiment, pause, &paused).ok());
+  ASSERT_TRUE(Call(&Experiments::Stub::PauseExperiment, pause, &paused).ok());
   ASSERT_TRUE(ask().ok());
   EXPECT_TRUE(response.preempt());
 }

@@ -60,7 +60,7 @@ TEST_F(ExperimentDataTest, ListsAndReadsContextFiles) {
   ask.set_experiment_id(created.experiment().id());
   api::GetModelDefTreeResponse tree;
   using Service = api::ModelDefService;
-  ASSERT_TRUE(Call<Service>(&Service::Stub::GetModelDefTree, ask, &tree).ok());
+  ASSERT_TRUE(Call(&Service::Stub::GetModelDefTree, ask, &tree).ok());
   ASSERT_EQ(tree.files_size(), 2);
   EXPECT_EQ(tree.files(0).path(), "a.txt");
   EXPECT_EQ(tree.files(0).content_length(), 4);
@@ -75,14 +75,13 @@ TEST_F(ExperimentDataTest, ListsAndReadsContextFiles) {
   want.set_experiment_id(created.experiment().id());
   want.set_path("src/model.py");
   api::GetModelDefFileResponse file;
-  ASSERT_TRUE(Call<Service>(&Service::Stub::GetModelDefFile, want, &file).ok());
+  ASSERT_TRUE(Call(&Service::Stub::GetModelDefFile, want, &file).ok());
   EXPECT_EQ(file.file(), "code");
   want.set_path("../x");
-  EXPECT_EQ(Call<Service>(&Service::Stub::GetModelDefFile, want, &file).error_code(),
+  EXPECT_EQ(Call(&Service::Stub::GetModelDefFile, want, &file).error_code(),
             StatusCode::INVALID_ARGUMENT);
   want.set_path("none.py");
-  EXPECT_EQ(Call<Service>(&Service::Stub::GetModelDefFile, want, &file).error_code(),
-            StatusCode::NOT_FOUND);
+  EXPECT_EQ(Call(&Service::Stub::GetModelDefFile, want, &file).error_code(), StatusCode::NOT_FOUND);
 }
 
 TEST_F(ExperimentDataTest, StreamsMetricsInBatches) {
@@ -273,33 +272,30 @@ TEST_F(ExperimentDataTest, ListsMetricsOfTrialsThatStartedFromACheckpoint) {
   request.set_checkpoint_uuid(kCheckpoint);
   request.set_metric_group("validation");
   api::GetTrialMetricsByCheckpointResponse response;
-  const grpc::Status status =
-      Call<Service>(&Service::Stub::GetTrialMetricsByCheckpoint, request, &response);
+  const grpc::Status status = Call(&Service::Stub::GetTrialMetricsByCheckpoint, request, &response);
   ASSERT_TRUE(status.ok()) << status.error_message();
   ASSERT_EQ(response.metrics_size(), 2);
   EXPECT_EQ(response.metrics(1).trial_id(), 50);
   EXPECT_EQ(response.metrics(1).group(), "validation");
   request.set_trial_source_info_type(api::TRIAL_SOURCE_INFO_TYPE_INFERENCE);
-  ASSERT_TRUE(Call<Service>(&Service::Stub::GetTrialMetricsByCheckpoint, request, &response).ok());
+  ASSERT_TRUE(Call(&Service::Stub::GetTrialMetricsByCheckpoint, request, &response).ok());
   EXPECT_THAT(response.metrics(), IsEmpty());
 
   api::PostModelRequest model;
   model.set_name("bert");
   model.set_workspace_id(1);
   api::PostModelResponse made;
-  ASSERT_TRUE(Call<api::ModelService>(&api::ModelService::Stub::PostModel, model, &made).ok());
+  ASSERT_TRUE(Call(&api::ModelService::Stub::PostModel, model, &made).ok());
   api::PostModelVersionRequest version;
   version.set_model_name("bert");
   version.set_checkpoint_uuid(kCheckpoint);
   api::PostModelVersionResponse held;
-  ASSERT_TRUE(
-      Call<api::ModelService>(&api::ModelService::Stub::PostModelVersion, version, &held).ok());
+  ASSERT_TRUE(Call(&api::ModelService::Stub::PostModelVersion, version, &held).ok());
   api::GetTrialMetricsByModelVersionRequest of_version;
   of_version.set_model_name("bert");
   of_version.set_model_version_num(1);
   api::GetTrialMetricsByModelVersionResponse by_version;
-  ASSERT_TRUE(
-      Call<Service>(&Service::Stub::GetTrialMetricsByModelVersion, of_version, &by_version).ok());
+  ASSERT_TRUE(Call(&Service::Stub::GetTrialMetricsByModelVersion, of_version, &by_version).ok());
   EXPECT_EQ(by_version.metrics_size(), 3);
 }
 
@@ -310,16 +306,15 @@ TEST_F(ExperimentDataTest, DryRunDoesNotStoreATemplate) {
   put.mutable_template_()->set_yaml("resources: {slots_per_trial: 2}");
   put.set_validate_only(true);
   api::PutTemplateResponse tried;
-  ASSERT_TRUE(Call<Service>(&Service::Stub::PutTemplate, put, &tried).ok());
+  ASSERT_TRUE(Call(&Service::Stub::PutTemplate, put, &tried).ok());
   EXPECT_EQ(tried.template_().name(), "small");
   EXPECT_TRUE(tried.template_().config().fields().contains("resources"));
   api::GetTemplateRequest get;
   get.set_template_name("small");
   api::GetTemplateResponse got;
-  EXPECT_EQ(Call<Service>(&Service::Stub::GetTemplate, get, &got).error_code(),
-            StatusCode::NOT_FOUND);
+  EXPECT_EQ(Call(&Service::Stub::GetTemplate, get, &got).error_code(), StatusCode::NOT_FOUND);
   put.mutable_template_()->set_yaml("resources: [");
-  EXPECT_EQ(Call<Service>(&Service::Stub::PutTemplate, put, &tried).error_code(),
+  EXPECT_EQ(Call(&Service::Stub::PutTemplate, put, &tried).error_code(),
             StatusCode::INVALID_ARGUMENT);
 }
 
@@ -328,8 +323,7 @@ TEST_F(ExperimentDataTest, ListsNoTasksOtherThanTrials) {
   using Service = api::CommandService;
   api::GetActiveTasksCountResponse count;
   ASSERT_TRUE(
-      Call<Service>(&Service::Stub::GetActiveTasksCount, api::GetActiveTasksCountRequest(), &count)
-          .ok());
+      Call(&Service::Stub::GetActiveTasksCount, api::GetActiveTasksCountRequest(), &count).ok());
   EXPECT_EQ(count.commands() + count.notebooks() + count.shells() + count.tensorboards(), 0);
 }
 

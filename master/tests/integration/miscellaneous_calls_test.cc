@@ -39,17 +39,17 @@ TEST_F(MiscellaneousCallsTest, RenamesATemplate) {
   request.set_old_name("small");
   request.set_new_name("tiny");
   api::PatchTemplateNameResponse response;
-  ASSERT_TRUE(Call<Service>(&Service::Stub::PatchTemplateName, request, &response).ok());
+  ASSERT_TRUE(Call(&Service::Stub::PatchTemplateName, request, &response).ok());
   EXPECT_EQ(response.template_().name(), "tiny");
   EXPECT_THAT(response.template_().yaml(), HasSubstr("kept"));
-  EXPECT_EQ(Call<Service>(&Service::Stub::PatchTemplateName, request, &response).error_code(),
+  EXPECT_EQ(Call(&Service::Stub::PatchTemplateName, request, &response).error_code(),
             StatusCode::NOT_FOUND);
   request.set_old_name("tiny");
   request.set_new_name("large");
-  EXPECT_EQ(Call<Service>(&Service::Stub::PatchTemplateName, request, &response).error_code(),
+  EXPECT_EQ(Call(&Service::Stub::PatchTemplateName, request, &response).error_code(),
             StatusCode::ALREADY_EXISTS);
   request.set_new_name("a/b");
-  const auto status = Call<Service>(&Service::Stub::PatchTemplateName, request, &response);
+  const auto status = Call(&Service::Stub::PatchTemplateName, request, &response);
   EXPECT_EQ(status.error_code(), StatusCode::INVALID_ARGUMENT);
   EXPECT_THAT(status.error_message(), HasSubstr("new_name"));
 }
@@ -62,14 +62,14 @@ TEST_F(MiscellaneousCallsTest, ReportsRemainingLogRetentionDays) {
   request.set_id(trial);
   api::GetTrialRemainingLogRetentionDaysResponse response;
   const auto ask = [&] {
-    return Call<Service>(&Service::Stub::GetTrialRemainingLogRetentionDays, request, &response);
+    return Call(&Service::Stub::GetTrialRemainingLogRetentionDays, request, &response);
   };
   ASSERT_TRUE(ask().ok());
   EXPECT_FALSE(response.has_remaining_days()) << "the trial has not ended";
   api::KillTrialRequest kill;
   kill.set_id(trial);
   api::KillTrialResponse killed;
-  ASSERT_TRUE(Call<api::TrialService>(&api::TrialService::Stub::KillTrial, kill, &killed).ok());
+  ASSERT_TRUE(Call(&api::TrialService::Stub::KillTrial, kill, &killed).ok());
   ASSERT_TRUE(ask().ok());
   EXPECT_EQ(response.remaining_days(), 30) << "the master's default";
   ASSERT_TRUE(master_.store().garbage_collection().SetTrialLogDays(model::TrialId(trial), 5).ok());
@@ -93,8 +93,7 @@ TEST_F(MiscellaneousCallsTest, RemovesExpiredLogsOnRequest) {
   Await(experiment);
   const auto remove = [&] {
     api::CleanupLogsResponse response;
-    EXPECT_TRUE(
-        Call<Service>(&Service::Stub::CleanupLogs, api::CleanupLogsRequest(), &response).ok());
+    EXPECT_TRUE(Call(&Service::Stub::CleanupLogs, api::CleanupLogsRequest(), &response).ok());
     return response.removed_count();
   };
   EXPECT_EQ(remove(), 0) << "logs are kept forever";
@@ -106,12 +105,12 @@ TEST_F(MiscellaneousCallsTest, RemovesExpiredLogsOnRequest) {
 TEST_F(MiscellaneousCallsTest, ReportsVersionThatExistingClientsCompare) {
   using Service = api::MasterService;
   api::GetInfoResponse info;
-  ASSERT_TRUE(Call<Service>(&Service::Stub::GetInfo, api::GetInfoRequest(), &info).ok());
+  ASSERT_TRUE(Call(&Service::Stub::GetInfo, api::GetInfoRequest(), &info).ok());
   EXPECT_EQ(info.version(), "0.38.1");
   EXPECT_EQ(info.resolute_version(), master_.parts().info.version);
   EXPECT_TRUE(info.telemetry().fields().contains("enabled"));
   api::GetMasterResponse master;
-  ASSERT_TRUE(Call<Service>(&Service::Stub::GetMaster, api::GetMasterRequest(), &master).ok());
+  ASSERT_TRUE(Call(&Service::Stub::GetMaster, api::GetMasterRequest(), &master).ok());
   EXPECT_EQ(master.version(), "0.38.1");
   EXPECT_EQ(master.resolute_version(), info.resolute_version());
 }
@@ -136,7 +135,7 @@ TEST_F(MiscellaneousCallsTest, ListsCheckpointsInTheRequestedOrder) {
   api::GetTrialCheckpointsResponse response;
   const auto ask = [&] {
     std::string order;
-    EXPECT_TRUE(Call<Service>(&Service::Stub::GetTrialCheckpoints, request, &response).ok());
+    EXPECT_TRUE(Call(&Service::Stub::GetTrialCheckpoints, request, &response).ok());
     for (const auto& each : response.checkpoints()) order += each.uuid();
     return order;
   };
@@ -149,7 +148,7 @@ TEST_F(MiscellaneousCallsTest, ListsCheckpointsInTheRequestedOrder) {
   request.set_sort_by_metric("loss");
   EXPECT_EQ(ask(), "cab");
   request.set_sort_by_attr(api::Checkpoint::SORT_BY_UUID);
-  const auto both = Call<Service>(&Service::Stub::GetTrialCheckpoints, request, &response);
+  const auto both = Call(&Service::Stub::GetTrialCheckpoints, request, &response);
   EXPECT_EQ(both.error_code(), StatusCode::INVALID_ARGUMENT);
   EXPECT_THAT(both.error_message(), HasSubstr("one of them"));
 
@@ -157,7 +156,7 @@ TEST_F(MiscellaneousCallsTest, ListsCheckpointsInTheRequestedOrder) {
   whole.set_id(experiment);
   whole.set_sort_by_attr(api::Checkpoint::SORT_BY_SEARCHER_METRIC);
   api::GetExperimentCheckpointsResponse best;
-  ASSERT_TRUE(Call<Service>(&Service::Stub::GetExperimentCheckpoints, whole, &best).ok());
+  ASSERT_TRUE(Call(&Service::Stub::GetExperimentCheckpoints, whole, &best).ok());
   EXPECT_EQ(best.checkpoints(0).uuid(), "b");
 }
 
@@ -172,14 +171,14 @@ TEST_F(MiscellaneousCallsTest, ReplacesCheckpointMetadata) {
   auto& metadata = *request.mutable_checkpoint()->mutable_metadata()->mutable_fields();
   metadata["note"].set_string_value("good");
   api::PostCheckpointMetadataResponse response;
-  ASSERT_TRUE(Call<Service>(&Service::Stub::PostCheckpointMetadata, request, &response).ok());
+  ASSERT_TRUE(Call(&Service::Stub::PostCheckpointMetadata, request, &response).ok());
   const auto& kept = response.checkpoint().metadata().fields();
   ASSERT_EQ(kept.size(), 2u);
   EXPECT_EQ(kept.at("note").string_value(), "good");
   EXPECT_EQ(kept.at("steps_completed").number_value(), 1) << "added to every checkpoint";
   EXPECT_EQ(response.checkpoint().training().trial_id(), trial);
   request.mutable_checkpoint()->set_uuid("b");
-  EXPECT_EQ(Call<Service>(&Service::Stub::PostCheckpointMetadata, request, &response).error_code(),
+  EXPECT_EQ(Call(&Service::Stub::PostCheckpointMetadata, request, &response).error_code(),
             StatusCode::NOT_FOUND);
 }
 
@@ -196,8 +195,7 @@ TEST_F(MiscellaneousCallsTest, ReturnsTheValidationHistory) {
   api::GetExperimentValidationHistoryRequest request;
   request.set_experiment_id(1);
   api::GetExperimentValidationHistoryResponse response;
-  ASSERT_TRUE(
-      Call<Service>(&Service::Stub::GetExperimentValidationHistory, request, &response).ok());
+  ASSERT_TRUE(Call(&Service::Stub::GetExperimentValidationHistory, request, &response).ok());
   ASSERT_EQ(response.validation_history_size(), 2);
   EXPECT_EQ(response.validation_history(0).searcher_metric(), 3);
   EXPECT_EQ(response.validation_history(1).searcher_metric(), 1);
@@ -221,11 +219,9 @@ TEST_F(MiscellaneousCallsTest, ReportsAndReadsMetricsOfOneGroup) {
   *validation.mutable_validation_metrics() = training.training_metrics();
   validation.mutable_validation_metrics()->set_steps_completed(3);
   api::ReportTrialMetricsResponse done;
-  const auto reported =
-      Call<Runtime>(&Runtime::Stub::ReportTrialTrainingMetrics, training, &done, token_);
+  const auto reported = Call(&Runtime::Stub::ReportTrialTrainingMetrics, training, &done, token_);
   ASSERT_TRUE(reported.ok()) << reported.error_message();
-  ASSERT_TRUE(
-      Call<Runtime>(&Runtime::Stub::ReportTrialValidationMetrics, validation, &done, token_).ok());
+  ASSERT_TRUE(Call(&Runtime::Stub::ReportTrialValidationMetrics, validation, &done, token_).ok());
   const auto only = [](auto stream) {
     api::GetMetricsResponse response;
     EXPECT_TRUE(stream->Read(&response));
@@ -282,15 +278,14 @@ TEST_F(MiscellaneousCallsTest, ChangesTheLogLevel) {
   api::PatchMasterConfigRequest request;
   api::PatchMasterConfigResponse response;
   const auto patch = [&] {
-    return Call<Service>(&Service::Stub::PatchMasterConfig, request, &response).error_code();
+    return Call(&Service::Stub::PatchMasterConfig, request, &response).error_code();
   };
   request.mutable_config()->mutable_log()->set_level(api::LOG_LEVEL_ERROR);
   request.mutable_field_mask()->add_paths("log.level");
   EXPECT_EQ(patch(), StatusCode::OK);
   EXPECT_EQ(base::GetLogLevel(), base::LogLevel::kError);
   api::GetMasterConfigResponse shown;
-  ASSERT_TRUE(
-      Call<Service>(&Service::Stub::GetMasterConfig, api::GetMasterConfigRequest(), &shown).ok());
+  ASSERT_TRUE(Call(&Service::Stub::GetMasterConfig, api::GetMasterConfigRequest(), &shown).ok());
   EXPECT_EQ(shown.config().fields().at("log").struct_value().fields().at("level").string_value(),
             "error");
   request.mutable_config()->mutable_log()->clear_level();
@@ -316,7 +311,7 @@ TEST_F(MiscellaneousCallsTest, RejectsUnsupportedCommands) {
   api::CommandResponse response;
   for (const auto method : {&Service::Stub::GetCommand, &Service::Stub::KillShell,
                             &Service::Stub::IdleNotebook, &Service::Stub::SetTensorboardPriority}) {
-    const grpc::Status status = Call<Service>(method, request, &response);
+    const grpc::Status status = Call(method, request, &response);
     EXPECT_EQ(status.error_code(), StatusCode::UNIMPLEMENTED);
     EXPECT_THAT(status.error_message(), HasSubstr("this cluster does not run"));
   }
@@ -330,7 +325,7 @@ TEST_F(MiscellaneousCallsTest, AppliesWindowsToShortLists) {
   slots.set_offset(1);
   slots.set_limit(1);
   api::GetSlotsResponse some;
-  ASSERT_TRUE(Call<api::AgentService>(&api::AgentService::Stub::GetSlots, slots, &some).ok());
+  ASSERT_TRUE(Call(&api::AgentService::Stub::GetSlots, slots, &some).ok());
   ASSERT_EQ(some.slots_size(), 1);
   EXPECT_EQ(some.slots(0).device().id(), 1);
   EXPECT_EQ(some.pagination().total(), 3);
@@ -339,7 +334,7 @@ TEST_F(MiscellaneousCallsTest, AppliesWindowsToShortLists) {
   slots.set_order_by(api::ORDER_BY_DESC);
   slots.set_offset(0);
   some.Clear();
-  ASSERT_TRUE(Call<api::AgentService>(&api::AgentService::Stub::GetSlots, slots, &some).ok());
+  ASSERT_TRUE(Call(&api::AgentService::Stub::GetSlots, slots, &some).ok());
   EXPECT_EQ(some.slots(0).device().id(), 2);
 
   FakeAgent later(master_, "a0", 1);
@@ -351,7 +346,7 @@ TEST_F(MiscellaneousCallsTest, AppliesWindowsToShortLists) {
     agents.set_order_by(order);
     agents.set_limit(1);
     api::GetAgentsResponse found;
-    EXPECT_TRUE(Call<api::AgentService>(&api::AgentService::Stub::GetAgents, agents, &found).ok());
+    EXPECT_TRUE(Call(&api::AgentService::Stub::GetAgents, agents, &found).ok());
     EXPECT_EQ(found.pagination().total(), 2);
     return found.agents(0).id();
   };
@@ -370,13 +365,13 @@ TEST_F(MiscellaneousCallsTest, AppliesWindowsToShortLists) {
   api::GetWebhooksRequest last;
   last.set_offset(-1);
   api::GetWebhooksResponse hooks;
-  ASSERT_TRUE(Call<Webhooks>(&Webhooks::Stub::GetWebhooks, last, &hooks).ok());
+  ASSERT_TRUE(Call(&Webhooks::Stub::GetWebhooks, last, &hooks).ok());
   ASSERT_EQ(hooks.webhooks_size(), 1);
   EXPECT_EQ(hooks.webhooks(0).name(), "c");
   EXPECT_EQ(hooks.pagination().total(), 3);
   last.set_order_by(api::ORDER_BY_DESC);
   hooks.Clear();
-  ASSERT_TRUE(Call<Webhooks>(&Webhooks::Stub::GetWebhooks, last, &hooks).ok());
+  ASSERT_TRUE(Call(&Webhooks::Stub::GetWebhooks, last, &hooks).ok());
   EXPECT_EQ(hooks.webhooks(0).name(), "a");
 
   for (const char* target : {"1", "2", "3"}) {
@@ -388,7 +383,7 @@ TEST_F(MiscellaneousCallsTest, AppliesWindowsToShortLists) {
   audit.set_offset(1);
   audit.set_limit(1);
   api::GetAuditResponse records;
-  ASSERT_TRUE(Call<api::MasterService>(&api::MasterService::Stub::GetAudit, audit, &records).ok());
+  ASSERT_TRUE(Call(&api::MasterService::Stub::GetAudit, audit, &records).ok());
   ASSERT_EQ(records.records_size(), 1);
   EXPECT_EQ(records.records(0).target(), "2");
   EXPECT_EQ(records.pagination().total(), 3);

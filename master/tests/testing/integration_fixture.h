@@ -29,12 +29,12 @@ max_restarts: 0
 class MasterIntegrationTest : public testing::Test {
  protected:
   // Calls any unary method: Call(&api::UserService::Stub::GetMe, request, &response).
-  template <class Service, class Req, class Res>
-  grpc::Status Call(grpc::Status (Service::Stub::*method)(grpc::ClientContext*, const Req&, Res*),
+  template <class Stub, class Req, class Res>
+  grpc::Status Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Req&, Res*),
                     const Req& request, Res* response, const std::string& token = "user") {
     CallContext context(token);
-    const auto stub = Service::NewStub(master_.channel());
-    return (stub.get()->*method)(&context, request, response);
+    Stub stub(master_.channel());
+    return (stub.*method)(&context, request, response);
   }
   static api::CreateExperimentRequest Request(const std::string& config = kConfig) {
     api::CreateExperimentRequest request;
