@@ -175,7 +175,7 @@ TEST_F(UnversionedRoutesTest, AcceptsUuidInUpperCaseAndRejectsOtherWords) {
     return code;
   };
   EXPECT_EQ(get(absl::AsciiStrToUpper(kOlder)), StatusCode::OK);
-  EXPECT_EQ(get("abc"), StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(get("abc"), StatusCode::NOT_FOUND);
   EXPECT_EQ(get("00000000-0000-0000-0000-000000000009"), StatusCode::NOT_FOUND);
   agent.Exited(allocation, 0);
 }
