@@ -114,6 +114,7 @@ class Player:
     def __init__(self, port, admin_password, tables):
         self.port, self.admin_password, self.tables = port, admin_password, tables
         self.tokens, self.ids = {}, {}
+        self.attempts = {}  # the number of the current attempt by the path of its trial
         self.receiver = Receiver()
         self.deliveries_seen = {}
 
@@ -135,7 +136,7 @@ class Player:
             return self._delivery(call)
         for step in call.get("before", []):
             self._prepare(step, call)
-        answer = self.send(call["method"], call["path"], call.get("body"), **{
+        answer = self.send(call["method"], call["path"], self._set_attempt(call), **{
             name: call[name] for name in ("query", "raw", "headers", "seconds", "objects")
             if name in call}, caller=call["as"], is_stream=call.get("stream", False))
         self._learn(call, answer)
@@ -146,7 +147,18 @@ class Player:
         answer.value = slim(answer.value)
         return answer
 
+    def _set_attempt(self, call):
+        """The body of the call. An accepted report names the current attempt of its trial, which may have
+        another number here, because the original service refused to start an attempt."""
+        body = call.get("body")
+        attempt = self.attempts.get(call["path"].rpartition("/")[0])
+        if attempt is None or call.get("status") != 200:
+            return body
+        return json.loads(re.sub(r'"trialRunId": \d+', f'"trialRunId": {attempt}', json.dumps(body)))
+
     def _learn(self, call, answer):
+        if call["path"].endswith("/start") and get_member(answer.value, "trialRunId"):
+            self.attempts[call["path"].rpartition("/")[0]] = answer.value["trialRunId"]
         for path, reference in call.get("creates", {}).items():
             self.ids[reference] = get_member(answer.value, path)
         if "becomes" in call:

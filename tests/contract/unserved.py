@@ -16,12 +16,11 @@ UNSERVED = {
 }
 
 # The keys are commands, if the response differs for only one of the commands that use the operation.
-COMMANDS = {
-    "det experiment set weight 1 2": (400, "a pool with policy priority has no weights"),
-}
+COMMANDS = {}
 
 # The keys are patterns of method and path.
 PATHS = {
+    r"PATCH /api/v1/workspaces/2": (400, "the workspace is archived, of which the recorded server knew nothing"),
     r"GET /api/v1/tasks/[\da-f]{8}-.*": (404, TRIALS_ONLY),
     r"GET /api/v1/tasks//.*": (404, TRIALS_ONLY),
     r"GET /resources/.*": (200, "the recorded server had no reports; Resolute does"),
