@@ -288,7 +288,7 @@ TEST_P(StoreContractTest, RefusesTextAsSearcherMetric) {
   };
   const absl::Status refused = add("low");
   EXPECT_TRUE(absl::IsInvalidArgument(refused));
-  EXPECT_THAT(std::string(refused.message()), testing::HasSubstr("accuracy must be a number"));
+  EXPECT_THAT(std::string(refused.message()), testing::HasSubstr("accuracy, which searcher.metric names, must be a number"));
   EXPECT_THAT(*store_->ListMetrics({kFirst}, "validation"), testing::IsEmpty());
   EXPECT_EQ(add("NaN"), absl::OkStatus());
 }
