@@ -9,7 +9,7 @@ await inBrowser(async (page, watch) => {
   await page.getByRole("button", { name: "Sign in" }).waitFor();
   await inspect(page, "sign-in");
 
-  watch.expected = [/403/];
+  watch.expected = [/401/];
   await signIn(page, "admin", "wrong");
   const refusal = page.getByRole("alert");
   await refusal.waitFor();
