@@ -52,14 +52,19 @@ const FieldDescriptor* FindField(const Descriptor& type, const std::string& name
   return nullptr;
 }
 
-// The parser also accepts numbers, and names in lower case or with hyphens.
+// The parser also accepts numbers, and names in lower case or with hyphens. Log lines of existing
+// clients have levels without their prefix: "INFO"; the parser ignores them.
 bool IsKnown(const EnumDescriptor& type, const std::string& name) {
   int number = 0;
   if (name.empty() || absl::SimpleAtoi(name, &number)) return true;
   if (type.FindValueByName(name) != nullptr) return true;
   std::string usual = absl::AsciiStrToUpper(name);
   for (char& c : usual) c = c == '-' ? '_' : c;
-  return type.FindValueByName(usual) != nullptr;
+  if (type.FindValueByName(usual) != nullptr) return true;
+  for (int i = 0; i < type.value_count(); ++i) {
+    if (absl::EndsWith(type.value(i)->name(), absl::StrCat("_", usual))) return true;
+  }
+  return false;
 }
 
 absl::Status CheckObject(const Json& object, const Descriptor& type);

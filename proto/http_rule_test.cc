@@ -219,9 +219,9 @@ TEST_F(HttpRuleTest, RejectsUnknownEnumValues) {
   };
   EXPECT_EQ(fill(R"({"level": "LOG_LEVEL_LOUD"})").message(),
             "level: unknown value \"LOG_LEVEL_LOUD\" for enum det.api.v1.LogLevel");
-  for (const char* log :
-       {R"({"level": "LOG_LEVEL_INFO"})", R"({"level": "log_level_info"})", R"({"level": 3})",
-        R"({"level": "3"})", R"({"level": null})", R"({"later": "LOG_LEVEL_LOUD", "log": "a"})"}) {
+  for (const char* log : {R"({"level": "LOG_LEVEL_INFO"})", R"({"level": "log_level_info"})",
+                          R"({"level": 3})", R"({"level": "3"})", R"({"level": null})",
+                          R"({"level": "INFO"})", R"({"later": "LOG_LEVEL_LOUD", "log": "a"})"}) {
     EXPECT_EQ(fill(log), absl::OkStatus()) << log;
   }
 }
