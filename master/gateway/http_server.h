@@ -1,7 +1,7 @@
 // The master's public port, plaintext or TLS (tls_keys.h): HTTP/1.1 (the API as JSON, metrics, an
 // information page) and gRPC, distinguished by their first bytes. gRPC connections are handed to
-// the server in this process; HTTP requests become calls of the same server over an in-memory
-// channel, so that both reach the same services.
+// the server in this process. HTTP requests become calls of the same services: unary ones by
+// HttpHooks::call, without gRPC's transport, and streams over an in-memory channel of the server.
 //
 // Created by master.cc; has its own threads. Independent of concrete services: it uses their
 // descriptors.
