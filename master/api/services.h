@@ -62,6 +62,8 @@ std::vector<std::unique_ptr<Service>> MakeServices(const ServiceParts& from);
 inline constexpr std::array kLongPolls = {
     "det.api.v1.TaskRuntimeService.AllocationRendezvousInfo",
     "det.api.v1.TaskRuntimeService.AllocationPreemptionSignal",
+    "det.api.v1.TaskRuntimeService.AllocationAllGather",
+    "det.api.v1.TaskRuntimeService.NotifyContainerRunning",
 };
 
 }  // namespace det::api

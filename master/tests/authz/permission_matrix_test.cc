@@ -1,5 +1,6 @@
 // Permissions: calls every method of the table with every role in this workspace, in another one
 // and in the cluster, over gRPC and HTTP.
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "google/api/annotations.pb.h"
 #include "gtest/gtest.h"
+#include "master/api/services.h"
 #include "master/auth/permissions.h"
 #include "master/tests/authz/permission_table.h"
 #include "master/tests/testing/two_workspaces.h"
@@ -26,7 +28,7 @@ using google::protobuf::MethodDescriptor;
 
 constexpr int32_t kOwn = TwoWorkspaces::kOwn;
 constexpr int32_t kOther = TwoWorkspaces::kOther;
-// Timeouts. An open stream may send nothing; a denied one ends at once.
+// Timeouts. An open stream may send nothing, and a long poll waits; a denied one ends at once.
 constexpr int kOpenMs = 200;
 constexpr int kRefusedMs = 60'000;
 
@@ -141,8 +143,10 @@ class PermissionMatrixTest : public testing::Test {
 
   // Calls over gRPC, then over HTTP with the state that the first call left.
   std::vector<CallResult> Call(TwoWorkspaces& cluster, const TestCase& test_case, bool refused) {
-    const bool unary = !test_case.method.server_streaming();
-    const int timeout = unary || refused ? kRefusedMs : kOpenMs;
+    const bool waits = test_case.method.server_streaming() ||
+                       std::count(det::api::kLongPolls.begin(), det::api::kLongPolls.end(),
+                                  test_case.method.full_name()) > 0;
+    const int timeout = !waits || refused ? kRefusedMs : kOpenMs;
     const std::unique_ptr<Message> request = Request(cluster, test_case);
     cluster.SignIn(test_case.caller);
     std::vector<CallResult> answers = {

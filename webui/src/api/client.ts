@@ -1,5 +1,6 @@
 import createClient, { type Middleware } from "openapi-fetch";
 import type { paths } from "./generated/schema";
+import { dropNulls } from "./nulls";
 
 /** A refusal by the master, or no response (`status` 0). */
 export class ApiError extends Error {
@@ -77,5 +78,5 @@ api.use(readJson);
 export async function unwrap<T>(call: Promise<{ data?: T }>): Promise<T> {
   const { data } = await call;
   if (data === undefined) throw new ApiError("the master returned an empty response", 0, "", "");
-  return data;
+  return dropNulls(data);
 }

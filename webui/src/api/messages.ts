@@ -1,4 +1,5 @@
 import { ApiError, request } from "./client";
+import { dropNulls } from "./nulls";
 
 type Line<T> = { result: T } | { error: { reason: string; error: string } };
 
@@ -39,7 +40,7 @@ export async function* streamMessages<T>(path: string, signal: AbortSignal): Asy
   if (response.body === null) return;
   for await (const line of toLines(response.body)) {
     if (!line) continue;
-    const message = JSON.parse(line) as Line<T>;
+    const message = dropNulls(JSON.parse(line) as Line<T>);
     if ("error" in message) {
       const requestId = response.headers.get("X-Request-Id") ?? "";
       throw new ApiError(message.error.error, response.status, message.error.reason, requestId);

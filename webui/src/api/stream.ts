@@ -1,4 +1,5 @@
 import { ApiError } from "./client";
+import { dropNulls } from "./nulls";
 import { openStream } from "./sharedMultiplexer";
 
 const minPause = 500; // ms
@@ -27,7 +28,7 @@ function readOnce<T>(path: string, signal: AbortSignal, watcher: Watcher<T>) {
     const close = openStream(path, (event) => {
       if (event.kind === "live") watcher.onLive?.(true);
       else if (event.kind === "message") {
-        watcher.onMessage((JSON.parse(event.text) as { result: T }).result);
+        watcher.onMessage(dropNulls((JSON.parse(event.text) as { result: T }).result));
       } else if (event.kind === "refused") {
         reject(new ApiError(event.message, event.status, event.reason, event.requestId));
       } else resolve(event.kind);
