@@ -20,7 +20,7 @@ export function dropNulls<T>(message: T): T {
   } else if (message !== null && typeof message === "object") {
     const members = message as Record<string, unknown>;
     for (const [name, value] of Object.entries(members)) {
-      if (value === null) delete members[name];
+      if (value === null) Reflect.deleteProperty(members, name);
       else if (!freeForm.has(name)) dropNulls(value);
     }
   }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { addToTrials, buildSeries, havingMetric } from "./trialPoints";
+import { addToTrials, buildSeries, selectWithMetric } from "./trialPoints";
 
 const metric = { group: "validation", name: "loss" };
 const at = (second: number) => `2026-01-01T00:00:0${second}Z`;
@@ -18,7 +18,7 @@ it("leaves out points without the metric", () => {
     { batches: 2, values: { loss: "NaN" } },
     { batches: 3, values: { loss: 0 } },
   ];
-  expect(havingMetric(points, "loss").map(({ batches }) => batches)).toEqual([2, 3]);
+  expect(selectWithMetric(points, "loss").map(({ batches }) => batches)).toEqual([2, 3]);
 });
 
 it("adds reports to their trials and admits new trials if allowed", () => {

@@ -11,8 +11,8 @@ export interface TrialPoints {
 }
 
 /** The points that have the metric: the master returns null for reports without it. */
-export const havingMetric = (points: Point[], metric: string): Point[] =>
-  points.filter(({ values }) => values?.[metric] != null);
+export const selectWithMetric = (points: Point[], metric: string): Point[] =>
+  points.filter(({ values }) => (values as Record<string, unknown> | undefined)?.[metric] != null);
 
 /**
  * Adds a trial's new reports of the metric to its points. More than twice `maxPoints` are

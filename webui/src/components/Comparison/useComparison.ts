@@ -2,7 +2,7 @@ import { useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, unwrap } from "@/api/client";
 import { readFirstMessage } from "@/api/messages";
 import { liveQuery } from "@/api/liveQueries";
-import { addToTrials, havingMetric, type TrialPoints } from "@/api/trialPoints";
+import { addToTrials, selectWithMetric, type TrialPoints } from "@/api/trialPoints";
 import type { Metric } from "@/api/trialQueries";
 import type { Experiment, Message } from "@/api/types";
 import { useExperimentStream } from "@/api/useExperimentStream";
@@ -84,7 +84,7 @@ export function useCurves(trials: readonly Trial[], metric: Metric) {
           const answer = await unwrap(api.GET("/api/v1/trials/time-series", { params, signal }));
           return (answer.trials ?? []).map(({ trial, metrics }) => ({
             trialId: trial?.id ?? 0,
-            points: havingMetric(metrics?.[0]?.data ?? [], metric.name),
+            points: selectWithMetric(metrics?.[0]?.data ?? [], metric.name),
           }));
         },
       }),

@@ -3,7 +3,7 @@ import { api, unwrap } from "@/api/client";
 import { metricNamesQuery, trialQuery, type Metric } from "@/api/trialQueries";
 import type { Experiment } from "@/api/types";
 import { liveQuery } from "@/api/liveQueries";
-import { addToPoints, havingMetric } from "@/api/trialPoints";
+import { addToPoints, selectWithMetric } from "@/api/trialPoints";
 import { useExperimentStream } from "@/api/useExperimentStream";
 import { useStreamed } from "@/api/useStream";
 import { isTerminal } from "@/api/states";
@@ -51,7 +51,7 @@ export function usePoints(trialId: number, experimentId: number, { group, name }
         const { trials = [] } = await unwrap(
           api.GET("/api/v1/trials/time-series", { params: { query }, signal }),
         );
-        return havingMetric(trials[0]?.metrics?.[0]?.data ?? [], name);
+        return selectWithMetric(trials[0]?.metrics?.[0]?.data ?? [], name);
       },
     }),
     placeholderData: keepPreviousData,
