@@ -231,16 +231,6 @@ std::optional<double> GetMetricNumber(const model::Value& metrics, const std::st
   return metric->AsNumber();
 }
 
-absl::StatusOr<std::optional<double>> GetSearcherMetric(const model::MetricReport& report,
-                                                        const std::string& name) {
-  const std::optional<double> number = GetMetricNumber(report.metrics, name);
-  const model::Value* value = report.metrics.Find(name);
-  if (number || value == nullptr || value->is_null()) return number;
-  return absl::InvalidArgumentError(absl::StrCat("the searcher metric ", name,
-                                                 " must be a number, not ", value->ToJson(),
-                                                 " (step ", report.steps_completed, ")"));
-}
-
 NumberCurve ExtractNumbers(const std::vector<model::MetricReport>& reports,
                            const std::string& name) {
   NumberCurve curve;

@@ -50,11 +50,6 @@ inline std::string MergeTypes(const std::string& a, const std::string& b) {
 // The metric `name` as a number; the strings "NaN", "Infinity" and "-Infinity" are numbers too.
 std::optional<double> GetMetricNumber(const model::Value& metrics, const std::string& name);
 
-// The searcher metric `name` of a validation; nullopt if it lacks it. INVALID_ARGUMENT if it is not
-// a number.
-absl::StatusOr<std::optional<double>> GetSearcherMetric(const model::MetricReport& report,
-                                                        const std::string& name);
-
 // The values of the metric `name`, from the reports that have it.
 NumberCurve ExtractNumbers(const std::vector<model::MetricReport>& reports,
                            const std::string& name);

@@ -295,7 +295,7 @@ absl::StatusOr<bool> RecordValidations(Connection& connection, Locked& locked,
   bool found = false, best = false;
   for (const model::MetricReport& report : reports) {
     if (report.group != "validation") continue;
-    DET_ASSIGN_OR_RETURN(const std::optional<double> metric, GetSearcherMetric(report, name));
+    const std::optional<double> metric = GetMetricNumber(report.metrics, name);
     if (!metric) continue;
     found = true;
     best |=
