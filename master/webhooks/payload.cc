@@ -109,7 +109,7 @@ Value MakeStateMessage(const Value& data, const std::string& base_url) {
                                                 {"blocks", Value::List{std::move(details)}}}}}};
 }
 
-// The text of an event that has no message of its own form.
+// The text of an event that has no Slack message with blocks.
 std::string MakeSentence(const store::DeliveryRecord& delivery) {
   const Value& data = delivery.data;
   switch (delivery.trigger) {
