@@ -224,6 +224,19 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(first["requestId"], second["requestId"])
         self.assertEqual({"name": "n"}, json.loads(first["config"]))
 
+    def test_wait_skips_updates_of_metrics(self):
+        states = iter(["STATE_RUNNING", "STATE_COMPLETED"])
+        self.master.answers["/api/v1/experiments/3"] = lambda *_: (
+            200,
+            {"experiment": {"id": 3, "state": next(states)}},
+        )
+        updates = [{"experiment": None}, {"experiment": {"id": 3, "state": "STATE_COMPLETED"}}]
+        self.master.answers["/api/v1/experiments/3/watch"] = "".join(
+            json.dumps({"result": update}) + "\n" for update in updates
+        ).encode()
+        determined = self.signed_in()
+        self.assertEqual("COMPLETED", determined.get_experiment(3).wait().value)
+
     def test_returns_metrics_of_all_groups_by_name(self):
         self.master.answers["/api/v1/trials/metrics/trial_metrics"] = {
             "result": {

@@ -235,9 +235,10 @@ class Experiment:
         while not self.reload().state.is_over:
             try:
                 for data in self._session.lines(f"/api/v1/experiments/{self.id}/watch"):
-                    if "experiment" not in data:
+                    experiment = data.get("experiment")
+                    if experiment is None:
                         continue  # An update of metrics only.
-                    state = ExperimentState.of(data["experiment"].get("state", ""))
+                    state = ExperimentState.of(experiment.get("state", ""))
                     if state.is_over:
                         break
             except MasterError as error:
