@@ -191,6 +191,8 @@ TEST_P(StoreContractTest, ListsTrialsByFilterSortAndWindow) {
   EXPECT_THAT(list({.experiment = id, .states = {model::TrialState::kError}}), ElementsAre(4));
   EXPECT_THAT(list({.experiment = id, .window = {-1, 0}}), ElementsAre(4));
   EXPECT_THAT(list(MakeBareTrialQuery(id)), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(*store_->ListTrialIds(id), ElementsAre(model::TrialId(1), model::TrialId(2),
+                                                     model::TrialId(3), model::TrialId(4)));
   EXPECT_EQ(store_->ListTrials({.experiment = id, .window = {0, 1}})->total, 4);
   experiment::Trial warm = MakeTrial(9, 2);
   warm.warm_start = model::CheckpointId("c");
@@ -198,6 +200,7 @@ TEST_P(StoreContractTest, ListsTrialsByFilterSortAndWindow) {
   EXPECT_THAT(list({.warm_start = model::CheckpointId("c")}), ElementsAre(9));
   EXPECT_THAT(list({.warm_start = model::CheckpointId("d")}), IsEmpty());
   EXPECT_THAT(list({.experiment = model::ExperimentId(7)}), IsEmpty());
+  EXPECT_THAT(*store_->ListTrialIds(model::ExperimentId(7)), IsEmpty());
 }
 
 TEST_P(StoreContractTest, ReturnsBestAndLatestOfTrial) {
