@@ -17,7 +17,7 @@ namespace det::api {
 // Returns PERMISSION_DENIED unless the caller has all permissions of administrators.
 absl::Status CheckCanMakeAdministrators(const auth::Principal& caller);
 
-// Returns PERMISSION_DENIED if the user has a permission that the caller lacks. Whoever sets the
+// Returns PERMISSION_DENIED if the user has a permission that the caller lacks. A caller who sets the
 // password of a user, or creates an access token, can act as that user.
 absl::Status CheckCanActAs(store::Store& store, const auth::Principal& caller, model::UserId user);
 
