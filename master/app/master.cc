@@ -436,6 +436,11 @@ void Master::Impl::Stop() {
   if (audit_ != nullptr) audit_->Stop();
   if (loop_ != nullptr) loop_->Stop();
   lease_.reset();  // used until here
+  updates_.reset();
+  // Reports that still wait for the database end here, because their callbacks use what is destroyed
+  // next.
+  failed_ = true;
+  store_.reset();
 }
 
 absl::StatusOr<std::unique_ptr<Master>> Master::Start(const Config& config,

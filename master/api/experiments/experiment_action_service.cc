@@ -212,7 +212,7 @@ class ExperimentActionService final : public ApiService<v1::ExperimentActionServ
                          GetUniqueIds(filters.excluded_experiment_ids(), "excluded experiment"));
     DET_ASSIGN_OR_RETURN(store::ExperimentQuery query, ToBulkQuery(filters, states));
     query.project = project != kAnyProject ? project : std::max(filters.project_id(), 0);
-    query.visible = caller.Visible();
+    query.visible = caller.Visible(model::Permission::kViewExperimentMetadata);
     query.window.limit = kMaxBatchSize + static_cast<int>(excluded.size()) + 1;
     DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, store_.ListExperiments(query));
     std::vector<int32_t> matching;

@@ -555,7 +555,10 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
     DET_ASSIGN_OR_RETURN(const cluster::Event event,
                          ToEvent(ToReport(checkpoint, id), model::AllocationId(), clock_.Now()));
     model::CheckpointRecord record = event.As<cluster::CheckpointReported>()->checkpoint;
-    if (checkpoint.has_storage_id()) record.storage = checkpoint.storage_id();
+    if (checkpoint.has_storage_id()) {
+      record.storage = checkpoint.storage_id();
+      DET_RETURN_IF_ERROR(store_.detached().GetCheckpointStorage(*record.storage).status());
+    }
     return store_.detached().AddCheckpoint(record);
   }
 

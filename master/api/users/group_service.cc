@@ -11,6 +11,7 @@
 #include "master/api/common/convert.h"
 #include "master/api/rpc/api_service.h"
 #include "master/api/users/convert_user.h"
+#include "master/api/users/delegation.h"
 #include "master/api/users/group_members.h"
 #include "master/api/users/services.h"
 
@@ -74,8 +75,11 @@ class GroupService final : public ApiService<v1::GroupService> {
                                         const v1::UpdateGroupRequest* request,
                                         v1::UpdateGroupResponse* response) override {
     return Unary(__func__, context, request, response,
-                 [this, request, response](const auth::Principal&) -> absl::Status {
+                 [this, request, response](const auth::Principal& caller) -> absl::Status {
                    DET_RETURN_IF_ERROR(CheckName(request->name()));
+                   if (!request->add_users().empty()) {
+                     DET_RETURN_IF_ERROR(CheckCanAddMembers(store_, caller, {request->group_id()}));
+                   }
                    store::GroupPatch patch{.add = ToUserIds(request->add_users()),
                                            .remove = ToUserIds(request->remove_users())};
                    if (!request->name().empty()) patch.name = request->name();
@@ -98,14 +102,17 @@ class GroupService final : public ApiService<v1::GroupService> {
   grpc::ServerUnaryReactor* AssignMultipleGroups(
       grpc::CallbackServerContext* context, const v1::AssignMultipleGroupsRequest* request,
       v1::AssignMultipleGroupsResponse* response) override {
-    return Unary(__func__, context, request, response, [this, request](const auth::Principal&) {
-      const absl::Status assigned =
-          groups().AssignGroups(ToUserIds(request->user_ids()),
-                                {request->add_groups().begin(), request->add_groups().end()},
-                                {request->remove_groups().begin(), request->remove_groups().end()});
-      authenticator_.InvalidateAll();
-      return assigned;
-    });
+    return Unary(__func__, context, request, response,
+                 [this, request](const auth::Principal& caller) -> absl::Status {
+                   const std::vector<int32_t> add(request->add_groups().begin(),
+                                                  request->add_groups().end());
+                   DET_RETURN_IF_ERROR(CheckCanAddMembers(store_, caller, add));
+                   const absl::Status assigned = groups().AssignGroups(
+                       ToUserIds(request->user_ids()), add,
+                       {request->remove_groups().begin(), request->remove_groups().end()});
+                   authenticator_.InvalidateAll();
+                   return assigned;
+                 });
   }
 
  private:

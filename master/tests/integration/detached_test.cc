@@ -124,6 +124,8 @@ TEST_F(DetachedTest, RecordsProgramThatRunsElsewhere) {
     EXPECT_EQ(ReportCheckpoint(trial.task_id(), kUuid, 10, storage, state).error_code(),
               grpc::StatusCode::INVALID_ARGUMENT);
   }
+  EXPECT_EQ(ReportCheckpoint(trial.task_id(), kUuid, 10, storage + 1).error_code(), NOT_FOUND)
+      << "a storage that nobody registered";
   ASSERT_TRUE(ReportCheckpoint(trial.task_id(), kUuid, 10, storage).ok());
   api::PostTaskLogsRequest logs;
   logs.add_logs()->set_task_id(trial.task_id());
@@ -246,6 +248,17 @@ TEST_F(DetachedTest, DoesNotControlPrograms) {
   api::GetJobsResponse jobs;
   ASSERT_TRUE(Call(&api::JobService::Stub::GetJobs, queue, &jobs).ok());
   EXPECT_EQ(jobs.jobs_size(), 0);
+}
+
+TEST_F(DetachedTest, DoesNotRemoveTensorboardFilesOfOtherMachines) {
+  const int id = CreateUnmanaged();
+  api::DeleteTensorboardFilesRequest request;
+  request.set_experiment_id(id);
+  api::DeleteTensorboardFilesResponse response;
+  const grpc::Status status =
+      Call(&api::ExperimentService::Stub::DeleteTensorboardFiles, request, &response);
+  EXPECT_EQ(status.error_code(), FAILED_PRECONDITION);
+  EXPECT_THAT(status.error_message(), HasSubstr("ran outside of the cluster"));
 }
 
 TEST_F(DetachedTest, RefusesChangedValueOfReport) {
