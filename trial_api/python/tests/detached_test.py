@@ -380,7 +380,7 @@ class FullDiskTest(Case):
         run = det.init(run_id="r", mode="offline", capture_output=False)
         uuid = run.log_artifact(self.folder / "model")
         run.finish()
-        # As if the disk had not taken that the record was sent, before the process was killed.
+        # The disk did not take that the record was sent, and then the process was killed.
         shutil.rmtree(run.folder / "artifacts")
         stored = self.folder / "data/resolute/checkpoints" / uuid
         stored.mkdir(parents=True)
@@ -437,22 +437,23 @@ class ProcessesTest(Case):
         run.finish()
 
     def test_processes_that_start_together_do_not_share_a_rank(self):
-        start = time.time() + 1
+        program = "import det; print(); input(); run = det.init(run_id='r'); input(); run.finish()"
         processes = [
             subprocess.Popen(
-                [
-                    sys.executable,
-                    "-B",
-                    "-c",
-                    f"import time, det\ntime.sleep({start} - time.time())\n"
-                    "run = det.init(run_id='r')\ninput()\nrun.finish()",
-                ],
+                [sys.executable, "-B", "-c", program],
                 stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 encoding="utf-8",
             )
             for _ in range(4)
         ]
+        for process in processes:
+            process.stdout.readline()
+        for process in processes:
+            process.stdin.write("\n")
+            process.stdin.flush()
+        # The others than the first end.
         limit = time.monotonic() + 60
         while sum(process.poll() is not None for process in processes) < 3:
             self.assertLess(time.monotonic(), limit)
@@ -613,6 +614,22 @@ class OfflineTest(Case):
         self.master.answers[TRIAL + "/metrics"] = start_again
         self.sync()
         self.assertEqual([], self.states())
+
+    def test_sync_does_not_send_to_another_cluster_what_was_started(self):
+        run = det.init(run_id="r", capture_output=False)
+        self.master.unavailable = True
+        run.log({"loss": 1.0})
+        with mock.patch("sys.__stderr__", io.StringIO()):
+            run.finish(timeout=0.1)
+        self.master.unavailable = False
+        self.master.answers["/api/v1/master"] = {"clusterId": "another"}
+        with contextlib.redirect_stderr(io.StringIO()) as printed:
+            self.sync(code=1)
+        self.assertIn(f"send it with DET_MASTER={self.master.url}", printed.getvalue())
+        self.assertEqual([], self.metrics())
+        self.master.answers["/api/v1/master"] = {"clusterId": "c"}
+        self.sync()
+        self.assertEqual(1, len(self.metrics()))
 
     def test_sync_ignores_a_run_that_was_sent_meanwhile(self):
         run = self.record()

@@ -83,8 +83,26 @@ class Sender:
                 "storage_id": storage.get("storageId"),
                 "latest_checkpoint": trial.get("latestCheckpoint"),
                 "steps_completed": trial.get("stepsCompleted") or 0,
+                "cluster_id": self._get_cluster(),
             }
         )
+
+    def check_cluster(self) -> None:
+        """Checks that the run was not started at another cluster.
+
+        Raises:
+            MasterError: It was, so its IDs belong to another trial here.
+        """
+        known = self._spool.ids.get("cluster_id")
+        if known is not None and known != self._get_cluster():
+            run = self._spool.run
+            raise MasterError(
+                f"run {run['run_id']} was started at another cluster; send it with "
+                f"DET_MASTER={run['master']}"
+            )
+
+    def _get_cluster(self) -> str:
+        return str(self._session.get("/api/v1/master").get("clusterId") or "")
 
     def _put_trial(self) -> JsonObject:
         run = self._spool.run
@@ -259,6 +277,7 @@ def send_all(spool: Spool, session: Session, is_last: Callable[[], bool]) -> int
         CheckpointError: The files of an artifact cannot be stored.
     """
     count, sender = len(spool.records), Sender(spool, session)
+    sender.check_cluster()
     sender.start(should_stop=lambda: True)
     while sender.send():
         pass
