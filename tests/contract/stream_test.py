@@ -22,7 +22,6 @@ from determined.common.api import authentication  # noqa: E402
 from determined.common.streams._client import ModelSpec  # noqa: E402
 
 PASSWORD = "Stream-Passw0rd"
-TIMEOUT = 30  # Seconds, for one message.
 
 KEYS = {
     "project": {"id", "name", "description", "archived", "created_at", "notes", "workspace_id",
@@ -76,7 +75,7 @@ class Follower:
         self.events.put(None)
 
     def next(self):
-        return self.events.get(timeout=TIMEOUT)
+        return self.events.get(timeout=harness.TIMEOUT)
 
     def subscribe(self, known, **specs):
         """Sends a request; returns the messages of the sync, without its begin and end."""
@@ -93,7 +92,7 @@ class Follower:
 
     def close(self):
         self.socket.close()
-        self.thread.join(TIMEOUT)
+        self.thread.join(harness.TIMEOUT)
 
 
 class StreamTest(harness.ClusterTestCase):

@@ -35,8 +35,7 @@ class SdkTest(harness.ClusterTestCase):
         super().setUpClass()
         try:
             existing_client.create_administrator(cls.home, USER, PASSWORD)
-            cls.environment = existing_client.user_environment(cls.home)
-            cls.environment.__enter__()
+            cls.enterClassContext(existing_client.user_environment(cls.home))
             from determined.experimental import client
             client.login(os.environ["DET_MASTER"], USER, PASSWORD)
             cls.client = client
@@ -47,11 +46,6 @@ class SdkTest(harness.ClusterTestCase):
             raise
 
     @classmethod
-    def tearDownClass(cls):
-        cls.environment.__exit__(None, None, None)
-        super().tearDownClass()
-
-    @classmethod
     def create_experiment(cls, name, **changes):
         model = cls.home.context({"train.py": TRAIN})
         config = harness.job(**{"name": name, "entrypoint": "python3 train.py",
@@ -59,8 +53,10 @@ class SdkTest(harness.ClusterTestCase):
         return cls.client.create_experiment(config, model)
 
     def test_experiment(self):
-        experiment = self.client.get_experiment(self.experiment.id)
-        self.assertEqual("sdk", experiment.name)
+        experiment = self.create_experiment("named", entrypoint="true")
+        experiment.wait(interval=0.1)
+        experiment = self.client.get_experiment(experiment.id)
+        self.assertEqual("named", experiment.name)
         experiment.set_name("renamed")
         experiment.set_description("words")
         experiment.add_label("red")
