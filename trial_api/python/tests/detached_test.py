@@ -23,7 +23,7 @@ import det
 from det import sync
 from det.detached import _spool
 from det.experimental import core_v2
-from fake_master import fake_master, refusal
+from fake_master import SERVICE, as_task, fake_master, refusal
 
 TRIAL = "/api/v1/trials/7"
 
@@ -515,6 +515,20 @@ class ProcessesTest(Case):
         )
         self.assertEqual([], self.spools())
         self.assertEqual(["STATE_COMPLETED"], self.states())
+
+
+class TaskTest(Case):
+    def test_invalid_hyperparameters_end_the_trial(self):
+        with as_task(self.master, str(self.folder)), self.assertRaises(SystemExit) as end:
+            with det.init(config={"depth": 2}) as run:
+                self.assertEqual({"depth": 2, "lr": 0.1}, run.config)
+                with self.assertRaisesRegex(ValueError, "expected COMPLETED"):
+                    run.finish("DONE")
+                with contextlib.redirect_stderr(io.StringIO()):
+                    raise det.InvalidHP("too deep")
+        self.assertEqual(0, end.exception.code)
+        [report] = self.master.bodies(SERVICE + "ReportEarlyExit")
+        self.assertEqual(("INVALID_HP", "too deep"), (report["reason"], report["message"]))
 
 
 class OfflineTest(Case):

@@ -87,12 +87,12 @@ class Run:
             step: The number of the step, which must not decrease within a group. Default: one more
                 than in the previous call. Further metrics of the same step are added to it.
             group: The name of the group, without ".". Default: "training" for rank 0, "rank-N" for
-                rank N.
+                rank N. In a task of the cluster only rank 0 reports.
 
         Raises:
             ValueError: The group or the step is invalid.
             TypeError: The metrics are not a mapping, or contain a value that is not JSON.
-            RuntimeError: The run is finished, or belongs to another process.
+            RuntimeError: The run is finished, belongs to another process, or the disk is full.
 
         Example:
             run.log({"loss": 0.5})
