@@ -51,6 +51,7 @@ def sync(directory: pathlib.Path) -> int:
 def _send(folder: pathlib.Path, sessions: dict[str, Session]) -> None:
     spool = _spool.Spool(folder)
     try:
+        spool.mark_as_sent_by_sync()
         url = os.environ.get("DET_MASTER") or str(spool.run["master"])
         if url not in sessions:
             sessions[url] = connect(url)

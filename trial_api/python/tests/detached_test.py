@@ -473,16 +473,9 @@ class ProcessesTest(Case):
     def test_waits_for_a_sync_of_the_earlier_process(self):
         with det.init(run_id="r", mode="offline", capture_output=False) as run:
             run.log({"loss": 1.0})
-        sending, create = _spool.Spool(run.folder), _spool._create
-
-        def create_beside(*arguments):
-            with mock.patch.object(_spool, "_find_below", return_value=[]):
-                return create(*arguments)
-
-        with (
-            mock.patch.object(_spool, "_create", create_beside),
-            mock.patch("det.detached._run._AWAY_PAUSE", 0.01),
-        ):
+        sending = _spool.Spool(run.folder)
+        sending.mark_as_sent_by_sync()
+        with mock.patch("det.detached._run._AWAY_PAUSE", 0.01):
             later = det.init(run_id="r", capture_output=False)
             later.log({"loss": 2.0}, step=2)
             self.assertIsNone(later.trial_id)

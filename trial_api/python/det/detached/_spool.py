@@ -86,6 +86,7 @@ class Spool:
                 folder.rmdir()
             raise FileNotFoundError(f"{folder} was sent by another process")
         self.ids, self.end = _read(folder / _IDS), _read(folder / _END)
+        self._marker: int | None = None
 
     @property
     def run_id(self) -> str:
@@ -122,9 +123,17 @@ class Spool:
         """Returns the directory for the files of an artifact."""
         return self.folder / "artifacts" / uuid
 
+    def mark_as_sent_by_sync(self) -> None:
+        """Tells later processes that `det sync` has opened the spool, not the process of the run."""
+        self._marker = os.open(self.folder / _RUN, os.O_RDONLY)
+        fcntl.flock(self._marker, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
     def close(self) -> None:
         """Closes the spool and keeps its files."""
         self.records.close()
+        if self._marker is not None:
+            os.close(self._marker)
+            self._marker = None
 
     def remove(self) -> None:
         """Closes the spool and removes its files, because the master has everything."""
@@ -175,6 +184,8 @@ def _create(parent: pathlib.Path, run: JsonMapping, memory: int) -> Spool:
         try:
             Spool(earlier).close()
         except BlockingIOError:
+            if _is_sent_by_sync(earlier):
+                continue
             run_id = run["run_id"]
             raise RuntimeError(
                 f"rank {run['rank']} of run {run_id} is open in another process; give each process "
@@ -189,6 +200,15 @@ def _create(parent: pathlib.Path, run: JsonMapping, memory: int) -> Spool:
     os.rename(aside, parent / str(number))
     sync(parent)
     return Spool(parent / str(number), memory)
+
+
+def _is_sent_by_sync(folder: pathlib.Path) -> bool:
+    try:
+        with open(folder / _RUN, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except (BlockingIOError, FileNotFoundError):  # It sends it, or has just sent it.
+        return True
+    return False
 
 
 @contextlib.contextmanager
