@@ -136,13 +136,13 @@ class DetachedTest(harness.ClusterTestCase):
         self.run_program(CORE_V2, name, storage, "fail", code=1, PYTHONPATH=path)
         self.assert_state(self.home.experiment(trial["experimentId"]), "ERROR")
 
-    def test_core_v2_of_the_existing_client(self):
+    def test_records_core_v2_of_the_existing_client(self):
         self.check_core_v2("theirs", existing_client.SITE_PACKAGES)
 
-    def test_core_v2_of_our_package(self):
+    def test_records_core_v2_of_our_package(self):
         self.check_core_v2("ours", existing_client.OUR_PACKAGE)
 
-    def test_five_lines(self):
+    def test_records_the_short_form(self):
         self.run_program("""
 import det
 run = det.init(config={"lr": 0.1}, run_id="five", name="five-lines")
@@ -170,7 +170,7 @@ run.finish()
         self.assertEqual([(1, step) for step in range(1, 11)], self.reports(trial["id"]))
         self.assert_state(self.home.experiment(trial["experimentId"]), "ERROR")
 
-    def test_no_report_is_lost_or_doubled_when_the_process_is_killed(self):
+    def test_neither_loses_nor_doubles_reports_when_the_process_is_killed(self):
         for _ in range(3):
             self.run_program(KILLED, "killed", code=-signal.SIGKILL)
         self.run_program(KILLED, "killed")
@@ -236,7 +236,7 @@ run.finish()
             self.assertLessEqual({"rank-0", "rank-1"}, set(checkpoint["resources"]))
             self.assertEqual([(1, 1)], self.reports(trial["id"]))
 
-    def test_several_processes_of_one_run(self):
+    def test_records_several_processes_of_one_run(self):
         program = """
 import sys, det
 run = det.init(run_id="several", rank=int(sys.argv[1]))
