@@ -483,6 +483,19 @@ class ProcessesTest(Case):
             later.finish()
         self.assertEqual([(1, 1), (2, 2)], [(report[0], report[2]) for report in self.metrics()])
 
+    def test_starts_although_the_experiment_of_an_earlier_process_was_deleted(self):
+        earlier = det.init(run_id="r", mode="offline", capture_output=False)
+        earlier.log({"loss": 1.0})
+        earlier.spool.set_ids({"trial_id": 6, "trial_run_id": 1, "cluster_id": "c"})
+        earlier.finish()
+        self.master.answers["/api/v1/trials/6/metrics"] = refusal(404, 5, "trial 6 not found")
+        with mock.patch("sys.__stderr__", io.StringIO()) as warned:
+            with det.init(run_id="r", capture_output=False) as run:
+                run.log({"loss": 2.0})
+        self.assertIn(f"trial 6 not found; {earlier.folder} is kept", warned.getvalue())
+        self.assertEqual([(1, "training", 1, {"loss": 2.0})], self.metrics())
+        self.assertEqual([earlier.folder], self.spools())
+
     def test_later_process_sends_what_a_killed_one_has_left(self):
         self.run_script(
             """

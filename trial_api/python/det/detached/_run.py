@@ -16,7 +16,7 @@ import uuid as uuids
 from collections.abc import Mapping, Sequence
 from typing import Callable, cast
 
-from det._errors import CheckpointError, MasterError
+from det._errors import CheckpointError, MasterError, NotFoundError
 from det._info import get_cluster_info
 from det._types import CheckpointStorage, Json, JsonMapping, JsonObject, Metrics
 from det.core import Context, DistributedContext, _json, _report
@@ -480,6 +480,9 @@ class DetachedRun(Run):
                 continue
             try:
                 send_all(left, session, is_last=lambda: False)
+            except NotFoundError as error:  # Its experiment was deleted.
+                left.close()
+                self._warn_once(str(folder), f"{error}; {folder} is kept")
             except BaseException:
                 left.close()
                 raise
