@@ -241,7 +241,7 @@ class OnlineTest(Case):
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
             run = det.init(run_id="r")
-            print("first\nsecond", end="")
+            print("first\nno UTF-8: \udc80\nsecond", end="")
             run.finish()
             print(" line")
         lines = [
@@ -249,8 +249,9 @@ class OnlineTest(Case):
             for body in self.master.bodies("/api/v1/task/logs")
             for line in body["logs"]
         ]
-        self.assertEqual([("first", "stdout", "3.r"), ("second", "stdout", "3.r")], lines)
-        self.assertEqual("first\nsecond line\n", out.getvalue())
+        printed = ["first", "no UTF-8: \\udc80", "second"]
+        self.assertEqual([(text, "stdout", "3.r") for text in printed], lines)
+        self.assertEqual("first\nno UTF-8: \udc80\nsecond line\n", out.getvalue())
 
     def test_sends_heartbeats(self):
         with mock.patch("det.detached._run.HEARTBEAT", 0.02):

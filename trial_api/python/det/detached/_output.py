@@ -72,7 +72,9 @@ class _Stream:
         receive = self._receive
         if receive is not None:
             # A progress bar overwrites its line; the last state is the one to keep.
-            receive(self.kind, line.rstrip("\r").rpartition("\r")[2])
+            shown = line.rstrip("\r").rpartition("\r")[2]
+            # The master accepts no lone surrogates, which stderr prints like this.
+            receive(self.kind, shown.encode(errors="backslashreplace").decode())
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.original, name)
