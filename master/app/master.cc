@@ -388,7 +388,7 @@ std::function<void()> Master::Impl::CallLocally(gateway::LocalCall call,
     if (key == "x-peer") head.peer = std::move(value);
   }
   return local_calls_->Start(call.method, std::move(call.request), std::move(call.response),
-                             std::move(head), std::move(reply));
+                             std::move(call.written), std::move(head), std::move(reply));
 }
 
 void Master::Impl::RecordRefusal(const auth::Requirement& method,

@@ -4,6 +4,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "master/api/common/shown_configs.h"
+#include "proto/json_writer.h"
 
 namespace det::api {
 namespace {
@@ -141,7 +143,18 @@ v1::TrialRun ToRun(const experiment::Allocation& allocation) {
 
 // Existing clients know these members: of one experiment the original configuration, in lists the
 // hyperparameters.
-void SetConfig(const experiment::Experiment& experiment, bool detail, v1::Experiment* out) {
+void SetConfig(const experiment::Experiment& experiment, bool detail, v1::Experiment* out,
+               proto::WrittenParts* written) {
+  if (written != nullptr) {
+    const std::shared_ptr<const ShownConfig> shown = WriteShownConfig(experiment);
+    written->Set(*out->mutable_config(), shown->config);
+    if (detail) {
+      out->set_original_config(shown->original);
+    } else {
+      written->Set(*out->mutable_hyperparameters(), shown->hyperparameters);
+    }
+    return;
+  }
   const model::Value config = ToShownConfig(experiment);
   *out->mutable_config() = ToStruct(config);
   if (detail) {
@@ -173,7 +186,7 @@ model::Value ToShownConfig(const experiment::Experiment& experiment) {
 }
 
 v1::Experiment ToProto(const store::ExperimentRecord& record, const LiveTrials& live,
-                       absl::Time now, bool detail) {
+                       absl::Time now, bool detail, proto::WrittenParts* written) {
   const experiment::Experiment& experiment = record.experiment;
   const model::ExperimentConfig& config = *experiment.config;
   v1::Experiment out;
@@ -212,7 +225,7 @@ v1::Experiment ToProto(const store::ExperimentRecord& record, const LiveTrials& 
   out.set_unmanaged(experiment.unmanaged);
   if (experiment.external_id) out.set_external_experiment_id(*experiment.external_id);
   out.set_model_definition_size(static_cast<int32_t>(record.context_size));
-  SetConfig(experiment, detail, &out);
+  SetConfig(experiment, detail, &out, written);
   return out;
 }
 

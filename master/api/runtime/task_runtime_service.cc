@@ -418,7 +418,7 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
     return Unary(
         method, context, request, nullptr,
         [this, &metrics, group](const auth::Principal& principal, Done done) {
-          if (IsUser(principal)) return done(AddUserMetrics(metrics, group));
+          if (IsUser(principal)) return AddUserMetrics(metrics, group, std::move(done));
           const absl::Status own = CheckOwnTrial(principal, metrics.trial_id());
           if (!own.ok()) return done(own);
           WithCaller(
@@ -491,20 +491,27 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
     loop_.Post([this, experiment] { watch_.Changed(experiment); });
   }
 
-  absl::Status AddUserMetrics(const v1::TrialMetrics& metrics, const std::string& group) {
-    if (!metrics.has_metrics()) return absl::InvalidArgumentError("metrics: required but missing");
-    DET_ASSIGN_OR_RETURN(std::vector<model::MetricReport> reports,
-                         ToReports(ToReport(metrics, group, metrics.trial_run_id()), clock_.Now()));
-    const model::TrialId id(metrics.trial_id());
-    DET_ASSIGN_OR_RETURN(const store::StoredReport stored,
-                         store_.detached().AddMetrics(id, metrics.trial_run_id(), reports));
-    for (model::MetricReport& report : reports) report.run_id = stored.run_id;
-    if (stored.unmanaged) life_signs_.Record(id, clock_.Now());
-    watch_.MetricsArrived(stored.experiment, reports);
-    if (stored.best) {
-      loop_.Post([this, experiment = stored.experiment] { watch_.Changed(experiment); });
+  void AddUserMetrics(const v1::TrialMetrics& metrics, const std::string& group, Done done) {
+    if (!metrics.has_metrics()) {
+      return done(absl::InvalidArgumentError("metrics: required but missing"));
     }
-    return triggers_ == nullptr ? absl::OkStatus() : triggers_->Check(reports);
+    auto reports = ToReports(ToReport(metrics, group, metrics.trial_run_id()), clock_.Now());
+    if (!reports.ok()) return done(reports.status());
+    const model::TrialId id(metrics.trial_id());
+    std::vector<model::MetricReport> written = *reports;
+    store_.detached().AddMetrics(
+        id, metrics.trial_run_id(), std::move(written),
+        [this, id, reports = *std::move(reports),
+         done = std::move(done)](const absl::StatusOr<store::StoredReport>& stored) mutable {
+          if (!stored.ok()) return done(stored.status());
+          for (model::MetricReport& report : reports) report.run_id = stored->run_id;
+          if (stored->unmanaged) life_signs_.Record(id, clock_.Now());
+          watch_.MetricsArrived(stored->experiment, reports);
+          if (stored->best) {
+            loop_.Post([this, experiment = stored->experiment] { watch_.Changed(experiment); });
+          }
+          CheckTriggersAfter(triggers_, pool_, reports, std::move(done))(absl::OkStatus());
+        });
   }
 
   void AddTaskCheckpoint(const v1::Checkpoint& checkpoint, const model::AllocationId& allocation,

@@ -74,7 +74,9 @@ class Workspaces {
 
   // NOT_FOUND.
   virtual absl::StatusOr<WorkspaceRecord> GetWorkspace(int32_t id, model::UserId caller) = 0;
-  // Cheaper than GetWorkspace, which counts the contents. NOT_FOUND.
+  // The same without its counts, which take longer the more experiments there are, and its pin.
+  virtual absl::StatusOr<WorkspaceRecord> GetWorkspaceSettings(int32_t id) = 0;
+  // NOT_FOUND.
   virtual absl::StatusOr<std::string> GetWorkspaceName(int32_t workspace) = 0;
   virtual absl::StatusOr<WorkspacePage> ListWorkspaces(const WorkspaceQuery& query) = 0;
   // Assigns the id, makes the owner its WorkspaceAdmin, and pins it for the owner if `pinned_at` is

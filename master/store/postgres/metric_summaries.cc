@@ -13,19 +13,6 @@
 namespace det::store {
 namespace {
 
-constexpr char kSummaries[] = R"sql(
-SELECT s.trial, s.group_name, s.metric, s.last_run, s.last_steps, 'number', s.count, s.sum, s.min,
-  s.max, s.last, 0, 0, 0, NULL::json
-FROM metric_summaries s WHERE s.trial = ANY($1::int[])
-UNION ALL
-SELECT s.trial, s.group_name, s.metric, s.last_run, s.last_steps, 'number', s.count, s.sum, s.min,
-  s.max, s.last, 0, 0, 0, NULL
-FROM summaries_of(ARRAY(SELECT trial FROM unsummarized WHERE trial = ANY($1::int[]))) s
-UNION ALL
-SELECT o.trial, o.group_name, o.metric, o.last_run, o.last_steps, o.type, 0, 0, 0, 0, 0, o.nans,
-  o.infinities, o.negative_infinities, o.last
-FROM other_values o WHERE o.trial = ANY($1::int[]))sql";
-
 // The attempt and the steps of a report.
 using Position = std::pair<int64_t, int64_t>;
 
@@ -63,9 +50,22 @@ void Merge(const MetricSummary& other, bool is_newer, MetricSummary* summary) {
 
 }  // namespace
 
-absl::StatusOr<std::map<model::TrialId, MetricSummaries>> ReadSummaries(Connection& connection,
-                                                                        const Param& trials) {
-  DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kSummaries, {trials}));
+// Without the condition, the function is called even if there is nothing to summarize.
+const char kReadSummaries[] = R"sql(
+SELECT s.trial, s.group_name, s.metric, s.last_run, s.last_steps, 'number', s.count, s.sum, s.min,
+  s.max, s.last, 0, 0, 0, NULL::json
+FROM metric_summaries s WHERE s.trial = ANY($1::int[])
+UNION ALL
+SELECT s.trial, s.group_name, s.metric, s.last_run, s.last_steps, 'number', s.count, s.sum, s.min,
+  s.max, s.last, 0, 0, 0, NULL
+FROM summaries_of(ARRAY(SELECT trial FROM unsummarized WHERE trial = ANY($1::int[]))) s
+WHERE EXISTS (SELECT FROM unsummarized WHERE trial = ANY($1::int[]))
+UNION ALL
+SELECT o.trial, o.group_name, o.metric, o.last_run, o.last_steps, o.type, 0, 0, 0, 0, 0, o.nans,
+  o.infinities, o.negative_infinities, o.last
+FROM other_values o WHERE o.trial = ANY($1::int[]))sql";
+
+absl::StatusOr<std::map<model::TrialId, MetricSummaries>> ToSummaries(const Result& result) {
   std::map<model::TrialId, MetricSummaries> summaries;
   std::map<std::pair<model::TrialId, MetricName>, Position> positions;
   std::map<std::pair<model::TrialId, std::string>, Position> newest;  // by group

@@ -14,9 +14,11 @@
 
 namespace det::store {
 
-// `trials`: an array of trial IDs. Trials without reports are left out.
-absl::StatusOr<std::map<model::TrialId, MetricSummaries>> ReadSummaries(Connection& connection,
-                                                                        const Param& trials);
+// The statement whose rows ToSummaries reads; $1: an array of trial IDs.
+extern const char kReadSummaries[];
+
+// Trials without reports are left out.
+absl::StatusOr<std::map<model::TrialId, MetricSummaries>> ToSummaries(const Result& result);
 
 }  // namespace det::store
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/store/interfaces/canonical.h"
@@ -188,8 +189,7 @@ absl::StatusOr<experiment::Experiment> ToExperiment(const Result& result, int ro
   std::string config;
   experiment::RetentionPolicy policy;
   std::optional<std::string> workspace, project;
-  std::string name, description;
-  model::Value labels;
+  std::string name, description, labels;
   Cursor cursor(result, row, column);
   cursor.ReadAll(e.id, e.job, e.owner, e.request_id, config, e.original_config, e.context_hash,
                  e.warm_start, e.forked_from);
@@ -200,21 +200,27 @@ absl::StatusOr<experiment::Experiment> ToExperiment(const Result& result, int ro
                  policy.trial_best, policy.trial_latest, e.project, e.workspace, workspace, project,
                  name, description, labels, e.unmanaged, e.external_id);
   DET_RETURN_IF_ERROR(cursor.status());
+  // Fields with their own columns may have changed since the configuration was written.
+  const auto change = [&](model::ExperimentConfig& config) {
+    experiment::SetRetentionPolicy(config.checkpoint_storage, policy);
+    if (workspace) config.workspace = *workspace;
+    if (project) config.project = *project;
+    config.name = name;
+    config.description = description;
+    config.labels = ToTexts(model::Value::FromJson(labels).value_or(model::Value()));
+  };
+  const std::string columns = absl::StrJoin(
+      {name, description, labels, workspace.value_or(""), project.value_or(""),
+       absl::StrCat(workspace.has_value(), project.has_value(), policy.experiment_best, " ",
+                    policy.trial_best, " ", policy.trial_latest)},
+      absl::string_view("\0", 1));
   static auto& configs = *new ParsedConfigs;
-  const absl::StatusOr<ParsedConfigs::Config> parsed = configs.Parse(config);
+  absl::StatusOr<ParsedConfigs::Config> parsed = configs.Parse(config, columns, change);
   if (!parsed.ok()) {
     return absl::InternalError(absl::StrCat("the configuration of experiment ", ToString(e.id),
                                             " cannot be read: ", parsed.status().message()));
   }
-  // Fields with their own columns may have changed since.
-  model::ExperimentConfig own = **parsed;
-  experiment::SetRetentionPolicy(own.checkpoint_storage, policy);
-  if (workspace) own.workspace = *workspace;
-  if (project) own.project = *project;
-  own.name = std::move(name);
-  own.description = std::move(description);
-  own.labels = ToTexts(labels);
-  e.config = std::make_shared<const model::ExperimentConfig>(std::move(own));
+  e.config = *std::move(parsed);
   return e;
 }
 

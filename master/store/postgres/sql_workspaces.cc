@@ -35,6 +35,8 @@ LEFT JOIN (SELECT p.workspace, sum(e.number)::bigint AS experiments
   FROM projects p JOIN (SELECT project, count(*) AS number FROM experiments
     WHERE state <> 'DELETED' GROUP BY project) e ON e.project = p.id
   GROUP BY p.workspace) x ON x.workspace = w.id)sql";
+constexpr char kNoWorkspaceCounts[] = R"sql(
+CROSS JOIN (SELECT 0 AS projects) c CROSS JOIN (SELECT 0 AS experiments) x)sql";
 constexpr char kWorkspaceWhere[] =
     " WHERE strpos(lower(w.name), lower($2)) > 0 AND ($3::text IS NULL OR w.name = $3) "
     "AND ($4::boolean IS NULL OR w.archived = $4) "
@@ -97,10 +99,11 @@ absl::StatusOr<WorkspaceRecord> ToWorkspace(const Result& result, int row) {
 }
 
 absl::StatusOr<WorkspaceRecord> ReadWorkspace(Connection& connection, int32_t id,
-                                              model::UserId caller) {
+                                              model::UserId caller,
+                                              const char* counts = kWorkspaceCounts) {
   DET_ASSIGN_OR_RETURN(const Result result,
-                       connection.Exec(absl::StrCat(kWorkspaceColumns, kWorkspaceSources,
-                                                    kWorkspaceCounts, " WHERE w.id = $2"),
+                       connection.Exec(absl::StrCat(kWorkspaceColumns, kWorkspaceSources, counts,
+                                                    " WHERE w.id = $2"),
                                        MakeParams(caller, id)));
   if (result.rows() == 0) return NoSuchWorkspace(id);
   return ToWorkspace(result, 0);
@@ -127,6 +130,12 @@ absl::StatusOr<Locked> LockMutable(Connection& connection, int32_t id, const cha
 
 absl::StatusOr<WorkspaceRecord> SqlWorkspaces::GetWorkspace(int32_t id, model::UserId caller) {
   return pool_.Run([&](Connection& connection) { return ReadWorkspace(connection, id, caller); });
+}
+
+absl::StatusOr<WorkspaceRecord> SqlWorkspaces::GetWorkspaceSettings(int32_t id) {
+  return pool_.Run([&](Connection& connection) {
+    return ReadWorkspace(connection, id, {}, kNoWorkspaceCounts);
+  });
 }
 
 absl::StatusOr<std::string> SqlWorkspaces::GetWorkspaceName(int32_t workspace) {

@@ -47,6 +47,13 @@ absl::StatusOr<WorkspaceRecord> FakeWorkspaces::GetWorkspace(int32_t id, model::
   return Read(it->second, caller);
 }
 
+absl::StatusOr<WorkspaceRecord> FakeWorkspaces::GetWorkspaceSettings(int32_t id) {
+  absl::StatusOr<WorkspaceRecord> record = GetWorkspace(id, {});
+  if (!record.ok()) return record;
+  record->num_projects = record->num_experiments = 0;
+  return record;
+}
+
 absl::StatusOr<std::string> FakeWorkspaces::GetWorkspaceName(int32_t workspace) {
   std::lock_guard lock(db_.mutex);
   const auto it = db_.workspace_rows.workspaces.find(workspace);
