@@ -211,11 +211,12 @@ class OnlineTest(Case):
             run.finish()
             print(" line")
         lines = [
-            (line["log"], line["stdtype"], line["taskId"])
+            (line["log"], line["stdtype"], line["taskId"], line["sequence"])
             for body in self.master.bodies("/api/v1/task/logs")
             for line in body["logs"]
         ]
-        self.assertEqual([("first", "stdout", "3.r"), ("second", "stdout", "3.r")], lines)
+        expected = [("first", "stdout", "3.r", "1"), ("second", "stdout", "3.r", "2")]
+        self.assertEqual(expected, lines)
         self.assertEqual("first\nsecond line\n", out.getvalue())
 
     def test_sends_heartbeats(self):

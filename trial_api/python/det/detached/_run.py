@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import itertools
 import json
 import os
 import pathlib
@@ -208,6 +209,7 @@ class DetachedRun(Run):
         self.folder = spool.folder
         self.spool, self._online = spool, online
         self._adding = threading.Lock()
+        self._line_numbers = itertools.count(1)
         self._changed = threading.Condition()
         self._wake, self._stopping = threading.Event(), threading.Event()
         self._refusal: MasterError | None = None
@@ -290,7 +292,15 @@ class DetachedRun(Run):
 
     def _add_line(self, stdtype: str, line: str) -> None:
         if os.getpid() == self._process and not self._finished:
-            self.add({"kind": "log", "time": now(), "stdtype": stdtype, "line": line})
+            self.add(
+                {
+                    "kind": "log",
+                    "time": now(),
+                    "stdtype": stdtype,
+                    "line": line,
+                    "number": next(self._line_numbers),
+                }
+            )
 
     def add(self, record: Mapping[str, object]) -> None:
         """Adds a record to the spool."""
@@ -657,6 +667,7 @@ def start(
         {
             "run_id": run_id,
             "rank": rank,
+            "process": str(uuids.uuid4()),
             "master": canonical_url(
                 master or os.environ.get("DET_MASTER") or "http://localhost:8080"
             ),
