@@ -206,12 +206,12 @@ class AnswersTest(BehaviorTest):
         name = user["username"]
         for username, password in ((name, "wrong"), ("nobody", "wrong"), (name, "")):
             self.assertIn("invalid credentials", self.log_in(username, password, 401))
-        self.call("POST", f"/api/v1/users/{user['id']}/password", '"Other.Passw0rd"',
-                  client=client, status=200)
+        self.call("PATCH", f"/api/v1/users/{user['id']}",
+                  {"password": "Other.Passw0rd.1", "isHashed": False}, client=client)
         self.log_in(name, "Passw0rd.1", 401)
-        self.log_in(name, "Other.Passw0rd")
+        self.log_in(name, "Other.Passw0rd.1")
         self.call("PATCH", f"/api/v1/users/{user['id']}", {"active": False})
-        self.assertIn("user is not active", self.log_in(name, "Other.Passw0rd", 403))
+        self.assertIn("user is not active", self.log_in(name, "Other.Passw0rd.1", 403))
         self.call("POST", "/api/v1/users", {
             "user": {"username": "far", "active": True, "remote": True}})
         self.log_in("far", "Passw0rd.1", 401)
@@ -830,8 +830,8 @@ class OwnerTokenTest(BehaviorTest):
         self.assertEqual(user["username"], other["username"])
         self.get("/api/v1/master/config", client=task, status=403)
         self.call("POST", "/api/v1/tokens", {"userId": user["id"]}, client=task, status=403)
-        self.call("POST", f"/api/v1/users/{user['id']}/password", '"Other.Passw0rd"', client=task,
-                  status=403)
+        self.call("PATCH", f"/api/v1/users/{user['id']}", {"password": "Other.Passw0rd.1"},
+                  client=task, status=403)
         self.end(experiment)
         self.get("/api/v1/me", client=task, status=401)
         with open(os.path.join(self.home.data, "log/master.log"), encoding="utf-8") as log:
