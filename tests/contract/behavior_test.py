@@ -192,7 +192,6 @@ class AnswersTest(BehaviorTest):
                 (f"checkpoints/{uuid}", "checkpoint", uuid), ("models/none", "model", "none"),
                 ("templates/none", "template", "none"), ("users/9999", "user", "9999"),
                 ("workspaces/9999", "workspace", "9999"), ("projects/9999", "project", "9999"),
-                ("agents/none", "agent", "none"), (f"commands/{uuid}", "command", uuid),
                 (f"notebooks/{uuid}", "notebook", uuid), (f"shells/{uuid}", "shell", uuid),
                 (f"tensorboards/{uuid}", "tensorboard", uuid)):
             text = self.get("/api/v1/" + path, status=404)
