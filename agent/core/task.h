@@ -51,6 +51,7 @@ struct TaskSpec {
   std::vector<RunFile> files;
   std::string context_hash;  // empty: an empty working directory
   std::string session_token;
+  std::string user_token;
   friend bool operator==(const TaskSpec&, const TaskSpec&) = default;
 };
 

@@ -108,6 +108,7 @@ TaskSpec FromProto(const v1::TaskSpec& proto) {
   }
   spec.context_hash = proto.context_hash();
   spec.session_token = proto.session_token();
+  spec.user_token = proto.user_token();
   return spec;
 }
 

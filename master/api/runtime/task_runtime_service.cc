@@ -237,19 +237,16 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
                         v1::PostTaskLogsResponse* response) override {
     return Unary(
         __func__, context, request, response,
-        [this, request](const auth::Principal& principal) -> absl::Status {
-          DET_ASSIGN_OR_RETURN(const model::TaskId task, FindLoggedTask(principal, *request));
-          std::vector<model::LogLine> lines;
-          for (const v1::TaskLog& log : request->logs()) {
-            const model::AllocationId allocation =
-                IsUser(principal) ? model::AllocationId(log.allocation_id()) : principal.allocation;
-            lines.push_back(ToLine(log, task, allocation, clock_.Now()));
-          }
-          if (lines.empty()) return absl::OkStatus();
-          DET_RETURN_IF_ERROR(store_.AddLogLines(lines));
-          watch_.LogsArrived(task);
-          return triggers_ == nullptr ? absl::OkStatus() : triggers_->Check(lines);
-        });
+        [this, request](const auth::Principal& caller) { return AddLines(caller, *request); });
+  }
+  Reactor* PostRawTaskLogs(Context* context, const v1::PostTaskLogsRequest* request,
+                           google::api::HttpBody* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal& caller) {
+                   response->set_content_type("application/json");
+                   response->set_data("\"\"");
+                   return AddLines(caller, *request);
+                 });
   }
 
   Reactor* RunPrepareForReporting(Context* context,
@@ -560,6 +557,23 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
       DET_RETURN_IF_ERROR(store_.detached().GetCheckpointStorage(*record.storage).status());
     }
     return store_.detached().AddCheckpoint(record);
+  }
+
+  absl::Status AddLines(const auth::Principal& caller, const v1::PostTaskLogsRequest& request) {
+    DET_ASSIGN_OR_RETURN(const model::TaskId task, FindLoggedTask(caller, request));
+    std::vector<model::LogLine> lines;
+    for (const v1::TaskLog& log : request.logs()) {
+      const model::AllocationId allocation =
+          IsUser(caller) ? model::AllocationId(log.allocation_id()) : caller.allocation;
+      lines.push_back(ToLine(log, task, allocation, clock_.Now()));
+      if (!log.has_sequence()) continue;
+      DET_RETURN_IF_ERROR(CheckSequence(log.sequence(), allocation));
+      lines.back().sequence = log.sequence();
+    }
+    if (lines.empty()) return absl::OkStatus();
+    DET_RETURN_IF_ERROR(store_.AddLogLines(lines));
+    watch_.LogsArrived(task);
+    return triggers_ == nullptr ? absl::OkStatus() : triggers_->Check(lines);
   }
 
   // Returns the task of all lines, which the caller may write to.

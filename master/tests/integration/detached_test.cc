@@ -1,4 +1,5 @@
 // Detached mode in a whole master: programs that run elsewhere and report with a user's token.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -132,6 +133,19 @@ TEST_F(DetachedTest, RecordsProgramThatRunsElsewhere) {
   logs.mutable_logs(0)->set_log("hello");
   api::PostTaskLogsResponse logged;
   ASSERT_TRUE(Call(&Runtime::PostTaskLogs, logs, &logged).ok());
+  logs.mutable_logs(0)->set_sequence(1);
+  EXPECT_EQ(Call(&Runtime::PostTaskLogs, logs, &logged).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+  logs.mutable_logs(0)->set_allocation_id("7.7.1");  // could hide lines of that allocation
+  EXPECT_EQ(Call(&Runtime::PostTaskLogs, logs, &logged).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+  logs.mutable_logs(0)->set_allocation_id(kUuid);
+  logs.mutable_logs(0)->set_log("numbered");
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(Call(&Runtime::PostTaskLogs, logs, &logged).ok());
+  const auto lines = master_.store().ListLogs({.task = model::TaskId(trial.task_id())});
+  EXPECT_EQ(std::count_if(lines->begin(), lines->end(),
+                          [](const auto& each) { return each.line.text == "numbered"; }),
+            1);
   api::ReportTrialProgressRequest progress;
   progress.set_trial_id(trial.id());
   progress.set_progress(0.25);
