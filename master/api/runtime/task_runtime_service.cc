@@ -492,10 +492,13 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
   }
 
   absl::Status AddUserMetrics(const v1::TrialMetrics& metrics, const std::string& group) {
-    if (!metrics.has_metrics()) return absl::InvalidArgumentError("metrics: required but missing");
+    const model::TrialId id(metrics.trial_id());
+    if (!metrics.has_metrics()) {
+      DET_RETURN_IF_ERROR(store_.GetBareTrial(id).status());
+      return absl::InvalidArgumentError("metrics: required but missing");
+    }
     DET_ASSIGN_OR_RETURN(std::vector<model::MetricReport> reports,
                          ToReports(ToReport(metrics, group, metrics.trial_run_id()), clock_.Now()));
-    const model::TrialId id(metrics.trial_id());
     DET_ASSIGN_OR_RETURN(const store::StoredReport stored,
                          store_.detached().AddMetrics(id, metrics.trial_run_id(), reports));
     for (model::MetricReport& report : reports) report.run_id = stored.run_id;

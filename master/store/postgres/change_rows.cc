@@ -45,9 +45,9 @@ constexpr char kPutTrial[] = R"sql(
 INSERT INTO trials (id, experiment, request, task, seed, hparams, state, end_as, held, reason,
   restarts, run_id, allocation, latest_checkpoint, waits_for, warm_start, steps_completed, progress,
   runner_state, best_metric, latest_metric, best_steps, created_at, ended_at, blocked, run_time,
-  no_restart, suspects, log_policy, project)
+  no_restart, suspects, log_policy, continued_runs, project)
 VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,
-  $26,$27,$28,$29, coalesce((SELECT e.project FROM experiments e WHERE e.id = $2), 1))
+  $26,$27,$28,$29,$30, coalesce((SELECT e.project FROM experiments e WHERE e.id = $2), 1))
 ON CONFLICT (id) DO UPDATE SET hparams = excluded.hparams, state = excluded.state,
   end_as = excluded.end_as, held = excluded.held, reason = excluded.reason, restarts = excluded.restarts,
   run_id = excluded.run_id, allocation = excluded.allocation,
@@ -57,7 +57,8 @@ ON CONFLICT (id) DO UPDATE SET hparams = excluded.hparams, state = excluded.stat
   best_metric = excluded.best_metric, latest_metric = excluded.latest_metric,
   best_steps = excluded.best_steps, ended_at = excluded.ended_at, blocked = excluded.blocked,
   run_time = excluded.run_time, no_restart = excluded.no_restart,
-  suspects = excluded.suspects, log_policy = excluded.log_policy)sql";
+  suspects = excluded.suspects, log_policy = excluded.log_policy,
+  continued_runs = excluded.continued_runs)sql";
 
 constexpr char kPutAllocation[] = R"sql(
 INSERT INTO allocations (id, task, trial, run_id, job, slots, submitted, state, shares,
@@ -191,6 +192,10 @@ model::Value ToValue(const std::vector<model::AgentId>& agents) {
   return list;
 }
 
+model::Value ToValue(const std::vector<int>& numbers) {
+  return model::Value::List(numbers.begin(), numbers.end());
+}
+
 // States are stored as their text.
 template <class State>
 std::string Text(State state) {
@@ -225,7 +230,7 @@ Statement Put(const experiment::Trial& t) {
                      t.latest_checkpoint, t.waits_for, t.warm_start, t.steps_completed, t.progress,
                      t.runner_state, t.best_metric, t.latest_metric, t.best_steps, t.created_at,
                      t.ended_at, ToValue(t.blocked), t.run_time, t.no_restart, ToValue(t.suspects),
-                     t.log_policy)};
+                     t.log_policy, ToValue(t.continued_runs))};
 }
 
 Statement Put(const experiment::Allocation& a) {

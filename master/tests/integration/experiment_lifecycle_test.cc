@@ -30,7 +30,7 @@ TEST_F(MasterIntegrationTest, CompletesAnExperimentWithLogs) {
   api::TrialLogsResponse line;
   while (logs->Read(&line) && line.log() != "hello") {
   }
-  EXPECT_EQ(line.message(), "[1970-01-01T00:00:00.000000Z] 1.1.0    [rank=0] || hello\n");
+  EXPECT_EQ(line.message(), "[1970-01-01T00:00:00.000000Z] 1.1.1    [rank=0] || hello\n");
   agent.Log(allocation, 2, "bye");
   agent.Exited(allocation, 0);
   int byes = 0;
