@@ -10,7 +10,7 @@
 namespace det::api {
 namespace {
 
-// Returns the number of the task among those of the trial; nullopt if it is none of them.
+// Returns the number of the task among those of the trial; nullopt if the trial has no such task.
 std::optional<int> FindTaskNumber(const experiment::Trial& trial, const std::string& task) {
   const int num_tasks = static_cast<int>(trial.continued_runs.size()) + 1;
   for (int i = 0; i < num_tasks; ++i) {

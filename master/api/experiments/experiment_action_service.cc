@@ -140,14 +140,13 @@ class ExperimentActionService final : public ApiService<v1::ExperimentActionServ
   }
   Reactor* MoveExperiments(Context* context, const v1::MoveExperimentsRequest* request,
                            v1::MoveExperimentsResponse* response) override {
-    return ApplyToEach(
-        context, __func__, request, response, States(),
-        [this, request](model::ExperimentId id, Done done) {
-          v1::MoveExperimentRequest move;
-          move.set_experiment_id(id.value());
-          move.set_destination_project_id(request->destination_project_id());
-          Move(engine_, store_, move, std::move(done));
-        });
+    return ApplyToEach(context, __func__, request, response, States(),
+                       [this, request](model::ExperimentId id, Done done) {
+                         v1::MoveExperimentRequest move;
+                         move.set_experiment_id(id.value());
+                         move.set_destination_project_id(request->destination_project_id());
+                         Move(engine_, store_, move, std::move(done));
+                       });
   }
   Reactor* PutExperimentsRetainLogs(Context* context,
                                     const v1::PutExperimentsRetainLogsRequest* request,

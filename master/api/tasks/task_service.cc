@@ -36,21 +36,21 @@ class TaskService final : public ApiService<v1::TaskService> {
   grpc::ServerUnaryReactor* GetTask(grpc::CallbackServerContext* context,
                                     const v1::GetTaskRequest* request,
                                     v1::GetTaskResponse* response) override {
-    return Unary(
-        __func__, context, request, response,
-        [this, request, response](const auth::Principal&) -> absl::Status {
-          DET_ASSIGN_OR_RETURN(const TrialTask read, ReadTrialTask(store_, request->task_id()));
-          v1::Task* task = response->mutable_task();
-          task->set_task_id(request->task_id());
-          task->set_task_type(v1::Task::TASK_TYPE_TRIAL);
-          for (const auto& allocation : read.allocations) {
-            *task->add_allocations() = ToProto(allocation, "");
-            task->mutable_allocations()->rbegin()->set_task_id(request->task_id());
-          }
-          *task->mutable_start_time() = ToProto(read.start_time);
-          if (read.end_time) *task->mutable_end_time() = ToProto(*read.end_time);
-          return absl::OkStatus();
-        });
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) -> absl::Status {
+                   DET_ASSIGN_OR_RETURN(const TrialTask read,
+                                        ReadTrialTask(store_, request->task_id()));
+                   v1::Task* task = response->mutable_task();
+                   task->set_task_id(request->task_id());
+                   task->set_task_type(v1::Task::TASK_TYPE_TRIAL);
+                   for (const auto& allocation : read.allocations) {
+                     *task->add_allocations() = ToProto(allocation, "");
+                     task->mutable_allocations()->rbegin()->set_task_id(request->task_id());
+                   }
+                   *task->mutable_start_time() = ToProto(read.start_time);
+                   if (read.end_time) *task->mutable_end_time() = ToProto(*read.end_time);
+                   return absl::OkStatus();
+                 });
   }
 
   grpc::ServerUnaryReactor* GetAllocation(grpc::CallbackServerContext* context,

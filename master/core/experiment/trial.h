@@ -46,8 +46,8 @@ struct Trial {
   std::optional<model::TrialState> end_as;
   // The searcher holds it at its rung: it is PAUSED or is being paused. Only Resume continues it.
   bool held = false;
-  std::string reason;                             // of the end, or of the last restart
-  int restarts = 0;                               // counted against max_restarts
+  std::string reason;  // of the end, or of the last restart
+  int restarts = 0;    // counted against max_restarts
   // Number of the current or next attempt: the cluster counts from kFirstRun. 0: an unmanaged trial
   // that has not been started, or the first attempt of a trial of an older version.
   int run_id = 0;

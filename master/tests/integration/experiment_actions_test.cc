@@ -116,8 +116,13 @@ TEST_F(ExperimentActionsTest, MovesExperimentsAndSetsLogRetention) {
   keep.set_num_days(-5);
   EXPECT_THAT(Apply(&Stub::PutExperimentsRetainLogs, keep)[id], HasSubstr("num_days"));
   const auto shown = [&] {
-    return Get(id).config().fields().at("retention_policy").struct_value().fields().at(
-        "log_retention_days");
+    return Get(id)
+        .config()
+        .fields()
+        .at("retention_policy")
+        .struct_value()
+        .fields()
+        .at("log_retention_days");
   };
   EXPECT_EQ(shown().number_value(), 7) << "what was refused changed nothing";
   keep.set_num_days(-1);
