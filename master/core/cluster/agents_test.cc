@@ -81,6 +81,24 @@ TEST_F(AgentsTest, DoesNotCountRestart_WhenAgentIsLost) {
   EXPECT_EQ(allocation("1.1.1").exit_code, std::nullopt) << "it is unknown";
 }
 
+TEST_F(AgentsTest, ContinuesTrialOfOlderVersion_ThatCountedAttemptsFromZero) {
+  AddAgent("a", 1);
+  Create(MakeConfig());
+  Start("1.1.1");
+  experiment::Trial& older = rows_.trials.at(model::TrialId(1));
+  auto node = rows_.allocations.extract(model::AllocationId("1.1.1"));
+  node.key() = node.mapped().id = model::AllocationId("1.1.0");
+  node.mapped().run_id = older.run_id = 0;
+  older.allocation = node.key();
+  rows_.allocations.insert(std::move(node));
+  Restart();
+  AddAgent("a", 1, {"1.1.0"});
+  EXPECT_EQ(trial(1).state, TrialState::kRunning);
+  Exit("1.1.0", 1);
+  EXPECT_EQ(trial(1).run_id, 1);
+  EXPECT_EQ(trial(1).allocation, model::AllocationId("1.1.1"));
+}
+
 TEST_F(AgentsTest, ReconcilesRegistration) {
   AddAgent("a", 3);
   Create(MakeConfig());
@@ -94,7 +112,7 @@ TEST_F(AgentsTest, ReconcilesRegistration) {
   back.agent.address = "10.0.0.a";
   back.agent.resource_pool = "default";
   back.agent.slots = {{.id = 0}, {.id = 1}, {.id = 2}};
-  back.running = {model::AllocationId("1.1.1"), model::AllocationId("9.9.10")};
+  back.running = {model::AllocationId("1.1.1"), model::AllocationId("9.9.9")};
   const Outcome outcome = Apply(back);
   EXPECT_EQ(trial(1).state, TrialState::kRunning);
   EXPECT_EQ(trial(2).state, TrialState::kQueued) << "its local task vanished";
@@ -103,7 +121,7 @@ TEST_F(AgentsTest, ReconcilesRegistration) {
   EXPECT_EQ(starts[0].spec.allocation, model::AllocationId("3.3.1"));
   const auto stops = GetEffects<StopTask>(outcome);
   ASSERT_THAT(stops, SizeIs(1));
-  EXPECT_EQ(stops[0].allocation, model::AllocationId("9.9.10"));
+  EXPECT_EQ(stops[0].allocation, model::AllocationId("9.9.9"));
 }
 
 TEST_F(AgentsTest, RecordsRunningLocalTask_OnRegistration) {

@@ -194,7 +194,7 @@ TEST_F(ReportsTest, IgnoresStaleAndRepeatedFacts) {
   Create(MakeConfig());
   Start("1.1.1");
   EXPECT_THAT(Start("1.1.1").changes, IsEmpty());
-  EXPECT_THAT(Start("7.7.8").changes, IsEmpty());
+  EXPECT_THAT(Start("7.7.7").changes, IsEmpty());
   Exit("1.1.1", 1);
   Tick();
   EXPECT_THAT(Exit("1.1.1", 1).changes, IsEmpty());
