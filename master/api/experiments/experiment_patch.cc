@@ -174,6 +174,11 @@ void Move(engine::Engine& engine, store::Store& store, const v1::MoveExperimentR
   if (absl::Status deleted = CheckNotDeleted(record->experiment); !deleted.ok()) {
     return done(std::move(deleted));
   }
+  if (record->archived) {
+    return done(absl::FailedPreconditionError(
+        absl::StrCat("experiment ", id.value(),
+                     " is archived and cannot be moved; unarchive it before you move it")));
+  }
   const auto from = store.projects().GetProject(record->experiment.project);
   if (from.ok() && from->archived) return done(store::ProjectIsArchived(from->name));
   const auto project = ResolveProject(store, request.destination_project_id());
@@ -216,7 +221,7 @@ absl::Status Preview(store::Store& store, const v1::PreviewRetentionRequest& req
   store::CheckpointQuery query;
   query.experiment = id;
   DET_ASSIGN_OR_RETURN(const store::CheckpointPage page, store.ListCheckpoints(query));
-  const google::protobuf::Struct shown = ToStruct(ToShownConfig(record.experiment));
+  const google::protobuf::Struct shown = ToStruct(ToShownConfig(record));
   CheckpointStorages storages(store);
   for (const store::CheckpointEntry& entry : page.checkpoints) {
     const model::CheckpointId& checkpoint = entry.checkpoint.id;

@@ -489,12 +489,13 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
   }
 
   void AddUserMetrics(const v1::TrialMetrics& metrics, const std::string& group, Done done) {
+    const model::TrialId id(metrics.trial_id());
     if (!metrics.has_metrics()) {
-      return done(absl::InvalidArgumentError("metrics: required but missing"));
+      const absl::Status found = store_.GetBareTrial(id).status();
+      return done(found.ok() ? absl::InvalidArgumentError("metrics: required but missing") : found);
     }
     auto reports = ToReports(ToReport(metrics, group, metrics.trial_run_id()), clock_.Now());
     if (!reports.ok()) return done(reports.status());
-    const model::TrialId id(metrics.trial_id());
     std::vector<model::MetricReport> written = *reports;
     store_.detached().AddMetrics(
         id, metrics.trial_run_id(), std::move(written),

@@ -152,6 +152,23 @@ TEST(TrialTest, MovesToNextStateAfterRun) {
   }
 }
 
+TEST(TrialTest, HasTaskForEachContinuation) {
+  Trial trial = InState(TrialState::kCompleted);
+  trial.task = model::TaskId("3.7");
+  trial.run_id = 1;
+  EXPECT_TRUE(Continue(trial).new_attempt);
+  EXPECT_FALSE(Continue(trial).changed) << "it has not ended";
+  trial.run_id = 4;  // after two restarts
+  trial.state = TrialState::kError;
+  Continue(trial);
+  EXPECT_THAT(trial.continued_runs, ::testing::ElementsAre(2, 5));
+  const auto task_of = [&](int run) { return GetTask(trial, GetTaskNumber(trial, run)).value(); };
+  EXPECT_EQ(task_of(1), "3.7");
+  EXPECT_EQ(task_of(2), "3.7-1");
+  EXPECT_EQ(task_of(4), "3.7-1");
+  EXPECT_EQ(task_of(5), "3.7-2");
+}
+
 TEST(TrialTest, ResumesHeldTrialOnlyBySearcher) {
   Trial trial = InState(TrialState::kRunning);
   EXPECT_EQ(Hold(trial, kNow).release, TrialActions::Release::kPreempt);

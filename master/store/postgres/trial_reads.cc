@@ -372,7 +372,8 @@ absl::StatusOr<CheckpointPage> SqlStore::ListCheckpoints(const CheckpointQuery& 
                                 "JOIN trials t ON t.id = c.trial",
                                 where),
                    absl::StrCat(SelectCheckpoints(true), where,
-                                OrderBy(GetSortKey(query.sort).c_str(), "c.id", query.descending)),
+                                OrderBy(GetSortKey(query.sort).c_str(), "c.time", query.descending),
+                                query.descending ? ", c.id DESC" : ", c.id"),
                    params, query.window));
     CheckpointPage page;
     page.total = window.total;

@@ -408,6 +408,9 @@ ExperimentRecord FakeDatabase::Record(const experiment::Experiment& experiment) 
       record.checkpoint_size += ComputeTotalSize(entry.checkpoint);
     }
   }
+  if (const auto days = log_days.find(experiment.id); days != log_days.end()) {
+    record.log_days = days->second;
+  }
   const auto context = contexts.find(experiment.context_hash);
   if (context != contexts.end()) record.context_size = context->second.size();
   return record;
@@ -491,7 +494,8 @@ void Sort(std::vector<CheckpointEntry>& items, const CheckpointQuery& query,
           const std::function<bool(model::ExperimentId)>& smaller_is_better) {
   using Entry = CheckpointEntry;
   const auto by = [&](const auto& key) {
-    SortBy(items, query.descending, key, [](const Entry& e) { return e.checkpoint.id; });
+    SortBy(items, query.descending, key,
+           [](const Entry& e) { return std::pair(e.checkpoint.time, e.checkpoint.id); });
   };
   const auto finite = [](std::optional<double> number) {
     return number && std::isfinite(*number) ? number : std::nullopt;

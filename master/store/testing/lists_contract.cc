@@ -366,14 +366,16 @@ TEST_P(StoreContractTest, SortsCheckpoints) {
   };
   EXPECT_THAT(sorted(Sort::kId), ElementsAre("a", "b", "c", "d"));
   EXPECT_THAT(sorted(Sort::kId, true), ElementsAre("d", "c", "b", "a"));
-  EXPECT_THAT(sorted(Sort::kTrial), ElementsAre("b", "c", "d", "a"));
+  EXPECT_THAT(sorted(Sort::kTrial), ElementsAre("d", "c", "b", "a"));
+  EXPECT_THAT(sorted(Sort::kTrial, true), ElementsAre("a", "b", "c", "d"));
   EXPECT_THAT(sorted(Sort::kSteps, true), ElementsAre("a", "b", "c", "d"));
-  EXPECT_THAT(sorted(Sort::kState), ElementsAre("a", "b", "c", "d"));
+  EXPECT_THAT(sorted(Sort::kState), ElementsAre("d", "c", "b", "a"));
+  EXPECT_THAT(sorted(Sort::kTime), ElementsAre("d", "c", "b", "a"));
   // Best first, which is the greatest value here; checkpoints without a number come last.
   EXPECT_THAT(sorted(Sort::kSearcherMetric), ElementsAre("c", "d", "b", "a"));
   EXPECT_THAT(sorted(Sort::kSearcherMetric, true), ElementsAre("b", "d", "c", "a"));
-  EXPECT_THAT(sorted(Sort::kMetric, false, "loss"), ElementsAre("b", "d", "a", "c"));
-  EXPECT_THAT(sorted(Sort::kMetric, true, "loss"), ElementsAre("d", "b", "c", "a"));
+  EXPECT_THAT(sorted(Sort::kMetric, false, "loss"), ElementsAre("b", "d", "c", "a"));
+  EXPECT_THAT(sorted(Sort::kMetric, true, "loss"), ElementsAre("d", "b", "a", "c"));
 }
 
 }  // namespace
