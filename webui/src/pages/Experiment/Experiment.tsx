@@ -6,6 +6,7 @@ import { CopyText } from "@/components/CopyText/CopyText";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { useCrumbs } from "@/components/Frame/useCrumbs";
 import { State } from "@/components/State/State";
+import { Unmanaged } from "@/components/State/Unmanaged";
 import { Tabs } from "@/components/Tabs/Tabs";
 import { paths } from "@/paths";
 import { Actions } from "./Actions";
@@ -86,6 +87,7 @@ function StatusLine({ experiment: e }: { experiment: ExperimentData }) {
       </h1>
       <CopyText text={String(e.id ?? 0)} />
       <State state={e.state} />
+      {e.unmanaged && <Unmanaged />}
       <progress aria-label="Progress" value={percent} max={100} />
       <span>{percent} %</span>
       {e.bestTrialId ? (

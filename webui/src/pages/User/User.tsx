@@ -3,7 +3,7 @@ import { useParams } from "react-router";
 import { api, unwrap } from "@/api/client";
 import type { Message, User as UserData } from "@/api/types";
 import { useMe } from "@/api/useMe";
-import { useRoles } from "@/api/useRoles";
+import { usePermissions } from "@/api/usePermissions";
 import { Actions } from "@/components/Actions/Actions";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { useCrumbs } from "@/components/Frame/useCrumbs";
@@ -19,7 +19,7 @@ type Change = Message["PatchUser"];
 export default function User() {
   const id = Number(useParams()["id"]);
   const me = useMe();
-  const { may } = useRoles();
+  const { may } = usePermissions();
   const read = useQuery({
     queryKey: ["users", id],
     queryFn: async ({ signal }) => {
@@ -33,7 +33,7 @@ export default function User() {
   useCrumbs([{ label: "Users", to: paths.users }, { label: name }]);
   if (!user) return <Page title={name} error={read.error} onRetry={() => void read.refetch()} />;
   const isMine = me?.id === id;
-  const isKnown = isMine || may("ClusterAdmin");
+  const isKnown = isMine || may("ADMINISTRATE_USER");
   return (
     <Page
       title={name}
@@ -68,9 +68,9 @@ export default function User() {
 function UserActions({ user, isMine }: { user: UserData; isMine: boolean }) {
   const { id = 0, username = "", active, admin, remote } = user;
   const client = useQueryClient();
-  const { may } = useRoles();
+  const { may } = usePermissions();
   const [dialog, setDialog] = useDialog();
-  const isAdmin = may("ClusterAdmin");
+  const isAdmin = may("ADMINISTRATE_USER");
   const close = () => setDialog("");
   const change = async (body: Change) => {
     await api.PATCH("/api/v1/users/{user_id}", { params: { path: { user_id: id } }, body });
