@@ -23,7 +23,8 @@ export function RoleForm({ title, verb, name, permissions = [], onSubmit, onClos
   // ClusterAdmin has all permissions. Nobody can create a role with permissions that they lack.
   const all = roles
     ?.find((role) => role.name === "ClusterAdmin")
-    ?.permissions?.filter(({ id }) => may(toPermissionName(id)));
+    ?.permissions?.filter(({ id }) => may(toPermissionName(id)))
+    .sort((a, b) => (a.name ?? "").localeCompare(b.name ?? ""));
   if (!all) return null;
   return (
     <FormDialog

@@ -89,7 +89,7 @@ export function RoleList({ holder, name, roles, queryKey }: Props) {
   if (mayAny)
     columns.push({
       head: "Change",
-      minWidth: 180,
+      minWidth: 240,
       cell: (held) => {
         if (held.through) return "–";
         if (held.fixed) return <span title={held.fixed}>–</span>;

@@ -80,6 +80,8 @@ export default function Experiment() {
 
 function StatusLine({ experiment: e }: { experiment: ExperimentData }) {
   const percent = Math.floor((e.progress ?? 0) * 100);
+  // Many programs outside of the cluster report no progress.
+  const hasProgress = !e.unmanaged || percent > 0;
   return (
     <header className={styles.status}>
       <h1 className="visually-hidden">
@@ -88,8 +90,12 @@ function StatusLine({ experiment: e }: { experiment: ExperimentData }) {
       <CopyText text={String(e.id ?? 0)} />
       <State state={e.state} />
       {e.unmanaged && <Unmanaged />}
-      <progress aria-label="Progress" value={percent} max={100} />
-      <span>{percent} %</span>
+      {hasProgress && (
+        <>
+          <progress aria-label="Progress" value={percent} max={100} />
+          <span>{percent} %</span>
+        </>
+      )}
       {e.bestTrialId ? (
         <span>
           best {formatNumber(e.bestTrialSearcherMetric)}{" "}

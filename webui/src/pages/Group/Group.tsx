@@ -169,7 +169,7 @@ function Members({
       <ListTable<User>
         label={`Members of ${name}`}
         columns={columns}
-        rows={users}
+        rows={[...users].sort((a, b) => (a.username ?? "").localeCompare(b.username ?? ""))}
         getId={({ id = 0 }) => id}
         isShort
       >

@@ -101,7 +101,7 @@ function RoleDetails({ data }: { data: RoleData }) {
         <ListTable<Permission>
           label={`Permissions of ${name}`}
           columns={permissionColumns}
-          rows={permissions}
+          rows={[...permissions].sort((a, b) => (a.name ?? "").localeCompare(b.name ?? ""))}
           getId={({ id: each = "" }) => each}
           isShort
         >

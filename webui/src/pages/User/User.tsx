@@ -1,7 +1,9 @@
+import { Fragment, type ReactNode } from "react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useParams } from "react-router";
+import { Link, useParams } from "react-router";
 import { api, unwrap } from "@/api/client";
 import type { Message, User as UserData } from "@/api/types";
+import { useGroups } from "@/api/useGroups";
 import { useMe } from "@/api/useMe";
 import { usePermissions } from "@/api/usePermissions";
 import { Actions } from "@/components/Actions/Actions";
@@ -53,6 +55,7 @@ export default function User() {
           ["Last seen", <Time key="" at={user.lastAuthAt} />],
           ["Last modified", <Time key="" at={user.modifiedAt} />],
           ["Tasks run as", user.agentUserGroup?.agentUser],
+          ...(isKnown ? [["Groups", <Groups key="" userId={id} />] as [string, ReactNode]] : []),
           ["ID", id],
         ]}
       />
@@ -63,6 +66,18 @@ export default function User() {
       )}
     </Page>
   );
+}
+
+/** The names of the user's groups. */
+function Groups({ userId }: { userId: number }) {
+  const { data: groups } = useGroups(userId);
+  if (groups?.length === 0) return "–";
+  return groups?.map(({ group }, i) => (
+    <Fragment key={group?.groupId}>
+      {i > 0 && ", "}
+      <Link to={paths.group(group?.groupId ?? 0)}>{group?.name}</Link>
+    </Fragment>
+  ));
 }
 
 function UserActions({ user, isMine }: { user: UserData; isMine: boolean }) {

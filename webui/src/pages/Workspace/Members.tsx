@@ -104,7 +104,12 @@ export function Members({ workspace: { id = 0, name = "" } }: { workspace: Works
       </Section>
     );
   const columns: ListColumn<Member>[] = [
-    { head: "User or group", minWidth: 200, cell: renderMember, sortBy: (member) => member.name },
+    {
+      head: "User or group",
+      minWidth: 200,
+      cell: (member) => <MemberName member={member} />,
+      sortBy: (member) => member.name,
+    },
     {
       head: "Role",
       cell: ({ role, roleId }) => <Link to={paths.role(roleId)}>{role}</Link>,
@@ -114,7 +119,7 @@ export function Members({ workspace: { id = 0, name = "" } }: { workspace: Works
   if (mayChange)
     columns.push({
       head: "Change",
-      minWidth: 180,
+      minWidth: 240,
       cell: (member) => (
         <Actions
           isInline
@@ -168,12 +173,15 @@ export function Members({ workspace: { id = 0, name = "" } }: { workspace: Works
   );
 }
 
-function renderMember({ holder, name, size = 0 }: Member) {
+function MemberName({ member: { holder, name, size = 0 } }: { member: Member }) {
+  const { data: groups } = useGroups();
   if ("userId" in holder) return <Link to={paths.user(holder.userId)}>{name}</Link>;
+  const isVisible = groups?.some(({ group }) => group?.groupId === holder.groupId);
+  const label = `group ${name}`;
   return (
     <>
-      <Link to={paths.group(holder.groupId)}>{`group ${name}`}</Link> ({formatCount(size, "member")}
-      )
+      {isVisible ? <Link to={paths.group(holder.groupId)}>{label}</Link> : label} (
+      {formatCount(size, "member")})
     </>
   );
 }
