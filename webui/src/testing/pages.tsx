@@ -10,8 +10,11 @@ import workspaces from "@goldens/workspaces.json";
 import type { Message, User } from "@/api/types";
 import { copyGolden } from "./goldens";
 
-/** The master's responses by method and path: "GET /api/v1/models". An Error is a refusal. */
-export type Answers = Record<string, object | Error>;
+/**
+ * The master's responses by method and path: "GET /api/v1/models". An Error is a refusal, a string the events
+ * of a stream.
+ */
+export type Answers = Record<string, object | Error | string>;
 
 /** A call of the page. */
 export interface Call {
@@ -70,7 +73,7 @@ export function showPage(Page: React.ComponentType, route: string, at: string, a
       const headers = { "X-Request-Id": "r-1" };
       return Response.json({ error }, { status: 400, headers });
     }
-    return Response.json(answer);
+    return typeof answer === "string" ? new Response(answer) : Response.json(answer);
   });
   const Frame = () => <Outlet context={{ setCrumbs: () => undefined }} />;
   const children = [

@@ -81,6 +81,8 @@ export default function Experiment() {
 function StatusLine({ experiment: e }: { experiment: ExperimentData }) {
   const percent = Math.floor((e.progress ?? 0) * 100);
   // Many programs outside of the cluster report no progress.
+  const hasFailedOutside = e.unmanaged && e.state === "STATE_ERROR" && !e.stateReason;
+  const onlyTrial = e.numTrials === 1 ? e.trialIds?.[0] : undefined;
   const hasProgress = !e.unmanaged || percent > 0;
   return (
     <header className={styles.status}>
@@ -103,6 +105,11 @@ function StatusLine({ experiment: e }: { experiment: ExperimentData }) {
         </span>
       ) : null}
       {e.stateReason && <span className={styles.reason}>{e.stateReason}</span>}
+      {hasFailedOutside && (
+        <Link to={onlyTrial ? paths.trial(onlyTrial) : paths.experiment(e.id ?? 0, "trials")}>
+          See the reason of its {onlyTrial ? "trial" : "trials"}
+        </Link>
+      )}
       <Actions experiment={e} />
     </header>
   );
