@@ -10,7 +10,7 @@ const parse = (name: string, scopeWorkspaceIds?: number[], isBasic = false) => {
   const role = findRole(name);
   const scopeCluster = scopeWorkspaceIds === undefined;
   const assignments = [{ roleId: role.roleId ?? 0, scopeCluster, scopeWorkspaceIds }];
-  return parsePermissions({ roles: [role], assignments: assignments as never }, isBasic, ME);
+  return parsePermissions({ roles: [role], assignments: assignments }, isBasic, ME);
 };
 
 test("limits a workspace role to its workspace", () => {

@@ -57,7 +57,7 @@ it.each([
   { kind: "runs", id: 1, run: { experiment: { id: 1, name: "laptop", unmanaged: true } } },
 ] as const)("marks the name of unmanaged $kind", (unmanaged) => {
   const column = unmanaged.kind === "runs" ? "experimentName" : "name";
-  const { content } = renderCell(unmanaged as Row, column, undefined, false);
+  const { content } = renderCell(unmanaged, column, undefined, false);
   render(<MemoryRouter>{content}</MemoryRouter>);
   expect(screen.getByRole("link", { name: "laptop" })).toBeInTheDocument();
   expect(screen.getByText("unmanaged").title).toMatch(/^Runs outside of the cluster/);

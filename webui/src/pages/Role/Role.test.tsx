@@ -21,7 +21,7 @@ const show = (name: string, isAssigned: boolean, more = {}, at = "") => {
           role,
           groupRoleAssignments: isAssigned ? ofGroup?.groupRoleAssignments : [],
           userRoleAssignments: isAssigned ? ofUser?.userRoleAssignments : [],
-        } as object),
+        }),
       ],
     },
     "POST /api/v1/roles/search": allRoles.answer,

@@ -21,7 +21,7 @@ type Change = Message["PatchUser"];
 export default function User() {
   const id = Number(useParams()["id"]);
   const me = useMe();
-  const { may } = usePermissions();
+  const { may, isBasic } = usePermissions();
   const read = useQuery({
     queryKey: ["users", id],
     queryFn: async ({ signal }) => {
@@ -55,7 +55,9 @@ export default function User() {
           ["Last seen", <Time key="" at={user.lastAuthAt} />],
           ["Last modified", <Time key="" at={user.modifiedAt} />],
           ["Tasks run as", user.agentUserGroup?.agentUser],
-          ...(isKnown ? [["Groups", <Groups key="" userId={id} />] as [string, ReactNode]] : []),
+          ...(isKnown && !isBasic
+            ? [["Groups", <Groups key="" userId={id} />] as [string, ReactNode]]
+            : []),
           ["ID", id],
         ]}
       />
