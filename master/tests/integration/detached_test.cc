@@ -6,6 +6,7 @@
 #include "det/api/v1/detached.grpc.pb.h"
 #include "det/api/v1/experiment.grpc.pb.h"
 #include "det/api/v1/job.grpc.pb.h"
+#include "det/api/v1/search.grpc.pb.h"
 #include "det/api/v1/task_runtime.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -285,6 +286,21 @@ TEST_F(DetachedTest, RefusesChangedValueOfReport) {
   EXPECT_EQ(status.error_code(), INVALID_ARGUMENT);
   EXPECT_THAT(status.error_message(), HasSubstr("0.5"));
   EXPECT_THAT(status.error_message(), HasSubstr("0.75"));
+}
+
+TEST_F(DetachedTest, ReturnsSearchWithoutBrackets) {
+  const int experiment = CreateUnmanaged();
+  const api::Trial trial = CreateTrial(experiment);
+  const int run = Start(trial.id()).trial_run_id();
+  ASSERT_TRUE(Report(trial.id(), run, 1, "loss", 0.5).ok());
+  api::GetSearchRequest request;
+  request.set_experiment_id(experiment);
+  api::GetSearchResponse response;
+  const grpc::Status status = Call(&api::SearchService::Stub::GetSearch, request, &response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(response.search().name(), "single");
+  EXPECT_EQ(response.search().best_trial_id(), trial.id());
+  EXPECT_TRUE(response.search().brackets().empty());
 }
 
 }  // namespace
