@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <set>
 #include <string_view>
@@ -66,8 +67,19 @@ class Writer {
   std::string Text() const { return {buffer_.GetString(), buffer_.GetSize()}; }
 
  private:
-  using Json = rapidjson::Writer<rapidjson::StringBuffer, rapidjson::UTF8<>, rapidjson::UTF8<>,
-                                 rapidjson::CrtAllocator, rapidjson::kWriteValidateEncodingFlag>;
+  using JsonWriter =
+      rapidjson::Writer<rapidjson::StringBuffer, rapidjson::UTF8<>, rapidjson::UTF8<>,
+                        rapidjson::CrtAllocator, rapidjson::kWriteValidateEncodingFlag>;
+  class Json final : public JsonWriter {
+   public:
+    using JsonWriter::JsonWriter;
+    // Like RawValue, which copies and validates each character.
+    bool CopyValue(std::string_view json) {
+      Prefix(rapidjson::kObjectType);
+      std::memcpy(os_->Push(json.size()), json.data(), json.size());
+      return EndValue(true);
+    }
+  };
 
   bool WriteFields(const Message& message);
   bool WriteField(const Message& message, const FieldDescriptor& field);
@@ -256,7 +268,7 @@ bool Writer::WriteElement(const Message& message, const FieldDescriptor& field, 
 
 bool Writer::WriteStruct(const pb::Struct& value) {
   if (const std::string* known = written_ == nullptr ? nullptr : written_->Find(value)) {
-    return json_.RawValue(known->data(), known->size(), rapidjson::kObjectType);
+    return json_.CopyValue(*known);
   }
   std::vector<std::pair<std::string_view, const pb::Value*>> members;
   members.reserve(value.fields().size());

@@ -50,6 +50,7 @@ void Merge(const MetricSummary& other, bool is_newer, MetricSummary* summary) {
 
 }  // namespace
 
+// Without the condition, the function is called even if there is nothing to summarize.
 const char kReadSummaries[] = R"sql(
 SELECT s.trial, s.group_name, s.metric, s.last_run, s.last_steps, 'number', s.count, s.sum, s.min,
   s.max, s.last, 0, 0, 0, NULL::json
@@ -58,6 +59,7 @@ UNION ALL
 SELECT s.trial, s.group_name, s.metric, s.last_run, s.last_steps, 'number', s.count, s.sum, s.min,
   s.max, s.last, 0, 0, 0, NULL
 FROM summaries_of(ARRAY(SELECT trial FROM unsummarized WHERE trial = ANY($1::int[]))) s
+WHERE EXISTS (SELECT FROM unsummarized WHERE trial = ANY($1::int[]))
 UNION ALL
 SELECT o.trial, o.group_name, o.metric, o.last_run, o.last_steps, o.type, 0, 0, 0, 0, 0, o.nans,
   o.infinities, o.negative_infinities, o.last

@@ -19,6 +19,8 @@ namespace det::store {
 // that never change (mainly its configuration) are not sent again.
 Connection::Statement ToStatement(const cluster::Change& change, bool known);
 
+// One statement for many trials, each of which occurs once.
+Connection::Statement PutTrials(const std::vector<const experiment::Trial*>& trials);
 // One statement for many rows; existing rows are skipped.
 Connection::Statement InsertMetrics(const std::vector<const model::MetricReport*>& reports);
 Connection::Statement InsertLogLines(const std::vector<const model::LogLine*>& lines);

@@ -40,6 +40,34 @@ std::vector<std::string> Ids(const CheckpointPage& page) {
   return ids;
 }
 
+TEST_P(StoreContractTest, StoresTrialsOfOneCommit) {
+  experiment::Trial plain = MakeTrial(1, 1);
+  experiment::Trial full = MakeTrial(2, 1);
+  full.state = model::TrialState::kStopping;
+  full.end_as = model::TrialState::kCanceled;
+  full.held = true;
+  full.reason = "a, {b} \"c\" \\ 'd'\nNULL";
+  full.allocation = model::AllocationId("1.2.0");
+  full.latest_checkpoint = model::CheckpointId("NULL");
+  full.waits_for = model::TrialId(1);
+  full.warm_start = model::CheckpointId("w");
+  full.progress = 0.1;
+  full.blocked = {model::AgentId("a"), model::AgentId("b")};
+  full.suspects = {model::AgentId("c")};
+  full.run_time = absl::Seconds(90);
+  full.best_metric = -1.5;
+  full.ended_at = TimeAt(9);
+  Commit({cluster::PutExperiment{MakeExperiment(1)}, cluster::PutTrial{plain},
+          cluster::PutTrial{full}, cluster::PutTrial{MakeTrial(3, 1)}});
+  EXPECT_EQ(store_->GetTrial(plain.id)->trial, plain);
+  EXPECT_EQ(store_->GetTrial(full.id)->trial, full);
+  plain.state = model::TrialState::kError;
+  full.allocation.reset();
+  Commit({cluster::PutTrial{full}, cluster::PutTrial{plain}});
+  EXPECT_EQ(store_->GetBareTrial(plain.id)->trial, plain);
+  EXPECT_EQ(store_->GetBareTrial(full.id)->trial, full);
+}
+
 TEST_P(StoreContractTest, ListsExperimentsByFilterSortAndWindow) {
   const UserRecord alice = *store_->users().AddUser({.username = "alice"});
   const UserRecord bob = *store_->users().AddUser({.username = "bob"});
