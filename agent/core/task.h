@@ -72,6 +72,7 @@ struct TaskExit {
   int signal = 0;       // not 0 when a signal ended the process
   std::string message;  // why the task never ran, or details beyond the code
   bool start_failed = false;
+  bool system_failure = false;  // the machine or the agent failed, not the task
   friend bool operator==(const TaskExit&, const TaskExit&) = default;
 };
 

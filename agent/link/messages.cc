@@ -72,6 +72,7 @@ v1::TaskReport ToProto(const Report& report) {
     proto.mutable_exited()->set_signal(exit.signal);
     proto.mutable_exited()->set_message(exit.message);
     proto.mutable_exited()->set_start_failed(exit.start_failed);
+    proto.mutable_exited()->set_system_failure(exit.system_failure);
   }
   return proto;
 }

@@ -118,7 +118,8 @@ absl::StatusOr<std::optional<cluster::Event>> ToEvent(const wire::TaskReport& re
                                       .exit_code = report.exited().exit_code(),
                                       .signal = report.exited().signal(),
                                       .message = report.exited().message(),
-                                      .start_failed = report.exited().start_failed()};
+                                      .start_failed = report.exited().start_failed(),
+                                      .system_failure = report.exited().system_failure()};
     case wire::TaskReport::EVENT_NOT_SET:
       break;
   }

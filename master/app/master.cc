@@ -254,7 +254,7 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
   const bool shared = !config.db_url.empty();
   if (shared) DET_RETURN_IF_ERROR(store_->ClaimLease(std::nullopt).status());
   DET_RETURN_IF_ERROR(engine_->Start());
-  gc_.Start(store_.get(), engine_.get(),
+  gc_.Start(store_.get(), engine_.get(), parts_.info.cluster_id,
             {.log_days = config.log_days, .audit_days = config.audit_days},
             parts_.defaults.checkpoint_locations.buckets);
   lost_trials_ = std::make_unique<LostTrials>(LostTrials::Parts{.store = store_.get(),

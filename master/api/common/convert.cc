@@ -250,7 +250,9 @@ v1::Trial ToProto(const store::TrialRecord& record, const LiveTrials& live,
                                                                 : trial.reason);
   out.set_restarts(trial.restarts);
   *out.mutable_hparams() = ToStruct(trial.hparams);
-  out.set_total_batches_processed(static_cast<int32_t>(trial.steps_completed));
+  // Scripts may report without saving checkpoints.
+  out.set_total_batches_processed(
+      static_cast<int32_t>(std::max(trial.steps_completed, record.reported_steps)));
   if (record.best_validation) *out.mutable_best_validation() = ToWorkload(*record.best_validation);
   if (record.latest_validation) {
     *out.mutable_latest_validation() = ToWorkload(*record.latest_validation);

@@ -148,9 +148,12 @@ void Patch(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
   auto events = ReadEvents(record->experiment, request.experiment());
   if (!events.ok()) return done(events.status());
   for (const cluster::Event& event : *events) {
-    const auto* update = event.As<cluster::UpdateQueue>();
-    if (update == nullptr) continue;
-    absl::Status allowed = CheckQueueUpdate(store, *update);
+    absl::Status allowed;
+    if (const auto* update = event.As<cluster::UpdateQueue>()) {
+      allowed = CheckQueueUpdate(store, *update);
+    } else if (const auto* retention = event.As<cluster::SetRetention>()) {
+      allowed = CheckRetentionUpdate(store, record->experiment, retention->policy);
+    }
     if (!allowed.ok()) return done(std::move(allowed));
   }
   SubmitAll(engine, std::make_shared<std::deque<cluster::Event>>(*std::move(events)),

@@ -23,7 +23,7 @@
 #include "master/api/queue/queue_view.h"
 #include "master/api/rpc/api_service.h"
 #include "master/api/rpc/local_call.h"
-#include "master/checkpoint_storage/tensorboard_files.h"
+#include "master/checkpoint_storage/experiment_files.h"
 #include "proto/json_writer.h"
 
 namespace det::api {

@@ -81,6 +81,7 @@ struct TrialRecord {
   int checkpoint_count = 0;  // checkpoints whose files exist
   int64_t checkpoint_size = 0;
   MetricSummaries metrics;
+  int64_t reported_steps = 0;   // of the newest report with metrics; 0: none
   model::Value metadata;        // of the run: an object, or null
   std::optional<int> log_days;  // how long the logs are kept if it was set; -1: forever
 };

@@ -349,6 +349,14 @@ TrialRecord FakeDatabase::Record(const experiment::Trial& trial) const {
   TrialRecord record;
   record.trial = trial;
   record.metrics = Summarize(trial.id);
+  std::pair<int, int64_t> newest;
+  for (auto it = metrics.lower_bound(MetricKey(trial.id, "", 0, 0));
+       it != metrics.end() && it->second.trial == trial.id; ++it) {
+    const model::MetricReport& report = it->second;
+    if (report.metrics.AsObject() == nullptr || report.metrics.AsObject()->empty()) continue;
+    newest = std::max(newest, std::pair(report.run_id, report.steps_completed));
+  }
+  record.reported_steps = newest.second;
   if (const auto it = run_metadata.find(trial.id); it != run_metadata.end()) {
     record.metadata = it->second;
   }

@@ -249,11 +249,13 @@ TEST_P(StoreContractTest, ReturnsBestAndLatestOfTrial) {
   EXPECT_EQ(record.trial, t);
   EXPECT_EQ(record.best_validation, MakeReport(1, "validation", 20, 0.9));
   EXPECT_EQ(record.latest_validation->steps_completed, 40);
+  EXPECT_EQ(record.reported_steps, 40);
   EXPECT_EQ(record.latest_validation->metrics.ToJson(), R"({"accuracy":"NaN"})");
   model::MetricReport again = MakeReport(1, "validation", 25, kNan);
   again.run_id = t.run_id = 1;
   Commit({cluster::PutTrial{t}, cluster::AddMetrics{again}});
   EXPECT_EQ(store_->GetTrial(t.id)->latest_validation->steps_completed, 25) << "of a later attempt";
+  EXPECT_EQ(store_->GetTrial(t.id)->reported_steps, 25) << "of a later attempt";
   const TrialRecord bare = *store_->GetBareTrial(record.trial.id);
   EXPECT_EQ(bare.trial.task, record.trial.task);
   EXPECT_FALSE(bare.latest_validation);
