@@ -523,8 +523,9 @@ class ExperimentsTest(BehaviorTest):
         def settled(uuid, state, *files):
             def poll():
                 found = checkpoint(uuid)
-                return found["state"] == f"STATE_{state}" and set(files) == set(found["resources"])
-            harness.eventually(poll, f"{state} of {checkpoint(uuid)}", timeout=30)
+                left = [path for path in found["resources"] if not path.endswith("/")]
+                return (found["state"], sorted(left)) == (f"STATE_{state}", sorted(files))
+            harness.eventually(poll, f"{state} of checkpoint {uuid}", timeout=30)
 
         first = checkpoint(uuids[0])
         self.assertEqual(0.5, first["training"]["validationMetrics"]["avgMetrics"]["loss"])
@@ -539,18 +540,21 @@ class ExperimentsTest(BehaviorTest):
                     self.assertTrue(metrics is None or "avgMetrics" in metrics, metrics)
         remove(uuids[0], [])
         time.sleep(0.5)
-        settled(uuids[0], "COMPLETED", "a", "sub/", "sub/state")
+        settled(uuids[0], "COMPLETED", "a", "sub/state")
         self.assertTrue(os.path.exists(f"{storage}/{uuids[0]}/a"))
         os.remove(f"{storage}/{uuids[0]}/a")
         remove(uuids[0], [])
-        settled(uuids[0], "PARTIALLY_DELETED", "sub/", "sub/state")
+        settled(uuids[0], "PARTIALLY_DELETED", "sub/state")
         for bad in ("", "../a", "a/../../b"):
             remove(uuids[1], [bad], status=400)
         remove(uuids[1], ["**/*state*"])
-        settled(uuids[1], "PARTIALLY_DELETED", "a", "sub/")
+        settled(uuids[1], "PARTIALLY_DELETED", "a")
         remove(uuids[2], ["**/*"])
-        settled(uuids[2], "DELETED", "a", "sub/", "sub/state")
+        settled(uuids[2], "DELETED", "a", "sub/state")
         self.assertEqual("0", checkpoint(uuids[2])["size"])
+        self.assertEqual("12", self.experiment(experiment)["checkpointSize"])
+        trial = self.get(f"/api/v1/trials/{self.trial_of(experiment)}")["trial"]
+        self.assertEqual("12", trial["totalCheckpointSize"])
         name = self.name("model")
         self.call("POST", "/api/v1/models", {"name": name, "workspaceId": 1})
         self.call("POST", f"/api/v1/models/{name}/versions",
@@ -852,8 +856,8 @@ class ConfiguredTest(BehaviorTest):
         _, client = self.make_user()
         workspace = self.call("POST", "/api/v1/workspaces", {"name": self.name("w")},
                               client=client)["workspace"]["id"]
-        self.call("POST", f"/api/v1/workspaces/{workspace}/projects",
-                  {"name": "p", "workspaceId": workspace}, client=client)
+        self.call("POST", "/api/v1/models", {"name": self.name("m"), "workspaceId": workspace},
+                  client=client)
         self.call("PATCH", f"/api/v1/workspaces/{workspace}", {"name": self.name("w")},
                   client=client, status=403)
 
