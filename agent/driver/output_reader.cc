@@ -13,9 +13,9 @@
 namespace det::agent {
 namespace {
 
-// Returns the length of the UTF-8 character at the beginning of `text`; 0 if there is none, or NUL.
+// Returns the length of the UTF-8 character at the beginning of `text`; 0 if there is none.
 size_t CharLength(absl::string_view text) {
-  return text[0] == '\0' ? 0 : base::Utf8Length(std::string_view(text.data(), text.size()));
+  return base::Utf8Length(std::string_view(text.data(), text.size()));
 }
 
 std::optional<LogLevel> ParseLevel(absl::string_view word) {

@@ -35,8 +35,7 @@ class OutputReader {
   std::set<Writer> tracebacks_;  // streams that are inside a traceback
 };
 
-// Replaces NUL and bytes that are not UTF-8 by U+FFFD, because neither protobuf nor PostgreSQL
-// accepts them.
+// Replaces bytes that are not UTF-8 by U+FFFD, because protobuf does not accept them. Keeps NUL.
 std::string ToValidText(absl::string_view text);
 
 }  // namespace det::agent

@@ -143,6 +143,8 @@ LogWatch::Findings LogWatch::Read(const Watched& watched,
       event.policy = policy.name.empty() ? policy.pattern : policy.name;
       event.cancel_retries = policy.action == "cancel_retries";
       event.exclude_node = policy.action == "exclude_node";
+      event.pattern = policy.pattern;
+      event.line = store::SanitizeText(std::string_view(line.text).substr(0, kShownBytes));
       findings.events.emplace_back(std::move(event));
     }
     if (!found.hardware || hardware_reported) continue;

@@ -331,8 +331,11 @@ v1::Checkpoint ToProto(const store::CheckpointEntry& entry, const std::string& s
   *training->mutable_validation_metrics() = ToMetrics(entry.validation_metrics, {});
   if (entry.searcher_metric) training->set_searcher_metric(*entry.searcher_metric);
   out.set_storage_path(storage_path);
+  // The files of a deleted checkpoint stay listed.
   int64_t size = 0;
-  for (const auto& [unused, bytes] : checkpoint.resources) size += bytes;
+  if (checkpoint.state != model::CheckpointState::kDeleted) {
+    for (const auto& [unused, bytes] : checkpoint.resources) size += bytes;
+  }
   out.set_size(size);
   return out;
 }

@@ -223,8 +223,10 @@ TEST_F(AgentStatesTest, WaitsForAnotherAgent_WhenLogPolicyExcludesTheOnlyOne) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Start("1.1.1");
-  Apply(LogPolicyMatched{AllocationId("1.1.1"), AgentId("a"), "ECC", false, true});
-  EXPECT_THAT(LastLine(), HasSubstr("therefore will not schedule on a"));
+  Apply(
+      LogPolicyMatched{AllocationId("1.1.1"), AgentId("a"), "ECC", false, true, "ecc.*", "ecc 1"});
+  EXPECT_THAT(LastLine(),
+              HasSubstr("(log 'ecc 1' matched regex ecc.*) therefore will not schedule on a"));
   Exit("1.1.1", 1);
   EXPECT_EQ(trial(1).restarts, 1);
   EXPECT_THAT(GetEffects<StartTask>(Tick()), IsEmpty());

@@ -58,6 +58,8 @@ struct LogPolicyMatched {
   std::string policy;  // its name, or its pattern if it has no name
   bool cancel_retries = false;
   bool exclude_node = false;
+  std::string pattern;
+  std::string line;
 };
 
 // ---- facts from trials; `allocation` is the sender's; facts of an old allocation are dropped ----

@@ -135,9 +135,10 @@ absl::StatusOr<Outcome> Apply(Step& step, const LogPolicyMatched& event) {
     // Updates the scheduler.
     step.Touch(a);
     step.Log(trial, a.id, model::LogLevel::kWarning,
+             // Existing scripts look for the part from the parenthesis on.
              absl::StrCat("log policy \"", event.policy, "\" matched: the trial will not run on ",
-                          event.agent.value(), " again; therefore will not schedule on ",
-                          event.agent.value()));
+                          event.agent.value(), " again (log '", event.line, "' matched regex ",
+                          event.pattern, ") therefore will not schedule on ", event.agent.value()));
   }
   if (event.cancel_retries && trial.no_restart.empty()) {
     // Existing scripts look for the second part in the log.
