@@ -100,8 +100,12 @@ class GoldensTest(harness.ClusterTestCase):
         self.post("roles/add-assignments", userRoleAssignments=[{
             "userId": user, "roleAssignment": {
                 "role": {"name": "Editor"}, "scopeWorkspaceId": workspace}}])
+        group = self.post("groups", name="researchers", addUsers=[user])["group"]["groupId"]
+        self.post("roles/add-assignments", groupRoleAssignments=[{
+            "groupId": group, "roleAssignment": {
+                "role": {"name": "Viewer"}, "scopeWorkspaceId": workspace}}])
         self.post("tokens", description="nightly")
-        return {"user": user}
+        return {"user": user, "group": group}
 
     def make_rest(self, names):
         self.post("templates/small", name="small", config={"max_restarts": 1})

@@ -145,6 +145,8 @@ BEFORE = {
     "users:bulk/deactivate": [_login("user2", "rec-bob", "Bob-pass-07")],
     "workspaces:get/deleted": [_GONE],
     "projects:get/deleted": [_GONE],
+    # The sessions of a user end here when the user is deactivated.
+    "experiments_create:create/in-others-project-by-user": [_login("user2", "rec-bob", "Bob-pass-07")],
     "experiments_change:get/cancelled": [_ENDED],
     "experiments_change:get/killed": [_ENDED],
     "experiments_change:get/trial-killed": [_ENDED],

@@ -149,6 +149,12 @@ class BrowserTest(DashboardTestCase):
     def test_admin(self):
         self.run_script("admin.mjs")
 
+    def test_groups(self):
+        self.run_script("groups.mjs")
+
+    def test_unmanaged(self):
+        self.run_script("unmanaged.mjs")
+
     def test_workspaces(self):
         saves = harness.job(name="saves", entrypoint=["python3", "saves.py"])
         experiment_id = self.home.create(saves, self.home.context({"saves.py": CHECKPOINT_SCRIPT}))

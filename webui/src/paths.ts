@@ -21,6 +21,12 @@ export const paths = {
   admin: "/admin",
   users: "/admin/users",
   user: (id: number) => `/admin/users/${id}`,
+  groups: "/admin/groups",
+  group: (id: number) => `/admin/groups/${id}`,
+  roles: "/admin/roles",
+  role: (id: number) => `/admin/roles/${id}`,
+  /** The form for a role with the permissions of another one. */
+  copyRole: (id: number) => `/admin/roles?do=create&from=${id}`,
   tokens: "/admin/tokens",
   templates: "/admin/templates",
   template: (name: string) => `/admin/templates/${encodeURIComponent(name)}`,

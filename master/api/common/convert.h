@@ -53,7 +53,7 @@ model::Value FromStruct(const google::protobuf::Struct& value, Numbers numbers);
 // ---- resources ----
 
 // The configuration as users see it, with its current place in the queue.
-model::Value ToShownConfig(const experiment::Experiment& experiment);
+model::Value ToShownConfig(const store::ExperimentRecord& record);
 // `detail`: as one experiment is read, with its original configuration; in a list, with its
 // hyperparameters instead.
 // Its configuration becomes a part in `written`, unless that is null.

@@ -21,6 +21,7 @@ struct Key {
   double weight = 0;
   std::string resource_pool;
   std::optional<int> max_slots;
+  std::optional<int> log_days;
   std::string original;
   friend bool operator==(const Key&, const Key&) = default;
 };
@@ -36,14 +37,15 @@ std::shared_ptr<const std::string> ToJson(const model::Value& value) {
 
 }  // namespace
 
-std::shared_ptr<const ShownConfig> WriteShownConfig(const experiment::Experiment& experiment) {
+std::shared_ptr<const ShownConfig> WriteShownConfig(const store::ExperimentRecord& record) {
   static auto& cache =
       *new base::GenerationCache<Key, std::shared_ptr<const ShownConfig>, HashKey>(kCacheBytes);
+  const experiment::Experiment& experiment = record.experiment;
   const experiment::QueuePlace& queue = experiment.queue;
-  Key key{experiment.config,   queue.priority,  queue.weight,
-          queue.resource_pool, queue.max_slots, experiment.original_config};
+  Key key{experiment.config, queue.priority,  queue.weight, queue.resource_pool,
+          queue.max_slots,   record.log_days, experiment.original_config};
   if (auto known = cache.Find(key)) return *std::move(known);
-  const model::Value config = ToShownConfig(experiment);
+  const model::Value config = ToShownConfig(record);
   auto shown = std::make_shared<ShownConfig>();
   shown->config = ToJson(config);
   const model::Value* const hyperparameters = config.Find("hyperparameters");

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "master/core/experiment/experiment.h"
+#include "master/store/interfaces/records.h"
 
 namespace det::api {
 
@@ -21,7 +21,7 @@ struct ShownConfig {
   std::string original;
 };
 
-std::shared_ptr<const ShownConfig> WriteShownConfig(const experiment::Experiment& experiment);
+std::shared_ptr<const ShownConfig> WriteShownConfig(const store::ExperimentRecord& record);
 
 }  // namespace det::api
 

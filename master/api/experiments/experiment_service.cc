@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "base/status_macros.h"
 #include "det/api/v1/experiment.unary.h"
+#include "master/api/common/checkpoint_storages.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/live_trials.h"
 #include "master/api/common/project_resolver.h"
@@ -22,7 +23,7 @@
 #include "master/api/queue/queue_view.h"
 #include "master/api/rpc/api_service.h"
 #include "master/api/rpc/local_call.h"
-#include "master/checkpoint_storage/tensorboard_files.h"
+#include "master/checkpoint_storage/experiment_files.h"
 #include "proto/json_writer.h"
 
 namespace det::api {
@@ -160,9 +161,10 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
                  [this, id = model::ExperimentId(request->experiment_id())](
                      const auth::Principal&) -> absl::Status {
                    DET_ASSIGN_OR_RETURN(const auto record, store_.GetExperiment(id));
+                   const auto& storage = record.experiment.config->checkpoint_storage;
+                   DET_RETURN_IF_ERROR(CheckReachable(record.experiment, storage));
                    return checkpoint_storage::RemoveTensorboardFiles(
-                       defaults_.checkpoint_locations.buckets,
-                       record.experiment.config->checkpoint_storage, info_.cluster_id, id);
+                       defaults_.checkpoint_locations.buckets, storage, info_.cluster_id, id);
                  });
   }
   grpc::ServerUnaryReactor* PatchExperiment(grpc::CallbackServerContext* context,
@@ -184,20 +186,18 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
   grpc::ServerUnaryReactor* GetExperimentLabels(
       grpc::CallbackServerContext* context, const v1::GetExperimentLabelsRequest* request,
       v1::GetExperimentLabelsResponse* response) override {
-    return Unary(__func__, context, request, response,
-                 [this, request, response](const auth::Principal& principal) -> absl::Status {
-                   if (request->project_id() != 0) {
-                     DET_RETURN_IF_ERROR(
-                         CheckProjectIsVisible(store_, request->project_id(), principal.Visible()));
-                   }
-                   DET_ASSIGN_OR_RETURN(
-                       const std::vector<std::string> labels,
-                       store_.projects().ListLabels(
-                           request->project_id(),
-                           principal.Visible(model::Permission::kViewExperimentMetadata)));
-                   response->mutable_labels()->Assign(labels.begin(), labels.end());
-                   return absl::OkStatus();
-                 });
+    return Unary(
+        __func__, context, request, response,
+        [this, request, response](const auth::Principal& principal) -> absl::Status {
+          const auto visible = principal.Visible(model::Permission::kViewExperimentMetadata);
+          if (request->project_id() != 0) {
+            DET_RETURN_IF_ERROR(CheckProjectIsVisible(store_, request->project_id(), visible));
+          }
+          DET_ASSIGN_OR_RETURN(const std::vector<std::string> labels,
+                               store_.projects().ListLabels(request->project_id(), visible));
+          response->mutable_labels()->Assign(labels.begin(), labels.end());
+          return absl::OkStatus();
+        });
   }
   grpc::ServerUnaryReactor* PutExperimentLabel(grpc::CallbackServerContext* context,
                                                const v1::PutExperimentLabelRequest* request,

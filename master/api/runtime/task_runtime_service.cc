@@ -237,19 +237,16 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
                         v1::PostTaskLogsResponse* response) override {
     return Unary(
         __func__, context, request, response,
-        [this, request](const auth::Principal& principal) -> absl::Status {
-          DET_ASSIGN_OR_RETURN(const model::TaskId task, FindLoggedTask(principal, *request));
-          std::vector<model::LogLine> lines;
-          for (const v1::TaskLog& log : request->logs()) {
-            const model::AllocationId allocation =
-                IsUser(principal) ? model::AllocationId(log.allocation_id()) : principal.allocation;
-            lines.push_back(ToLine(log, task, allocation, clock_.Now()));
-          }
-          if (lines.empty()) return absl::OkStatus();
-          DET_RETURN_IF_ERROR(store_.AddLogLines(lines));
-          watch_.LogsArrived(task);
-          return triggers_ == nullptr ? absl::OkStatus() : triggers_->Check(lines);
-        });
+        [this, request](const auth::Principal& caller) { return AddLines(caller, *request); });
+  }
+  Reactor* PostRawTaskLogs(Context* context, const v1::PostTaskLogsRequest* request,
+                           google::api::HttpBody* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal& caller) {
+                   response->set_content_type("application/json");
+                   response->set_data("\"\"");
+                   return AddLines(caller, *request);
+                 });
   }
 
   Reactor* RunPrepareForReporting(Context* context,
@@ -492,12 +489,13 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
   }
 
   void AddUserMetrics(const v1::TrialMetrics& metrics, const std::string& group, Done done) {
+    const model::TrialId id(metrics.trial_id());
     if (!metrics.has_metrics()) {
-      return done(absl::InvalidArgumentError("metrics: required but missing"));
+      const absl::Status found = store_.GetBareTrial(id).status();
+      return done(found.ok() ? absl::InvalidArgumentError("metrics: required but missing") : found);
     }
     auto reports = ToReports(ToReport(metrics, group, metrics.trial_run_id()), clock_.Now());
     if (!reports.ok()) return done(reports.status());
-    const model::TrialId id(metrics.trial_id());
     std::vector<model::MetricReport> written = *reports;
     store_.detached().AddMetrics(
         id, metrics.trial_run_id(), std::move(written),
@@ -555,8 +553,28 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
     DET_ASSIGN_OR_RETURN(const cluster::Event event,
                          ToEvent(ToReport(checkpoint, id), model::AllocationId(), clock_.Now()));
     model::CheckpointRecord record = event.As<cluster::CheckpointReported>()->checkpoint;
-    if (checkpoint.has_storage_id()) record.storage = checkpoint.storage_id();
+    if (checkpoint.has_storage_id()) {
+      record.storage = checkpoint.storage_id();
+      DET_RETURN_IF_ERROR(store_.detached().GetCheckpointStorage(*record.storage).status());
+    }
     return store_.detached().AddCheckpoint(record);
+  }
+
+  absl::Status AddLines(const auth::Principal& caller, const v1::PostTaskLogsRequest& request) {
+    DET_ASSIGN_OR_RETURN(const model::TaskId task, FindLoggedTask(caller, request));
+    std::vector<model::LogLine> lines;
+    for (const v1::TaskLog& log : request.logs()) {
+      const model::AllocationId allocation =
+          IsUser(caller) ? model::AllocationId(log.allocation_id()) : caller.allocation;
+      lines.push_back(ToLine(log, task, allocation, clock_.Now()));
+      if (!log.has_sequence()) continue;
+      DET_RETURN_IF_ERROR(CheckSequence(log.sequence(), allocation));
+      lines.back().sequence = log.sequence();
+    }
+    if (lines.empty()) return absl::OkStatus();
+    DET_RETURN_IF_ERROR(store_.AddLogLines(lines));
+    watch_.LogsArrived(task);
+    return triggers_ == nullptr ? absl::OkStatus() : triggers_->Check(lines);
   }
 
   // Returns the task of all lines, which the caller may write to.

@@ -265,6 +265,8 @@ class SearchService final : public ApiService<v1::SearchService> {
   // `live` contains the brackets if the experiment is in the cluster's memory.
   absl::Status ReadSearch(model::ExperimentId id, std::optional<Brackets> live, v1::Search* out) {
     DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store_.GetExperiment(id));
+    // The cluster has no searcher for an unmanaged experiment.
+    if (record.experiment.unmanaged) live = Brackets();
     if (!live) {
       DET_ASSIGN_OR_RETURN(live, LoadBrackets(store_, id));
     }

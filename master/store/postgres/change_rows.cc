@@ -45,11 +45,11 @@ constexpr char kInsertTrials[] = R"sql(
 INSERT INTO trials (id, experiment, request, task, seed, hparams, state, end_as, held, reason,
   restarts, run_id, allocation, latest_checkpoint, waits_for, warm_start, steps_completed, progress,
   runner_state, best_metric, latest_metric, best_steps, created_at, ended_at, blocked, run_time,
-  no_restart, suspects, log_policy, project)
+  no_restart, suspects, log_policy, continued_runs, project)
 )sql";
 constexpr char kTrialValues[] = R"sql(
 VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,
-  $26,$27,$28,$29, coalesce((SELECT e.project FROM experiments e WHERE e.id = $2), 1))
+  $26,$27,$28,$29,$30, coalesce((SELECT e.project FROM experiments e WHERE e.id = $2), 1))
 )sql";
 // The same of many trials: an array for each column.
 constexpr char kTrialArrays[] = R"sql(
@@ -58,7 +58,8 @@ FROM unnest($1::int[], $2::int[], $3::text[], $4::text[], $5::bigint[], $6::json
   $8::text[], $9::boolean[], $10::text[], $11::int[], $12::int[], $13::text[], $14::text[],
   $15::int[], $16::text[], $17::bigint[], $18::float8[], $19::text[], $20::float8[],
   $21::float8[], $22::bigint[], $23::timestamptz[], $24::timestamptz[], $25::json[],
-  $26::bigint[], $27::text[], $28::json[], $29::text[]) u (id, experiment)
+  $26::bigint[], $27::text[], $28::json[], $29::text[],
+  $30::json[]) u (id, experiment)
 )sql";
 constexpr char kTrialConflict[] = R"sql(
 ON CONFLICT (id) DO UPDATE SET hparams = excluded.hparams, state = excluded.state,
@@ -70,7 +71,8 @@ ON CONFLICT (id) DO UPDATE SET hparams = excluded.hparams, state = excluded.stat
   best_metric = excluded.best_metric, latest_metric = excluded.latest_metric,
   best_steps = excluded.best_steps, ended_at = excluded.ended_at, blocked = excluded.blocked,
   run_time = excluded.run_time, no_restart = excluded.no_restart,
-  suspects = excluded.suspects, log_policy = excluded.log_policy)sql";
+  suspects = excluded.suspects, log_policy = excluded.log_policy,
+  continued_runs = excluded.continued_runs)sql";
 const std::string& PutTrialSql() {
   static const auto& kSql =
       *new std::string(absl::StrCat(kInsertTrials, kTrialValues, kTrialConflict));
@@ -214,6 +216,10 @@ model::Value ToValue(const std::vector<model::AgentId>& agents) {
   return list;
 }
 
+model::Value ToValue(const std::vector<int>& numbers) {
+  return model::Value::List(numbers.begin(), numbers.end());
+}
+
 // States are stored as their text.
 template <class State>
 std::string Text(State state) {
@@ -247,7 +253,7 @@ Params ToParams(const experiment::Trial& t) {
                     t.latest_checkpoint, t.waits_for, t.warm_start, t.steps_completed, t.progress,
                     t.runner_state, t.best_metric, t.latest_metric, t.best_steps, t.created_at,
                     t.ended_at, ToValue(t.blocked), t.run_time, t.no_restart, ToValue(t.suspects),
-                    t.log_policy);
+                    t.log_policy, ToValue(t.continued_runs));
 }
 
 Statement Put(const experiment::Allocation& a) {

@@ -44,7 +44,8 @@ std::string SelectExperiments(std::string_view totals) {
                       ", coalesce(u.username, ''), coalesce(n.trials, 0), "
                       "coalesce(s.checkpoints, 0), coalesce(s.size, 0), "
                       "coalesce(octet_length(x.tgz), 0), e.archived, "
-                      "coalesce(p.archived OR w.archived, false), e.notes, coalesce(p.owner, 0)",
+                      "coalesce(p.archived OR w.archived, false), e.notes, coalesce(p.owner, 0), "
+                      "e.log_days",
                       " FROM ", kExperimentTables, kExperimentMore,
                       absl::string_view(totals.data(), totals.size()));
 }
@@ -62,6 +63,7 @@ absl::StatusOr<ExperimentRecord> ToExperimentRecord(const Result& result, int ro
   record.parent_archived = result.Bool(row, column++);
   record.notes = std::string(result.Text(row, column++));
   record.project_owner = model::UserId(static_cast<int32_t>(result.Int(row, column++)));
+  if (!result.IsNull(row, column)) record.log_days = static_cast<int>(result.Int(row, column));
   return record;
 }
 

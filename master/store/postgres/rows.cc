@@ -140,7 +140,7 @@ const char kTrialColumns[] =
     "t.warm_start, t.steps_completed, t.progress, t.runner_state, t.best_metric, t.latest_metric, "
     "t.best_steps, "
     "micros(t.created_at), micros(t.ended_at), t.blocked, t.run_time, t.no_restart, "
-    "t.suspects, t.log_policy, t.external_id";
+    "t.suspects, t.log_policy, t.continued_runs, t.external_id";
 
 const char kAllocationColumns[] =
     "a.id, a.task, a.trial, a.run_id, a.job, a.slots, a.submitted, a.state, a.shares, "
@@ -226,7 +226,7 @@ absl::StatusOr<experiment::Experiment> ToExperiment(const Result& result, int ro
 
 absl::StatusOr<experiment::Trial> ToTrial(const Result& result, int row, int column) {
   experiment::Trial t;
-  model::Value hparams, blocked, suspects;
+  model::Value hparams, blocked, suspects, continued_runs;
   Cursor cursor(result, row, column);
   cursor.ReadAll(t.id, t.experiment, t.request, t.task, t.seed, hparams);
   cursor.Read(t.state, model::ParseTrialState);
@@ -234,13 +234,18 @@ absl::StatusOr<experiment::Trial> ToTrial(const Result& result, int row, int col
   cursor.ReadAll(t.held, t.reason, t.restarts, t.run_id, t.allocation, t.latest_checkpoint,
                  t.waits_for, t.warm_start, t.steps_completed, t.progress, t.runner_state,
                  t.best_metric, t.latest_metric, t.best_steps, t.created_at, t.ended_at, blocked,
-                 t.run_time, t.no_restart, suspects, t.log_policy, t.external_id);
+                 t.run_time, t.no_restart, suspects, t.log_policy, continued_runs, t.external_id);
   DET_RETURN_IF_ERROR(cursor.status());
   if (blocked.AsList() != nullptr) {
     for (const model::Value& agent : *blocked.AsList()) t.blocked.emplace_back(ToText(&agent));
   }
   if (suspects.AsList() != nullptr) {
     for (const model::Value& agent : *suspects.AsList()) t.suspects.emplace_back(ToText(&agent));
+  }
+  if (continued_runs.AsList() != nullptr) {
+    for (const model::Value& run : *continued_runs.AsList()) {
+      t.continued_runs.push_back(static_cast<int>(run.AsNumber().value_or(0)));
+    }
   }
   if (hparams.AsObject() != nullptr) t.hparams = std::move(*hparams.MutableObject());
   return t;

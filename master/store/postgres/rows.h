@@ -36,7 +36,7 @@ inline constexpr int kNumExperimentColumns = 35;
 absl::StatusOr<experiment::Experiment> ToExperiment(const Result& result, int row, int column = 0);
 
 extern const char kTrialColumns[];  // columns of trials as t
-inline constexpr int kNumTrialColumns = 30;
+inline constexpr int kNumTrialColumns = 31;
 absl::StatusOr<experiment::Trial> ToTrial(const Result& result, int row, int column = 0);
 
 extern const char kAllocationColumns[];  // columns of allocations as a

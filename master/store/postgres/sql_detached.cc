@@ -604,7 +604,7 @@ absl::StatusOr<model::Value> SqlDetached::GetCheckpointStorage(int32_t id) {
         const Result result,
         connection.Exec("SELECT config FROM checkpoint_storages WHERE id = $1", MakeParams(id)));
     if (result.rows() > 0) return ToValue(result, 0, 0);
-    return absl::NotFoundError(absl::StrCat("checkpoint storage ", id, " does not exist"));
+    return absl::NotFoundError(absl::StrCat("checkpoint storage ", id, " not found"));
   });
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
+#include "master/store/interfaces/groups.h"
 #include "master/store/interfaces/models.h"
 #include "master/store/interfaces/projects.h"
 #include "master/store/postgres/agent_user_rows.h"
@@ -49,8 +50,8 @@ INSERT INTO workspaces (name, owner, agent_user, checkpoint_storage, default_com
   default_aux_pool)
 VALUES ($1, $2, $3::json, nullif($4, '')::json, $5, $6)
 ON CONFLICT (name) DO NOTHING RETURNING id)sql";
-constexpr char kMakeAdmin[] =
-    "INSERT INTO role_assignments (user_id, workspace, role) VALUES ($1, $2, 'WorkspaceAdmin') "
+constexpr char kAssignRole[] =
+    "INSERT INTO role_assignments (user_id, workspace, role) VALUES ($1, $2, $3) "
     "ON CONFLICT DO NOTHING";
 constexpr char kPin[] =
     "INSERT INTO workspace_pins (user_id, workspace, pinned_at) VALUES ($1, $2, $3) "
@@ -174,7 +175,8 @@ absl::StatusOr<WorkspacePage> SqlWorkspaces::ListWorkspaces(const WorkspaceQuery
   });
 }
 
-absl::StatusOr<WorkspaceRecord> SqlWorkspaces::AddWorkspace(const WorkspaceRecord& workspace) {
+absl::StatusOr<WorkspaceRecord> SqlWorkspaces::AddWorkspace(const WorkspaceRecord& workspace,
+                                                            std::optional<model::RoleId> role) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<WorkspaceRecord> {
     DET_ASSIGN_OR_RETURN(
         const Result added,
@@ -185,7 +187,10 @@ absl::StatusOr<WorkspaceRecord> SqlWorkspaces::AddWorkspace(const WorkspaceRecor
              ToParam(workspace.default_aux_pool)}));
     if (added.rows() == 0) return WorkspaceExists(workspace.name);
     const auto id = static_cast<int32_t>(added.Int(0, 0));
-    DET_RETURN_IF_ERROR(connection.Exec(kMakeAdmin, MakeParams(workspace.owner, id)).status());
+    if (role) {
+      DET_RETURN_IF_ERROR(
+          connection.Exec(kAssignRole, MakeParams(workspace.owner, id, ToText(*role))).status());
+    }
     if (workspace.pinned_at) {
       DET_RETURN_IF_ERROR(
           connection.Exec(kPin, MakeParams(workspace.owner, id, *workspace.pinned_at)).status());

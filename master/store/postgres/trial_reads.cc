@@ -239,7 +239,10 @@ absl::Status AddDetails(const Result* details, std::vector<TrialRecord>* records
       AddValidations(details[kBestValidation], &TrialRecord::best_validation, trials));
   DET_RETURN_IF_ERROR(AddCheckpoints(details[kCheckpoints], trials));
   DET_ASSIGN_OR_RETURN(auto summaries, ToSummaries(details[kSummaries]));
-  for (auto& [id, metrics] : summaries) trials.at(id)->metrics = std::move(metrics);
+  for (auto& [id, summary] : summaries) {
+    trials.at(id)->metrics = std::move(summary.metrics);
+    trials.at(id)->reported_steps = summary.steps;
+  }
   return absl::OkStatus();
 }
 
@@ -372,7 +375,8 @@ absl::StatusOr<CheckpointPage> SqlStore::ListCheckpoints(const CheckpointQuery& 
                                 "JOIN trials t ON t.id = c.trial",
                                 where),
                    absl::StrCat(SelectCheckpoints(true), where,
-                                OrderBy(GetSortKey(query.sort).c_str(), "c.id", query.descending)),
+                                OrderBy(GetSortKey(query.sort).c_str(), "c.time", query.descending),
+                                query.descending ? ", c.id DESC" : ", c.id"),
                    params, query.window));
     CheckpointPage page;
     page.total = window.total;

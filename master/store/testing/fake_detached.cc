@@ -285,7 +285,7 @@ absl::StatusOr<model::Value> FakeDetached::GetCheckpointStorage(int32_t id) {
   if (id >= 1 && id <= static_cast<int32_t>(db_.checkpoint_storages.size())) {
     return db_.checkpoint_storages[id - 1];
   }
-  return absl::NotFoundError(absl::StrCat("checkpoint storage ", id, " does not exist"));
+  return absl::NotFoundError(absl::StrCat("checkpoint storage ", id, " not found"));
 }
 
 absl::StatusOr<std::vector<model::TrialId>> FakeDetached::ListTrialsBySource(

@@ -249,11 +249,13 @@ TEST_P(StoreContractTest, ReturnsBestAndLatestOfTrial) {
   EXPECT_EQ(record.trial, t);
   EXPECT_EQ(record.best_validation, MakeReport(1, "validation", 20, 0.9));
   EXPECT_EQ(record.latest_validation->steps_completed, 40);
+  EXPECT_EQ(record.reported_steps, 40);
   EXPECT_EQ(record.latest_validation->metrics.ToJson(), R"({"accuracy":"NaN"})");
   model::MetricReport again = MakeReport(1, "validation", 25, kNan);
   again.run_id = t.run_id = 1;
   Commit({cluster::PutTrial{t}, cluster::AddMetrics{again}});
   EXPECT_EQ(store_->GetTrial(t.id)->latest_validation->steps_completed, 25) << "of a later attempt";
+  EXPECT_EQ(store_->GetTrial(t.id)->reported_steps, 25) << "of a later attempt";
   const TrialRecord bare = *store_->GetBareTrial(record.trial.id);
   EXPECT_EQ(bare.trial.task, record.trial.task);
   EXPECT_FALSE(bare.latest_validation);
@@ -366,14 +368,16 @@ TEST_P(StoreContractTest, SortsCheckpoints) {
   };
   EXPECT_THAT(sorted(Sort::kId), ElementsAre("a", "b", "c", "d"));
   EXPECT_THAT(sorted(Sort::kId, true), ElementsAre("d", "c", "b", "a"));
-  EXPECT_THAT(sorted(Sort::kTrial), ElementsAre("b", "c", "d", "a"));
+  EXPECT_THAT(sorted(Sort::kTrial), ElementsAre("d", "c", "b", "a"));
+  EXPECT_THAT(sorted(Sort::kTrial, true), ElementsAre("a", "b", "c", "d"));
   EXPECT_THAT(sorted(Sort::kSteps, true), ElementsAre("a", "b", "c", "d"));
-  EXPECT_THAT(sorted(Sort::kState), ElementsAre("a", "b", "c", "d"));
+  EXPECT_THAT(sorted(Sort::kState), ElementsAre("d", "c", "b", "a"));
+  EXPECT_THAT(sorted(Sort::kTime), ElementsAre("d", "c", "b", "a"));
   // Best first, which is the greatest value here; checkpoints without a number come last.
   EXPECT_THAT(sorted(Sort::kSearcherMetric), ElementsAre("c", "d", "b", "a"));
   EXPECT_THAT(sorted(Sort::kSearcherMetric, true), ElementsAre("b", "d", "c", "a"));
-  EXPECT_THAT(sorted(Sort::kMetric, false, "loss"), ElementsAre("b", "d", "a", "c"));
-  EXPECT_THAT(sorted(Sort::kMetric, true, "loss"), ElementsAre("d", "b", "c", "a"));
+  EXPECT_THAT(sorted(Sort::kMetric, false, "loss"), ElementsAre("b", "d", "c", "a"));
+  EXPECT_THAT(sorted(Sort::kMetric, true, "loss"), ElementsAre("d", "b", "a", "c"));
 }
 
 }  // namespace

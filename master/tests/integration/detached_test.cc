@@ -1,10 +1,12 @@
 // Detached mode in a whole master: programs that run elsewhere and report with a user's token.
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "det/api/v1/detached.grpc.pb.h"
 #include "det/api/v1/experiment.grpc.pb.h"
 #include "det/api/v1/job.grpc.pb.h"
+#include "det/api/v1/search.grpc.pb.h"
 #include "det/api/v1/task_runtime.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -124,12 +126,27 @@ TEST_F(DetachedTest, RecordsProgramThatRunsElsewhere) {
     EXPECT_EQ(ReportCheckpoint(trial.task_id(), kUuid, 10, storage, state).error_code(),
               grpc::StatusCode::INVALID_ARGUMENT);
   }
+  EXPECT_EQ(ReportCheckpoint(trial.task_id(), kUuid, 10, storage + 1).error_code(), NOT_FOUND)
+      << "a storage that nobody registered";
   ASSERT_TRUE(ReportCheckpoint(trial.task_id(), kUuid, 10, storage).ok());
   api::PostTaskLogsRequest logs;
   logs.add_logs()->set_task_id(trial.task_id());
   logs.mutable_logs(0)->set_log("hello");
   api::PostTaskLogsResponse logged;
   ASSERT_TRUE(Call(&Runtime::PostTaskLogs, logs, &logged).ok());
+  logs.mutable_logs(0)->set_sequence(1);
+  EXPECT_EQ(Call(&Runtime::PostTaskLogs, logs, &logged).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+  logs.mutable_logs(0)->set_allocation_id("7.7.1");  // could hide lines of that allocation
+  EXPECT_EQ(Call(&Runtime::PostTaskLogs, logs, &logged).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+  logs.mutable_logs(0)->set_allocation_id(kUuid);
+  logs.mutable_logs(0)->set_log("numbered");
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(Call(&Runtime::PostTaskLogs, logs, &logged).ok());
+  const auto lines = master_.store().ListLogs({.task = model::TaskId(trial.task_id())});
+  EXPECT_EQ(std::count_if(lines->begin(), lines->end(),
+                          [](const auto& each) { return each.line.text == "numbered"; }),
+            1);
   api::ReportTrialProgressRequest progress;
   progress.set_trial_id(trial.id());
   progress.set_progress(0.25);
@@ -248,6 +265,17 @@ TEST_F(DetachedTest, DoesNotControlPrograms) {
   EXPECT_EQ(jobs.jobs_size(), 0);
 }
 
+TEST_F(DetachedTest, DoesNotRemoveTensorboardFilesOfOtherMachines) {
+  const int id = CreateUnmanaged();
+  api::DeleteTensorboardFilesRequest request;
+  request.set_experiment_id(id);
+  api::DeleteTensorboardFilesResponse response;
+  const grpc::Status status =
+      Call(&api::ExperimentService::Stub::DeleteTensorboardFiles, request, &response);
+  EXPECT_EQ(status.error_code(), FAILED_PRECONDITION);
+  EXPECT_THAT(status.error_message(), HasSubstr("ran outside of the cluster"));
+}
+
 TEST_F(DetachedTest, RefusesChangedValueOfReport) {
   const int trial = CreateTrial(CreateUnmanaged()).id();
   Start(trial);
@@ -258,6 +286,21 @@ TEST_F(DetachedTest, RefusesChangedValueOfReport) {
   EXPECT_EQ(status.error_code(), INVALID_ARGUMENT);
   EXPECT_THAT(status.error_message(), HasSubstr("0.5"));
   EXPECT_THAT(status.error_message(), HasSubstr("0.75"));
+}
+
+TEST_F(DetachedTest, ReturnsSearchWithoutBrackets) {
+  const int experiment = CreateUnmanaged();
+  const api::Trial trial = CreateTrial(experiment);
+  const int run = Start(trial.id()).trial_run_id();
+  ASSERT_TRUE(Report(trial.id(), run, 1, "loss", 0.5).ok());
+  api::GetSearchRequest request;
+  request.set_experiment_id(experiment);
+  api::GetSearchResponse response;
+  const grpc::Status status = Call(&api::SearchService::Stub::GetSearch, request, &response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(response.search().name(), "single");
+  EXPECT_EQ(response.search().best_trial_id(), trial.id());
+  EXPECT_TRUE(response.search().brackets().empty());
 }
 
 }  // namespace

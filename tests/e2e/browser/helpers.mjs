@@ -1,9 +1,9 @@
 // Steps that the scripts share: fill in a dialog, press a button, wait for a row, download a file.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { inspect } from "./browser.mjs";
+import { inspect, signIn } from "./browser.mjs";
 
-/** Creates the helpers for `page`: locators by name, dialogs, downloads and audit records. */
+/** Creates the helpers for `page`: locators by name, dialogs, API calls, downloads and audit records. */
 export function makeHelpers(page) {
   const button = (name) => page.getByRole("button", { name, exact: true });
   const dialog = page.getByRole("dialog");
@@ -55,5 +55,35 @@ export function makeHelpers(page) {
       await table.getByRole("row", { name: new RegExp(`admin ${method}`) }).waitFor();
     }
   };
-  return { button, field, head, fillDialog, send, acceptPrompt, download, csv, expectAudited };
+  /** Calls the API as the user who is signed in. */
+  const call = (method, path, body) =>
+    page.evaluate(
+      async ([how, where, what]) => {
+        const headers = { "X-Det-Session": "cookie", "Content-Type": "application/json" };
+        const answer = await fetch(where, { method: how, headers, body: JSON.stringify(what) });
+        if (!answer.ok) throw new Error(`${how} ${where}: ${await answer.text()}`);
+        return answer.json();
+      },
+      [method, path, body],
+    );
+  /** Signs out, and signs in as another user. */
+  const switchTo = async (username, password) => {
+    await page.locator("summary", { hasText: "Signed in as" }).click();
+    await button("Sign out").click();
+    await signIn(page, username, password);
+    await page.locator("summary", { hasText: `Signed in as ${username}` }).waitFor();
+  };
+  return {
+    button,
+    call,
+    switchTo,
+    field,
+    head,
+    fillDialog,
+    send,
+    acceptPrompt,
+    download,
+    csv,
+    expectAudited,
+  };
 }

@@ -2,6 +2,7 @@
 // phone each must fit 390 pixels: wider content scrolls in its own box, never the page.
 import assert from "node:assert/strict";
 import { inBrowser, inspect, signIn, url } from "./browser.mjs";
+import { makeHelpers } from "./helpers.mjs";
 import { getPages } from "./pages.mjs";
 
 const experiment = Number(process.env.EXPERIMENT);
@@ -38,23 +39,7 @@ await inBrowser(
       const found = await page.evaluate(tooWide);
       if (found.length > 0) misfits[name] = found;
     };
-    const call = (method, path, body) =>
-      page.evaluate(
-        async ([how, where, what]) => {
-          const headers = {
-            "X-Det-Session": "cookie",
-            "Content-Type": "application/json",
-          };
-          const answer = await fetch(where, {
-            method: how,
-            headers,
-            body: JSON.stringify(what),
-          });
-          if (!answer.ok) throw new Error(`${how} ${where}: ${await answer.text()}`);
-          return answer.json();
-        },
-        [method, path, body],
-      );
+    const { call } = makeHelpers(page);
 
     await page.goto(url);
     await page.getByRole("button", { name: "Sign in" }).waitFor();
@@ -73,6 +58,27 @@ await inBrowser(
     const { user } = await call("POST", "/api/v1/users", {
       user: { username: long.slice(0, 60), active: true },
       password: "Secret456",
+    });
+    const { group } = await call("POST", "/api/v1/groups", {
+      name: long,
+      addUsers: [user.id],
+    });
+    const { role } = await call("POST", "/api/v1/roles", {
+      name: long,
+      permissions: [{ id: "PERMISSION_TYPE_VIEW_WORKSPACE" }],
+    });
+    await call("POST", "/api/v1/roles/add-assignments", {
+      groupRoleAssignments: [
+        {
+          groupId: group.groupId,
+          roleAssignment: { role: { roleId: role.roleId }, scopeWorkspaceId: workspace.id },
+        },
+      ],
+    });
+    const unmanaged = await call("POST", "/api/v1/experiments", {
+      config: `{name: ${long}, searcher: {name: single, metric: loss}}`,
+      unmanaged: true,
+      projectId: project.id,
     });
     const { model } = await call("POST", "/api/v1/models", {
       name: long,
@@ -109,6 +115,9 @@ await inBrowser(
       workspace: workspace.id,
       project: project.id,
       user,
+      group: group.groupId,
+      role: role.roleId,
+      unmanaged: unmanaged.experiment.id,
       long,
       webhook: webhook.id,
     };

@@ -5,7 +5,8 @@
  * The pages' addresses, each with a locator on `page` for an element that appears when the page is loaded,
  * and a name for its screenshot if it cannot be derived from the address.
  */
-export function getPages(page, { experiment, trial, workspace, project, user, webhook, long }) {
+export function getPages(page, known) {
+  const { experiment, trial, workspace, project, user, webhook, long } = known;
   const text = (words) => page.getByText(words);
   const head = (name) => page.getByRole("heading", { name });
   const table = (name) => page.getByRole("table", { name }).getByRole("row");
@@ -33,6 +34,8 @@ export function getPages(page, { experiment, trial, workspace, project, user, we
     [`${of}/logs`, text(/^step \d+ of many/), "experiment-logs"],
     [`${of}/fork`, text("Configuration is valid."), "experiment-fork"],
 
+    [`/experiments/${known.unmanaged}`, text("unmanaged"), "experiment-unmanaged"],
+
     [`/trials/${trial}`, curves, "trial"],
     ...["checkpoints", "hyperparameters", "runs", "system"].map((tab) => [
       `/trials/${trial}/${tab}`,
@@ -53,11 +56,20 @@ export function getPages(page, { experiment, trial, workspace, project, user, we
       head(long),
       `workspace${tab.replace("/", "-")}`,
     ]),
+    [`/workspaces/${workspace}/members?do=member`, dialog, "workspace-members-new"],
     [`/projects/${project}`, head(long), "project"],
 
     ["/admin/users", table("Users")],
     ["/admin/users?do=create", dialog],
     [`/admin/users/${user.id}`, head(user.username), "user"],
+    [`/admin/users/${user.id}?do=role`, dialog, "user-role"],
+    ["/admin/groups", table("Groups")],
+    ["/admin/groups?do=create", dialog],
+    [`/admin/groups/${known.group}`, table(`Members of ${long}`), "group"],
+    [`/admin/groups/${known.group}?do=members`, dialog, "group-members"],
+    ["/admin/roles", table("Roles")],
+    ["/admin/roles?do=create", dialog],
+    [`/admin/roles/${known.role}`, table(`Permissions of ${long}`), "role"],
     ["/admin/tokens", head("Access tokens")],
     ["/admin/tokens?do=create", dialog],
     ["/admin/templates", table("Templates")],

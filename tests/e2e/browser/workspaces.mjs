@@ -5,7 +5,7 @@ import { inBrowser, inspect, signIn, url } from "./browser.mjs";
 import { makeHelpers } from "./helpers.mjs";
 
 await inBrowser(async (page) => {
-  const { button, head, fillDialog, download, expectAudited } = makeHelpers(page);
+  const { button, head, fillDialog, download, switchTo, expectAudited } = makeHelpers(page);
   await page.goto(`${url}/workspaces`);
   await signIn(page, "admin", process.env.PASSWORD);
   await page.getByRole("table", { name: "Workspaces" }).getByRole("link").first().waitFor();
@@ -24,7 +24,12 @@ await inBrowser(async (page) => {
   await page.getByRole("link", { name: "nets" }).waitFor();
   await inspect(page, "workspace");
   await page.getByRole("link", { name: "Members" }).click();
-  await fillDialog("Add member", "", { User: "determined", Role: "Viewer" }, "Add");
+  await fillDialog(
+    "Add member",
+    "",
+    { "User or group": "determined", Role: "Viewer: can read" },
+    "Add",
+  );
   await page.getByRole("row", { name: /determined Viewer/ }).waitFor();
   await inspect(page, "workspace-members");
   await page.getByRole("link", { name: "Pools and quota" }).click();
@@ -91,10 +96,7 @@ await inBrowser(async (page) => {
   await page.setViewportSize({ width: 1280, height: 800 });
 
   // A user with fewer permissions sees fewer actions.
-  await page.locator("summary", { hasText: "Signed in as admin" }).click();
-  await button("Sign out").click();
-  await signIn(page, "determined", process.env.PASSWORD);
-  await page.locator("summary", { hasText: "Signed in as determined" }).waitFor();
+  await switchTo("determined", process.env.PASSWORD);
   await page.goto(`${url}/workspaces`);
   await page.getByRole("link", { name: "vision" }).click();
   await head("vision").waitFor();

@@ -245,12 +245,13 @@ class OnlineTest(Case):
             run.finish()
             print(" line")
         lines = [
-            (line["log"], line["stdtype"], line["taskId"])
+            (line["log"], line["stdtype"], line["taskId"], line["sequence"])
             for body in self.master.bodies("/api/v1/task/logs")
             for line in body["logs"]
         ]
         printed = ["first", "no UTF-8: \\udc80", "second"]
-        self.assertEqual([(text, "stdout", "3.r") for text in printed], lines)
+        expected = [(text, "stdout", "3.r", str(n)) for n, text in enumerate(printed, 1)]
+        self.assertEqual(expected, lines)
         self.assertEqual("first\nno UTF-8: \udc80\nsecond line\n", out.getvalue())
 
     def test_sends_heartbeats(self):

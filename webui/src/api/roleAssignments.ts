@@ -1,27 +1,32 @@
 import { api } from "./client";
 
-/** A role of a user in a workspace, or in the cluster if there is no workspace. */
-export interface AssignedRole {
-  userId: number;
-  role: string;
+/** A user or a group, which may have roles. */
+export type RoleHolder = { userId: number } | { groupId: number };
+
+/** A role in a workspace, or in the cluster if there is no workspace. */
+export interface RoleInScope {
+  roleId: number;
   workspaceId?: number | undefined;
 }
 
-const toRequestBody = ({ userId, role, workspaceId }: AssignedRole) => {
+function toRequestBody(holder: RoleHolder, { roleId, workspaceId }: RoleInScope) {
   const scope = workspaceId ? { scopeWorkspaceId: workspaceId } : { scopeCluster: true };
-  return { userRoleAssignments: [{ userId, roleAssignment: { role: { name: role }, ...scope } }] };
-};
+  const roleAssignment = { role: { roleId }, ...scope };
+  return "userId" in holder
+    ? { userRoleAssignments: [{ userId: holder.userId, roleAssignment }] }
+    : { groupRoleAssignments: [{ groupId: holder.groupId, roleAssignment }] };
+}
 
-export const assignRole = (held: AssignedRole) =>
-  api.POST("/api/v1/roles/add-assignments", { body: toRequestBody(held) });
+export const assignRole = (holder: RoleHolder, role: RoleInScope) =>
+  api.POST("/api/v1/roles/add-assignments", { body: toRequestBody(holder, role) });
 
-export const removeRole = (held: AssignedRole) =>
-  api.POST("/api/v1/roles/remove-assignments", { body: toRequestBody(held) });
+export const removeRole = (holder: RoleHolder, role: RoleInScope) =>
+  api.POST("/api/v1/roles/remove-assignments", { body: toRequestBody(holder, role) });
 
 /** Replaces a role by another one; does nothing if they are equal. */
-export async function replaceRole(held: AssignedRole, role: string | undefined) {
-  if (role === undefined || role === held.role) return;
-  // Assign first: the user keeps a role if the second call fails.
-  await assignRole({ ...held, role });
-  await removeRole(held);
+export async function replaceRole(holder: RoleHolder, held: RoleInScope, roleId: number) {
+  if (roleId === held.roleId) return;
+  // Assign first: the holder keeps a role if the second call fails.
+  await assignRole(holder, { ...held, roleId });
+  await removeRole(holder, held);
 }

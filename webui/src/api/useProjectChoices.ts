@@ -1,6 +1,6 @@
 import { useQueries } from "@tanstack/react-query";
 import { api, unwrap } from "./client";
-import { useRoles } from "./useRoles";
+import { usePermissions } from "./usePermissions";
 import { useWorkspaces } from "./useWorkspaces";
 
 /** Projects to choose from, or the reason why there are none. */
@@ -14,9 +14,9 @@ export interface ProjectChoices {
  * edit, except the project with ID `except`. Undefined until all are known.
  */
 export function useProjectChoices(except?: number): ProjectChoices | undefined {
-  const { may } = useRoles();
+  const { may } = usePermissions();
   const { data: workspaces = [], isSuccess, error } = useWorkspaces();
-  const open = workspaces.filter(({ id, archived }) => !archived && may("Editor", id));
+  const open = workspaces.filter(({ id, archived }) => !archived && may("CREATE_EXPERIMENT", id));
   const lists = useQueries({
     queries: open.map(({ id = 0 }) => ({
       queryKey: ["workspaces", id, "projects"],
@@ -40,5 +40,5 @@ export function useProjectChoices(except?: number): ProjectChoices | undefined {
 
 const explainNoProjects = (workspaces: number) =>
   workspaces === 0
-    ? "You cannot edit any workspace that is not archived. Unarchive one or ask an administrator for the Editor role."
+    ? "You cannot edit any workspace that is not archived. Unarchive one or ask an administrator for a role."
     : "There is no other project in the workspaces that you can edit. Create or unarchive one.";

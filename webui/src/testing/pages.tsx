@@ -3,13 +3,18 @@ import { render } from "@testing-library/react";
 import { createMemoryRouter, Outlet, RouterProvider } from "react-router";
 import { vi } from "vitest";
 import me from "@goldens/me.json";
+import master from "@goldens/master.json";
 import permissions from "@goldens/permissions.json";
+import roles from "@goldens/roles.json";
 import workspaces from "@goldens/workspaces.json";
 import type { Message, User } from "@/api/types";
 import { copyGolden } from "./goldens";
 
-/** The master's responses by method and path: "GET /api/v1/models". An Error is a refusal. */
-export type Answers = Record<string, object | Error>;
+/**
+ * The master's responses by method and path: "GET /api/v1/models". An Error is a refusal, a string the events
+ * of a stream.
+ */
+export type Answers = Record<string, object | Error | string>;
 
 /** A call of the page. */
 export interface Call {
@@ -18,21 +23,30 @@ export interface Call {
   query: string;
 }
 
-const [role] = permissions.answer.roles;
 const [assignment] = permissions.answer.assignments;
 const [workspace] = workspaces.answer.workspaces;
 
-/** The permissions of a cluster admin. */
-export const everything = {
-  roles: [copyGolden<Message["Role"]>(role, { roleId: 1, name: "ClusterAdmin" })],
-  assignments: [
-    copyGolden<Message["RoleAssignmentSummary"]>(assignment, { roleId: 1, scopeCluster: true }),
-  ],
-};
+/** A role with its permissions, by name. */
+export const findRole = (name: string) =>
+  copyGolden<Message["Role"]>(roles.answer.roles.find((each) => each.name === name));
+
+/** The caller's permissions: those of a role in a workspace, or in the cluster. */
+export function holding(role: Message["Role"], workspaceId?: number) {
+  const held = copyGolden<Message["RoleAssignmentSummary"]>(assignment, {
+    roleId: role.roleId ?? 0,
+    scopeCluster: workspaceId === undefined,
+    scopeWorkspaceIds: workspaceId === undefined ? [] : [workspaceId],
+  });
+  return { "GET /api/v1/permissions/summary": { roles: [role], assignments: [held] } };
+}
+
+/** The response of a master without roles. */
+export const basicMode = { "GET /api/v1/master": { ...master.answer, rbacEnabled: false } };
 
 const every = {
   "GET /api/v1/me": { user: copyGolden<User>(me.answer.user, { id: 1, username: "ann" }) },
-  "GET /api/v1/permissions/summary": everything,
+  "GET /api/v1/master": master.answer,
+  ...holding(findRole("ClusterAdmin")),
   "GET /api/v1/workspaces": {
     workspaces: [copyGolden<Message["Workspace"]>(workspace, { id: 7, name: "vision" })],
   },
@@ -59,7 +73,7 @@ export function showPage(Page: React.ComponentType, route: string, at: string, a
       const headers = { "X-Request-Id": "r-1" };
       return Response.json({ error }, { status: 400, headers });
     }
-    return Response.json(answer);
+    return typeof answer === "string" ? new Response(answer) : Response.json(answer);
   });
   const Frame = () => <Outlet context={{ setCrumbs: () => undefined }} />;
   const children = [
@@ -78,15 +92,4 @@ export function showPage(Page: React.ComponentType, route: string, at: string, a
 }
 
 /** The permissions of a Viewer of workspace 7. */
-export const viewer: Answers = {
-  "GET /api/v1/permissions/summary": {
-    roles: [copyGolden<Message["Role"]>(role, { roleId: 4, name: "Viewer" })],
-    assignments: [
-      copyGolden<Message["RoleAssignmentSummary"]>(assignment, {
-        roleId: 4,
-        scopeWorkspaceIds: [7],
-        scopeCluster: false,
-      }),
-    ],
-  },
-};
+export const viewer: Answers = holding(findRole("Viewer"), 7);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import collections
+import itertools
 import json
 import os
 import pathlib
@@ -214,6 +215,7 @@ class DetachedRun(Run):
         self._adding = threading.RLock()
         self._is_adding = False
         self._to_add: collections.deque[bytes] = collections.deque()
+        self._line_numbers = itertools.count(1)
         self._changed = threading.Condition()
         self._wake, self._stopping = threading.Event(), threading.Event()
         self._refusal: MasterError | None = None
@@ -301,7 +303,15 @@ class DetachedRun(Run):
         if os.getpid() != self._process or self._finished:
             return
         try:
-            self.add({"kind": "log", "time": now(), "stdtype": stdtype, "line": line})
+            self.add(
+                {
+                    "kind": "log",
+                    "time": now(),
+                    "stdtype": stdtype,
+                    "line": line,
+                    "number": next(self._line_numbers),
+                }
+            )
         except (OSError, RuntimeError) as error:  # print() must not fail.
             self._warn_once("lines", f"printed lines are not recorded: {error}")
 
@@ -719,6 +729,7 @@ def start(
         {
             "run_id": run_id,
             "rank": rank,
+            "process": str(uuids.uuid4()),
             "master": canonical_url(
                 master or os.environ.get("DET_MASTER") or "http://localhost:8080"
             ),

@@ -211,13 +211,18 @@ class Sender:
             warn(f"a record of the unknown kind {kind!r} is dropped; update det")
 
     def _to_line(self, record: JsonObject) -> Json:
-        return {
+        line: JsonObject = {
             "taskId": self._spool.ids["task_id"],
             "rankId": self._spool.rank,
             "timestamp": record["time"],
             "log": record["line"],
             "stdtype": record["stdtype"],
         }
+        # The master stores a line with this number of this process once.
+        process, number = self._spool.run.get("process"), record.get("number")
+        if process and number:
+            line.update(allocationId=process, sequence=str(number))
+        return line
 
     def _store(self, record: JsonObject) -> dict[str, int]:
         """Copies the files of an artifact to the checkpoint storage; returns their sizes."""

@@ -1,7 +1,8 @@
 import { useId, type HTMLInputTypeAttribute } from "react";
+import { CheckList, type Option } from "./CheckList";
 import styles from "./FormDialog.module.css";
 
-/** Field values by name; "yes" or "" for a checkbox. */
+/** Field values by name; "yes" or "" for a checkbox; "1,2" for the selected options of "checks". */
 export type Values = Record<string, string>;
 
 /** A field of a dialog. */
@@ -9,27 +10,33 @@ export interface Field {
   name: string;
   label: string;
   /** Default: "text". */
-  type?: HTMLInputTypeAttribute | "lines" | "choice" | "check";
+  type?: HTMLInputTypeAttribute | "lines" | "choice" | "check" | "checks";
   /** The initial value. */
   value?: string | undefined;
   required?: boolean;
   hint?: string;
-  /** The options of a choice. */
-  options?: readonly (readonly [value: string, label: string])[];
+  /** The options of a choice or of checks; those of a choice may depend on other values. */
+  options?: readonly Option[] | ((values: Values) => readonly Option[]);
   /** Shows the field only if this returns true. */
   when?: (values: Values) => boolean;
   /** A regular expression that the whole value must match. */
   pattern?: string;
 }
 
+/** The options of a field, given the values of all fields. */
+export const getOptions = ({ options = [] }: Field, values: Values): readonly Option[] =>
+  typeof options === "function" ? options(values) : options;
+
 interface Props {
   field: Field;
+  /** The field's options. */
+  options: readonly Option[];
   value: string;
   onChange: (value: string) => void;
 }
 
 /** An input with label and hint. */
-export function FieldInput({ field, value, onChange }: Props) {
+export function FieldInput({ field, options, value, onChange }: Props) {
   const id = useId();
   const { label, type = "text", required = false, hint, pattern } = field;
   const common = {
@@ -51,6 +58,8 @@ export function FieldInput({ field, value, onChange }: Props) {
       </label>
     );
   }
+  if (type === "checks")
+    return <CheckList label={label} options={options} value={value} onChange={onChange} />;
   return (
     <div className={styles.field}>
       <label htmlFor={id}>{label}</label>
@@ -58,7 +67,7 @@ export function FieldInput({ field, value, onChange }: Props) {
         <textarea {...common} />
       ) : type === "choice" ? (
         <select {...common}>
-          {field.options?.map(([each, words]) => (
+          {options.map(([each, words]) => (
             <option key={each} value={each}>
               {words}
             </option>

@@ -2,7 +2,7 @@ import { useEffect, useId, useRef, useState, type ReactNode, type SyntheticEvent
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "react-router";
 import { ErrorPanel } from "../ErrorPanel/ErrorPanel";
-import { FieldInput, type Field, type Values } from "./FieldInput";
+import { FieldInput, getOptions, type Field, type Values } from "./FieldInput";
 import styles from "./FormDialog.module.css";
 
 interface Props {
@@ -28,6 +28,18 @@ interface Props {
 const getChanged = (values: Values, began: Values): Values =>
   Object.fromEntries(Object.entries(values).filter(([name, value]) => value !== began[name]));
 
+/** Replaces the value of a choice whose options, which depend on other values, no longer contain it. */
+function settle(fields: readonly Field[], values: Values): Values {
+  const settled = { ...values };
+  for (const field of fields) {
+    if (typeof field.options !== "function") continue;
+    const options = field.options(settled);
+    if (!options.some(([each]) => each === settled[field.name]))
+      settled[field.name] = options[0]?.[0] ?? "";
+  }
+  return settled;
+}
+
 /** A modal form, open while mounted. */
 export function FormDialog(props: Props) {
   const { title, verb, fields, children, more, problem, onSubmit, onClose } = props;
@@ -38,6 +50,7 @@ export function FormDialog(props: Props) {
     Object.fromEntries(fields.map(({ name, value }) => [name, value ?? ""])),
   );
   const [values, setValues] = useState(began);
+  const shown = settle(fields, values);
   const navigate = useNavigate();
   const send = useMutation({
     mutationFn: (now: Values) => onSubmit(now, getChanged(now, began)),
@@ -52,7 +65,7 @@ export function FormDialog(props: Props) {
   }, []);
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
-    if (!send.isPending) send.mutate(values);
+    if (!send.isPending) send.mutate(shown);
   };
   return (
     <dialog ref={dialog} className={styles.dialog} aria-labelledby={heading} onClose={onClose}>
@@ -60,12 +73,13 @@ export function FormDialog(props: Props) {
         <h2 id={heading}>{title}</h2>
         {children}
         {fields
-          .filter(({ when }) => when === undefined || when(values))
+          .filter(({ when }) => when === undefined || when(shown))
           .map((field) => (
             <FieldInput
               key={field.name}
               field={field}
-              value={values[field.name] ?? ""}
+              options={getOptions(field, shown)}
+              value={shown[field.name] ?? ""}
               onChange={(value) => setValues((now) => ({ ...now, [field.name]: value }))}
             />
           ))}

@@ -1,4 +1,4 @@
-import type { RoleName } from "@/api/useRoles";
+import type { PermissionName } from "@/api/usePermissions";
 import { paths } from "@/paths";
 
 /** A page in the navigation and the palette. */
@@ -21,16 +21,18 @@ export const navItems: NavItem[] = [
 
 /** An administration page; the rail has one entry for all of them. */
 export interface AdminNavItem extends NavItem {
-  /** The role that a user needs in some workspace to see the page. */
-  role?: RoleName;
+  /** The permission that a user needs in some workspace to see the page. */
+  permission?: PermissionName;
 }
 
 /** In the order of their tabs. */
 export const adminNavItems: AdminNavItem[] = [
   { to: paths.users, label: "Users", mark: "", key: "u" },
+  { to: paths.groups, label: "Groups", mark: "", key: "g" },
+  { to: paths.roles, label: "Roles", mark: "", key: "r" },
   { to: paths.tokens, label: "Access tokens", mark: "", key: "k" },
   { to: paths.templates, label: "Templates", mark: "", key: "t" },
   { to: paths.policies, label: "Policies", mark: "", key: "p" },
-  { to: paths.webhooks, label: "Webhooks", mark: "", key: "b", role: "Editor" },
-  { to: paths.audit, label: "Audit", mark: "", key: "a", role: "ClusterAdmin" },
+  { to: paths.webhooks, label: "Webhooks", mark: "", key: "b", permission: "VIEW_WEBHOOKS" },
+  { to: paths.audit, label: "Audit", mark: "", key: "a", permission: "ADMINISTRATE_USER" },
 ];

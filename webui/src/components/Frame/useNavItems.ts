@@ -1,11 +1,13 @@
-import { useRoles } from "@/api/useRoles";
+import { usePermissions } from "@/api/usePermissions";
 import { adminNavItems, navItems, type NavItem } from "./navItems";
 
 /** The pages that the caller can open. */
 export function useNavItems(): NavItem[] {
-  const { mayAnywhere } = useRoles();
+  const { mayAnywhere } = usePermissions();
   return [
     ...navItems,
-    ...adminNavItems.filter(({ role }) => role === undefined || mayAnywhere(role)),
+    ...adminNavItems.filter(
+      ({ permission }) => permission === undefined || mayAnywhere(permission),
+    ),
   ];
 }

@@ -1,4 +1,4 @@
-import { FieldInput } from "../FormDialog/FieldInput";
+import { FieldInput, getOptions } from "../FormDialog/FieldInput";
 import { toDraft, explain, FIELDS, toTrigger, type Draft } from "./drafts";
 import styles from "./Triggers.module.css";
 
@@ -21,6 +21,7 @@ export function TriggerList({ drafts, onChange }: Props) {
             <FieldInput
               key={field.name}
               field={field}
+              options={getOptions(field, draft.values)}
               value={draft.values[field.name] ?? ""}
               onChange={(value) => {
                 const values = { ...draft.values, [field.name]: value };

@@ -1,7 +1,7 @@
 import { useCallback } from "react";
 import { Link, useSearchParams } from "react-router";
 import { ApiError } from "@/api/client";
-import { useRoles } from "@/api/useRoles";
+import { usePermissions } from "@/api/usePermissions";
 import { Actions } from "@/components/Actions/Actions";
 import { CopyText } from "@/components/CopyText/CopyText";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
@@ -56,7 +56,7 @@ const columns: ListColumn<AuditRecord>[] = [
 /** The audit log, newest records first, including refused calls. */
 export default function Audit() {
   const [params] = useSearchParams();
-  const { may } = useRoles();
+  const { may } = usePermissions();
   const filter: AuditFilter = {
     username: params.get("username") ?? "",
     method: params.get("method") ?? "",
@@ -74,7 +74,7 @@ export default function Audit() {
     <Page
       title="Audit"
       error={data ? undefined : explainForbidden(error)}
-      {...(may("ClusterAdmin") && { onRetry: () => void refetch() })}
+      {...(may("ADMINISTRATE_USER") && { onRetry: () => void refetch() })}
       head={
         <>
           <Count>

@@ -10,6 +10,7 @@ import permissions from "@goldens/permissions.json";
 import queue from "@goldens/queue.json";
 import type { Job, Message } from "@/api/types";
 import { copyGolden } from "@/testing/goldens";
+import { findRole } from "@/testing/pages";
 import { Agents } from "./Agents";
 import { countSlots } from "./slotHolders";
 import { moveBy, moveTo } from "./order";
@@ -44,7 +45,6 @@ const job = (id: string, more: Job = {}) =>
   });
 const jobs = new Map([["7", job("7", { name: "bert" })]]);
 
-const [clusterAdmin] = permissions.answer.roles;
 const [anywhere] = permissions.answer.assignments;
 
 /** Shows the page to a cluster admin, or to an Editor of `workspaces` only. An `answer` that throws is a refusal. */
@@ -54,11 +54,12 @@ function show(
   answer: () => object = () => ({}),
   workspaces?: number[],
 ) {
+  const role = findRole(workspaces ? "Editor" : "ClusterAdmin");
   const summary = {
-    roles: [copyGolden<Message["Role"]>(clusterAdmin, { roleId: 1, name: "ClusterAdmin" })],
+    roles: [role],
     assignments: [
       copyGolden<Message["RoleAssignmentSummary"]>(anywhere, {
-        roleId: 1,
+        roleId: role.roleId ?? 0,
         scopeCluster: !workspaces,
         scopeWorkspaceIds: workspaces ?? [],
       }),
@@ -69,6 +70,7 @@ function show(
     "fetch",
     vi.fn(async (request: Request) => {
       if (request.url.endsWith("/permissions/summary")) return Response.json(summary);
+      if (/\/(master|me)$/.test(request.url)) return Response.json({});
       sent.push(`${new URL(request.url).pathname} ${await request.text()}`.trim());
       try {
         return Response.json(answer());
@@ -165,7 +167,7 @@ test("lets a workspace Editor move other users' jobs, also by buttons", async ()
   const refused = screen.getByRole("button", { name: "Move 1 n1 down" });
   expect(refused).toHaveAttribute(
     "title",
-    expect.stringMatching(/Editor role in workspace speech/),
+    expect.stringMatching(/"update experiment" in workspace speech/),
   );
   await userEvent.click(refused);
   await userEvent.click(screen.getByRole("button", { name: "Move 2 n2 down" }));

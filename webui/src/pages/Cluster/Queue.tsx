@@ -3,7 +3,7 @@ import { Link, useSearchParams } from "react-router";
 import type { Job, Message } from "@/api/types";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
-import { explainRefusal, useRoles } from "@/api/useRoles";
+import { explainRefusal, usePermissions } from "@/api/usePermissions";
 import { State } from "@/components/State/State";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
@@ -66,7 +66,7 @@ export function Queue({ jobs, pools }: Props) {
   const [dragged, setDragged] = useState<Job>();
   const moved = useRef<string>(undefined);
   const { mutate, error } = useMove();
-  const roles = useRoles();
+  const permissions = usePermissions();
   const [message, setMessage] = useState("");
   const order = jobs.map((job) => job.jobId).join();
   useEffect(() => {
@@ -146,7 +146,7 @@ export function Queue({ jobs, pools }: Props) {
                       canMove(job) && (
                         <QueueHandle
                           job={job}
-                          refused={explainRefusal(roles, "Editor", {
+                          refused={explainRefusal(permissions, "UPDATE_EXPERIMENT", {
                             ...(job.workspaceId && { workspaceId: job.workspaceId }),
                             ...(job.workspace && { workspaceName: job.workspace }),
                           })}

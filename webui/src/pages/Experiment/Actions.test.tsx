@@ -1,4 +1,4 @@
-import { screen } from "@testing-library/react";
+import { screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, it, vi } from "vitest";
 import golden from "@goldens/experiment.json";
@@ -89,7 +89,9 @@ it.each(["STATE_RUNNING", "STATE_COMPLETED"] as const)(
     const confirm = vi.spyOn(window, "confirm").mockReturnValue(true);
     for (const button of buttons) {
       expect(button).toHaveAttribute("aria-disabled", "true");
-      expect(button.title).toMatch(/^Requires the Editor role in (workspace vision|a workspace);/);
+      expect(button.title).toMatch(
+        /^Requires the permission "[a-z ]+" in (workspace vision|a workspace);/,
+      );
       await userEvent.click(button);
     }
     expect(screen.queryByRole("link")).toBeNull();
@@ -104,4 +106,18 @@ it("shows the master's refusal", async () => {
   show("/", refusal);
   await userEvent.click(await screen.findByRole("button", { name: "Archive" }));
   expect(await screen.findByText(/it is busy/)).toBeVisible();
+});
+
+it.each([
+  ["STATE_RUNNING", ["Edit", "Move"]],
+  ["STATE_PAUSED", ["Edit", "Move"]],
+  ["STATE_ERROR", ["Archive", "Edit", "Move", "Delete"]],
+] as const)("offers what applies to an unmanaged experiment in %s", async (state, labels) => {
+  const unmanaged = { ...experiment, state, unmanaged: true };
+  showPage(() => <Actions experiment={unmanaged} />, "/", "/?do=edit", {});
+  const dialog = await screen.findByRole("dialog");
+  expect(within(dialog).queryByLabelText("Priority")).toBeNull();
+  const buttons = screen.getAllByRole("button").filter((button) => !dialog.contains(button));
+  expect(buttons.map((button) => button.textContent)).toEqual(labels);
+  expect(screen.queryByRole("link")).toBeNull();
 });

@@ -1,7 +1,7 @@
 import { Link, useNavigate } from "react-router";
 import { api } from "@/api/client";
 import type { Experiment } from "@/api/types";
-import { explainRefusal, useRoles } from "@/api/useRoles";
+import { explainRefusal, usePermissions, type PermissionName } from "@/api/usePermissions";
 import { formatBytes } from "@/charts/format";
 import { Actions as Buttons } from "@/components/Actions/Actions";
 import { useDialog } from "@/components/Page/useParam";
@@ -21,9 +21,10 @@ const LABELS: Record<Verb, string> = {
 };
 
 /** The actions that an experiment's state (without "STATE_") allows. */
-export function getVerbs(state: string, isArchived: boolean): Verb[] {
+export function getVerbs(state: string, isArchived: boolean, isUnmanaged = false): Verb[] {
   if (["COMPLETED", "CANCELED", "ERROR"].includes(state))
     return [isArchived ? "unarchive" : "archive"];
+  if (isUnmanaged) return [];
   if (state === "PAUSED") return ["activate", "cancel", "kill"];
   if (state.startsWith("STOPPING")) return ["kill"];
   if (state.startsWith("DELET")) return [];
@@ -34,12 +35,17 @@ export function getVerbs(state: string, isArchived: boolean): Verb[] {
 export function Actions({ experiment }: { experiment: Experiment }) {
   const id = experiment.id ?? 0;
   const state = (experiment.state ?? "").replace("STATE_", "");
-  const verbs = getVerbs(state, experiment.archived ?? false);
+  const isUnmanaged = experiment.unmanaged ?? false;
+  const verbs = getVerbs(state, experiment.archived ?? false, isUnmanaged);
   const hasEnded = verbs.includes("archive") || verbs.includes("unarchive");
   const { mutateAsync } = useExperimentAction(id);
   const navigate = useNavigate();
-  const roles = useRoles();
-  const refused = explainRefusal(roles, "Editor", toWorkspaceRef(experiment));
+  const permissions = usePermissions();
+  const explain = (permission: PermissionName) =>
+    explainRefusal(permissions, permission, toScope(experiment));
+  const cannotUpdate = explain("UPDATE_EXPERIMENT");
+  const cannotEdit = explain("UPDATE_EXPERIMENT_METADATA");
+  const cannotDelete = explain("DELETE_EXPERIMENT");
   const [dialog, setDialog] = useDialog();
   const close = () => setDialog("");
   return (
@@ -49,26 +55,27 @@ export function Actions({ experiment }: { experiment: Experiment }) {
         actions={[
           ...verbs.map((verb) => ({
             label: LABELS[verb],
-            refused,
+            refused: /archive/.test(verb) ? cannotEdit : cannotUpdate,
             run: () => mutateAsync(verb),
             ...(verb === "kill" && {
               confirm: `Kill experiment ${id}? Its trials stop immediately, without a final checkpoint.`,
             }),
           })),
           hasEnded &&
+            !isUnmanaged &&
             !experiment.archived && {
               label: "Continue",
-              refused,
+              refused: cannotUpdate,
               run: async () => {
                 await api.POST("/api/v1/experiments/continue", { body: { id } });
                 await navigate(0);
               },
             },
-          { label: "Edit", refused, run: () => setDialog("edit") },
-          { label: "Move", refused, run: () => setDialog("move") },
+          { label: "Edit", refused: cannotEdit, run: () => setDialog("edit") },
+          { label: "Move", refused: cannotDelete, run: () => setDialog("move") },
           (hasEnded || state === "DELETE_FAILED") && {
             label: "Delete",
-            refused,
+            refused: cannotDelete,
             confirm: describeDeletion(experiment),
             run: async () => {
               await api.DELETE("/api/v1/experiments/{experiment_id}", {
@@ -79,9 +86,14 @@ export function Actions({ experiment }: { experiment: Experiment }) {
           },
         ]}
       />
-      <NewExperimentLinks experiment={experiment} refused={explainRefusal(roles, "Editor")} />
-      {!refused && dialog === "edit" && <Edit experiment={experiment} onClose={close} />}
-      {!refused && dialog === "move" && <Move experiment={experiment} onClose={close} />}
+      {!isUnmanaged && (
+        <NewExperimentLinks
+          experiment={experiment}
+          refused={explainRefusal(permissions, "CREATE_EXPERIMENT")}
+        />
+      )}
+      {!cannotEdit && dialog === "edit" && <Edit experiment={experiment} onClose={close} />}
+      {!cannotDelete && dialog === "move" && <Move experiment={experiment} onClose={close} />}
     </div>
   );
 }
@@ -112,9 +124,10 @@ function NewExperimentLinks({
   ));
 }
 
-const toWorkspaceRef = ({ workspaceId = 0, workspaceName = "" }: Experiment) => ({
+const toScope = ({ workspaceId, workspaceName, userId }: Experiment) => ({
   workspaceId,
   workspaceName,
+  ownerId: userId,
 });
 
 const describeDeletion = ({ id = 0, numTrials = 0, checkpointSize }: Experiment) =>

@@ -20,6 +20,10 @@ export function Code({ experiment }: { experiment: Experiment }) {
   const refused = error ?? theirs.error;
   if (refused) return <ErrorPanel error={refused} />;
   if (!files) return null;
+  if (files.length === 0 && experiment.unmanaged)
+    return (
+      <EmptyState>The program runs outside of the cluster, which has no files of it.</EmptyState>
+    );
   if (files.length === 0) {
     return (
       <EmptyState command="det experiment create const.yaml .">

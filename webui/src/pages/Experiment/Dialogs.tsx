@@ -3,7 +3,7 @@ import { api } from "@/api/client";
 import type { Experiment, Message } from "@/api/types";
 import { useProjectChoices } from "@/api/useProjectChoices";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
-import type { Values } from "@/components/FormDialog/FieldInput";
+import type { Field, Values } from "@/components/FormDialog/FieldInput";
 import { parseOptionalList } from "@/text";
 
 interface Props {
@@ -26,11 +26,23 @@ export function toResources(values: Values): Resources | undefined {
   return changed.length > 0 ? Object.fromEntries(changed) : undefined;
 }
 
+const UNCHANGED = "Empty: unchanged";
+
+const SCHEDULING_FIELDS: Field[] = [
+  { name: "priority", label: "Priority", type: "number", hint: `1 to 99. ${UNCHANGED}` },
+  { name: "weight", label: "Weight", type: "number", hint: UNCHANGED },
+  {
+    name: "slots",
+    label: "Max slots",
+    type: "number",
+    hint: `Total across running trials. ${UNCHANGED}`,
+  },
+];
+
 /** Edits name, description, labels and resources. */
 export function Edit({ experiment, onClose }: Props) {
   const id = experiment.id ?? 0;
   const client = useQueryClient();
-  const unchanged = "Empty: unchanged";
   const changeTo = async (_: Values, changed: Values) => {
     const resources = toResources(changed);
     await api.PATCH("/api/v1/experiments/{experiment_id}", {
@@ -58,14 +70,7 @@ export function Edit({ experiment, onClose }: Props) {
           value: experiment.labels?.join(", "),
           hint: "Comma-separated",
         },
-        { name: "priority", label: "Priority", type: "number", hint: `1 to 99. ${unchanged}` },
-        { name: "weight", label: "Weight", type: "number", hint: unchanged },
-        {
-          name: "slots",
-          label: "Max slots",
-          type: "number",
-          hint: `Total across running trials. ${unchanged}`,
-        },
+        ...(experiment.unmanaged ? [] : SCHEDULING_FIELDS),
       ]}
       onSubmit={changeTo}
     />

@@ -6,6 +6,7 @@ import { CopyText } from "@/components/CopyText/CopyText";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { useCrumbs } from "@/components/Frame/useCrumbs";
 import { State } from "@/components/State/State";
+import { Unmanaged } from "@/components/State/Unmanaged";
 import { Tabs } from "@/components/Tabs/Tabs";
 import { paths } from "@/paths";
 import { Actions } from "./Actions";
@@ -79,6 +80,10 @@ export default function Experiment() {
 
 function StatusLine({ experiment: e }: { experiment: ExperimentData }) {
   const percent = Math.floor((e.progress ?? 0) * 100);
+  // Many programs outside of the cluster report no progress.
+  const hasFailedOutside = e.unmanaged && e.state === "STATE_ERROR" && !e.stateReason;
+  const onlyTrial = e.numTrials === 1 ? e.trialIds?.[0] : undefined;
+  const hasProgress = !e.unmanaged || percent > 0;
   return (
     <header className={styles.status}>
       <h1 className="visually-hidden">
@@ -86,8 +91,13 @@ function StatusLine({ experiment: e }: { experiment: ExperimentData }) {
       </h1>
       <CopyText text={String(e.id ?? 0)} />
       <State state={e.state} />
-      <progress aria-label="Progress" value={percent} max={100} />
-      <span>{percent} %</span>
+      {e.unmanaged && <Unmanaged />}
+      {hasProgress && (
+        <>
+          <progress aria-label="Progress" value={percent} max={100} />
+          <span>{percent} %</span>
+        </>
+      )}
       {e.bestTrialId ? (
         <span>
           best {formatNumber(e.bestTrialSearcherMetric)}{" "}
@@ -95,6 +105,11 @@ function StatusLine({ experiment: e }: { experiment: ExperimentData }) {
         </span>
       ) : null}
       {e.stateReason && <span className={styles.reason}>{e.stateReason}</span>}
+      {hasFailedOutside && (
+        <Link to={onlyTrial ? paths.trial(onlyTrial) : paths.experiment(e.id ?? 0, "trials")}>
+          See the reason of its {onlyTrial ? "trial" : "trials"}
+        </Link>
+      )}
       <Actions experiment={e} />
     </header>
   );

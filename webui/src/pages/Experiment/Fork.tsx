@@ -3,7 +3,8 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearchParams } from "react-router";
 import { api, unwrap } from "@/api/client";
 import type { Experiment } from "@/api/types";
-import { explainRefusal, useRoles } from "@/api/useRoles";
+import { explainRefusal, usePermissions } from "@/api/usePermissions";
+import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { RequestId } from "@/components/ErrorPanel/RequestId";
 import { paths } from "@/paths";
@@ -35,6 +36,8 @@ export function Fork({ experiment }: { experiment: Experiment }) {
   const best = experiment.bestTrialId || experiment.trialIds?.[0];
   const trialId = purpose === "fork" ? undefined : Number(params.get("trial") ?? 0) || best;
   const { data: origin, error } = useOriginTrial(trialId);
+  if (experiment.unmanaged)
+    return <EmptyState>An unmanaged experiment has no code that the cluster could run.</EmptyState>;
   if (error) return <ErrorPanel error={error} />;
   if (trialId !== undefined && !origin) return <p>Loading trial {trialId}…</p>;
   const what: Record<Purpose, string> = {
@@ -82,7 +85,7 @@ function Editor({ parentId, title, proposed }: EditorProps) {
       ),
     onSuccess: ({ experiment: created }) => void navigate(paths.experiment(created?.id ?? 0)),
   });
-  const refused = explainRefusal(useRoles(), "Editor");
+  const refused = explainRefusal(usePermissions(), "CREATE_EXPERIMENT");
   // The request ID makes repeated submissions of the same text create one experiment.
   const [requestId, setRequestId] = useState(randomId);
   const edit = (text: string) => {

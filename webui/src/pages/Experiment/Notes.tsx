@@ -2,7 +2,7 @@ import { useMemo, useState } from "react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { api } from "@/api/client";
 import type { Experiment } from "@/api/types";
-import { explainRefusal, useRoles } from "@/api/useRoles";
+import { explainRefusal, usePermissions } from "@/api/usePermissions";
 import { Actions } from "@/components/Actions/Actions";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
@@ -21,7 +21,10 @@ export function Notes({ experiment }: { experiment: Experiment }) {
   const [draft, setDraft] = useState<string>();
   const [began, setBegan] = useState("");
   const { workspaceId = 0, workspaceName = "" } = experiment;
-  const refused = explainRefusal(useRoles(), "Editor", { workspaceId, workspaceName });
+  const refused = explainRefusal(usePermissions(), "UPDATE_EXPERIMENT_METADATA", {
+    workspaceId,
+    workspaceName,
+  });
   const keep = useMutation({
     mutationFn: (notes: string) =>
       api.PATCH("/api/v1/experiments/{experiment_id}", {

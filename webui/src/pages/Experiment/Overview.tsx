@@ -122,7 +122,7 @@ function getFacts(e: Experiment): [string, ReactNode][] {
     ["Owner", e.displayName || e.username],
     ["Project", `${e.workspaceName ?? ""} / ${e.projectName ?? ""}`],
     ["Searcher", `${e.searcherType ?? ""} on ${e.searcherMetric ?? ""}`],
-    ["Resource pool", e.resourcePool],
+    ...(e.unmanaged ? [] : [["Resource pool", e.resourcePool] as [string, ReactNode]]),
     ["Checkpoints", `${e.checkpointCount ?? 0}, ${formatBytes(Number(e.checkpointSize ?? 0))}`],
     ...(e.forkedFrom ? [forkedFrom(e.forkedFrom)] : []),
   ];

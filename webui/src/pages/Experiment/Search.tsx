@@ -28,7 +28,12 @@ export function Search({ experiment }: { experiment: Experiment }) {
         </p>
       ) : null}
       {(search.front?.length ?? 0) > 0 && <ParetoFront search={search} />}
-      {brackets.length === 0 && (
+      {brackets.length === 0 && experiment.unmanaged && (
+        <EmptyState>
+          The cluster runs no search for an unmanaged experiment: its program chooses the trials.
+        </EmptyState>
+      )}
+      {brackets.length === 0 && !experiment.unmanaged && (
         <EmptyState command="det preview-search adaptive.yaml">
           Search method {search.name} does not stop trials early, so it has no rungs.
         </EmptyState>

@@ -158,11 +158,11 @@ describe("Fork", () => {
     await vi.waitFor(() => expect(router.state.location.pathname).toBe("/experiments/8"));
   });
 
-  it("disables Start without an Editor role", async () => {
+  it("disables Start without the permission to create experiments", async () => {
     show({ ...viewer, [post]: { experiment: { id: 8 } } });
     expect(await screen.findByText("Configuration is valid.")).toBeInTheDocument();
     const start = screen.getByRole("button", { name: "Start" });
     expect(start).toBeDisabled();
-    expect(start.title).toMatch(/^Requires the Editor role in a workspace/);
+    expect(start.title).toMatch(/^Requires the permission "create experiment" in a workspace/);
   });
 });

@@ -57,7 +57,9 @@ it("disables the actions for a viewer with the reason", async () => {
   );
   for (const name of ["Pause", "Kill", "Delete", "Move"]) {
     expect(screen.getByRole("button", { name })).toBeDisabled();
-    expect(screen.getByRole("button", { name }).title).toMatch(/^Requires the Editor role/);
+    expect(screen.getByRole("button", { name }).title).toMatch(
+      /^Requires the permission "update experiment"/,
+    );
   }
 });
 

@@ -1,7 +1,7 @@
 import { useRef, useState } from "react";
 import { useQueryClient } from "@tanstack/react-query";
 import { useProjectChoices } from "@/api/useProjectChoices";
-import { explainRefusal, useRoles } from "@/api/useRoles";
+import { explainRefusal, usePermissions } from "@/api/usePermissions";
 import { RequestId } from "@/components/ErrorPanel/RequestId";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { formatCount } from "@/text";
@@ -39,7 +39,7 @@ export function BulkBar(props: Props) {
   // Remember moved rows: the table is refetched later, and a project's table loses them.
   const moved = useRef(new Map<number, number>());
   // The master refuses rows that the caller cannot edit.
-  const refused = explainRefusal(useRoles(), "Editor");
+  const refused = explainRefusal(usePermissions(), "UPDATE_EXPERIMENT");
   const isOff = isBusy || Boolean(refused);
   const act = async (action: Action) => {
     const what = formatCount(ids.length, getNoun(kind));

@@ -5,6 +5,7 @@ import { formatDuration } from "@/format";
 import { State } from "@/components/State/State";
 import type { Cell } from "@/components/table/DataTable";
 import type { TableColumn } from "@/components/table/view";
+import { Unmanaged } from "@/components/State/Unmanaged";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
 import { getValue, type Row, type Value } from "./rows";
@@ -59,7 +60,18 @@ function renderContent(
   if (column === "state") return <State state={value as string | undefined} />;
   if (value === undefined || value === "") return <span aria-label="none">–</span>;
   const to = getPagePath(row, column);
-  if (to) return <Link to={to}>{String(value)}</Link>;
+  if (to)
+    return (
+      <>
+        <Link to={to}>{String(value)}</Link>
+        {isUnmanaged(row) && (column === "name" || column === "experimentName") && (
+          <>
+            {" "}
+            <Unmanaged />
+          </>
+        )}
+      </>
+    );
   if (column === "startTime" || column === "endTime") return <Time at={String(value)} />;
   if (column === "duration") return formatDuration(Number(value));
   if (column === "checkpointSize") return formatBytes(Number(value));
@@ -79,6 +91,9 @@ export function isMetric(column: string): boolean {
     (/\.(last|min|max|mean)$/.test(column) && !/^(hp|metadata)\./.test(column))
   );
 }
+
+const isUnmanaged = ({ experiment, run }: Row) =>
+  experiment?.unmanaged ?? run?.experiment?.unmanaged ?? false;
 
 function getPagePath(row: Row, column: string): string | undefined {
   if (row.kind === "experiments") {

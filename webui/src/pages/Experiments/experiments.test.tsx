@@ -7,7 +7,7 @@ import columns from "@goldens/columns.json";
 import experiments from "@goldens/experiments.json";
 import ranges from "@goldens/ranges.json";
 import runs from "@goldens/runs.json";
-import { everything } from "@/testing/pages";
+import { findRole, holding } from "@/testing/pages";
 import "./CompareDrawer";
 import Experiments from "./Experiments";
 
@@ -26,7 +26,9 @@ describe("experiments page", () => {
         const answers = Object.entries({
           "/api/v1/experiments-search": found,
           "/api/v1/runs": runs.answer,
-          "/api/v1/permissions/summary": everything,
+          "/api/v1/permissions/summary": holding(findRole("ClusterAdmin"))[
+            "GET /api/v1/permissions/summary"
+          ],
           "/api/v1/workspaces/0/projects": { projects: [{ id: 1 }] },
           "/api/v1/projects/1/columns": columns.answer,
           "/api/v1/projects/1": { project: { id: 1, name: "nets" } },

@@ -1,4 +1,5 @@
 import { render, screen } from "@testing-library/react";
+import { MemoryRouter } from "react-router";
 import { describe, expect, it } from "vitest";
 import { FilterError } from "@/components/table/filter";
 import experiments from "@goldens/experiments.json";
@@ -49,6 +50,17 @@ describe("row", () => {
       ["id", "experimentId", "experimentName", "state"].map((name) => getValue(own, name)),
     ).toEqual([11, 1, "mnist-random", "STATE_COMPLETED"]);
   });
+});
+
+it.each([
+  { kind: "experiments", id: 1, experiment: { id: 1, name: "laptop", unmanaged: true } },
+  { kind: "runs", id: 1, run: { experiment: { id: 1, name: "laptop", unmanaged: true } } },
+] as const)("marks the name of unmanaged $kind", (unmanaged) => {
+  const column = unmanaged.kind === "runs" ? "experimentName" : "name";
+  const { content } = renderCell(unmanaged, column, undefined, false);
+  render(<MemoryRouter>{content}</MemoryRouter>);
+  expect(screen.getByRole("link", { name: "laptop" })).toBeInTheDocument();
+  expect(screen.getByText("unmanaged").title).toMatch(/^Runs outside of the cluster/);
 });
 
 it("converts the typed filter to a search, or reports its error", () => {

@@ -3,6 +3,7 @@ import { Link } from "react-router";
 import type { Experiment } from "@/api/types";
 import { Meter } from "@/components/Meter/Meter";
 import { State } from "@/components/State/State";
+import { Unmanaged } from "@/components/State/Unmanaged";
 import { Duration, Time } from "@/components/Time/Time";
 import { formatPercent } from "@/format";
 import { paths } from "@/paths";
@@ -30,6 +31,12 @@ function Row({ experiment, ended }: { experiment: Experiment; ended: boolean }) 
         >
           {name}
         </Link>
+        {experiment.unmanaged && (
+          <>
+            {" "}
+            <Unmanaged />
+          </>
+        )}
         {stateReason && <span className={styles.reason}>{stateReason}</span>}
       </td>
       <td>

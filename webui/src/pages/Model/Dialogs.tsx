@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useSearchParams } from "react-router";
 import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
-import { useRoles } from "@/api/useRoles";
+import { usePermissions } from "@/api/usePermissions";
 import type { Workspace } from "@/api/useWorkspaces";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { paths } from "@/paths";
@@ -116,9 +116,12 @@ export function Edit({ model, onClose }: Props) {
 /** Moves the model to another workspace that the caller can edit. */
 export function Move({ model, workspaces, onClose }: Props & { workspaces: Workspace[] }) {
   const client = useQueryClient();
-  const { may } = useRoles();
+  const { may } = usePermissions();
   const options = workspaces
-    .filter(({ id, archived }) => id !== model.workspaceId && !archived && may("Editor", id))
+    .filter(
+      ({ id, archived }) =>
+        id !== model.workspaceId && !archived && may("CREATE_MODEL_REGISTRY", id),
+    )
     .map(({ id, name = "" }) => [String(id), name] as const);
   return (
     <FormDialog

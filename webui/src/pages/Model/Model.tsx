@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "react-router";
 import { api } from "@/api/client";
 import type { Message } from "@/api/types";
-import { useRoles } from "@/api/useRoles";
+import { usePermissions } from "@/api/usePermissions";
 import { useWorkspaces, workspaceName } from "@/api/useWorkspaces";
 import { Actions } from "@/components/Actions/Actions";
 import { CopyText } from "@/components/CopyText/CopyText";
@@ -34,11 +34,11 @@ export default function Model() {
 
 function ModelDetails({ model, versions }: { model: Message["Model"]; versions: Version[] }) {
   const { name = "", id = 0, workspaceId = 0, archived: isArchived = false } = model;
-  const { may } = useRoles();
+  const { may } = usePermissions();
   const { data: workspaces } = useWorkspaces();
   const [dialog, setDialog] = useDialog();
   const close = () => setDialog("");
-  const mayEdit = may("Editor", workspaceId);
+  const mayEdit = may("EDIT_MODEL_REGISTRY", workspaceId);
   const columns: ListColumn<Version>[] = [
     {
       head: "Version",
@@ -136,7 +136,8 @@ function ModelActions({
 }) {
   const client = useQueryClient();
   const navigate = useNavigate();
-  const { name = "", numVersions = 0, archived: isArchived } = model;
+  const { name = "", numVersions = 0, archived: isArchived, workspaceId, userId } = model;
+  const { may } = usePermissions();
   const params = { params: { path: { model_name: name } } };
   const refresh = () => client.invalidateQueries({ queryKey: ["models"] });
   const refused = isArchived && ARCHIVED;
@@ -160,7 +161,7 @@ function ModelActions({
               label: "Archive",
               run: () => api.POST("/api/v1/models/{model_name}/archive", params).then(refresh),
             },
-        {
+        may("DELETE_OTHER_USER_MODEL_REGISTRY", workspaceId, userId) && {
           label: "Delete",
           confirm: `Delete the model ${name} and its ${formatCount(numVersions, "version")}? Their checkpoints are kept, but garbage collection may then delete them.`,
           run: async () => {

@@ -3,7 +3,7 @@ import { Link, useNavigate, useParams } from "react-router";
 import { readArchive } from "@/api/checkpointFiles";
 import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
-import { useRoles } from "@/api/useRoles";
+import { usePermissions } from "@/api/usePermissions";
 import { formatBytes, formatNumber } from "@/charts/format";
 import { Actions } from "@/components/Actions/Actions";
 import { CopyText } from "@/components/CopyText/CopyText";
@@ -51,7 +51,7 @@ function VersionDetails({ version: of }: { version: Version }) {
   const { model, checkpoint = {}, version = 0 } = of;
   const client = useQueryClient();
   const navigate = useNavigate();
-  const { may } = useRoles();
+  const { may } = usePermissions();
   const [dialog, setDialog] = useDialog();
   const name = model?.name ?? "";
   const params = { path: { model_name: name, model_version_num: version } };
@@ -65,11 +65,11 @@ function VersionDetails({ version: of }: { version: Version }) {
       head={
         <>
           <Labels labels={of.labels} />
-          {may("Editor", model?.workspaceId) && (
+          {may("EDIT_MODEL_REGISTRY", model?.workspaceId) && (
             <Actions
               actions={[
                 { label: "Edit", run: () => setDialog("edit"), refused },
-                {
+                may("DELETE_OTHER_USER_MODEL_VERSION", model?.workspaceId, of.userId) && {
                   label: "Delete",
                   refused,
                   confirm: `Delete version ${version} of ${name}? The version number is not reused. The checkpoint is kept until it is deleted itself.`,
@@ -144,7 +144,7 @@ function VersionDetails({ version: of }: { version: Version }) {
           <Markdown text={of.notes} />
         </Section>
       )}
-      {dialog === "edit" && may("Editor", model?.workspaceId) && (
+      {dialog === "edit" && may("EDIT_MODEL_REGISTRY", model?.workspaceId) && (
         <FormDialog
           title={`Edit version ${version} of ${name}`}
           verb="Save"

@@ -68,7 +68,7 @@ test("disables creation without a role and explains it", async () => {
   showPage(Models, "/models", "/models?do=create", { ...answers, ...viewer });
   const button = await screen.findByRole("button", { name: "New model" });
   expect(button).toHaveAttribute("aria-disabled", "true");
-  expect(button.title).toContain("Editor");
+  expect(button.title).toContain("create model registry");
   expect(screen.queryByRole("dialog")).toBeNull();
 });
 

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "react-router";
 import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
-import { useRoles } from "@/api/useRoles";
+import { explainRefusal, usePermissions } from "@/api/usePermissions";
 import { useWorkspaces, workspaceName } from "@/api/useWorkspaces";
 import { Actions } from "@/components/Actions/Actions";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
@@ -17,11 +17,9 @@ import { formatCount, parseList } from "@/text";
 
 type Model = Message["Model"];
 
-const RIGHT = "Requires the Editor role in a workspace; ask a workspace admin";
-
 /** The model registry. */
 export default function Models() {
-  const { mayAnywhere } = useRoles();
+  const refused = explainRefusal(usePermissions(), "CREATE_MODEL_REGISTRY");
   const [query] = useParam("q");
   const [archived] = useParam("archived");
   const [dialog, setDialog] = useDialog();
@@ -87,7 +85,7 @@ export default function Models() {
                 label: "New model",
                 isPrimary: true,
                 run: () => setDialog("create"),
-                refused: !mayAnywhere("Editor") && RIGHT,
+                refused,
               },
             ]}
           />
@@ -101,7 +99,7 @@ export default function Models() {
             : "No models yet. A registered model is a named list of checkpoints with versions."}
         </EmptyState>
       </ListTable>
-      {dialog === "create" && mayAnywhere("Editor") && workspaces && (
+      {dialog === "create" && !refused && workspaces && (
         <Create workspaces={workspaces} onClose={() => setDialog("")} />
       )}
     </Page>
@@ -116,9 +114,9 @@ function Create({
   onClose: () => void;
 }) {
   const client = useQueryClient();
-  const { may } = useRoles();
+  const { may } = usePermissions();
   const options = workspaces
-    .filter(({ id, archived }) => !archived && may("Editor", id))
+    .filter(({ id, archived }) => !archived && may("CREATE_MODEL_REGISTRY", id))
     .map(({ id, name = "" }) => [String(id), name] as const);
   return (
     <FormDialog

@@ -1,13 +1,17 @@
-import { useRoles } from "@/api/useRoles";
+import { usePermissions } from "@/api/usePermissions";
 import { Page } from "@/components/Page/Page";
 import { Policies as PoliciesEditor } from "@/components/Policies/Policies";
 
 /** The config policies of the cluster. */
 export default function Policies() {
-  const { may } = useRoles();
+  const { may } = usePermissions();
   return (
     <Page title="Policies">
-      <PoliciesEditor scope={{}} of="the cluster" mayChange={may("ClusterAdmin")} />
+      <PoliciesEditor
+        scope={{}}
+        of="the cluster"
+        mayChange={may("MODIFY_GLOBAL_CONFIG_POLICIES")}
+      />
     </Page>
   );
 }

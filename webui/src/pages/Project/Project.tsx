@@ -3,7 +3,7 @@ import { Link, useNavigate, useParams } from "react-router";
 import { api } from "@/api/client";
 import type { Message } from "@/api/types";
 import { projectQueryKey, useProject } from "@/api/useProject";
-import { useRoles } from "@/api/useRoles";
+import { usePermissions } from "@/api/usePermissions";
 import { useWorkspaces, workspaceName, type Workspace } from "@/api/useWorkspaces";
 import { Actions } from "@/components/Actions/Actions";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
@@ -20,7 +20,7 @@ type ProjectData = Message["Project"];
 export default function Project() {
   const id = Number(useParams()["id"]);
   const [dialog, setDialog] = useDialog();
-  const { may } = useRoles();
+  const { may } = usePermissions();
   const { data: workspaces } = useWorkspaces();
   const read = useProject(id);
   const project = read.data;
@@ -34,7 +34,7 @@ export default function Project() {
   ]);
   if (!project) return <Page title={name} error={read.error} onRetry={() => void read.refetch()} />;
   const close = () => setDialog("");
-  const mayChange = may("WorkspaceAdmin", workspaceId);
+  const mayChange = may("UPDATE_PROJECT", workspaceId, project.userId);
   const { numExperiments = 0, numActiveExperiments = 0, numRuns = 0 } = project;
   return (
     <Page
@@ -73,7 +73,7 @@ export default function Project() {
           ["Owner", project.username],
         ]}
       />
-      <Notes project={project} mayEdit={may("Editor", workspaceId)} />
+      <Notes project={project} mayEdit={may("UPDATE_EXPERIMENT_METADATA", workspaceId)} />
       {mayChange && dialog === "edit" && <Edit project={project} onClose={close} />}
       {mayChange && dialog === "move" && workspaces && (
         <Move project={project} workspaces={workspaces} onClose={close} />
@@ -89,7 +89,8 @@ function ProjectActions({
   project: ProjectData;
   onDialog: (name: string) => void;
 }) {
-  const { id = 0, name = "", workspaceId = 0, archived, immutable } = project;
+  const { id = 0, name = "", workspaceId = 0, userId, archived, immutable } = project;
+  const { may } = usePermissions();
   const client = useQueryClient();
   const navigate = useNavigate();
   const params = { params: { path: { id } } };
@@ -111,7 +112,7 @@ function ProjectActions({
               refused,
               run: () => api.POST("/api/v1/projects/{id}/archive", params).then(refresh),
             },
-        {
+        may("DELETE_PROJECT", workspaceId, userId) && {
           label: "Delete",
           refused,
           confirm: `Delete the project ${name} with its notes, experiments and their checkpoints?`,
@@ -167,10 +168,10 @@ function Move({
   onClose: () => void;
 }) {
   const client = useQueryClient();
-  const { may } = useRoles();
+  const { may } = usePermissions();
   const options = workspaces
     .filter(
-      ({ id, archived }) => id !== project.workspaceId && !archived && may("WorkspaceAdmin", id),
+      ({ id, archived }) => id !== project.workspaceId && !archived && may("CREATE_PROJECT", id),
     )
     .map(({ id, name = "" }) => [String(id), name] as const);
   return (

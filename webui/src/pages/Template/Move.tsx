@@ -1,6 +1,6 @@
 import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
-import { useRoles } from "@/api/useRoles";
+import { usePermissions } from "@/api/usePermissions";
 import { useWorkspaces } from "@/api/useWorkspaces";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 
@@ -13,11 +13,11 @@ interface Props {
 /** Moves the template to another workspace, whose Editors can then change it. */
 export function Move({ template, onClose, refresh }: Props) {
   const { name = "", workspaceId } = template;
-  const { may } = useRoles();
+  const { may } = usePermissions();
   const { data: workspaces } = useWorkspaces();
   if (!workspaces) return null;
   const options = workspaces
-    .filter(({ id, archived }) => id !== workspaceId && !archived && may("Editor", id))
+    .filter(({ id, archived }) => id !== workspaceId && !archived && may("CREATE_TEMPLATES", id))
     .map(({ id, name: words = "" }) => [String(id), words] as const);
   const problem =
     options.length === 0 ? new Error("You cannot edit any other workspace.") : undefined;

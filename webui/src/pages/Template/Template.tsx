@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "react-router";
 import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
-import { useRoles } from "@/api/useRoles";
+import { usePermissions } from "@/api/usePermissions";
 import { useWorkspaces, workspaceName } from "@/api/useWorkspaces";
 import { Actions } from "@/components/Actions/Actions";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
@@ -42,7 +42,7 @@ function Editor({ template }: { template: TemplateData }) {
   const { name = "", yaml: kept = "", workspaceId = 0 } = template;
   const client = useQueryClient();
   const navigate = useNavigate();
-  const { may } = useRoles();
+  const { may } = usePermissions();
   const { data: workspaces } = useWorkspaces();
   const [dialog, setDialog] = useDialog();
   const [text, setText] = useState(kept);
@@ -51,7 +51,7 @@ function Editor({ template }: { template: TemplateData }) {
     const timer = setTimeout(() => setSettled(text), PAUSE);
     return () => clearTimeout(timer);
   }, [text]);
-  const mayEdit = may("Editor", workspaceId);
+  const mayEdit = may("UPDATE_TEMPLATES", workspaceId);
   const syntax = findSyntaxProblems(text);
   const check = useQuery({
     queryKey: ["template-check", name, settled],
@@ -98,7 +98,7 @@ function Editor({ template }: { template: TemplateData }) {
                 refused: isSame && "No changes",
               },
               { label: "Move", run: () => setDialog("move") },
-              {
+              may("DELETE_TEMPLATES", workspaceId) && {
                 label: "Delete",
                 run: remove,
                 confirm: `Delete the template ${name}? Experiments created with it do not change.`,

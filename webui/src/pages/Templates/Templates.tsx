@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "react-router";
 import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
-import { useRoles } from "@/api/useRoles";
+import { explainRefusal, usePermissions } from "@/api/usePermissions";
 import { useWorkspaces, workspaceName, type Workspace } from "@/api/useWorkspaces";
 import { Actions } from "@/components/Actions/Actions";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
@@ -38,7 +38,9 @@ const columnsWith = (workspaces: Workspace[] | undefined): ListColumn<Template>[
 
 /** The templates: partial configurations that experiments share. */
 export default function Templates() {
-  const { may, mayAnywhere } = useRoles();
+  const permissions = usePermissions();
+  const { may } = permissions;
+  const refused = explainRefusal(permissions, "CREATE_TEMPLATES");
   const { data: workspaces } = useWorkspaces();
   const [query] = useParam("q");
   const [dialog, setDialog] = useDialog();
@@ -51,7 +53,7 @@ export default function Templates() {
     },
   });
   const workspaceOptions = (workspaces ?? [])
-    .filter(({ id, archived }) => !archived && may("Editor", id))
+    .filter(({ id, archived }) => !archived && may("CREATE_TEMPLATES", id))
     .map(({ id, name = "" }) => [String(id), name] as const);
   const shown = read.data?.filter(({ name }) => hasText(query, name));
   return (
@@ -69,7 +71,7 @@ export default function Templates() {
                 label: "New template",
                 isPrimary: true,
                 run: () => setDialog("create"),
-                refused: !mayAnywhere("Editor") && "Requires the Editor role; ask an administrator",
+                refused,
               },
             ]}
           />
@@ -88,7 +90,7 @@ export default function Templates() {
             : "No templates yet. Use one with det experiment create --template NAME."}
         </EmptyState>
       </ListTable>
-      {dialog === "create" && mayAnywhere("Editor") && workspaces && (
+      {dialog === "create" && !refused && workspaces && (
         <FormDialog
           title="New template"
           verb="Create"

@@ -1,5 +1,4 @@
 import { api, unwrap } from "@/api/client";
-import { ROLES } from "@/api/useRoles";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 
 interface Props {
@@ -14,6 +13,9 @@ const LIFESPANS = [
   ["8760h", "in 1 year"],
   ["-1", "never"],
 ] as const;
+
+// The maximum role of a token is one of the basic roles.
+const ROLES = ["Viewer", "Editor", "WorkspaceAdmin", "ClusterAdmin"];
 
 /** Creates an access token of the caller. */
 export function Create({ onMade, onClose }: Props) {

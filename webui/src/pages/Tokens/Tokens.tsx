@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
 import { useMe } from "@/api/useMe";
-import { useRoles } from "@/api/useRoles";
+import { explainRefusal, usePermissions } from "@/api/usePermissions";
 import { useUsers } from "@/api/useUsers";
 import { Actions } from "@/components/Actions/Actions";
 import { CopyText } from "@/components/CopyText/CopyText";
@@ -29,7 +29,9 @@ export function getTokenStatus({ revoked, expiry }: Token, now: number): string 
 /** The caller's access tokens; for cluster admins optionally those of all users. */
 export default function Tokens() {
   const me = useMe();
-  const { may, mayAnywhere } = useRoles();
+  const permissions = usePermissions();
+  const { may, mayAnywhere } = permissions;
+  const refused = explainRefusal(permissions, "CREATE_TOKEN");
   const client = useQueryClient();
   const { data: users } = useUsers();
   const [dialog, setDialog] = useDialog();
@@ -37,7 +39,7 @@ export default function Tokens() {
   const [all] = useParam("all");
   // The token is neither in the address nor in the query cache.
   const [newToken, setNewToken] = useState<string>();
-  const isAll = all === "yes" && may("ClusterAdmin");
+  const isAll = all === "yes" && may("VIEW_OTHER_TOKEN");
   const read = useQuery({
     queryKey: ["tokens", isAll ? "" : me?.username, old],
     enabled: me !== undefined,
@@ -95,7 +97,7 @@ export default function Tokens() {
       cell: (token) => {
         const status = getTokenStatus(token, now);
         const what = token.description || String(token.id ?? 0);
-        if (status !== "valid" || !mayAnywhere("Editor")) return status;
+        if (status !== "valid" || !mayAnywhere("UPDATE_TOKEN")) return status;
         const edit = () => setDialog(`edit-${token.id ?? 0}`);
         return (
           <Actions
@@ -121,7 +123,7 @@ export default function Tokens() {
       head={
         <>
           <ParamCheck name="old" label="Show revoked and expired" />
-          {may("ClusterAdmin") && <ParamCheck name="all" label="Show all users" />}
+          {may("VIEW_OTHER_TOKEN") && <ParamCheck name="all" label="Show all users" />}
           <Count>{rows && formatCount(rows.length, "token")}</Count>
           <Actions
             actions={[
@@ -129,7 +131,7 @@ export default function Tokens() {
                 label: "New token",
                 isPrimary: true,
                 run: () => setDialog("create"),
-                refused: !mayAnywhere("Editor") && "Requires the Editor role; ask an administrator",
+                refused,
               },
             ]}
           />
@@ -147,14 +149,14 @@ export default function Tokens() {
           No access tokens. Programs use them to sign in without your password.
         </EmptyState>
       </ListTable>
-      {edited && mayAnywhere("Editor") && (
+      {edited && mayAnywhere("UPDATE_TOKEN") && (
         <EditToken
           token={edited}
           onClose={() => setDialog("")}
           refresh={() => client.invalidateQueries({ queryKey: ["tokens"] })}
         />
       )}
-      {dialog === "create" && mayAnywhere("Editor") && (
+      {dialog === "create" && !refused && (
         <Create
           onClose={() => setDialog("")}
           onMade={async (token) => {

@@ -9,8 +9,16 @@ import styles from "./Trial.module.css";
 type Run = NonNullable<Message["Trial"]["runs"]>[number];
 
 /** The attempts of the trial: where they ran and why they ended, as a timeline and a table. */
-export function Attempts({ trial }: { trial: Message["Trial"] }) {
+export function Attempts({
+  trial,
+  isUnmanaged = false,
+}: {
+  trial: Message["Trial"];
+  isUnmanaged?: boolean;
+}) {
   const runs = trial.runs ?? [];
+  if (isUnmanaged)
+    return <EmptyState>The attempts of an unmanaged trial run outside of the cluster.</EmptyState>;
   if (runs.length === 0) {
     return (
       <EmptyState command="det job list">

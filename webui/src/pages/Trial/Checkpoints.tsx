@@ -3,7 +3,7 @@ import { useMutation } from "@tanstack/react-query";
 import { readArchive, readFile } from "@/api/checkpointFiles";
 import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
-import { useRoles } from "@/api/useRoles";
+import { usePermissions } from "@/api/usePermissions";
 import { save } from "@/charts/export";
 import { formatBytes, formatNumber } from "@/charts/format";
 import { CopyText } from "@/components/CopyText/CopyText";
@@ -42,7 +42,7 @@ function CheckpointCard({ checkpoint }: { checkpoint: Checkpoint }) {
   const uuid = checkpoint.uuid ?? "";
   const files = Object.entries(checkpoint.resources ?? {}).filter(([path]) => !path.endsWith("/"));
   const length = (checkpoint.metadata as { steps_completed?: number } | undefined)?.steps_completed;
-  const { mayAnywhere } = useRoles();
+  const { mayAnywhere } = usePermissions();
   const isWhole = checkpoint.state === "STATE_COMPLETED";
   const isThere = isWhole || checkpoint.state === "STATE_PARTIALLY_DELETED";
   const aborter = useRef<AbortController>(undefined);
@@ -76,7 +76,7 @@ function CheckpointCard({ checkpoint }: { checkpoint: Checkpoint }) {
           />
         )}
       </div>
-      {isWhole && mayAnywhere("Editor") && <Register uuid={uuid} />}
+      {isWhole && mayAnywhere("EDIT_MODEL_REGISTRY") && <Register uuid={uuid} />}
       {download.error && <ErrorPanel error={download.error} />}
       <details>
         <summary>

@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Link, useParams } from "react-router";
 import { api } from "@/api/client";
 import type { Experiment, Message } from "@/api/types";
-import { explainRefusal, useRoles } from "@/api/useRoles";
+import { explainRefusal, usePermissions } from "@/api/usePermissions";
 import { formatNumber } from "@/charts/format";
 import { Actions } from "@/components/Actions/Actions";
 import { CopyText } from "@/components/CopyText/CopyText";
@@ -12,6 +12,7 @@ import { isTerminal } from "@/api/states";
 import { LogView } from "@/components/LogView/LogView";
 import { ScrollBox } from "@/components/Page/ScrollBox";
 import { State } from "@/components/State/State";
+import { Unmanaged } from "@/components/State/Unmanaged";
 import { Tabs } from "@/components/Tabs/Tabs";
 import { paths } from "@/paths";
 import { formatCount } from "@/text";
@@ -23,7 +24,13 @@ import { useTrial, useTrialNews } from "./useTrial";
 
 type TrialData = Message["Trial"];
 
-const TABS: [tab: string, label: string, Content: React.ComponentType<{ trial: TrialData }>][] = [
+interface TabProps {
+  trial: TrialData;
+  /** False until the experiment is known. */
+  isUnmanaged: boolean;
+}
+
+const TABS: [tab: string, label: string, Content: React.ComponentType<TabProps>][] = [
   ["", "Metrics", Metrics],
   ["checkpoints", "Checkpoints", Checkpoints],
   [
@@ -58,6 +65,12 @@ function LoadedTrial({ trial, tab }: { trial: TrialData; tab: string }) {
   return (
     <div className={styles.page}>
       <StatusLine trial={trial} experiment={experiment} />
+      {experiment?.unmanaged && isLost(trial) && (
+        <p className={styles.reason}>
+          The program of this trial was killed or is disconnected. Its next report makes the trial
+          running again.
+        </p>
+      )}
       <Tabs
         label="Trial sections"
         tabs={TABS.map(([name, label]) => ({
@@ -68,11 +81,15 @@ function LoadedTrial({ trial, tab }: { trial: TrialData; tab: string }) {
         to={(name) => paths.trial(id, name)}
       />
       <div className={styles.content}>
-        <Content trial={trial} />
+        <Content trial={trial} isUnmanaged={experiment?.unmanaged ?? false} />
       </div>
     </div>
   );
 }
+
+/** Whether the trial ended because it has given no sign of life (docs/detached-mode.md). */
+const isLost = ({ state, stateReason }: TrialData) =>
+  state === "STATE_ERROR" && stateReason?.startsWith("lost:");
 
 function StatusLine({
   trial,
@@ -83,8 +100,9 @@ function StatusLine({
 }) {
   const id = trial.id ?? 0;
   const client = useQueryClient();
-  const roles = useRoles();
+  const permissions = usePermissions();
   const { workspaceId = 0, workspaceName = "", searcherMetric } = experiment ?? {};
+  const isUnmanaged = experiment?.unmanaged ?? false;
   const kill = async () => {
     await api.POST("/api/v1/trials/{id}/kill", { params: { path: { id } } });
     await client.invalidateQueries({ queryKey: ["trial", id] });
@@ -94,6 +112,7 @@ function StatusLine({
       <h1 className="visually-hidden">Trial {id}</h1>
       <CopyText text={String(id)} />
       <State state={trial.state} />
+      {isUnmanaged && <Unmanaged />}
       {trial.bestValidation && (
         <span>
           best {searcherMetric} {formatNumber(trial.searcherMetricValue)}
@@ -102,20 +121,23 @@ function StatusLine({
       <span>{formatCount(trial.restarts ?? 0, "restart")}</span>
       {trial.stateReason && <span className={styles.reason}>{trial.stateReason}</span>}
       <span className={styles.actions}>
-        {!isTerminal(trial.state) && (
+        {experiment && !isUnmanaged && !isTerminal(trial.state) && (
           <Actions
             isInline
             actions={[
               {
                 label: "Kill",
                 run: kill,
-                refused: explainRefusal(roles, "Editor", { workspaceId, workspaceName }),
+                refused: explainRefusal(permissions, "UPDATE_EXPERIMENT", {
+                  workspaceId,
+                  workspaceName,
+                }),
                 confirm: `Kill trial ${id}? It stops immediately, without a final checkpoint.`,
               },
             ]}
           />
         )}
-        {roles.mayAnywhere("Editor") && (
+        {experiment && !isUnmanaged && permissions.mayAnywhere("CREATE_EXPERIMENT") && (
           <>
             {trial.latestCheckpointUuid && (
               <Link to={paths.startFrom(trial.experimentId ?? 0, "continue", id)}>Continue</Link>

@@ -3,10 +3,11 @@ import { render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, it, vi } from "vitest";
 import golden from "@goldens/checkpoints.json";
+import experimentGolden from "@goldens/experiment.json";
 import metricNames from "@goldens/metricNames.json";
 import answered from "@goldens/trial.json";
 import { readArchive, readFile } from "@/api/checkpointFiles";
-import type { Message } from "@/api/types";
+import type { Experiment, Message } from "@/api/types";
 import { LineChart } from "@/charts/LineChart";
 import { copyGolden } from "@/testing/goldens";
 import { showPage, viewer, type Answers } from "@/testing/pages";
@@ -22,6 +23,7 @@ import { Checkpoints } from "./Checkpoints";
 import { Metrics } from "./Metrics";
 import { Attempts } from "./Attempts";
 import { selectMetrics, getUnit } from "./system";
+import Trial from "./Trial";
 
 // jsdom has no canvas.
 vi.mock("@/charts/LineChart", () => ({ LineChart: vi.fn(() => null) }));
@@ -138,6 +140,50 @@ it("shows why each attempt ended", () => {
   render(<Attempts trial={{ runs }} />);
   expect(screen.getByText("failed (exit code 7)")).toBeInTheDocument();
   expect(screen.getByText("running")).toBeInTheDocument();
+});
+
+function showTrial(unmanaged: boolean, trial: Partial<Message["Trial"]>, tab = "") {
+  const experiment = copyGolden<Experiment>(experimentGolden.answer.experiment, {
+    id: 1,
+    workspaceId: 7,
+    unmanaged,
+  });
+  return showPage(Trial, "/trials/:id/:tab?", `/trials/5${tab}`, {
+    "GET /api/v1/trials/5": {
+      trial: copyGolden<Message["Trial"]>(answered.answer.trial, {
+        id: 5,
+        experimentId: 1,
+        ...trial,
+      }),
+    },
+    "GET /api/v1/experiments/1/watch": `data: ${JSON.stringify({ result: { experiment } })}\n\n`,
+    "GET /api/v1/trials/5/checkpoints": { checkpoints: [] },
+    "GET /api/v1/experiments/metrics-stream/metric-names": { result: { metricNames: [] } },
+  });
+}
+
+it("explains a lost trial, and offers no actions that its cluster cannot perform", async () => {
+  const stateReason = "lost: no sign of life for 5 minutes";
+  showTrial(true, { state: "STATE_ERROR", stateReason });
+  expect(await screen.findByText("unmanaged")).toBeVisible();
+  expect(screen.getByText(stateReason)).toBeVisible();
+  expect(screen.getByText(/killed or is disconnected/)).toBeVisible();
+  expect(screen.queryByRole("link", { name: /New search/ })).toBeNull();
+  expect(screen.getByRole("link", { name: "Compare" })).toBeVisible();
+});
+
+it("does not offer to kill an unmanaged trial, whose attempts are unknown", async () => {
+  showTrial(true, { state: "STATE_RUNNING", runs: [] }, "/runs");
+  expect(await screen.findByText(/attempts of an unmanaged trial/)).toBeVisible();
+  expect(screen.queryByRole("button", { name: "Kill" })).toBeNull();
+  expect(screen.queryByText(/killed or is disconnected/)).toBeNull();
+});
+
+it("offers to kill a trial of the cluster", async () => {
+  showTrial(false, { state: "STATE_RUNNING" });
+  expect(await screen.findByRole("button", { name: "Kill" })).toBeVisible();
+  expect(screen.getByRole("link", { name: "New search from this trial" })).toBeVisible();
+  expect(screen.queryByText("unmanaged")).toBeNull();
 });
 
 const uuid = "0b5d1d1a-0000-4000-8000-000000000001";

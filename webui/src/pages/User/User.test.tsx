@@ -1,19 +1,22 @@
 import { screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
+import groups from "@goldens/groups.json";
+import allRoles from "@goldens/roles.json";
 import golden from "@goldens/user.json";
 import held from "@goldens/userRoles.json";
 import type { Message } from "@/api/types";
 import { copyGolden } from "@/testing/goldens";
-import { showPage, viewer } from "@/testing/pages";
+import { basicMode, findRole, showPage, viewer } from "@/testing/pages";
 import User from "./User";
 import { parseHeldRoles } from "./UserRoles";
 
-const [editor] = held.answer.roles;
+const editor = held.answer.roles.find((each) => each.userRoleAssignments.length > 0);
+const viaGroup = held.answer.roles.find((each) => each.groupRoleAssignments.length > 0);
 const [given] = editor?.userRoleAssignments ?? [];
 const holds = (name: string, scope: Message["RoleAssignment"]) =>
   copyGolden<Message["RoleWithAssignments"]>(editor, {
-    role: copyGolden<Message["Role"]>(editor?.role, { name }),
+    role: findRole(name),
     userRoleAssignments: [
       copyGolden<Message["UserRoleAssignment"]>(given, {
         userId: 2,
@@ -31,12 +34,14 @@ const toAnswers = (id: number, more = {}) => ({
     user: copyGolden<Message["User"]>(golden.answer.user, { id, ...more }),
   },
   [`GET /api/v1/roles/search/by-user/${id}`]: { roles },
+  "POST /api/v1/groups/search": groups.answer,
+  "POST /api/v1/roles/search": allRoles.answer,
 });
 
 test("shows a role without a workspace as a cluster role", () => {
   expect(parseHeldRoles({ roles })).toEqual([
-    { role: "ClusterAdmin", workspaceId: undefined },
-    { role: "Editor", workspaceId: 7 },
+    { role: "ClusterAdmin", roleId: 1, workspaceId: undefined },
+    { role: "Editor", roleId: 5, workspaceId: 7 },
   ]);
 });
 
@@ -97,11 +102,49 @@ test("replaces a role and assigns the new one first", async () => {
   // ClusterAdmin is a cluster role only.
   expect(screen.queryByRole("option", { name: "ClusterAdmin" })).toBeNull();
   await userEvent.click(within(screen.getByRole("dialog")).getByRole("button", { name: "Change" }));
-  const given = (name: string) => ({
-    userRoleAssignments: [{ userId: 2, roleAssignment: { role: { name }, scopeWorkspaceId: 7 } }],
+  const given = (roleId: number) => ({
+    userRoleAssignments: [{ userId: 2, roleAssignment: { role: { roleId }, scopeWorkspaceId: 7 } }],
   });
-  await vi.waitFor(() => expect(page.getBody(remove)).toEqual(given("Editor")));
-  expect(page.getBody(add)).toEqual(given("Viewer"));
-  const posts = page.calls.map(({ what }) => what).filter((what) => what.startsWith("POST"));
+  await vi.waitFor(() => expect(page.getBody(remove)).toEqual(given(5)));
+  expect(page.getBody(add)).toEqual(given(4));
+  const posts = page.calls.map(({ what }) => what).filter((what) => what.endsWith("-assignments"));
   expect(posts).toEqual([add, remove]);
+});
+
+test("shows through which group a user has a role", async () => {
+  showPage(User, "/admin/users/:id", "/admin/users/2", {
+    ...toAnswers(2),
+    "GET /api/v1/roles/search/by-user/2": { roles: [...roles, viaGroup] },
+  });
+  const row = await screen.findByRole("row", { name: /^Viewer .* group researchers/ });
+  expect(within(row).getByRole("link", { name: "group researchers" })).toHaveAttribute(
+    "href",
+    "/admin/groups/1",
+  );
+  expect(within(row).queryByRole("button")).toBeNull();
+  expect(screen.getByRole("link", { name: "researchers" })).toBeVisible();
+});
+
+test("offers roles by their scope when one is assigned", async () => {
+  const add = "POST /api/v1/roles/add-assignments";
+  const page = showPage(User, "/admin/users/:id", "/admin/users/2?do=role", {
+    ...toAnswers(2),
+    [add]: {},
+  });
+  const role = await screen.findByLabelText("Role");
+  await userEvent.selectOptions(role, "ClusterAdmin");
+  await userEvent.selectOptions(screen.getByLabelText("Scope"), "vision");
+  expect(within(role).queryByRole("option", { name: "ClusterAdmin" })).toBeNull();
+  await userEvent.selectOptions(role, "EditorRestricted");
+  await userEvent.click(screen.getByRole("button", { name: "Assign" }));
+  const roleAssignment = { role: { roleId: 7 }, scopeWorkspaceId: 7 };
+  await vi.waitFor(() =>
+    expect(page.getBody(add)).toEqual({ userRoleAssignments: [{ userId: 2, roleAssignment }] }),
+  );
+});
+
+test("explains that roles have no effect in the mode without roles", async () => {
+  showPage(User, "/admin/users/:id", "/admin/users/2", { ...toAnswers(2), ...basicMode });
+  expect(await screen.findByText(/ownership decides/)).toBeVisible();
+  expect(screen.queryByRole("table")).toBeNull();
 });

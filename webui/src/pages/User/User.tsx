@@ -1,9 +1,11 @@
+import { Fragment, type ReactNode } from "react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useParams } from "react-router";
+import { Link, useParams } from "react-router";
 import { api, unwrap } from "@/api/client";
 import type { Message, User as UserData } from "@/api/types";
+import { useGroups } from "@/api/useGroups";
 import { useMe } from "@/api/useMe";
-import { useRoles } from "@/api/useRoles";
+import { usePermissions } from "@/api/usePermissions";
 import { Actions } from "@/components/Actions/Actions";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { useCrumbs } from "@/components/Frame/useCrumbs";
@@ -19,7 +21,7 @@ type Change = Message["PatchUser"];
 export default function User() {
   const id = Number(useParams()["id"]);
   const me = useMe();
-  const { may } = useRoles();
+  const { may, isBasic } = usePermissions();
   const read = useQuery({
     queryKey: ["users", id],
     queryFn: async ({ signal }) => {
@@ -33,7 +35,7 @@ export default function User() {
   useCrumbs([{ label: "Users", to: paths.users }, { label: name }]);
   if (!user) return <Page title={name} error={read.error} onRetry={() => void read.refetch()} />;
   const isMine = me?.id === id;
-  const isKnown = isMine || may("ClusterAdmin");
+  const isKnown = isMine || may("ADMINISTRATE_USER");
   return (
     <Page
       title={name}
@@ -53,6 +55,9 @@ export default function User() {
           ["Last seen", <Time key="" at={user.lastAuthAt} />],
           ["Last modified", <Time key="" at={user.modifiedAt} />],
           ["Tasks run as", user.agentUserGroup?.agentUser],
+          ...(isKnown && !isBasic
+            ? [["Groups", <Groups key="" userId={id} />] as [string, ReactNode]]
+            : []),
           ["ID", id],
         ]}
       />
@@ -65,12 +70,24 @@ export default function User() {
   );
 }
 
+/** The names of the user's groups. */
+function Groups({ userId }: { userId: number }) {
+  const { data: groups } = useGroups(userId);
+  if (groups?.length === 0) return "–";
+  return groups?.map(({ group }, i) => (
+    <Fragment key={group?.groupId}>
+      {i > 0 && ", "}
+      <Link to={paths.group(group?.groupId ?? 0)}>{group?.name}</Link>
+    </Fragment>
+  ));
+}
+
 function UserActions({ user, isMine }: { user: UserData; isMine: boolean }) {
   const { id = 0, username = "", active, admin, remote } = user;
   const client = useQueryClient();
-  const { may } = useRoles();
+  const { may } = usePermissions();
   const [dialog, setDialog] = useDialog();
-  const isAdmin = may("ClusterAdmin");
+  const isAdmin = may("ADMINISTRATE_USER");
   const close = () => setDialog("");
   const change = async (body: Change) => {
     await api.PATCH("/api/v1/users/{user_id}", { params: { path: { user_id: id } }, body });

@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Link } from "react-router";
 import { api, unwrap } from "@/api/client";
 import type { User } from "@/api/types";
-import { useRoles } from "@/api/useRoles";
+import { usePermissions } from "@/api/usePermissions";
 import { useUsers } from "@/api/useUsers";
 import { Actions } from "@/components/Actions/Actions";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
@@ -58,7 +58,7 @@ const columns: ListColumn<User>[] = [
 
 /** The users of the cluster. */
 export default function Users() {
-  const { may } = useRoles();
+  const { may } = usePermissions();
   const [query] = useParam("q");
   const [inactive] = useParam("inactive");
   const [dialog, setDialog] = useDialog();
@@ -77,7 +77,7 @@ export default function Users() {
           <SearchBox label="Search users" />
           <ParamCheck name="inactive" label="Show deactivated" />
           <Count>{shown && formatCount(shown.length, "user")}</Count>
-          {may("ClusterAdmin") && (
+          {may("ADMINISTRATE_USER") && (
             <Actions
               actions={[{ label: "New user", isPrimary: true, run: () => setDialog("create") }]}
             />
@@ -92,7 +92,7 @@ export default function Users() {
             : "All users are deactivated. Select Show deactivated to see them."}
         </EmptyState>
       </ListTable>
-      {dialog === "create" && may("ClusterAdmin") && <Create onClose={() => setDialog("")} />}
+      {dialog === "create" && may("ADMINISTRATE_USER") && <Create onClose={() => setDialog("")} />}
     </Page>
   );
 }

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "react-router";
 import { api, unwrap } from "@/api/client";
-import { useRoles } from "@/api/useRoles";
+import { usePermissions } from "@/api/usePermissions";
 import { useWorkspaces, workspaceName } from "@/api/useWorkspaces";
 import { Actions } from "@/components/Actions/Actions";
 import { CopyText } from "@/components/CopyText/CopyText";
@@ -37,12 +37,12 @@ function WebhookDetails({ webhook, name }: { webhook: WebhookData; name: string 
   const { id = 0, url = "", workspaceId = 0, mode, webhookType, triggers } = webhook;
   const client = useQueryClient();
   const navigate = useNavigate();
-  const { may } = useRoles();
+  const { may } = usePermissions();
   const { data: workspaces } = useWorkspaces();
   const [dialog, setDialog] = useDialog();
   const [message, setMessage] = useState("");
   const params = { params: { path: { id } } };
-  const mayChange = may("WorkspaceAdmin", workspaceId || undefined);
+  const mayChange = may("EDIT_WEBHOOKS", workspaceId || undefined);
   return (
     <Page
       title={name}

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { useQueryClient } from "@tanstack/react-query";
 import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
-import { useRoles } from "@/api/useRoles";
+import { usePermissions } from "@/api/usePermissions";
 import type { Workspace } from "@/api/useWorkspaces";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
 import { toDraft, toTrigger } from "@/components/Triggers/drafts";
@@ -18,12 +18,12 @@ export function Create({
   onClose: () => void;
 }) {
   const client = useQueryClient();
-  const { may } = useRoles();
+  const { may } = usePermissions();
   const [drafts, setDrafts] = useState(() => [toDraft()]);
   const options = workspaces
-    .filter(({ id }) => may("WorkspaceAdmin", id))
+    .filter(({ id }) => may("EDIT_WEBHOOKS", id))
     .map(({ id, name = "" }) => [String(id), name] as const);
-  if (may("ClusterAdmin")) options.push(["0", "all workspaces"]);
+  if (may("EDIT_WEBHOOKS")) options.push(["0", "all workspaces"]);
   return (
     <FormDialog
       title="New webhook"

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
 import { api, unwrap } from "@/api/client";
-import { useRoles } from "@/api/useRoles";
+import { explainRefusal, usePermissions } from "@/api/usePermissions";
 import { useWorkspaces, workspaceName } from "@/api/useWorkspaces";
 import { Actions } from "@/components/Actions/Actions";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
@@ -16,7 +16,7 @@ import { Create } from "./Create";
 
 /** The webhooks: URLs that are notified of events. */
 export default function Webhooks() {
-  const { mayAnywhere } = useRoles();
+  const refused = explainRefusal(usePermissions(), "EDIT_WEBHOOKS");
   const { data: workspaces } = useWorkspaces();
   const [query] = useParam("q");
   const [dialog, setDialog] = useDialog();
@@ -55,9 +55,6 @@ export default function Webhooks() {
       cell: ({ webhookType }) => (webhookType === "WEBHOOK_TYPE_SLACK" ? "Slack" : "JSON"),
     },
   ];
-  const refused =
-    !mayAnywhere("WorkspaceAdmin") &&
-    "Requires the WorkspaceAdmin role in a workspace; ask a workspace admin";
   return (
     <Page
       title="Webhooks"

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
-import { useRoles } from "@/api/useRoles";
+import { explainClusterRefusal, usePermissions } from "@/api/usePermissions";
 import type { Workspace } from "@/api/useWorkspaces";
 import { formatNumber } from "@/charts/format";
 import { Actions } from "@/components/Actions/Actions";
@@ -15,13 +15,11 @@ import { ListTable } from "@/components/table/ListTable";
 
 type Quota = Message["Quota"];
 
-const ADMIN = "Requires the ClusterAdmin role; ask a cluster admin";
-
 /** The pools that the workspace can use, and its quota. */
 export function Pools({ workspace }: { workspace: Workspace }) {
   const { id = 0, name = "" } = workspace;
   const client = useQueryClient();
-  const { may } = useRoles();
+  const permissions = usePermissions();
   const [dialog, setDialog] = useDialog();
   const close = () => setDialog("");
   const read = useQuery({
@@ -48,7 +46,8 @@ export function Pools({ workspace }: { workspace: Workspace }) {
   });
   const refresh = () => client.invalidateQueries({ queryKey: ["workspaces", id, "pools"] });
   if (read.error) return <ErrorPanel error={read.error} onRetry={() => void read.refetch()} />;
-  const refused = !may("ClusterAdmin") && ADMIN;
+  const refused = explainClusterRefusal(permissions, "SET_RESOURCE_QUOTAS");
+  const isFixed = explainClusterRefusal(permissions, "MODIFY_RP_WORKSPACE_BINDINGS");
   const { quota, pools, others = [] } = read.data ?? {};
   const unbind = async (pool: string) => {
     await api.DELETE("/api/v1/resource-pools/{resource_pool_name}/workspace-bindings", {
@@ -91,7 +90,11 @@ export function Pools({ workspace }: { workspace: Workspace }) {
       </Section>
       <Section
         title="Pools"
-        head={<Actions actions={[{ label: "Bind pool", run: () => setDialog("pool"), refused }]} />}
+        head={
+          <Actions
+            actions={[{ label: "Bind pool", run: () => setDialog("pool"), refused: isFixed }]}
+          />
+        }
       >
         <p>Pools that members can use: pools bound to this workspace and pools without bindings.</p>
         <ListTable
@@ -111,7 +114,7 @@ export function Pools({ workspace }: { workspace: Workspace }) {
               head: "Bound to",
               minWidth: 180,
               cell: ({ name: pool = "", workspaces = [] }) =>
-                workspaces.includes(name) && !refused ? (
+                workspaces.includes(name) && !isFixed ? (
                   <Actions
                     isInline
                     actions={[
@@ -136,7 +139,7 @@ export function Pools({ workspace }: { workspace: Workspace }) {
       {dialog === "quota" && !refused && (
         <SetQuota name={name} quota={quota} onDone={refresh} onClose={close} />
       )}
-      {dialog === "pool" && !refused && read.data && (
+      {dialog === "pool" && !isFixed && read.data && (
         <FormDialog
           title={`Bind a pool to ${name}`}
           verb="Bind"

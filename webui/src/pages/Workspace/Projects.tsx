@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "react-router";
 import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
-import { useRoles } from "@/api/useRoles";
+import { explainRefusal, usePermissions } from "@/api/usePermissions";
 import type { Workspace } from "@/api/useWorkspaces";
 import { Actions } from "@/components/Actions/Actions";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
@@ -57,7 +57,7 @@ const columns: ListColumn<Project>[] = [
 /** The projects of a workspace. */
 export function Projects({ workspace }: { workspace: Workspace }) {
   const { id = 0, name = "" } = workspace;
-  const { may } = useRoles();
+  const permissions = usePermissions();
   const [archived] = useParam("archived");
   const [dialog, setDialog] = useDialog();
   const read = useQuery({
@@ -72,7 +72,7 @@ export function Projects({ workspace }: { workspace: Workspace }) {
   });
   const shown = read.data?.filter((each) => archived === "yes" || !each.archived);
   const refused =
-    (!may("WorkspaceAdmin", id) && `Requires the WorkspaceAdmin role in ${name}`) ||
+    explainRefusal(permissions, "CREATE_PROJECT", { workspaceId: id, workspaceName: name }) ||
     (workspace.archived && "The workspace is archived; unarchive it first");
   return (
     <Section

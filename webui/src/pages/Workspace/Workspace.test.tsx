@@ -5,19 +5,23 @@ import given from "@goldens/members.json";
 import pools from "@goldens/pools.json";
 import projects from "@goldens/projects.json";
 import limits from "@goldens/quotas.json";
+import groups from "@goldens/groups.json";
+import roles from "@goldens/roles.json";
+import users from "@goldens/users.json";
 import golden from "@goldens/workspace.json";
 import usable from "@goldens/workspacePools.json";
 import type { Message, User } from "@/api/types";
 import { copyGolden } from "@/testing/goldens";
-import { showPage, viewer } from "@/testing/pages";
+import { basicMode, findRole, holding, showPage, viewer } from "@/testing/pages";
 import { parseMembers } from "./Members";
 import Workspace from "./Workspace";
 
 const [user] = given.answer.usersAssignedDirectly;
-const [assigned] = given.answer.assignments;
+const assigned = given.answer.assignments.find((each) => each.userRoleAssignments.length > 0);
+const ofGroup = given.answer.assignments.find((each) => each.groupRoleAssignments.length > 0);
 const holds = (name: string, userId: number) =>
   copyGolden<Message["RoleWithAssignments"]>(assigned, {
-    role: copyGolden<Message["Role"]>(assigned?.role, { name }),
+    role: findRole(name),
     userRoleAssignments: [
       copyGolden<Message["UserRoleAssignment"]>(assigned?.userRoleAssignments[0], { userId }),
     ],
@@ -27,7 +31,11 @@ const members = copyGolden<Message["GetGroupsAndUsersAssignedToWorkspaceResponse
     copyGolden<User>(user, { id: 2, username: "bob", displayName: "" }),
     copyGolden<User>(user, { id: 1, username: "ann", displayName: "Ann" }),
   ],
-  assignments: [holds("Editor", 2), holds("WorkspaceAdmin", 1)],
+  assignments: [
+    holds("Editor", 2),
+    holds("WorkspaceAdmin", 1),
+    copyGolden<Message["RoleWithAssignments"]>(ofGroup, { role: findRole("Viewer") }),
+  ],
 });
 const pool = (name: string, workspaces: string[]) =>
   copyGolden<Message["ResourcePool"]>(pools.answer.resourcePools[0], { name, workspaces });
@@ -42,6 +50,8 @@ const answers = {
     ],
   },
   "GET /api/v1/roles/workspace/7": members,
+  "POST /api/v1/roles/search": roles.answer,
+  "POST /api/v1/groups/search": groups.answer,
   "GET /api/v1/workspaces/7/available-resource-pools": copyGolden<object>(usable.answer, {
     resourcePools: ["gpu"],
   }),
@@ -69,10 +79,11 @@ test("links projects to their experiments", async () => {
   expect(screen.getByRole("link", { name: "4" })).toHaveAttribute("href", "/experiments?project=3");
 });
 
-test("lists members with their roles", () => {
+test("lists groups and users with their roles", () => {
   expect(parseMembers(members)).toEqual([
-    { userId: 1, username: "Ann (ann)", role: "WorkspaceAdmin" },
-    { userId: 2, username: "bob", role: "Editor" },
+    { holder: { groupId: 1 }, name: "researchers", size: 1, roleId: 4, role: "Viewer" },
+    { holder: { userId: 1 }, name: "Ann (ann)", roleId: 2, role: "WorkspaceAdmin" },
+    { holder: { userId: 2 }, name: "bob", roleId: 5, role: "Editor" },
   ]);
 });
 
@@ -80,9 +91,9 @@ test("revokes a role after a confirmation", async () => {
   vi.spyOn(window, "confirm").mockReturnValue(true);
   const post = "POST /api/v1/roles/remove-assignments";
   const page = show("/members", { [post]: {} });
-  const [, second] = await screen.findAllByRole("button", { name: "Remove" });
-  if (second) await userEvent.click(second);
-  const roleAssignment = { role: { name: "Editor" }, scopeWorkspaceId: 7 };
+  const [, , last] = await screen.findAllByRole("button", { name: "Remove" });
+  if (last) await userEvent.click(last);
+  const roleAssignment = { role: { roleId: 5 }, scopeWorkspaceId: 7 };
   await vi.waitFor(() =>
     expect(page.getBody(post)).toEqual({ userRoleAssignments: [{ userId: 2, roleAssignment }] }),
   );
@@ -99,7 +110,7 @@ test("shows the workspace's quota and pools", async () => {
 test("lets a viewer pin the workspace and explains disabled actions", async () => {
   show("", viewer);
   const button = await screen.findByRole("button", { name: "New project" });
-  expect(button.title).toContain("WorkspaceAdmin role in vision");
+  expect(button.title).toContain(`"create project" in workspace vision`);
   expect(screen.getByRole("button", { name: "Pin" })).toBeEnabled();
   expect(screen.queryByRole("button", { name: "Delete" })).toBeNull();
 });
@@ -121,15 +132,44 @@ test("replaces a member's role", async () => {
   const add = "POST /api/v1/roles/add-assignments";
   const remove = "POST /api/v1/roles/remove-assignments";
   const page = show("/members", { [add]: {}, [remove]: {} });
-  const [, second] = await screen.findAllByRole("button", { name: "Change role" });
-  await userEvent.click(second as HTMLElement);
-  await userEvent.selectOptions(await screen.findByLabelText("Role"), "Viewer");
+  const [, , last] = await screen.findAllByRole("button", { name: "Change role" });
+  await userEvent.click(last as HTMLElement);
+  await userEvent.selectOptions(await screen.findByLabelText("Role"), "4");
   await userEvent.click(within(screen.getByRole("dialog")).getByRole("button", { name: "Change" }));
-  const given = (name: string) => ({
-    userRoleAssignments: [{ userId: 2, roleAssignment: { role: { name }, scopeWorkspaceId: 7 } }],
+  const given = (roleId: number) => ({
+    userRoleAssignments: [{ userId: 2, roleAssignment: { role: { roleId }, scopeWorkspaceId: 7 } }],
   });
-  await vi.waitFor(() => expect(page.getBody(remove)).toEqual(given("Editor")));
-  expect(page.getBody(add)).toEqual(given("Viewer"));
+  await vi.waitFor(() => expect(page.getBody(remove)).toEqual(given(5)));
+  expect(page.getBody(add)).toEqual(given(4));
+});
+
+test("assigns a role to a group", async () => {
+  const add = "POST /api/v1/roles/add-assignments";
+  const page = show("/members?do=member", { [add]: {}, "GET /api/v1/users": users.answer });
+  const choice = await screen.findByLabelText("User or group");
+  await userEvent.selectOptions(choice, "group researchers");
+  const role = screen.getByLabelText("Role");
+  expect(role).toHaveDisplayValue(/^Editor: /);
+  await userEvent.selectOptions(role, "EditorRestricted");
+  await userEvent.click(screen.getByRole("button", { name: "Add" }));
+  const roleAssignment = { role: { roleId: 7 }, scopeWorkspaceId: 7 };
+  await vi.waitFor(() =>
+    expect(page.getBody(add)).toEqual({ groupRoleAssignments: [{ groupId: 1, roleAssignment }] }),
+  );
+});
+
+test("offers a workspace admin only roles that the workspace admin may assign", async () => {
+  const admin = holding(findRole("WorkspaceAdmin"), 7);
+  show("/members?do=member", { ...admin, "GET /api/v1/users": users.answer });
+  const role = await screen.findByLabelText("Role");
+  expect(within(role).getByRole("option", { name: /^WorkspaceAdmin/ })).toBeInTheDocument();
+  expect(within(role).queryByRole("option", { name: /^ClusterAdmin/ })).toBeNull();
+});
+
+test("explains that roles have no effect in the mode without roles", async () => {
+  show("/members", basicMode);
+  expect(await screen.findByText(/ownership decides/)).toBeVisible();
+  expect(screen.queryByRole("button", { name: "Add member" })).toBeNull();
 });
 
 const policies = "/api/v1/config-policies/workspaces/7/EXPERIMENT";

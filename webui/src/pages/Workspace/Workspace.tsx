@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useParams } from "react-router";
 import { api, unwrap } from "@/api/client";
-import { useRoles } from "@/api/useRoles";
+import { usePermissions } from "@/api/usePermissions";
 import type { Workspace as WorkspaceData } from "@/api/useWorkspaces";
 import { Actions } from "@/components/Actions/Actions";
 import { FormDialog } from "@/components/FormDialog/FormDialog";
@@ -41,7 +41,7 @@ export default function Workspace() {
   const name = read.data?.name ?? `Workspace ${text}`;
   useCrumbs([{ label: "Workspaces", to: paths.workspaces }, { label: name }]);
   const [dialog, setDialog] = useDialog();
-  const { may } = useRoles();
+  const { may } = usePermissions();
   const workspace = read.data;
   if (!workspace)
     return <Page title={name} error={read.error} onRetry={() => void read.refetch()} />;
@@ -68,7 +68,7 @@ export default function Workspace() {
         to={(each) => paths.workspace(id, each)}
       />
       <Content workspace={workspace} />
-      {dialog === "edit" && may("WorkspaceAdmin", id) && (
+      {dialog === "edit" && may("UPDATE_WORKSPACE", id) && (
         <Edit workspace={workspace} onClose={() => setDialog("")} />
       )}
     </Page>
@@ -76,18 +76,24 @@ export default function Workspace() {
 }
 
 function OwnPolicies({ workspace: { id = 0, name = "" } }: { workspace: WorkspaceData }) {
-  const { may } = useRoles();
-  return <Policies scope={{ workspaceId: id }} of={name} mayChange={may("WorkspaceAdmin", id)} />;
+  const { may } = usePermissions();
+  return (
+    <Policies
+      scope={{ workspaceId: id }}
+      of={name}
+      mayChange={may("MODIFY_WORKSPACE_CONFIG_POLICIES", id)}
+    />
+  );
 }
 
 function WorkspaceActions({ workspace, onEdit }: { workspace: WorkspaceData; onEdit: () => void }) {
   const { id = 0, name = "", archived, pinned, immutable, numProjects = 0 } = workspace;
   const client = useQueryClient();
   const navigate = useNavigate();
-  const { may } = useRoles();
+  const { may } = usePermissions();
   const params = { params: { path: { id } } };
   const refresh = () => client.invalidateQueries({ queryKey: ["workspaces"] });
-  const mayChange = may("WorkspaceAdmin", id);
+  const mayChange = may("UPDATE_WORKSPACE", id);
   const refused = immutable && "Built-in workspace; it cannot be changed";
   return (
     <Actions
@@ -115,7 +121,7 @@ function WorkspaceActions({ workspace, onEdit }: { workspace: WorkspaceData; onE
                 confirm: `Archive ${name}? Experiments cannot be submitted to it until it is unarchived.`,
                 run: () => api.POST("/api/v1/workspaces/{id}/archive", params).then(refresh),
               }),
-        mayChange && {
+        may("DELETE_WORKSPACE", id) && {
           label: "Delete",
           refused,
           confirm: `Delete the workspace ${name} and its ${formatCount(numProjects, "project")} with all experiments and their checkpoints? Its models must be deleted first.`,

@@ -1,7 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Link } from "react-router";
 import { api, unwrap } from "@/api/client";
-import { useRoles } from "@/api/useRoles";
+import { explainRefusal, usePermissions } from "@/api/usePermissions";
 import { useWorkspaces, type Workspace } from "@/api/useWorkspaces";
 import { Actions } from "@/components/Actions/Actions";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
@@ -45,7 +45,7 @@ const columns: ListColumn<Workspace>[] = [
 
 /** The workspaces. */
 export default function Workspaces() {
-  const { mayAnywhere } = useRoles();
+  const refused = explainRefusal(usePermissions(), "CREATE_WORKSPACE");
   const [query] = useParam("q");
   const [archived] = useParam("archived");
   const [dialog, setDialog] = useDialog();
@@ -69,7 +69,7 @@ export default function Workspaces() {
                 label: "New workspace",
                 isPrimary: true,
                 run: () => setDialog("create"),
-                refused: !mayAnywhere("Editor") && "Requires the Editor role; ask an administrator",
+                refused,
               },
             ]}
           />
@@ -88,7 +88,7 @@ export default function Workspaces() {
             : "You are not a member of any workspace. Create one or ask an administrator for a role."}
         </EmptyState>
       </ListTable>
-      {dialog === "create" && mayAnywhere("Editor") && <Create onClose={() => setDialog("")} />}
+      {dialog === "create" && !refused && <Create onClose={() => setDialog("")} />}
     </Page>
   );
 }
