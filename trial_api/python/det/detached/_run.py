@@ -797,6 +797,6 @@ def _join_ranks(run_id: str | None, rank: int | None) -> tuple[str, int]:
         ranks = DistributedContext.from_torch_distributed()
         new_id = ranks.broadcast(new_id)
         ranks.close()
-    if run_id is None and rank:
-        raise ValueError(f"rank is {rank} without run_id; pass the run_id of rank 0")
+    elif run_id is None and number:
+        raise ValueError(f"rank is {number} without run_id; pass the run_id of rank 0")
     return _spool.check_run_id(run_id or new_id), number
