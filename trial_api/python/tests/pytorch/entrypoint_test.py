@@ -1,5 +1,7 @@
 """An entrypoint module:Class, which trains as the experiment config says."""
 
+import contextlib
+import io
 import json
 import os
 import tempfile
@@ -97,16 +99,27 @@ class EntrypointTest(unittest.TestCase):
             [steps for steps, _ in train.get_metrics("validation", "error")], [0, 7, 14, 21]
         )
 
-    def test_applies_records_per_epoch(self):
-        searcher = {**CONFIG["searcher"], "max_length": {"epochs": 5}}
-        train = self.run_class(
-            NetTrial, records_per_epoch=40, searcher=searcher, min_validation_period=None
-        )
-        # An epoch has two batches of 16, and the data has seven; 2 is a rung after one epoch.
+    def test_epoch_is_one_pass_over_the_data_when_records_per_epoch_differs(self):
+        with contextlib.redirect_stderr(io.StringIO()) as output:
+            train = self.run_class(
+                NetTrial, records_per_epoch=40, min_validation_period={"epochs": 1}
+            )
         validated = [steps for steps, _ in train.get_metrics("validation", "error")]
-        self.assertEqual(validated, [0, 2, 4, 6, 8, 10])
+        self.assertEqual(validated, [0, 7, 14, 21])
         epochs = [epochs for _, epochs in train.get_metrics("validation", "epochs")]
-        self.assertEqual(epochs, [0, 1, 2, 3, 4, 5])
+        self.assertEqual(epochs, [0, 1, 2, 3])
+        self.assertEqual(output.getvalue().count("records_per_epoch is 40 and is ignored"), 1)
+        self.assertIn("7 batches of 16 records", output.getvalue())
+
+    def test_does_not_warn_when_records_per_epoch_is_the_length_of_the_data(self):
+        for records in (100, 112, 0):
+            with contextlib.redirect_stderr(io.StringIO()) as output:
+                self.run_class(NetTrial, records_per_epoch=records)
+            self.assertNotIn("records_per_epoch", output.getvalue())
+
+    def test_records_per_epoch_needs_no_batch_size(self):
+        with self.assertRaisesRegex(ValueError, "max_length is unknown"):
+            self.run_class(NetTrial, records_per_epoch=40, searcher={"metric": "error"})
 
     def test_applies_max_time_of_the_searcher(self):
         for unit, time, ends in (("batches", 9, 9), ("records", 32, 2), ("epochs", 2, 14)):

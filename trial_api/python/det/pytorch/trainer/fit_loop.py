@@ -8,6 +8,7 @@ uninterrupted one. All ranks take the same decisions.
 from __future__ import annotations
 
 import pathlib
+import sys
 from collections.abc import Iterator
 from typing import NamedTuple, cast
 
@@ -147,6 +148,7 @@ class FitLoop:
         self._context._first_batch = first
         self._callbacks.call("on_trial_startup", first, uuid)
         self._build_data()
+        self._warn_about_records_per_epoch()
         if loaded is not None:
             self._callbacks.call("on_checkpoint_load_start", loaded.state)
         seed_all(derive_seed(self._context.get_trial_seed(), self._data_group.rank, first))
@@ -219,6 +221,24 @@ class FitLoop:
                     f"rank {rank}: build_training_data_loader() must return equally many on all ranks"
                 )
         return None if lengths[0] is None else int(lengths[0])
+
+    def _warn_about_records_per_epoch(self) -> None:
+        """Warns if records_per_epoch of the config is not the length of an epoch.
+
+        An epoch is one pass over the training data, whatever the config says.
+        """
+        configured = int(self._context.get_experiment_config().get("records_per_epoch") or 0)
+        batches, size = self._context._batches_per_epoch, self._records_per_batch
+        if not configured or not batches or not size or not self._process_group.is_chief:
+            return
+        if not (batches - 1) * size < configured < (batches + 1) * size:
+            print(
+                f"WARNING: records_per_epoch is {configured} and is ignored: an epoch is one pass over "
+                f"the training data, {batches} batches of {size} records; write a length in batches "
+                "to validate, save or end elsewhere",
+                file=sys.stderr,
+                flush=True,
+            )
 
     def _shard_validation_data(self) -> ShardedDataLoader:
         given = self._trial.build_validation_data_loader()
@@ -417,7 +437,7 @@ class FitLoop:
     def _add_lengths(self, metrics: MetricDict) -> MetricDict:
         """Adds the trained length in each unit of a search, unless the Trial has such metrics."""
         steps, size = self._progress.steps_completed, self._records_per_batch
-        per_epoch = self._schedule.batches_per_epoch or self._context._batches_per_epoch
+        per_epoch = self._context._batches_per_epoch
         lengths = {
             "batches": steps,
             "epochs": steps / per_epoch if per_epoch else float(self._progress.epoch),

@@ -20,7 +20,6 @@ from det.pytorch.trial.context import PyTorchTrialContext
 from det.pytorch.trial.train_units import (
     Batch,
     TrainUnit,
-    batches_per_configured_epoch,
     parse_train_unit,
     validate_units,
 )
@@ -238,7 +237,6 @@ class Trainer:
             checkpoint=checkpoint_period,
             initial_validation=step_zero_validation,
             rungs=self._get_rungs(),
-            batches_per_epoch=self._get_batches_per_configured_epoch(),
         )
         if profiling_enabled:
             self.configure_profiler()
@@ -257,17 +255,8 @@ class Trainer:
         size = self._context.get_hparams().get("global_batch_size")
         return size if isinstance(size, int) else None
 
-    def _get_records_per_epoch(self) -> int:
-        return int(self._context.get_experiment_config().get("records_per_epoch") or 0)
-
-    def _get_batches_per_configured_epoch(self) -> int | None:
-        size = self._get_global_batch_size()
-        # Without a batch size no length is in such epochs; parse_train_unit() has raised otherwise.
-        return batches_per_configured_epoch(self._get_records_per_epoch(), size) if size else None
-
     def _parse_unit(self, value: object, field: str) -> TrainUnit | None:
-        size, records = self._get_global_batch_size(), self._get_records_per_epoch()
-        return parse_train_unit(value, field, size, records)
+        return parse_train_unit(value, field, self._get_global_batch_size())
 
     def _get_max_length(self, given: TrainUnit | None) -> TrainUnit:
         if given is None:
@@ -287,12 +276,7 @@ class Trainer:
 
     def _get_rungs(self) -> TrainUnit | None:
         lengths = self._info.trial.validate_at if self._info and self._info.trial else []
-        return parse_rungs(
-            lengths,
-            self._get_searcher(),
-            self._get_global_batch_size(),
-            self._get_records_per_epoch(),
-        )
+        return parse_rungs(lengths, self._get_searcher(), self._get_global_batch_size())
 
     def _replace_damaged(self, latest: str | None) -> str | None:
         """Returns the latest checkpoint, or an earlier one if the trial's latest is damaged."""
