@@ -93,11 +93,14 @@ class EntrypointTest(unittest.TestCase):
             {s for s, _ in train.get_metrics("training", "loss")}, {4, 6, 8, 10, 12, 16, 18}
         )
 
-    def test_validates_after_each_epoch_without_a_period(self):
-        train = self.run_class(NetTrial, min_validation_period=None)
-        self.assertEqual(
-            [steps for steps, _ in train.get_metrics("validation", "error")], [0, 7, 14, 21]
-        )
+    def test_validates_only_at_rungs_and_at_the_end_without_a_period(self):
+        for period in (None, {"batches": 0}, {"epochs": 0}, {"records": 0}, 0):
+            with self.subTest(period=period):
+                train = self.run_class(
+                    NetTrial, min_validation_period=period, perform_initial_validation=False
+                )
+                validated = [steps for steps, _ in train.get_metrics("validation", "error")]
+                self.assertEqual(validated, [7, 21])  # 7 is a rung of the search.
 
     def test_epoch_is_one_pass_over_the_data_when_records_per_epoch_differs(self):
         with contextlib.redirect_stderr(io.StringIO()) as output:

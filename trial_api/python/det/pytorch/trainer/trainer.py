@@ -326,8 +326,7 @@ def fit_from_config(trainer: Trainer, config: JsonObject) -> None:
     info = get_cluster_info()
     trainer.fit(
         checkpoint_period=period("min_checkpoint_period"),
-        validation_period=period("min_validation_period")
-        or trainer._parse_unit({"epochs": 1}, "min_validation_period"),
+        validation_period=period("min_validation_period"),
         reporting_period=Batch(int(config.get("scheduling_unit") or 100)),
         checkpoint_policy=str(config.get("checkpoint_policy") or "best"),
         latest_checkpoint=info.latest_checkpoint if info else None,
