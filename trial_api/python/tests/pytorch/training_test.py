@@ -284,6 +284,33 @@ class ComputationTest(unittest.TestCase):
                 result = run(Scheduled, frequency=2)
                 self.assertEqual(result.trial.schedule.last_epoch, expected)
 
+    def test_learning_rate_does_not_change_while_gradients_are_aggregated(self):
+        mode = dp.LRScheduler.StepMode
+        for frequency, aggregation, expected in (
+            (1, 1, [1, 2, 3, 4, 5, 6, 7, 8]),
+            (1, 2, [1, 1, 3, 3, 5, 5, 7, 7]),
+            (1, 3, [1, 1, 1, 4, 4, 4, 7, 7]),
+            (2, 3, [1, 1, 1, 2, 2, 2, 4, 4]),
+            (3, 2, [1, 1, 1, 1, 2, 2, 3, 3]),
+        ):
+
+            class Scheduled(NetTrial):
+                rates = []
+                optimizer = staticmethod(lambda p: torch.optim.SGD(p, 1.0))
+
+                def __init__(self, context):
+                    super().__init__(context)
+                    schedule = torch.optim.lr_scheduler.LambdaLR(self.sgd, lambda n: n + 1)
+                    context.wrap_lr_scheduler(schedule, mode.STEP_EVERY_BATCH, frequency)
+
+                def train_batch(self, batch, epoch_idx, batch_idx):
+                    self.rates.append(self.sgd.param_groups[0]["lr"])
+                    return super().train_batch(batch, epoch_idx, batch_idx)
+
+            with self.subTest(frequency=frequency, aggregation=aggregation):
+                run(Scheduled, frequency=aggregation, max_length=dp.Batch(8))
+                self.assertEqual(Scheduled.rates, expected)
+
     def test_resumed_lr_scheduler_continues_to_count_steps(self):
         class Scheduled(NetTrial):
             def __init__(self, context):

@@ -346,8 +346,12 @@ class FitLoop:
         return metrics
 
     def _step_lr_schedulers(self, is_last: bool) -> None:
+        count = self._progress.steps_completed + 1
+        # Between two optimizer steps the learning rate stays the same.
+        batches = self._context._aggregation_frequency if self._context.steps_now else 0
         for scheduler in self._context.lr_schedulers:
-            scheduler.step_after(_StepMode.STEP_EVERY_BATCH, self._progress.steps_completed + 1)
+            for batch in range(count - batches + 1, count + 1):
+                scheduler.step_after(_StepMode.STEP_EVERY_BATCH, batch)
             if is_last:
                 scheduler.step_after(_StepMode.STEP_EVERY_EPOCH, self._progress.epoch + 1)
 
