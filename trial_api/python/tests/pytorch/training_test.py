@@ -156,6 +156,77 @@ class CallbackTest(unittest.TestCase):
         )
         self.assertEqual(counter.count, 25)
 
+    def test_callbacks_get_values_of_numpy(self):
+        import numpy
+
+        seen = {}
+
+        class Values(dp.PyTorchCallback):
+            def on_training_workload_end(self, avg_metrics, batch_metrics):
+                seen.update(means=avg_metrics, batches=batch_metrics)
+
+            def on_validation_epoch_end(self, outputs):
+                seen.update(outputs=outputs)
+
+            def on_validation_end(self, metrics):
+                seen.update(metrics=dict(metrics))
+                metrics["added"] = metrics["error"] * 2
+
+        class Several(NetTrial):
+            def __init__(self, context):
+                super().__init__(context)
+                context.wrap_reducer(lambda values: torch.ones(2), name="vector")
+
+            def train_batch(self, batch, epoch_idx, batch_idx):
+                metrics = super().train_batch(batch, epoch_idx, batch_idx)
+                rows = torch.tensor([[1, 2]])
+                return {**metrics, "plain": 0.5, "rows": rows, "half": rows.bfloat16()}
+
+            def evaluate_batch(self, batch, batch_idx):
+                metrics = super().evaluate_batch(batch, batch_idx)
+                return {**metrics, "name": "x", "count": torch.tensor([3])}
+
+        result = run(Several, max_length=dp.Batch(7), callbacks={"values": Values()})
+        means, [first, *rest] = seen["means"], seen["batches"]
+        self.assertEqual(len(rest), 6)
+        self.assertIs(type(means["loss"]), float)
+        self.assertEqual((means["batches"], means["epochs"]), (7, 1))
+        self.assertIsInstance(means["vector"], numpy.ndarray)
+        for value, kind, shape in (
+            (first["loss"], "float32", ()),
+            (first["rows"], "int64", (1, 2)),
+            (first["half"], "float32", (1, 2)),
+            (seen["outputs"][0]["error"], "float32", ()),
+            (seen["outputs"][0]["count"], "int64", (1,)),
+            (seen["metrics"]["vector"], "float32", (2,)),
+        ):
+            self.assertIsInstance(value, numpy.ndarray)
+            self.assertEqual((str(value.dtype), value.shape), (kind, shape))
+        self.assertIs(type(first["plain"]), float)
+        self.assertEqual(seen["outputs"][0]["name"], "x")
+        self.assertIsInstance(seen["metrics"]["error"], numpy.floating)
+        [(_, added)] = result.train.get_metrics("validation", "added")
+        self.assertEqual(added, result.train.get_metrics("validation", "error")[0][1] * 2)
+
+    def test_callbacks_get_values_of_numpy_in_a_resumed_run(self):
+        import numpy
+
+        kinds = []
+
+        class Values(dp.PyTorchCallback):
+            def on_training_workload_end(self, avg_metrics, batch_metrics):
+                kinds.extend(type(metrics["loss"]) for metrics in batch_metrics)
+
+        first = run(NetTrial, preempt_at=3)
+        run(
+            NetTrial,
+            storage=first.storage,
+            latest_checkpoint=first.last_uuid,
+            max_length=dp.Batch(5),
+            callbacks={"values": Values()},
+        )
+        self.assertEqual(kinds, [numpy.ndarray] * 5)
+
     def test_rejects_callback_state_that_cannot_be_saved_by_its_place(self):
         class Bad(dp.PyTorchCallback):
             def state_dict(self):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import math
 import sys
 from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Callable
 
 import torch
 
@@ -12,6 +15,9 @@ from det.pytorch.data.batch_shard import BatchShard
 from det.pytorch.distributed.process_group import ProcessGroup
 from det.pytorch.metrics.reducers import Reducer
 from det.pytorch.utilities.types import MetricDict, StateDict
+
+# torch works without NumPy; callbacks then get Python's values.
+_numpy: Any = importlib.import_module("numpy") if importlib.util.find_spec("numpy") else None
 
 
 def detach_metrics(metrics: object, what: str) -> MetricDict:
@@ -52,13 +58,62 @@ def to_python(value: object) -> object:
 
 def to_python_all(batches: list[MetricDict]) -> list[MetricDict]:
     """Converts the metrics of batches with to_python(), with one transfer from a GPU per metric."""
+    return _convert_all(batches, to_python, torch.Tensor.tolist)
+
+
+def to_numpy(value: object) -> object:
+    """Converts a tensor to an array of NumPy; returns another value unchanged."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    if _numpy is None:
+        return to_python(value)
+    tensor: Any = value.detach().cpu()
+    if tensor.dtype is torch.bfloat16:  # NumPy has no such type.
+        tensor = tensor.float()
+    try:
+        return tensor.numpy()
+    except RuntimeError:  # torch was built for another version of NumPy.
+        return _numpy.asarray(tensor.tolist(), dtype=str(tensor.dtype).rpartition(".")[2])
+
+
+def to_numpy_all(batches: list[MetricDict]) -> list[MetricDict]:
+    """Converts the metrics of batches with to_numpy(), with one transfer from a GPU per metric."""
+
+    def split(column: torch.Tensor) -> list[object]:
+        array: Any = to_numpy(column)
+        return array if _numpy is None else [array[row, ...] for row in range(len(array))]
+
+    return _convert_all(batches, to_numpy, split)
+
+
+def to_numpy_scalar(value: object) -> object:
+    """Converts a number to a scalar of NumPy, and other values with to_numpy()."""
+    if _numpy is not None and _is_number(value):
+        return _numpy.asarray(value)[()]
+    return to_numpy(value)
+
+
+def _convert_all(
+    batches: list[MetricDict],
+    convert: Callable[[object], object],
+    split: Callable[[torch.Tensor], list[object]],
+) -> list[MetricDict]:
+    """Converts the metrics of batches.
+
+    Args:
+        batches: The metrics of each batch.
+        convert: Converts a value.
+        split: Converts the elements of a tensor with the values of a metric, if all are tensors of
+            one element.
+    """
     columns: dict[str, list[object]] = {}
     for name in dict.fromkeys(name for batch in batches for name in batch):
         values = [batch[name] for batch in batches if name in batch]
-        single = all(isinstance(v, torch.Tensor) and v.numel() == 1 for v in values)
+        single = all(
+            isinstance(v, torch.Tensor) and v.numel() == 1 and v.dim() == 0 for v in values
+        )
         same = single and len({(v.dtype, v.device) for v in values}) == 1
-        plain = torch.stack([v.reshape(()) for v in values]).tolist() if same else None
-        columns[name] = plain if plain is not None else [to_python(v) for v in values]
+        columns[name] = split(torch.stack(values)) if same else [convert(v) for v in values]
     rows = {name: iter(column) for name, column in columns.items()}
     return [{name: next(rows[name]) for name in batch} for batch in batches]
 
@@ -105,8 +160,10 @@ class TrainingMetrics:
 
     def save(self) -> StateDict:
         """Returns the state for a checkpoint."""
-        self.batches = to_python_all(self.batches)
-        return {"metrics": self.batches, "shares": [list(shard) for shard in self._shards]}
+        return {
+            "metrics": to_python_all(self.batches),
+            "shares": [list(shard) for shard in self._shards],
+        }
 
     def carry_over(self, saved: StateDict, shard: tuple[int, int]) -> None:
         """Adds what save() returned on a rank of an earlier attempt.
@@ -115,7 +172,7 @@ class TrainingMetrics:
             saved: The state.
             shard: The slots of that rank and of all ranks, for checkpoints without `shares`.
         """
-        self.batches.extend(saved["metrics"])
+        self.batches.extend({k: _to_tensor(v) for k, v in one.items()} for one in saved["metrics"])
         shards = saved.get("shares") or [shard] * len(saved["metrics"])
         self._shards.extend((slots, total) for slots, total in shards)
 
@@ -124,9 +181,9 @@ class TrainingMetrics:
 
         Values that are not numbers are left out, with a warning.
         """
-        self.batches = to_python_all(self.batches)
+        batches = to_python_all(self.batches)
         sums: dict[str, tuple[float, float]] = {}
-        for batch, (slots, total) in zip(self.batches, self._shards):
+        for batch, (slots, total) in zip(batches, self._shards):
             # An integer, except for batches of an earlier attempt on another number of slots.
             weight = slots * self._shard.total / total
             for name, value in batch.items():
@@ -142,6 +199,13 @@ class TrainingMetrics:
             known = [rank[name] for rank in gathered if name in rank]
             means[name] = math.fsum(t for t, _ in known) / math.fsum(c for _, c in known)
         return means
+
+
+def _to_tensor(value: object) -> object:
+    """Converts a number to a tensor without rounding it; returns another value unchanged."""
+    if isinstance(value, float):
+        return torch.tensor(value, dtype=torch.float64)
+    return torch.tensor(value) if isinstance(value, (bool, int)) else value
 
 
 class EvaluationMetrics:
@@ -160,6 +224,11 @@ class EvaluationMetrics:
         """Adds the metrics of a batch of `records` records."""
         self.outputs.append(metrics)
         self._records.append(records)
+
+    def to_numpy(self) -> list[MetricDict]:
+        """Converts the outputs for callbacks, which may change them, and returns them."""
+        self.outputs = to_numpy_all(self.outputs)
+        return self.outputs
 
     def _get_reducer(self, name: str) -> Reducer:
         if isinstance(self._reducer, Mapping):

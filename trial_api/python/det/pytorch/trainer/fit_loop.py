@@ -19,7 +19,12 @@ from det.pytorch.data.data_loader import adapt_loader
 from det.pytorch.data.sharded_loader import ShardedDataLoader
 from det.pytorch.distributed.stop_agreement import StopAgreement, StopReason
 from det.pytorch.distributed.xla import mark_step
-from det.pytorch.metrics.accumulators import TrainingMetrics, detach_metrics
+from det.pytorch.metrics.accumulators import (
+    TrainingMetrics,
+    detach_metrics,
+    to_numpy,
+    to_numpy_all,
+)
 from det.pytorch.state.checkpoint import (
     read_checkpoint,
     read_progress,
@@ -409,9 +414,13 @@ class FitLoop:
             reduced = reducers.reduce(training=True, process_group=self._data_group)
             metrics.update(self._process_group.broadcast(reduced))
             reducers.reset(training=True)
-        self._callbacks.call("on_training_workload_end", metrics, self._training_metrics.batches)
-        self._core.train.report_training_metrics(steps, self._add_lengths(metrics))
+        reported = self._add_lengths(metrics)
+        self._core.train.report_training_metrics(steps, reported)
         self._tensorboard.add("training", steps, metrics)
+        if self._callbacks.named:
+            means = {name: to_numpy(value) for name, value in reported.items()}
+            batches = to_numpy_all(self._training_metrics.batches)
+            self._callbacks.call("on_training_workload_end", means, batches)
         per_epoch = self._context._batches_per_epoch
         if per_epoch is not None:
             fraction = steps / self._schedule.max_batches(per_epoch)
