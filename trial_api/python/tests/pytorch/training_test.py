@@ -3,6 +3,7 @@
 import contextlib
 import fractions
 import io
+import json
 import math
 import os
 import pathlib
@@ -13,6 +14,7 @@ import det
 import torch
 from det import core
 from det import pytorch as dp
+from det.core import _json
 from trials import NetTrial, NoisyTrial, RecordingTrain, run
 
 
@@ -454,20 +456,80 @@ class EvaluationTest(unittest.TestCase):
                 self.seen.update(len(batch[0]))
                 self.named.update(7)
                 size = float(len(batch[0]))
-                return {"mean": batch[1].mean(), "sum": size, "max": size, "min": size}
+                mean = batch[1].mean()
+                reducers = {"sum": size, "max": size, "min": size}
+                return {"mean": mean, "by_batch": size, **reducers}
 
             def evaluation_reducer(self):
                 reducers = {"sum": dp.Reducer.SUM, "max": dp.Reducer.MAX, "min": dp.Reducer.MIN}
-                return reducers
+                return {"mean": dp.Reducer.WEIGHTED_AVG, **reducers}
 
         result = run(Reduced, max_length=dp.Epoch(2), reporting_period=dp.Batch(7))
         self.assertEqual(result.train.get_metrics("training", "seen"), [(7, 100), (14, 100)])
         [(_, _, metrics)] = [r for r in result.train.reports if r[0] == "validation"]
         expected = {"sum": 37, "max": 8, "min": 5, "seen": 37, "first": 7, "count": 5}
+        expected["by_batch"] = (4 * 8 + 5) / 5
         self.assertEqual({name: metrics[name] for name in expected}, expected)
         from trials import records
 
         self.assertAlmostEqual(metrics["mean"], records(37, seed=8)[1].mean().item(), places=6)
+
+    def test_validation_metrics_are_means_over_batches(self):
+        class Default(NetTrial):
+            validation_records = 9
+            evaluation_reducer = dp.PyTorchTrial.evaluation_reducer
+
+            def evaluate_batch(self, batch, batch_idx):
+                return {"index": batch_idx, "nan": math.nan, "inf": math.inf}
+
+        class Weighted(Default):
+            evaluation_reducer = NetTrial.evaluation_reducer
+
+        for cls, expected in ((Default, 0.5), (Weighted, 1 / 9)):
+            metrics = run(cls, max_length=dp.Batch(1)).train.reports[-1][2]
+            self.assertEqual((metrics["index"], metrics["inf"]), (expected, math.inf))
+            self.assertTrue(math.isnan(metrics["nan"]))
+
+    def test_reduces_arrays_of_batches_to_numbers(self):
+        class Arrays(NetTrial):
+            evaluation_reducer = dp.PyTorchTrial.evaluation_reducer
+
+            def train_batch(self, batch, epoch_idx, batch_idx):
+                super().train_batch(batch, epoch_idx, batch_idx)
+                return {"rows": torch.tensor([1.0, 3.0])}
+
+            def evaluate_batch(self, batch, batch_idx):
+                rows = torch.arange(len(batch[0])) * 2.0  # Of another length in the last batch.
+                return {"rows": rows, "nested": [[1, 2], [3, batch_idx]], "array": rows.numpy()}
+
+        result = run(Arrays, max_length=dp.Batch(2))
+        self.assertEqual(result.train.get_metrics("training", "rows"), [(2, 2.0)])
+        metrics = result.train.reports[-1][2]
+        self.assertEqual(
+            (metrics["rows"], metrics["array"], metrics["nested"]),
+            ((4 * 7 + 4) / 5, (4 * 7 + 4) / 5, 2.0),
+        )
+
+    def test_reports_vectors_and_nested_metrics_as_they_are(self):
+        class Nested(NetTrial):
+            evaluate_batch = dp.PyTorchTrial.evaluate_batch
+
+            def __init__(self, context):
+                super().__init__(context)
+                context.wrap_reducer(lambda values: torch.tensor([[1, 2]]), name="matrix")
+                context.wrap_reducer(lambda values: {"a": {"b": [0.5, {"c": "x"}]}})
+
+            def evaluate_full_dataset(self, data_loader):
+                per_class = {"cat": torch.tensor(0.5), "dog": [1, 2]}
+                return {"error": 1.0, "vector": torch.tensor([1.0, 2.0]), "per_class": per_class}
+
+        result = run(Nested, max_length=dp.Batch(2))
+        for group in ("training", "validation"):
+            [metrics] = [metrics for kind, _, metrics in result.train.reports if kind == group]
+            sent = json.loads(_json.encode(metrics))
+            self.assertEqual((sent["matrix"], sent["a"]), ([[1, 2]], {"b": [0.5, {"c": "x"}]}))
+        self.assertEqual(sent["vector"], [1.0, 2.0])
+        self.assertEqual(sent["per_class"], {"cat": 0.5, "dog": [1, 2]})
 
     def test_training_reducers_continue_in_the_next_attempt(self):
         class Counted(NetTrial):

@@ -122,6 +122,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float))
 
 
+_NO_NUMBER = "neither a number nor an array of numbers"
 _warned: set[tuple[str, str]] = set()
 
 
@@ -179,20 +180,20 @@ class TrainingMetrics:
     def means(self, process_group: ProcessGroup) -> dict[str, float]:
         """Returns the means over all batches and ranks, on every rank. Collective.
 
-        Values that are not numbers are left out, with a warning.
+        An array is averaged over its elements. Other values are left out, with a warning.
         """
         batches = to_python_all(self.batches)
         sums: dict[str, tuple[float, float]] = {}
-        for batch, (slots, total) in zip(batches, self._shards):
+        for metrics, (slots, total) in zip(batches, self._shards):
             # An integer, except for batches of an earlier attempt on another number of slots.
             weight = slots * self._shard.total / total
-            for name, value in batch.items():
-                if _is_number(value):
-                    added, count = sums.get(name, (0.0, 0.0))
-                    sums[name] = (added + value * weight, count + weight)
+            batch = {name: _to_number(Reducer.AVG, value) for name, value in metrics.items()}
+            for name, value in _get_numbers(batch).items():
+                added, count = sums.get(name, (0.0, 0.0))
+                sums[name] = (added + value * weight, count + weight)
         if process_group.is_chief:
             names = (name for batch in self.batches for name in batch)
-            _warn_once(names, sums, "of train_batch() is not a single number, and is not reported")
+            _warn_once(names, sums, f"of train_batch() is {_NO_NUMBER}, and is not reported")
         gathered = process_group.allgather(sums)
         means: dict[str, float] = {}
         for name in dict.fromkeys(name for rank in gathered for name in rank):
@@ -239,10 +240,12 @@ class EvaluationMetrics:
         """Reduces over all batches and ranks. Collective.
 
         Returns:
-            The metrics that are numbers on the chief, and an empty dict on the other ranks.
+            The metrics that are numbers or arrays on the chief, and an empty dict on the other ranks.
         """
         plain = [
-            {name: value for name, value in output.items() if _is_number(value)}
+            _get_numbers(
+                {name: _to_number(self._get_reducer(name), value) for name, value in output.items()}
+            )
             for output in to_python_all(self.outputs)
         ]
         gathered = process_group.gather(list(zip(plain, self._records)))
@@ -253,9 +256,7 @@ class EvaluationMetrics:
             metrics[name] = _reduce(self._get_reducer(name), values)
         if process_group.is_chief:
             names = (name for output in self.outputs for name in output)
-            _warn_once(
-                names, metrics, "of evaluate_batch() is not a single number, and is not reported"
-            )
+            _warn_once(names, metrics, f"of evaluate_batch() is {_NO_NUMBER}, and is not reported")
             reduced = self._reducer if isinstance(self._reducer, dict) and everything else {}
             _warn_once(
                 reduced, metrics, "of evaluation_reducer() is not returned by evaluate_batch()"
@@ -263,7 +264,22 @@ class EvaluationMetrics:
         return metrics
 
 
+def _to_number(reducer: Reducer, value: object) -> float | None:
+    """Reduces the elements of a list, also a nested one, to a number; None if it has none."""
+    if not isinstance(value, (list, tuple)):
+        return value if isinstance(value, (int, float)) else None
+    elements = [_to_number(reducer, element) for element in value]
+    numbers = [(element, 1) for element in elements if element is not None]
+    return _reduce(reducer, numbers) if numbers and len(numbers) == len(elements) else None
+
+
+def _get_numbers(metrics: Mapping[str, float | None]) -> dict[str, float]:
+    return {name: value for name, value in metrics.items() if value is not None}
+
+
 def _reduce(reducer: Reducer, values: list[tuple[float, int]]) -> float:
+    if reducer is Reducer.AVG:
+        values = [(value, 1) for value, _ in values]
     numbers = [value for value, _ in values]
     if reducer is Reducer.SUM:
         return math.fsum(numbers)
