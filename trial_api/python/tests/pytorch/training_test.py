@@ -297,6 +297,39 @@ class ScheduleTest(unittest.TestCase):
         self.assertEqual(len(result.uuids), 1)
         self.assertFalse(result.preempt.acknowledged)
 
+    def test_stops_where_a_callback_requests_it(self):
+        def make(name, call):
+            def method(self, *arguments):
+                self.calls += 1
+                self.trial.context.set_stop_requested(self.calls == call)
+
+            callback = type("Stopper", (dp.PyTorchCallback,), {name: method, "calls": 0})()
+            return callback
+
+        for name, call, steps, validations, saved in (
+            ("on_training_start", 1, 0, [], 0),
+            ("on_training_epoch_start", 2, 7, [5], 1),
+            ("on_training_epoch_end", 1, 7, [5], 1),
+            ("on_training_workload_end", 1, 4, [], 1),
+            ("on_validation_start", 1, 5, [5], 1),
+            ("on_validation_end", 2, 10, [5, 10], 1),
+        ):
+            with self.subTest(name=name):
+                callback = make(name, call)
+                result = run(
+                    NetTrial,
+                    reporting_period=dp.Batch(4),
+                    validation_period=dp.Batch(5),
+                    checkpoint_policy="none",
+                    callbacks={"stopper": callback},
+                    prepare=lambda trial: setattr(callback, "trial", trial),
+                )
+                self.assertEqual(result.steps, steps)
+                done = [steps for steps, _ in result.train.get_metrics("validation", "error")]
+                self.assertEqual((done, len(result.uuids)), (validations, saved))
+                reported = [steps for steps, _ in result.train.get_metrics("training", "loss")]
+                self.assertEqual(reported[-1:], [steps] if steps else [])
+
     def test_test_mode_runs_everything_once(self):
         result = run(NetTrial, test_mode=True)
         self.assertEqual(

@@ -275,17 +275,23 @@ class FitLoop:
             print(
                 f"training is already finished: {self._schedule.max_length} is reached", flush=True
             )
-        if self._do_due_work():
+        if self._do_due_work() or self._stop_at_boundary():
             return
         while True:
             trained = False
             for batch, is_last in self._iterate_batches():
                 trained = True
+                if self._progress.batch == 0:
+                    self._callbacks.call("on_training_epoch_start", self._progress.epoch)
+                    if self._stop_at_boundary():
+                        return
                 stop = self._train_batch(batch, is_last)
                 if stop and not self._schedule.is_finished(self._progress):
                     self._end_early(stop)
                     return
-                if self._do_due_work():
+                is_epoch_end = self._progress.batch == 0
+                boundary = is_epoch_end or self._schedule.is_anything_due(self._progress)
+                if self._do_due_work() or (boundary and self._stop_at_boundary()):
                     return
             if not trained or self._progress.batch != 0:
                 raise RuntimeError(
@@ -315,8 +321,6 @@ class FitLoop:
 
     def _train_batch(self, batch: DataBatch, is_last: bool) -> StopReason:
         context, progress = self._context, self._progress
-        if progress.batch == 0:
-            self._callbacks.call("on_training_epoch_start", progress.epoch)
         self._stop.begin(self._get_stop_reason(), is_last)
         if context.experimental.auto_to_device:
             batch = context.to_device(batch)
@@ -334,7 +338,10 @@ class FitLoop:
         if progress.steps_completed == self._context.get_initial_batch() + 1:
             self._saver.prepare()
         self._saver.poll()
-        return self._stop.end(self._get_stop_reason())
+        stop = self._stop.end(self._get_stop_reason())
+        if is_last:
+            self._callbacks.call("on_training_epoch_end", progress.epoch - 1)
+        return stop
 
     def _call_train_batch(self, batch: DataBatch) -> torch.Tensor | MetricDict:
         """Calls the Trial's train_batch(), and returns its metrics."""
@@ -368,12 +375,27 @@ class FitLoop:
         if is_last:
             progress.epoch += 1
             progress.batch = progress.records = 0
-            self._callbacks.call("on_training_epoch_end", progress.epoch - 1)
 
     def _get_stop_reason(self) -> StopReason:
         if self._process_group.is_chief and self._core.preempt.should_preempt(auto_ack=False):
             return StopReason.PREEMPTED
         return StopReason.REQUESTED if self._context.get_stop_requested() else StopReason.NONE
+
+    def _stop_at_boundary(self) -> bool:
+        """Ends training if a callback of any rank has requested it between two batches. Collective.
+
+        Returns:
+            Whether training ends.
+        """
+        if not any(self._process_group.allgather(self._context.get_stop_requested())):
+            return False
+        steps = self._progress.steps_completed
+        if steps:
+            if self._progress.reported_at != steps:
+                self._report()  # No later attempt reports these batches.
+            self._save()
+            self._saver.finish()
+        return True
 
     def _end_early(self, stop: StopReason) -> None:
         if stop is StopReason.REQUESTED:  # No later attempt reports these batches.
