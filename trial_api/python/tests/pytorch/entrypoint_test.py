@@ -136,6 +136,42 @@ class EntrypointTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "max_length is unknown: .* time_metric"):
             self.run_class(NetTrial, searcher=searcher)
 
+    def test_fails_at_the_first_validation_without_the_metric_of_the_search(self):
+        trains = []
+
+        class Named(NetTrial):
+            value = 1.0
+
+            def __init__(self, context):
+                super().__init__(context)
+                trains.append(context._core.train)
+
+            def evaluate_batch(self, batch, batch_idx):
+                return {"error": 1.0, "acc": self.value}
+
+        for value, metric, problem in (
+            (1.0, "accuracy", "no metric 'accuracy'.* it has: 'error', 'acc'; report 'accuracy'"),
+            ("x", "acc", "no metric 'acc'.* it has: 'error';"),
+        ):
+            for policy in ("best", "all", "none"):
+                with self.subTest(metric=metric, policy=policy):
+                    Named.value = value
+                    searcher = {**CONFIG["searcher"], "metric": metric}
+                    with self.assertRaisesRegex(RuntimeError, problem):
+                        self.run_class(Named, searcher=searcher, checkpoint_policy=policy)
+                    reports = [(group, steps) for group, steps, _ in trains[-1].reports]
+                    self.assertEqual(reports, [("validation", 0)])  # Reported before it fails.
+
+    def test_fails_when_the_metric_of_the_search_is_not_a_number(self):
+        class Vector(NetTrial):
+            evaluate_batch = dp.PyTorchTrial.evaluate_batch
+
+            def evaluate_full_dataset(self, data_loader):
+                return {"error": [1, 2]}
+
+        with self.assertRaisesRegex(RuntimeError, r"'error', .* is \[1, 2\]; expected a number"):
+            self.run_class(Vector)
+
     def test_rejects_an_invalid_field_by_name(self):
         with self.assertRaisesRegex(ValueError, "searcher.max_length is 'long'"):
             self.run_class(NetTrial, searcher={"max_length": "long"})

@@ -15,6 +15,7 @@ from typing import NamedTuple, cast
 import torch
 
 from det._version import __version__
+from det.core._report import describe_missing_metric
 from det.pytorch.data.data_loader import adapt_loader
 from det.pytorch.data.sharded_loader import ShardedDataLoader
 from det.pytorch.distributed.stop_agreement import StopAgreement, StopReason
@@ -73,6 +74,7 @@ class FitLoop:
         *,
         policy: str = "best",
         latest_checkpoint: str | None = None,
+        searcher_metric: str | None = None,
     ) -> None:
         """Creates the loop.
 
@@ -82,6 +84,7 @@ class FitLoop:
             schedule: When training ends, and when it reports, validates and saves.
             policy: Which checkpoints to save after a validation: "best", "all" or "none".
             latest_checkpoint: The UUID of the checkpoint to start from, or None.
+            searcher_metric: The metric that each validation must have, or None.
 
         Raises:
             RuntimeError: If the Trial wrapped no model.
@@ -96,6 +99,7 @@ class FitLoop:
         self._schedule = schedule
         self._policy = policy
         self._latest = latest_checkpoint
+        self._searcher_metric = searcher_metric
         self._callbacks = CallbackList(trial.build_callbacks(), warn=self._process_group.is_chief)
         self._tensorboard = TensorBoardLogger(context)
         self._saver = self._create_saver()
@@ -456,9 +460,14 @@ class FitLoop:
         self._context._strategy.synchronize()
         metrics = self._evaluate()
         self._progress.validated_at = steps
+        reported = self._add_lengths(metrics)
         best: bool = self._core.train.report_validation_metrics(
-            steps, self._add_lengths(metrics), ask_best=self._policy == "best"
+            steps, reported, ask_best=self._policy == "best"
         )
+        if self._searcher_metric is not None:
+            problem = describe_missing_metric(self._searcher_metric, reported)
+            if problem is not None:
+                raise RuntimeError(problem)
         self._tensorboard.add("validation", steps, metrics)
         if self._context._writer is not None:
             self._context._writer.flush()

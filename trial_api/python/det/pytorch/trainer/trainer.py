@@ -216,7 +216,8 @@ class Trainer:
             TypeError: If a period is not a Batch or Epoch, or the Trial's methods return objects of
                 a wrong type.
             ValueError: If an argument is invalid, max_length is unknown, or the data is too small.
-            RuntimeError: If the Trial wrapped no model, or the training data ended early.
+            RuntimeError: If the Trial wrapped no model, the training data ended early, or a
+                validation on the cluster lacks the metric that searcher.metric names.
             CheckpointError: If the checkpoint does not fit, or one could not be saved.
         """
         if checkpoint_policy not in _CHECKPOINT_POLICIES:
@@ -246,6 +247,7 @@ class Trainer:
             schedule,
             policy=checkpoint_policy,
             latest_checkpoint=self._replace_damaged(latest_checkpoint),
+            searcher_metric=self._get_searcher().get("metric") if self._on_cluster else None,
         ).run()
 
     def _get_searcher(self) -> JsonObject:
