@@ -20,6 +20,62 @@ from fake_master import SERVICE, as_task, fake_master, refusal
 BEST = "/api/v1/experiments/3/searcher/best_searcher_validation_metric"
 
 
+class CheckpointStorageTest(unittest.TestCase):
+    def open(self, storage):
+        """Returns the section with which init() opens a bucket."""
+        opened = []
+
+        def bucket(config, owner, scratch):
+            opened.append(config)
+            raise CheckpointError("no bucket here")
+
+        with mock.patch("det.core._context.BucketStorage", bucket):
+            with self.assertRaisesRegex(CheckpointError, "no bucket here"):
+                det.core.init(checkpoint_storage=storage)
+        return opened[0]
+
+    def test_opens_the_bucket_of_a_url(self):
+        for url, expected in (
+            ("s3://models", {"type": "s3", "bucket": "models", "prefix": None}),
+            ("S3://models/", {"type": "s3", "bucket": "models", "prefix": None}),
+            ("s3://models/a/b/", {"type": "s3", "bucket": "models", "prefix": "a/b"}),
+            ("gs://models/a", {"type": "gcs", "bucket": "models", "prefix": "a"}),
+            ("azure://models/a", {"type": "azure", "container": "models", "prefix": "a"}),
+        ):
+            with self.subTest(url=url):
+                self.assertEqual(expected, self.open(url))
+
+    def test_opens_the_folder_of_a_path_or_file_url(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for storage in (folder, f"file://{folder}", pathlib.Path(folder), f"{folder}/a:b?c#d"):
+                with det.core.init(checkpoint_storage=storage) as context:
+                    with context.checkpoint.store_path({"steps_completed": 1}) as (path, uuid):
+                        (path / "state").write_text("x")
+                found = list(pathlib.Path(folder).rglob(f"{uuid}/state"))
+                self.assertEqual(1, len(found), storage)
+
+    def test_refuses_other_urls_and_creates_no_folder(self):
+        with tempfile.TemporaryDirectory() as folder:
+            before = os.getcwd()
+            os.chdir(folder)
+            self.addCleanup(os.chdir, before)
+            for storage in (
+                "hdfs://models/a",
+                "s3://",
+                "s3:///a",
+                "s3:/models/a",
+                pathlib.Path("s3://models/a"),
+                "s3://models?region=x",
+                "file://models",
+                "https://models.s3.amazonaws.com/a",
+            ):
+                with self.subTest(storage=storage):
+                    with self.assertRaisesRegex(ValueError, "expected a path, s3://BUCKET/PREFIX"):
+                        det.core.init(checkpoint_storage=storage)
+            self.assertEqual([], os.listdir(folder))
+            os.chdir(before)
+
+
 class ClusterTest(unittest.TestCase):
     def setUp(self):
         temporary = tempfile.TemporaryDirectory()

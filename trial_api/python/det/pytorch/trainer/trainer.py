@@ -60,7 +60,8 @@ def init(
         aggregation_frequency: The number of batches whose gradients make one optimizer step. None:
             `optimizations.aggregation_frequency` of the config, or 1.
         enable_tensorboard_logging: Whether reported metrics are written for TensorBoard.
-        checkpoint_storage: Off the cluster, the folder of the checkpoints. None: ./checkpoints.
+        checkpoint_storage: Where checkpoints are stored; see det.core.init(). None: as the config
+            says; off the cluster, ./checkpoints.
 
     Yields:
         The context.
