@@ -65,7 +65,7 @@ READ_LIKE = {
     ".5e3": (".5e+3", "a number in YAML 1.2"), "-.5e3": ("-.5e+3", "a number in YAML 1.2"),
     "+.5e3": (".5e+3", "a number in YAML 1.2"),
     "=": ("'='", "text in YAML 1.2; existing clients fail"),
-    "a\tb": ('"a\\tb"', "a tab within text is no error in YAML 1.2"),
+    "a\tb": ('"a\\tb"', "YAML 1.2 allows a tab within text"),
     "! 12": ("'12'", "the tag makes it text in YAML 1.2"),
 }
 
