@@ -335,7 +335,8 @@ TEST(ParseTest, RefusesTextsThatTheLibraryWouldGuess) {
   EXPECT_THAT(Error("data: !custom {a: 1}\n"), HasSubstr("the tag !custom is not supported"));
   EXPECT_THAT(Error("data: {<<: 1}\n"),
               HasSubstr("1: expected a map or a list of maps after <<, found 1"));
-  EXPECT_THAT(Error("data: {x: !!int 3.5}\n"), HasSubstr("is not supported with the value \"3.5\""));
+  EXPECT_THAT(Error("data: {x: !!int 3.5}\n"),
+              HasSubstr("is not supported with the value \"3.5\""));
 }
 
 TEST(ParseTest, AppliesOverrides) {
@@ -360,8 +361,11 @@ TEST(ParseTest, NamesOverrideInProblems) {
   EXPECT_EQ(Error(kMinimal, {"resources.slots=2"}),
             "--config resources.slots: resources.slots: is a field of commands and notebooks; use "
             "slots_per_trial");
-  EXPECT_EQ(Error(kMinimal, {"name"}), "--config name: expected the form key.subkey=value");
-  EXPECT_EQ(Error(kMinimal, {"a..b=1"}), "--config a..b=1: expected the form key.subkey=value");
+  EXPECT_EQ(Error(kMinimal, {"name"}),
+            "--config name: expected the form key.subkey=value, or key.subkey+=value to append to "
+            "a list");
+  EXPECT_THAT(Error(kMinimal, {"a..b=1"}),
+              HasSubstr("--config a..b=1: expected the form key.subkey=value"));
   EXPECT_EQ(Error(kMinimal, {"entrypoint.x=1"}),
             "--config entrypoint.x: cannot set \"x\" in \"true\"; expected a map");
   EXPECT_THAT(Error(kMinimal, {"data={"}), HasSubstr("--config data: not valid YAML"));
