@@ -166,7 +166,45 @@ TEST_F(MainTest, ReportsKilledKeeper) {
   const std::optional<v1::Exited> exit = master_.WaitForExit("1.1.0");
   ASSERT_TRUE(exit.has_value());
   EXPECT_NE(exit->message().find("keeper"), std::string::npos) << exit->message();
+  EXPECT_FALSE(exit->system_failure());
   EXPECT_TRUE(FindProcesses({.marker = GetTaskMarker(work_dir(), AllocationId())}).empty());
+}
+
+TEST_F(MainTest, ReportsSystemFailure_WhenAgentAndKeeperEndedTogether) {
+  RunAgent(1);
+  master_.StartTask("1.1.0", {"sh", "-c", "echo ready; sleep 1000"});
+  ASSERT_TRUE(master_.WaitUntil(
+      [](const FakeMaster::Received& received) { return !received.lines.empty(); }));
+  ::kill(pid_, SIGKILL);
+  (void)Wait();
+  const pid_t keeper = KeeperFolder(work_dir() + "/tasks/1.1.0/keep").GetKeeperPid();
+  const base::Fd ended(static_cast<int>(::syscall(SYS_pidfd_open, keeper, 0)));
+  ASSERT_TRUE(ended.valid());
+  ::kill(keeper, SIGKILL);
+  pollfd poll = {.fd = ended.get(), .events = POLLIN, .revents = 0};
+  ASSERT_EQ(::poll(&poll, 1, 30'000), 1);
+  RunAgent(2);
+  const std::optional<v1::Exited> exit = master_.WaitForExit("1.1.0");
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_TRUE(exit->system_failure()) << exit->message();
+}
+
+TEST_F(MainTest, ReportsSystemFailure_WhenMachineRestarted) {
+  RunAgent(1);
+  master_.StartTask("1.1.0", {"sh", "-c", "echo ready; sleep 1000"});
+  ASSERT_TRUE(master_.WaitUntil(
+      [](const FakeMaster::Received& received) { return !received.lines.empty(); }));
+  const KeeperFolder keep(work_dir() + "/tasks/1.1.0/keep");
+  absl::StatusOr<Launch> launch = keep.ReadLaunch();
+  ASSERT_TRUE(launch.ok()) << launch.status();
+  EXPECT_EQ(launch->boot, GetBootId());
+  launch->boot = "another start of the machine";
+  ASSERT_TRUE(base::WriteFileAtomically(keep.File("launched"), Encode(*launch)).ok());
+  ::kill(keep.GetKeeperPid(), SIGKILL);
+  const std::optional<v1::Exited> exit = master_.WaitForExit("1.1.0");
+  ASSERT_TRUE(exit.has_value());
+  EXPECT_TRUE(exit->system_failure());
+  EXPECT_EQ(exit->message(), "the machine restarted");
 }
 
 TEST_F(MainTest, PrintsErrorInOneLine) {

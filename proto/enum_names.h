@@ -1,10 +1,10 @@
-// Finds names of enum values in JSON that the enum does not have.
+// Checks names of enum values in JSON, and completes those without their prefix.
 //
 // Used by the parsing of requests, on any thread. Does no I/O.
 #ifndef PROTO_ENUM_NAMES_H_
 #define PROTO_ENUM_NAMES_H_
 
-#include <string_view>
+#include <string>
 
 #include "absl/status/status.h"
 
@@ -14,9 +14,11 @@ class Descriptor;
 
 namespace det::proto {
 
-// INVALID_ARGUMENT names the first unknown value. FromJson would ignore it as it ignores unknown
-// fields. Fields that `type` does not have, and JSON that is not valid, are ignored.
-absl::Status CheckEnumNames(std::string_view json, const google::protobuf::Descriptor& type);
+// Returns INVALID_ARGUMENT for the first name that its enum does not have: FromJson would ignore it
+// as it ignores unknown fields. A name without its prefix (INFO for LOG_LEVEL_INFO), as existing
+// clients send it in log lines, is known: `json` is then replaced by a text with the whole name.
+// Fields that `type` does not have, and JSON that is not valid, are ignored.
+absl::Status CompleteEnumNames(std::string* json, const google::protobuf::Descriptor& type);
 
 }  // namespace det::proto
 

@@ -133,8 +133,11 @@ absl::StatusOr<HttpRouter::Match> HttpRouter::Find(std::string_view verb,
 namespace {
 
 absl::Status ReadBody(std::string_view body, Message* message) {
-  DET_RETURN_IF_ERROR(FromJson(body, message));
-  return CheckEnumNames(body, *message->GetDescriptor());
+  std::string json(body);
+  const absl::Status known = CompleteEnumNames(&json, *message->GetDescriptor());
+  // An error of the JSON itself is reported first.
+  DET_RETURN_IF_ERROR(FromJson(json, message));
+  return known;
 }
 
 // Sets the field that is the whole body: a message, a string or a list.

@@ -226,6 +226,18 @@ TEST_F(HttpRuleTest, RejectsUnknownEnumValues) {
   }
 }
 
+TEST_F(HttpRuleTest, CompletesEnumNamesWithoutPrefix) {
+  const auto match = router_.Find("POST", "/task-logs");
+  ASSERT_TRUE(match.ok()) << match.status();
+  api::PostTaskLogsRequest request;
+  ASSERT_TRUE(
+      HttpRouter::Fill(*match, "", R"([{"level": "warning", "log": "\u0000\u00e4"}, {}])", &request)
+          .ok());
+  EXPECT_EQ(request.logs(0).level(), api::LOG_LEVEL_WARNING);
+  EXPECT_EQ(request.logs(0).log(), std::string("\0\xc3\xa4", 3));
+  EXPECT_EQ(request.logs(1).level(), api::LOG_LEVEL_UNSPECIFIED);
+}
+
 TEST_F(HttpRuleTest, RejectsUnknownParameters) {
   const auto match = router_.Find("GET", "/api/v1/trials/9/logs");
   api::TrialLogsRequest logs;

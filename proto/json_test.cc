@@ -184,6 +184,22 @@ TEST(WriteJsonTest, WritesNumbersAsClientsExpect) {
   }
 }
 
+TEST(WriteResponseJsonTest, WritesKnownPartsAsTheyAre) {
+  api::v1::GetExperimentResponse response;
+  WrittenParts written;
+  {
+    api::v1::Experiment experiment;
+    experiment.set_id(3);
+    written.Set(*experiment.mutable_config(),
+                std::make_shared<const std::string>(R"({"name":"a","x":[1]})"));
+    *response.mutable_experiment() = std::move(experiment);
+  }
+  const Json json = Json::parse(*WriteResponseJson(response, &written));
+  EXPECT_EQ(json["experiment"]["id"], 3);
+  EXPECT_EQ(json["experiment"]["config"], Json::parse(R"({"name":"a","x":[1]})"));
+  EXPECT_EQ(Json::parse(*WriteResponseJson(response))["experiment"]["config"], Json::object());
+}
+
 TEST(WriteResponseJsonTest, WritesUnsetMessagesAsNull_UnlessTheyAreOptional) {
   api::v1::GetClusterMessageResponse none;
   EXPECT_EQ(WriteResponseJson(none).value_or("?"), R"({"clusterMessage":null})");

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <set>
 #include <string_view>
@@ -58,15 +59,27 @@ bool IsNullWhenUnset(const FieldDescriptor& field) {
 
 class Writer {
  public:
-  explicit Writer(bool null_messages) : null_messages_(null_messages) {}
+  Writer(bool null_messages, const WrittenParts* written)
+      : null_messages_(null_messages), written_(written) {}
 
   // Each function returns whether the value could be written.
   bool Write(const Message& message);
   std::string Text() const { return {buffer_.GetString(), buffer_.GetSize()}; }
 
  private:
-  using Json = rapidjson::Writer<rapidjson::StringBuffer, rapidjson::UTF8<>, rapidjson::UTF8<>,
-                                 rapidjson::CrtAllocator, rapidjson::kWriteValidateEncodingFlag>;
+  using JsonWriter =
+      rapidjson::Writer<rapidjson::StringBuffer, rapidjson::UTF8<>, rapidjson::UTF8<>,
+                        rapidjson::CrtAllocator, rapidjson::kWriteValidateEncodingFlag>;
+  class Json final : public JsonWriter {
+   public:
+    using JsonWriter::JsonWriter;
+    // Like RawValue, which copies and validates each character.
+    bool CopyValue(std::string_view json) {
+      Prefix(rapidjson::kObjectType);
+      std::memcpy(os_->Push(json.size()), json.data(), json.size());
+      return EndValue(true);
+    }
+  };
 
   bool WriteFields(const Message& message);
   bool WriteField(const Message& message, const FieldDescriptor& field);
@@ -93,7 +106,8 @@ class Writer {
     return static_cast<rapidjson::SizeType>(text.size());
   }
 
-  const bool null_messages_;  // whether unset messages are written as null
+  const bool null_messages_;           // whether unset messages are written as null
+  const WrittenParts* const written_;  // may be null
   rapidjson::StringBuffer buffer_;
   Json json_{buffer_};
   int depth_ = 0;
@@ -253,6 +267,9 @@ bool Writer::WriteElement(const Message& message, const FieldDescriptor& field, 
 }
 
 bool Writer::WriteStruct(const pb::Struct& value) {
+  if (const std::string* known = written_ == nullptr ? nullptr : written_->Find(value)) {
+    return json_.CopyValue(*known);
+  }
   std::vector<std::pair<std::string_view, const pb::Value*>> members;
   members.reserve(value.fields().size());
   for (const auto& [name, member] : value.fields()) members.emplace_back(name, &member);
@@ -330,8 +347,9 @@ bool Writer::Enum(const FieldDescriptor& field, int number) {
   return value == nullptr ? json_.Int(number) : Text(value->name());
 }
 
-absl::StatusOr<std::string> Write(const Message& message, bool null_messages) {
-  Writer writer(null_messages);
+absl::StatusOr<std::string> Write(const Message& message, bool null_messages,
+                                  const WrittenParts* written) {
+  Writer writer(null_messages, written);
   if (writer.Write(message)) return writer.Text();
   return absl::InternalError(
       absl::StrCat("cannot write a ", message.GetDescriptor()->full_name(),
@@ -342,11 +360,11 @@ absl::StatusOr<std::string> Write(const Message& message, bool null_messages) {
 }  // namespace
 
 absl::StatusOr<std::string> WriteJson(const Message& message) {
-  return Write(message, /*null_messages=*/false);
+  return Write(message, /*null_messages=*/false, nullptr);
 }
 
-absl::StatusOr<std::string> WriteResponseJson(const Message& message) {
-  return Write(message, /*null_messages=*/true);
+absl::StatusOr<std::string> WriteResponseJson(const Message& message, const WrittenParts* written) {
+  return Write(message, /*null_messages=*/true, written);
 }
 
 }  // namespace det::proto

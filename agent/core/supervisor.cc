@@ -73,7 +73,10 @@ void Supervisor::On(const StartTask& order, absl::Time now, Actions& actions) {
     return;
   }
   if (stopping_) {
-    const TaskExit exit{.exit_code = 1, .message = "the agent is stopping", .start_failed = true};
+    const TaskExit exit{.exit_code = 1,
+                        .message = "the agent is stopping",
+                        .start_failed = true,
+                        .system_failure = true};
     QueueReport(id, now, exit, actions);
     return;
   }
@@ -213,7 +216,7 @@ void Supervisor::FinishTask(const AllocationId& id, Actions& actions) {
   QueueReport(id, task.exit_time, task.exit, actions);
 }
 
-void Supervisor::MarkAndForget(const AllocationId& id, bool PastTask::* what, Actions& actions) {
+void Supervisor::MarkAndForget(const AllocationId& id, bool PastTask::*what, Actions& actions) {
   const auto found = past_.find(id);
   if (found == past_.end() || std::exchange(found->second.*what, true)) return;
   if (found->second.logs_posted && found->second.acked) actions.push_back(ForgetTask{id});

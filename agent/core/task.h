@@ -51,6 +51,7 @@ struct TaskSpec {
   std::vector<RunFile> files;
   std::string context_hash;  // empty: an empty working directory
   std::string session_token;
+  std::string user_token;
   friend bool operator==(const TaskSpec&, const TaskSpec&) = default;
 };
 
@@ -71,6 +72,7 @@ struct TaskExit {
   int signal = 0;       // not 0 when a signal ended the process
   std::string message;  // why the task never ran, or details beyond the code
   bool start_failed = false;
+  bool system_failure = false;  // the machine or the agent failed, not the task
   friend bool operator==(const TaskExit&, const TaskExit&) = default;
 };
 

@@ -342,7 +342,8 @@ TEST_F(ProcessDriverTest, KillsTask_WhenKeeperIsKilled) {
       harness_.WaitUntil(id, [](const Recorder::Record& record) { return record.output_ended; }));
   const Recorder::Record record = harness_.recorder().Get(id);
   EXPECT_EQ(record.exit.exit_code, 137);
-  EXPECT_EQ(record.exit.message, "the task's keeper was killed, or the machine restarted");
+  EXPECT_EQ(record.exit.message, "the task's keeper was killed");
+  EXPECT_FALSE(record.exit.system_failure) << "a task could kill it itself";
   EXPECT_TRUE(FindLiving().empty());
 }
 

@@ -190,7 +190,8 @@ absl::StatusOr<Launch> ProcessTask::MakeLaunch() const {
                 .fraction = spec_->fraction,
                 .spool_limit = options_.spool_limit,
                 .group = "",
-                .mounts = {}};
+                .mounts = {},
+                .boot = GetBootId()};
   DET_ASSIGN_OR_RETURN(launch.mounts, GetMounts(*spec_, folders_, options_.mount_points));
   if (options_.group.empty()) return launch;
   const GroupLimits limits = GetLimits(*spec_);
@@ -247,6 +248,7 @@ void ProcessTask::FollowKeeper() {
 
 void ProcessTask::FindKeeper() {
   const pid_t pid = keep_.GetKeeperPid();
+  watched_ = spec_.has_value() || pid != 0;
   if (pid == 0) return;
   keeper_ = OpenPidfd(pid);
   keeper_pid_ = pid;
@@ -320,8 +322,9 @@ TaskExit ProcessTask::ReadExit() {
 
 // The first process was killed together with its keeper; its descendants may still be running.
 TaskExit ProcessTask::HandleLostKeeper() {
+  const Launch launch = keep_.ReadLaunch().value_or(Launch());
   TaskProcesses left{.marker = GetTaskMarker(options_.work_dir, allocation_),
-                     .group = keep_.ReadLaunch().value_or(Launch()).group};
+                     .group = launch.group};
   const FirstProcess task = keep_.ReadFirstProcess().value_or(FirstProcess());
   const absl::StatusOr<uint64_t> start_time = StartTime(task.pid);
   // If the start time differs, the pid belongs to another process.
@@ -329,9 +332,13 @@ TaskExit ProcessTask::HandleLostKeeper() {
   const absl::Status killed = KillProcesses(left, kKillTimeout);
   if (!left.group.empty()) RemoveGroup(left.group);
   if (!killed.ok()) return {.exit_code = 1, .message = std::string(killed.message())};
+  const bool restarted = !launch.boot.empty() && launch.boot != GetBootId();
   return {.exit_code = 128 + SIGKILL,
           .signal = SIGKILL,
-          .message = "the task's keeper was killed, or the machine restarted"};
+          .message = restarted  ? "the machine restarted"
+                     : watched_ ? "the task's keeper was killed"
+                                : "the task's keeper was killed while its agent was away",
+          .system_failure = restarted || !watched_};
 }
 
 void ProcessTask::Wait() {

@@ -77,6 +77,9 @@ class ProcessTask {
   const ProcessDriverOptions options_;
   const TaskFolders folders_;
   const KeeperFolder keep_;
+  // Whether the keeper was alive while this agent was: a task that kills its keeper fails, but if
+  // agent and keeper ended together, the machine or an administrator ended them.
+  bool watched_ = false;
   std::optional<SpoolReader> reader_;
   OutputReader output_;
   base::Fd keeper_;  // pidfd of the keeper; closed once it has ended

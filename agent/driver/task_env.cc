@@ -97,7 +97,7 @@ std::vector<std::string> TaskEnv(const TaskSpec& spec, const Host& host, const T
   env["DET_ALLOCATION_ID"] = spec.allocation.value();
   env["DET_SESSION_TOKEN"] = spec.session_token;
   // The existing client signs in with DET_USER and this token, without a request.
-  env["DET_USER_TOKEN"] = spec.session_token;
+  env["DET_USER_TOKEN"] = spec.user_token;
   env["DET_SLOT_IDS"] = absl::StrCat("[", absl::StrJoin(spec.slots, ","), "]");
   env["DET_SLOT_TYPE"] = cuda ? "cuda" : rocm ? "rocm" : tpu ? "tpu" : "cpu";
   env["DET_WORKDIR"] = folders.work;

@@ -25,6 +25,7 @@ TaskSpec Spec() {
   spec.task_id = "1.1";
   spec.slots = {0, 2};
   spec.session_token = "token";
+  spec.user_token = "owner";
   return spec;
 }
 
@@ -57,7 +58,7 @@ TEST(TaskEnvTest, SetsDocumentedVariables) {
       {"DET_TASK_ID", "1.1"},
       {"DET_ALLOCATION_ID", "1.1.0"},
       {"DET_SESSION_TOKEN", "token"},
-      {"DET_USER_TOKEN", "token"},
+      {"DET_USER_TOKEN", "owner"},
       {"DET_SLOT_IDS", "[0,2]"},
       {"DET_SLOT_TYPE", "cpu"},
       {"DET_WORKDIR", "/w/tasks/1.1.0/work"},

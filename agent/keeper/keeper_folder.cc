@@ -63,6 +63,7 @@ std::string Encode(const Launch& launch) {
   add('l', absl::StrCat(launch.spool_limit));
   if (!launch.group.empty()) add('g', launch.group);
   if (launch.memory > 0) add('b', absl::StrCat(launch.memory));
+  if (!launch.boot.empty()) add('o', launch.boot);
   for (const base::Mount& mount : launch.mounts) {
     add('f', mount.from);
     add('t', mount.to);
@@ -88,6 +89,8 @@ absl::StatusOr<Launch> DecodeLaunch(absl::string_view text) {
       launch.marker = value;
     } else if (entry[0] == 'g') {
       launch.group = value;
+    } else if (entry[0] == 'o') {
+      launch.boot = value;
     } else if (entry[0] == 'f') {
       launch.mounts.push_back({.from = value, .to = {}});
     } else if (entry[0] == 't' && !launch.mounts.empty()) {

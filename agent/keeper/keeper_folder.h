@@ -44,6 +44,7 @@ struct Launch {
   std::string group;                // control group (control_group.h); empty: none
   std::vector<base::Mount> mounts;  // private mounts of the task
   int64_t memory = 0;               // memory limit of the group in bytes; 0: no limit
+  std::string boot;                 // GetBootId() when it was launched
   friend bool operator==(const Launch&, const Launch&) = default;
 };
 

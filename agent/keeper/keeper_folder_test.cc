@@ -21,7 +21,8 @@ const Launch kLaunch{.argv = {"sh", "-c", "echo \"a b\"\n", ""},
                      .spool_limit = 1 << 20,
                      .group = "/sys/fs/cgroup/agent/7-1.1.0",
                      .mounts = {{"/run 1", "/x"}, {"/y", "/z"}},
-                     .memory = 1 << 30};
+                     .memory = 1 << 30,
+                     .boot = "6a1f 12"};
 
 TEST(KeeperFolderTextTest, DecodesEncodedLaunch) {
   EXPECT_EQ(*DecodeLaunch(Encode(kLaunch)), kLaunch);

@@ -12,6 +12,7 @@
 #include <memory>
 #include <set>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -182,6 +183,13 @@ bool HasProcessInExec(const std::map<pid_t, Process>& all, const TaskProcesses& 
 }
 
 }  // namespace
+
+std::string GetBootId() {
+  const absl::StatusOr<std::string> id = base::ReadFile("/proc/sys/kernel/random/boot_id");
+  const absl::StatusOr<uint64_t> init = StartTime(1);
+  if (!id.ok() || !init.ok()) return "";
+  return absl::StrCat(absl::StripAsciiWhitespace(*id), " ", *init);
+}
 
 absl::StatusOr<uint64_t> StartTime(pid_t pid) {
   DET_ASSIGN_OR_RETURN(const Process process, ReadProcess(pid));

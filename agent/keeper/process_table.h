@@ -37,6 +37,10 @@ struct TaskProcesses {
 // uniquely. Returns NOT_FOUND if the process has ended.
 absl::StatusOr<uint64_t> StartTime(pid_t pid);
 
+// Identifies a start of the machine or, in a container, of the container: all processes have gone
+// since another one. Empty if the kernel does not tell.
+std::string GetBootId();
+
 // Returns the running processes of a task, without zombies.
 std::vector<pid_t> FindProcesses(const TaskProcesses& task);
 

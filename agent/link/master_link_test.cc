@@ -248,6 +248,7 @@ TEST(MessagesTest, ConvertsTaskSpec) {
   file->set_content("y");
   proto.set_context_hash("hash");
   proto.set_session_token("token");
+  proto.set_user_token("owner");
   const TaskSpec expected{.allocation = AllocationId("1.1.0"),
                           .task_id = "1.1",
                           .slots = {3},
@@ -255,7 +256,8 @@ TEST(MessagesTest, ConvertsTaskSpec) {
                           .env = {{"A", "b"}},
                           .files = {{"info/x", "y", 0600}},
                           .context_hash = "hash",
-                          .session_token = "token"};
+                          .session_token = "token",
+                          .user_token = "owner"};
   EXPECT_EQ(FromProto(proto), expected);
   for (const auto& [fraction, of_each_slot] :
        {std::pair(0.5, 0.5), {0.0, 1.0}, {-1.0, 1.0}, {7.0, 1.0}, {std::nan(""), 1.0}}) {

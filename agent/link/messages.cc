@@ -72,6 +72,7 @@ v1::TaskReport ToProto(const Report& report) {
     proto.mutable_exited()->set_signal(exit.signal);
     proto.mutable_exited()->set_message(exit.message);
     proto.mutable_exited()->set_start_failed(exit.start_failed);
+    proto.mutable_exited()->set_system_failure(exit.system_failure);
   }
   return proto;
 }
@@ -108,6 +109,7 @@ TaskSpec FromProto(const v1::TaskSpec& proto) {
   }
   spec.context_hash = proto.context_hash();
   spec.session_token = proto.session_token();
+  spec.user_token = proto.user_token();
   return spec;
 }
 

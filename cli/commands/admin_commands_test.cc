@@ -143,10 +143,14 @@ TEST_F(AdminCommandsTest, ListsRoles) {
   EXPECT_TRUE(absl::IsNotFound(RunDet("rbac describe-role King", {roles}).code.status()));
   const char* held =
       R"({"roles":[{"role":{"name":"Editor"},"userRoleAssignments":[
-      {"userId":3,"roleAssignment":{"scopeWorkspaceId":2}}]}]})";
-  const DetResult result = RunDet("rbac list-users-roles bob --csv", {kBob, held, kWorkspaces});
+      {"userId":3,"roleAssignment":{"scopeWorkspaceId":2}}],"groupRoleAssignments":[
+      {"groupId":5,"roleAssignment":{"scopeWorkspaceId":2}}]}]})";
+  const char* groups = R"({"groups":[{"group":{"groupId":5,"name":"crew"},"numMembers":1}]})";
+  const DetResult result =
+      RunDet("rbac list-users-roles bob --csv", {kBob, held, kWorkspaces, groups});
   EXPECT_THAT(result.requests[1], HasSubstr("GET /api/v1/roles/search/by-user/3"));
-  EXPECT_EQ(result.out, "SCOPE,ROLE,THROUGH\nvision,Editor,\n");
+  EXPECT_THAT(result.requests[3], HasSubstr("/api/v1/groups"));
+  EXPECT_EQ(result.out, "SCOPE,ROLE,THROUGH\nvision,Editor,\nvision,Editor,group crew\n");
 }
 
 TEST_F(AdminCommandsTest, ReadsAuditPageByPage) {

@@ -36,6 +36,18 @@ std::string GetName(const std::map<int, std::string>& names, int workspace) {
   return it == names.end() ? absl::StrCat("workspace ", workspace) : it->second;
 }
 
+// Returns the names of the groups of a user that the caller can view.
+absl::StatusOr<std::map<int, std::string>> GroupNames(const ApiClient& api, int user) {
+  api::v1::GetGroupsRequest request;
+  request.set_user_id(user);
+  request.set_limit(-1);
+  api::v1::GetGroupsResponse response;
+  DET_RETURN_IF_ERROR(api.Call("GroupService.GetGroups", request, &response));
+  std::map<int, std::string> names;
+  for (const auto& each : response.groups()) names[each.group().group_id()] = each.group().name();
+  return names;
+}
+
 constexpr char kWholeCluster[] = "(the cluster)";
 
 absl::StatusOr<int> RunMyPermissions(Invocation& run) {
@@ -102,7 +114,8 @@ absl::StatusOr<int> RunListUsersRoles(Invocation& run) {
   api::v1::GetRolesAssignedToUserResponse response;
   DET_RETURN_IF_ERROR(api->Call("RoleService.GetRolesAssignedToUser", request, &response));
   DET_ASSIGN_OR_RETURN(const auto names, WorkspaceNames(*api));
-  Table table({{"SCOPE", false, true}, {"ROLE"}, {"THROUGH"}});
+  DET_ASSIGN_OR_RETURN(const auto groups, GroupNames(*api, user.id()));
+  Table table({{"SCOPE", false, true}, {"ROLE"}, {"THROUGH", false, true}});
   for (const api::v1::RoleWithAssignments& role : response.roles()) {
     const auto add = [&](const api::v1::RoleAssignment& each, const std::string& source) {
       const int workspace = each.scope_workspace_id();
@@ -111,7 +124,9 @@ absl::StatusOr<int> RunListUsersRoles(Invocation& run) {
     };
     for (const auto& each : role.user_role_assignments()) add(each.role_assignment(), "");
     for (const auto& each : role.group_role_assignments()) {
-      add(each.role_assignment(), absl::StrCat("group ", each.group_id()));
+      const auto it = groups.find(each.group_id());
+      add(each.role_assignment(),
+          absl::StrCat("group ", it == groups.end() ? absl::StrCat(each.group_id()) : it->second));
     }
   }
   return run.PrintList(response, table, absl::StrCat("user ", user.username(), " has no role"));

@@ -82,9 +82,7 @@ class AgentHub::Impl final : public AgentConnectionOwner,
   void SetLeading(bool leading);
   void Stop();
   void Order(const model::AgentId& agent, const wire::MasterMessage& message);
-  std::string TokenFor(const model::AllocationId& allocation) const {
-    return deps_.authenticator->allocation_tokens().Make(allocation);
-  }
+  const auth::AllocationTokens& tokens() const { return deps_.authenticator->allocation_tokens(); }
 
  private:
   class Service final : public wire::AgentHub::CallbackService {
@@ -347,7 +345,7 @@ void AgentHub::SetLeading(bool leading) { impl_->SetLeading(leading); }
 void AgentHub::Stop() { impl_->Stop(); }
 
 void AgentHub::Start(const cluster::StartTask& order) {
-  impl_->Order(order.agent, ToMessage(order, impl_->TokenFor(order.spec.allocation)));
+  impl_->Order(order.agent, ToMessage(order, impl_->tokens()));
 }
 void AgentHub::Stop(const cluster::StopTask& order) { impl_->Order(order.agent, ToMessage(order)); }
 

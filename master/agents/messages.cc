@@ -118,14 +118,16 @@ absl::StatusOr<std::optional<cluster::Event>> ToEvent(const wire::TaskReport& re
                                       .exit_code = report.exited().exit_code(),
                                       .signal = report.exited().signal(),
                                       .message = report.exited().message(),
-                                      .start_failed = report.exited().start_failed()};
+                                      .start_failed = report.exited().start_failed(),
+                                      .system_failure = report.exited().system_failure()};
     case wire::TaskReport::EVENT_NOT_SET:
       break;
   }
   return std::nullopt;
 }
 
-wire::MasterMessage ToMessage(const cluster::StartTask& order, const std::string& session_token) {
+wire::MasterMessage ToMessage(const cluster::StartTask& order,
+                              const auth::AllocationTokens& tokens) {
   wire::MasterMessage message;
   wire::TaskSpec* task = message.mutable_start()->mutable_task();
   task->set_allocation_id(order.spec.allocation.value());
@@ -141,7 +143,8 @@ wire::MasterMessage ToMessage(const cluster::StartTask& order, const std::string
     file->set_mode(0644);
   }
   task->set_context_hash(order.spec.context_hash);
-  task->set_session_token(session_token);
+  task->set_session_token(tokens.Make(order.spec.allocation));
+  task->set_user_token(tokens.MakeForOwner(order.spec.allocation));
   return message;
 }
 

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "det/agent/v1/agent.pb.h"
+#include "master/auth/tokens.h"
 #include "master/core/cluster/effect.h"
 #include "master/core/cluster/event.h"
 #include "master/core/model/reports.h"
@@ -30,7 +31,7 @@ absl::StatusOr<std::optional<cluster::Event>> ToEvent(const det::agent::v1::Task
                                                       const model::AgentId& agent);
 
 det::agent::v1::MasterMessage ToMessage(const cluster::StartTask& order,
-                                        const std::string& session_token);
+                                        const auth::AllocationTokens& tokens);
 det::agent::v1::MasterMessage ToMessage(const cluster::StopTask& order);
 
 // The task of the allocation "<task>.<run>".

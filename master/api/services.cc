@@ -57,7 +57,7 @@ std::vector<std::unique_ptr<Service>> MakeServices(const ServiceParts& from) {
                                        *from.pool, *from.clock, from.defaults));
   services.push_back(MakeWorkspaceService(*from.calls, *from.engine, *from.store,
                                           *from.authenticator, *from.pool, *from.clock,
-                                          from.defaults));
+                                          from.defaults, from.workspace_creator_role));
   services.push_back(MakeKubernetesService(*from.calls, *from.store));
   services.push_back(MakeProjectService(*from.calls, *from.engine, *from.store, *from.clock));
   services.push_back(MakeModelService(*from.calls, *from.store, *from.clock));

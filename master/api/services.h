@@ -7,6 +7,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/clock.h"
@@ -53,6 +54,8 @@ struct ServiceParts {
   MasterInfo info;
   ExperimentDefaults defaults;
   bool allow_blank_passwords = false;
+  // The role that the user who creates a workspace gets in it.
+  std::optional<model::RoleId> workspace_creator_role = model::Role::kWorkspaceAdmin;
 };
 
 // Creates all services that gRPC and HTTP serve.

@@ -4,6 +4,7 @@
 #ifndef MASTER_APP_CONFIG_H_
 #define MASTER_APP_CONFIG_H_
 
+#include <map>
 #include <string>
 #include <variant>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "master/core/model/resource_pool.h"
 #include "master/core/model/storage_config.h"
 #include "master/core/model/task_defaults.h"
+#include "master/core/model/value.h"
 
 namespace det::app {
 
@@ -27,6 +29,9 @@ struct AuthzOptions {
   std::string type = "rbac";
   bool rbac_ui_enabled = false;  // with type basic
   bool strict_job_queue = false;
+  // The role that the user who creates a workspace gets in it, unless switched off.
+  bool assign_role_to_creator = true;
+  int creator_role = 2;
 };
 
 struct Config {
@@ -72,6 +77,8 @@ struct Config {
   bool launch_error = true;  // refuse experiments that exceed the capacity of their pool
   std::vector<model::Quota> quotas;
   model::TaskDefaults task_defaults;
+  // The same as written, without what has no effect: by pool; "" for the cluster.
+  std::map<std::string, model::Value> displayed_task_defaults;
   agents::Topology topology;
   std::vector<std::string> warnings;  // from the file; to log
 };

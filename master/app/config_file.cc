@@ -12,6 +12,8 @@
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "master/app/config_fields.h"
+#include "master/core/model/permission.h"
+#include "master/core/model/role.h"
 #include "master/parse/config_node.h"
 #include "master/parse/problems.h"
 #include "master/parse/read.h"
@@ -39,6 +41,7 @@ class Rules {
     CheckDatabase();
     CheckLease();
     CheckPassword();
+    CheckCreatorRole();
     if (CheckPools()) {
       CheckDefaultPool("default_compute_resource_pool", file_.config.default_compute_pool);
       CheckDefaultPool("default_aux_resource_pool", file_.config.default_aux_pool);
@@ -211,15 +214,31 @@ class Rules {
     }
   }
 
+  void CheckCreatorRole() {
+    const model::RoleId id(file_.config.authz.creator_role);
+    std::vector<std::string> known;
+    for (const model::BuiltInRole& role : model::GetBuiltInRoles()) {
+      const auto listed = model::GetListedPermissions(role.id, model::GetPermissions(role.id));
+      if (!model::IsAssignableInWorkspace(listed)) continue;
+      if (role.id == id) return;
+      known.push_back(absl::StrCat(role.id.value(), " (", std::string(role.name), ")"));
+    }
+    Add("security.authz.workspace_creator_assign_role.role_id",
+        absl::StrCat("no built-in role of a workspace has the ID ", id.value(), "; expected ",
+                     absl::StrJoin(known, ", ")));
+  }
+
   void CheckTaskDefaults() {
     constexpr char kKey[] = "task_container_defaults";
     if (const ConfigNode* node = root_.Find(kKey); node != nullptr && node->is_map()) {
       file_.config.task_defaults.cluster = Layer(*node, kKey);
+      file_.config.displayed_task_defaults[""] = model::SelectTaskDefaults(*node);
     }
     const std::vector<model::ResourcePool>& pools = file_.config.resource_pools;
     for (size_t i = 0; i < pools.size(); ++i) {
       const ConfigNode* node = root_.Find("resource_pools")->items.at(i).Find(kKey);
       if (node == nullptr || !node->is_map()) continue;
+      file_.config.displayed_task_defaults[pools[i].name] = model::SelectTaskDefaults(*node);
       std::string layer = Layer(*node, absl::StrCat("resource_pools[", i, "].", kKey));
       if (!layer.empty()) file_.config.task_defaults.pools[pools[i].name] = std::move(layer);
     }

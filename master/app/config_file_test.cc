@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/file.h"
 #include "master/app/config_fields.h"
@@ -116,6 +117,39 @@ TEST(ConfigFileTest, ReadsAuthorization) {
   EXPECT_THAT(config.warnings, ElementsAre(HasSubstr("security.authz.fallback: without effect")));
   EXPECT_THAT(Error("security: {authz: {type: permissive}}"), HasSubstr("use basic"));
   EXPECT_THAT(Error("security: {authz: {type: none}}"), HasSubstr("security.authz.type"));
+}
+
+TEST(ConfigFileTest, ReadsRoleOfCreators) {
+  EXPECT_TRUE(Read("").authz.assign_role_to_creator);
+  EXPECT_EQ(Read("").authz.creator_role, 2);
+  const AuthzOptions given =
+      Read("security: {authz: {workspace_creator_assign_role: {enabled: false, role_id: 5}}}")
+          .authz;
+  EXPECT_FALSE(given.assign_role_to_creator);
+  EXPECT_EQ(given.creator_role, 5);
+  for (const char* id : {"1", "77", "-1"}) {
+    EXPECT_THAT(Error(absl::StrCat(
+                    "security: {authz: {workspace_creator_assign_role: {role_id: ", id, "}}}")),
+                HasSubstr("2 (WorkspaceAdmin)"));
+  }
+}
+
+TEST(ConfigFileTest, DisplaysDefaultsOfTasks) {
+  const model::Value shown = ToDisplayedConfig(Read(R"(
+task_container_defaults:
+  environment_variables: [A=B]
+  work_dir: /ignored
+resource_pools:
+- pool_name: default
+- pool_name: other
+  task_container_defaults: {preemption_timeout: 7}
+)"));
+  EXPECT_EQ(shown.Find("task_container_defaults")->ToJson(),
+            R"({"bind_mounts":null,"environment_variables":["A=B"],"log_policies":null,)"
+            R"("preemption_timeout":3600})");
+  const model::Value::List& pools = *shown.Find("resource_pools")->AsList();
+  EXPECT_TRUE(pools.at(0).Find("task_container_defaults")->is_null());
+  EXPECT_EQ(pools.at(1).Find("task_container_defaults")->ToJson(), R"({"preemption_timeout":7})");
 }
 
 TEST(ConfigFileTest, ReadsCheckpointRetention) {

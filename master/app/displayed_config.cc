@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "master/app/config_fields.h"
+#include "master/core/model/fields.h"
 
 namespace det::app {
 namespace {
@@ -54,13 +55,27 @@ Value ToDisplayedConfig(const Config& config) {
   FileConfig file;
   file.config = config;
   Value::Object object = *Members("", file, 0).AsObject();
-  // Existing clients read these; the defaults of tasks are combined with others, so that they have
-  // no text of their own.
-  object["task_container_defaults"] = Value::Object();
+  const auto find_task_defaults = [&config](const std::string& pool) {
+    const auto found = config.displayed_task_defaults.find(pool);
+    return found == config.displayed_task_defaults.end() ? Value() : found->second;
+  };
+  // What existing clients find without an entry in the file.
+  Value::Object task_defaults = {
+      {"bind_mounts", Value()},
+      {"log_policies", Value()},
+      {"preemption_timeout",
+       model::FieldValue(*model::FindField("preemption_timeout"), model::ExperimentConfig())}};
+  const Value given = find_task_defaults("");
+  if (const Value::Object* members = given.AsObject()) {
+    for (const auto& [key, value] : *members) task_defaults[key] = value;
+  }
+  object["task_container_defaults"] = std::move(task_defaults);
   Value::List pools = *object["resource_pools"].AsList();
   for (Value& pool : pools) {
     Value::Object members = *pool.AsObject();
-    members["task_container_defaults"] = Value();
+    const std::string* name = members["pool_name"].AsString();
+    members["task_container_defaults"] =
+        name == nullptr || name->empty() ? Value() : find_task_defaults(*name);
     pool = std::move(members);
   }
   object["resource_pools"] = std::move(pools);

@@ -254,7 +254,7 @@ absl::Status Master::Impl::StartEngine(const Config& config) {
   const bool shared = !config.db_url.empty();
   if (shared) DET_RETURN_IF_ERROR(store_->ClaimLease(std::nullopt).status());
   DET_RETURN_IF_ERROR(engine_->Start());
-  gc_.Start(store_.get(), engine_.get(),
+  gc_.Start(store_.get(), engine_.get(), parts_.info.cluster_id,
             {.log_days = config.log_days, .audit_days = config.audit_days},
             parts_.defaults.checkpoint_locations.buckets);
   lost_trials_ = std::make_unique<LostTrials>(LostTrials::Parts{.store = store_.get(),
@@ -388,7 +388,7 @@ std::function<void()> Master::Impl::CallLocally(gateway::LocalCall call,
     if (key == "x-peer") head.peer = std::move(value);
   }
   return local_calls_->Start(call.method, std::move(call.request), std::move(call.response),
-                             std::move(head), std::move(reply));
+                             std::move(call.written), std::move(head), std::move(reply));
 }
 
 void Master::Impl::RecordRefusal(const auth::Requirement& method,
@@ -436,6 +436,11 @@ void Master::Impl::Stop() {
   if (audit_ != nullptr) audit_->Stop();
   if (loop_ != nullptr) loop_->Stop();
   lease_.reset();  // used until here
+  updates_.reset();
+  // Reports that still wait for the database end here, because their callbacks use what is destroyed
+  // next.
+  failed_ = true;
+  store_.reset();
 }
 
 absl::StatusOr<std::unique_ptr<Master>> Master::Start(const Config& config,

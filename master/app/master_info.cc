@@ -1,11 +1,14 @@
 #include "master/app/master_info.h"
 
+#include <optional>
+
 #include "base/file.h"
 #include "base/installation.h"
 #include "base/status_macros.h"
 #include "base/uuid.h"
 #include "master/app/config_fields.h"
 #include "master/core/model/fields.h"
+#include "master/core/model/role.h"
 
 namespace det::app {
 
@@ -19,6 +22,10 @@ absl::Status FillMasterInfo(const Config& config, store::Store& store, const std
   info.database = config.db_url.empty() ? "embedded" : "external";
   info.rbac_enabled = config.authz.type == "rbac" || config.authz.rbac_ui_enabled;
   info.strict_job_queue = config.authz.strict_job_queue;
+  parts->workspace_creator_role = std::nullopt;
+  if (config.authz.assign_role_to_creator) {
+    parts->workspace_creator_role = model::RoleId(config.authz.creator_role);
+  }
   info.started_at = now;
   info.feature_switches = config.feature_switches;
   info.config = ToDisplayedConfig(config);

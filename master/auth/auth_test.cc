@@ -122,6 +122,18 @@ TEST(PrincipalTest, LimitsRoleOfToken) {
   EXPECT_EQ(above.RoleIn(1), kViewer);
 }
 
+TEST(PrincipalTest, CreatesNothingThatOutlivesTokenOfTask) {
+  const Principal task{
+      .kind = PrincipalKind::kUser, .admin = true, .allocation = model::AllocationId("1.1.0")};
+  EXPECT_TRUE(Authorize("det.api.v1.AuthService.GetMe", task).ok());
+  EXPECT_TRUE(Authorize("det.api.v1.ExperimentService.CreateExperiment", task).ok());
+  for (const char* method :
+       {"det.api.v1.UserService.SetUserPassword", "det.api.v1.UserService.PatchUser",
+        "det.api.v1.TokenService.PostAccessToken"}) {
+    EXPECT_TRUE(absl::IsPermissionDenied(Authorize(method, task))) << method;
+  }
+}
+
 TEST(PermissionsTest, AreThoseOfTheApi) {
   const auto* types = det::api::v1::PermissionType_descriptor();
   size_t count = 0;
@@ -258,6 +270,16 @@ TEST(TokensTest, BindsTokenToAllocationAndCluster) {
        {damaged, token + "0", std::string("3.7.0"), std::string("."), std::string(), NewToken()}) {
     EXPECT_EQ(tokens.Verify(bad), std::nullopt) << bad;
   }
+}
+
+TEST(TokensTest, DistinguishesOwnerTokenFromTaskToken) {
+  const AllocationTokens tokens("secret");
+  const model::AllocationId id("3.7.0");
+  const std::string token = tokens.MakeForOwner(id);
+  EXPECT_EQ(tokens.VerifyForOwner(token), id);
+  EXPECT_EQ(tokens.Verify(token), std::nullopt);
+  EXPECT_EQ(tokens.VerifyForOwner(tokens.Make(id)), std::nullopt);
+  EXPECT_EQ(AllocationTokens("another").VerifyForOwner(token), std::nullopt);
 }
 
 TEST(PasswordsTest, MatchesOnlyOwnHash) {

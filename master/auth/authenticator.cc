@@ -7,6 +7,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "master/core/model/id_text.h"
+#include "master/core/model/states.h"
 
 namespace det::auth {
 namespace {
@@ -38,11 +40,10 @@ absl::StatusOr<Principal> Authenticator::Authenticate(std::string_view header) {
   }
   const std::string hash = HashToken(token);
   const absl::Time now = clock_->Now();
-  {
-    std::lock_guard lock(mutex_);
-    const auto it = cache_.find(hash);
-    if (it != cache_.end() && now < it->second.until) return it->second.principal;
+  if (const auto allocation = allocation_tokens_.VerifyForOwner(token)) {
+    return FindOwner(*allocation, hash, now);
   }
+  if (std::optional<Principal> cached = FindCached(hash, now)) return *std::move(cached);
   return FindPrincipal(hash, now);
 }
 
@@ -56,38 +57,74 @@ absl::StatusOr<Principal> Authenticator::FindPrincipal(const std::string& hash, 
   if (!session.ok()) return session.status();
   DET_ASSIGN_OR_RETURN(const Principal principal, MakePrincipal(*session));
   RecordUse(*session, now);
-  std::lock_guard lock(mutex_);
-  if (invalidations != invalidations_) return principal;
-  if (cache_.size() >= kMaxCachedSessions) cache_.clear();
-  cache_[hash] = {principal, std::min(now + kCacheLifetime,
-                                      session->expires_at.value_or(absl::InfiniteFuture()))};
+  Cache(hash, principal,
+        std::min(now + kCacheLifetime, session->expires_at.value_or(absl::InfiniteFuture())),
+        invalidations);
   return principal;
+}
+
+absl::StatusOr<Principal> Authenticator::FindOwner(const model::AllocationId& allocation,
+                                                   const std::string& hash, absl::Time now) {
+  // Not cached: the token must be rejected as soon as the allocation has ended.
+  const absl::StatusOr<experiment::Allocation> found = store_->GetAllocation(allocation);
+  if (!found.ok() && !absl::IsNotFound(found.status())) return found.status();
+  const auto run = model::ParseAllocationId(allocation);
+  if (!found.ok() || found->state == model::AllocationState::kTerminated || !run) {
+    return absl::UnauthenticatedError("invalid credentials: the task of this token has ended");
+  }
+  if (std::optional<Principal> cached = FindCached(hash, now)) return *std::move(cached);
+  const int64_t invalidations = GetInvalidations();
+  DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record,
+                       store_->GetExperiment(run->experiment));
+  DET_ASSIGN_OR_RETURN(Principal principal, MakeUser(record.experiment.owner, model::Role::kNone));
+  principal.token_hash = hash;
+  principal.allocation = allocation;
+  Cache(hash, principal, now + kCacheLifetime, invalidations);
+  return principal;
+}
+
+std::optional<Principal> Authenticator::FindCached(const std::string& hash, absl::Time now) {
+  std::lock_guard lock(mutex_);
+  const auto it = cache_.find(hash);
+  if (it == cache_.end() || now >= it->second.until) return std::nullopt;
+  return it->second.principal;
+}
+
+void Authenticator::Cache(const std::string& hash, const Principal& principal, absl::Time until,
+                          int64_t invalidations) {
+  std::lock_guard lock(mutex_);
+  if (invalidations != invalidations_) return;
+  if (cache_.size() >= kMaxCachedSessions) cache_.clear();
+  cache_[hash] = {principal, until};
 }
 
 absl::StatusOr<Principal> Authenticator::MakePrincipal(const store::SessionRecord& session) {
   Principal principal;
-  principal.token_hash = session.token_hash;
-  principal.user = session.user;
   if (session.kind == store::SessionRecord::Kind::kAgent) {
     principal.kind = PrincipalKind::kAgent;
-    return principal;
+    principal.user = session.user;
+  } else {
+    DET_ASSIGN_OR_RETURN(principal, MakeUser(session.user, session.limit));
+    if (session.kind == store::SessionRecord::Kind::kAccess) principal.access_token = session.id;
   }
-  const absl::StatusOr<store::UserRecord> user = store_->users().GetUser(session.user);
+  principal.token_hash = session.token_hash;
+  return principal;
+}
+
+absl::StatusOr<Principal> Authenticator::MakeUser(model::UserId id, model::Role limit) {
+  const absl::StatusOr<store::UserRecord> user = store_->users().GetUser(id);
   if (!user.ok() && !absl::IsNotFound(user.status())) return user.status();
   if (!user.ok() || !user->active) {
     return absl::UnauthenticatedError("the token's user is deactivated; ask an administrator");
   }
-  principal.kind = PrincipalKind::kUser;
-  const bool access = session.kind == store::SessionRecord::Kind::kAccess;
-  if (access) principal.access_token = session.id;
-  principal.limit = session.limit;
+  Principal principal{.kind = PrincipalKind::kUser, .user = id, .limit = limit};
   principal.name = user->username;
   principal.basic = type_ == AuthzType::kBasic;
-  principal.admin = user->admin && (principal.limit == model::Role::kNone ||
-                                    principal.limit == model::Role::kClusterAdmin);
+  principal.admin =
+      user->admin && (limit == model::Role::kNone || limit == model::Role::kClusterAdmin);
   // Without roles, an administrator needs nothing besides `admin`.
   if (!principal.basic || !principal.admin) {
-    DET_ASSIGN_OR_RETURN(principal.roles, ReadRoles(session.user));
+    DET_ASSIGN_OR_RETURN(principal.roles, ReadRoles(id));
   }
   return principal;
 }

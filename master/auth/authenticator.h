@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +30,8 @@ class Authenticator {
                 AuthzType type = AuthzType::kRbac);
 
   // An empty header gives PrincipalKind::kNobody. UNAUTHENTICATED if the header is not `Bearer
-  // <token>`, if the token is unknown, revoked or expired, or if its user is not active.
+  // <token>`, if the token is unknown, revoked or expired, if its user is not active, or if it acts
+  // as the owner of an allocation that has ended.
   absl::StatusOr<Principal> Authenticate(std::string_view header);
 
   // Authenticates and authorizes a call of `method`; a public method ignores the token.
@@ -59,7 +61,15 @@ class Authenticator {
   };
 
   absl::StatusOr<Principal> FindPrincipal(const std::string& hash, absl::Time now);
+  // The principal of the token with which an allocation acts as the owner of its experiment.
+  absl::StatusOr<Principal> FindOwner(const model::AllocationId& allocation,
+                                      const std::string& hash, absl::Time now);
+  std::optional<Principal> FindCached(const std::string& hash, absl::Time now);
+  // Caches the principal, unless something was invalidated since `invalidations` was read.
+  void Cache(const std::string& hash, const Principal& principal, absl::Time until,
+             int64_t invalidations);
   absl::StatusOr<Principal> MakePrincipal(const store::SessionRecord& session);
+  absl::StatusOr<Principal> MakeUser(model::UserId id, model::Role limit);
   absl::StatusOr<std::vector<WorkspaceRole>> ReadRoles(model::UserId user);
   void RecordUse(const store::SessionRecord& session, absl::Time now);
 

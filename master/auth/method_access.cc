@@ -126,9 +126,7 @@ Requirement GetRequirement(std::string_view method) {
 }
 
 Need GetElementNeed(std::string_view method) {
-  if (method.find(".Delete") != method.npos || method.find(".Move") != method.npos) {
-    return model::Permission::kDeleteExperiment;
-  }
+  if (method.find(".Delete") != method.npos) return model::Permission::kDeleteExperiment;
   return GetRequirement(method).need();
 }
 

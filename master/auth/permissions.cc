@@ -166,6 +166,11 @@ absl::Status Authorize(const Requirement& requirement, const Principal& principa
           !principal.Holds(need, 0)) {
         return MissingError(method, need, " for the cluster", kClusterAdministrators);
       }
+      // A program of a task must not create what outlives the token: other tokens, passwords.
+      if (!principal.allocation.value().empty() && requirement.role > Role::kViewer) {
+        return absl::PermissionDeniedError(absl::StrCat(
+            View(method), " cannot be called with the token of a task; log in instead"));
+      }
       if (principal.limit == Role::kNone || principal.limit >= requirement.role) break;
       return absl::PermissionDeniedError(
           absl::StrCat(View(method), " needs a token of the role ",

@@ -25,7 +25,7 @@ namespace det::auth {
 
 enum class PrincipalKind {
   kNobody,      // no token
-  kUser,        // a session or access token of a user
+  kUser,        // a session or access token of a user, or the token with which a task acts as one
   kAgent,       // an agent of the cluster
   kAllocation,  // a running allocation
 };
@@ -65,7 +65,7 @@ struct Principal {
   model::Role limit =
       model::Role::kNone;  // kUser with an access token: the maximum role; kNone: the user's roles
   int32_t access_token = 0;          // id of the access token; 0: a login
-  model::AllocationId allocation;    // kAllocation
+  model::AllocationId allocation;    // kAllocation; kUser with the token of a task
   std::string token_hash;            // kUser: hash of the session's token
   std::string name;                  // kUser
   std::vector<WorkspaceRole> roles;  // kUser; also those of the user's groups

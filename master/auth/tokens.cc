@@ -60,20 +60,40 @@ AllocationTokens::AllocationTokens(std::string_view secret) {
   InitSodium();
   static_assert(crypto_hash_sha256_BYTES == crypto_auth_hmacsha256_KEYBYTES);
   crypto_hash_sha256(key_.data(), Bytes(secret), secret.size());
+  // An HMAC of a word that is not the ID of an allocation.
+  constexpr std::string_view kOwner = "owner";
+  crypto_auth_hmacsha256(owner_key_.data(), Bytes(kOwner), kOwner.size(), key_.data());
 }
 
 std::string AllocationTokens::Make(const model::AllocationId& allocation) const {
-  std::array<unsigned char, crypto_auth_hmacsha256_BYTES> mac;
-  const std::string& id = allocation.value();
-  crypto_auth_hmacsha256(mac.data(), Bytes(id), id.size(), key_.data());
-  return absl::StrCat(id, ".", Hex(mac.data(), mac.size()));
+  return Make(key_, allocation);
 }
 
 std::optional<model::AllocationId> AllocationTokens::Verify(std::string_view token) const {
+  return Verify(key_, token);
+}
+
+std::string AllocationTokens::MakeForOwner(const model::AllocationId& allocation) const {
+  return Make(owner_key_, allocation);
+}
+
+std::optional<model::AllocationId> AllocationTokens::VerifyForOwner(std::string_view token) const {
+  return Verify(owner_key_, token);
+}
+
+std::string AllocationTokens::Make(const Key& key, const model::AllocationId& allocation) {
+  std::array<unsigned char, crypto_auth_hmacsha256_BYTES> mac;
+  const std::string& id = allocation.value();
+  crypto_auth_hmacsha256(mac.data(), Bytes(id), id.size(), key.data());
+  return absl::StrCat(id, ".", Hex(mac.data(), mac.size()));
+}
+
+std::optional<model::AllocationId> AllocationTokens::Verify(const Key& key,
+                                                            std::string_view token) {
   const size_t dot = token.rfind('.');
   if (dot == std::string_view::npos) return std::nullopt;
   const model::AllocationId id{std::string(token.substr(0, dot))};
-  const std::string expected = Make(id);
+  const std::string expected = Make(key, id);
   if (expected.size() != token.size() ||
       sodium_memcmp(expected.data(), token.data(), token.size()) != 0) {
     return std::nullopt;

@@ -1,5 +1,5 @@
-// Tokens: random ones, of which the store keeps only a hash, and tokens of allocations, which are
-// verified with an HMAC.
+// Tokens: random ones, of which the store keeps only a hash, and tokens of allocations and of their
+// owners, which are verified with an HMAC.
 //
 // Any thread. Never stores anything, never logs a token.
 #ifndef MASTER_AUTH_TOKENS_H_
@@ -31,8 +31,9 @@ std::string Sha256Hex(std::string_view bytes);
 // HMAC-SHA256 of any bytes with a key of any length, in hex.
 std::string HmacSha256Hex(std::string_view key, std::string_view bytes);
 
-// Tokens "<allocation id>.<HMAC of it>" with a secret of the cluster. Valid while the allocation is
-// running, which the cluster checks.
+// Tokens "<allocation id>.<HMAC of it>" with a secret of the cluster. Each allocation has two: that
+// of its task, which may report for it, and that with which the task's programs act as the owner of
+// the experiment. Both are valid while the allocation is running, which the caller checks.
 class AllocationTokens {
  public:
   explicit AllocationTokens(std::string_view secret);
@@ -41,8 +42,16 @@ class AllocationTokens {
   // Returns nullopt for a token that was not made with this secret.
   std::optional<model::AllocationId> Verify(std::string_view token) const;
 
+  std::string MakeForOwner(const model::AllocationId& allocation) const;
+  std::optional<model::AllocationId> VerifyForOwner(std::string_view token) const;
+
  private:
-  std::array<uint8_t, 32> key_;
+  using Key = std::array<uint8_t, 32>;
+  static std::string Make(const Key& key, const model::AllocationId& allocation);
+  static std::optional<model::AllocationId> Verify(const Key& key, std::string_view token);
+
+  Key key_;
+  Key owner_key_;
 };
 
 }  // namespace det::auth

@@ -82,8 +82,8 @@ TEST_F(EngineTest, StartsTasksAfterCommit) {
   loop_.RunUntilIdle();  // the reply, then the scheduling pass
   EXPECT_THAT(recorder_.log, ElementsAre("register OK", "create OK"));
   Settle();
-  EXPECT_THAT(recorder_.log, ElementsAre("register OK", "create OK", "start 1.1.0"));
-  EXPECT_EQ(fake_.GetAllocation(model::AllocationId("1.1.0"))->state,
+  EXPECT_THAT(recorder_.log, ElementsAre("register OK", "create OK", "start 1.1.1"));
+  EXPECT_EQ(fake_.GetAllocation(model::AllocationId("1.1.1"))->state,
             model::AllocationState::kAssigned);
 }
 
@@ -93,7 +93,7 @@ TEST_F(EngineTest, FiresDeadlines) {
   EXPECT_THAT(recorder_.log, IsEmpty());
   // The allocation has not exited by its deadline.
   Advance(absl::Seconds(1));
-  EXPECT_THAT(recorder_.log, ElementsAre("stop 1.1.0 grace 15"));
+  EXPECT_THAT(recorder_.log, ElementsAre("stop 1.1.1 grace 15"));
   EXPECT_EQ(loop_.NextTimer(), absl::InfiniteFuture());
 }
 
@@ -101,19 +101,19 @@ TEST_F(EngineTest, KeepsCalendarAcrossRestart) {
   Submit(Register("agent-0", 1), "register");
   Submit(Create("a"), "create");
   Settle();
-  Submit(cluster::LocalTaskStarted{model::AllocationId("1.1.0"), model::AgentId("agent-0")}, "");
+  Submit(cluster::LocalTaskStarted{model::AllocationId("1.1.1"), model::AgentId("agent-0")}, "");
   const absl::Time begin = loop_.Now() + absl::Hours(2);
   Submit(cluster::SetMaintenance{model::AgentId("agent-0"), {{begin, begin + absl::Hours(1), ""}}},
          "maintenance");
   Settle();
   Restart();
-  Submit(Register("agent-0", 1, {model::AllocationId("1.1.0")}), "register");
+  Submit(Register("agent-0", 1, {model::AllocationId("1.1.1")}), "register");
   Settle();
   recorder_.log.clear();
   Advance(absl::Hours(2) - absl::Seconds(1));
   EXPECT_THAT(recorder_.log, IsEmpty());
   Advance(absl::Seconds(1));
-  EXPECT_THAT(recorder_.log, ElementsAre("preempt 1.1.0"));
+  EXPECT_THAT(recorder_.log, ElementsAre("preempt 1.1.1"));
 }
 
 TEST_F(EngineTest, FiresDeadlines_WhenClockIsSetBack) {
@@ -126,7 +126,7 @@ TEST_F(EngineTest, FiresDeadlines_WhenClockIsSetBack) {
   Advance(timeout);
   EXPECT_THAT(recorder_.log, IsEmpty()) << "the clock shows an earlier time";
   Advance(absl::Minutes(1));
-  EXPECT_THAT(recorder_.log, ElementsAre("stop 1.1.0 grace 15"));
+  EXPECT_THAT(recorder_.log, ElementsAre("stop 1.1.1 grace 15"));
 }
 
 TEST_F(EngineTest, SetsNoTimer_WhenIdle) {
@@ -144,12 +144,12 @@ TEST_F(EngineTest, ResumesAfterRestart) {
   // The allocation is still waiting, and starts when there are slots.
   Submit(Register("agent-0", 1), "register");
   Settle();
-  EXPECT_THAT(recorder_.log, ElementsAre("register OK", "start 1.1.0"));
+  EXPECT_THAT(recorder_.log, ElementsAre("register OK", "start 1.1.1"));
   Restart();
   // An assigned allocation that was not confirmed is started again.
   Submit(Register("agent-0", 1), "register");
   Settle();
-  EXPECT_THAT(recorder_.log, ::testing::Contains("start 1.1.0"));
+  EXPECT_THAT(recorder_.log, ::testing::Contains("start 1.1.1"));
 }
 
 }  // namespace

@@ -146,14 +146,14 @@ TEST_F(EngineTest, FiresDeadlinesAfterOutage) {
   EXPECT_THAT(recorder_.log, IsEmpty());
   Advance(absl::Minutes(5));
   Advance(absl::Seconds(1));
-  EXPECT_THAT(recorder_.log, ElementsAre("held OK", "stop 1.1.0 grace 15"));
+  EXPECT_THAT(recorder_.log, ElementsAre("held OK", "stop 1.1.1 grace 15"));
 }
 
 TEST_F(EngineTest, AcceptsFactsDuringOutage) {
   Submit(Register("agent-0", 1), "register");
   Submit(Create("a"), "create");
   Settle();
-  Submit(cluster::LocalTaskStarted{model::AllocationId("1.1.0"), model::AgentId("agent-0")}, "");
+  Submit(cluster::LocalTaskStarted{model::AllocationId("1.1.1"), model::AgentId("agent-0")}, "");
   Settle();
   store_.Script(std::vector(100, FaultyStore::Fault::kUnreached));
   Submit(Create("held"), "held");
@@ -165,7 +165,7 @@ TEST_F(EngineTest, AcceptsFactsDuringOutage) {
   Settle();
   EXPECT_THAT(recorder_.log, IsEmpty());
   Advance(absl::Minutes(5));
-  EXPECT_THAT(recorder_.log, ElementsAre("held OK", "close 1.1.0"));
+  EXPECT_THAT(recorder_.log, ElementsAre("held OK", "close 1.1.1"));
   EXPECT_THAT(fatal_, IsEmpty());
 }
 

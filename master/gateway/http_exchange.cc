@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "master/gateway/await.h"
 #include "master/gateway/http_headers.h"
+#include "proto/json_writer.h"
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -230,14 +231,15 @@ asio::awaitable<bool> HttpExchange::ServeUnary(const std::string& method,
 asio::awaitable<absl::StatusOr<Transcoder::Body>> HttpExchange::CallLocally(
     const std::string& method, const Transcoder::Call& call, const Metadata& metadata) {
   const std::shared_ptr<google::protobuf::Message> response = Transcoder::MakeResponse(call);
+  const auto written = std::make_shared<proto::WrittenParts>();
   auto start = [&](auto done) {
     std::function<void()> cancel =
-        context_.hooks.call({method, call.request, response, metadata}, std::move(done));
+        context_.hooks.call({method, call.request, response, written, metadata}, std::move(done));
     CancelOnDisconnect(method, std::move(cancel));
   };
   const absl::Status status = co_await Await<absl::Status>(start, context_.rpc.io());
   if (!status.ok()) co_return status;
-  co_return Transcoder::WriteBody(call, *response);
+  co_return Transcoder::WriteBody(call, *response, *written);
 }
 
 asio::awaitable<absl::StatusOr<Transcoder::Body>> HttpExchange::CallGrpc(

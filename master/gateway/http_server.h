@@ -34,6 +34,10 @@ namespace grpc {
 class Server;
 }  // namespace grpc
 
+namespace det::proto {
+class WrittenParts;
+}  // namespace det::proto
+
 namespace det::gateway {
 
 // The methods that begin and end a browser session (session_cookie.h).
@@ -91,6 +95,7 @@ struct LocalCall {
   std::string method;  // "det.api.v1.TrialService.GetTrial"
   std::shared_ptr<const google::protobuf::Message> request;
   std::shared_ptr<google::protobuf::Message> response;
+  std::shared_ptr<proto::WrittenParts> written;  // parts of the response that are JSON already
   Metadata metadata;
 };
 

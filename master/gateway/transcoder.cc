@@ -150,11 +150,12 @@ absl::StatusOr<Transcoder::Body> Transcoder::WriteBody(const Call& call,
 }
 
 absl::StatusOr<Transcoder::Body> Transcoder::WriteBody(const Call& call,
-                                                       const google::protobuf::Message& response) {
+                                                       const google::protobuf::Message& response,
+                                                       const proto::WrittenParts& written) {
   if (const auto* body = dynamic_cast<const google::api::HttpBody*>(&response)) {
     return Body{body->content_type(), body->data()};
   }
-  DET_ASSIGN_OR_RETURN(std::string json, proto::WriteResponseJson(response));
+  DET_ASSIGN_OR_RETURN(std::string json, proto::WriteResponseJson(response, &written));
   if (call.mask) {
     DET_ASSIGN_OR_RETURN(json, call.mask->Apply(json));
   }

@@ -16,6 +16,10 @@
 #include "master/gateway/field_mask.h"
 #include "proto/http_rule.h"
 
+namespace det::proto {
+class WrittenParts;
+}  // namespace det::proto
+
 namespace det::gateway {
 
 class Transcoder {
@@ -58,8 +62,9 @@ class Transcoder {
     std::string text;
   };
   static absl::StatusOr<Body> WriteBody(const Call& call, std::string_view response);
-  static absl::StatusOr<Body> WriteBody(const Call& call,
-                                        const google::protobuf::Message& response);
+  // `written`: parts of the response whose JSON is known.
+  static absl::StatusOr<Body> WriteBody(const Call& call, const google::protobuf::Message& response,
+                                        const proto::WrittenParts& written);
 
   // Returns an empty response of the call.
   static std::shared_ptr<google::protobuf::Message> MakeResponse(const Call& call);

@@ -43,6 +43,11 @@ absl::Status Collector::Collect() {
   Failures failures;
   DET_RETURN_IF_ERROR(RemoveFiles(failures));
   for (const model::ExperimentId& id : deletions) {
+    DET_RETURN_IF_ERROR(CheckStop());
+    if (!failures.contains(id)) {
+      const absl::Status removed = RemoveExperimentFiles(id);
+      if (!removed.ok()) failures.emplace(id, std::string(removed.message()));
+    }
     const auto failure = failures.find(id);
     if (failure == failures.end()) {
       DET_RETURN_IF_ERROR(RemoveExperimentRows(id));
@@ -211,6 +216,14 @@ absl::Status Collector::RemoveFiles(Failures& failures) {
     DET_RETURN_IF_ERROR(deps_.garbage_collection->MarkCheckpointsDeleted(deleted));
     last = to_delete.back().id;
   }
+}
+
+absl::Status Collector::RemoveExperimentFiles(model::ExperimentId id) {
+  const absl::StatusOr<store::ExperimentRecord> record = deps_.store->GetExperiment(id);
+  if (absl::IsNotFound(record.status())) return absl::OkStatus();
+  DET_RETURN_IF_ERROR(record.status());
+  DET_ASSIGN_OR_RETURN(const std::vector<model::TrialId> trials, deps_.store->ListTrialIds(id));
+  return deps_.remove_experiment_files(record->experiment.config->checkpoint_storage, id, trials);
 }
 
 absl::Status Collector::RemoveExperimentRows(model::ExperimentId id) {

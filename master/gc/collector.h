@@ -38,6 +38,10 @@ struct CollectorDeps {
   std::function<absl::Status(const model::CheckpointStorageConfig&, const model::CheckpointId&,
                              const model::Resources&)>
       remove_some_files;
+  // checkpoint_storage::RemoveExperimentFiles.
+  std::function<absl::Status(const model::CheckpointStorageConfig&, model::ExperimentId,
+                             const std::vector<model::TrialId>&)>
+      remove_experiment_files;
   RetentionDays retention_days;
   // Checked between steps.
   std::function<bool()> stopping;
@@ -73,6 +77,8 @@ class Collector {
   absl::Status Remove(const model::CheckpointStorageConfig& storage,
                       UnavailableStorages& unavailable,
                       const std::function<absl::Status()>& remove) const;
+  // Removes what the experiment has stored beside its checkpoints.
+  absl::Status RemoveExperimentFiles(model::ExperimentId id);
   absl::Status RemoveExperimentRows(model::ExperimentId id);
   absl::Status CheckStop() const;
 

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -141,27 +142,34 @@ class CollectorTest : public ::testing::Test {
   }
   absl::Status Pass(CrashPoint& crash) {
     CrashingGarbageCollection garbage_collection(&store_->garbage_collection(), &crash);
-    Collector collector({.store = store_.get(),
-                         .garbage_collection = &garbage_collection,
-                         .submit =
-                             [&](const cluster::Event& event) {
-                               return crash.Around([&] { return Submit(event); });
-                             },
-                         .remove_files = [&](const model::CheckpointStorageConfig& storage,
-                                             const CheckpointId& id) -> absl::Status {
-                           if (blocked_.contains(id.value()))
-                             return absl::FailedPreconditionError("blocked");
-                           return crash.Around([&] { return RemoveCheckpointFolder(storage, id); });
-                         },
-                         .remove_some_files = [&](const model::CheckpointStorageConfig& storage,
-                                                  const CheckpointId& id,
-                                                  const model::Resources& files) -> absl::Status {
-                           if (blocked_.contains(id.value()))
-                             return absl::FailedPreconditionError("blocked");
-                           return crash.Around(
-                               [&] { return RemoveFromCheckpointFolder(storage, id, files); });
-                         },
-                         .stopping = [&] { return crash.crashed(); }});
+    Collector collector(
+        {.store = store_.get(),
+         .garbage_collection = &garbage_collection,
+         .submit =
+             [&](const cluster::Event& event) {
+               return crash.Around([&] { return Submit(event); });
+             },
+         .remove_files = [&](const model::CheckpointStorageConfig& storage,
+                             const CheckpointId& id) -> absl::Status {
+           if (blocked_.contains(id.value())) return absl::FailedPreconditionError("blocked");
+           return crash.Around([&] { return RemoveCheckpointFolder(storage, id); });
+         },
+         .remove_some_files = [&](const model::CheckpointStorageConfig& storage,
+                                  const CheckpointId& id,
+                                  const model::Resources& files) -> absl::Status {
+           if (blocked_.contains(id.value())) return absl::FailedPreconditionError("blocked");
+           return crash.Around([&] { return RemoveFromCheckpointFolder(storage, id, files); });
+         },
+         .remove_experiment_files = [&](const model::CheckpointStorageConfig&, ExperimentId id,
+                                        const std::vector<model::TrialId>& trials) -> absl::Status {
+           if (blocked_.contains(absl::StrCat("experiment ", id.value())))
+             return absl::FailedPreconditionError("blocked");
+           return crash.Around([&] {
+             cleaned_[id] = trials;
+             return absl::OkStatus();
+           });
+         },
+         .stopping = [&] { return crash.crashed(); }});
     return collector.Collect();
   }
   // Runs passes without a crash. Each pass may create work for the next.
@@ -260,6 +268,8 @@ class CollectorTest : public ::testing::Test {
   std::unique_ptr<cluster::Cluster> cluster_;
   int64_t sequence_ = 0;
   std::set<std::string> blocked_;  // paths that cannot be removed
+  // The trials whose files beside the checkpoints were removed.
+  std::map<ExperimentId, std::vector<model::TrialId>> cleaned_;
 };
 
 TEST_F(CollectorTest, DeletesAll_AfterCrashAtAnyStep) {
@@ -436,9 +446,17 @@ TEST_F(CollectorTest, FailsDeletionWithReason_WhenFilesCannotBeRemoved) {
   EXPECT_EQ(failed.reason, "blocked");
   EXPECT_EQ(States(2), "2a=DELETED 2b=COMPLETED 2c=DELETING ");
   EXPECT_EQ(store_->ListLogs({.task = model::TaskId("2.2")})->size(), 1u);
+  blocked_ = {"experiment 2"};
+  ASSERT_TRUE(Submit(cluster::DeleteExperiment{ExperimentId(2)}).ok());
+  CollectAll();
+  EXPECT_EQ(store_->GetExperiment(ExperimentId(2))->experiment.state,
+            ExperimentState::kDeleteFailed);
+  EXPECT_FALSE(cleaned_.contains(ExperimentId(2)));
   blocked_.clear();
   ASSERT_TRUE(Submit(cluster::DeleteExperiment{ExperimentId(2)}).ok());
   CollectAll();
+  EXPECT_EQ(cleaned_[ExperimentId(2)], std::vector<model::TrialId>{model::TrialId(2)});
+  EXPECT_FALSE(cleaned_.contains(ExperimentId(1))) << "it is not deleted";
   CheckFinalState();
 }
 

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/clock.h"
 #include "base/log.h"
+#include "master/checkpoint_storage/experiment_files.h"
 #include "master/gc/checkpoint_folder.h"
 #include "master/gc/collector.h"
 
@@ -35,11 +36,11 @@ struct GcThread::Shared : std::enable_shared_from_this<Shared> {
 
 GcThread::GcThread() : shared_(std::make_shared<Shared>()) {}
 
-void GcThread::Start(store::Store* store, engine::Engine* engine,
+void GcThread::Start(store::Store* store, engine::Engine* engine, const std::string& cluster_id,
                      const RetentionDays& retention_days,
                      const checkpoint_storage::Rules& buckets) {
-  thread_ = std::thread([shared = shared_, store, engine, retention_days, buckets] {
-    Run(*shared, *store, *engine, retention_days, buckets);
+  thread_ = std::thread([shared = shared_, store, engine, cluster_id, retention_days, buckets] {
+    Run(*shared, *store, *engine, cluster_id, retention_days, buckets);
   });
 }
 
@@ -77,7 +78,8 @@ absl::Status GcThread::Submit(Shared& shared, engine::Engine& engine, cluster::E
 }
 
 void GcThread::Run(Shared& shared, store::Store& store, engine::Engine& engine,
-                   const RetentionDays& retention_days, const checkpoint_storage::Rules& buckets) {
+                   const std::string& cluster_id, const RetentionDays& retention_days,
+                   const checkpoint_storage::Rules& buckets) {
   Collector collector(
       {.store = &store,
        .garbage_collection = &store.garbage_collection(),
@@ -90,6 +92,12 @@ void GcThread::Run(Shared& shared, store::Store& store, engine::Engine& engine,
            [&](const model::CheckpointStorageConfig& storage, const model::CheckpointId& id,
                const model::Resources& files) {
              return RemoveSomeCheckpointFiles(buckets, storage, id, files);
+           },
+       .remove_experiment_files =
+           [&](const model::CheckpointStorageConfig& storage, model::ExperimentId id,
+               const std::vector<model::TrialId>& trials) {
+             return checkpoint_storage::RemoveExperimentFiles(buckets, storage, cluster_id, id,
+                                                              trials);
            },
        .retention_days = retention_days,
        .stopping = [&] { return shared.Stopping(); }});

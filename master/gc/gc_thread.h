@@ -24,7 +24,8 @@ class GcThread final : public engine::GcSink {
   ~GcThread() override { Stop(); }
 
   // Both pointers must be valid until Stop returns. Calls of Wake before Start are not lost.
-  void Start(store::Store* store, engine::Engine* engine, const RetentionDays& retention_days = {},
+  void Start(store::Store* store, engine::Engine* engine, const std::string& cluster_id,
+             const RetentionDays& retention_days = {},
              const checkpoint_storage::Rules& buckets = {});
   // Waits for the file or transaction in progress. Must be called before Engine::Stop.
   void Stop();
@@ -36,7 +37,8 @@ class GcThread final : public engine::GcSink {
 
   static absl::Status Submit(Shared& shared, engine::Engine& engine, cluster::Event event);
   static void Run(Shared& shared, store::Store& store, engine::Engine& engine,
-                  const RetentionDays& retention_days, const checkpoint_storage::Rules& buckets);
+                  const std::string& cluster_id, const RetentionDays& retention_days,
+                  const checkpoint_storage::Rules& buckets);
 
   const std::shared_ptr<Shared> shared_;  // replies that arrive after Stop keep it alive
   std::thread thread_;

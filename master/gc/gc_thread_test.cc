@@ -43,7 +43,7 @@ TEST(GcThreadTest, CompletesDeletionWithoutFurtherRequests) {
   engine::Engine engine(cluster::Settings{}, &store, loop.get(), engine::Sinks{.gc = &gc_thread},
                         [](const absl::Status& status) { FAIL() << status; });
   ASSERT_TRUE(engine.Start().ok());
-  gc_thread.Start(&store, &engine);
+  gc_thread.Start(&store, &engine, "cluster");
   std::promise<absl::Status> deletion;
   engine.Submit(cluster::DeleteExperiment{ExperimentId(1)},
                 [&](const absl::StatusOr<engine::Applied>& applied) {

@@ -140,6 +140,17 @@ Value ReadTaskDefaults(const ConfigNode& node, const std::string& path,
   return layer.ToValue();
 }
 
+Value SelectTaskDefaults(const ConfigNode& node) {
+  Value::Object selected;
+  for (const ConfigMember& member : node.members) {
+    const Key* key = FindKey(member.key);
+    if (key == nullptr || key->use == Key::Use::kIgnored || key->use == Key::Use::kRefused)
+      continue;
+    selected[member.key] = member.value.ToValue();
+  }
+  return selected;
+}
+
 std::string TaskDefaultsTable() {
   std::string table = "\n| key | effect |\n|---|---|\n";
   for (const Key& key : kKeys) {

@@ -18,6 +18,9 @@ namespace det::model {
 Value ReadTaskDefaults(const ConfigNode& node, const std::string& path,
                        std::vector<Problem>& problems, std::vector<Problem>& warnings);
 
+// Returns the keys of the node that have an effect, as they are written, for administrators.
+Value SelectTaskDefaults(const ConfigNode& node);
+
 // Returns the keys as a table for the documentation.
 std::string TaskDefaultsTable();
 

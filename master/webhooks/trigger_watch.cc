@@ -28,10 +28,9 @@ absl::Status IgnorePermanentError(absl::Status status) {
   return absl::OkStatus();
 }
 
-// The run that wrote the line. Trials that run outside of the cluster have no allocations.
-std::optional<model::RunName> FindRun(const model::LogLine& line) {
-  const std::optional<model::RunName> run = model::ParseAllocationId(line.allocation);
-  return run ? run : model::ParseAllocationId(model::AllocationId(line.task.value() + ".0"));
+// The trial that wrote the line. A line's task is authorized; a user may report any allocation.
+std::optional<model::RunName> FindTrial(const model::LogLine& line) {
+  return model::ParseAllocationId(model::AllocationId(line.task.value() + ".0"));
 }
 
 }  // namespace
@@ -155,7 +154,7 @@ absl::Status TriggerWatch::CheckAll(const std::vector<model::LogLine>& lines) {
   DET_ASSIGN_OR_RETURN(const std::shared_ptr<const Watched> watched, Read());
   if (watched->logs.empty()) return absl::OkStatus();
   for (const model::LogLine& line : lines) {
-    const std::optional<model::RunName> run = FindRun(line);
+    const std::optional<model::RunName> run = FindTrial(line);
     if (!run) continue;
     DET_ASSIGN_OR_RETURN(const std::optional<int32_t> workspace, FindWorkspace(run->experiment));
     if (!workspace) continue;

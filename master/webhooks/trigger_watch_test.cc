@@ -139,6 +139,14 @@ TEST_F(TriggerWatchTest, FiresOnLogLineWithoutAllocation) {
   EXPECT_EQ(Deliveries().front().data.Find("task_log")->Find("task_id")->ToJson(), R"("1.3")");
 }
 
+TEST_F(TriggerWatchTest, FiresForTheTask_WhenAllocationIsOfAnotherTrial) {
+  Webhook(WebhookTrigger::kTaskLog, R"({"regex":"oops"})");
+  model::LogLine line = store::MakeLine("9.9", 0, "oops");
+  line.allocation = model::AllocationId("1.3.0");
+  EXPECT_TRUE(watch_.Check({line}).ok());
+  EXPECT_EQ(raised_, 0);
+}
+
 TEST_F(TriggerWatchTest, RaisesEveryCustomEvent) {
   Webhook(WebhookTrigger::kCustom, "{}");
   for (int i = 0; i < 2; ++i) {

@@ -19,6 +19,8 @@ import re
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I)
 _ENUMERATION = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
 _ERROR_MEMBERS = {"code", "reason", "grpcCode", "httpCode", "httpStatus"}
+# What the recording has in place of a path: a text, not the name of an enumeration.
+_REMOVED_PATH = "MACHINE_PATH"
 # A task can pass through these states between two calls.
 _PASSING = {"STATE_QUEUED", "STATE_PULLING", "STATE_STARTING"}
 
@@ -52,7 +54,7 @@ def _add(node, value, name, in_error):
             node.element = node.element or _Node()
             _add(node.element, each, name, in_error)
     else:
-        if isinstance(value, str) and _ENUMERATION.fullmatch(value):
+        if isinstance(value, str) and _ENUMERATION.fullmatch(value) and value != _REMOVED_PATH:
             node.enumerations.add(value)
         if in_error and name in _ERROR_MEMBERS:
             node.exact.add(json.dumps(value))

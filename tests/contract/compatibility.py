@@ -45,9 +45,16 @@ class Table:
         self.lines.append(f"| `{name}` | {state} | {text} |")
 
 
+_used = set()  # Patterns of notes that matched a name.
+
+
 def find_note(name, table):
     """The note of the first pattern that matches the name; None if there is none."""
-    return next((note for pattern, note in table.items() if fnmatch.fnmatchcase(name, pattern)), None)
+    for pattern, note in table.items():
+        if fnmatch.fnmatchcase(name, pattern):
+            _used.add(pattern)
+            return note
+    return None
 
 
 # ---- commands
@@ -202,12 +209,11 @@ def write_names(interface, unknown):
             missing = [name for name in names if name not in own]
         for name in names:
             full = f"{module_name}.{name}"
-            note = find_note(full, notes.NAMES)
             if name not in missing:
                 table.add(full, "same")
             elif name.rpartition(".")[0] in missing:
                 continue  # a member of a class that is not there
-            elif note:
+            elif note := find_note(full, notes.NAMES):
                 table.add(full, "not supported", note)
             else:
                 unknown.append(f"name {full}")
@@ -292,6 +298,10 @@ def generate(program, openapi_path):
                        read_recorded("master", "config", "config"),
                        read_documented("master-config.md"), notes.MASTER_SETTINGS, unknown),
     ]
+    for table in (notes.COMMANDS, notes.OPTIONS, notes.NAMES, notes.EXPERIMENT_SETTINGS,
+                  notes.MASTER_SETTINGS):
+        unknown += [f"note {pattern}: no name needs it; remove it" for pattern in table
+                    if pattern not in _used]
     if unknown:
         raise Unknown("add a note in compatibility_notes.py, or the feature:\n" + "\n".join(unknown))
     lines = [

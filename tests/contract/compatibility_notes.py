@@ -35,7 +35,6 @@ OPTIONS = {
     "master cluster-message clear --clear": "the command has no option",
     "model move --workspace-name": "name the workspace as an argument",
     "project describe --all": "archived experiments are listed with `det experiment list --all`",
-    "rbac * --group-name-to-assign": "assign roles to users",
     "rbac list-roles --*": "all roles are printed",
     "trial describe --*": "all workloads are printed",
     "workspace * --checkpoint-storage-config-file": "use `--checkpoint-storage-config`",
@@ -74,7 +73,6 @@ NAMES = {
     "determined.core.SearcherContext*": "the searcher needs no acknowledgement",
     "determined.core.SearcherOperation.length": "read `max_length` of the configuration",
     "determined.core.Unit*": "lengths are numbers of the unit in the configuration",
-    "determined.experimental.core_v2.Config*": "pass a `DefaultConfig` to `init()`",
     "determined.experimental.core_v2.*": "import the name from `det.core`",
     "determined.pytorch.CheckpointLoadContext": "`load_trial_from_checkpoint_path` makes the context",
     "determined.pytorch.adapt_batch_sampler": "`DataLoader` of the context shards the batches",
@@ -84,7 +82,6 @@ NAMES = {
 
 EXPERIMENT_SETTINGS = {
     "integrations": "webhooks are selected with `integrations.webhooks`; Pachyderm is not integrated",
-    "integrations.pachyderm*": _PACHYDERM,
     "pbs*": _HPC,
     "slurm*": _HPC,
 }

@@ -136,7 +136,7 @@ class Deriver:
             if shape not in shapes:
                 shapes.append(shape)
             call["shape"] = shapes.index(shape)
-        self._add_limits(group, key, entry, call)
+        self._add_limits(group, entry, call)
         for name in [k for k, v in call.items() if v is None and k not in ("as", "status")]:
             del call[name]
         self.references.learn(call, entry)
@@ -202,7 +202,7 @@ class Deriver:
                 self.references.number(kind, match[2]) if kind else match[2])
         return re.sub(r'"columnName": "(\w+)"[^{}]*?"value": (\d+)', refer, text)
 
-    def _add_limits(self, group, key, entry, call):
+    def _add_limits(self, group, entry, call):
         answer, open_ended = entry["response"], entry.get("read_until")
         if entry.get("stream"):
             call["stream"] = True
@@ -214,8 +214,6 @@ class Deriver:
             if isinstance(length, int) and isinstance(answer, dict) and name in answer:
                 kept[name] = len(answer[name])
         call["keep"] = kept or None
-        limit = unrecorded.LIMITS.get(key) or unrecorded.LIMIT_BY_GROUP.get(group)
-        call["seconds"] = limit or (unrecorded.STREAM_LIMIT if entry.get("stream") else None)
 
     def _keep_used_references(self):
         missing = sorted(self.references.used - set(self.references.origin))

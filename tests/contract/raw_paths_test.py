@@ -132,8 +132,9 @@ class RawPathsTest(harness.ClusterTestCase):
     def check_logs(self, env):
         line = {"task_id": env["DET_TASK_ID"], "allocation_id": env["DET_ALLOCATION_ID"],
                 "source": "task", "log": "by the old path\n", "level": "INFO"}
-        reported = self.admin.send("POST", "/task-logs", [{**line, "log": "by a user\n"}])
-        self.assertEqual(200, reported.status, reported.text)
+        reported = self.admin.send(
+            "POST", "/task-logs", [{**line, "log": "by a user\n", "level": "ERROR", "rank": "3"}])
+        self.assertEqual((200, '""'), (reported.status, reported.text))
         token = {"Grpc-Metadata-x-allocation-token": "Bearer " + env["DET_SESSION_TOKEN"]}
         task = replay.Client(self.home.port, token)
         line["level"] = "LOG_LEVEL_INFO"
@@ -142,6 +143,8 @@ class RawPathsTest(harness.ClusterTestCase):
         log = self.admin.send("GET", f"/api/v1/tasks/{env['DET_TASK_ID']}/logs").text
         self.assertIn("by the old path", log)
         self.assertIn("by a user", log)
+        path = f"/api/v1/tasks/{env['DET_TASK_ID']}/logs?rankIds=3&levels=LOG_LEVEL_ERROR"
+        self.assertIn("by a user", self.admin.send("GET", path).text)
         self.assertEqual(400, task.send("POST", "/task-logs", line).status)
 
 

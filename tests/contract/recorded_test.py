@@ -42,6 +42,9 @@ class ShapesTest(unittest.TestCase):
         self.assertEqual([".error.code is 5, not 3"], self.differences(
             {"error": {"code": 3, "error": "a"}}, {"error": {"code": 5, "error": "b"}}))
 
+    def test_compares_a_path_that_the_recording_removed_as_a_text(self):
+        self.assertEqual([], self.differences({"a": "MACHINE_PATH"}, {"a": "/data"}))
+
     def test_reads_a_written_shape_as_it_was(self):
         value = {"a": None, "b": [{"c": "STATE_X"}, None, []], "00000000-0000-0000-0000-000000000001": {},
                  "error": {"code": 1}}

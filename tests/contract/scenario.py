@@ -18,6 +18,7 @@ import answer_shapes
 
 CLIENT_SALT = "GubPEmmotfiK9TMD6Zdw"
 ENDED = ("STATE_CANCELED", "STATE_COMPLETED", "STATE_ERROR")
+LIMIT = 60  # Seconds, for one answer or a change of state, which take much less: detects hangs.
 MAX_LIST = 40  # The recording has at most this many elements of a list,
 SLIM = ("config", "originalConfig", "experimentConfig", "experiment_config")  # and these only of the first.
 REFERENCE = re.compile(r"\{([a-z]+:[^{}\s]+|admin|receiver|6000 v)\}")
@@ -137,7 +138,7 @@ class Player:
         for step in call.get("before", []):
             self._prepare(step, call)
         answer = self.send(call["method"], call["path"], self._set_attempt(call), **{
-            name: call[name] for name in ("query", "raw", "headers", "seconds", "objects")
+            name: call[name] for name in ("query", "raw", "headers", "objects")
             if name in call}, caller=call["as"], is_stream=call.get("stream", False))
         self._learn(call, answer)
         if isinstance(answer.value, dict):
@@ -166,13 +167,16 @@ class Player:
 
     def _delivery(self, call):
         number = self.deliveries_seen[call["path"]] = self.deliveries_seen.get(call["path"], 0) + 1
-        bodies = [body for path, body in self.receiver.deliveries if path == call["path"]]
-        if len(bodies) < number:
-            return Answer()
-        return Answer(200, slim(parse(bodies[number - 1], "json", False, True)))
+        end = time.monotonic() + LIMIT
+        while time.monotonic() < end:
+            bodies = [body for path, body in self.receiver.deliveries if path == call["path"]]
+            if len(bodies) >= number:
+                return Answer(200, slim(parse(bodies[number - 1], "json", False, True)))
+            time.sleep(0.05)
+        return Answer()
 
     def send(self, method, path, body=None, raw=None, query=None, headers=None, caller="admin",
-             seconds=20, is_stream=False, objects=None):
+             is_stream=False, objects=None):
         path = self._fill(path)
         if query:
             path += ("&" if "?" in path else "?") + urllib.parse.urlencode(self._fill(query), doseq=True)
@@ -188,20 +192,20 @@ class Player:
         elif caller == "bad token":
             sent["Authorization"] = "Bearer nonsense"
         sent.update(self._fill(headers or {}))
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LIMIT)
         try:
             connection.request(method, path, data, sent)
-            return self._read(connection.getresponse(), connection.sock, seconds, is_stream, objects)
+            return self._read(connection.getresponse(), connection.sock, is_stream, objects)
         except OSError:
             return Answer()
         finally:
             connection.close()
 
     @staticmethod
-    def _read(response, sock, seconds, is_stream, objects):
+    def _read(response, sock, is_stream, objects):
         """Reads the answer, of a stream at most `objects` lines, until the time limit."""
         data, is_complete = b"", True
-        end = time.monotonic() + seconds
+        end = time.monotonic() + LIMIT
         while True:
             if objects is not None and data.count(b"\n") >= objects:
                 is_complete = False
@@ -263,8 +267,6 @@ class Player:
             time.sleep(step["sleep"])
         elif "until" in step:
             self._wait(step, call)
-        elif "deliveries" in step:
-            time.sleep(step["deliveries"])
 
     def _login(self, step):
         if step.get("if_needed") and self.send("GET", "/api/v1/me", caller=step["login"]).status == 200:
@@ -279,7 +281,7 @@ class Player:
 
     def _wait(self, step, call):
         path = step.get("path", call["path"])
-        end = time.monotonic() + step["seconds"]
+        end = time.monotonic() + LIMIT
         while time.monotonic() < end:
             answer = self.send("GET", path)
             if step["until"] == "gone" and answer.status == 404:

@@ -42,7 +42,7 @@ class SchemathesisTest(unittest.TestCase):
                    document, "--url", master.url, "--header", f"Authorization: Bearer {master.token()}",
                    "--phases", "fuzzing", "--checks", checks, "--max-examples", EXAMPLES,
                    "--seed", SEED, "--no-shrink", "--continue-on-failure", "--workers", "1",
-                   "--request-timeout", "20", "--suppress-health-check", "all",
+                   "--request-timeout", str(harness.TIMEOUT), "--suppress-health-check", "all",
                    *[f"--exclude-operation-id={name}" for name in EXCLUDED]]
         run = subprocess.run(command, cwd=home.folder, env=home.env, text=True, check=False,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

@@ -22,7 +22,6 @@ from determined.common.api import authentication  # noqa: E402
 from determined.common.streams._client import ModelSpec  # noqa: E402
 
 PASSWORD = "Stream-Passw0rd"
-TIMEOUT = 30  # Seconds, for one message.
 
 KEYS = {
     "project": {"id", "name", "description", "archived", "created_at", "notes", "workspace_id",
@@ -76,7 +75,7 @@ class Follower:
         self.events.put(None)
 
     def next(self):
-        return self.events.get(timeout=TIMEOUT)
+        return self.events.get(timeout=harness.TIMEOUT)
 
     def subscribe(self, known, **specs):
         """Sends a request; returns the messages of the sync, without its begin and end."""
@@ -93,7 +92,7 @@ class Follower:
 
     def close(self):
         self.socket.close()
-        self.thread.join(TIMEOUT)
+        self.thread.join(harness.TIMEOUT)
 
 
 class StreamTest(harness.ClusterTestCase):
@@ -157,7 +156,7 @@ class StreamTest(harness.ClusterTestCase):
 
     # ---- the examples of the original service
 
-    def test_sync_of_known_projects(self):
+    def test_sends_what_differs_from_known_projects(self):
         follower = self.follow()
         both = [1, self.project]
         for known, ids, deleted in (([1, self.project], both, ""),
@@ -171,7 +170,7 @@ class StreamTest(harness.ClusterTestCase):
         self.assert_record(second, "project", self.project, workspace_id=self.workspace, notes=[],
                            state="UNSPECIFIED", archived=False, immutable=False)
 
-    def test_project_is_created_moved_and_deleted(self):
+    def test_follows_a_project_until_it_is_deleted(self):
         follower = self.follow()
         follower.subscribe({"projects": str(self.project)},
                            projects={"workspace_ids": [self.workspace]})
@@ -190,7 +189,7 @@ class StreamTest(harness.ClusterTestCase):
             message = follower.next()
         self.assertEqual({"projects_deleted": str(third)}, message)
 
-    def test_all_kinds(self):
+    def test_follows_all_kinds(self):
         model = self.make_model("first")
         version = self.post(f"models/{model}/versions", checkpointUuid=CHECKPOINT)["modelVersion"]
         follower = self.follow()
@@ -221,7 +220,7 @@ class StreamTest(harness.ClusterTestCase):
         self.post(f"models/{model}/move", destinationWorkspaceId=1)
         self.assert_record(follower.next(), "modelversion", version, workspace_id="1")
 
-    def test_models_of_a_user(self):
+    def test_follows_models_of_a_user(self):
         follower = self.follow()
         follower.subscribe({}, models={"user_ids": [1]})
         model = self.make_model("of admin")

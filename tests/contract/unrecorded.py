@@ -121,8 +121,9 @@ def _each(path, member, call, **only):
     return {"each": path, "member": member, "call": call, "only": only}
 
 
-_GONE = {"until": "gone", "seconds": 6}
-_ENDED = {"until": "ended", "seconds": 10}
+_GONE = {"until": "gone"}
+_ENDED = {"until": "ended"}
+_ALL_ENDED = {"until": "all ended", "path": "/api/v1/experiments?projectId={proj:18}"}
 _DETACHED = ('{"name": "rec-odd-progress", "searcher": {"name": "single", "metric": "val_loss"}, '
              '"hyperparameters": {"lr": 0.01, "layers": 3, "nested": {"a": 1, "b": "x"}}}')
 
@@ -144,6 +145,8 @@ BEFORE = {
     "users:bulk/deactivate": [_login("user2", "rec-bob", "Bob-pass-07")],
     "workspaces:get/deleted": [_GONE],
     "projects:get/deleted": [_GONE],
+    # The sessions of a user end here when the user is deactivated.
+    "experiments_create:create/in-others-project-by-user": [_login("user2", "rec-bob", "Bob-pass-07")],
     "experiments_change:get/cancelled": [_ENDED],
     "experiments_change:get/killed": [_ENDED],
     "experiments_change:get/trial-killed": [_ENDED],
@@ -159,7 +162,6 @@ BEFORE = {
     "metrics_report:profiler/old-post": _two_trials_of_a_search(),
     "logs:trial/all": [_sleep(1.5)],
     "runs:get/deleted": [_sleep(1)],
-    "webhooks:delete/by-user": [{"deliveries": 9}],
     "checkpoints_delete:by-user": [_each("/api/v1/webhooks", "webhooks", "DELETE /api/v1/webhooks/{id}",
                                          url="{receiver}")],
     "allocations:kill/command-get": [_sleep(0.7)],
@@ -179,14 +181,7 @@ BEFORE = {
     "generic_tasks:task/killed": [_sleep(1.5)],
     "generic_tasks:old-list": [{"kill": ["create/no-pause", "create/forked", "create/child", "create"]}],
     "bulk:activate": _bulk_experiments(),
-    "bulk:archive": [{"until": "all ended", "path": "/api/v1/experiments?projectId={proj:18}",
-                      "seconds": 8}],
-    "bulk:list-after": [_sleep(2)],
-    "bulk:project-after-delete": [_sleep(2)],
+    "bulk:archive": [_ALL_ENDED],
+    "bulk:list-after": [_ALL_ENDED],
+    "bulk:project-after-delete": [_GONE],
 }
-
-# The seconds after which a call without an end is given up; others are streams, or have 20 s.
-LIMITS = {"experiments_change:tensorboard-files/delete": 3}
-LIMIT_BY_GROUP = {"allocations": 5, "as_user": 4, "unauthenticated": 4, "not_found": 4, "wrong_type": 4,
-                  "empty_body": 4}
-STREAM_LIMIT = 4

@@ -241,7 +241,7 @@ class LocalClusterTest(unittest.TestCase):
                                  "the start of the task")
         # Its working directory and arguments do not identify the process; only its environment does.
         neighbour = subprocess.Popen(["sleep", "600"], env={
-            "DET_RUN_DIR": self.home.data + "2/agents/agent-0/tasks/1.1.0/run"})
+            "DET_RUN_DIR": self.home.data + "2/agents/agent-0/tasks/1.1.1/run"})
         try:
             self.home.kill("agent-0")
             status = self.home.json("deploy", "local", "status", code=1)

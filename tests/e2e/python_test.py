@@ -186,7 +186,7 @@ class OneAgentTest(ScriptTestCase):
         self.assert_state(self.home.finish(experiment), "COMPLETED")
         log = self.home.trial_log(trial)
         for rank in range(2):
-            self.assertIn(f"[rank={rank}] begins at 2 of run 1", log)
+            self.assertIn(f"[rank={rank}] begins at 2 of run 2", log)
         self.assertEqual(0, self.home.json("trial", "describe", trial)["trial"]["restarts"])
 
     def test_next_attempt_resumes_after_a_rank_was_killed(self):
@@ -195,7 +195,7 @@ class OneAgentTest(ScriptTestCase):
         self.assert_state(self.home.finish(experiment), "COMPLETED")
         log = self.home.trial_log(trial)
         self.assertIn("rank 1 failed: killed by SIGKILL: last words", log)
-        self.assertIn("begins at 2 of run 1", log)
+        self.assertIn("begins at 2 of run 2", log)
         described = self.home.json("trial", "describe", trial)["trial"]
         self.assertEqual(1, described["restarts"])
         self.assertIn("rank 1 failed", described["runs"][0]["exitReason"])
@@ -209,7 +209,7 @@ class OneAgentTest(ScriptTestCase):
         self.assert_state(self.home.finish(experiment), "COMPLETED")
         trial = self.home.first_trial(experiment)["id"]
         log = self.home.trial_log(trial)
-        self.assertIn("[rank=0] begins at 0 of run 0", log)
+        self.assertIn("[rank=0] begins at 0 of run 1", log)
         self.assertNotIn("[rank=1]", log)
         self.assertEqual([1, 2, 3, 4], self.steps(trial, "training"))
         self.home.det("experiment", "kill", holder)
@@ -315,7 +315,7 @@ class TwoAgentsTest(ScriptTestCase):
         log = self.home.trial_log(trial)
         self.assertIn("rank 1 failed: killed by SIGKILL: last words", log)
         for rank in range(2):
-            self.assertIn(f"[rank={rank}] begins at 2 of run 1", log)
+            self.assertIn(f"[rank={rank}] begins at 2 of run 2", log)
         self.assertEqual([1, 2, 3, 4], self.steps(trial, "training"))
 
     def test_example_learns(self):

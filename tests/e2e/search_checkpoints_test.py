@@ -102,9 +102,9 @@ class SearchCheckpointsTest(harness.ClusterTestCase):
         # Rungs at 1, 2 and 4, one trial at a time: the first one pauses and is the best of two, then of
         # four.
         self.assertEqual(sorted([
-            [first, 0, 0, []], [second, 0, 0, []], [third, 0, 0, []], [fourth, 0, 0, []],
-            [first, 1, 1, lengths(first, 1)], [second, 1, 1, lengths(second, 1)],
-            [first, 2, 2, lengths(first, 2)],
+            [first, 1, 0, []], [second, 1, 0, []], [third, 1, 0, []], [fourth, 1, 0, []],
+            [first, 2, 1, lengths(first, 1)], [second, 2, 1, lengths(second, 1)],
+            [first, 3, 2, lengths(first, 2)],
         ]), sorted(begun))
         self.assertEqual({first: lengths(first, 4)}, ended)
 
@@ -117,9 +117,9 @@ class SearchCheckpointsTest(harness.ClusterTestCase):
         # The worst trial does not run again. The child continues the work of its parent and counts
         # its own.
         self.assertEqual(sorted([
-            *([trial, 0, 0, []] for trial in (best, second, third, worst)),
-            *([trial, 1, 2, lengths(trial, 2)] for trial in (best, second, third)),
-            [child, 0, 0, lengths(best, 2)],
+            *([trial, 1, 0, []] for trial in (best, second, third, worst)),
+            *([trial, 2, 2, lengths(trial, 2)] for trial in (best, second, third)),
+            [child, 1, 0, lengths(best, 2)],
         ]), sorted(begun))
         self.assertEqual({trial: lengths(trial, 4) for trial in (best, second, third)},
                          {trial: done for trial, done in ended.items() if trial != child})
@@ -138,7 +138,7 @@ class SearchCheckpointsTest(harness.ClusterTestCase):
                 f"source_checkpoint_uuid={by_length[1]}", 1):
             [trial] = self.run_search(SINGLE, "--config", "searcher." + option)["trialIds"]
             begun, ended = self.read_reports()
-            self.assertEqual([[trial, 0, 0, lengths(source, length)]], begun)
+            self.assertEqual([[trial, 1, 0, lengths(source, length)]], begun)
             self.assertEqual({trial: lengths(source, length) + lengths(trial, 2)}, ended)
 
     def test_continued_experiment_starts_from_its_own_checkpoint(self):
@@ -148,7 +148,7 @@ class SearchCheckpointsTest(harness.ClusterTestCase):
                       "searcher.max_length={batches: 5}")
         self.assertEqual([trial], self.ended(described["id"])["trialIds"])
         begun, ended = self.read_reports()
-        self.assertEqual([[trial, 0, 0, []], [trial, 1, 2, lengths(trial, 2)]], begun)
+        self.assertEqual([[trial, 1, 0, []], [trial, 2, 2, lengths(trial, 2)]], begun)
         self.assertEqual({trial: lengths(trial, 5)}, ended)
 
 

@@ -51,7 +51,7 @@ class ManyTrialsTest(harness.ClusterTestCase):
             runs = [tuple(map(int, line.split())) for line in f]
         self.assertEqual(TRIALS, len(runs), "each trial runs once")
         self.assertEqual(sorted(described["trialIds"]), sorted(trial for trial, _ in runs))
-        self.assertEqual({0}, {run for _, run in runs})
+        self.assertEqual({1}, {run for _, run in runs})
         trials = self.trials_of(experiment)
         self.assertEqual(TRIALS, len(trials))
         self.assertEqual({("STATE_COMPLETED", 0)},

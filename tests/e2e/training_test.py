@@ -146,8 +146,8 @@ class TrainingTest(harness.ClusterTestCase):
         self.assertIn("restarts", text)
         self.assertIn("SIGKILL", text)
         # The second attempt resumed from the checkpoint; the result is that without the failure.
-        self.assertEqual(10, self.first_reports(trial["id"])[0])
-        self.assertGreater(self.first_reports(trial["id"])[1],
+        self.assertEqual(10, self.first_reports(trial["id"])[1])
+        self.assertGreater(self.first_reports(trial["id"])[2],
                            int(saved[0]["metadata"]["steps_completed"]))
         uninterrupted = self.create(300, *same)
         self.assert_state(self.home.finish(uninterrupted), "COMPLETED")

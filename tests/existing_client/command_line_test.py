@@ -274,7 +274,7 @@ class CommandLineTest(harness.ClusterTestCase):
         return {"password": PASSWORD, "experiment": str(experiment), "trial": str(trial["id"]),
                 "task": trial["taskId"], "checkpoint": best["uuid"]}
 
-    def test_supported_commands(self):
+    def test_runs_supported_commands(self):
         values = self.prepare()
         failures = []
         for code, words, expected in read_commands():

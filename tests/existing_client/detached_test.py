@@ -88,13 +88,19 @@ class DetachedTest(harness.ClusterTestCase):
 
     def start(self, program, *arguments, **env):
         command = ["python3", "-B", "-c", program, *arguments]
-        return subprocess.Popen(command, env={**self.env, **env}, cwd=self.folder,
-                                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, encoding="utf-8")
+        process = subprocess.Popen(command, env={**self.env, **env}, cwd=self.folder,
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, encoding="utf-8")
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
 
     def run_program(self, program, *arguments, code=0, **env):
-        with self.start(program, *arguments, **env) as process:
-            out, err = process.communicate(timeout=harness.TIMEOUT)
+        return self.end(self.start(program, *arguments, **env), code)
+
+    def end(self, process, code=0, given=None):
+        """Waits for the end of a program and checks its exit code; returns its output."""
+        out, err = process.communicate(given, timeout=harness.TIMEOUT)
         self.assertEqual(code, process.returncode, out + err)
         return out
 
@@ -130,13 +136,13 @@ class DetachedTest(harness.ClusterTestCase):
         self.run_program(CORE_V2, name, storage, "fail", code=1, PYTHONPATH=path)
         self.assert_state(self.home.experiment(trial["experimentId"]), "ERROR")
 
-    def test_core_v2_of_the_existing_client(self):
+    def test_records_core_v2_of_the_existing_client(self):
         self.check_core_v2("theirs", existing_client.SITE_PACKAGES)
 
-    def test_core_v2_of_our_package(self):
+    def test_records_core_v2_of_our_package(self):
         self.check_core_v2("ours", existing_client.OUR_PACKAGE)
 
-    def test_five_lines(self):
+    def test_records_the_short_form(self):
         self.run_program("""
 import det
 run = det.init(config={"lr": 0.1}, run_id="five", name="five-lines")
@@ -158,14 +164,13 @@ run.finish()
 
     def test_sync_sends_an_offline_run_once(self):
         self.run_program(KILLED, "offline", code=-signal.SIGKILL, DET_MODE="offline")
-        self.home.env["DET_SPOOL_DIR"] = self.env["DET_SPOOL_DIR"]
         for expected in ("sent 10 records", ""):  # Nothing is left for the second.
-            self.assertIn(expected, self.home.det("sync").stdout)
+            self.assertIn(expected, self.home.det("sync", self.env["DET_SPOOL_DIR"]).stdout)
         trial = self.find_trial("offline", "offline")
         self.assertEqual([(1, step) for step in range(1, 11)], self.reports(trial["id"]))
         self.assert_state(self.home.experiment(trial["experimentId"]), "ERROR")
 
-    def test_no_report_is_lost_or_doubled_when_the_process_is_killed(self):
+    def test_neither_loses_nor_doubles_reports_when_the_process_is_killed(self):
         for _ in range(3):
             self.run_program(KILLED, "killed", code=-signal.SIGKILL)
         self.run_program(KILLED, "killed")
@@ -175,7 +180,7 @@ run.finish()
         self.assert_state(self.home.experiment(trial["experimentId"]), "COMPLETED")
 
     def test_continues_while_the_master_is_away(self):
-        with self.start("""
+        process = self.start("""
 import det
 run = det.init(run_id="away")
 run.log({"loss": 1.0})
@@ -187,15 +192,14 @@ for step in range(2, 101):
 print("during", flush=True)
 input()
 run.finish()
-""") as process:
-            self.assertEqual("before\n", process.stdout.readline())
-            self.home.kill("master")
-            process.stdin.write("\n")
-            process.stdin.flush()
-            self.assertEqual("during\n", process.stdout.readline())
-            self.home.up(self.agents, self.slots)
-            out, err = process.communicate("\n", timeout=harness.TIMEOUT)
-        self.assertEqual(0, process.returncode, out + err)
+""")
+        self.assertEqual("before\n", process.stdout.readline())
+        self.home.kill("master")
+        process.stdin.write("\n")
+        process.stdin.flush()
+        self.assertEqual("during\n", process.stdout.readline())
+        self.home.up(self.agents, self.slots)
+        self.end(process, given="\n")
         trial = self.find_trial("away", "away")
         self.assertEqual([(1, step) for step in range(1, 101)], self.reports(trial["id"]))
         self.assert_state(self.home.experiment(trial["experimentId"]), "COMPLETED")
@@ -225,15 +229,14 @@ run.finish()
                                    INTER_TRAIN_PROCESS_COMM_PORT_2=ports[1])
                         for rank in range(2)]
             for program in programs:
-                out, err = program.communicate(timeout=harness.TIMEOUT)
-                self.assertEqual(0, program.returncode, out + err)
+                self.end(program)
             trial = self.find_trial(f"sharded-{name}", "t")
             saved = self.home.json("experiment", "list-checkpoints", trial["experimentId"])
             [checkpoint] = saved["checkpoints"]
             self.assertLessEqual({"rank-0", "rank-1"}, set(checkpoint["resources"]))
             self.assertEqual([(1, 1)], self.reports(trial["id"]))
 
-    def test_several_processes_of_one_run(self):
+    def test_records_several_processes_of_one_run(self):
         program = """
 import sys, det
 run = det.init(run_id="several", rank=int(sys.argv[1]))
@@ -242,8 +245,7 @@ run.finish()
 """
         processes = [self.start(program, str(rank)) for rank in (1, 0, 2)]
         for process in processes:
-            out, err = process.communicate(timeout=harness.TIMEOUT)
-            self.assertEqual(0, process.returncode, out + err)
+            self.end(process)
         trial = self.find_trial("several", "several")
         for group in ("training", "rank-1", "rank-2"):
             self.assertEqual([(1, 1)], self.reports(trial["id"], group), group)

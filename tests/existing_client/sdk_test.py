@@ -35,8 +35,7 @@ class SdkTest(harness.ClusterTestCase):
         super().setUpClass()
         try:
             existing_client.create_administrator(cls.home, USER, PASSWORD)
-            cls.environment = existing_client.user_environment(cls.home)
-            cls.environment.__enter__()
+            cls.enterClassContext(existing_client.user_environment(cls.home))
             from determined.experimental import client
             client.login(os.environ["DET_MASTER"], USER, PASSWORD)
             cls.client = client
@@ -47,20 +46,17 @@ class SdkTest(harness.ClusterTestCase):
             raise
 
     @classmethod
-    def tearDownClass(cls):
-        cls.environment.__exit__(None, None, None)
-        super().tearDownClass()
-
-    @classmethod
     def create_experiment(cls, name, **changes):
         model = cls.home.context({"train.py": TRAIN})
         config = harness.job(**{"name": name, "entrypoint": "python3 train.py",
                                 "hyperparameters": {"lr": 1}, **changes})
         return cls.client.create_experiment(config, model)
 
-    def test_experiment(self):
-        experiment = self.client.get_experiment(self.experiment.id)
-        self.assertEqual("sdk", experiment.name)
+    def test_edits_experiment(self):
+        experiment = self.create_experiment("named", entrypoint="true")
+        experiment.wait(interval=0.1)
+        experiment = self.client.get_experiment(experiment.id)
+        self.assertEqual("named", experiment.name)
         experiment.set_name("renamed")
         experiment.set_description("words")
         experiment.add_label("red")
@@ -75,7 +71,7 @@ class SdkTest(harness.ClusterTestCase):
         code = experiment.download_code(self.home.folder)
         self.assertTrue(os.path.exists(code), code)
 
-    def test_states(self):
+    def test_pauses_activates_and_kills(self):
         experiment = self.create_experiment("states", entrypoint="sleep 100")
         experiment.await_first_trial(interval=0.1)
         experiment.pause()
@@ -84,7 +80,7 @@ class SdkTest(harness.ClusterTestCase):
         self.assertEqual(self.client.ExperimentState.CANCELED, experiment.wait(interval=0.1))
         experiment.delete()
 
-    def test_trial_and_metrics(self):
+    def test_reads_trial_and_metrics(self):
         [trial] = self.experiment.list_trials()
         self.assertEqual(self.client.TrialState.COMPLETED, trial.state)
         self.assertEqual({"lr": 1}, trial.hparams)
@@ -98,7 +94,7 @@ class SdkTest(harness.ClusterTestCase):
         self.assertEqual(0.5, trial.summary_metrics["validation_metrics"]["loss"]["min"])
         self.assertEqual(trial.id, self.client.get_trial(trial.id).id)
 
-    def test_checkpoints(self):
+    def test_finds_and_downloads_checkpoints(self):
         by_steps = self.experiment.list_checkpoints(
             sort_by=self.client.CheckpointSortBy.BATCH_NUMBER, order_by=self.client.OrderBy.DESC)
         best = self.experiment.list_checkpoints(
@@ -120,7 +116,7 @@ class SdkTest(harness.ClusterTestCase):
         self.assertEqual(self.client.CheckpointState.COMPLETED, found.state)
         self.assertEqual([], list(found.get_metrics("inference")))  # No trial has used it.
 
-    def test_models(self):
+    def test_registers_models(self):
         checkpoint = self.experiment.top_checkpoint()
         model = self.client.create_model("net", "a net", metadata={"a": 1})
         version = model.register_version(checkpoint.uuid)
@@ -143,7 +139,7 @@ class SdkTest(harness.ClusterTestCase):
         with self.assertRaisesRegex(Exception, "not found"):
             self.client.get_model("net")
 
-    def test_users_workspaces_and_projects(self):
+    def test_creates_users_workspaces_and_projects(self):
         user = self.client.create_user("ann", False, PASSWORD)
         user.change_display_name("Ann")
         user.deactivate()
@@ -166,7 +162,7 @@ class SdkTest(harness.ClusterTestCase):
         experiment.move_to_project("team", "second")
         experiment.delete()
 
-    def test_missing_things(self):
+    def test_raises_when_resource_is_missing(self):
         for call in (lambda: self.client.get_experiment(9999), lambda: self.client.get_trial(9999),
                      lambda: self.client.get_model("absent"),
                      lambda: self.client.get_checkpoint("00000000-0000-0000-0000-000000000001")):

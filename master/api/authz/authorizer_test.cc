@@ -346,6 +346,7 @@ TEST_F(AuthorizerTest, HidesResource_WhenAnotherRoleLacksThePermissionToRead) {
 
 TEST_F(AuthorizerTest, LetsOwnersDelete_WhenThereAreNoRoles) {
   const auto* remove = pool_.FindMethodByName("det.api.v1.ExperimentService.DeleteExperiment");
+  const auto* move = pool_.FindMethodByName("det.api.v1.ExperimentService.MoveExperiment");
   const Principal user{.kind = PrincipalKind::kUser,
                        .user = model::UserId(5),
                        .roles = auth::MakeRolesForBasicMode({}),
@@ -358,6 +359,9 @@ TEST_F(AuthorizerTest, LetsOwnersDelete_WhenThereAreNoRoles) {
   EXPECT_EQ(decide(101), absl::StatusCode::kOk);
   EXPECT_EQ(decide(102), absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(decide(999), absl::StatusCode::kNotFound);
+  std::unique_ptr<Message> request = Request(*move);
+  Put("experiment_id", "102", request.get());
+  EXPECT_TRUE(Authorize(*move, user, *request).ok()) << "moving loses nothing";
 }
 
 TEST_F(AuthorizerTest, DeniesRequest_WhenOneOfItsResourcesIsDenied) {

@@ -69,7 +69,7 @@ class StoreWorkspaceResolver final : public WorkspaceResolver {
     switch (scope) {
       case Scope::kProject: {
         DET_ASSIGN_OR_RETURN(const store::ProjectRecord project,
-                             store_.projects().GetProject(*number));
+                             store_.projects().GetProjectSettings(*number));
         return project.owner;
       }
       case Scope::kTrial: {

@@ -167,7 +167,7 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
     DET_ASSIGN_OR_RETURN(const auto storage,
                          storages.Find(entry.checkpoint, config.checkpoint_storage));
     *out = ToProto(entry, checkpoint_storage::GetCheckpointFolder(storage, id),
-                   ToStruct(ToShownConfig(experiment.experiment)));
+                   ToStruct(ToShownConfig(experiment)));
     return absl::OkStatus();
   }
 
@@ -178,7 +178,7 @@ class CheckpointService final : public ApiService<v1::CheckpointService> {
     DET_ASSIGN_OR_RETURN(const auto experiment, store_.GetExperiment(id));
     DET_ASSIGN_OR_RETURN(const auto page, store_.ListCheckpoints(query));
     const model::ExperimentConfig& config = *experiment.experiment.config;
-    const google::protobuf::Struct shown = ToStruct(ToShownConfig(experiment.experiment));
+    const google::protobuf::Struct shown = ToStruct(ToShownConfig(experiment));
     CheckpointStorages storages(store_);
     for (const store::CheckpointEntry& entry : page.checkpoints) {
       DET_ASSIGN_OR_RETURN(const auto storage,

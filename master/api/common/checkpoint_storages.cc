@@ -14,12 +14,9 @@ absl::StatusOr<model::CheckpointStorageConfig> CheckpointStorages::Find(
   if (!checkpoint.storage) return of_experiment;
   auto found = registered_.find(*checkpoint.storage);
   if (found == registered_.end()) {
-    const absl::StatusOr<model::Value> config =
-        store_.detached().GetCheckpointStorage(*checkpoint.storage);
-    // A program may report any ID.
-    if (absl::IsNotFound(config.status())) return of_experiment;
-    DET_RETURN_IF_ERROR(config.status());
-    found = registered_.emplace(*checkpoint.storage, store::ToStorageConfig(*config)).first;
+    DET_ASSIGN_OR_RETURN(const model::Value config,
+                         store_.detached().GetCheckpointStorage(*checkpoint.storage));
+    found = registered_.emplace(*checkpoint.storage, store::ToStorageConfig(config)).first;
   }
   return found->second;
 }

@@ -4,6 +4,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "master/api/common/shown_configs.h"
+#include "proto/json_writer.h"
 
 namespace det::api {
 namespace {
@@ -141,8 +143,20 @@ v1::TrialRun ToRun(const experiment::Allocation& allocation) {
 
 // Existing clients know these members: of one experiment the original configuration, in lists the
 // hyperparameters.
-void SetConfig(const experiment::Experiment& experiment, bool detail, v1::Experiment* out) {
-  const model::Value config = ToShownConfig(experiment);
+void SetConfig(const store::ExperimentRecord& record, bool detail, v1::Experiment* out,
+               proto::WrittenParts* written) {
+  if (written != nullptr) {
+    const std::shared_ptr<const ShownConfig> shown = WriteShownConfig(record);
+    written->Set(*out->mutable_config(), shown->config);
+    if (detail) {
+      out->set_original_config(shown->original);
+    } else {
+      written->Set(*out->mutable_hyperparameters(), shown->hyperparameters);
+    }
+    return;
+  }
+  const experiment::Experiment& experiment = record.experiment;
+  const model::Value config = ToShownConfig(record);
   *out->mutable_config() = ToStruct(config);
   if (detail) {
     // The original text may contain secrets that the displayed configuration hides.
@@ -155,7 +169,8 @@ void SetConfig(const experiment::Experiment& experiment, bool detail, v1::Experi
 
 }  // namespace
 
-model::Value ToShownConfig(const experiment::Experiment& experiment) {
+model::Value ToShownConfig(const store::ExperimentRecord& record) {
+  const experiment::Experiment& experiment = record.experiment;
   model::Value config = model::ToShownValue(*experiment.config);
   model::Value::Object& settings = *config.MutableObject();
   // Unmanaged experiments need no entrypoint.
@@ -169,11 +184,15 @@ model::Value ToShownConfig(const experiment::Experiment& experiment) {
     (*members)["resource_pool"] = place.resource_pool;
     (*members)["max_slots"] = place.max_slots ? model::Value(*place.max_slots) : model::Value();
   }
+  if (model::Value::Object* policy = settings["retention_policy"].MutableObject();
+      policy != nullptr && record.log_days) {
+    (*policy)["log_retention_days"] = *record.log_days;
+  }
   return config;
 }
 
 v1::Experiment ToProto(const store::ExperimentRecord& record, const LiveTrials& live,
-                       absl::Time now, bool detail) {
+                       absl::Time now, bool detail, proto::WrittenParts* written) {
   const experiment::Experiment& experiment = record.experiment;
   const model::ExperimentConfig& config = *experiment.config;
   v1::Experiment out;
@@ -212,7 +231,7 @@ v1::Experiment ToProto(const store::ExperimentRecord& record, const LiveTrials& 
   out.set_unmanaged(experiment.unmanaged);
   if (experiment.external_id) out.set_external_experiment_id(*experiment.external_id);
   out.set_model_definition_size(static_cast<int32_t>(record.context_size));
-  SetConfig(experiment, detail, &out);
+  SetConfig(record, detail, &out, written);
   return out;
 }
 
@@ -231,7 +250,9 @@ v1::Trial ToProto(const store::TrialRecord& record, const LiveTrials& live,
                                                                 : trial.reason);
   out.set_restarts(trial.restarts);
   *out.mutable_hparams() = ToStruct(trial.hparams);
-  out.set_total_batches_processed(static_cast<int32_t>(trial.steps_completed));
+  // Scripts may report without saving checkpoints.
+  out.set_total_batches_processed(
+      static_cast<int32_t>(std::max(trial.steps_completed, record.reported_steps)));
   if (record.best_validation) *out.mutable_best_validation() = ToWorkload(*record.best_validation);
   if (record.latest_validation) {
     *out.mutable_latest_validation() = ToWorkload(*record.latest_validation);
@@ -244,7 +265,8 @@ v1::Trial ToProto(const store::TrialRecord& record, const LiveTrials& live,
   out.set_wall_clock_time(absl::ToDoubleSeconds(trial.ended_at.value_or(now) - trial.created_at));
   if (trial.warm_start) out.set_warm_start_checkpoint_uuid(trial.warm_start->value());
   out.set_task_id(trial.task.value());
-  out.add_task_ids(trial.task.value());
+  const int num_tasks = static_cast<int>(trial.continued_runs.size()) + 1;
+  for (int i = 0; i < num_tasks; ++i) out.add_task_ids(experiment::GetTask(trial, i).value());
   out.set_checkpoint_count(record.checkpoint_count);
   out.set_total_checkpoint_size(record.checkpoint_size);
   if (trial.best_metric) out.set_searcher_metric_value(*trial.best_metric);

@@ -27,6 +27,10 @@
 #include "master/store/interfaces/garbage_collection.h"
 #include "master/store/interfaces/records.h"
 
+namespace det::proto {
+class WrittenParts;
+}  // namespace det::proto
+
 namespace det::api {
 
 // ---- values ----
@@ -49,11 +53,12 @@ model::Value FromStruct(const google::protobuf::Struct& value, Numbers numbers);
 // ---- resources ----
 
 // The configuration as users see it, with its current place in the queue.
-model::Value ToShownConfig(const experiment::Experiment& experiment);
+model::Value ToShownConfig(const store::ExperimentRecord& record);
 // `detail`: as one experiment is read, with its original configuration; in a list, with its
 // hyperparameters instead.
+// Its configuration becomes a part in `written`, unless that is null.
 v1::Experiment ToProto(const store::ExperimentRecord& record, const LiveTrials& live,
-                       absl::Time now, bool detail);
+                       absl::Time now, bool detail, proto::WrittenParts* written = nullptr);
 // `runs`: the trial's allocations, oldest first.
 v1::Trial ToProto(const store::TrialRecord& record, const LiveTrials& live,
                   const std::vector<experiment::Allocation>& runs, absl::Time now);

@@ -27,8 +27,6 @@ using Occupants =
              std::vector<std::pair<const experiment::Allocation*, const experiment::LocalTask*>>>;
 Occupants FindOccupants(const cluster::Cluster& cluster);
 
-v1::Device ToDevice(const model::Device& device);
-
 // An agent that is connected, or that has stored state such as "disabled". An agent with stored
 // state alone has no slots and is not connected. Returns nullopt if the agent is unknown.
 std::optional<v1::Agent> FindAgent(const cluster::Cluster& cluster, const Occupants& occupants,

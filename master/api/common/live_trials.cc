@@ -27,11 +27,13 @@ LiveTrials CollectLiveTrials(const cluster::Cluster& cluster,
 
 void QueryLiveTrials(engine::Engine& engine, base::ThreadPool& pool,
                      std::optional<model::ExperimentId> experiment,
-                     absl::AnyInvocable<void(absl::StatusOr<LiveTrials>)> then) {
+                     absl::AnyInvocable<void(absl::StatusOr<LiveTrials>)> then,
+                     absl::AnyInvocable<void(const cluster::Cluster&)> read) {
   auto live = std::make_shared<LiveTrials>();
   engine.Query(
-      [live, experiment](const cluster::Cluster& cluster) {
+      [live, experiment, read = std::move(read)](const cluster::Cluster& cluster) mutable {
         *live = CollectLiveTrials(cluster, experiment);
+        if (read) read(cluster);
       },
       [&pool, live, then = std::move(then)](const absl::Status& status) mutable {
         pool.Post([live, status, then = std::move(then)]() mutable {

@@ -25,10 +25,12 @@ struct LiveTrial {
 };
 using LiveTrials = std::map<model::TrialId, LiveTrial>;
 
-// Reads the live trials of one experiment, or of all.
+// Reads the live trials of one experiment, or of all; `then` runs on the pool. `read`, which may be
+// null, is called with the cluster, too, on the engine's loop.
 void QueryLiveTrials(engine::Engine& engine, base::ThreadPool& pool,
                      std::optional<model::ExperimentId> experiment,
-                     absl::AnyInvocable<void(absl::StatusOr<LiveTrials>)> then);
+                     absl::AnyInvocable<void(absl::StatusOr<LiveTrials>)> then,
+                     absl::AnyInvocable<void(const cluster::Cluster&)> read = nullptr);
 
 }  // namespace det::api
 

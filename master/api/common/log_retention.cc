@@ -21,7 +21,11 @@ absl::Status CheckDays(int days) {
 
 absl::Status SetLogRetention(store::Store& store, model::ExperimentId id, int days) {
   DET_RETURN_IF_ERROR(CheckDays(days));
-  return store.garbage_collection().SetExperimentLogDays(id, std::max(days, kForever));
+  if (days < kForever) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("num_days: ", days, " is negative; use -1 to keep logs forever"));
+  }
+  return store.garbage_collection().SetExperimentLogDays(id, days);
 }
 
 absl::Status SetLogRetention(store::Store& store, model::TrialId id, int days) {

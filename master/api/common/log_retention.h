@@ -13,7 +13,8 @@
 
 namespace det::api {
 
-// `days`: a negative number keeps logs forever. Returns INVALID_ARGUMENT or NOT_FOUND.
+// `days`: -1 keeps logs forever, for trials any negative number. Returns INVALID_ARGUMENT or
+// NOT_FOUND.
 absl::Status SetLogRetention(store::Store& store, model::ExperimentId id, int days);
 absl::Status SetLogRetention(store::Store& store, model::TrialId id, int days);
 

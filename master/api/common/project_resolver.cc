@@ -12,7 +12,7 @@ namespace {
 absl::StatusOr<ResolvedProject> CheckNotArchived(store::Store& store,
                                                  const store::ProjectRecord& project) {
   DET_ASSIGN_OR_RETURN(store::WorkspaceRecord workspace,
-                       store.workspaces().GetWorkspace(project.workspace, {}));
+                       store.workspaces().GetWorkspaceSettings(project.workspace));
   if (workspace.archived) return store::WorkspaceIsArchived(workspace.name);
   if (workspace.state != store::WorkspaceState::kLive ||
       project.state != store::WorkspaceState::kLive) {
@@ -33,7 +33,8 @@ absl::StatusOr<ResolvedProject> CheckNotArchived(store::Store& store,
 }  // namespace
 
 absl::StatusOr<ResolvedProject> ResolveProject(store::Store& store, int32_t project) {
-  DET_ASSIGN_OR_RETURN(const store::ProjectRecord record, store.projects().GetProject(project));
+  DET_ASSIGN_OR_RETURN(const store::ProjectRecord record,
+                       store.projects().GetProjectSettings(project));
   return CheckNotArchived(store, record);
 }
 

@@ -241,7 +241,7 @@ class DetachedService final : public ApiService<v1::DetachedService> {
                          store_.detached().FindExperiment(request.external_experiment_id()));
     if (!experiment) return missing;
     DET_ASSIGN_OR_RETURN(const int32_t workspace, store_.projects().GetWorkspaceId(*experiment));
-    if (!principal.Sees(workspace)) return missing;
+    if (!principal.Holds(model::Permission::kViewExperimentMetadata, workspace)) return missing;
     DET_ASSIGN_OR_RETURN(const auto trial,
                          store_.detached().FindTrial(*experiment, request.external_trial_id()));
     if (!trial) return missing;

@@ -140,17 +140,13 @@ class ExperimentActionService final : public ApiService<v1::ExperimentActionServ
   }
   Reactor* MoveExperiments(Context* context, const v1::MoveExperimentsRequest* request,
                            v1::MoveExperimentsResponse* response) override {
-    return ApplyToEach(
-        context, __func__, request, response, States(),
-        [this, request](model::ExperimentId id, Done done) {
-          if (request->destination_project_id() == 0) {
-            return done(absl::InvalidArgumentError("destination_project_id is required"));
-          }
-          v1::MoveExperimentRequest move;
-          move.set_experiment_id(id.value());
-          move.set_destination_project_id(request->destination_project_id());
-          Move(engine_, store_, move, std::move(done));
-        });
+    return ApplyToEach(context, __func__, request, response, States(),
+                       [this, request](model::ExperimentId id, Done done) {
+                         v1::MoveExperimentRequest move;
+                         move.set_experiment_id(id.value());
+                         move.set_destination_project_id(request->destination_project_id());
+                         Move(engine_, store_, move, std::move(done));
+                       });
   }
   Reactor* PutExperimentsRetainLogs(Context* context,
                                     const v1::PutExperimentsRetainLogsRequest* request,
@@ -192,8 +188,11 @@ class ExperimentActionService final : public ApiService<v1::ExperimentActionServ
     }
     if constexpr (requires { request.destination_project_id(); }) {
       const int32_t destination = request.destination_project_id();
+      if (destination == 0) {
+        return absl::NotFoundError("project 0 not found; destination_project_id is required");
+      }
       const absl::Status found = ResolveProject(store_, destination).status();
-      if (destination != 0 && absl::IsNotFound(found)) return found;
+      if (absl::IsNotFound(found)) return found;
     }
     if (request.has_filters()) {
       return FindMatching(request.filters(), request.project_id(), states, caller);
@@ -212,7 +211,7 @@ class ExperimentActionService final : public ApiService<v1::ExperimentActionServ
                          GetUniqueIds(filters.excluded_experiment_ids(), "excluded experiment"));
     DET_ASSIGN_OR_RETURN(store::ExperimentQuery query, ToBulkQuery(filters, states));
     query.project = project != kAnyProject ? project : std::max(filters.project_id(), 0);
-    query.visible = caller.Visible();
+    query.visible = caller.Visible(model::Permission::kViewExperimentMetadata);
     query.window.limit = kMaxBatchSize + static_cast<int>(excluded.size()) + 1;
     DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, store_.ListExperiments(query));
     std::vector<int32_t> matching;

@@ -148,9 +148,12 @@ void Patch(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
   auto events = ReadEvents(record->experiment, request.experiment());
   if (!events.ok()) return done(events.status());
   for (const cluster::Event& event : *events) {
-    const auto* update = event.As<cluster::UpdateQueue>();
-    if (update == nullptr) continue;
-    absl::Status allowed = CheckQueueUpdate(store, *update);
+    absl::Status allowed;
+    if (const auto* update = event.As<cluster::UpdateQueue>()) {
+      allowed = CheckQueueUpdate(store, *update);
+    } else if (const auto* retention = event.As<cluster::SetRetention>()) {
+      allowed = CheckRetentionUpdate(store, record->experiment, retention->policy);
+    }
     if (!allowed.ok()) return done(std::move(allowed));
   }
   SubmitAll(engine, std::make_shared<std::deque<cluster::Event>>(*std::move(events)),
@@ -173,6 +176,11 @@ void Move(engine::Engine& engine, store::Store& store, const v1::MoveExperimentR
   if (!record.ok()) return done(record.status());
   if (absl::Status deleted = CheckNotDeleted(record->experiment); !deleted.ok()) {
     return done(std::move(deleted));
+  }
+  if (record->archived) {
+    return done(absl::FailedPreconditionError(
+        absl::StrCat("experiment ", id.value(),
+                     " is archived and cannot be moved; unarchive it before you move it")));
   }
   const auto from = store.projects().GetProject(record->experiment.project);
   if (from.ok() && from->archived) return done(store::ProjectIsArchived(from->name));
@@ -216,7 +224,7 @@ absl::Status Preview(store::Store& store, const v1::PreviewRetentionRequest& req
   store::CheckpointQuery query;
   query.experiment = id;
   DET_ASSIGN_OR_RETURN(const store::CheckpointPage page, store.ListCheckpoints(query));
-  const google::protobuf::Struct shown = ToStruct(ToShownConfig(record.experiment));
+  const google::protobuf::Struct shown = ToStruct(ToShownConfig(record));
   CheckpointStorages storages(store);
   for (const store::CheckpointEntry& entry : page.checkpoints) {
     const model::CheckpointId& checkpoint = entry.checkpoint.id;

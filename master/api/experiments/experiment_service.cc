@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "base/status_macros.h"
 #include "det/api/v1/experiment.unary.h"
+#include "master/api/common/checkpoint_storages.h"
 #include "master/api/common/convert.h"
 #include "master/api/common/live_trials.h"
 #include "master/api/common/project_resolver.h"
@@ -21,7 +22,9 @@
 #include "master/api/experiments/watch_experiment.h"
 #include "master/api/queue/queue_view.h"
 #include "master/api/rpc/api_service.h"
-#include "master/checkpoint_storage/tensorboard_files.h"
+#include "master/api/rpc/local_call.h"
+#include "master/checkpoint_storage/experiment_files.h"
+#include "proto/json_writer.h"
 
 namespace det::api {
 namespace {
@@ -60,25 +63,30 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
   grpc::ServerUnaryReactor* GetExperiments(grpc::CallbackServerContext* context,
                                            const v1::GetExperimentsRequest* request,
                                            v1::GetExperimentsResponse* response) override {
-    return Unary(__func__, context, request, response,
-                 [this, request, response](const auth::Principal& principal, Done done) {
-                   QueryLiveTrials(
-                       engine_, pool_, std::nullopt,
-                       [this, request, response,
-                        visible = principal.Visible(model::Permission::kViewExperimentMetadata),
-                        done = std::move(done)](const absl::StatusOr<LiveTrials>& live) mutable {
-                         done(live.ok() ? List(*request, std::move(visible), *live, response)
-                                        : live.status());
-                       });
-                 });
+    return Unary(
+        __func__, context, request, response,
+        [this, request, response, written = GetWrittenParts(*context)](
+            const auth::Principal& principal, Done done) mutable {
+          QueryLiveTrials(
+              engine_, pool_, std::nullopt,
+              [this, request, response,
+               visible = principal.Visible(model::Permission::kViewExperimentMetadata),
+               written = std::move(written),
+               done = std::move(done)](const absl::StatusOr<LiveTrials>& live) mutable {
+                done(live.ok() ? List(*request, std::move(visible), *live, response, written.get())
+                               : live.status());
+              });
+        });
   }
 
   grpc::ServerUnaryReactor* GetExperiment(grpc::CallbackServerContext* context,
                                           const v1::GetExperimentRequest* request,
                                           v1::GetExperimentResponse* response) override {
     return Unary(__func__, context, request, response,
-                 [this, request, response](const auth::Principal&, Done done) {
-                   Get(model::ExperimentId(request->experiment_id()), response, std::move(done));
+                 [this, request, response, written = GetWrittenParts(*context)](
+                     const auth::Principal&, Done done) mutable {
+                   Get(model::ExperimentId(request->experiment_id()), response, std::move(written),
+                       std::move(done));
                  });
   }
 
@@ -153,9 +161,10 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
                  [this, id = model::ExperimentId(request->experiment_id())](
                      const auth::Principal&) -> absl::Status {
                    DET_ASSIGN_OR_RETURN(const auto record, store_.GetExperiment(id));
+                   const auto& storage = record.experiment.config->checkpoint_storage;
+                   DET_RETURN_IF_ERROR(CheckReachable(record.experiment, storage));
                    return checkpoint_storage::RemoveTensorboardFiles(
-                       defaults_.checkpoint_locations.buckets,
-                       record.experiment.config->checkpoint_storage, info_.cluster_id, id);
+                       defaults_.checkpoint_locations.buckets, storage, info_.cluster_id, id);
                  });
   }
   grpc::ServerUnaryReactor* PatchExperiment(grpc::CallbackServerContext* context,
@@ -177,20 +186,18 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
   grpc::ServerUnaryReactor* GetExperimentLabels(
       grpc::CallbackServerContext* context, const v1::GetExperimentLabelsRequest* request,
       v1::GetExperimentLabelsResponse* response) override {
-    return Unary(__func__, context, request, response,
-                 [this, request, response](const auth::Principal& principal) -> absl::Status {
-                   if (request->project_id() != 0) {
-                     DET_RETURN_IF_ERROR(
-                         CheckProjectIsVisible(store_, request->project_id(), principal.Visible()));
-                   }
-                   DET_ASSIGN_OR_RETURN(
-                       const std::vector<std::string> labels,
-                       store_.projects().ListLabels(
-                           request->project_id(),
-                           principal.Visible(model::Permission::kViewExperimentMetadata)));
-                   response->mutable_labels()->Assign(labels.begin(), labels.end());
-                   return absl::OkStatus();
-                 });
+    return Unary(
+        __func__, context, request, response,
+        [this, request, response](const auth::Principal& principal) -> absl::Status {
+          const auto visible = principal.Visible(model::Permission::kViewExperimentMetadata);
+          if (request->project_id() != 0) {
+            DET_RETURN_IF_ERROR(CheckProjectIsVisible(store_, request->project_id(), visible));
+          }
+          DET_ASSIGN_OR_RETURN(const std::vector<std::string> labels,
+                               store_.projects().ListLabels(request->project_id(), visible));
+          response->mutable_labels()->Assign(labels.begin(), labels.end());
+          return absl::OkStatus();
+        });
   }
   grpc::ServerUnaryReactor* PutExperimentLabel(grpc::CallbackServerContext* context,
                                                const v1::PutExperimentLabelRequest* request,
@@ -248,27 +255,24 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
                  });
   }
 
-  void Get(model::ExperimentId id, v1::GetExperimentResponse* response, Done done) {
-    const auto read = [this, id, response](Done done) {
-      ReadExperiment(
-          engine_, store_, pool_, clock_, id,
-          [response, done = std::move(done)](absl::StatusOr<v1::Experiment> read) mutable {
-            if (read.ok()) {
-              *response->mutable_config() = read->config();
-              *response->mutable_experiment() = *std::move(read);
-            }
-            done(read.status());
-          });
-    };
-    engine_.Query(
+  // `written` may be null.
+  void Get(model::ExperimentId id, v1::GetExperimentResponse* response,
+           std::shared_ptr<proto::WrittenParts> written, Done done) {
+    ReadExperiment(
+        engine_, store_, pool_, clock_, id,
+        [response, written, done = std::move(done)](absl::StatusOr<v1::Experiment> read) mutable {
+          if (read.ok()) {
+            *response->mutable_config() = read->config();
+            if (written != nullptr) written->Repeat(read->config(), response->config());
+            *response->mutable_experiment() = *std::move(read);
+          }
+          done(read.status());
+        },
+        written,
         [id, response](const cluster::Cluster& cluster) {
           if (auto place = GetJobSummary(cluster, id)) {
             *response->mutable_job_summary() = *std::move(place);
           }
-        },
-        [read, done = std::move(done)](absl::Status status) mutable {
-          if (!status.ok()) return done(std::move(status));
-          read(std::move(done));
         });
   }
 
@@ -370,7 +374,7 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
 
   absl::Status List(const v1::GetExperimentsRequest& request,
                     std::optional<std::vector<int32_t>> visible, const LiveTrials& live,
-                    v1::GetExperimentsResponse* response) {
+                    v1::GetExperimentsResponse* response, proto::WrittenParts* written) {
     if (request.project_id() != 0) {
       DET_RETURN_IF_ERROR(CheckProjectIsVisible(store_, request.project_id(), visible));
     }
@@ -378,7 +382,7 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
     query.visible = std::move(visible);
     DET_ASSIGN_OR_RETURN(const store::ExperimentPage page, store_.ListExperiments(query));
     for (const store::ExperimentRecord& record : page.experiments) {
-      *response->add_experiments() = ToProto(record, live, clock_.Now(), /*detail=*/false);
+      *response->add_experiments() = ToProto(record, live, clock_.Now(), /*detail=*/false, written);
     }
     *response->mutable_pagination() =
         ToPagination(request.offset(), request.limit(), response->experiments_size(), page.total);

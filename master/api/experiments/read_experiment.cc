@@ -11,14 +11,12 @@ namespace det::api {
 namespace {
 
 absl::StatusOr<v1::Experiment> ReadWith(store::Store& store, const base::Clock& clock,
-                                        model::ExperimentId id, const LiveTrials& live) {
+                                        model::ExperimentId id, const LiveTrials& live,
+                                        proto::WrittenParts* written) {
   DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store.GetExperiment(id));
-  v1::Experiment out = ToProto(record, live, clock.Now(), /*detail=*/true);
-  DET_ASSIGN_OR_RETURN(const store::TrialPage trials,
-                       store.ListTrials(store::MakeBareTrialQuery(id)));
-  for (const store::TrialRecord& trial : trials.trials) {
-    out.add_trial_ids(trial.trial.id.value());
-  }
+  v1::Experiment out = ToProto(record, live, clock.Now(), /*detail=*/true, written);
+  DET_ASSIGN_OR_RETURN(const auto trials, store.ListTrialIds(id));
+  for (const model::TrialId trial : trials) out.add_trial_ids(trial.value());
   return out;
 }
 
@@ -33,13 +31,17 @@ absl::StatusOr<v1::Trial> ReadWith(store::Store& store, const base::Clock& clock
 
 void ReadExperiment(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
                     const base::Clock& clock, model::ExperimentId id,
-                    absl::AnyInvocable<void(absl::StatusOr<v1::Experiment>)> then) {
+                    absl::AnyInvocable<void(absl::StatusOr<v1::Experiment>)> then,
+                    std::shared_ptr<proto::WrittenParts> written,
+                    absl::AnyInvocable<void(const cluster::Cluster&)> read) {
   QueryLiveTrials(
       engine, pool, id,
-      [&store, &clock, id, then = std::move(then)](const absl::StatusOr<LiveTrials>& live) mutable {
-        then(live.ok() ? ReadWith(store, clock, id, *live)
+      [&store, &clock, id, written = std::move(written),
+       then = std::move(then)](const absl::StatusOr<LiveTrials>& live) mutable {
+        then(live.ok() ? ReadWith(store, clock, id, *live, written.get())
                        : absl::StatusOr<v1::Experiment>(live.status()));
-      });
+      },
+      std::move(read));
 }
 
 void ReadTrial(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,

@@ -4,6 +4,8 @@
 #ifndef MASTER_API_EXPERIMENTS_READ_EXPERIMENT_H_
 #define MASTER_API_EXPERIMENTS_READ_EXPERIMENT_H_
 
+#include <memory>
+
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "base/clock.h"
@@ -14,14 +16,22 @@
 #include "master/store/interfaces/records.h"
 #include "master/store/interfaces/store.h"
 
+namespace det::proto {
+class WrittenParts;
+}  // namespace det::proto
+
 namespace det::api {
 
 store::ExperimentQuery ToQuery(const v1::GetExperimentsRequest& request);
 
-// Reads an experiment with its live state and the ids of its trials; `then` runs on the pool.
+// Reads an experiment with its live state and the ids of its trials; `then` runs on the pool. Its
+// configuration becomes a part in `written`, unless that is null. `read`, which may be null, is
+// called with the cluster on the engine's loop.
 void ReadExperiment(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,
                     const base::Clock& clock, model::ExperimentId id,
-                    absl::AnyInvocable<void(absl::StatusOr<v1::Experiment>)> then);
+                    absl::AnyInvocable<void(absl::StatusOr<v1::Experiment>)> then,
+                    std::shared_ptr<proto::WrittenParts> written = nullptr,
+                    absl::AnyInvocable<void(const cluster::Cluster&)> read = nullptr);
 
 // Reads a trial with its live state and its allocations; `then` runs on the pool.
 void ReadTrial(engine::Engine& engine, store::Store& store, base::ThreadPool& pool,

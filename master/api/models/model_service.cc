@@ -75,8 +75,7 @@ class CheckpointMessages {
   }
   void Add(const store::ExperimentRecord& record) {
     const model::ExperimentConfig& config = *record.experiment.config;
-    origins_[record.experiment.id] = {config.checkpoint_storage,
-                                      ToStruct(ToShownConfig(record.experiment))};
+    origins_[record.experiment.id] = {config.checkpoint_storage, ToStruct(ToShownConfig(record))};
   }
 
   std::map<model::CheckpointId, v1::Checkpoint> messages_;

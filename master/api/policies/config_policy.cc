@@ -189,13 +189,14 @@ absl::Status ApplyLimits(const ConfigPolicy& policy, model::ExperimentConfig& co
   return CheckPriority(policy, "resources.priority", *resources.priority);
 }
 
-// Users cannot change a field of `resources` that a policy sets.
-absl::Status CheckInvariant(const ConfigPolicy& policy, std::string_view member,
-                            const Value& value) {
+// Users cannot change a field that a policy sets. `section`: "resources".
+absl::Status CheckInvariant(const ConfigPolicy& policy, std::string_view section,
+                            std::string_view member, const Value& value) {
   for (const model::ConfigLayer& layer : policy.layers) {
     DET_ASSIGN_OR_RETURN(const ConfigNode root,
                          model::ReadYaml(layer.text, layer.name, /*with_lines=*/false));
-    const ConfigNode* fixed = root.FindPath(absl::StrCat("resources.", std::string(member)));
+    const ConfigNode* fixed =
+        root.FindPath(absl::StrCat(std::string(section), ".", std::string(member)));
     if (fixed == nullptr || fixed->ToValue().ToJson() == value.ToJson()) continue;
     return absl::PermissionDeniedError(absl::StrCat(std::string(member), ": ", layer.name, " sets ",
                                                     fixed->ToValue().ToJson(),
@@ -217,7 +218,7 @@ absl::Status CheckMove(const ConfigPolicy& policy, const cluster::UpdateQueue::U
 absl::Status CheckUpdate(const ConfigPolicy& policy, const cluster::UpdateQueue::Update& update) {
   if (update.priority) {
     DET_RETURN_IF_ERROR(CheckPriority(policy, "priority", *update.priority));
-    DET_RETURN_IF_ERROR(CheckInvariant(policy, "priority", int64_t{*update.priority}));
+    DET_RETURN_IF_ERROR(CheckInvariant(policy, "resources", "priority", int64_t{*update.priority}));
   }
   if (update.max_slots) {
     if (*update.max_slots == 0 && policy.max_slots) {
@@ -226,11 +227,27 @@ absl::Status CheckUpdate(const ConfigPolicy& policy, const cluster::UpdateQueue:
                                                       policy.max_slots->source, " allows"));
     }
     DET_RETURN_IF_ERROR(CheckSlots(policy, "max_slots", *update.max_slots));
-    DET_RETURN_IF_ERROR(CheckInvariant(policy, "max_slots", int64_t{*update.max_slots}));
+    DET_RETURN_IF_ERROR(
+        CheckInvariant(policy, "resources", "max_slots", int64_t{*update.max_slots}));
   }
-  if (update.weight) DET_RETURN_IF_ERROR(CheckInvariant(policy, "weight", *update.weight));
+  if (update.weight)
+    DET_RETURN_IF_ERROR(CheckInvariant(policy, "resources", "weight", *update.weight));
   if (!update.resource_pool) return absl::OkStatus();
-  return CheckInvariant(policy, "resource_pool", *update.resource_pool);
+  return CheckInvariant(policy, "resources", "resource_pool", *update.resource_pool);
+}
+
+absl::Status CheckRetentionUpdate(store::Store& store, const experiment::Experiment& e,
+                                  const experiment::RetentionPolicy& changed) {
+  DET_ASSIGN_OR_RETURN(const ConfigPolicy policy,
+                       FindConfigPolicy(store, e.workspace, e.config->workspace));
+  const std::pair<std::string_view, int> members[] = {
+      {"save_experiment_best", changed.experiment_best},
+      {"save_trial_best", changed.trial_best},
+      {"save_trial_latest", changed.trial_latest}};
+  for (const auto& [member, value] : members) {
+    DET_RETURN_IF_ERROR(CheckInvariant(policy, "checkpoint_storage", member, int64_t{value}));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckQueueUpdate(store::Store& store, const cluster::UpdateQueue& update) {

@@ -12,6 +12,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "master/core/cluster/request.h"
+#include "master/core/experiment/experiment.h"
+#include "master/core/experiment/retention.h"
 #include "master/core/model/experiment_config.h"
 #include "master/core/model/value.h"
 #include "master/parse/parse.h"
@@ -52,6 +54,11 @@ absl::Status ApplyLimits(const ConfigPolicy& policy, model::ExperimentConfig& co
 
 // Checks changes of queued jobs against the policy of the workspace of each experiment.
 absl::Status CheckQueueUpdate(store::Store& store, const cluster::UpdateQueue& update);
+
+// Checks a change of what an experiment keeps of its checkpoints against the policy of its
+// workspace.
+absl::Status CheckRetentionUpdate(store::Store& store, const experiment::Experiment& e,
+                                  const experiment::RetentionPolicy& changed);
 
 }  // namespace det::api
 

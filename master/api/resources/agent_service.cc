@@ -59,6 +59,42 @@ absl::StatusOr<cluster::SetMaintenance> MaintenanceToEvent(
   return event;
 }
 
+constexpr char kMask[] = "********";
+
+// Whether the caller sees which task uses which device at which address. Without roles, every user
+// reads everything.
+bool SeesDetails(const auth::Principal& caller) {
+  return caller.basic || caller.Holds(model::Permission::kViewSensitiveAgentInfo, 0);
+}
+
+void Mask(v1::Device* device) {
+  device->set_id(-1);
+  device->set_uuid(kMask);
+}
+
+void Mask(v1::Container* container) {
+  container->set_id(kMask);
+  container->set_parent(kMask);
+  container->set_permission_denied(true);
+  for (v1::Device& device : *container->mutable_devices()) Mask(&device);
+}
+
+void Mask(v1::Agent* agent) {
+  for (std::string& address : *agent->mutable_addresses()) address = kMask;
+  for (auto& [unused, slot] : *agent->mutable_slots()) {
+    if (slot.has_device()) Mask(slot.mutable_device());
+    if (slot.has_container()) Mask(slot.mutable_container());
+    for (v1::Container& container : *slot.mutable_containers()) Mask(&container);
+  }
+  // The keys are the IDs of allocations.
+  google::protobuf::Map<std::string, v1::Container> containers;
+  containers.swap(*agent->mutable_containers());
+  for (auto& [unused, container] : containers) {
+    Mask(&container);
+    (*agent->mutable_containers())[absl::StrCat(agent->containers_size())] = std::move(container);
+  }
+}
+
 class AgentService final : public ApiService<v1::AgentService> {
  public:
   AgentService(CallPipeline& calls, engine::Engine& engine, const base::Clock& clock)
@@ -68,10 +104,13 @@ class AgentService final : public ApiService<v1::AgentService> {
                                       const v1::GetAgentsRequest* request,
                                       v1::GetAgentsResponse* response) override {
     return Unary(__func__, context, request, response,
-                 [this, request, response](const auth::Principal&, Done done) {
+                 [this, request, response](const auth::Principal& caller, Done done) {
                    engine_.Query(
-                       [request, response, now = clock_.Now()](const cluster::Cluster& cluster) {
+                       [request, response, now = clock_.Now(),
+                        whole = SeesDetails(caller)](const cluster::Cluster& cluster) {
                          List(cluster, now, *request, response);
+                         if (whole) return;
+                         for (v1::Agent& agent : *response->mutable_agents()) Mask(&agent);
                        },
                        std::move(done));
                  });
@@ -81,8 +120,8 @@ class AgentService final : public ApiService<v1::AgentService> {
                                      const v1::GetAgentRequest* request,
                                      v1::GetAgentResponse* response) override {
     return Unary(__func__, context, request, response,
-                 [this, request, response](const auth::Principal&, Done done) {
-                   Find(request->agent_id(), response->mutable_agent(), std::move(done));
+                 [this, request, response](const auth::Principal& caller, Done done) {
+                   Find(caller, request->agent_id(), response->mutable_agent(), std::move(done));
                  });
   }
 
@@ -91,13 +130,13 @@ class AgentService final : public ApiService<v1::AgentService> {
                                      v1::GetSlotsResponse* response) override {
     return Unary(
         __func__, context, request, response,
-        [this, request, response](const auth::Principal&, Done done) {
+        [this, request, response](const auth::Principal& caller, Done done) {
           auto agent = std::make_shared<v1::Agent>();
-          Find(request->agent_id(), agent.get(),
+          Find(caller, request->agent_id(), agent.get(),
                [agent, request, response, done = std::move(done)](absl::Status status) mutable {
-                 std::map<int32_t, v1::Slot*> slots;
-                 for (auto& [unused, slot] : *agent->mutable_slots()) {
-                   slots[slot.device().id()] = &slot;
+                 std::map<int, v1::Slot*> slots;
+                 for (auto& [number, slot] : *agent->mutable_slots()) {
+                   slots[ParseSlot(number).value_or(0)] = &slot;
                  }
                  for (const auto& [unused, slot] : slots) {
                    response->add_slots()->Swap(slot);
@@ -112,9 +151,9 @@ class AgentService final : public ApiService<v1::AgentService> {
                                     const v1::GetSlotRequest* request,
                                     v1::GetSlotResponse* response) override {
     return Unary(__func__, context, request, response,
-                 [this, request, response](const auth::Principal&, Done done) {
-                   FindSlot(request->agent_id(), request->slot_id(), response->mutable_slot(),
-                            std::move(done));
+                 [this, request, response](const auth::Principal& caller, Done done) {
+                   FindSlot(caller, request->agent_id(), request->slot_id(),
+                            response->mutable_slot(), std::move(done));
                  });
   }
 
@@ -186,13 +225,15 @@ class AgentService final : public ApiService<v1::AgentService> {
         ToPagination(request.offset(), request.limit(), response->agents_size(), total);
   }
 
-  void Find(const std::string& id, v1::Agent* out, Done done) {
+  void Find(const auth::Principal& caller, const std::string& id, v1::Agent* out, Done done) {
     auto found = std::make_shared<bool>(false);
     engine_.Query(
-        [id, out, found, now = clock_.Now()](const cluster::Cluster& cluster) {
+        [id, out, found, now = clock_.Now(),
+         whole = SeesDetails(caller)](const cluster::Cluster& cluster) {
           auto agent = FindAgent(cluster, FindOccupants(cluster), model::AgentId(id), now);
           *found = agent.has_value();
           if (agent) *out = *std::move(agent);
+          if (!whole) Mask(out);
         },
         [id, found, done = std::move(done)](absl::Status status) mutable {
           if (status.ok() && !*found) {
@@ -203,9 +244,10 @@ class AgentService final : public ApiService<v1::AgentService> {
         });
   }
 
-  void FindSlot(const std::string& id, const std::string& slot, v1::Slot* out, Done done) {
+  void FindSlot(const auth::Principal& caller, const std::string& id, const std::string& slot,
+                v1::Slot* out, Done done) {
     auto agent = std::make_shared<v1::Agent>();
-    Find(id, agent.get(),
+    Find(caller, id, agent.get(),
          [agent, id, slot, out, done = std::move(done)](absl::Status status) mutable {
            const auto found = agent->mutable_slots()->find(slot);
            if (status.ok() && found == agent->slots().end()) status = NoSuchSlot(id, slot);
@@ -218,32 +260,34 @@ class AgentService final : public ApiService<v1::AgentService> {
                                         const google::protobuf::Message* request,
                                         const std::string& id, absl::StatusOr<cluster::Event> event,
                                         v1::Agent* out) {
-    return Unary(
-        method, context, request, nullptr,
-        [this, id, event = std::move(event), out](const auth::Principal&, Done done) mutable {
-          if (!event.ok()) return done(event.status());
-          SubmitAndFinish(engine_, *std::move(event),
-                          [this, id, out, done = std::move(done)](absl::Status status) mutable {
-                            if (!status.ok()) return done(std::move(status));
-                            Find(id, out, std::move(done));
-                          });
-        });
+    return Unary(method, context, request, nullptr,
+                 [this, id, event = std::move(event), out](const auth::Principal& caller,
+                                                           Done done) mutable {
+                   if (!event.ok()) return done(event.status());
+                   SubmitAndFinish(engine_, *std::move(event),
+                                   [this, caller, id, out,
+                                    done = std::move(done)](absl::Status status) mutable {
+                                     if (!status.ok()) return done(std::move(status));
+                                     Find(caller, id, out, std::move(done));
+                                   });
+                 });
   }
 
   template <class Request, class MakeEvent>
   grpc::ServerUnaryReactor* ChangeSlot(grpc::CallbackServerContext* context, const char* method,
                                        const Request& request, v1::Slot* out, MakeEvent make) {
-    return Unary(method, context, &request, nullptr,
-                 [this, &request, out, make](const auth::Principal&, Done done) {
-                   const absl::StatusOr<int> slot = ParseSlot(request.slot_id());
-                   if (!slot.ok()) return done(slot.status());
-                   SubmitAndFinish(
-                       engine_, make(model::AgentId(request.agent_id()), *slot),
-                       [this, &request, out, done = std::move(done)](absl::Status status) mutable {
-                         if (!status.ok()) return done(std::move(status));
-                         FindSlot(request.agent_id(), request.slot_id(), out, std::move(done));
-                       });
-                 });
+    return Unary(
+        method, context, &request, nullptr,
+        [this, &request, out, make](const auth::Principal& caller, Done done) {
+          const absl::StatusOr<int> slot = ParseSlot(request.slot_id());
+          if (!slot.ok()) return done(slot.status());
+          SubmitAndFinish(
+              engine_, make(model::AgentId(request.agent_id()), *slot),
+              [this, caller, &request, out, done = std::move(done)](absl::Status status) mutable {
+                if (!status.ok()) return done(std::move(status));
+                FindSlot(caller, request.agent_id(), request.slot_id(), out, std::move(done));
+              });
+        });
   }
 
   engine::Engine& engine_;

@@ -333,6 +333,7 @@ void CallPipeline::RecordChange(const Call& call, const std::string& target,
   DET_LOG(INFO) << "change" << base::Field("method", call.method_.method)
                 << base::Field("caller", GetName(caller))
                 << base::Field("access_token", caller.access_token)
+                << base::Field("allocation", caller.allocation.value())
                 << base::Field("peer", call.head_.peer) << base::Field("target", target)
                 << base::Field("request_id", call.head_.request_id) << base::Field("code", code);
 }

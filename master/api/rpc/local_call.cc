@@ -17,10 +17,16 @@ LocalCalls::LocalCalls(const std::vector<std::unique_ptr<Service>>& services) {
   }
 }
 
+std::shared_ptr<proto::WrittenParts> GetWrittenParts(const grpc::CallbackServerContext& context) {
+  const auto* const local = dynamic_cast<const LocalContext*>(&context);
+  return local == nullptr ? nullptr : local->written;
+}
+
 std::function<void()> LocalCalls::Start(std::string_view method,
                                         std::shared_ptr<const google::protobuf::Message> request,
                                         std::shared_ptr<google::protobuf::Message> response,
-                                        CallHead head, Done done) const {
+                                        std::shared_ptr<proto::WrittenParts> written, CallHead head,
+                                        Done done) const {
   const auto it = methods_.find(method);
   if (it == methods_.end()) {
     done(absl::UnimplementedError(
@@ -29,7 +35,7 @@ std::function<void()> LocalCalls::Start(std::string_view method,
   }
   const Method& found = it->second;
   // The pipeline destroys its Done, and with it what it holds, after it has called it.
-  auto context = std::make_shared<LocalContext>(std::move(head), nullptr);
+  auto context = std::make_shared<LocalContext>(std::move(head), std::move(written));
   context->done = [context, request, response, done = std::move(done)](
                       absl::Status status) mutable { done(std::move(status)); };
   found.call(*found.service, *context, *request, *response);

@@ -78,6 +78,11 @@ int64_t AllGather::Join(const model::AllocationId& allocation, const std::string
 
 int64_t AllGather::JoinByName(const model::AllocationId& allocation, const std::string& name,
                               int num_peers, std::string data, Reply reply) {
+  // An invalid call must not take a place from a process.
+  if (const absl::Status valid = Validate(name, 0, num_peers); !valid.ok()) {
+    reply(valid);
+    return 0;
+  }
   std::pair<int, int> place;
   {
     std::lock_guard lock(mutex_);

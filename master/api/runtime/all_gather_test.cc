@@ -80,6 +80,16 @@ TEST_F(AllGatherTest, GathersFromNamedProcesses) {
   EXPECT_EQ(**next, (Strings{"third", "fourth"}));
 }
 
+TEST_F(AllGatherTest, DoesNotCountInvalidCallOfNamedProcess) {
+  Result bad, a, b;
+  gather_.JoinByName(id_, "x", 0, "", [&](auto gathered) { bad = gathered; });
+  EXPECT_EQ(bad->status().code(), absl::StatusCode::kInvalidArgument);
+  gather_.JoinByName(id_, "p", 2, "a", [&](auto gathered) { a = gathered; });
+  gather_.JoinByName(id_, "q", 2, "b", [&](auto gathered) { b = gathered; });
+  ASSERT_TRUE(a && b);
+  EXPECT_EQ(**a, (Strings{"a", "b"}));
+}
+
 TEST_F(AllGatherTest, DoesNotCountDisconnectedRank) {
   Result disconnected, a, b;
   const int64_t ticket = Join(0, 2, "disconnected", &disconnected);

@@ -48,20 +48,6 @@ absl::StatusOr<model::MetricReport> ToModel(const trial::ReportMetricsRequest& r
   return out;
 }
 
-// Returns a Done that checks the triggers of webhooks after the reports were stored and before the
-// sender gets its response.
-Done CheckTriggersAfter(webhooks::TriggerWatch& triggers, base::ThreadPool& pool,
-                        std::vector<model::MetricReport> reports, Done done) {
-  return [&triggers, &pool, reports = std::move(reports),
-          done = std::move(done)](absl::Status stored) mutable {
-    if (!stored.ok()) return done(std::move(stored));
-    // The engine replies on its loop, which must not block.
-    pool.Post([&triggers, reports = std::move(reports), done = std::move(done)]() mutable {
-      done(triggers.Check(reports));
-    });
-  };
-}
-
 // One event for all validations: a report costs one commit, however many it contains.
 void SubmitValidations(engine::Engine& engine, live::ExperimentWatch& watch,
                        model::ExperimentId experiment, const model::AllocationId& allocation,
@@ -92,14 +78,23 @@ absl::StatusOr<std::vector<model::MetricReport>> ToReports(
   return reports;
 }
 
+Done CheckTriggersAfter(webhooks::TriggerWatch* triggers, base::ThreadPool& pool,
+                        const std::vector<model::MetricReport>& reports, Done done) {
+  if (triggers == nullptr || !triggers->HasMetricTriggers()) return done;
+  return [triggers, &pool, reports, done = std::move(done)](absl::Status stored) mutable {
+    if (!stored.ok()) return done(std::move(stored));
+    pool.Post([triggers, reports = std::move(reports), done = std::move(done)]() mutable {
+      done(triggers->Check(reports));
+    });
+  };
+}
+
 void AddMetrics(engine::Engine& engine, store::Store& store, live::ExperimentWatch& watch,
                 webhooks::TriggerWatch* triggers, base::ThreadPool& pool,
                 model::ExperimentId experiment, const model::AllocationId& allocation,
                 std::vector<model::MetricReport> reports, absl::AnyInvocable<void()> on_best,
                 Done done) {
-  if (triggers != nullptr && triggers->HasMetricTriggers()) {
-    done = CheckTriggersAfter(*triggers, pool, reports, std::move(done));
-  }
+  done = CheckTriggersAfter(triggers, pool, reports, std::move(done));
   std::vector<model::MetricReport> bulk;
   std::vector<model::MetricReport> validations;
   for (model::MetricReport& report : reports) {

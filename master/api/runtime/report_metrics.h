@@ -28,6 +28,11 @@ namespace det::api {
 absl::StatusOr<std::vector<model::MetricReport>> ToReports(
     const det::trial::v1::ReportMetricsRequest& request, absl::Time now);
 
+// Returns a Done that checks the triggers of webhooks after the reports were stored and before the
+// sender gets its response. It may be called on a thread that must not block.
+Done CheckTriggersAfter(webhooks::TriggerWatch* triggers, base::ThreadPool& pool,
+                        const std::vector<model::MetricReport>& reports, Done done);
+
 // Stores the reports and notifies the watches of `experiment`, the experiment of the trial. The
 // validations are submitted to the engine as one event, because the searcher reads them; the other
 // reports are written to the store directly. `done` is called when all are durable. Before it,

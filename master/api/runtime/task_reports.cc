@@ -43,6 +43,7 @@ model::LogLine ToLine(const v1::TaskLog& given, const model::TaskId& task,
   line.agent = given.agent_id();
   line.container = given.container_id();
   line.time = given.has_timestamp() ? FromProto(given.timestamp()) : now;
+  if (given.has_rank()) line.rank = given.rank();
   if (given.has_rank_id()) line.rank = given.rank_id();
   line.level = static_cast<model::LogLevel>(given.level());
   line.stdtype = given.stdtype();

@@ -237,19 +237,16 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
                         v1::PostTaskLogsResponse* response) override {
     return Unary(
         __func__, context, request, response,
-        [this, request](const auth::Principal& principal) -> absl::Status {
-          DET_ASSIGN_OR_RETURN(const model::TaskId task, FindLoggedTask(principal, *request));
-          std::vector<model::LogLine> lines;
-          for (const v1::TaskLog& log : request->logs()) {
-            const model::AllocationId allocation =
-                IsUser(principal) ? model::AllocationId(log.allocation_id()) : principal.allocation;
-            lines.push_back(ToLine(log, task, allocation, clock_.Now()));
-          }
-          if (lines.empty()) return absl::OkStatus();
-          DET_RETURN_IF_ERROR(store_.AddLogLines(lines));
-          watch_.LogsArrived(task);
-          return triggers_ == nullptr ? absl::OkStatus() : triggers_->Check(lines);
-        });
+        [this, request](const auth::Principal& caller) { return AddLines(caller, *request); });
+  }
+  Reactor* PostRawTaskLogs(Context* context, const v1::PostTaskLogsRequest* request,
+                           google::api::HttpBody* response) override {
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal& caller) {
+                   response->set_content_type("application/json");
+                   response->set_data("\"\"");
+                   return AddLines(caller, *request);
+                 });
   }
 
   Reactor* RunPrepareForReporting(Context* context,
@@ -418,7 +415,7 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
     return Unary(
         method, context, request, nullptr,
         [this, &metrics, group](const auth::Principal& principal, Done done) {
-          if (IsUser(principal)) return done(AddUserMetrics(metrics, group));
+          if (IsUser(principal)) return AddUserMetrics(metrics, group, std::move(done));
           const absl::Status own = CheckOwnTrial(principal, metrics.trial_id());
           if (!own.ok()) return done(own);
           WithCaller(
@@ -491,20 +488,28 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
     loop_.Post([this, experiment] { watch_.Changed(experiment); });
   }
 
-  absl::Status AddUserMetrics(const v1::TrialMetrics& metrics, const std::string& group) {
-    if (!metrics.has_metrics()) return absl::InvalidArgumentError("metrics: required but missing");
-    DET_ASSIGN_OR_RETURN(std::vector<model::MetricReport> reports,
-                         ToReports(ToReport(metrics, group, metrics.trial_run_id()), clock_.Now()));
+  void AddUserMetrics(const v1::TrialMetrics& metrics, const std::string& group, Done done) {
     const model::TrialId id(metrics.trial_id());
-    DET_ASSIGN_OR_RETURN(const store::StoredReport stored,
-                         store_.detached().AddMetrics(id, metrics.trial_run_id(), reports));
-    for (model::MetricReport& report : reports) report.run_id = stored.run_id;
-    if (stored.unmanaged) life_signs_.Record(id, clock_.Now());
-    watch_.MetricsArrived(stored.experiment, reports);
-    if (stored.best) {
-      loop_.Post([this, experiment = stored.experiment] { watch_.Changed(experiment); });
+    if (!metrics.has_metrics()) {
+      const absl::Status found = store_.GetBareTrial(id).status();
+      return done(found.ok() ? absl::InvalidArgumentError("metrics: required but missing") : found);
     }
-    return triggers_ == nullptr ? absl::OkStatus() : triggers_->Check(reports);
+    auto reports = ToReports(ToReport(metrics, group, metrics.trial_run_id()), clock_.Now());
+    if (!reports.ok()) return done(reports.status());
+    std::vector<model::MetricReport> written = *reports;
+    store_.detached().AddMetrics(
+        id, metrics.trial_run_id(), std::move(written),
+        [this, id, reports = *std::move(reports),
+         done = std::move(done)](const absl::StatusOr<store::StoredReport>& stored) mutable {
+          if (!stored.ok()) return done(stored.status());
+          for (model::MetricReport& report : reports) report.run_id = stored->run_id;
+          if (stored->unmanaged) life_signs_.Record(id, clock_.Now());
+          watch_.MetricsArrived(stored->experiment, reports);
+          if (stored->best) {
+            loop_.Post([this, experiment = stored->experiment] { watch_.Changed(experiment); });
+          }
+          CheckTriggersAfter(triggers_, pool_, reports, std::move(done))(absl::OkStatus());
+        });
   }
 
   void AddTaskCheckpoint(const v1::Checkpoint& checkpoint, const model::AllocationId& allocation,
@@ -548,8 +553,28 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
     DET_ASSIGN_OR_RETURN(const cluster::Event event,
                          ToEvent(ToReport(checkpoint, id), model::AllocationId(), clock_.Now()));
     model::CheckpointRecord record = event.As<cluster::CheckpointReported>()->checkpoint;
-    if (checkpoint.has_storage_id()) record.storage = checkpoint.storage_id();
+    if (checkpoint.has_storage_id()) {
+      record.storage = checkpoint.storage_id();
+      DET_RETURN_IF_ERROR(store_.detached().GetCheckpointStorage(*record.storage).status());
+    }
     return store_.detached().AddCheckpoint(record);
+  }
+
+  absl::Status AddLines(const auth::Principal& caller, const v1::PostTaskLogsRequest& request) {
+    DET_ASSIGN_OR_RETURN(const model::TaskId task, FindLoggedTask(caller, request));
+    std::vector<model::LogLine> lines;
+    for (const v1::TaskLog& log : request.logs()) {
+      const model::AllocationId allocation =
+          IsUser(caller) ? model::AllocationId(log.allocation_id()) : caller.allocation;
+      lines.push_back(ToLine(log, task, allocation, clock_.Now()));
+      if (!log.has_sequence()) continue;
+      DET_RETURN_IF_ERROR(CheckSequence(log.sequence(), allocation));
+      lines.back().sequence = log.sequence();
+    }
+    if (lines.empty()) return absl::OkStatus();
+    DET_RETURN_IF_ERROR(store_.AddLogLines(lines));
+    watch_.LogsArrived(task);
+    return triggers_ == nullptr ? absl::OkStatus() : triggers_->Check(lines);
   }
 
   // Returns the task of all lines, which the caller may write to.

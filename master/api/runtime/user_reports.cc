@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "master/api/common/convert.h"
+#include "master/core/model/id_text.h"
 
 namespace det::api {
 
@@ -36,6 +37,17 @@ absl::Status CheckOneTask(const v1::PostTaskLogsRequest& request) {
                      request.logs(0).task_id(), " and ", log.task_id()));
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckSequence(int64_t sequence, const model::AllocationId& allocation) {
+  if (sequence < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("sequence: expected a number from 1, found ", sequence));
+  }
+  if (!allocation.value().empty() && !model::ParseAllocationId(allocation)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "sequence: agents number the lines of allocations; set allocation_id to a UUID of the "
+      "process, or remove sequence");
 }
 
 absl::StatusOr<model::Value> ToStorage(const google::protobuf::Struct& storage) {

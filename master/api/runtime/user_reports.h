@@ -5,12 +5,15 @@
 #ifndef MASTER_API_RUNTIME_USER_REPORTS_H_
 #define MASTER_API_RUNTIME_USER_REPORTS_H_
 
+#include <cstdint>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "det/api/v1/checkpoint.pb.h"
 #include "det/api/v1/task_runtime.pb.h"
 #include "google/protobuf/struct.pb.h"
 #include "master/auth/permissions.h"
+#include "master/core/model/ids.h"
 #include "master/core/model/value.h"
 
 namespace det::api {
@@ -27,6 +30,10 @@ absl::Status CheckReportedState(const v1::Checkpoint& checkpoint);
 
 // INVALID_ARGUMENT if there are no lines, or lines of several tasks.
 absl::Status CheckOneTask(const v1::PostTaskLogsRequest& request);
+
+// INVALID_ARGUMENT unless it is positive and the lines of this allocation are not numbered by the
+// cluster's agents.
+absl::Status CheckSequence(int64_t sequence, const model::AllocationId& allocation);
 
 // Converts a checkpoint storage, with its keys sorted. INVALID_ARGUMENT if its type is unknown. Its
 // other fields are not checked, since only the program uses them.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -5,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "det/api/v1/task.unary.h"
 #include "master/api/common/convert.h"
@@ -35,23 +37,21 @@ class TaskService final : public ApiService<v1::TaskService> {
   grpc::ServerUnaryReactor* GetTask(grpc::CallbackServerContext* context,
                                     const v1::GetTaskRequest* request,
                                     v1::GetTaskResponse* response) override {
-    return Unary(
-        __func__, context, request, response,
-        [this, request, response](const auth::Principal&) -> absl::Status {
-          DET_ASSIGN_OR_RETURN(const auto record, GetTrialOfTask(store_, request->task_id()));
-          DET_ASSIGN_OR_RETURN(const auto allocations, store_.ListAllocations(record.trial.task));
-          v1::Task* task = response->mutable_task();
-          task->set_task_id(request->task_id());
-          task->set_task_type(v1::Task::TASK_TYPE_TRIAL);
-          for (const auto& allocation : allocations) {
-            *task->add_allocations() = ToProto(allocation, "");
-          }
-          *task->mutable_start_time() = ToProto(record.trial.created_at);
-          if (record.trial.ended_at) {
-            *task->mutable_end_time() = ToProto(*record.trial.ended_at);
-          }
-          return absl::OkStatus();
-        });
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal&) -> absl::Status {
+                   DET_ASSIGN_OR_RETURN(const TrialTask read,
+                                        ReadTrialTask(store_, request->task_id()));
+                   v1::Task* task = response->mutable_task();
+                   task->set_task_id(request->task_id());
+                   task->set_task_type(v1::Task::TASK_TYPE_TRIAL);
+                   for (const auto& allocation : read.allocations) {
+                     *task->add_allocations() = ToProto(allocation, "");
+                     task->mutable_allocations()->rbegin()->set_task_id(request->task_id());
+                   }
+                   *task->mutable_start_time() = ToProto(read.start_time);
+                   if (read.end_time) *task->mutable_end_time() = ToProto(*read.end_time);
+                   return absl::OkStatus();
+                 });
   }
 
   grpc::ServerUnaryReactor* GetAllocation(grpc::CallbackServerContext* context,
@@ -75,11 +75,7 @@ class TaskService final : public ApiService<v1::TaskService> {
                         done = std::move(done)](const absl::Status& status) mutable {
                          if (!status.ok()) return done(status);
                          pool_.Post([this, id, reason, response, done = std::move(done)]() mutable {
-                           const auto allocation = store_.GetAllocation(id);
-                           if (allocation.ok()) {
-                             *response->mutable_allocation() = ToProto(*allocation, *reason);
-                           }
-                           done(allocation.status());
+                           done(ReadAllocation(id, *reason, response->mutable_allocation()));
                          });
                        });
                  });
@@ -91,8 +87,8 @@ class TaskService final : public ApiService<v1::TaskService> {
         __func__, context, request,
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<v1::TaskLogsResponse>> stream) {
-          const auto record = GetTrialOfTask(store_, request.task_id());
-          if (!record.ok()) return stream->Close(record.status());
+          const auto task = ReadTrialTask(store_, request.task_id());
+          if (!task.ok()) return stream->Close(task.status());
           if (request.limit() < 0) {
             return stream->Close(absl::InvalidArgumentError("limit: must be at least 0"));
           }
@@ -101,9 +97,9 @@ class TaskService final : public ApiService<v1::TaskService> {
                 absl::InvalidArgumentError("limit: cannot be specified with follow"));
           }
           ServeLogs<v1::TaskLogsResponse>(store_, watch_, std::move(stream),
-                                          {.query = ToLogQuery(request, record->trial.task),
-                                           .trial = record->trial.id,
-                                           .experiment = record->trial.experiment,
+                                          {.query = ToQuery(request, *task),
+                                           .trial = task->record.trial.id,
+                                           .experiment = task->record.trial.experiment,
                                            .limit = request.limit(),
                                            .follow = request.follow(),
                                            .pattern = GetPattern(request)},
@@ -112,6 +108,29 @@ class TaskService final : public ApiService<v1::TaskService> {
   }
 
  private:
+  absl::Status ReadAllocation(const model::AllocationId& id, const std::string& wait_reason,
+                              v1::Allocation* out) {
+    DET_ASSIGN_OR_RETURN(const auto allocation, store_.GetAllocation(id));
+    DET_ASSIGN_OR_RETURN(const auto record, store_.GetBareTrial(allocation.trial));
+    *out = ToProto(allocation, wait_reason);
+    const int task = experiment::GetTaskNumber(record.trial, allocation.run_id);
+    out->set_task_id(experiment::GetTask(record.trial, task).value());
+    return absl::OkStatus();
+  }
+
+  // All tasks of a trial share one log; each has the lines of its time.
+  static store::LogQuery ToQuery(const v1::TaskLogsRequest& request, const TrialTask& task) {
+    store::LogQuery query = ToLogQuery(request, task.record.trial.task);
+    if (!task.is_first) {
+      const absl::Time start = task.start_time - absl::Microseconds(1);
+      query.after = std::max(query.after.value_or(start), start);
+    }
+    if (task.next_start) {
+      query.before = std::min(query.before.value_or(*task.next_start), *task.next_start);
+    }
+    return query;
+  }
+
   engine::Engine& engine_;
   store::Store& store_;
   base::ThreadPool& pool_;

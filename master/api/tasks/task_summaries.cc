@@ -41,7 +41,8 @@ void AddSummary(const cluster::Cluster& cluster, const experiment::Allocation& a
     return;
   const std::string& id = allocation.id.value();
   v1::AllocationSummary& out = (*response->mutable_allocation_id_to_summary())[id];
-  out.set_task_id(allocation.task.value());
+  const int task = experiment::GetTaskNumber(*trial, allocation.run_id);
+  out.set_task_id(experiment::GetTask(*trial, task).value());
   out.set_allocation_id(id);
   // Existing scripts wait for this name to come and go.
   out.set_name(absl::StrCat("Trial ", trial->id.value(), " (Experiment ", job->id.value(), ")"));

@@ -118,6 +118,12 @@ std::vector<v1::ProjectColumn> ToColumns(store::Table table,
                                  ColumnTypeToProto(fixed.type)));
     columns.back().set_display_name(fixed.shown);
   }
+  for (const auto& [group, metric] : metrics) {
+    for (const char* statistic : {"last", "max", "mean", "min"}) {
+      columns.push_back(MakeColumn(absl::StrCat(group, ".", metric, ".", statistic),
+                                   GetLocation(group), v1::COLUMN_TYPE_NUMBER));
+    }
+  }
   for (const store::ValueColumn& value : values) {
     const bool metadata = absl::StartsWith(value.key, "metadata.");
     // The experiments table of existing clients cannot show metadata columns, but filters may use
@@ -128,12 +134,6 @@ std::vector<v1::ProjectColumn> ToColumns(store::Table table,
                                  : runs   ? v1::LOCATION_TYPE_RUN_HYPERPARAMETERS
                                           : v1::LOCATION_TYPE_HYPERPARAMETERS,
                                  value.number ? v1::COLUMN_TYPE_NUMBER : v1::COLUMN_TYPE_TEXT));
-  }
-  for (const auto& [group, metric] : metrics) {
-    for (const char* statistic : {"last", "max", "mean", "min"}) {
-      columns.push_back(MakeColumn(absl::StrCat(group, ".", metric, ".", statistic),
-                                   GetLocation(group), v1::COLUMN_TYPE_NUMBER));
-    }
   }
   return columns;
 }

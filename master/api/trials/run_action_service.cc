@@ -135,7 +135,7 @@ class RunActionService final : public ApiService<v1::RunActionService> {
                                                  const auth::Principal& caller) {
     if constexpr (std::is_same_v<Request, v1::MoveRunsRequest>) {
       if (request.destination_project_id() == 0) {
-        return absl::InvalidArgumentError("destination_project_id is required");
+        return absl::NotFoundError("project 0 not found; destination_project_id is required");
       }
       DET_RETURN_IF_ERROR(
           store_.projects().GetProjectWorkspaceId(request.destination_project_id()).status());

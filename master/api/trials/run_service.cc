@@ -301,8 +301,9 @@ class RunService final : public ApiService<v1::RunService> {
     return Unary(method, context, request, response,
                  [this, request, response, table](const auth::Principal& principal, Done done) {
                    if (request->has_project_id()) {
-                     absl::Status found =
-                         CheckProjectIsVisible(store_, request->project_id(), principal.Visible());
+                     absl::Status found = CheckProjectIsVisible(
+                         store_, request->project_id(),
+                         principal.Visible(model::Permission::kViewExperimentMetadata));
                      if (!found.ok()) return done(std::move(found));
                    }
                    absl::StatusOr<store::RunQuery> query = ToRunQuery(*request, table, principal);

@@ -107,6 +107,10 @@ class AuthService final : public ApiService<v1::AuthService> {
   }
 
   absl::Status LogOut(const auth::Principal& principal) {
+    if (!principal.allocation.value().empty()) {
+      return absl::InvalidArgumentError(
+          "cannot log out: this is the token of a task, which ends with it");
+    }
     if (principal.access_token == 0) return authenticator_.EndSession(principal.token_hash);
     DET_RETURN_IF_ERROR(store_.access()
                             .ChangeToken(principal.access_token, std::nullopt, /*revoke=*/true)

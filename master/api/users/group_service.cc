@@ -11,6 +11,7 @@
 #include "master/api/common/convert.h"
 #include "master/api/rpc/api_service.h"
 #include "master/api/users/convert_user.h"
+#include "master/api/users/delegation.h"
 #include "master/api/users/group_members.h"
 #include "master/api/users/services.h"
 
@@ -42,10 +43,8 @@ class GroupService final : public ApiService<v1::GroupService> {
                                         const v1::CreateGroupRequest* request,
                                         v1::CreateGroupResponse* response) override {
     return Unary(__func__, context, request, response,
-                 [this, request, response](const auth::Principal&) -> absl::Status {
-                   DET_RETURN_IF_ERROR(CheckName(request->name()));
-                   return Write(groups().AddGroup(request->name(), ToUserIds(request->add_users())),
-                                response->mutable_group());
+                 [this, request, response](const Call& call, Done done) {
+                   done(Create(call, *request, response->mutable_group()));
                  });
   }
 
@@ -74,14 +73,8 @@ class GroupService final : public ApiService<v1::GroupService> {
                                         const v1::UpdateGroupRequest* request,
                                         v1::UpdateGroupResponse* response) override {
     return Unary(__func__, context, request, response,
-                 [this, request, response](const auth::Principal&) -> absl::Status {
-                   DET_RETURN_IF_ERROR(CheckName(request->name()));
-                   store::GroupPatch patch{.add = ToUserIds(request->add_users()),
-                                           .remove = ToUserIds(request->remove_users())};
-                   if (!request->name().empty()) patch.name = request->name();
-                   const auto changed = groups().ChangeGroup(request->group_id(), patch);
-                   authenticator_.InvalidateAll();
-                   return Write(changed, response->mutable_group());
+                 [this, request, response](const Call& call, Done done) {
+                   done(Change(call, *request, response->mutable_group()));
                  });
   }
 
@@ -98,18 +91,61 @@ class GroupService final : public ApiService<v1::GroupService> {
   grpc::ServerUnaryReactor* AssignMultipleGroups(
       grpc::CallbackServerContext* context, const v1::AssignMultipleGroupsRequest* request,
       v1::AssignMultipleGroupsResponse* response) override {
-    return Unary(__func__, context, request, response, [this, request](const auth::Principal&) {
-      const absl::Status assigned =
-          groups().AssignGroups(ToUserIds(request->user_ids()),
-                                {request->add_groups().begin(), request->add_groups().end()},
-                                {request->remove_groups().begin(), request->remove_groups().end()});
-      authenticator_.InvalidateAll();
-      return assigned;
-    });
+    return Unary(__func__, context, request, response,
+                 [this, request](const Call& call, Done done) { done(Assign(call, *request)); });
   }
 
  private:
   store::Groups& groups() { return store_.groups(); }
+
+  // Records who became or ceased to be a member ("group 3, add user 7").
+  static void RecordMembers(const Call& call, int32_t group, const char* change,
+                            const std::vector<model::UserId>& users, const absl::Status& status) {
+    for (const model::UserId user : users) {
+      call.RecordPart(absl::StrCat("group ", group, ", ", change, " user ", user.value()), status);
+    }
+  }
+
+  absl::Status Create(const Call& call, const v1::CreateGroupRequest& request,
+                      v1::GroupDetails* out) {
+    DET_RETURN_IF_ERROR(CheckName(request.name()));
+    const std::vector<model::UserId> users = ToUserIds(request.add_users());
+    const auto created = groups().AddGroup(request.name(), users);
+    if (created.ok()) RecordMembers(call, created->id, "add", users, created.status());
+    return Write(created, out);
+  }
+
+  absl::Status Change(const Call& call, const v1::UpdateGroupRequest& request,
+                      v1::GroupDetails* out) {
+    DET_RETURN_IF_ERROR(CheckName(request.name()));
+    if (!request.add_users().empty()) {
+      DET_RETURN_IF_ERROR(CheckCanAddMembers(store_, call.principal(), {request.group_id()}));
+    }
+    store::GroupPatch patch{.add = ToUserIds(request.add_users()),
+                            .remove = ToUserIds(request.remove_users())};
+    if (!request.name().empty()) patch.name = request.name();
+    const auto changed = groups().ChangeGroup(request.group_id(), patch);
+    authenticator_.InvalidateAll();
+    RecordMembers(call, request.group_id(), "add", patch.add, changed.status());
+    RecordMembers(call, request.group_id(), "remove", patch.remove, changed.status());
+    return Write(changed, out);
+  }
+
+  absl::Status Assign(const Call& call, const v1::AssignMultipleGroupsRequest& request) {
+    const std::vector<model::UserId> users = ToUserIds(request.user_ids());
+    const std::vector<int32_t> add(request.add_groups().begin(), request.add_groups().end());
+    DET_RETURN_IF_ERROR(CheckCanAddMembers(store_, call.principal(), add));
+    const absl::Status assigned = groups().AssignGroups(
+        users, add, {request.remove_groups().begin(), request.remove_groups().end()});
+    authenticator_.InvalidateAll();
+    for (const int32_t group : add) {
+      RecordMembers(call, group, "add", users, assigned);
+    }
+    for (const int32_t group : request.remove_groups()) {
+      RecordMembers(call, group, "remove", users, assigned);
+    }
+    return assigned;
+  }
 
   absl::Status Write(const absl::StatusOr<store::GroupRecord>& group, v1::GroupDetails* out) {
     if (!group.ok()) return group.status();

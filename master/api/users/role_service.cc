@@ -29,6 +29,7 @@ constexpr size_t kRoleNameLimit = 128;
 struct Assignments {
   std::vector<store::RoleAssignment> users;
   std::vector<store::GroupRole> groups;
+  std::vector<std::string> targets;  // of the audit records: "user 2, Editor in workspace 1"
 };
 
 class RoleService final : public ApiService<v1::RoleService> {
@@ -155,9 +156,10 @@ class RoleService final : public ApiService<v1::RoleService> {
                                         const v1::AssignRolesRequest* request,
                                         v1::AssignRolesResponse* response) override {
     return Unary(__func__, context, request, response,
-                 [this, request](const auth::Principal& caller) -> absl::Status {
-                   DET_ASSIGN_OR_RETURN(const Assignments given, Read(caller, *request));
-                   return Invalidate(given, store_.groups().AddRoles(given.users, given.groups));
+                 [this, request](const Call& call, Done done) {
+                   done(Change(call, *request, [this](const Assignments& given) {
+                     return store_.groups().AddRoles(given.users, given.groups);
+                   }));
                  });
   }
 
@@ -165,9 +167,10 @@ class RoleService final : public ApiService<v1::RoleService> {
                                               const v1::RemoveAssignmentsRequest* request,
                                               v1::RemoveAssignmentsResponse* response) override {
     return Unary(__func__, context, request, response,
-                 [this, request](const auth::Principal& caller) -> absl::Status {
-                   DET_ASSIGN_OR_RETURN(const Assignments given, Read(caller, *request));
-                   return Invalidate(given, store_.groups().RemoveRoles(given.users, given.groups));
+                 [this, request](const Call& call, Done done) {
+                   done(Change(call, *request, [this](const Assignments& given) {
+                     return store_.groups().RemoveRoles(given.users, given.groups);
+                   }));
                  });
   }
 
@@ -235,6 +238,7 @@ class RoleService final : public ApiService<v1::RoleService> {
   struct Target {
     int32_t workspace = 0;
     model::RoleId role;
+    std::string text;  // "Editor in workspace 1"
   };
   absl::StatusOr<Target> Read(const auth::Principal& caller, const std::vector<RoleInfo>& roles,
                               const v1::RoleAssignment& given) {
@@ -248,7 +252,10 @@ class RoleService final : public ApiService<v1::RoleService> {
     if (workspace != 0) {
       DET_RETURN_IF_ERROR(store_.workspaces().GetWorkspaceName(workspace).status());
     }
-    return Target{workspace, role.id};
+    return Target{
+        workspace, role.id,
+        absl::StrCat(role.name, workspace == 0 ? std::string(" for the cluster")
+                                               : absl::StrCat(" in workspace ", workspace))};
   }
 
   template <class Request>
@@ -263,21 +270,25 @@ class RoleService final : public ApiService<v1::RoleService> {
       DET_ASSIGN_OR_RETURN(const Target target, Read(caller, roles, given.role_assignment()));
       read.users.push_back({model::UserId(given.user_id()), target.workspace, target.role});
       DET_RETURN_IF_ERROR(store_.users().GetUser(read.users.back().user).status());
+      read.targets.push_back(absl::StrCat("user ", given.user_id(), ", ", target.text));
     }
     for (const v1::GroupRoleAssignment& given : request.group_role_assignments()) {
       DET_ASSIGN_OR_RETURN(const Target target, Read(caller, roles, given.role_assignment()));
       read.groups.push_back({given.group_id(), target.workspace, target.role});
       DET_RETURN_IF_ERROR(store_.groups().GetGroup(given.group_id()).status());
+      read.targets.push_back(absl::StrCat("group ", given.group_id(), ", ", target.text));
     }
     return read;
   }
 
-  // Makes changed assignments apply to the next call.
-  absl::Status Invalidate(const Assignments& changed, absl::Status written) {
-    for (const store::RoleAssignment& each : changed.users) {
-      authenticator_.InvalidateUser(each.user);
-    }
-    if (!changed.groups.empty()) authenticator_.InvalidateAll();
+  // Writes the assignments of a request, makes them apply to the next call, and records each.
+  template <class Request, class Write>
+  absl::Status Change(const Call& call, const Request& request, Write write) {
+    DET_ASSIGN_OR_RETURN(const Assignments given, Read(call.principal(), request));
+    const absl::Status written = write(given);
+    for (const store::RoleAssignment& each : given.users) authenticator_.InvalidateUser(each.user);
+    if (!given.groups.empty()) authenticator_.InvalidateAll();
+    for (const std::string& each : given.targets) call.RecordPart(each, written);
     return written;
   }
 

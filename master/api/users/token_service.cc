@@ -12,6 +12,7 @@
 #include "master/api/common/convert.h"
 #include "master/api/rpc/api_service.h"
 #include "master/api/users/convert_user.h"
+#include "master/api/users/delegation.h"
 #include "master/api/users/services.h"
 #include "master/auth/tokens.h"
 
@@ -136,6 +137,7 @@ class TokenService final : public ApiService<v1::TokenService> {
           "only administrators can create access tokens for other users; ask one");
     }
     DET_RETURN_IF_ERROR(store_.users().GetUser(user).status());
+    DET_RETURN_IF_ERROR(CheckCanActAs(store_, caller, user));
     const std::string token = auth::NewToken();
     store::SessionRecord session;
     session.token_hash = auth::HashToken(token);

@@ -15,6 +15,7 @@
 #include "master/api/common/convert.h"
 #include "master/api/rpc/api_service.h"
 #include "master/api/users/convert_user.h"
+#include "master/api/users/delegation.h"
 #include "master/api/users/services.h"
 #include "master/auth/password_queue.h"
 #include "master/auth/passwords.h"
@@ -189,7 +190,11 @@ class UserService final : public ApiService<v1::UserService> {
                                      const v1::PostUserRequest* request,
                                      v1::PostUserResponse* response) override {
     return Unary(__func__, context, request, response,
-                 [this, request, response](const auth::Principal&, Done done) {
+                 [this, request, response](const auth::Principal& caller, Done done) {
+                   if (request->user().admin()) {
+                     absl::Status may = CheckCanMakeAdministrators(caller);
+                     if (!may.ok()) return done(std::move(may));
+                   }
                    passwords_.Run([this, request,
                                    response] { return Add(*request, response->mutable_user()); },
                                   std::move(done));
@@ -303,7 +308,10 @@ class UserService final : public ApiService<v1::UserService> {
 
   void Patch(const auth::Principal& caller, model::UserId id, const v1::PatchUser& patch,
              v1::User* out, Done done) {
-    if (const absl::Status may = CheckCanPatch(caller, id, patch); !may.ok()) return done(may);
+    absl::Status may = CheckCanPatch(caller, id, patch);
+    if (may.ok() && patch.has_admin()) may = CheckCanMakeAdministrators(caller);
+    if (may.ok() && patch.has_password()) may = CheckCanActAs(store_, caller, id);
+    if (!may.ok()) return done(std::move(may));
     if (!patch.has_password()) return done(Change(caller, id, patch, out));
     passwords_.Run([this, caller, id, patch, out] { return Change(caller, id, patch, out); },
                    std::move(done));

@@ -35,8 +35,7 @@ class KubernetesService final : public ApiService<v1::KubernetesService> {
   Reactor* GetKubernetesResourceManagers(
       Context* context, const v1::GetKubernetesResourceManagersRequest* request,
       v1::GetKubernetesResourceManagersResponse* response) override {
-    return Unary(__func__, context, request, response,
-                 [](const auth::Principal&) { return absl::OkStatus(); });
+    return Accept(__func__, context, request, response);
   }
 
   Reactor* ListWorkspaceNamespaceBindings(
@@ -51,7 +50,7 @@ class KubernetesService final : public ApiService<v1::KubernetesService> {
     return Unary(__func__, context, request, response,
                  [this, response](const auth::Principal& caller) -> absl::Status {
                    store::WorkspaceQuery query;
-                   query.visible = caller.Visible();
+                   query.visible = caller.Visible(model::Permission::kViewWorkspace);
                    DET_ASSIGN_OR_RETURN(const store::WorkspacePage page,
                                         store_.workspaces().ListWorkspaces(query));
                    for (const store::WorkspaceRecord& workspace : page.workspaces) {
@@ -70,8 +69,7 @@ class KubernetesService final : public ApiService<v1::KubernetesService> {
   Reactor* DeleteWorkspaceNamespaceBindings(
       Context* context, const v1::DeleteWorkspaceNamespaceBindingsRequest* request,
       v1::DeleteWorkspaceNamespaceBindingsResponse* response) override {
-    return Unary(__func__, context, request, response,
-                 [](const auth::Principal&) { return absl::OkStatus(); });
+    return Accept(__func__, context, request, response);
   }
 
   Reactor* BulkAutoCreateWorkspaceNamespaceBindings(
@@ -94,6 +92,14 @@ class KubernetesService final : public ApiService<v1::KubernetesService> {
   }
 
  private:
+  // Ends the call with an empty response.
+  template <class Request, class Response>
+  Reactor* Accept(const char* method, Context* context, const Request* request,
+                  Response* response) {
+    return Unary(method, context, request, response,
+                 [](const auth::Principal&) { return absl::OkStatus(); });
+  }
+
   // Ends the call with `why`, or with NOT_FOUND for the workspace.
   template <class Request, class Response>
   Reactor* Refuse(const char* method, Context* context, const Request* request, Response* response,

@@ -3,6 +3,7 @@
 #define MASTER_API_WORKSPACES_SERVICES_H_
 
 #include <memory>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/thread_pool.h"
@@ -10,6 +11,7 @@
 #include "master/api/rpc/call.h"
 #include "master/api/rpc/service.h"
 #include "master/auth/authenticator.h"
+#include "master/core/model/role.h"
 #include "master/engine/engine.h"
 #include "master/store/interfaces/store.h"
 
@@ -23,7 +25,8 @@ std::unique_ptr<Service> MakeWorkspaceService(CallPipeline& calls, engine::Engin
                                               store::Store& store,
                                               auth::Authenticator& authenticator,
                                               base::ThreadPool& pool, const base::Clock& clock,
-                                              const ExperimentDefaults& defaults);
+                                              const ExperimentDefaults& defaults,
+                                              std::optional<model::RoleId> creator_role);
 
 }  // namespace det::api
 

@@ -46,8 +46,8 @@ absl::StatusOr<v1::Template> TemplateToProto(const store::TemplateRecord& record
   return out;
 }
 
-// Validates a text. A configuration as an object, which existing clients send, is kept as it is: it
-// may be for any kind of task, and is validated when one is created from it.
+// Validates a text. A configuration as an object, which existing clients send, must only be
+// readable: it may be for any kind of task, and is validated when one is created from it.
 absl::StatusOr<store::TemplateRecord> TemplateFromProto(const v1::Template& given) {
   DET_RETURN_IF_ERROR(CheckTemplateName("template.name", given.name()));
   store::TemplateRecord record{.name = given.name(), .yaml = given.yaml()};
@@ -61,7 +61,8 @@ absl::StatusOr<store::TemplateRecord> TemplateFromProto(const v1::Template& give
                                                    record.yaml.size(), " bytes; the limit is ",
                                                    kTemplateTextLimit));
   }
-  if (is_text) DET_RETURN_IF_ERROR(model::ParseTemplate(record.yaml, record.name).status());
+  const auto read = is_text ? model::ParseTemplate : model::ReadTemplate;
+  DET_RETURN_IF_ERROR(read(record.yaml, record.name).status());
   return record;
 }
 

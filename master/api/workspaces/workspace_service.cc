@@ -88,14 +88,16 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
  public:
   WorkspaceService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
                    auth::Authenticator& authenticator, base::ThreadPool& pool,
-                   const base::Clock& clock, const ExperimentDefaults& defaults)
+                   const base::Clock& clock, const ExperimentDefaults& defaults,
+                   std::optional<model::RoleId> creator_role)
       : ApiService(calls),
         engine_(engine),
         store_(store),
         authenticator_(authenticator),
         pool_(pool),
         clock_(clock),
-        defaults_(defaults) {}
+        defaults_(defaults),
+        creator_role_(creator_role) {}
 
   grpc::ServerUnaryReactor* GetWorkspaces(grpc::CallbackServerContext* context,
                                           const v1::GetWorkspacesRequest* request,
@@ -268,10 +270,10 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
         },
         [this, record = *std::move(record), out, done = std::move(done)](absl::Status ok) mutable {
           if (!ok.ok()) return done(std::move(ok));
-          const auto created = workspaces().AddWorkspace(record);
+          const auto created = workspaces().AddWorkspace(record, creator_role_);
           if (created.ok()) {
             *out = ToProto(*created);
-            authenticator_.InvalidateUser(record.owner);  // the owner becomes its administrator
+            authenticator_.InvalidateUser(record.owner);  // the owner has a role in it
           }
           done(created.status());
         });
@@ -398,6 +400,7 @@ class WorkspaceService final : public ApiService<v1::WorkspaceService> {
   const base::Clock& clock_;
   std::mutex renaming_;
   const ExperimentDefaults& defaults_;
+  const std::optional<model::RoleId> creator_role_;
 };
 
 }  // namespace
@@ -406,9 +409,10 @@ std::unique_ptr<Service> MakeWorkspaceService(CallPipeline& calls, engine::Engin
                                               store::Store& store,
                                               auth::Authenticator& authenticator,
                                               base::ThreadPool& pool, const base::Clock& clock,
-                                              const ExperimentDefaults& defaults) {
+                                              const ExperimentDefaults& defaults,
+                                              std::optional<model::RoleId> creator_role) {
   return std::make_unique<WorkspaceService>(calls, engine, store, authenticator, pool, clock,
-                                            defaults);
+                                            defaults, creator_role);
 }
 
 }  // namespace det::api

@@ -200,7 +200,8 @@ absl::StatusOr<Outcome> Apply(Step& step, const LocalTaskExited& event) {
                                              {.exit_code = event.exit_code,
                                               .signal = event.signal,
                                               .message = event.message,
-                                              .start_failed = event.start_failed},
+                                              .start_failed = event.start_failed,
+                                              .system_failure = event.system_failure},
                                              step.now));
   // Its slots are free even if other local tasks of the gang still hold theirs.
   step.Reschedule();

@@ -27,13 +27,13 @@ TEST_F(AgentsTest, StopsGang_WhenLocalTaskFails) {
   auto config = MakeConfig();
   config->resources.slots_per_trial = 2;
   Create(config);
-  Start("1.1.0", "a");
-  EXPECT_THAT(GetEffects<AnnounceRendezvous>(Start("1.1.0", "b")), SizeIs(1));
-  const auto stops = GetEffects<StopTask>(Exit("1.1.0", 1, "a"));
+  Start("1.1.1", "a");
+  EXPECT_THAT(GetEffects<AnnounceRendezvous>(Start("1.1.1", "b")), SizeIs(1));
+  const auto stops = GetEffects<StopTask>(Exit("1.1.1", 1, "a"));
   ASSERT_THAT(stops, SizeIs(1));
   EXPECT_EQ(stops[0].agent, model::AgentId("b"));
-  EXPECT_THAT(Exit("1.1.0", 143, "b").effects, ::testing::Not(IsEmpty()));
-  EXPECT_THAT(allocation("1.1.0").exit_message, HasSubstr("on a ended with exit code 1"));
+  EXPECT_THAT(Exit("1.1.1", 143, "b").effects, ::testing::Not(IsEmpty()));
+  EXPECT_THAT(allocation("1.1.1").exit_message, HasSubstr("on a ended with exit code 1"));
   EXPECT_EQ(trial(1).restarts, 1);
 }
 
@@ -71,14 +71,32 @@ TEST_F(AgentsTest, RecordsCapacityChanges) {
 TEST_F(AgentsTest, DoesNotCountRestart_WhenAgentIsLost) {
   AddAgent("a", 1);
   Create(MakeConfig());
-  Start("1.1.0");
+  Start("1.1.1");
   Apply(AgentDisconnected{model::AgentId("a")});
   EXPECT_EQ(trial(1).state, TrialState::kRunning);
   Apply(AgentLost{model::AgentId("a")});
   EXPECT_EQ(trial(1).state, TrialState::kQueued);
   EXPECT_EQ(trial(1).restarts, 0);
+  EXPECT_EQ(trial(1).run_id, 2);
+  EXPECT_EQ(allocation("1.1.1").exit_code, std::nullopt) << "it is unknown";
+}
+
+TEST_F(AgentsTest, ContinuesTrialOfOlderVersion_ThatCountedAttemptsFromZero) {
+  AddAgent("a", 1);
+  Create(MakeConfig());
+  Start("1.1.1");
+  experiment::Trial& older = rows_.trials.at(model::TrialId(1));
+  auto node = rows_.allocations.extract(model::AllocationId("1.1.1"));
+  node.key() = node.mapped().id = model::AllocationId("1.1.0");
+  node.mapped().run_id = older.run_id = 0;
+  older.allocation = node.key();
+  rows_.allocations.insert(std::move(node));
+  Restart();
+  AddAgent("a", 1, {"1.1.0"});
+  EXPECT_EQ(trial(1).state, TrialState::kRunning);
+  Exit("1.1.0", 1);
   EXPECT_EQ(trial(1).run_id, 1);
-  EXPECT_EQ(allocation("1.1.0").exit_code, std::nullopt) << "it is unknown";
+  EXPECT_EQ(trial(1).allocation, model::AllocationId("1.1.1"));
 }
 
 TEST_F(AgentsTest, ReconcilesRegistration) {
@@ -86,21 +104,21 @@ TEST_F(AgentsTest, ReconcilesRegistration) {
   Create(MakeConfig());
   Create(MakeConfig());
   Create(MakeConfig());
-  Start("1.1.0");
-  Start("2.2.0");
+  Start("1.1.1");
+  Start("2.2.1");
   Apply(AgentDisconnected{model::AgentId("a")});
   AgentRegistered back;
   back.agent.id = model::AgentId("a");
   back.agent.address = "10.0.0.a";
   back.agent.resource_pool = "default";
   back.agent.slots = {{.id = 0}, {.id = 1}, {.id = 2}};
-  back.running = {model::AllocationId("1.1.0"), model::AllocationId("9.9.9")};
+  back.running = {model::AllocationId("1.1.1"), model::AllocationId("9.9.9")};
   const Outcome outcome = Apply(back);
   EXPECT_EQ(trial(1).state, TrialState::kRunning);
   EXPECT_EQ(trial(2).state, TrialState::kQueued) << "its local task vanished";
   const auto starts = GetEffects<StartTask>(outcome);
   ASSERT_THAT(starts, SizeIs(1)) << "the command is repeated, because it may have been lost";
-  EXPECT_EQ(starts[0].spec.allocation, model::AllocationId("3.3.0"));
+  EXPECT_EQ(starts[0].spec.allocation, model::AllocationId("3.3.1"));
   const auto stops = GetEffects<StopTask>(outcome);
   ASSERT_THAT(stops, SizeIs(1));
   EXPECT_EQ(stops[0].allocation, model::AllocationId("9.9.9"));
@@ -112,15 +130,15 @@ TEST_F(AgentsTest, RecordsRunningLocalTask_OnRegistration) {
   auto config = MakeConfig();
   config->resources.slots_per_trial = 2;
   Create(config);
-  AddAgent("a", 1, {"1.1.0"});  // the fixture checks that memory and rows are equal
-  EXPECT_TRUE(allocation("1.1.0").local_tasks[0].started);
-  EXPECT_THAT(GetEffects<AnnounceRendezvous>(Start("1.1.0", "b")), SizeIs(1));
+  AddAgent("a", 1, {"1.1.1"});  // the fixture checks that memory and rows are equal
+  EXPECT_TRUE(allocation("1.1.1").local_tasks[0].started);
+  EXPECT_THAT(GetEffects<AnnounceRendezvous>(Start("1.1.1", "b")), SizeIs(1));
 }
 
 TEST_F(AgentsTest, SendsNoEffects_WhenTaskVanished) {
   AddAgent("a", 1);
   Create(MakeConfig());
-  Start("1.1.0");
+  Start("1.1.1");
   AgentRegistered back;
   back.agent.id = model::AgentId("a");
   back.agent.address = "10.0.0.a";
@@ -138,8 +156,8 @@ TEST_F(AgentsTest, TreatsExitAsStart_WhenStartWasNotReported) {
   auto config = MakeConfig();
   config->resources.slots_per_trial = 2;
   Create(config);
-  Start("1.1.0", "a");
-  EXPECT_THAT(GetEffects<AnnounceRendezvous>(Exit("1.1.0", 0, "b")), SizeIs(1));
+  Start("1.1.1", "a");
+  EXPECT_THAT(GetEffects<AnnounceRendezvous>(Exit("1.1.1", 0, "b")), SizeIs(1));
 }
 
 TEST_F(AgentsTest, KeepsIdleAgentAsDisconnected) {
@@ -155,7 +173,7 @@ TEST_F(AgentsTest, RegeneratesEffects_AfterRestart) {
   AddAgent("a", 2);
   Create(MakeConfig());
   Create(MakeConfig());
-  Start("1.1.0");
+  Start("1.1.1");
   Apply(PauseExperiment{ExperimentId(1)});
   Restart();
   const std::vector<Effect> effects = cluster_.Regenerate();
@@ -166,8 +184,8 @@ TEST_F(AgentsTest, RegeneratesEffects_AfterRestart) {
   EXPECT_THAT(GetEffects<SetDeadline>(outcome), SizeIs(1));
   ASSERT_EQ(cluster_.agents().size(), 1u);
   EXPECT_FALSE(cluster_.agents().begin()->second.connected);
-  AddAgent("a", 2, {"1.1.0", "2.2.0"});
-  EXPECT_EQ(allocation("2.2.0").state, AllocationState::kRunning);
+  AddAgent("a", 2, {"1.1.1", "2.2.1"});
+  EXPECT_EQ(allocation("2.2.1").state, AllocationState::kRunning);
 }
 
 TEST_F(AgentsTest, RestoresAgents_AfterRestart) {

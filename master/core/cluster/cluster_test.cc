@@ -48,22 +48,22 @@ TEST_F(ClusterTest, RunsCommandToCompletion) {
   const auto orders = GetEffects<StartTask>(placed);
   ASSERT_THAT(orders, SizeIs(1));
   EXPECT_EQ(orders[0].agent, model::AgentId("a"));
-  EXPECT_EQ(orders[0].spec.allocation, model::AllocationId("1.1.0"));
+  EXPECT_EQ(orders[0].spec.allocation, model::AllocationId("1.1.1"));
   EXPECT_THAT(orders[0].spec.argv, ElementsAre("sh", "-c", "train"));
   EXPECT_THAT(orders[0].spec.slots, ElementsAre(0));
   EXPECT_EQ(orders[0].spec.context_hash, "hash");
   EXPECT_EQ(orders[0].spec.env.at("DET_TRIAL_ID"), "1");
   EXPECT_THAT(orders[0].spec.files.at("info/trial.json"), HasSubstr(R"("trial_id":1)"));
   EXPECT_EQ(trial(1).state, TrialState::kRunning);
-  const auto news = GetEffects<AnnounceRendezvous>(Start("1.1.0"));
+  const auto news = GetEffects<AnnounceRendezvous>(Start("1.1.1"));
   ASSERT_THAT(news, SizeIs(1));
   EXPECT_THAT(news[0].nodes, ElementsAre(RendezvousNode{model::AgentId("a"), "10.0.0.a", 1}));
-  const Outcome ended = Exit("1.1.0", 0);
+  const Outcome ended = Exit("1.1.1", 0);
   EXPECT_THAT(GetEffects<CloseAllocation>(ended), SizeIs(1));
   EXPECT_EQ(trial(1).state, TrialState::kCompleted);
   EXPECT_EQ(experiment(1).state, ExperimentState::kCompleted);
   EXPECT_EQ(experiment(1).progress, 1);
-  EXPECT_EQ(allocation("1.1.0").exit_reason, model::ExitReason::kFinished);
+  EXPECT_EQ(allocation("1.1.1").exit_reason, model::ExitReason::kFinished);
   EXPECT_EQ(cluster_.FindExperiment(ExperimentId(1)), nullptr);
 }
 
@@ -172,8 +172,8 @@ TEST_F(ClusterTest, AssignsDistinctPorts) {
   ASSERT_THAT(orders, SizeIs(2));
   std::set<std::string> ports;
   for (const StartTask& order : orders) ports.insert(order.spec.env.at("C10D_PORT"));
-  Start("1.1.0");
-  Exit("1.1.0", 1);
+  Start("1.1.1");
+  Exit("1.1.1", 1);
   for (const StartTask& order : GetEffects<StartTask>(Tick())) {
     EXPECT_TRUE(ports.insert(order.spec.env.at("C10D_PORT")).second);
   }
@@ -194,27 +194,27 @@ TEST_F(ClusterTest, ReportsWaitReason) {
   Create(config);
   AddAgent("a", 1);
   Tick();
-  const auto reason = cluster_.FindWaitReason(model::AllocationId("1.1.0"));
+  const auto reason = cluster_.FindWaitReason(model::AllocationId("1.1.1"));
   ASSERT_TRUE(reason.has_value());
   EXPECT_EQ(reason->kind, scheduler::WaitReason::Kind::kInfeasible);
   EXPECT_THAT(Tick().effects, IsEmpty()) << "a cluster at rest has no effects";
   AddAgent("b", 3);
   EXPECT_THAT(GetEffects<StartTask>(Tick()), SizeIs(2));
-  EXPECT_EQ(cluster_.FindWaitReason(model::AllocationId("1.1.0")), std::nullopt);
+  EXPECT_EQ(cluster_.FindWaitReason(model::AllocationId("1.1.1")), std::nullopt);
 }
 
 TEST_F(ClusterTest, RestartsFromLatestCheckpoint) {
   AddAgent("a", 1);
   Create(MakeConfig());
-  Start("1.1.0");
-  Apply(Checkpoint("1.1.0", 1, "c1", 100));
-  Exit("1.1.0", 137);
+  Start("1.1.1");
+  Apply(Checkpoint("1.1.1", 1, "c1", 100));
+  Exit("1.1.1", 137);
   EXPECT_EQ(trial(1).restarts, 1);
   EXPECT_EQ(trial(1).state, TrialState::kQueued);
   EXPECT_THAT(trial(1).reason, HasSubstr("exit code 137"));
   const auto orders = GetEffects<StartTask>(Tick());
   ASSERT_THAT(orders, SizeIs(1));
-  EXPECT_EQ(orders[0].spec.allocation, model::AllocationId("1.1.1"));
+  EXPECT_EQ(orders[0].spec.allocation, model::AllocationId("1.1.2"));
   EXPECT_EQ(orders[0].spec.env.at("DET_LATEST_CHECKPOINT"), "c1");
   EXPECT_EQ(orders[0].spec.env.at("DET_STEPS_COMPLETED"), "100");
 }
@@ -222,12 +222,12 @@ TEST_F(ClusterTest, RestartsFromLatestCheckpoint) {
 TEST_F(ClusterTest, ClearsReason_WhenTrialRecovers) {
   AddAgent("a", 1);
   Create(MakeConfig());
-  Start("1.1.0");
-  Exit("1.1.0", 1);
+  Start("1.1.1");
+  Exit("1.1.1", 1);
   EXPECT_THAT(trial(1).reason, HasSubstr("exit code 1"));
   Tick();
   EXPECT_EQ(trial(1).reason, "");
-  Exit("1.1.1", 0);
+  Exit("1.1.2", 0);
   EXPECT_EQ(trial(1).state, TrialState::kCompleted);
   EXPECT_EQ(trial(1).reason, "");
 }
@@ -253,10 +253,10 @@ TEST_F(ClusterTest, EndsInError_AfterMaxRestarts) {
 TEST_F(ClusterTest, DoesNotRestartInvalidCode) {
   AddAgent("a", 1);
   Create(MakeConfig());
-  Start("1.1.0");
-  Apply(EarlyExitReported{model::AllocationId("1.1.0"), model::ExitReason::kInvalidCode,
+  Start("1.1.1");
+  Apply(EarlyExitReported{model::AllocationId("1.1.1"), model::ExitReason::kInvalidCode,
                           "net.cc:3: error: expected ;"});
-  Exit("1.1.0", 1);
+  Exit("1.1.1", 1);
   EXPECT_EQ(trial(1).restarts, 0);
   EXPECT_EQ(trial(1).state, TrialState::kError);
   EXPECT_EQ(experiment(1).state, ExperimentState::kError);
@@ -272,7 +272,7 @@ TEST_F(ClusterTest, KillsQueuedAndRunningTrials) {
   const auto stops = GetEffects<StopTask>(Apply(KillExperiment{ExperimentId(2)}));  // assigned
   EXPECT_THAT(stops, SizeIs(1));
   Apply(KillExperiment{ExperimentId(2)});  // again
-  Exit("2.2.0", 143);
+  Exit("2.2.1", 143);
   EXPECT_EQ(experiment(2).state, ExperimentState::kCanceled);
   EXPECT_EQ(trial(2).state, TrialState::kCanceled);
   EXPECT_TRUE(absl::IsNotFound(ExpectRejection(KillExperiment{ExperimentId(2)})));
@@ -281,13 +281,13 @@ TEST_F(ClusterTest, KillsQueuedAndRunningTrials) {
 TEST_F(ClusterTest, PausesAndResumes) {
   AddAgent("a", 1);
   Create(MakeConfig());
-  Start("1.1.0");
+  Start("1.1.1");
   const Outcome paused = Apply(PauseExperiment{ExperimentId(1)});
   EXPECT_THAT(GetEffects<AnnouncePreemption>(paused), SizeIs(1));
   EXPECT_THAT(GetEffects<SetDeadline>(paused), SizeIs(1));
-  Apply(Checkpoint("1.1.0", 1, "c1", 50));
-  Apply(PreemptionAcked{model::AllocationId("1.1.0")});
-  Exit("1.1.0", 0);
+  Apply(Checkpoint("1.1.1", 1, "c1", 50));
+  Apply(PreemptionAcked{model::AllocationId("1.1.1")});
+  Exit("1.1.1", 0);
   EXPECT_EQ(trial(1).state, TrialState::kPaused);
   EXPECT_THAT(GetEffects<StartTask>(Tick()), IsEmpty());
   Apply(ActivateExperiment{ExperimentId(1)});
@@ -299,11 +299,11 @@ TEST_F(ClusterTest, PausesAndResumes) {
 TEST_F(ClusterTest, RunsAgain_WhenActivatedDuringPause) {
   AddAgent("a", 1);
   Create(MakeConfig());
-  Start("1.1.0");
+  Start("1.1.1");
   Apply(PauseExperiment{ExperimentId(1)});
   Apply(ActivateExperiment{ExperimentId(1)});
-  Apply(PreemptionAcked{model::AllocationId("1.1.0")});
-  Exit("1.1.0", 0);
+  Apply(PreemptionAcked{model::AllocationId("1.1.1")});
+  Exit("1.1.1", 0);
   EXPECT_EQ(trial(1).state, TrialState::kQueued);
   EXPECT_THAT(GetEffects<StartTask>(Tick()), SizeIs(1));
 }
@@ -313,22 +313,22 @@ TEST_F(ClusterTest, StopsAllocation_WhenPreemptionTimesOut) {
   auto config = MakeConfig();
   config->preemption_timeout_seconds = 10;
   Create(config);
-  Start("1.1.0");
+  Start("1.1.1");
   Apply(CancelExperiment{ExperimentId(1)});
   // If the clock is set back, the timer is early: the rest is waited for.
-  EXPECT_THAT(GetEffects<SetDeadline>(Apply(AllocationDeadline{model::AllocationId("1.1.0")})),
-              ElementsAre(SetDeadline{model::AllocationId("1.1.0"), now_ + absl::Seconds(10)}));
+  EXPECT_THAT(GetEffects<SetDeadline>(Apply(AllocationDeadline{model::AllocationId("1.1.1")})),
+              ElementsAre(SetDeadline{model::AllocationId("1.1.1"), now_ + absl::Seconds(10)}));
   now_ += absl::Seconds(10);
-  EXPECT_THAT(GetEffects<StopTask>(Apply(AllocationDeadline{model::AllocationId("1.1.0")})),
+  EXPECT_THAT(GetEffects<StopTask>(Apply(AllocationDeadline{model::AllocationId("1.1.1")})),
               SizeIs(1));
-  Exit("1.1.0", 137);
+  Exit("1.1.1", 137);
   EXPECT_EQ(experiment(1).state, ExperimentState::kCanceled);
 }
 
 TEST_F(ClusterTest, RejectsRequestsInWrongState) {
   AddAgent("a", 1);
   Create(MakeConfig());
-  Start("1.1.0");
+  Start("1.1.1");
   Apply(CancelExperiment{ExperimentId(1)});
   const absl::Status status = ExpectRejection(PauseExperiment{ExperimentId(1)});
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
@@ -347,12 +347,12 @@ TEST_F(ClusterTest, RunsRandomSearchWithinLimits) {
   Create(config);
   EXPECT_EQ(rows_.trials.size(), 2u);
   EXPECT_NE(trial(1).hparams, trial(2).hparams);
-  Start("1.1.0");
-  Exit("1.1.0", 0);
+  Start("1.1.1");
+  Exit("1.1.1", 0);
   Tick();
   EXPECT_EQ(rows_.trials.size(), 3u);
-  Exit("1.2.0", 0);
-  Exit("1.3.0", 0);
+  Exit("1.2.1", 0);
+  Exit("1.3.1", 0);
   EXPECT_EQ(experiment(1).state, ExperimentState::kCompleted);
 }
 
@@ -360,7 +360,7 @@ TEST_F(ClusterTest, CancelsExperiment_WhenOnlyTrialIsKilled) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Apply(KillTrial{model::TrialId(1)});
-  Exit("1.1.0", 143);
+  Exit("1.1.1", 143);
   EXPECT_EQ(trial(1).state, TrialState::kCanceled);
   EXPECT_EQ(experiment(1).state, ExperimentState::kCanceled);
 }

@@ -35,9 +35,9 @@ class DeletionTest : public Fixture {
   void RunToTheEnd() {
     AddAgent("a", 1);
     Create(MakeConfig());
-    Start("1.1.0");
-    Apply(Checkpoint("1.1.0", 1, "c1", 10));
-    const Outcome outcome = Exit("1.1.0", 0);
+    Start("1.1.1");
+    Apply(Checkpoint("1.1.1", 1, "c1", 10));
+    const Outcome outcome = Exit("1.1.1", 0);
     ASSERT_EQ(experiment(1).state, ExperimentState::kCompleted);
     EXPECT_THAT(GetEffects<CollectGarbageSoon>(outcome), SizeIs(1));
   }

@@ -30,7 +30,7 @@ TEST_F(ExperimentDetailsTest, MovesRunningExperimentWithUsage) {
   config->workspace = "lab";
   config->project = "dogs";
   const model::ExperimentId id = Create(config);
-  Start("1.1.0");
+  Start("1.1.1");
   now_ += absl::Hours(2);
   Apply(MoveExperiment{id, kVision});
   EXPECT_EQ(experiment(1).workspace, 2);
@@ -39,7 +39,7 @@ TEST_F(ExperimentDetailsTest, MovesRunningExperimentWithUsage) {
   EXPECT_EQ(experiment(1).config->project, "cats");
   EXPECT_EQ(GetHours(cluster_, "lab"), 0);
   EXPECT_NEAR(GetHours(cluster_, "vision"), 2, 0.01);
-  Exit("1.1.0", 0);
+  Exit("1.1.1", 0);
   EXPECT_NEAR(GetHours(cluster_, "vision"), 2, 0.01);
   Restart();
   EXPECT_NEAR(GetHours(cluster_, "vision"), 2, 0.01) << "computed from the rows";
@@ -56,7 +56,7 @@ TEST_F(ExperimentDetailsTest, RenamesInRunningExperiments) {
     Apply(event);
   }
   Tick();
-  Start("1.1.0");
+  Start("1.1.1");
   now_ += absl::Hours(2);
   const Outcome outcome = Apply(RenameWorkspaceOrProject{.workspace = 2, .name = "sight"});
   EXPECT_EQ(GetEffects<ExperimentChanged>(outcome).size(), 2u);

@@ -42,6 +42,7 @@ struct LocalTaskExited {
   int signal = 0;
   std::string message;
   bool start_failed = false;
+  bool system_failure = false;
 };
 
 // A line of a task's log looks like broken hardware (agents/hardware_patterns.h).

@@ -32,12 +32,12 @@ model::MetricReport Validation(int trial, int64_t steps, model::Value loss) {
 TEST_F(ReportsTest, MovesResumePositionOnlyForward) {
   AddAgent("a", 1);
   Create(MakeConfig());
-  Start("1.1.0");
-  Apply(ValidationsReported{model::AllocationId("1.1.0"), {Validation(1, 300, 0.5)}});
+  Start("1.1.1");
+  Apply(ValidationsReported{model::AllocationId("1.1.1"), {Validation(1, 300, 0.5)}});
   EXPECT_EQ(trial(1).steps_completed, 0);
-  Apply(Checkpoint("1.1.0", 1, "c1", 100));
-  Apply(Checkpoint("1.1.0", 1, "c2", 200));
-  Apply(Checkpoint("1.1.0", 1, "c1", 100));
+  Apply(Checkpoint("1.1.1", 1, "c1", 100));
+  Apply(Checkpoint("1.1.1", 1, "c2", 200));
+  Apply(Checkpoint("1.1.1", 1, "c1", 100));
   EXPECT_EQ(trial(1).latest_checkpoint, model::CheckpointId("c2"));
   EXPECT_EQ(trial(1).steps_completed, 200);
 }
@@ -45,8 +45,8 @@ TEST_F(ReportsTest, MovesResumePositionOnlyForward) {
 TEST_F(ReportsTest, ReplacesDamagedCheckpoint) {
   AddAgent("a", 1);
   Create(MakeConfig());
-  Start("1.1.0");
-  const model::AllocationId id("1.1.0");
+  Start("1.1.1");
+  const model::AllocationId id("1.1.1");
   const auto damaged = [&](const char* what, const char* instead, int64_t steps) {
     return CheckpointDamaged{id,
                              model::TrialId(1),
@@ -55,9 +55,9 @@ TEST_F(ReportsTest, ReplacesDamagedCheckpoint) {
                              model::CheckpointId(instead),
                              steps};
   };
-  Apply(Checkpoint("1.1.0", 1, "c1", 100));
-  Apply(Checkpoint("1.1.0", 1, "c2", 200));
-  Apply(Checkpoint("1.1.0", 1, "c3", 300));
+  Apply(Checkpoint("1.1.1", 1, "c1", 100));
+  Apply(Checkpoint("1.1.1", 1, "c2", 200));
+  Apply(Checkpoint("1.1.1", 1, "c3", 300));
   // An older checkpoint does not change the trial.
   Apply(damaged("c1", "c2", 200));
   EXPECT_EQ(rows_.checkpoints.at(model::CheckpointId("c1")).state, model::CheckpointState::kError);
@@ -67,7 +67,7 @@ TEST_F(ReportsTest, ReplacesDamagedCheckpoint) {
   EXPECT_EQ(trial(1).latest_checkpoint, model::CheckpointId("c2"));
   EXPECT_EQ(trial(1).steps_completed, 200);
   // Checkpoints of repeated steps count.
-  Apply(Checkpoint("1.1.0", 1, "c4", 250));
+  Apply(Checkpoint("1.1.1", 1, "c4", 250));
   EXPECT_EQ(trial(1).latest_checkpoint, model::CheckpointId("c4"));
   Restart();
   EXPECT_EQ(trial(1).steps_completed, 250);
@@ -76,13 +76,13 @@ TEST_F(ReportsTest, ReplacesDamagedCheckpoint) {
 TEST_F(ReportsTest, IgnoresDamageReportsOfOldRuns) {
   AddAgent("a", 1);
   Create(MakeConfig());
-  Start("1.1.0");
-  Apply(Checkpoint("1.1.0", 1, "c1", 100));
-  CheckpointDamaged event{model::AllocationId("1.1.7"), model::TrialId(1),
+  Start("1.1.1");
+  Apply(Checkpoint("1.1.1", 1, "c1", 100));
+  CheckpointDamaged event{model::AllocationId("1.1.8"), model::TrialId(1),
                           model::CheckpointId("c1"),    "a file is missing",
                           model::CheckpointId("c0"),    50};
   EXPECT_THAT(Apply(event).changes, IsEmpty());
-  event.allocation = model::AllocationId("1.1.0");
+  event.allocation = model::AllocationId("1.1.1");
   event.trial = model::TrialId(2);
   EXPECT_THAT(Apply(event).changes, IsEmpty());
   EXPECT_EQ(trial(1).latest_checkpoint, model::CheckpointId("c1"));
@@ -91,19 +91,19 @@ TEST_F(ReportsTest, IgnoresDamageReportsOfOldRuns) {
 TEST_F(ReportsTest, KeepsProgressAndExitCode_WhenKilled) {
   AddAgent("a", 1);
   Create(MakeConfig());
-  Start("1.1.0");
-  Apply(ProgressReported{model::AllocationId("1.1.0"), model::TrialId(1), 0.25, "training"});
+  Start("1.1.1");
+  Apply(ProgressReported{model::AllocationId("1.1.1"), model::TrialId(1), 0.25, "training"});
   Apply(KillExperiment{ExperimentId(1)});
-  Exit("1.1.0", 137);
+  Exit("1.1.1", 137);
   EXPECT_EQ(experiment(1).progress, 0.25);
-  EXPECT_EQ(allocation("1.1.0").exit_code, 137);
+  EXPECT_EQ(allocation("1.1.1").exit_code, 137);
 }
 
 TEST_F(ReportsTest, PassesValidationsToSearcher) {
   AddAgent("a", 1);
   Create(MakeConfig());
-  Start("1.1.0");
-  const model::AllocationId id("1.1.0");
+  Start("1.1.1");
+  const model::AllocationId id("1.1.1");
   EXPECT_TRUE(Apply(ValidationsReported{id, {Validation(1, 10, 0.5)}}).best_so_far);
   EXPECT_FALSE(Apply(ValidationsReported{id, {Validation(1, 20, 0.7)}}).best_so_far);
   EXPECT_FALSE(Apply(ValidationsReported{id, {Validation(1, 30, std::nan(""))}}).best_so_far);
@@ -118,8 +118,8 @@ TEST_F(ReportsTest, PassesValidationsToSearcher) {
 TEST_F(ReportsTest, AppliesAllValidationsOfReportInOrder) {
   AddAgent("a", 1);
   Create(MakeConfig());
-  Start("1.1.0");
-  const model::AllocationId id("1.1.0");
+  Start("1.1.1");
+  const model::AllocationId id("1.1.1");
   const std::vector<model::MetricReport> reports = {
       Validation(1, 10, 0.5), Validation(1, 20, 0.1), Validation(1, 30, "NaN"),
       Validation(2, 35, 0.01), Validation(1, 40, 0.7)};
@@ -141,7 +141,7 @@ TEST_F(ReportsTest, AppliesAllValidationsOfReportInOrder) {
 }
 
 TEST_F(ReportsTest, AppliesValidationsTogetherAsOneByOne) {
-  const model::AllocationId id("1.1.0");
+  const model::AllocationId id("1.1.1");
   std::vector<model::MetricReport> reports;
   for (int i = 1; i <= 5; ++i) reports.push_back(Validation(1, i * 10, std::abs(i - 3) + 0.5));
   std::vector<Image> images;
@@ -151,7 +151,7 @@ TEST_F(ReportsTest, AppliesValidationsTogetherAsOneByOne) {
     now_ = absl::FromUnixSeconds(1'000'000);
     AddAgent("a", 1);
     Create(MakeConfig());
-    Start("1.1.0");
+    Start("1.1.1");
     if (together) {
       Apply(ValidationsReported{id, reports});
     } else {
@@ -169,7 +169,7 @@ TEST_F(ReportsTest, LogsMissingSearcherMetric) {
   Create(MakeConfig());
   model::MetricReport report = Validation(1, 10, 0.5);
   report.metrics = model::Value::Object{{"accuracy", 0.5}, {"losses", 2}};
-  Apply(ValidationsReported{model::AllocationId("1.1.0"), {report}});
+  Apply(ValidationsReported{model::AllocationId("1.1.1"), {report}});
   ASSERT_FALSE(rows_.lines.empty());
   EXPECT_THAT(rows_.lines.back().text, HasSubstr("has no metric loss"));
   EXPECT_THAT(rows_.lines.back().text, HasSubstr("; it has accuracy, losses"));
@@ -178,8 +178,8 @@ TEST_F(ReportsTest, LogsMissingSearcherMetric) {
 TEST_F(ReportsTest, LogsNaNMetricOnce) {
   AddAgent("a", 1);
   Create(MakeConfig());
-  Start("1.1.0");
-  const model::AllocationId id("1.1.0");
+  Start("1.1.1");
+  const model::AllocationId id("1.1.1");
   Apply(ValidationsReported{id, {Validation(1, 10, 0.5)}});
   const size_t before = rows_.lines.size();
   for (const int steps : {20, 30}) Apply(ValidationsReported{id, {Validation(1, steps, "NaN")}});
@@ -192,16 +192,16 @@ TEST_F(ReportsTest, LogsNaNMetricOnce) {
 TEST_F(ReportsTest, IgnoresStaleAndRepeatedFacts) {
   AddAgent("a", 1);
   Create(MakeConfig());
-  Start("1.1.0");
-  EXPECT_THAT(Start("1.1.0").changes, IsEmpty());
+  Start("1.1.1");
+  EXPECT_THAT(Start("1.1.1").changes, IsEmpty());
   EXPECT_THAT(Start("7.7.7").changes, IsEmpty());
-  Exit("1.1.0", 1);
+  Exit("1.1.1", 1);
   Tick();
-  EXPECT_THAT(Exit("1.1.0", 1).changes, IsEmpty());
+  EXPECT_THAT(Exit("1.1.1", 1).changes, IsEmpty());
   EXPECT_THAT(
-      Apply(ValidationsReported{model::AllocationId("1.1.0"), {Validation(1, 10, 0.5)}}).changes,
+      Apply(ValidationsReported{model::AllocationId("1.1.1"), {Validation(1, 10, 0.5)}}).changes,
       IsEmpty());
-  EXPECT_THAT(Apply(Checkpoint("1.1.0", 1, "late", 10)).changes, IsEmpty());
+  EXPECT_THAT(Apply(Checkpoint("1.1.1", 1, "late", 10)).changes, IsEmpty());
   EXPECT_THAT(Apply(AgentLost{model::AgentId("zz")}).changes, IsEmpty());
   EXPECT_EQ(trial(1).restarts, 1);
 }

@@ -68,7 +68,7 @@ TEST_F(SchedulingTest, UsesPlaceOfConfiguration) {
   config->resources.max_slots = 8;
   Create(config);
   EXPECT_EQ(experiment(1).queue, (experiment::QueuePlace{"gpus", 30, 2, 1, false, 8}));
-  EXPECT_EQ(allocation("1.1.0").resource_pool, "gpus");
+  EXPECT_EQ(allocation("1.1.1").resource_pool, "gpus");
   config = MakeConfig();
   config->resources.slots_per_trial = 0;
   config->resources.priority = 3;
@@ -100,15 +100,15 @@ TEST_F(SchedulingTest, RecordsBackfilledAllocations) {
   auto large = MakeConfig();
   large->resources.slots_per_trial = 2;
   Create(MakeConfig());
-  Start("1.1.0");
+  Start("1.1.1");
   Create(large);
   Create(MakeConfig());
-  Start("3.3.0");
-  EXPECT_FALSE(cluster_.IsBackfilled(AllocationId("1.1.0")));
-  EXPECT_FALSE(cluster_.IsBackfilled(AllocationId("2.2.0"))) << "it waits";
-  EXPECT_TRUE(cluster_.IsBackfilled(AllocationId("3.3.0")));
-  Exit("3.3.0", 0);
-  EXPECT_FALSE(cluster_.IsBackfilled(AllocationId("3.3.0")));
+  Start("3.3.1");
+  EXPECT_FALSE(cluster_.IsBackfilled(AllocationId("1.1.1")));
+  EXPECT_FALSE(cluster_.IsBackfilled(AllocationId("2.2.1"))) << "it waits";
+  EXPECT_TRUE(cluster_.IsBackfilled(AllocationId("3.3.1")));
+  Exit("3.3.1", 0);
+  EXPECT_FALSE(cluster_.IsBackfilled(AllocationId("3.3.1")));
 }
 
 TEST_F(SchedulingTest, RenumbersPositions_WhenExhausted) {
@@ -192,7 +192,7 @@ TEST_F(SchedulingTest, MovesRunningTrialsToOtherPool) {
   AddAgent("a", 1);
   Create(MakeConfig());
   Create(MakeConfig());
-  Start("1.1.0");
+  Start("1.1.1");
   const auto nowhere =
       cluster_.Apply(UpdateQueue{{{.job = JobId("exp-1"), .resource_pool = "otter"}}}, now_);
   EXPECT_EQ(nowhere.status().code(), absl::StatusCode::kNotFound) << "unknown pool";
@@ -202,9 +202,9 @@ TEST_F(SchedulingTest, MovesRunningTrialsToOtherPool) {
   const auto news = GetEffects<AnnouncePreemption>(moved);
   ASSERT_THAT(news, SizeIs(1));
   EXPECT_THAT(news[0].reason, HasSubstr("moved to resource pool other"));
-  EXPECT_EQ(allocation("2.2.0").resource_pool, "other");
-  Yield("1.1.0");
-  EXPECT_EQ(allocation("1.1.1").resource_pool, "other");
+  EXPECT_EQ(allocation("2.2.1").resource_pool, "other");
+  Yield("1.1.1");
+  EXPECT_EQ(allocation("1.1.2").resource_pool, "other");
   EXPECT_EQ(trial(1).restarts, 0);
   EXPECT_THAT(GetEffects<StartTask>(Tick()), IsEmpty()) << "the pool has no agents";
 }
@@ -220,15 +220,15 @@ TEST_F(SchedulingTest, EndsTrial_WhenMaxRunTimeIsExceeded) {
   ASSERT_THAT(deadlines, SizeIs(1));
   EXPECT_EQ(deadlines[0].at, now_ + absl::Minutes(105))
       << "an eighth is reserved to checkpoint and exit";
-  Start("1.1.0");
-  EXPECT_THAT(Apply(AllocationDeadline{AllocationId("1.1.0")}).changes, IsEmpty()) << "early";
+  Start("1.1.1");
+  EXPECT_THAT(Apply(AllocationDeadline{AllocationId("1.1.1")}).changes, IsEmpty()) << "early";
   now_ = deadlines[0].at;
-  const Outcome over = Apply(AllocationDeadline{AllocationId("1.1.0")});
+  const Outcome over = Apply(AllocationDeadline{AllocationId("1.1.1")});
   EXPECT_THAT(GetEffects<AnnouncePreemption>(over), SizeIs(1));
   EXPECT_THAT(GetEffects<SetDeadline>(over), SizeIs(1));
   EXPECT_EQ(trial(1).state, TrialState::kStopping);
-  Apply(Checkpoint("1.1.0", 1, "c1", 50));
-  Yield("1.1.0");
+  Apply(Checkpoint("1.1.1", 1, "c1", 50));
+  Yield("1.1.1");
   EXPECT_EQ(trial(1).state, TrialState::kCanceled);
   EXPECT_EQ(trial(1).reason, "its max_run_time of 2h is over");
   EXPECT_EQ(trial(1).latest_checkpoint, model::CheckpointId("c1"));
@@ -241,9 +241,9 @@ TEST_F(SchedulingTest, CountsRunTimeOverAllRuns) {
   auto config = MakeConfig();
   config->resources.max_run_time = 100;
   Create(config);
-  Start("1.1.0");
+  Start("1.1.1");
   now_ += absl::Seconds(60);
-  Exit("1.1.0", 1);
+  Exit("1.1.1", 1);
   const auto used = trial(1).run_time;
   EXPECT_GE(used, absl::Seconds(60));
   Restart();
@@ -256,9 +256,9 @@ TEST_F(SchedulingTest, CountsRunTimeOverAllRuns) {
   Outcome again;
   again.effects = cluster_.Regenerate();
   EXPECT_EQ(GetEffects<SetDeadline>(again), deadlines);
-  AddAgent("a", 1, {"1.1.1"});
+  AddAgent("a", 1, {"1.1.2"});
   now_ += absl::Hours(1);
-  Exit("1.1.1", 1);
+  Exit("1.1.2", 1);
   EXPECT_EQ(trial(1).state, TrialState::kCanceled) << "no third run: its max_run_time is exceeded";
   EXPECT_THAT(trial(1).reason, HasSubstr("max_run_time of 1m40s is over"));
 }
@@ -268,15 +268,15 @@ TEST_F(SchedulingTest, KillsTrial_WhenItIgnoresPreemption) {
   auto config = MakeConfig();
   config->resources.max_run_time = 800;
   Create(config);
-  Start("1.1.0");
-  const absl::Time end = *allocation("1.1.0").started_at + absl::Seconds(800);
+  Start("1.1.1");
+  const absl::Time end = *allocation("1.1.1").started_at + absl::Seconds(800);
   now_ = end - absl::Seconds(100);
   const auto preemptions =
-      GetEffects<AnnouncePreemption>(Apply(AllocationDeadline{AllocationId("1.1.0")}));
+      GetEffects<AnnouncePreemption>(Apply(AllocationDeadline{AllocationId("1.1.1")}));
   ASSERT_THAT(preemptions, SizeIs(1));
   EXPECT_EQ(preemptions[0].deadline, end - absl::Seconds(15)) << "a stop takes up to 15 s";
   now_ = preemptions[0].deadline;
-  const auto stops = GetEffects<StopTask>(Apply(AllocationDeadline{AllocationId("1.1.0")}));
+  const auto stops = GetEffects<StopTask>(Apply(AllocationDeadline{AllocationId("1.1.1")}));
   ASSERT_THAT(stops, SizeIs(1));
   EXPECT_EQ(now_ + stops[0].grace, end);
 }
@@ -286,8 +286,8 @@ TEST_F(SchedulingTest, ShortensGracePeriodBeforeEndOfRunTime) {
   auto config = MakeConfig();
   config->resources.max_run_time = 800;
   Create(config);
-  Start("1.1.0");
-  const absl::Time end = *allocation("1.1.0").started_at + absl::Seconds(800);
+  Start("1.1.1");
+  const absl::Time end = *allocation("1.1.1").started_at + absl::Seconds(800);
   now_ = end - absl::Seconds(200);
   const auto preemptions = GetEffects<AnnouncePreemption>(Apply(PauseExperiment{ExperimentId(1)}));
   ASSERT_THAT(preemptions, SizeIs(1));
@@ -300,8 +300,8 @@ TEST_F(SchedulingTest, DoesNotDelayOthers_WhenBackfilledGangIgnoresPreemption) {
   auto longer = MakeConfig();
   longer->resources.max_run_time = 8000;
   Create(longer);
-  Start("1.1.0");
-  const absl::Time whole_at = *allocation("1.1.0").started_at + absl::Seconds(8000);
+  Start("1.1.1");
+  const absl::Time whole_at = *allocation("1.1.1").started_at + absl::Seconds(8000);
   auto both = MakeConfig();
   both->resources.slots_per_trial = 2;
   both->resources.is_single_node = true;
@@ -311,18 +311,18 @@ TEST_F(SchedulingTest, DoesNotDelayOthers_WhenBackfilledGangIgnoresPreemption) {
   auto deaf = MakeConfig();
   deaf->resources.max_run_time = 7000;
   Create(deaf);
-  Start("3.3.0");
-  ASSERT_EQ(allocation("3.3.0").state, model::AllocationState::kRunning);
-  EXPECT_TRUE(cluster_.IsBackfilled(AllocationId("3.3.0")));
+  Start("3.3.1");
+  ASSERT_EQ(allocation("3.3.1").state, model::AllocationState::kRunning);
+  EXPECT_TRUE(cluster_.IsBackfilled(AllocationId("3.3.1")));
   absl::Time stopped_at = absl::InfinitePast();
   for (int timers = 0; timers < 3 && stopped_at == absl::InfinitePast(); ++timers) {
     Outcome due;
     due.effects = cluster_.Regenerate();
     for (const SetDeadline& deadline : GetEffects<SetDeadline>(due)) {
-      if (deadline.allocation == AllocationId("3.3.0")) now_ = std::max(now_, deadline.at);
+      if (deadline.allocation == AllocationId("3.3.1")) now_ = std::max(now_, deadline.at);
     }
     for (const StopTask& stop :
-         GetEffects<StopTask>(Apply(AllocationDeadline{AllocationId("3.3.0")}))) {
+         GetEffects<StopTask>(Apply(AllocationDeadline{AllocationId("3.3.1")}))) {
       stopped_at = now_ + stop.grace;
     }
   }
@@ -385,7 +385,7 @@ TEST_F(LargePlanTest, IsDiscarded_WhenTooOld) {
   now_ += absl::Seconds(1);
   const auto starts = GetEffects<StartTask>(Tick());
   ASSERT_THAT(starts, SizeIs(20));
-  EXPECT_EQ(starts[0].spec.allocation, AllocationId("2.45.0"));
+  EXPECT_EQ(starts[0].spec.allocation, AllocationId("2.45.1"));
 }
 
 TEST_F(LargePlanTest, IsRecomputed_AfterRestart) {
@@ -461,10 +461,10 @@ TEST_F(SchedulingTest, CountsUsageOfMonthForQuotas) {
     Apply(CreateExperiment{.config = config, .owner = model::UserId(7), .owner_name = "ann"});
     Tick();
   }
-  const absl::Time first = *allocation("1.1.0").started_at;
-  const absl::Time second = *allocation("2.2.0").started_at;
+  const absl::Time first = *allocation("1.1.1").started_at;
+  const absl::Time second = *allocation("2.2.1").started_at;
   now_ = first + absl::Hours(1);
-  Exit("1.1.0", 0);
+  Exit("1.1.1", 0);
   const auto used = [&] {
     std::vector<double> hours;
     for (const scheduler::Limit& limit : cluster_.limits()) hours.push_back(limit.slot_hours_used);
@@ -475,11 +475,11 @@ TEST_F(SchedulingTest, CountsUsageOfMonthForQuotas) {
     ASSERT_THAT(live, SizeIs(2));
     for (const double each : live) EXPECT_NEAR(each, hours, 1e-6);
     Restart();
-    AddAgent("a", 4, {"2.2.0"});
+    AddAgent("a", 4, {"2.2.1"});
     const double meanwhile = absl::ToDoubleHours(absl::Seconds(1)) * 2;
     for (const double each : used()) EXPECT_NEAR(each, hours + meanwhile, 1e-6) << "restored";
   };
-  const absl::Time end = *allocation("1.1.0").ended_at;
+  const absl::Time end = *allocation("1.1.1").ended_at;
   expect(2 * absl::ToDoubleHours(end - first) + 2 * absl::ToDoubleHours(now_ - second));
   // In a new month only running allocations count.
   now_ = february + absl::Hours(1);

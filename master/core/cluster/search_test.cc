@@ -85,13 +85,13 @@ TEST_F(SearchTest, ReleasesSlotsOfHeldTrialUntilResumed) {
   Create(Custom());
   Post(MakeCreateTrial("x"));
   Tick();
-  Start("1.1.0");
+  Start("1.1.1");
   const auto news = GetEffects<AnnouncePreemption>(Post(searcher::PauseTrial{RequestId("x")}));
   ASSERT_THAT(news, SizeIs(1));
   EXPECT_THAT(news[0].reason, HasSubstr("the searcher paused this trial"));
   EXPECT_EQ(trial(1).state, TrialState::kStopping);
   Save(1, "c1", 10);
-  Yield("1.1.0");
+  Yield("1.1.1");
   EXPECT_EQ(trial(1).state, TrialState::kPaused);
   EXPECT_TRUE(trial(1).held);
   Apply(PauseExperiment{ExperimentId(1)});
@@ -113,7 +113,7 @@ TEST_F(SearchTest, WithdrawsQueuedTrial) {
   Post(MakeCreateTrial("y"));
   Post(searcher::PauseTrial{RequestId("y")});
   EXPECT_EQ(trial(1).state, TrialState::kPaused);
-  EXPECT_EQ(allocation("1.1.0").state, model::AllocationState::kTerminated);
+  EXPECT_EQ(allocation("1.1.1").state, model::AllocationState::kTerminated);
   Post(searcher::ResumeTrial{RequestId("y")});
   AddAgent("a", 1);
   EXPECT_THAT(GetEffects<StartTask>(Tick()), SizeIs(1));
@@ -124,11 +124,11 @@ TEST_F(SearchTest, RunsAgain_WhenResumedEarly) {
   Create(Custom());
   Post(MakeCreateTrial("x"));
   Tick();
-  Start("1.1.0");
+  Start("1.1.1");
   Post(searcher::PauseTrial{RequestId("x")});
   Post(searcher::ResumeTrial{RequestId("x")});
   EXPECT_EQ(trial(1).state, TrialState::kStopping);
-  Yield("1.1.0");
+  Yield("1.1.1");
   EXPECT_EQ(trial(1).state, TrialState::kQueued);
   EXPECT_THAT(GetEffects<StartTask>(Tick()), SizeIs(1));
 }
@@ -138,11 +138,11 @@ TEST_F(SearchTest, CompletesHeldTrials_OnStopAndShutdown) {
   Create(Custom());
   Post(MakeCreateTrial("x"), MakeCreateTrial("y"));
   Tick();
-  Start("1.1.0");
-  Start("1.2.0");
+  Start("1.1.1");
+  Start("1.2.1");
   Post(searcher::PauseTrial{RequestId("x")}, searcher::PauseTrial{RequestId("y")});
-  Yield("1.1.0");
-  Yield("1.2.0");
+  Yield("1.1.1");
+  Yield("1.2.1");
   Post(searcher::StopTrial{RequestId("x")});
   EXPECT_EQ(trial(1).state, TrialState::kCompleted);
   Post(searcher::Shutdown{});
@@ -156,16 +156,16 @@ TEST_F(SearchTest, CancelsHeldTrials) {
   Create(Custom());
   Post(MakeCreateTrial("x"), MakeCreateTrial("y"), MakeCreateTrial("z"));
   Tick();
-  Start("1.1.0");
-  Start("1.2.0");
+  Start("1.1.1");
+  Start("1.2.1");
   Post(searcher::PauseTrial{RequestId("x")});
-  Yield("1.1.0");
+  Yield("1.1.1");
   Apply(CancelExperiment{ExperimentId(1)});
   EXPECT_EQ(trial(1).state, TrialState::kCanceled);
   Report(2, 5, model::Value::Object{{"loss", 1.0}});
   EXPECT_TRUE(absl::IsFailedPrecondition(ExpectRejection(PostSearcherOperations{
       ExperimentId(1), {.id = "late", .operations = {MakeCreateTrial("q")}}})));
-  Yield("1.2.0");
+  Yield("1.2.1");
   EXPECT_EQ(experiment(1).state, ExperimentState::kCanceled);
 }
 
@@ -174,14 +174,14 @@ TEST_F(SearchTest, EnforcesConcurrencyLimit) {
   Create(Custom());
   Post(MakeCreateTrial("x"), MakeCreateTrial("y"), MakeCreateTrial("z"));
   EXPECT_THAT(GetEffects<StartTask>(Tick()), SizeIs(2));
-  Start("1.1.0");
+  Start("1.1.1");
   Post(searcher::PauseTrial{RequestId("x")});
   EXPECT_EQ(trial(3).state, TrialState::kQueued);
   EXPECT_THAT(GetEffects<StartTask>(Tick()), IsEmpty())
       << "the trial that saves still has its slot";
-  EXPECT_THAT(cluster_.FindWaitReason(AllocationId("1.3.0"))->text,
+  EXPECT_THAT(cluster_.FindWaitReason(AllocationId("1.3.1"))->text,
               HasSubstr("max_concurrent_trials"));
-  Yield("1.1.0");
+  Yield("1.1.1");
   EXPECT_THAT(GetEffects<StartTask>(Tick()), SizeIs(1));
 }
 
@@ -190,7 +190,7 @@ TEST_F(SearchTest, StartsChildFromParentCheckpoint) {
   Create(Custom());
   Post(MakeCreateTrial("x"));
   Tick();
-  Start("1.1.0");
+  Start("1.1.1");
   Save(1, "c1", 10);
   Save(1, "c2", 20);
   Post(MakeCreateTrial("y", "x"));
@@ -203,9 +203,9 @@ TEST_F(SearchTest, StartsChildFromParentCheckpoint) {
   EXPECT_THAT(info, HasSubstr(R"("latest_checkpoint":"c2")"));
   EXPECT_THAT(info, HasSubstr(R"("warm_start":true)"));
   EXPECT_THAT(info, HasSubstr(R"("validate_at":[])"));
-  Start("1.2.0");
+  Start("1.2.1");
   Save(2, "own", 5);
-  Exit("1.2.0", 1);
+  Exit("1.2.1", 1);
   const auto again = GetEffects<StartTask>(Tick());
   ASSERT_THAT(again, SizeIs(1));
   EXPECT_EQ(again[0].spec.env.at("DET_LATEST_CHECKPOINT"), "own");
@@ -217,17 +217,17 @@ TEST_F(SearchTest, WaitsForParentCheckpoint) {
   Create(Custom());
   Post(MakeCreateTrial("x"));
   Tick();
-  Start("1.1.0");
+  Start("1.1.1");
   Post(searcher::PauseTrial{RequestId("x")}, MakeCreateTrial("y", "x"), MakeCreateTrial("z", "x"));
   EXPECT_EQ(trial(2).state, TrialState::kPaused);
   Apply(PauseExperiment{ExperimentId(1)});
   Apply(ActivateExperiment{ExperimentId(1)});
   EXPECT_EQ(trial(2).state, TrialState::kPaused);
   Restart();
-  AddAgent("a", 2, {"1.1.0"});
+  AddAgent("a", 2, {"1.1.1"});
   Apply(KillTrial{TrialId(3)});
   Save(1, "c1", 10);
-  Yield("1.1.0");
+  Yield("1.1.1");
   EXPECT_EQ(trial(2).warm_start, model::CheckpointId("c1"));
   EXPECT_EQ(trial(3).state, TrialState::kCanceled);
   const auto orders = GetEffects<StartTask>(Tick());
@@ -248,7 +248,7 @@ TEST_F(SearchTest, ReplacesJournalWithSnapshot) {
   Create(Custom());
   Post(MakeCreateTrial("x"));
   Tick();
-  Start("1.1.0");
+  Start("1.1.1");
   size_t longest = 0;
   int snapshots = 0;
   for (int step = 1; step <= 200; ++step) {
@@ -268,7 +268,7 @@ TEST_F(SearchTest, RejectsDamagedJournal) {
   Create(Custom());
   Post(MakeCreateTrial("x"));
   Tick();
-  Start("1.1.0");
+  Start("1.1.1");
   Report(1, 1, model::Value::Object{{"loss", 1.0}});
   const auto restored = [](const Image& image) {
     Cluster other{Settings{.cluster_id = "test"}};
@@ -313,7 +313,7 @@ TEST_F(SearchTest, LogsMissingMetricOnce) {
   Create(config);
   Post(MakeCreateTrial("x"));
   Tick();
-  Start("1.1.0");
+  Start("1.1.1");
   for (const int64_t steps : {1, 2}) {
     Report(1, steps, model::Value::Object{{"hours", 0.5}});
     Report(1, steps, model::Value::Object{{"hours", 0.5}});
@@ -342,9 +342,9 @@ class ContinueTest : public SearchTest {
 TEST_F(ContinueTest, ContinuesSingleTrialFromCheckpoint) {
   AddAgent("a", 1);
   Create(MakeConfig());
-  Start("1.1.0");
+  Start("1.1.1");
   Save(1, "c1", 10);
-  Exit("1.1.0", 0);
+  Exit("1.1.1", 0);
   ASSERT_EQ(experiment(1).state, ExperimentState::kCompleted);
   auto longer = MakeConfig();
   longer->searcher.max_length = model::Length{model::Length::Unit::kBatches, 20};
@@ -354,13 +354,13 @@ TEST_F(ContinueTest, ContinuesSingleTrialFromCheckpoint) {
   EXPECT_EQ(rows_.trials.size(), 1u);
   const auto orders = GetEffects<StartTask>(Tick());
   ASSERT_THAT(orders, SizeIs(1));
-  EXPECT_EQ(orders[0].spec.allocation, AllocationId("1.1.1"));
+  EXPECT_EQ(orders[0].spec.allocation, AllocationId("1.1.2"));
   EXPECT_EQ(orders[0].spec.env.at("DET_STEPS_COMPLETED"), "10");
   EXPECT_THAT(orders[0].spec.files.at("info/trial.json"), HasSubstr(R"({"batches":20})"));
   EXPECT_THAT(Apply(request).changes, IsEmpty()) << "the same request again";
   EXPECT_TRUE(absl::IsFailedPrecondition(ExpectRejection(Again(MakeConfig()))));
-  Start("1.1.1");
-  Exit("1.1.1", 0);
+  Start("1.1.2");
+  Exit("1.1.2", 0);
   EXPECT_EQ(experiment(1).state, ExperimentState::kCompleted);
   EXPECT_TRUE(absl::IsAborted(ExpectRejection(request))) << "its rows are outdated";
   Apply(Again());
@@ -372,8 +372,8 @@ TEST_F(ContinueTest, UsesChangedHyperparametersOfSingleTrial) {
   auto config = MakeConfig();
   config->hyperparameters["lr"] = {model::ConstHparam{1}};
   Create(config);
-  Start("1.1.0");
-  Exit("1.1.0", 0);
+  Start("1.1.1");
+  Exit("1.1.1", 0);
   auto changed = MakeConfig();
   changed->hyperparameters["lr"] = {model::ConstHparam{2}};
   Apply(Again(changed));
@@ -392,11 +392,11 @@ TEST_F(ContinueTest, ContinuesIncompleteTrialsOfRandomSearch) {
   config->max_restarts = 0;
   config->hyperparameters["lr"] = {model::DoubleHparam{0, 1, std::nullopt}};
   Create(config);
-  Start("1.1.0");
-  Exit("1.1.0", 0);
+  Start("1.1.1");
+  Exit("1.1.1", 0);
   Tick();
-  Start("1.2.0");
-  Exit("1.2.0", 1);
+  Start("1.2.1");
+  Exit("1.2.1", 1);
   Apply(KillExperiment{ExperimentId(1)});
   Tick();
   ASSERT_EQ(experiment(1).state, ExperimentState::kCanceled);
@@ -426,11 +426,11 @@ TEST_F(ContinueTest, KeepsTrialsPaused_WhenExperimentIsPaused) {
   config->searcher.max_concurrent_trials = 1;
   config->max_restarts = 0;
   Create(config);
-  Start("1.1.0");
-  Exit("1.1.0", 1);
+  Start("1.1.1");
+  Exit("1.1.1", 1);
   Tick();
-  Start("1.2.0");
-  Exit("1.2.0", 1);
+  Start("1.2.1");
+  Exit("1.2.1", 1);
   ASSERT_EQ(experiment(1).state, ExperimentState::kError);
   Apply(Again());
   ASSERT_EQ(trial(1).state, TrialState::kQueued);
@@ -445,9 +445,9 @@ TEST_F(ContinueTest, KeepsTrialsPaused_WhenExperimentIsPaused) {
 TEST_F(ContinueTest, ContinuesKilledTrial_AfterMasterRestart) {
   AddAgent("a", 1);
   Create(MakeConfig());
-  Start("1.1.0");
+  Start("1.1.1");
   Apply(KillTrial{TrialId(1)});
-  Exit("1.1.0", 143);
+  Exit("1.1.1", 143);
   Restart();
   AddAgent("a", 1);
   Apply(Again());

@@ -128,6 +128,7 @@ void ApplyOperation(Step& step, Entry& entry, const searcher::CreateTrial& creat
   trial.experiment = entry.experiment.id;
   trial.request = create.request;
   trial.task = model::TaskId(absl::StrCat(entry.experiment.id.value(), ".", trial.id.value()));
+  trial.run_id = experiment::kFirstRun;
   trial.seed = create.seed;
   trial.hparams = create.hparams;
   SetWarmStart(step, entry, create, trial);

@@ -148,8 +148,13 @@ AllocationActions OnLocalTaskExited(Allocation& a, const model::AgentId& agent,
   // It ran even if its start was not reported: its peers must not wait for the report.
   if (!exit.start_failed) local_task->started = true;
   const bool failed = exit.exit_code != 0 || exit.signal != 0 || exit.start_failed;
-  // While the allocation is being stopped, a failed exit is expected.
-  const bool expected = a.state == AllocationState::kStopping;
+  if (exit.system_failure) {
+    return EndLocalTask(a, *local_task, failed ? ExitReason::kNodeLost : ExitReason::kNone, now);
+  }
+  // While the allocation is being stopped, a failed exit is expected. A task that acknowledged its
+  // preemption has saved what it needs; many scripts then exit as after an interruption.
+  const bool acknowledged = a.preemption_acked && !exit.start_failed;
+  const bool expected = a.state == AllocationState::kStopping || acknowledged;
   if (failed && expected && !a.exit_code) a.exit_code = exit.exit_code;
   return EndLocalTask(a, *local_task, failed && !expected ? ExitReason::kFailed : ExitReason::kNone,
                       now);

@@ -87,6 +87,7 @@ struct LocalTaskExit {
   int signal = 0;
   std::string message;
   bool start_failed = false;
+  bool system_failure = false;  // the machine or the agent failed, not the task
 };
 
 AllocationActions Assign(Allocation& a, std::vector<model::Placement> placements, absl::Time now);

@@ -104,7 +104,7 @@ bool FollowTrials(Experiment& experiment, const std::vector<TrialsInState>& tria
 }
 
 bool RecordMetric(Experiment& experiment, Trial& trial, int64_t steps, double metric) {
-  if (std::isnan(metric)) return false;
+  if (!std::isfinite(metric)) return false;
   const bool smaller = experiment.config->searcher.smaller_is_better;
   trial.latest_metric = metric;
   if (IsBetter(metric, trial.best_metric, smaller)) {

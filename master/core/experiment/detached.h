@@ -47,8 +47,8 @@ struct TrialsInState {
 // COMPLETED, RUNNING (the experiment is then ACTIVE). Returns whether the state has changed.
 bool FollowTrials(Experiment& experiment, const std::vector<TrialsInState>& trials);
 
-// Records the searcher's metric of a validation in the trial and its experiment, unless it is NaN.
-// Returns whether the experiment has a new best.
+// Records the searcher's metric of a validation in the trial and its experiment, unless it is NaN
+// or infinite. Returns whether the experiment has a new best.
 bool RecordMetric(Experiment& experiment, Trial& trial, int64_t steps, double metric);
 
 // INVALID_ARGUMENT if a validation has the searcher's metric, but not as a number.

@@ -115,7 +115,11 @@ TEST(DetachedTest, TakesMostAdvancedStateOfTrials) {
 TEST(DetachedTest, RecordsBestMetric) {
   Experiment experiment = MakeExperiment();
   Trial trial = MakeTrial(TrialState::kRunning);
-  EXPECT_FALSE(RecordMetric(experiment, trial, 5, std::numeric_limits<double>::quiet_NaN()));
+  for (const double metric :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+        -std::numeric_limits<double>::infinity()}) {
+    EXPECT_FALSE(RecordMetric(experiment, trial, 5, metric)) << metric;
+  }
   EXPECT_TRUE(RecordMetric(experiment, trial, 10, 0.5));
   EXPECT_FALSE(RecordMetric(experiment, trial, 20, 0.75));
   EXPECT_EQ(trial.best_metric, 0.5);

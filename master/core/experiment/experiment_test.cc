@@ -75,10 +75,13 @@ struct ExitCase {
 };
 
 TEST(AllocationTest, ReportsPreemptionOnlyWhenAcknowledged) {
-  for (const ExitCase& c : {ExitCase{"finished", false, false, 0, ExitReason::kFinished},
-                            ExitCase{"finished meanwhile", true, false, 0, ExitReason::kFinished},
-                            ExitCase{"preempted", true, true, 0, ExitReason::kPreempted},
-                            ExitCase{"failed", true, true, 1, ExitReason::kFailed}}) {
+  for (const ExitCase& c :
+       {ExitCase{"finished", false, false, 0, ExitReason::kFinished},
+        ExitCase{"finished meanwhile", true, false, 0, ExitReason::kFinished},
+        ExitCase{"preempted", true, true, 0, ExitReason::kPreempted},
+        ExitCase{"preempted, non-zero", true, true, 1, ExitReason::kPreempted},
+        ExitCase{"failed before the acknowledgement", true, false, 1, ExitReason::kFailed},
+        ExitCase{"failed", false, false, 1, ExitReason::kFailed}}) {
     Allocation a = Running();
     if (c.preempt) Preempt(a, "pause", absl::Seconds(10), kNow);
     if (c.ack) {
@@ -89,6 +92,17 @@ TEST(AllocationTest, ReportsPreemptionOnlyWhenAcknowledged) {
     EXPECT_EQ(a.state, AllocationState::kTerminated) << c.name;
     EXPECT_EQ(a.exit_reason, c.want) << c.name;
   }
+}
+
+TEST(AllocationTest, ReportsLostNode_WhenMachineRestarted) {
+  Allocation a = Running();
+  OnLocalTaskExited(
+      a, AgentId("a"),
+      {.exit_code = 137, .signal = 9, .message = "the machine restarted", .system_failure = true},
+      kNow);
+  OnLocalTaskExited(a, AgentId("b"), {.exit_code = 143, .message = ""}, kNow);
+  EXPECT_EQ(a.exit_reason, ExitReason::kNodeLost);
+  EXPECT_EQ(a.exit_message, "the machine restarted (on a)");
 }
 
 TEST(AllocationTest, Stops_WhateverExitCode) {
@@ -150,6 +164,23 @@ TEST(TrialTest, MovesToNextStateAfterRun) {
       EXPECT_EQ(trial.run_id, 1) << c.name;
     }
   }
+}
+
+TEST(TrialTest, HasTaskForEachContinuation) {
+  Trial trial = InState(TrialState::kCompleted);
+  trial.task = model::TaskId("3.7");
+  trial.run_id = 1;
+  EXPECT_TRUE(Continue(trial).new_attempt);
+  EXPECT_FALSE(Continue(trial).changed) << "it has not ended";
+  trial.run_id = 4;  // after two restarts
+  trial.state = TrialState::kError;
+  Continue(trial);
+  EXPECT_THAT(trial.continued_runs, ::testing::ElementsAre(2, 5));
+  const auto task_of = [&](int run) { return GetTask(trial, GetTaskNumber(trial, run)).value(); };
+  EXPECT_EQ(task_of(1), "3.7");
+  EXPECT_EQ(task_of(2), "3.7-1");
+  EXPECT_EQ(task_of(4), "3.7-1");
+  EXPECT_EQ(task_of(5), "3.7-2");
 }
 
 TEST(TrialTest, ResumesHeldTrialOnlyBySearcher) {

@@ -22,8 +22,8 @@ void KeepFirst(const Pointers& sorted, int most, std::set<model::CheckpointId>& 
 }
 
 void KeepBest(Pointers all, int most, bool smaller_is_better, std::set<model::CheckpointId>& kept) {
-  std::erase_if(all,
-                [](const RetentionCandidate* c) { return !c->metric || std::isnan(*c->metric); });
+  std::erase_if(
+      all, [](const RetentionCandidate* c) { return !c->metric || !std::isfinite(*c->metric); });
   std::sort(all.begin(), all.end(), [&](const RetentionCandidate* a, const RetentionCandidate* b) {
     if (*a->metric != *b->metric) return (*a->metric < *b->metric) == smaller_is_better;
     return Newer(a, b);

@@ -37,10 +37,10 @@ struct RetentionCandidate {
   bool whole = true;             // false: some files were removed; no trial can resume from it
 };
 
-// Returns the ids to remove, in the order of `all`. A checkpoint without a metric, or with NaN, is
-// never among the best; of equal ones the newer is better. A checkpoint that is not whole is kept
-// as if it were, but does not replace a whole one. The selection does not depend on the order of
-// `all`.
+// Returns the ids to remove, in the order of `all`. A checkpoint without a metric, or with one that
+// is not finite, is never among the best; of equal ones the newer is better. A checkpoint that is
+// not whole is kept as if it were, but does not replace a whole one. The selection does not depend
+// on the order of `all`.
 std::vector<model::CheckpointId> SelectForRemoval(const RetentionPolicy& policy,
                                                   bool smaller_is_better,
                                                   const std::vector<RetentionCandidate>& all);

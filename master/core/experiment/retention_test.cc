@@ -63,12 +63,13 @@ TEST(RetentionTest, RespectsMetricDirection) {
   EXPECT_EQ(Kept({1, 0, 0}, Example(), /*smaller_is_better=*/false), (Names{"3"}));
 }
 
-TEST(RetentionTest, IgnoresNanAndPrefersNewerOfEquals) {
+TEST(RetentionTest, IgnoresMetricsThatAreNotFiniteAndPrefersNewerOfEquals) {
   const std::vector<RetentionCandidate> all = {
-      Make("nan", 1, 10, std::numeric_limits<double>::quiet_NaN()), Make("old", 1, 20, 0.5),
+      Make("nan", 1, 10, std::numeric_limits<double>::quiet_NaN()),
+      Make("infinite", 1, 11, -std::numeric_limits<double>::infinity()), Make("old", 1, 20, 0.5),
       Make("new", 1, 30, 0.5), Make("bad", 1, 40, std::numeric_limits<double>::infinity())};
   EXPECT_EQ(Kept({0, 1, 0}, all), (Names{"new"}));
-  EXPECT_EQ(Kept({0, 9, 0}, all), (Names{"old", "new", "bad"}));
+  EXPECT_EQ(Kept({0, 9, 0}, all), (Names{"old", "new"}));
 }
 
 TEST(RetentionTest, DoesNotCountPartialCheckpoints) {

@@ -1,5 +1,6 @@
 #include "master/core/experiment/trial.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -108,6 +109,16 @@ TrialActions OnReleased(Trial& trial, absl::Time now) {
 
 }  // namespace
 
+int GetTaskNumber(const Trial& trial, int run_id) {
+  const auto& runs = trial.continued_runs;
+  return static_cast<int>(std::upper_bound(runs.begin(), runs.end(), run_id) - runs.begin());
+}
+
+model::TaskId GetTask(const Trial& trial, int number) {
+  if (number == 0) return trial.task;
+  return model::TaskId(absl::StrCat(trial.task.value(), "-", number));
+}
+
 TrialActions OnAssigned(Trial& trial) {
   TrialActions actions;
   actions.changed = Move(trial, TrialEvent::kAssigned);
@@ -175,7 +186,7 @@ TrialActions OnParentSaved(Trial& trial, std::optional<model::CheckpointId> chec
 TrialActions Continue(Trial& trial) {
   TrialActions actions;
   if (!Move(trial, TrialEvent::kContinue)) return actions;
-  ++trial.run_id;
+  trial.continued_runs.push_back(++trial.run_id);
   trial.restarts = 0;
   trial.run_time = absl::ZeroDuration();
   trial.no_restart.clear();

@@ -31,6 +31,9 @@
 
 namespace det::experiment {
 
+// The number of the first attempt of a trial that the cluster runs.
+constexpr int kFirstRun = 1;
+
 struct Trial {
   model::TrialId id;
   model::ExperimentId experiment;
@@ -43,9 +46,14 @@ struct Trial {
   std::optional<model::TrialState> end_as;
   // The searcher holds it at its rung: it is PAUSED or is being paused. Only Resume continues it.
   bool held = false;
-  std::string reason;                             // of the end, or of the last restart
-  int restarts = 0;                               // counted against max_restarts
-  int run_id = 0;                                 // number of the current or next attempt
+  std::string reason;  // of the end, or of the last restart
+  int restarts = 0;    // counted against max_restarts
+  // Number of the current or next attempt: the cluster counts from kFirstRun. 0: an unmanaged trial
+  // that has not been started, or the first attempt of a trial of an older version.
+  int run_id = 0;
+  // The first attempt after each time that its experiment was continued, in order. Clients see a
+  // task of its own for each (GetTask).
+  std::vector<int> continued_runs;
   std::optional<model::AllocationId> allocation;  // of the current attempt
   std::optional<model::CheckpointId> latest_checkpoint;
   // Its parent, which must save the checkpoint that becomes this trial's warm_start.
@@ -81,6 +89,12 @@ struct TrialActions {
   std::string why;     // the reason of the release, if the state does not imply it
   bool ended = false;  // it has just become terminal
 };
+
+// Returns the number of the task to which an attempt belongs: how often the experiment had been
+// continued before.
+int GetTaskNumber(const Trial& trial, int run_id);
+// Returns the ID of its task `number`: "3.7", "3.7-1", ...
+model::TaskId GetTask(const Trial& trial, int number);
 
 // Its allocation was assigned slots.
 TrialActions OnAssigned(Trial& trial);

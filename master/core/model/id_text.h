@@ -18,7 +18,7 @@ std::optional<ExperimentId> ParseJobId(const JobId& job);
 // Returns the prefix of the ids of exactly the experiment's allocations: "7."
 std::string AllocationPrefix(ExperimentId experiment);
 
-// The parts of an allocation id: "7.12.0" is run 0 of trial 12 of experiment 7, whose task is
+// The parts of an allocation id: "7.12.1" is run 1 of trial 12 of experiment 7, whose task is
 // "7.12". Nullopt if the id is not that of an allocation.
 struct RunName {
   ExperimentId experiment;

@@ -131,7 +131,7 @@ class EngineTest : public ::testing::Test {
     Submit(Register("agent-0", 1), "register");
     Submit(Create("a"), "create");
     Settle();
-    Submit(cluster::LocalTaskStarted{model::AllocationId("1.1.0"), model::AgentId("agent-0")}, "");
+    Submit(cluster::LocalTaskStarted{model::AllocationId("1.1.1"), model::AgentId("agent-0")}, "");
     Submit(cluster::PauseExperiment{model::ExperimentId(1)}, "pause");
     Settle();
     recorder_.log.clear();

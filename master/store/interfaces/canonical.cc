@@ -282,7 +282,7 @@ const CheckpointEntry* FindBest(const std::vector<const CheckpointEntry*>& check
                                 bool smaller_is_better) {
   const CheckpointEntry* best = nullptr;
   for (const CheckpointEntry* entry : checkpoints) {
-    if (!entry->searcher_metric || std::isnan(*entry->searcher_metric)) continue;
+    if (!entry->searcher_metric || !std::isfinite(*entry->searcher_metric)) continue;
     if (entry->checkpoint.state != model::CheckpointState::kCompleted) continue;
     if (best != nullptr) {
       const double mine = *entry->searcher_metric;

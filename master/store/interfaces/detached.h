@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -89,8 +90,16 @@ class Detached {
   // adds its new metrics to it; INVALID_ARGUMENT if it changes a value, and then nothing is stored.
   // `run_id` is the attempt that reports: INVALID_ARGUMENT if it is not the current one; 0: the
   // current one. The validations of an unmanaged trial are considered for the best metrics.
-  virtual absl::StatusOr<StoredReport> AddMetrics(model::TrialId id, int run_id,
-                                                  std::vector<model::MetricReport> reports) = 0;
+  //
+  // `done` is called when the reports are durable or refused, on a thread that it must not block.
+  // A single report that is no validation shares a commit with those of other callers, and the call
+  // returns at once; otherwise it blocks until then.
+  using Stored = absl::AnyInvocable<void(absl::StatusOr<StoredReport>)>;
+  virtual void AddMetrics(model::TrialId id, int run_id, std::vector<model::MetricReport> reports,
+                          Stored done) = 0;
+  // The same, but always blocks.
+  absl::StatusOr<StoredReport> AddMetrics(model::TrialId id, int run_id,
+                                          std::vector<model::MetricReport> reports);
   // Stores the progress, 0..1, as that of the trial and of its experiment.
   virtual absl::StatusOr<model::ExperimentId> SetProgress(model::TrialId id, double progress) = 0;
   virtual absl::StatusOr<model::ExperimentId> SetRunnerState(model::TrialId id,

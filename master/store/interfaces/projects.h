@@ -75,6 +75,8 @@ class Projects {
 
   // NOT_FOUND.
   virtual absl::StatusOr<ProjectRecord> GetProject(int32_t id) = 0;
+  // The same without its counts, which take longer the more experiments there are.
+  virtual absl::StatusOr<ProjectRecord> GetProjectSettings(int32_t id) = 0;
   virtual absl::StatusOr<ProjectRecord> GetProjectByKey(const std::string& key) = 0;
   virtual absl::StatusOr<ProjectPage> ListProjects(const ProjectQuery& query) = 0;
   // Assigns the id, and a key derived from the name if it is empty. ALREADY_EXISTS if the key, or

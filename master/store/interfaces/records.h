@@ -28,6 +28,7 @@ struct ExperimentRecord {
   bool parent_archived = false;  // its project or workspace is archived
   std::string notes;
   model::UserId project_owner;
+  std::optional<int> log_days;  // how long the logs are kept if it was set; -1: forever
 };
 struct ExperimentQuery {
   // Experiments without a value of kEndTime, kForkedFrom or kBestMetric come last.
@@ -80,6 +81,7 @@ struct TrialRecord {
   int checkpoint_count = 0;  // checkpoints whose files exist
   int64_t checkpoint_size = 0;
   MetricSummaries metrics;
+  int64_t reported_steps = 0;   // of the newest report with metrics; 0: none
   model::Value metadata;        // of the run: an object, or null
   std::optional<int> log_days;  // how long the logs are kept if it was set; -1: forever
 };
@@ -133,7 +135,7 @@ struct CheckpointEntry {
 };
 struct CheckpointQuery {
   // kSearcherMetric: best first. kMetric: smallest first. Checkpoints without a finite value come
-  // last.
+  // last. Equal ones are in the order of their times.
   enum class Sort { kTime, kId, kTrial, kSteps, kState, kSearcherMetric, kMetric };
   std::optional<model::ExperimentId> experiment;
   std::optional<model::TrialId> trial;

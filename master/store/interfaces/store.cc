@@ -28,14 +28,13 @@ absl::Status Store::AddLogLines(std::vector<model::LogLine> lines) {
   return Await([&](Done done) { AddLogLines(std::move(lines), std::move(done)); });
 }
 
-absl::StatusOr<TrialRecord> Store::GetBareTrial(model::TrialId id) {
-  TrialQuery query;
-  query.ids = {id};
-  query.bare = true;
-  absl::StatusOr<TrialPage> page = ListTrials(query);
-  if (!page.ok()) return page.status();
-  if (page->trials.empty()) return GetTrial(id);  // the error is that it does not exist
-  return std::move(page->trials[0]);
+absl::StatusOr<StoredReport> Detached::AddMetrics(model::TrialId id, int run_id,
+                                                  std::vector<model::MetricReport> reports) {
+  std::promise<absl::StatusOr<StoredReport>> result;
+  AddMetrics(id, run_id, std::move(reports), [&result](absl::StatusOr<StoredReport> stored) {
+    result.set_value(std::move(stored));
+  });
+  return result.get_future().get();
 }
 
 }  // namespace det::store

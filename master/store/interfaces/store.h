@@ -123,7 +123,9 @@ class Store {
   virtual absl::StatusOr<TrialRecord> GetTrial(model::TrialId id) = 0;
   virtual absl::StatusOr<TrialPage> ListTrials(const TrialQuery& query) = 0;
   // Returns the trial without what TrialQuery::bare leaves out.
-  absl::StatusOr<TrialRecord> GetBareTrial(model::TrialId id);
+  virtual absl::StatusOr<TrialRecord> GetBareTrial(model::TrialId id) = 0;
+  // Returns the trials of an experiment, in ascending order; none if there is no such experiment.
+  virtual absl::StatusOr<std::vector<model::TrialId>> ListTrialIds(model::ExperimentId id) = 0;
   // Allocations of a task, oldest first, including terminated ones.
   virtual absl::StatusOr<std::vector<experiment::Allocation>> ListAllocations(
       const model::TaskId& task) = 0;

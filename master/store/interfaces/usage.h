@@ -16,7 +16,7 @@ namespace det::store {
 
 // One allocation, from the time its slots were assigned.
 struct UsageRecord {
-  // If it is deleted, the ids of its user and workspace, its labels and pool are unset.
+  // If it is deleted, the ids of its user and workspace and its labels are unset.
   model::ExperimentId experiment;
   model::UserId user;
   std::string username;

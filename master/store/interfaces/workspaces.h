@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "master/core/model/ids.h"
+#include "master/core/model/role.h"
 #include "master/store/interfaces/agent_user.h"
 #include "master/store/interfaces/window.h"
 
@@ -74,12 +75,18 @@ class Workspaces {
 
   // NOT_FOUND.
   virtual absl::StatusOr<WorkspaceRecord> GetWorkspace(int32_t id, model::UserId caller) = 0;
-  // Cheaper than GetWorkspace, which counts the contents. NOT_FOUND.
+  // The same without its counts, which take longer the more experiments there are, and its pin.
+  virtual absl::StatusOr<WorkspaceRecord> GetWorkspaceSettings(int32_t id) = 0;
+  // NOT_FOUND.
   virtual absl::StatusOr<std::string> GetWorkspaceName(int32_t workspace) = 0;
   virtual absl::StatusOr<WorkspacePage> ListWorkspaces(const WorkspaceQuery& query) = 0;
-  // Assigns the id, makes the owner its WorkspaceAdmin, and pins it for the owner if `pinned_at` is
-  // set. ALREADY_EXISTS if the name is taken.
-  virtual absl::StatusOr<WorkspaceRecord> AddWorkspace(const WorkspaceRecord& workspace) = 0;
+  // Assigns the id, gives the owner `role` in it, and pins it for the owner if `pinned_at` is set.
+  // ALREADY_EXISTS if the name is taken.
+  virtual absl::StatusOr<WorkspaceRecord> AddWorkspace(const WorkspaceRecord& workspace,
+                                                       std::optional<model::RoleId> role) = 0;
+  absl::StatusOr<WorkspaceRecord> AddWorkspace(const WorkspaceRecord& workspace) {
+    return AddWorkspace(workspace, model::Role::kWorkspaceAdmin);
+  }
   // NOT_FOUND; ALREADY_EXISTS if the name is taken; FAILED_PRECONDITION if it is immutable, or
   // archived unless the patch sets `archived`.
   virtual absl::StatusOr<WorkspaceRecord> ChangeWorkspace(int32_t id,

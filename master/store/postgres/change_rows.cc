@@ -41,13 +41,27 @@ UPDATE experiments SET state = $2, reason = $3, progress = $4, best_metric = $5,
   ended_at = $7, resource_pool = $8, priority = $9, weight = $10, position = $11, max_slots = $12,
   position_set = $13, archived = false, retained = false WHERE id = $1)sql";
 
-constexpr char kPutTrial[] = R"sql(
+constexpr char kInsertTrials[] = R"sql(
 INSERT INTO trials (id, experiment, request, task, seed, hparams, state, end_as, held, reason,
   restarts, run_id, allocation, latest_checkpoint, waits_for, warm_start, steps_completed, progress,
   runner_state, best_metric, latest_metric, best_steps, created_at, ended_at, blocked, run_time,
-  no_restart, suspects, log_policy, project)
+  no_restart, suspects, log_policy, continued_runs, project)
+)sql";
+constexpr char kTrialValues[] = R"sql(
 VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,
-  $26,$27,$28,$29, coalesce((SELECT e.project FROM experiments e WHERE e.id = $2), 1))
+  $26,$27,$28,$29,$30, coalesce((SELECT e.project FROM experiments e WHERE e.id = $2), 1))
+)sql";
+// The same of many trials: an array for each column.
+constexpr char kTrialArrays[] = R"sql(
+SELECT u.*, coalesce((SELECT e.project FROM experiments e WHERE e.id = u.experiment), 1)
+FROM unnest($1::int[], $2::int[], $3::text[], $4::text[], $5::bigint[], $6::json[], $7::text[],
+  $8::text[], $9::boolean[], $10::text[], $11::int[], $12::int[], $13::text[], $14::text[],
+  $15::int[], $16::text[], $17::bigint[], $18::float8[], $19::text[], $20::float8[],
+  $21::float8[], $22::bigint[], $23::timestamptz[], $24::timestamptz[], $25::json[],
+  $26::bigint[], $27::text[], $28::json[], $29::text[],
+  $30::json[]) u (id, experiment)
+)sql";
+constexpr char kTrialConflict[] = R"sql(
 ON CONFLICT (id) DO UPDATE SET hparams = excluded.hparams, state = excluded.state,
   end_as = excluded.end_as, held = excluded.held, reason = excluded.reason, restarts = excluded.restarts,
   run_id = excluded.run_id, allocation = excluded.allocation,
@@ -57,7 +71,18 @@ ON CONFLICT (id) DO UPDATE SET hparams = excluded.hparams, state = excluded.stat
   best_metric = excluded.best_metric, latest_metric = excluded.latest_metric,
   best_steps = excluded.best_steps, ended_at = excluded.ended_at, blocked = excluded.blocked,
   run_time = excluded.run_time, no_restart = excluded.no_restart,
-  suspects = excluded.suspects, log_policy = excluded.log_policy)sql";
+  suspects = excluded.suspects, log_policy = excluded.log_policy,
+  continued_runs = excluded.continued_runs)sql";
+const std::string& PutTrialSql() {
+  static const auto& kSql =
+      *new std::string(absl::StrCat(kInsertTrials, kTrialValues, kTrialConflict));
+  return kSql;
+}
+const std::string& PutTrialsSql() {
+  static const auto& kSql =
+      *new std::string(absl::StrCat(kInsertTrials, kTrialArrays, kTrialConflict));
+  return kSql;
+}
 
 constexpr char kPutAllocation[] = R"sql(
 INSERT INTO allocations (id, task, trial, run_id, job, slots, submitted, state, shares,
@@ -191,6 +216,10 @@ model::Value ToValue(const std::vector<model::AgentId>& agents) {
   return list;
 }
 
+model::Value ToValue(const std::vector<int>& numbers) {
+  return model::Value::List(numbers.begin(), numbers.end());
+}
+
 // States are stored as their text.
 template <class State>
 std::string Text(State state) {
@@ -216,16 +245,15 @@ Statement Put(const experiment::Experiment& e, bool known) {
                  e.project, e.config->description, ToDocument(e.config->labels))};
 }
 
-Statement Put(const experiment::Trial& t) {
+Params ToParams(const experiment::Trial& t) {
   const std::optional<std::string> end_as =
       t.end_as ? std::optional(Text(*t.end_as)) : std::nullopt;
-  return {kPutTrial,
-          MakeParams(t.id, t.experiment, t.request, t.task, t.seed, model::Value(t.hparams),
-                     Text(t.state), end_as, t.held, t.reason, t.restarts, t.run_id, t.allocation,
-                     t.latest_checkpoint, t.waits_for, t.warm_start, t.steps_completed, t.progress,
-                     t.runner_state, t.best_metric, t.latest_metric, t.best_steps, t.created_at,
-                     t.ended_at, ToValue(t.blocked), t.run_time, t.no_restart, ToValue(t.suspects),
-                     t.log_policy)};
+  return MakeParams(t.id, t.experiment, t.request, t.task, t.seed, model::Value(t.hparams),
+                    Text(t.state), end_as, t.held, t.reason, t.restarts, t.run_id, t.allocation,
+                    t.latest_checkpoint, t.waits_for, t.warm_start, t.steps_completed, t.progress,
+                    t.runner_state, t.best_metric, t.latest_metric, t.best_steps, t.created_at,
+                    t.ended_at, ToValue(t.blocked), t.run_time, t.no_restart, ToValue(t.suspects),
+                    t.log_policy, ToValue(t.continued_runs));
 }
 
 Statement Put(const experiment::Allocation& a) {
@@ -261,7 +289,9 @@ Statement ToStatement(const cluster::Change& change, bool known) {
   struct Visitor {
     bool known;
     Statement operator()(const cluster::PutExperiment& put) { return Put(put.experiment, known); }
-    Statement operator()(const cluster::PutTrial& put) { return Put(put.trial); }
+    Statement operator()(const cluster::PutTrial& put) {
+      return {PutTrialSql(), ToParams(put.trial)};
+    }
     Statement operator()(const cluster::PutAllocation& put) { return Put(put.allocation); }
     Statement operator()(const cluster::PutSearcher& put) {
       return {kPutSearcher, MakeParams(put.experiment, put.sequence, put.snapshot)};
@@ -325,6 +355,19 @@ Statement ToStatement(const cluster::Change& change, bool known) {
     Statement operator()(const cluster::DropQuota& drop) { return Drop(drop); }
   };
   return std::visit(Visitor{known}, change);
+}
+
+Statement PutTrials(const std::vector<const experiment::Trial*>& trials) {
+  if (trials.size() == 1) return {PutTrialSql(), ToParams(*trials[0])};
+  std::vector<ArrayBuilder> columns;
+  for (const experiment::Trial* trial : trials) {
+    const Params row = ToParams(*trial);
+    columns.resize(row.size());
+    for (size_t i = 0; i < row.size(); ++i) columns[i].Add(row[i]);
+  }
+  Params arrays;
+  for (ArrayBuilder& column : columns) arrays.push_back(std::move(column).Finish());
+  return {PutTrialsSql(), std::move(arrays)};
 }
 
 Statement InsertMetrics(const std::vector<const model::MetricReport*>& reports) {

@@ -229,15 +229,16 @@ absl::Status Connection::Send(const Statement& statement) {
   return sent == 1 ? absl::OkStatus() : MakeError(nullptr);
 }
 
-absl::Status Connection::Receive(size_t count) {
+absl::Status Connection::Receive(size_t count, std::vector<Result>* results) {
   absl::Status first;
   for (size_t i = 0; i < count && alive(); ++i) {
     // The results of each statement end with a null.
-    while (const OwnedResult result{::PQgetResult(connection_.get())}) {
+    while (OwnedResult result{::PQgetResult(connection_.get())}) {
       const ExecStatusType status = ::PQresultStatus(result.get());
       const bool fine = status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK ||
                         status == PGRES_PIPELINE_ABORTED;
       if (!fine && first.ok()) first = MakeError(result.get());
+      if (results != nullptr) results->emplace_back(result.release());
     }
   }
   if (!alive() && first.ok()) first = MakeError(nullptr);
@@ -268,6 +269,18 @@ absl::Status Connection::SendAll(const Statement* first, const Statement* last) 
 }
 
 absl::Status Connection::ExecAll(const std::vector<Statement>& statements, bool* is_unknown) {
+  return ExecPipeline(statements, is_unknown, nullptr);
+}
+
+absl::StatusOr<std::vector<Result>> Connection::ExecTogether(
+    const std::vector<Statement>& statements) {
+  std::vector<Result> results;
+  DET_RETURN_IF_ERROR(ExecPipeline(statements, nullptr, &results));
+  return results;
+}
+
+absl::Status Connection::ExecPipeline(const std::vector<Statement>& statements, bool* is_unknown,
+                                      std::vector<Result>* results) {
   for (const Statement& statement : statements) {
     DET_RETURN_IF_ERROR(Prepare(statement.sql).status());
   }
@@ -276,7 +289,7 @@ absl::Status Connection::ExecAll(const std::vector<Statement>& statements, bool*
   for (size_t begin = 0; begin < statements.size() && rejected.ok(); begin += kPipelineDepth) {
     const size_t end = std::min(begin + kPipelineDepth, statements.size());
     DET_RETURN_IF_ERROR(SendAll(statements.data() + begin, statements.data() + end));
-    rejected = Receive(end - begin);
+    rejected = Receive(end - begin, results);
   }
   if (!alive()) return rejected;
   // The transaction ends here: with a commit, or with a rollback if a statement was rejected.

@@ -85,6 +85,10 @@ class Connection {
   // UNAVAILABLE their outcome is unknown, unless `is_unknown` is given and false.
   absl::Status ExecAll(const std::vector<Statement>& statements, bool* is_unknown = nullptr);
 
+  // Executes statements in one round trip and one transaction. Returns their results, in order; if
+  // one fails, its error.
+  absl::StatusOr<std::vector<Result>> ExecTogether(const std::vector<Statement>& statements);
+
   // Identifies a write, so that any connection can find out later whether it was committed
   // (WasCommitted). The write executes kRecordWriteId in its transaction. Numbers increase; the
   // first call inserts the connection's row.
@@ -110,8 +114,12 @@ class Connection {
   absl::StatusOr<std::string> Prepare(std::string_view sql);
   absl::Status Send(const Statement& statement);
   absl::Status SendAll(const Statement* first, const Statement* last);
-  // Reads the results of `count` statements of a pipeline; returns the first error.
-  absl::Status Receive(size_t count);
+  // Reads the results of `count` statements of a pipeline and appends them to `results`, which may
+  // be null; returns the first error.
+  absl::Status Receive(size_t count, std::vector<Result>* results);
+  // ExecAll and ExecTogether.
+  absl::Status ExecPipeline(const std::vector<Statement>& statements, bool* is_unknown,
+                            std::vector<Result>* results);
   absl::Status Sync();
   // Closes the connection, which also aborts its transaction.
   void Drop() { connection_.reset(); }

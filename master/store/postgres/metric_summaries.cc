@@ -13,19 +13,6 @@
 namespace det::store {
 namespace {
 
-constexpr char kSummaries[] = R"sql(
-SELECT s.trial, s.group_name, s.metric, s.last_run, s.last_steps, 'number', s.count, s.sum, s.min,
-  s.max, s.last, 0, 0, 0, NULL::json
-FROM metric_summaries s WHERE s.trial = ANY($1::int[])
-UNION ALL
-SELECT s.trial, s.group_name, s.metric, s.last_run, s.last_steps, 'number', s.count, s.sum, s.min,
-  s.max, s.last, 0, 0, 0, NULL
-FROM summaries_of(ARRAY(SELECT trial FROM unsummarized WHERE trial = ANY($1::int[]))) s
-UNION ALL
-SELECT o.trial, o.group_name, o.metric, o.last_run, o.last_steps, o.type, 0, 0, 0, 0, 0, o.nans,
-  o.infinities, o.negative_infinities, o.last
-FROM other_values o WHERE o.trial = ANY($1::int[]))sql";
-
 // The attempt and the steps of a report.
 using Position = std::pair<int64_t, int64_t>;
 
@@ -63,10 +50,24 @@ void Merge(const MetricSummary& other, bool is_newer, MetricSummary* summary) {
 
 }  // namespace
 
-absl::StatusOr<std::map<model::TrialId, MetricSummaries>> ReadSummaries(Connection& connection,
-                                                                        const Param& trials) {
-  DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kSummaries, {trials}));
-  std::map<model::TrialId, MetricSummaries> summaries;
+// Without the condition, the function is called even if there is nothing to summarize.
+const char kReadSummaries[] = R"sql(
+SELECT s.trial, s.group_name, s.metric, s.last_run, s.last_steps, 'number', s.count, s.sum, s.min,
+  s.max, s.last, 0, 0, 0, NULL::json
+FROM metric_summaries s WHERE s.trial = ANY($1::int[])
+UNION ALL
+SELECT s.trial, s.group_name, s.metric, s.last_run, s.last_steps, 'number', s.count, s.sum, s.min,
+  s.max, s.last, 0, 0, 0, NULL
+FROM summaries_of(ARRAY(SELECT trial FROM unsummarized WHERE trial = ANY($1::int[]))) s
+WHERE EXISTS (SELECT FROM unsummarized WHERE trial = ANY($1::int[]))
+UNION ALL
+SELECT o.trial, o.group_name, o.metric, o.last_run, o.last_steps, o.type, 0, 0, 0, 0, 0, o.nans,
+  o.infinities, o.negative_infinities, o.last
+FROM other_values o WHERE o.trial = ANY($1::int[]))sql";
+
+absl::StatusOr<std::map<model::TrialId, ReportSummary>> ToSummaries(const Result& result) {
+  std::map<model::TrialId, ReportSummary> summaries;
+  std::map<model::TrialId, Position> newest_of_trial;
   std::map<std::pair<model::TrialId, MetricName>, Position> positions;
   std::map<std::pair<model::TrialId, std::string>, Position> newest;  // by group
   for (int row = 0; row < result.rows(); ++row) {
@@ -76,17 +77,20 @@ absl::StatusOr<std::map<model::TrialId, MetricSummaries>> ReadSummaries(Connecti
     DET_ASSIGN_OR_RETURN(MetricSummary summary, ToSummary(result, row));
     const auto [known, is_first] = positions.emplace(std::pair(trial, name), position);
     if (is_first) {
-      summaries[trial].emplace(name, std::move(summary));
+      summaries[trial].metrics.emplace(name, std::move(summary));
     } else {
-      Merge(summary, position > known->second, &summaries[trial].at(name));
+      Merge(summary, position > known->second, &summaries[trial].metrics.at(name));
       known->second = std::max(known->second, position);
     }
     Position& last = newest.emplace(std::pair(trial, name.first), position).first->second;
     last = std::max(last, position);
+    Position& latest = newest_of_trial.emplace(trial, position).first->second;
+    latest = std::max(latest, position);
+    summaries[trial].steps = latest.second;
   }
   for (const auto& [metric, position] : positions) {
     const auto& [trial, name] = metric;
-    if (position < newest.at({trial, name.first})) summaries[trial].at(name).newest = {};
+    if (position < newest.at({trial, name.first})) summaries[trial].metrics.at(name).newest = {};
   }
   return summaries;
 }

@@ -14,9 +14,17 @@
 
 namespace det::store {
 
-// `trials`: an array of trial IDs. Trials without reports are left out.
-absl::StatusOr<std::map<model::TrialId, MetricSummaries>> ReadSummaries(Connection& connection,
-                                                                        const Param& trials);
+// The statement whose rows ToSummaries reads; $1: an array of trial IDs.
+extern const char kReadSummaries[];
+
+// What a trial has reported.
+struct ReportSummary {
+  MetricSummaries metrics;
+  int64_t steps = 0;  // of the newest report
+};
+
+// Trials without reports are left out.
+absl::StatusOr<std::map<model::TrialId, ReportSummary>> ToSummaries(const Result& result);
 
 }  // namespace det::store
 

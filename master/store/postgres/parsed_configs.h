@@ -1,5 +1,6 @@
-// A cache of parsed configurations by their text. Pages of a table contain the same configurations
-// again and again, and parsing one takes longer than reading the rest of its row.
+// A cache of parsed configurations. Pages of a table contain the same configurations again and
+// again, and parsing one takes longer than reading the rest of its row. While a row does not
+// change, its configuration is one object.
 //
 // Any thread.
 #ifndef MASTER_STORE_POSTGRES_PARSED_CONFIGS_H_
@@ -7,12 +8,13 @@
 
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/generation_cache.h"
 #include "master/core/model/experiment_config.h"
 
 namespace det::store {
@@ -20,25 +22,17 @@ namespace det::store {
 class ParsedConfigs {
  public:
   using Config = std::shared_ptr<const model::ExperimentConfig>;
+  using Change = absl::FunctionRef<void(model::ExperimentConfig&)>;
 
   // Keeps two generations of up to `bytes` bytes of text each.
-  explicit ParsedConfigs(size_t bytes = size_t{1} << 20) : bytes_(bytes) {}
+  explicit ParsedConfigs(size_t bytes = size_t{4} << 20) : cache_(bytes) {}
 
-  // Like model::ExperimentConfigFromJson. Errors are not cached.
-  absl::StatusOr<Config> Parse(std::string_view json);
+  // Like model::ExperimentConfigFromJson, and then applies `change`, which depends only on
+  // `change_key`. Errors are not cached.
+  absl::StatusOr<Config> Parse(std::string_view json, std::string_view change_key, Change change);
 
  private:
-  using Known = std::unordered_map<std::string, Config>;
-  // Returns null if it is not cached.
-  Config Find(const std::string& json);
-  void Keep(std::string json, Config config);
-
-  const size_t bytes_;
-  std::mutex mutex_;
-  // The current generation and the previous one; entries found in the previous one move to the
-  // current.
-  Known now_, before_;
-  size_t size_ = 0;  // bytes of the texts in now_
+  base::GenerationCache<std::string, Config> cache_;
 };
 
 }  // namespace det::store

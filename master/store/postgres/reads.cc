@@ -30,13 +30,24 @@ CROSS JOIN LATERAL (SELECT count(*) AS checkpoints, coalesce(sum(c.size), 0) AS 
   FROM checkpoints c JOIN trials t ON t.id = c.trial
   WHERE t.experiment = e.id AND c.state <> 'DELETED') s)sql";
 
-std::string SelectExperiments() {
+// The same for all experiments $1 in one pass over their trials.
+constexpr char kTotalsOfPage[] = R"sql(
+LEFT JOIN (SELECT t.experiment, count(*) AS trials
+  FROM trials t WHERE t.experiment = ANY($1::int[]) GROUP BY t.experiment) n ON n.experiment = e.id
+LEFT JOIN (SELECT t.experiment, count(*) AS checkpoints, sum(c.size) AS size
+  FROM trials t JOIN checkpoints c ON c.trial = t.id
+  WHERE t.experiment = ANY($1::int[]) AND c.state <> 'DELETED'
+  GROUP BY t.experiment) s ON s.experiment = e.id)sql";
+
+std::string SelectExperiments(std::string_view totals) {
   return absl::StrCat("SELECT ", kExperimentColumns,
-                      ", coalesce(u.username, ''), n.trials, s.checkpoints, s.size, "
+                      ", coalesce(u.username, ''), coalesce(n.trials, 0), "
+                      "coalesce(s.checkpoints, 0), coalesce(s.size, 0), "
                       "coalesce(octet_length(x.tgz), 0), e.archived, "
-                      "coalesce(p.archived OR w.archived, false), e.notes, coalesce(p.owner, 0)",
-                      " FROM ", kExperimentTables, kExperimentMore, kTrialTotals,
-                      kCheckpointTotals);
+                      "coalesce(p.archived OR w.archived, false), e.notes, coalesce(p.owner, 0), "
+                      "e.log_days",
+                      " FROM ", kExperimentTables, kExperimentMore,
+                      absl::string_view(totals.data(), totals.size()));
 }
 
 absl::StatusOr<ExperimentRecord> ToExperimentRecord(const Result& result, int row) {
@@ -52,6 +63,7 @@ absl::StatusOr<ExperimentRecord> ToExperimentRecord(const Result& result, int ro
   record.parent_archived = result.Bool(row, column++);
   record.notes = std::string(result.Text(row, column++));
   record.project_owner = model::UserId(static_cast<int32_t>(result.Int(row, column++)));
+  if (!result.IsNull(row, column)) record.log_days = static_cast<int>(result.Int(row, column));
   return record;
 }
 
@@ -60,10 +72,9 @@ absl::StatusOr<std::vector<ExperimentRecord>> ReadExperiments(Connection& connec
                                                               const std::vector<int64_t>& ids) {
   std::vector<ExperimentRecord> records;
   if (ids.empty()) return records;
-  DET_ASSIGN_OR_RETURN(
-      const Result rows,
-      connection.Exec(absl::StrCat(SelectExperiments(), " WHERE e.id = ANY($1::int[])"),
-                      {ToArray(ids)}));
+  static const auto& kSelect = *new std::string(
+      absl::StrCat(SelectExperiments(kTotalsOfPage), " WHERE e.id = ANY($1::int[])"));
+  DET_ASSIGN_OR_RETURN(const Result rows, connection.Exec(kSelect, {ToArray(ids)}));
   std::map<int64_t, int> row_of;
   for (int row = 0; row < rows.rows(); ++row) row_of[rows.Int(row, 0)] = row;
   for (const int64_t id : ids) {
@@ -198,9 +209,9 @@ std::vector<std::string> MakeLikePatterns(const std::vector<std::string>& parts)
 
 absl::StatusOr<ExperimentRecord> SqlStore::GetExperiment(model::ExperimentId id) {
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<ExperimentRecord> {
-    DET_ASSIGN_OR_RETURN(
-        const Result result,
-        connection.Exec(absl::StrCat(SelectExperiments(), " WHERE e.id = $1"), MakeParams(id)));
+    static const auto& kSelect = *new std::string(absl::StrCat(
+        SelectExperiments(absl::StrCat(kTrialTotals, kCheckpointTotals)), " WHERE e.id = $1::int"));
+    DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kSelect, MakeParams(id)));
     if (result.rows() == 0) return NoSuch("experiment", id);
     return ToExperimentRecord(result, 0);
   });

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/store/interfaces/canonical.h"
@@ -139,7 +140,7 @@ const char kTrialColumns[] =
     "t.warm_start, t.steps_completed, t.progress, t.runner_state, t.best_metric, t.latest_metric, "
     "t.best_steps, "
     "micros(t.created_at), micros(t.ended_at), t.blocked, t.run_time, t.no_restart, "
-    "t.suspects, t.log_policy, t.external_id";
+    "t.suspects, t.log_policy, t.continued_runs, t.external_id";
 
 const char kAllocationColumns[] =
     "a.id, a.task, a.trial, a.run_id, a.job, a.slots, a.submitted, a.state, a.shares, "
@@ -188,8 +189,7 @@ absl::StatusOr<experiment::Experiment> ToExperiment(const Result& result, int ro
   std::string config;
   experiment::RetentionPolicy policy;
   std::optional<std::string> workspace, project;
-  std::string name, description;
-  model::Value labels;
+  std::string name, description, labels;
   Cursor cursor(result, row, column);
   cursor.ReadAll(e.id, e.job, e.owner, e.request_id, config, e.original_config, e.context_hash,
                  e.warm_start, e.forked_from);
@@ -200,27 +200,33 @@ absl::StatusOr<experiment::Experiment> ToExperiment(const Result& result, int ro
                  policy.trial_best, policy.trial_latest, e.project, e.workspace, workspace, project,
                  name, description, labels, e.unmanaged, e.external_id);
   DET_RETURN_IF_ERROR(cursor.status());
+  // Fields with their own columns may have changed since the configuration was written.
+  const auto change = [&](model::ExperimentConfig& config) {
+    experiment::SetRetentionPolicy(config.checkpoint_storage, policy);
+    if (workspace) config.workspace = *workspace;
+    if (project) config.project = *project;
+    config.name = name;
+    config.description = description;
+    config.labels = ToTexts(model::Value::FromJson(labels).value_or(model::Value()));
+  };
+  const std::string columns = absl::StrJoin(
+      {name, description, labels, workspace.value_or(""), project.value_or(""),
+       absl::StrCat(workspace.has_value(), project.has_value(), policy.experiment_best, " ",
+                    policy.trial_best, " ", policy.trial_latest)},
+      absl::string_view("\0", 1));
   static auto& configs = *new ParsedConfigs;
-  const absl::StatusOr<ParsedConfigs::Config> parsed = configs.Parse(config);
+  absl::StatusOr<ParsedConfigs::Config> parsed = configs.Parse(config, columns, change);
   if (!parsed.ok()) {
     return absl::InternalError(absl::StrCat("the configuration of experiment ", ToString(e.id),
                                             " cannot be read: ", parsed.status().message()));
   }
-  // Fields with their own columns may have changed since.
-  model::ExperimentConfig own = **parsed;
-  experiment::SetRetentionPolicy(own.checkpoint_storage, policy);
-  if (workspace) own.workspace = *workspace;
-  if (project) own.project = *project;
-  own.name = std::move(name);
-  own.description = std::move(description);
-  own.labels = ToTexts(labels);
-  e.config = std::make_shared<const model::ExperimentConfig>(std::move(own));
+  e.config = *std::move(parsed);
   return e;
 }
 
 absl::StatusOr<experiment::Trial> ToTrial(const Result& result, int row, int column) {
   experiment::Trial t;
-  model::Value hparams, blocked, suspects;
+  model::Value hparams, blocked, suspects, continued_runs;
   Cursor cursor(result, row, column);
   cursor.ReadAll(t.id, t.experiment, t.request, t.task, t.seed, hparams);
   cursor.Read(t.state, model::ParseTrialState);
@@ -228,13 +234,18 @@ absl::StatusOr<experiment::Trial> ToTrial(const Result& result, int row, int col
   cursor.ReadAll(t.held, t.reason, t.restarts, t.run_id, t.allocation, t.latest_checkpoint,
                  t.waits_for, t.warm_start, t.steps_completed, t.progress, t.runner_state,
                  t.best_metric, t.latest_metric, t.best_steps, t.created_at, t.ended_at, blocked,
-                 t.run_time, t.no_restart, suspects, t.log_policy, t.external_id);
+                 t.run_time, t.no_restart, suspects, t.log_policy, continued_runs, t.external_id);
   DET_RETURN_IF_ERROR(cursor.status());
   if (blocked.AsList() != nullptr) {
     for (const model::Value& agent : *blocked.AsList()) t.blocked.emplace_back(ToText(&agent));
   }
   if (suspects.AsList() != nullptr) {
     for (const model::Value& agent : *suspects.AsList()) t.suspects.emplace_back(ToText(&agent));
+  }
+  if (continued_runs.AsList() != nullptr) {
+    for (const model::Value& run : *continued_runs.AsList()) {
+      t.continued_runs.push_back(static_cast<int>(run.AsNumber().value_or(0)));
+    }
   }
   if (hparams.AsObject() != nullptr) t.hparams = std::move(*hparams.MutableObject());
   return t;

@@ -19,6 +19,8 @@ namespace det::store {
 // that never change (mainly its configuration) are not sent again.
 Connection::Statement ToStatement(const cluster::Change& change, bool known);
 
+// One statement for many trials, each of which occurs once.
+Connection::Statement PutTrials(const std::vector<const experiment::Trial*>& trials);
 // One statement for many rows; existing rows are skipped.
 Connection::Statement InsertMetrics(const std::vector<const model::MetricReport*>& reports);
 Connection::Statement InsertLogLines(const std::vector<const model::LogLine*>& lines);
@@ -34,7 +36,7 @@ inline constexpr int kNumExperimentColumns = 35;
 absl::StatusOr<experiment::Experiment> ToExperiment(const Result& result, int row, int column = 0);
 
 extern const char kTrialColumns[];  // columns of trials as t
-inline constexpr int kNumTrialColumns = 30;
+inline constexpr int kNumTrialColumns = 31;
 absl::StatusOr<experiment::Trial> ToTrial(const Result& result, int row, int column = 0);
 
 extern const char kAllocationColumns[];  // columns of allocations as a

@@ -1,6 +1,6 @@
 #include "master/store/postgres/sql_detached.h"
 
-#include <future>
+#include <memory>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -451,8 +451,8 @@ absl::StatusOr<model::ExperimentId> SqlDetached::PatchTrial(model::TrialId id,
 
 // ---- reports ----
 
-absl::StatusOr<StoredReport> SqlDetached::AddMetrics(model::TrialId id, int run_id,
-                                                     std::vector<model::MetricReport> reports) {
+void SqlDetached::AddMetrics(model::TrialId id, int run_id,
+                             std::vector<model::MetricReport> reports, Stored done) {
   bool validates = false;
   for (model::MetricReport& report : reports) {
     report = Canonical(std::move(report));
@@ -460,13 +460,12 @@ absl::StatusOr<StoredReport> SqlDetached::AddMetrics(model::TrialId id, int run_
     report.run_id = run_id;
     validates |= report.group == "validation";
   }
-  if (validates || reports.size() != 1) return AddTogether(id, run_id, std::move(reports));
-  absl::StatusOr<StoredReport> result = absl::UnknownError("not stored");
-  std::promise<absl::Status> written;
-  pending_.Write({{std::move(reports.front()), &result}},
-                 [&written](absl::Status status) { written.set_value(std::move(status)); });
-  DET_RETURN_IF_ERROR(written.get_future().get());
-  return result;
+  if (validates || reports.size() != 1) return done(AddTogether(id, run_id, std::move(reports)));
+  const auto result = std::make_shared<absl::StatusOr<StoredReport>>();
+  pending_.Write({{std::move(reports.front()), result}},
+                 [result, done = std::move(done)](const absl::Status& written) mutable {
+                   done(written.ok() ? std::move(*result) : written);
+                 });
 }
 
 absl::StatusOr<StoredReport> SqlDetached::AddTogether(model::TrialId id, int run_id,
@@ -605,7 +604,7 @@ absl::StatusOr<model::Value> SqlDetached::GetCheckpointStorage(int32_t id) {
         const Result result,
         connection.Exec("SELECT config FROM checkpoint_storages WHERE id = $1", MakeParams(id)));
     if (result.rows() > 0) return ToValue(result, 0, 0);
-    return absl::NotFoundError(absl::StrCat("checkpoint storage ", id, " does not exist"));
+    return absl::NotFoundError(absl::StrCat("checkpoint storage ", id, " not found"));
   });
 }
 

@@ -3,6 +3,7 @@
 #define MASTER_STORE_POSTGRES_SQL_DETACHED_H_
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,8 +34,9 @@ class SqlDetached final : public Detached {
   absl::StatusOr<model::ExperimentId> PatchTrial(model::TrialId id,
                                                  std::optional<model::TrialState> state,
                                                  absl::Time now) override;
-  absl::StatusOr<StoredReport> AddMetrics(model::TrialId id, int run_id,
-                                          std::vector<model::MetricReport> reports) override;
+  using Detached::AddMetrics;
+  void AddMetrics(model::TrialId id, int run_id, std::vector<model::MetricReport> reports,
+                  Stored done) override;
   absl::StatusOr<model::ExperimentId> SetProgress(model::TrialId id, double progress) override;
   absl::StatusOr<model::ExperimentId> SetRunnerState(model::TrialId id,
                                                      const std::string& state) override;
@@ -56,7 +58,7 @@ class SqlDetached final : public Detached {
   // next one, each with its own result.
   struct PendingReport {
     model::MetricReport report;  // run_id: as reported, 0: the current attempt
-    absl::StatusOr<StoredReport>* result;
+    std::shared_ptr<absl::StatusOr<StoredReport>> result;
   };
   absl::StatusOr<StoredReport> AddTogether(model::TrialId id, int run_id,
                                            std::vector<model::MetricReport> reports);

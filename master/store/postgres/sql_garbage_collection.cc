@@ -102,8 +102,9 @@ constexpr const char* kRest[] = {
     "submitted = greatest(submitted, (SELECT max(a.submitted) FROM allocations a "
     "JOIN trials t ON t.id = a.trial WHERE t.experiment = $1))",
     "INSERT INTO deleted_usage (owner, workspace, began_at, ended_at, slots, experiment, "
-    "allocation) SELECT coalesce(nullif(e.owner_name, ''), e.owner::text), "
-    "coalesce(w.name, ''), a.started_at, a.ended_at, a.granted * a.fraction, e.id, a.id "
+    "allocation, resource_pool) SELECT coalesce(nullif(e.owner_name, ''), e.owner::text), "
+    "coalesce(w.name, ''), a.started_at, a.ended_at, a.granted * a.fraction, e.id, a.id, "
+    "a.resource_pool "
     "FROM experiments e LEFT JOIN projects p ON p.id = e.project "
     "JOIN trials t ON t.experiment = e.id JOIN allocations a ON a.task = t.task "
     "LEFT JOIN workspaces w ON w.id = coalesce(a.workspace, p.workspace) "

@@ -53,8 +53,8 @@ LEFT JOIN projects p ON p.id = e.project
 LEFT JOIN workspaces w ON w.id = coalesce(a.workspace, p.workspace)
 WHERE a.started_at < $2 AND (a.ended_at IS NULL OR a.ended_at > $1) AND a.granted > 0
 UNION ALL
-SELECT d.experiment, 0, d.owner, 0, d.workspace, '[]'::jsonb, '', d.slots, micros(d.began_at),
-  micros(d.ended_at), d.allocation
+SELECT d.experiment, 0, d.owner, 0, d.workspace, '[]'::jsonb, d.resource_pool, d.slots,
+  micros(d.began_at), micros(d.ended_at), d.allocation
 FROM deleted_usage d WHERE d.began_at < $2 AND d.ended_at > $1
 ORDER BY 9, 1)sql";
 

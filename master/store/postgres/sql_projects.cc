@@ -28,6 +28,9 @@ CROSS JOIN LATERAL (SELECT count(*) AS experiments, max(e.created_at) AS last,
       ('COMPLETED', 'CANCELED', 'ERROR', 'DELETING', 'DELETE_FAILED', 'DELETED')) AS active
   FROM experiments e WHERE e.project = p.id AND e.state <> 'DELETED') x
 CROSS JOIN LATERAL (SELECT count(*) AS runs FROM trials t WHERE t.project = p.id) r)sql";
+constexpr char kNoProjectCounts[] = R"sql(
+CROSS JOIN (SELECT 0 AS experiments, NULL::timestamptz AS last, 0 AS active) x
+CROSS JOIN (SELECT 0 AS runs) r)sql";
 constexpr char kProjectWhere[] =
     " WHERE ($1::int = 0 OR p.workspace = $1) AND strpos(lower(p.name), lower($2)) > 0 "
     "AND ($3::text IS NULL OR p.name = $3) AND ($4::boolean IS NULL OR p.archived = $4) "
@@ -124,11 +127,12 @@ absl::StatusOr<std::vector<ProjectRecord>> ToProjects(const Result& result) {
   return projects;
 }
 
-absl::StatusOr<ProjectRecord> ReadProject(Connection& connection, int32_t id) {
-  DET_ASSIGN_OR_RETURN(const Result result,
-                       connection.Exec(absl::StrCat(kProjectColumns, kProjectSources,
-                                                    kProjectCounts, " WHERE p.id = $1"),
-                                       MakeParams(id)));
+absl::StatusOr<ProjectRecord> ReadProject(Connection& connection, int32_t id,
+                                          const char* counts = kProjectCounts) {
+  DET_ASSIGN_OR_RETURN(
+      const Result result,
+      connection.Exec(absl::StrCat(kProjectColumns, kProjectSources, counts, " WHERE p.id = $1"),
+                      MakeParams(id)));
   if (result.rows() == 0) return NoSuchProject(id);
   return ToProject(result, 0);
 }
@@ -165,6 +169,11 @@ absl::StatusOr<int32_t> Insert(Connection& connection, const ProjectRecord& p) {
 
 absl::StatusOr<ProjectRecord> SqlProjects::GetProject(int32_t id) {
   return pool_.Run([&](Connection& connection) { return ReadProject(connection, id); });
+}
+
+absl::StatusOr<ProjectRecord> SqlProjects::GetProjectSettings(int32_t id) {
+  return pool_.Run(
+      [&](Connection& connection) { return ReadProject(connection, id, kNoProjectCounts); });
 }
 
 absl::StatusOr<ProjectRecord> SqlProjects::GetProjectByKey(const std::string& key) {

@@ -20,6 +20,7 @@ class SqlProjects final : public Projects {
   SqlProjects(Pool* pool, Fence* fence) : pool_(*pool), fence_(*fence) {}
 
   absl::StatusOr<ProjectRecord> GetProject(int32_t id) override;
+  absl::StatusOr<ProjectRecord> GetProjectSettings(int32_t id) override;
   absl::StatusOr<ProjectRecord> GetProjectByKey(const std::string& key) override;
   absl::StatusOr<ProjectPage> ListProjects(const ProjectQuery& query) override;
   absl::StatusOr<ProjectRecord> AddProject(const ProjectRecord& project) override;

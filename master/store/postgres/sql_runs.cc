@@ -213,10 +213,11 @@ absl::StatusOr<std::vector<RunRecord>> ReadRuns(Connection& connection,
     DET_ASSIGN_OR_RETURN(RunRecord run, ToRun(rows, row));
     by_id.emplace(run.trial.id.value(), std::move(run));
   }
-  DET_ASSIGN_OR_RETURN(auto summaries, ReadSummaries(connection, these[0]));
-  for (auto& [trial, metrics] : summaries) {
+  DET_ASSIGN_OR_RETURN(const Result summary_rows, connection.Exec(kReadSummaries, these));
+  DET_ASSIGN_OR_RETURN(auto summaries, ToSummaries(summary_rows));
+  for (auto& [trial, summary] : summaries) {
     const auto run = by_id.find(trial.value());
-    if (run != by_id.end()) run->second.metrics = std::move(metrics);
+    if (run != by_id.end()) run->second.metrics = std::move(summary.metrics);
   }
   std::vector<RunRecord> runs;
   for (const int32_t id : ids) {

@@ -235,6 +235,11 @@ std::vector<Connection::Statement> SqlStore::ToStatements(
     int64_t sequence, const std::vector<cluster::Change>& changes) const {
   std::vector<Connection::Statement> statements = {{kFence, MakeParams(fence_.epoch(), sequence)}};
   std::vector<const model::LogLine*> lines;
+  std::vector<const experiment::Trial*> trials;  // consecutive ones, which are put together
+  const auto put_trials = [&] {
+    if (!trials.empty()) statements.push_back(PutTrials(trials));
+    trials.clear();
+  };
   // Executed after all rows of the batch, because they change rows that the batch may add, or check
   // what uses a checkpoint.
   std::vector<Connection::Statement> behind;
@@ -253,10 +258,16 @@ std::vector<Connection::Statement> SqlStore::ToStatements(
       lines.push_back(&add->line);
       continue;
     }
+    if (const auto* trial = std::get_if<cluster::PutTrial>(change)) {
+      trials.push_back(&trial->trial);
+      continue;
+    }
+    put_trials();
     const auto* put = std::get_if<cluster::PutExperiment>(change);
     const bool known = put != nullptr && known_experiments_.contains(put->experiment.id);
     statements.push_back(ToStatement(*change, known));
   }
+  put_trials();
   std::move(behind.begin(), behind.end(), std::back_inserter(statements));
   // Last, so that the lock on the log is held for the shortest time.
   if (!lines.empty()) {

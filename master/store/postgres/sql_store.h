@@ -85,6 +85,8 @@ class SqlStore final : public Store {
   absl::StatusOr<ExperimentPage> ListExperiments(const ExperimentQuery& query) override;
   absl::StatusOr<TrialRecord> GetTrial(model::TrialId id) override;
   absl::StatusOr<TrialPage> ListTrials(const TrialQuery& query) override;
+  absl::StatusOr<TrialRecord> GetBareTrial(model::TrialId id) override;
+  absl::StatusOr<std::vector<model::TrialId>> ListTrialIds(model::ExperimentId id) override;
   absl::StatusOr<std::vector<experiment::Allocation>> ListAllocations(
       const model::TaskId& task) override;
   absl::StatusOr<experiment::Allocation> GetAllocation(const model::AllocationId& id) override;

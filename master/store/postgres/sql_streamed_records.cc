@@ -37,7 +37,7 @@ SELECT id, seq, workspace, name, key, description, owner, archived, immutable, s
   micros(created_at)
 FROM projects WHERE id = ANY($1::int[]) ORDER BY id)sql";
 constexpr char kModels[] = R"sql(
-SELECT id, seq, workspace, name, description, notes, metadata, labels, owner, archived,
+SELECT id, seq, workspace, name, description, archived, notes, metadata, labels, owner,
   micros(created_at), micros(updated_at)
 FROM models WHERE id = ANY($1::int[]) ORDER BY id)sql";
 constexpr char kVersions[] = R"sql(
@@ -72,6 +72,18 @@ absl::StatusOr<StreamedProject> ToProject(const Result& result, int row) {
   return record;
 }
 
+// Reads the last columns of models and of versions, from notes on.
+template <class Record>
+absl::Status ReadRest(const Result& result, int row, int column, Record* out) {
+  out->notes = ToText(result, row, column++);
+  DET_ASSIGN_OR_RETURN(out->metadata, ToValue(result, row, column++));
+  DET_ASSIGN_OR_RETURN(out->labels, ToLabels(result, row, column++));
+  out->owner = model::UserId(ToInt(result, row, column++));
+  out->created_at = result.Time(row, column++);
+  out->updated_at = result.Time(row, column++);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<StreamedModel> ToModel(const Result& result, int row) {
   StreamedModel record;
   ModelRecord& m = record.model;
@@ -80,13 +92,8 @@ absl::StatusOr<StreamedModel> ToModel(const Result& result, int row) {
   m.workspace = ToInt(result, row, 2);
   m.name = ToText(result, row, 3);
   m.description = ToText(result, row, 4);
-  m.notes = ToText(result, row, 5);
-  DET_ASSIGN_OR_RETURN(m.metadata, ToValue(result, row, 6));
-  DET_ASSIGN_OR_RETURN(m.labels, ToLabels(result, row, 7));
-  m.owner = model::UserId(ToInt(result, row, 8));
-  m.archived = result.Bool(row, 9);
-  m.created_at = result.Time(row, 10);
-  m.updated_at = result.Time(row, 11);
+  m.archived = result.Bool(row, 5);
+  DET_RETURN_IF_ERROR(ReadRest(result, row, 6, &m));
   return record;
 }
 
@@ -101,12 +108,7 @@ absl::StatusOr<StreamedVersion> ToVersion(const Result& result, int row) {
   v.checkpoint = model::CheckpointId(ToText(result, row, 5));
   v.name = ToText(result, row, 6);
   v.comment = ToText(result, row, 7);
-  v.notes = ToText(result, row, 8);
-  DET_ASSIGN_OR_RETURN(v.metadata, ToValue(result, row, 9));
-  DET_ASSIGN_OR_RETURN(v.labels, ToLabels(result, row, 10));
-  v.owner = model::UserId(ToInt(result, row, 11));
-  v.created_at = result.Time(row, 12);
-  v.updated_at = result.Time(row, 13);
+  DET_RETURN_IF_ERROR(ReadRest(result, row, 8, &v));
   return record;
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
+#include "master/store/interfaces/groups.h"
 #include "master/store/interfaces/models.h"
 #include "master/store/interfaces/projects.h"
 #include "master/store/postgres/agent_user_rows.h"
@@ -35,6 +36,8 @@ LEFT JOIN (SELECT p.workspace, sum(e.number)::bigint AS experiments
   FROM projects p JOIN (SELECT project, count(*) AS number FROM experiments
     WHERE state <> 'DELETED' GROUP BY project) e ON e.project = p.id
   GROUP BY p.workspace) x ON x.workspace = w.id)sql";
+constexpr char kNoWorkspaceCounts[] = R"sql(
+CROSS JOIN (SELECT 0 AS projects) c CROSS JOIN (SELECT 0 AS experiments) x)sql";
 constexpr char kWorkspaceWhere[] =
     " WHERE strpos(lower(w.name), lower($2)) > 0 AND ($3::text IS NULL OR w.name = $3) "
     "AND ($4::boolean IS NULL OR w.archived = $4) "
@@ -47,8 +50,8 @@ INSERT INTO workspaces (name, owner, agent_user, checkpoint_storage, default_com
   default_aux_pool)
 VALUES ($1, $2, $3::json, nullif($4, '')::json, $5, $6)
 ON CONFLICT (name) DO NOTHING RETURNING id)sql";
-constexpr char kMakeAdmin[] =
-    "INSERT INTO role_assignments (user_id, workspace, role) VALUES ($1, $2, 'WorkspaceAdmin') "
+constexpr char kAssignRole[] =
+    "INSERT INTO role_assignments (user_id, workspace, role) VALUES ($1, $2, $3) "
     "ON CONFLICT DO NOTHING";
 constexpr char kPin[] =
     "INSERT INTO workspace_pins (user_id, workspace, pinned_at) VALUES ($1, $2, $3) "
@@ -97,10 +100,11 @@ absl::StatusOr<WorkspaceRecord> ToWorkspace(const Result& result, int row) {
 }
 
 absl::StatusOr<WorkspaceRecord> ReadWorkspace(Connection& connection, int32_t id,
-                                              model::UserId caller) {
+                                              model::UserId caller,
+                                              const char* counts = kWorkspaceCounts) {
   DET_ASSIGN_OR_RETURN(const Result result,
-                       connection.Exec(absl::StrCat(kWorkspaceColumns, kWorkspaceSources,
-                                                    kWorkspaceCounts, " WHERE w.id = $2"),
+                       connection.Exec(absl::StrCat(kWorkspaceColumns, kWorkspaceSources, counts,
+                                                    " WHERE w.id = $2"),
                                        MakeParams(caller, id)));
   if (result.rows() == 0) return NoSuchWorkspace(id);
   return ToWorkspace(result, 0);
@@ -127,6 +131,12 @@ absl::StatusOr<Locked> LockMutable(Connection& connection, int32_t id, const cha
 
 absl::StatusOr<WorkspaceRecord> SqlWorkspaces::GetWorkspace(int32_t id, model::UserId caller) {
   return pool_.Run([&](Connection& connection) { return ReadWorkspace(connection, id, caller); });
+}
+
+absl::StatusOr<WorkspaceRecord> SqlWorkspaces::GetWorkspaceSettings(int32_t id) {
+  return pool_.Run([&](Connection& connection) {
+    return ReadWorkspace(connection, id, {}, kNoWorkspaceCounts);
+  });
 }
 
 absl::StatusOr<std::string> SqlWorkspaces::GetWorkspaceName(int32_t workspace) {
@@ -165,7 +175,8 @@ absl::StatusOr<WorkspacePage> SqlWorkspaces::ListWorkspaces(const WorkspaceQuery
   });
 }
 
-absl::StatusOr<WorkspaceRecord> SqlWorkspaces::AddWorkspace(const WorkspaceRecord& workspace) {
+absl::StatusOr<WorkspaceRecord> SqlWorkspaces::AddWorkspace(const WorkspaceRecord& workspace,
+                                                            std::optional<model::RoleId> role) {
   return fence_.Run(pool_, [&](Connection& connection) -> absl::StatusOr<WorkspaceRecord> {
     DET_ASSIGN_OR_RETURN(
         const Result added,
@@ -176,7 +187,10 @@ absl::StatusOr<WorkspaceRecord> SqlWorkspaces::AddWorkspace(const WorkspaceRecor
              ToParam(workspace.default_aux_pool)}));
     if (added.rows() == 0) return WorkspaceExists(workspace.name);
     const auto id = static_cast<int32_t>(added.Int(0, 0));
-    DET_RETURN_IF_ERROR(connection.Exec(kMakeAdmin, MakeParams(workspace.owner, id)).status());
+    if (role) {
+      DET_RETURN_IF_ERROR(
+          connection.Exec(kAssignRole, MakeParams(workspace.owner, id, ToText(*role))).status());
+    }
     if (workspace.pinned_at) {
       DET_RETURN_IF_ERROR(
           connection.Exec(kPin, MakeParams(workspace.owner, id, *workspace.pinned_at)).status());

@@ -20,9 +20,11 @@ class SqlWorkspaces final : public Workspaces {
   SqlWorkspaces(Pool* pool, Fence* fence) : pool_(*pool), fence_(*fence) {}
 
   absl::StatusOr<WorkspaceRecord> GetWorkspace(int32_t id, model::UserId caller) override;
+  absl::StatusOr<WorkspaceRecord> GetWorkspaceSettings(int32_t id) override;
   absl::StatusOr<std::string> GetWorkspaceName(int32_t workspace) override;
   absl::StatusOr<WorkspacePage> ListWorkspaces(const WorkspaceQuery& query) override;
-  absl::StatusOr<WorkspaceRecord> AddWorkspace(const WorkspaceRecord& workspace) override;
+  absl::StatusOr<WorkspaceRecord> AddWorkspace(const WorkspaceRecord& workspace,
+                                               std::optional<model::RoleId> role) override;
   absl::StatusOr<WorkspaceRecord> ChangeWorkspace(int32_t id, const WorkspacePatch& patch) override;
   absl::Status DeleteWorkspace(int32_t id) override;
   absl::Status StartDeletion(int32_t id) override;

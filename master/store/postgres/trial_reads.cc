@@ -1,12 +1,15 @@
 // SqlStore: reads of trials and their checkpoints.
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/store/interfaces/canonical.h"
@@ -145,39 +148,55 @@ FROM (SELECT t.id FROM trials t WHERE t.id = ANY($1::int[]) AND NOT EXISTS (
       AND s.last_run = t.run_id)) t
 JOIN metrics m ON m.trial = t.id AND m.group_name = 'validation'
 ORDER BY m.trial, m.run_id DESC, m.steps DESC)sql";
+constexpr char kBestValidations[] = R"sql(
+FROM trials t JOIN metrics m ON m.trial = t.id AND m.group_name = 'validation'
+  AND m.steps = t.best_steps
+WHERE t.id = ANY($1::int[]) AND t.best_metric IS NOT NULL ORDER BY m.trial, m.run_id DESC)sql";
 
-absl::Status AddValidations(Connection& connection, const Param& ids, const TrialsById& trials) {
-  for (const char* from : {kLatestValidations, kOtherValidations}) {
-    DET_ASSIGN_OR_RETURN(
-        const Result latest,
-        connection.Exec(absl::StrCat("SELECT DISTINCT ON (m.trial) ", kMetricColumns, from),
-                        {ids}));
-    for (int row = 0; row < latest.rows(); ++row) {
-      DET_ASSIGN_OR_RETURN(model::MetricReport report, ToMetricReport(latest, row));
-      trials.at(report.trial)->latest_validation = std::move(report);
-    }
-  }
-  DET_ASSIGN_OR_RETURN(
-      const Result best,
-      connection.Exec(absl::StrCat("SELECT DISTINCT ON (m.trial) ", kMetricColumns,
-                                   " FROM trials t JOIN metrics m ON m.trial = t.id "
-                                   "AND m.group_name = 'validation' AND m.steps = t.best_steps "
-                                   "WHERE t.id = ANY($1::int[]) AND t.best_metric IS NOT NULL "
-                                   "ORDER BY m.trial, m.run_id DESC"),
-                      {ids}));
-  for (int row = 0; row < best.rows(); ++row) {
-    DET_ASSIGN_OR_RETURN(model::MetricReport report, ToMetricReport(best, row));
-    trials.at(report.trial)->best_validation = std::move(report);
+// The columns of a trial and, unless `bare`, its metadata and the log retention that was set for it
+// or for its experiment.
+std::string SelectTrials(bool bare) {
+  constexpr char kSettings[] =
+      ", (SELECT d.metadata FROM run_metadata d WHERE d.trial = t.id), "
+      "coalesce(t.log_days, (SELECT e.log_days FROM experiments e WHERE e.id = t.experiment))";
+  return absl::StrCat("SELECT ", kTrialColumns, bare ? "" : kSettings);
+}
+
+absl::Status ReadSettings(const Result& result, int row, TrialRecord* trial) {
+  DET_ASSIGN_OR_RETURN(trial->metadata, ToValue(result, row, kNumTrialColumns));
+  if (!result.IsNull(row, kNumTrialColumns + 1)) {
+    trial->log_days = static_cast<int>(result.Int(row, kNumTrialColumns + 1));
   }
   return absl::OkStatus();
 }
 
-absl::Status AddCheckpoints(Connection& connection, const Param& ids, const TrialsById& trials) {
-  DET_ASSIGN_OR_RETURN(const Result result,
-                       connection.Exec(absl::StrCat(SelectCheckpoints(false),
-                                                    " WHERE c.trial = ANY($1::int[]) "
-                                                    "AND c.state <> 'DELETED'"),
-                                       {ids}));
+// What is read of trials besides their rows, each by a statement.
+enum Detail { kLatestValidation, kOtherValidation, kBestValidation, kCheckpoints, kSummaries };
+
+std::vector<std::string> MakeDetailStatements() {
+  const std::string reports = absl::StrCat("SELECT DISTINCT ON (m.trial) ", kMetricColumns);
+  return {absl::StrCat(reports, kLatestValidations), absl::StrCat(reports, kOtherValidations),
+          absl::StrCat(reports, kBestValidations),
+          absl::StrCat(SelectCheckpoints(false),
+                       " WHERE c.trial = ANY($1::int[]) AND c.state <> 'DELETED'"),
+          kReadSummaries};
+}
+
+std::string OfOneTrial(std::string_view sql) {
+  return absl::StrReplaceAll(absl::string_view(sql.data(), sql.size()),
+                             {{"= ANY($1::int[])", "= $1::int"}});
+}
+
+absl::Status AddValidations(const Result& rows, std::optional<model::MetricReport> TrialRecord::*to,
+                            const TrialsById& trials) {
+  for (int row = 0; row < rows.rows(); ++row) {
+    DET_ASSIGN_OR_RETURN(model::MetricReport report, ToMetricReport(rows, row));
+    trials.at(report.trial)->*to = std::move(report);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AddCheckpoints(const Result& result, const TrialsById& trials) {
   std::vector<CheckpointEntry> entries;
   std::map<model::TrialId, bool> smaller_is_better;
   for (int row = 0; row < result.rows(); ++row) {
@@ -199,56 +218,81 @@ absl::Status AddCheckpoints(Connection& connection, const Param& ids, const Tria
   return absl::OkStatus();
 }
 
-// The columns of a trial and, unless `bare`, its metadata and the log retention that was set for it
-// or for its experiment.
-std::string SelectTrials(bool bare) {
-  constexpr char kSettings[] =
-      ", (SELECT d.metadata FROM run_metadata d WHERE d.trial = t.id), "
-      "coalesce(t.log_days, (SELECT e.log_days FROM experiments e WHERE e.id = t.experiment))";
-  return absl::StrCat("SELECT ", kTrialColumns, bare ? "" : kSettings);
-}
-
-absl::Status ReadSettings(const Result& result, int row, TrialRecord* trial) {
-  DET_ASSIGN_OR_RETURN(trial->metadata, ToValue(result, row, kNumTrialColumns));
-  if (!result.IsNull(row, kNumTrialColumns + 1)) {
-    trial->log_days = static_cast<int>(result.Int(row, kNumTrialColumns + 1));
-  }
-  return absl::OkStatus();
-}
-
-// Converts rows of SelectTrials() to records.
-absl::StatusOr<std::vector<TrialRecord>> ToTrialRecords(Connection& connection,
-                                                        const Result& result, bool bare) {
+// Converts rows of SelectTrials() to records, without their details.
+absl::StatusOr<std::vector<TrialRecord>> ToTrialRecords(const Result& result, bool bare) {
   std::vector<TrialRecord> records(result.rows());
-  std::vector<model::TrialId> ids;
-  TrialsById by_id;
   for (int row = 0; row < result.rows(); ++row) {
     DET_ASSIGN_OR_RETURN(records[row].trial, ToTrial(result, row));
     if (!bare) DET_RETURN_IF_ERROR(ReadSettings(result, row, &records[row]));
-    ids.push_back(records[row].trial.id);
-    by_id[ids.back()] = &records[row];
   }
-  if (ids.empty() || bare) return records;
-  const Param array = ToArray(ids);
-  DET_RETURN_IF_ERROR(AddValidations(connection, array, by_id));
-  DET_RETURN_IF_ERROR(AddCheckpoints(connection, array, by_id));
-  DET_ASSIGN_OR_RETURN(auto summaries, ReadSummaries(connection, array));
-  for (auto& [id, metrics] : summaries) by_id.at(id)->metrics = std::move(metrics);
   return records;
+}
+
+// `details` are the results of the statements, in the order of Detail.
+absl::Status AddDetails(const Result* details, std::vector<TrialRecord>* records) {
+  TrialsById trials;
+  for (TrialRecord& record : *records) trials[record.trial.id] = &record;
+  for (const Detail latest : {kLatestValidation, kOtherValidation}) {
+    DET_RETURN_IF_ERROR(AddValidations(details[latest], &TrialRecord::latest_validation, trials));
+  }
+  DET_RETURN_IF_ERROR(
+      AddValidations(details[kBestValidation], &TrialRecord::best_validation, trials));
+  DET_RETURN_IF_ERROR(AddCheckpoints(details[kCheckpoints], trials));
+  DET_ASSIGN_OR_RETURN(auto summaries, ToSummaries(details[kSummaries]));
+  for (auto& [id, summary] : summaries) {
+    trials.at(id)->metrics = std::move(summary.metrics);
+    trials.at(id)->reported_steps = summary.steps;
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
 
 absl::StatusOr<TrialRecord> SqlStore::GetTrial(model::TrialId id) {
+  // The server keeps one plan of a statement with an integer parameter, but plans one with an array
+  // for each array again. Together they cost one round trip.
+  static const auto& kStatements = *new auto([] {
+    std::vector<std::string> statements = MakeDetailStatements();
+    for (std::string& sql : statements) sql = OfOneTrial(sql);
+    statements.insert(statements.begin(),
+                      absl::StrCat(SelectTrials(false), " FROM trials t WHERE t.id = $1::int"));
+    return statements;
+  }());
+  std::vector<Connection::Statement> statements;
+  for (const std::string& sql : kStatements) statements.push_back({sql, MakeParams(id)});
+  return readers_.Run([&](Connection& connection) -> absl::StatusOr<TrialRecord> {
+    DET_ASSIGN_OR_RETURN(const std::vector<Result> results, connection.ExecTogether(statements));
+    if (results[0].rows() == 0) return NoSuch("trial", id);
+    DET_ASSIGN_OR_RETURN(std::vector<TrialRecord> records, ToTrialRecords(results[0], false));
+    DET_RETURN_IF_ERROR(AddDetails(&results[1], &records));
+    return std::move(records[0]);
+  });
+}
+
+absl::StatusOr<TrialRecord> SqlStore::GetBareTrial(model::TrialId id) {
   return readers_.Run([&](Connection& connection) -> absl::StatusOr<TrialRecord> {
     DET_ASSIGN_OR_RETURN(
         const Result result,
-        connection.Exec(absl::StrCat(SelectTrials(false), " FROM trials t WHERE t.id = $1"),
+        connection.Exec(absl::StrCat(SelectTrials(true), " FROM trials t WHERE t.id = $1::int"),
                         MakeParams(id)));
     if (result.rows() == 0) return NoSuch("trial", id);
-    DET_ASSIGN_OR_RETURN(std::vector<TrialRecord> records,
-                         ToTrialRecords(connection, result, false));
+    DET_ASSIGN_OR_RETURN(std::vector<TrialRecord> records, ToTrialRecords(result, true));
     return std::move(records[0]);
+  });
+}
+
+absl::StatusOr<std::vector<model::TrialId>> SqlStore::ListTrialIds(model::ExperimentId id) {
+  using Ids = std::vector<model::TrialId>;
+  return readers_.Run([&](Connection& connection) -> absl::StatusOr<Ids> {
+    DET_ASSIGN_OR_RETURN(const Result result,
+                         connection.Exec("SELECT id FROM trials WHERE experiment = $1::int "
+                                         "ORDER BY id",
+                                         MakeParams(id)));
+    Ids ids;
+    for (int row = 0; row < result.rows(); ++row) {
+      ids.emplace_back(static_cast<int32_t>(result.Int(row, 0)));
+    }
+    return ids;
   });
 }
 
@@ -274,7 +318,15 @@ absl::StatusOr<TrialPage> SqlStore::ListTrials(const TrialQuery& query) {
                    params, query.window));
     TrialPage page;
     page.total = window.total;
-    DET_ASSIGN_OR_RETURN(page.trials, ToTrialRecords(connection, window.rows, query.bare));
+    DET_ASSIGN_OR_RETURN(page.trials, ToTrialRecords(window.rows, query.bare));
+    if (query.bare || page.trials.empty()) return page;
+    static const auto& kStatements = *new auto(MakeDetailStatements());
+    std::vector<model::TrialId> ids;
+    for (const TrialRecord& record : page.trials) ids.push_back(record.trial.id);
+    std::vector<Connection::Statement> statements;
+    for (const std::string& sql : kStatements) statements.push_back({sql, {ToArray(ids)}});
+    DET_ASSIGN_OR_RETURN(const std::vector<Result> details, connection.ExecTogether(statements));
+    DET_RETURN_IF_ERROR(AddDetails(details.data(), &page.trials));
     return page;
   });
 }
@@ -323,7 +375,8 @@ absl::StatusOr<CheckpointPage> SqlStore::ListCheckpoints(const CheckpointQuery& 
                                 "JOIN trials t ON t.id = c.trial",
                                 where),
                    absl::StrCat(SelectCheckpoints(true), where,
-                                OrderBy(GetSortKey(query.sort).c_str(), "c.id", query.descending)),
+                                OrderBy(GetSortKey(query.sort).c_str(), "c.time", query.descending),
+                                query.descending ? ", c.id DESC" : ", c.id"),
                    params, query.window));
     CheckpointPage page;
     page.total = window.total;

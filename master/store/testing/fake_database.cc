@@ -349,6 +349,14 @@ TrialRecord FakeDatabase::Record(const experiment::Trial& trial) const {
   TrialRecord record;
   record.trial = trial;
   record.metrics = Summarize(trial.id);
+  std::pair<int, int64_t> newest;
+  for (auto it = metrics.lower_bound(MetricKey(trial.id, "", 0, 0));
+       it != metrics.end() && it->second.trial == trial.id; ++it) {
+    const model::MetricReport& report = it->second;
+    if (report.metrics.AsObject() == nullptr || report.metrics.AsObject()->empty()) continue;
+    newest = std::max(newest, std::pair(report.run_id, report.steps_completed));
+  }
+  record.reported_steps = newest.second;
   if (const auto it = run_metadata.find(trial.id); it != run_metadata.end()) {
     record.metadata = it->second;
   }
@@ -407,6 +415,9 @@ ExperimentRecord FakeDatabase::Record(const experiment::Experiment& experiment) 
       ++record.checkpoint_count;
       record.checkpoint_size += ComputeTotalSize(entry.checkpoint);
     }
+  }
+  if (const auto days = log_days.find(experiment.id); days != log_days.end()) {
+    record.log_days = days->second;
   }
   const auto context = contexts.find(experiment.context_hash);
   if (context != contexts.end()) record.context_size = context->second.size();
@@ -491,7 +502,8 @@ void Sort(std::vector<CheckpointEntry>& items, const CheckpointQuery& query,
           const std::function<bool(model::ExperimentId)>& smaller_is_better) {
   using Entry = CheckpointEntry;
   const auto by = [&](const auto& key) {
-    SortBy(items, query.descending, key, [](const Entry& e) { return e.checkpoint.id; });
+    SortBy(items, query.descending, key,
+           [](const Entry& e) { return std::pair(e.checkpoint.time, e.checkpoint.id); });
   };
   const auto finite = [](std::optional<double> number) {
     return number && std::isfinite(*number) ? number : std::nullopt;

@@ -160,8 +160,13 @@ absl::StatusOr<model::ExperimentId> FakeDetached::PatchTrial(model::TrialId id,
   return rows.experiment.id;
 }
 
-absl::StatusOr<StoredReport> FakeDetached::AddMetrics(model::TrialId id, int run_id,
-                                                      std::vector<model::MetricReport> reports) {
+void FakeDetached::AddMetrics(model::TrialId id, int run_id,
+                              std::vector<model::MetricReport> reports, Stored done) {
+  done(Add(id, run_id, std::move(reports)));
+}
+
+absl::StatusOr<StoredReport> FakeDetached::Add(model::TrialId id, int run_id,
+                                               std::vector<model::MetricReport> reports) {
   DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   const auto trial = db_.trials.find(id);
@@ -280,7 +285,7 @@ absl::StatusOr<model::Value> FakeDetached::GetCheckpointStorage(int32_t id) {
   if (id >= 1 && id <= static_cast<int32_t>(db_.checkpoint_storages.size())) {
     return db_.checkpoint_storages[id - 1];
   }
-  return absl::NotFoundError(absl::StrCat("checkpoint storage ", id, " does not exist"));
+  return absl::NotFoundError(absl::StrCat("checkpoint storage ", id, " not found"));
 }
 
 absl::StatusOr<std::vector<model::TrialId>> FakeDetached::ListTrialsBySource(

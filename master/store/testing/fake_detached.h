@@ -35,8 +35,9 @@ class FakeDetached final : public Detached {
   absl::StatusOr<model::ExperimentId> PatchTrial(model::TrialId id,
                                                  std::optional<model::TrialState> state,
                                                  absl::Time now) override;
-  absl::StatusOr<StoredReport> AddMetrics(model::TrialId id, int run_id,
-                                          std::vector<model::MetricReport> reports) override;
+  using Detached::AddMetrics;
+  void AddMetrics(model::TrialId id, int run_id, std::vector<model::MetricReport> reports,
+                  Stored done) override;
   absl::StatusOr<model::ExperimentId> SetProgress(model::TrialId id, double progress) override;
   absl::StatusOr<model::ExperimentId> SetRunnerState(model::TrialId id,
                                                      const std::string& state) override;
@@ -54,6 +55,8 @@ class FakeDetached final : public Detached {
                                                                  int limit) override;
 
  private:
+  absl::StatusOr<StoredReport> Add(model::TrialId id, int run_id,
+                                   std::vector<model::MetricReport> reports);
   // An unmanaged trial and its experiment.
   struct Rows {
     experiment::Experiment& experiment;

@@ -138,6 +138,7 @@ absl::StatusOr<std::vector<UsageRecord>> FakeUsage::ListUsage(absl::Time from, a
     record.experiment = run.experiment;
     record.username = run.owner;
     record.workspace = run.workspace;
+    record.resource_pool = run.allocation.resource_pool;
   }
   std::sort(found.begin(), found.end(), [](const UsageRecord& a, const UsageRecord& b) {
     return std::pair(a.started_at, a.experiment) < std::pair(b.started_at, b.experiment);

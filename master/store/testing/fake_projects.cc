@@ -52,6 +52,14 @@ absl::StatusOr<ProjectRecord> FakeProjects::GetProject(int32_t id) {
   return Read(it->second);
 }
 
+absl::StatusOr<ProjectRecord> FakeProjects::GetProjectSettings(int32_t id) {
+  absl::StatusOr<ProjectRecord> record = GetProject(id);
+  if (!record.ok()) return record;
+  record->last_experiment_started_at.reset();
+  record->num_experiments = record->num_active_experiments = record->num_runs = 0;
+  return record;
+}
+
 absl::StatusOr<ProjectRecord> FakeProjects::GetProjectByKey(const std::string& key) {
   std::lock_guard lock(db_.mutex);
   for (const auto& [id, project] : db_.workspace_rows.projects) {

@@ -23,6 +23,7 @@ class FakeProjects final : public Projects {
       : db_(*database), check_epoch_(std::move(check_epoch)) {}
 
   absl::StatusOr<ProjectRecord> GetProject(int32_t id) override;
+  absl::StatusOr<ProjectRecord> GetProjectSettings(int32_t id) override;
   absl::StatusOr<ProjectRecord> GetProjectByKey(const std::string& key) override;
   absl::StatusOr<ProjectPage> ListProjects(const ProjectQuery& query) override;
   absl::StatusOr<ProjectRecord> AddProject(const ProjectRecord& project) override;

@@ -265,6 +265,22 @@ absl::StatusOr<TrialRecord> FakeStore::GetTrial(model::TrialId id) {
   return database_->Record(it->second);
 }
 
+absl::StatusOr<TrialRecord> FakeStore::GetBareTrial(model::TrialId id) {
+  std::lock_guard lock(database_->mutex);
+  const auto it = database_->trials.find(id);
+  if (it == database_->trials.end()) return NoSuch("trial", id);
+  return TrialRecord{.trial = it->second};
+}
+
+absl::StatusOr<std::vector<model::TrialId>> FakeStore::ListTrialIds(model::ExperimentId id) {
+  std::lock_guard lock(database_->mutex);
+  std::vector<model::TrialId> ids;
+  for (const auto& [trial_id, trial] : database_->trials) {
+    if (trial.experiment == id) ids.push_back(trial_id);
+  }
+  return ids;
+}
+
 absl::StatusOr<TrialPage> FakeStore::ListTrials(const TrialQuery& query) {
   std::lock_guard lock(database_->mutex);
   std::vector<TrialRecord> found;

@@ -47,6 +47,13 @@ absl::StatusOr<WorkspaceRecord> FakeWorkspaces::GetWorkspace(int32_t id, model::
   return Read(it->second, caller);
 }
 
+absl::StatusOr<WorkspaceRecord> FakeWorkspaces::GetWorkspaceSettings(int32_t id) {
+  absl::StatusOr<WorkspaceRecord> record = GetWorkspace(id, {});
+  if (!record.ok()) return record;
+  record->num_projects = record->num_experiments = 0;
+  return record;
+}
+
 absl::StatusOr<std::string> FakeWorkspaces::GetWorkspaceName(int32_t workspace) {
   std::lock_guard lock(db_.mutex);
   const auto it = db_.workspace_rows.workspaces.find(workspace);
@@ -75,7 +82,8 @@ absl::StatusOr<WorkspacePage> FakeWorkspaces::ListWorkspaces(const WorkspaceQuer
   return WorkspacePage{{found.begin() + range.begin, found.begin() + range.end}, total};
 }
 
-absl::StatusOr<WorkspaceRecord> FakeWorkspaces::AddWorkspace(const WorkspaceRecord& workspace) {
+absl::StatusOr<WorkspaceRecord> FakeWorkspaces::AddWorkspace(const WorkspaceRecord& workspace,
+                                                             std::optional<model::RoleId> role) {
   DET_RETURN_IF_ERROR(check_epoch_());
   std::lock_guard lock(db_.mutex);
   if (IsTaken(workspace.name, 0)) return WorkspaceExists(workspace.name);
@@ -87,7 +95,7 @@ absl::StatusOr<WorkspaceRecord> FakeWorkspaces::AddWorkspace(const WorkspaceReco
   if (workspace.pinned_at) {
     db_.workspace_rows.pins[{workspace.owner, id}] = Canonical(*workspace.pinned_at);
   }
-  db_.access.roles.insert({workspace.owner, id, model::Role::kWorkspaceAdmin});
+  if (role) db_.access.roles.insert({workspace.owner, id, *role});
   return Read(row, workspace.owner);
 }
 

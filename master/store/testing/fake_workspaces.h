@@ -23,9 +23,11 @@ class FakeWorkspaces final : public Workspaces {
       : db_(*database), check_epoch_(std::move(check_epoch)) {}
 
   absl::StatusOr<WorkspaceRecord> GetWorkspace(int32_t id, model::UserId caller) override;
+  absl::StatusOr<WorkspaceRecord> GetWorkspaceSettings(int32_t id) override;
   absl::StatusOr<std::string> GetWorkspaceName(int32_t workspace) override;
   absl::StatusOr<WorkspacePage> ListWorkspaces(const WorkspaceQuery& query) override;
-  absl::StatusOr<WorkspaceRecord> AddWorkspace(const WorkspaceRecord& workspace) override;
+  absl::StatusOr<WorkspaceRecord> AddWorkspace(const WorkspaceRecord& workspace,
+                                               std::optional<model::RoleId> role) override;
   absl::StatusOr<WorkspaceRecord> ChangeWorkspace(int32_t id, const WorkspacePatch& patch) override;
   absl::Status DeleteWorkspace(int32_t id) override;
   absl::Status StartDeletion(int32_t id) override;

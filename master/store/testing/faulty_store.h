@@ -103,6 +103,12 @@ class FaultyStore final : public Store {
     return store_.ListExperiments(query);
   }
   absl::StatusOr<TrialRecord> GetTrial(model::TrialId id) override { return store_.GetTrial(id); }
+  absl::StatusOr<TrialRecord> GetBareTrial(model::TrialId id) override {
+    return store_.GetBareTrial(id);
+  }
+  absl::StatusOr<std::vector<model::TrialId>> ListTrialIds(model::ExperimentId id) override {
+    return store_.ListTrialIds(id);
+  }
   absl::StatusOr<TrialPage> ListTrials(const TrialQuery& query) override {
     return store_.ListTrials(query);
   }

@@ -107,6 +107,8 @@ TEST_P(StoreContractTest, RemovesLogsAfterRetention) {
   // The most recent setting applies.
   ASSERT_TRUE(gc.SetExperimentLogDays(ExperimentId(1), 8).ok());
   EXPECT_EQ(log_days(), 8);
+  EXPECT_EQ(store_->GetExperiment(ExperimentId(1))->log_days, 8);
+  EXPECT_EQ(store_->GetExperiment(ExperimentId(2))->log_days, std::nullopt);
   EXPECT_EQ(*gc.RemoveExpiredLogs(day(7), 4, 10), 0);
   EXPECT_EQ(left(), 3u);
   // One line at a time, and none of the running trial.

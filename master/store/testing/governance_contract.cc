@@ -176,7 +176,7 @@ TEST_P(StoreContractTest, ListsUsageWithinTime) {
   EXPECT_FALSE(all->back().ended_at.has_value());
 }
 
-TEST_P(StoreContractTest, KeepsUsageInWorkspace_WhenExperimentMovesAndIsDeleted) {
+TEST_P(StoreContractTest, KeepsWorkspaceAndPoolOfUsage_WhenExperimentMovesAndIsDeleted) {
   experiment::Experiment e = MakeExperiment(1);
   e.state = model::ExperimentState::kCompleted;
   const experiment::Trial trial = MakeTrial(1, 1);
@@ -196,16 +196,16 @@ TEST_P(StoreContractTest, KeepsUsageInWorkspace_WhenExperimentMovesAndIsDeleted)
     std::vector<std::string> texts;
     const auto records = store_->usage().ListUsage(TimeAt(0), TimeAt(100));
     for (const UsageRecord& each : *records) {
-      texts.push_back(
-          absl::StrCat(each.experiment.value(), " ", each.allocation.value(), " ", each.workspace));
+      texts.push_back(absl::StrCat(each.experiment.value(), " ", each.allocation.value(), " ",
+                                   each.workspace, " ", each.resource_pool));
     }
     return texts;
   };
-  EXPECT_THAT(used(), ElementsAre("1 1.1.0 Uncategorized", "1 1.1.1 vision"));
+  EXPECT_THAT(used(), ElementsAre("1 1.1.0 Uncategorized gpu", "1 1.1.1 vision gpu"));
   Commit({cluster::MarkDeleting{e.id}});
   while (!*store_->garbage_collection().RemoveRows(e.id, 100)) {
   }
-  EXPECT_THAT(used(), ElementsAre("1 1.1.0 Uncategorized", "1 1.1.1 vision"));
+  EXPECT_THAT(used(), ElementsAre("1 1.1.0 Uncategorized gpu", "1 1.1.1 vision gpu"));
 }
 
 TEST_P(StoreContractTest, ListsCapacityWithinTime) {

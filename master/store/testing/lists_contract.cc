@@ -40,6 +40,34 @@ std::vector<std::string> Ids(const CheckpointPage& page) {
   return ids;
 }
 
+TEST_P(StoreContractTest, StoresTrialsOfOneCommit) {
+  experiment::Trial plain = MakeTrial(1, 1);
+  experiment::Trial full = MakeTrial(2, 1);
+  full.state = model::TrialState::kStopping;
+  full.end_as = model::TrialState::kCanceled;
+  full.held = true;
+  full.reason = "a, {b} \"c\" \\ 'd'\nNULL";
+  full.allocation = model::AllocationId("1.2.0");
+  full.latest_checkpoint = model::CheckpointId("NULL");
+  full.waits_for = model::TrialId(1);
+  full.warm_start = model::CheckpointId("w");
+  full.progress = 0.1;
+  full.blocked = {model::AgentId("a"), model::AgentId("b")};
+  full.suspects = {model::AgentId("c")};
+  full.run_time = absl::Seconds(90);
+  full.best_metric = -1.5;
+  full.ended_at = TimeAt(9);
+  Commit({cluster::PutExperiment{MakeExperiment(1)}, cluster::PutTrial{plain},
+          cluster::PutTrial{full}, cluster::PutTrial{MakeTrial(3, 1)}});
+  EXPECT_EQ(store_->GetTrial(plain.id)->trial, plain);
+  EXPECT_EQ(store_->GetTrial(full.id)->trial, full);
+  plain.state = model::TrialState::kError;
+  full.allocation.reset();
+  Commit({cluster::PutTrial{full}, cluster::PutTrial{plain}});
+  EXPECT_EQ(store_->GetBareTrial(plain.id)->trial, plain);
+  EXPECT_EQ(store_->GetBareTrial(full.id)->trial, full);
+}
+
 TEST_P(StoreContractTest, ListsExperimentsByFilterSortAndWindow) {
   const UserRecord alice = *store_->users().AddUser({.username = "alice"});
   const UserRecord bob = *store_->users().AddUser({.username = "bob"});
@@ -191,6 +219,8 @@ TEST_P(StoreContractTest, ListsTrialsByFilterSortAndWindow) {
   EXPECT_THAT(list({.experiment = id, .states = {model::TrialState::kError}}), ElementsAre(4));
   EXPECT_THAT(list({.experiment = id, .window = {-1, 0}}), ElementsAre(4));
   EXPECT_THAT(list(MakeBareTrialQuery(id)), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(*store_->ListTrialIds(id), ElementsAre(model::TrialId(1), model::TrialId(2),
+                                                     model::TrialId(3), model::TrialId(4)));
   EXPECT_EQ(store_->ListTrials({.experiment = id, .window = {0, 1}})->total, 4);
   experiment::Trial warm = MakeTrial(9, 2);
   warm.warm_start = model::CheckpointId("c");
@@ -198,6 +228,7 @@ TEST_P(StoreContractTest, ListsTrialsByFilterSortAndWindow) {
   EXPECT_THAT(list({.warm_start = model::CheckpointId("c")}), ElementsAre(9));
   EXPECT_THAT(list({.warm_start = model::CheckpointId("d")}), IsEmpty());
   EXPECT_THAT(list({.experiment = model::ExperimentId(7)}), IsEmpty());
+  EXPECT_THAT(*store_->ListTrialIds(model::ExperimentId(7)), IsEmpty());
 }
 
 TEST_P(StoreContractTest, ReturnsBestAndLatestOfTrial) {
@@ -218,11 +249,13 @@ TEST_P(StoreContractTest, ReturnsBestAndLatestOfTrial) {
   EXPECT_EQ(record.trial, t);
   EXPECT_EQ(record.best_validation, MakeReport(1, "validation", 20, 0.9));
   EXPECT_EQ(record.latest_validation->steps_completed, 40);
+  EXPECT_EQ(record.reported_steps, 40);
   EXPECT_EQ(record.latest_validation->metrics.ToJson(), R"({"accuracy":"NaN"})");
   model::MetricReport again = MakeReport(1, "validation", 25, kNan);
   again.run_id = t.run_id = 1;
   Commit({cluster::PutTrial{t}, cluster::AddMetrics{again}});
   EXPECT_EQ(store_->GetTrial(t.id)->latest_validation->steps_completed, 25) << "of a later attempt";
+  EXPECT_EQ(store_->GetTrial(t.id)->reported_steps, 25) << "of a later attempt";
   const TrialRecord bare = *store_->GetBareTrial(record.trial.id);
   EXPECT_EQ(bare.trial.task, record.trial.task);
   EXPECT_FALSE(bare.latest_validation);
@@ -335,14 +368,16 @@ TEST_P(StoreContractTest, SortsCheckpoints) {
   };
   EXPECT_THAT(sorted(Sort::kId), ElementsAre("a", "b", "c", "d"));
   EXPECT_THAT(sorted(Sort::kId, true), ElementsAre("d", "c", "b", "a"));
-  EXPECT_THAT(sorted(Sort::kTrial), ElementsAre("b", "c", "d", "a"));
+  EXPECT_THAT(sorted(Sort::kTrial), ElementsAre("d", "c", "b", "a"));
+  EXPECT_THAT(sorted(Sort::kTrial, true), ElementsAre("a", "b", "c", "d"));
   EXPECT_THAT(sorted(Sort::kSteps, true), ElementsAre("a", "b", "c", "d"));
-  EXPECT_THAT(sorted(Sort::kState), ElementsAre("a", "b", "c", "d"));
+  EXPECT_THAT(sorted(Sort::kState), ElementsAre("d", "c", "b", "a"));
+  EXPECT_THAT(sorted(Sort::kTime), ElementsAre("d", "c", "b", "a"));
   // Best first, which is the greatest value here; checkpoints without a number come last.
   EXPECT_THAT(sorted(Sort::kSearcherMetric), ElementsAre("c", "d", "b", "a"));
   EXPECT_THAT(sorted(Sort::kSearcherMetric, true), ElementsAre("b", "d", "c", "a"));
-  EXPECT_THAT(sorted(Sort::kMetric, false, "loss"), ElementsAre("b", "d", "a", "c"));
-  EXPECT_THAT(sorted(Sort::kMetric, true, "loss"), ElementsAre("d", "b", "c", "a"));
+  EXPECT_THAT(sorted(Sort::kMetric, false, "loss"), ElementsAre("b", "d", "c", "a"));
+  EXPECT_THAT(sorted(Sort::kMetric, true, "loss"), ElementsAre("d", "b", "a", "c"));
 }
 
 }  // namespace

@@ -110,6 +110,16 @@ TEST_P(StoreContractTest, CountsContentsOfProjects) {
   EXPECT_EQ(read->num_experiments, 2);
   EXPECT_EQ(read->num_active_experiments, 1);
   EXPECT_EQ(read->num_runs, 3);
+  const auto settings = store_->projects().GetProjectSettings(cats->id);
+  ASSERT_TRUE(settings.ok()) << settings.status();
+  EXPECT_EQ(settings->name, "cats");
+  EXPECT_EQ(settings->num_experiments, 0);
+  EXPECT_TRUE(absl::IsNotFound(store_->projects().GetProjectSettings(99).status()));
+  const auto workspace = store_->workspaces().GetWorkspaceSettings(kUncategorized);
+  ASSERT_TRUE(workspace.ok()) << workspace.status();
+  EXPECT_EQ(workspace->name, "Uncategorized");
+  EXPECT_EQ(workspace->num_experiments, 0);
+  EXPECT_TRUE(absl::IsNotFound(store_->workspaces().GetWorkspaceSettings(99).status()));
   EXPECT_EQ(read->last_experiment_started_at, MakeExperiment(2).created_at);
   EXPECT_TRUE(absl::IsFailedPrecondition(store_->projects().DeleteProject(cats->id)));
   EXPECT_TRUE(absl::IsFailedPrecondition(store_->projects().DeleteProject(kUncategorized)));

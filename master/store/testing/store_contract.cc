@@ -76,6 +76,7 @@ cluster::Image MakeBusyImage() {
   running.best_steps = 100;
   running.blocked = {model::AgentId("agent-7"), model::AgentId("agent \"8\"")};
   running.suspects = {model::AgentId("agent-9")};
+  running.continued_runs = {1, 2};
   running.run_time = absl::Microseconds(5'000'000'001);
   running.no_restart = "a policy forbids it";
   experiment::Trial ended = MakeTrial(8, 3);
@@ -149,6 +150,7 @@ TEST_P(StoreContractTest, ReplacesEarlierChanges) {
   image.trials[0].allocation.reset();
   image.trials[0].blocked.clear();
   image.trials[0].suspects.push_back(model::AgentId("agent-10"));
+  image.trials[0].continued_runs.push_back(3);
   image.allocations[0].saved_at.reset();
   image.allocations[0].local_tasks[1].exited = true;
   image.searchers.begin()->second.sequence = 9;

@@ -46,6 +46,17 @@ TEST_P(StoreContractTest, KeepsUncategorized) {
   EXPECT_TRUE(project->immutable);
 }
 
+TEST_P(StoreContractTest, GivesCreatorOfWorkspaceARole) {
+  const model::UserId ann = store_->users().AddUser({.username = "ann"})->id;
+  const auto add = [&](const std::string& name, std::optional<model::RoleId> role) {
+    return store_->workspaces().AddWorkspace({.name = name, .owner = ann}, role)->id;
+  };
+  const int32_t edited = add("edited", model::Role::kEditor);
+  add("none", std::nullopt);
+  EXPECT_EQ(store_->access().GetUserRoles(ann).value(),
+            (std::vector<RoleAssignment>{{ann, edited, model::Role::kEditor}}));
+}
+
 TEST_P(StoreContractTest, StoresAndChangesWorkspace) {
   Workspaces& workspaces = store_->workspaces();
   WorkspaceRecord requested = WorkspaceNamed("vision");

@@ -126,6 +126,22 @@ TEST_F(GovernanceTest, RecordsEachChangeInTheAuditLog) {
   EXPECT_EQ(records[0].target(), absl::StrCat("workspace ", vision, ", user_id ", ben_));
 }
 
+TEST_F(GovernanceTest, AuditRecordsNameEachAssignedRoleAndItsScope) {
+  ASSERT_TRUE(MakeWorkspace("user", "vision").ok());
+  const int vision = made_.workspace().id();
+  ASSERT_TRUE(Assign("user", ann_, "Editor", vision).ok());
+  ASSERT_TRUE(Remove("user", ann_, "Editor", vision).ok());
+  ASSERT_TRUE(Assign("user", ben_, "Viewer", 0).ok());
+  const auto records = Audit();
+  ASSERT_EQ(records.size(), 7u) << "each call, and each of its assignments";
+  const auto target = [&](size_t i) { return records[records.size() - 1 - i].target(); };
+  EXPECT_EQ(target(1), absl::StrCat("user ", ann_, ", Editor in workspace ", vision));
+  EXPECT_EQ(target(3), absl::StrCat("user ", ann_, ", Editor in workspace ", vision));
+  EXPECT_EQ(target(5), absl::StrCat("user ", ben_, ", Viewer for the cluster"));
+  EXPECT_EQ(records[1].caller(), "admin");
+  EXPECT_EQ(records[1].method(), "det.api.v1.RoleService.AssignRoles");
+}
+
 TEST_F(GovernanceTest, DoesNotRecordReadsAndDryRuns) {
   EXPECT_THAT(Audit(), IsEmpty());
   EXPECT_THAT(Audit(), IsEmpty()) << "reading the log is not recorded";

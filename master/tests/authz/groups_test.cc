@@ -4,12 +4,16 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "det/api/v1/detached.grpc.pb.h"
 #include "det/api/v1/experiment.grpc.pb.h"
+#include "det/api/v1/experiment_action.grpc.pb.h"
 #include "det/api/v1/group.grpc.pb.h"
 #include "det/api/v1/master.grpc.pb.h"
 #include "det/api/v1/model.grpc.pb.h"
 #include "det/api/v1/project.grpc.pb.h"
 #include "det/api/v1/role.grpc.pb.h"
+#include "det/api/v1/token.grpc.pb.h"
+#include "det/api/v1/user.grpc.pb.h"
 #include "det/api/v1/workspace.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -315,6 +319,127 @@ TEST(RolesTest, RefusesToAssignPermissionsThatTheCallerLacks) {
   EXPECT_TRUE(cluster.AssignToGroup("ann", ops, assigner, 1).ok());
   EXPECT_EQ(cluster.AssignToGroup("ann", ops, kEditorId, 1).error_code(), PERMISSION_DENIED);
   EXPECT_EQ(cluster.AssignToGroup("ann", ops, assigner, 0).error_code(), PERMISSION_DENIED);
+}
+
+// "ann" administrates users, groups and tokens, and has no other permission.
+TEST(RolesTest, UserAdministratorsCannotGainPermissions) {
+  Cluster cluster;
+  ASSERT_TRUE(
+      cluster
+          .CreateRole("user", "Staff",
+                      {api::PERMISSION_TYPE_ADMINISTRATE_USER, api::PERMISSION_TYPE_UPDATE_GROUP,
+                       api::PERMISSION_TYPE_ADMINISTRATE_TOKEN})
+          .ok());
+  ASSERT_TRUE(cluster.CreateGroup("user", "staff", {cluster.ann}).ok());
+  const int staff = cluster.group.group_id();
+  ASSERT_TRUE(cluster.AssignToGroup("user", staff, cluster.role.role_id(), 0).ok());
+  ASSERT_TRUE(cluster.CreateGroup("user", "editors").ok());
+  const int editors = cluster.group.group_id();
+  ASSERT_TRUE(cluster.AssignToGroup("user", editors, kEditorId, 1).ok());
+
+  const auto patch = [&](int user, const api::PatchUser& change) {
+    api::PatchUserRequest request;
+    request.set_user_id(user);
+    *request.mutable_user() = change;
+    api::PatchUserResponse response;
+    return cluster
+        .Call(&api::UserService::NewStub, &api::UserService::Stub::PatchUser, "ann", request,
+              &response)
+        .error_code();
+  };
+  api::PatchUser admin;
+  admin.set_admin(true);
+  EXPECT_EQ(patch(cluster.ann, admin), PERMISSION_DENIED);
+  api::PatchUser password;
+  password.set_password("Passw0rd-of-ann");
+  EXPECT_EQ(patch(1, password), PERMISSION_DENIED) << "the administrator";
+  EXPECT_EQ(patch(cluster.ben, password), OK) << "has no permission";
+  api::PatchUser name;
+  name.set_display_name("Boss");
+  EXPECT_EQ(patch(1, name), OK);
+
+  api::PostUserRequest add;
+  add.mutable_user()->set_username("root");
+  add.mutable_user()->set_admin(true);
+  add.set_password("Passw0rd-of-root");
+  api::PostUserResponse added;
+  EXPECT_EQ(
+      cluster
+          .Call(&api::UserService::NewStub, &api::UserService::Stub::PostUser, "ann", add, &added)
+          .error_code(),
+      PERMISSION_DENIED);
+
+  api::UpdateGroupRequest join;
+  join.set_group_id(editors);
+  join.add_add_users(cluster.ann);
+  EXPECT_EQ(cluster.UpdateGroup("ann", join).error_code(), PERMISSION_DENIED);
+  api::AssignMultipleGroupsRequest assign;
+  assign.add_user_ids(cluster.ann);
+  assign.add_add_groups(editors);
+  api::AssignMultipleGroupsResponse assigned;
+  EXPECT_EQ(cluster
+                .Call(&api::GroupService::NewStub, &api::GroupService::Stub::AssignMultipleGroups,
+                      "ann", assign, &assigned)
+                .error_code(),
+            PERMISSION_DENIED);
+  join.set_group_id(staff);
+  join.set_add_users(0, cluster.ben);
+  EXPECT_TRUE(cluster.UpdateGroup("ann", join).ok()) << "ann has the permissions of this group";
+
+  api::PostAccessTokenRequest token;
+  token.set_user_id(1);
+  api::PostAccessTokenResponse made;
+  EXPECT_EQ(cluster
+                .Call(&api::TokenService::NewStub, &api::TokenService::Stub::PostAccessToken, "ann",
+                      token, &made)
+                .error_code(),
+            PERMISSION_DENIED);
+}
+
+// A role for the cluster without the permission to view experiments must not reveal them.
+TEST(RolesTest, WorkspaceCreatorsDoNotSeeExperiments) {
+  Cluster cluster;
+  api::PutExperimentRequest put;
+  put.set_external_experiment_id("outside");
+  put.mutable_create_experiment_request()->set_unmanaged(true);
+  put.mutable_create_experiment_request()->set_config(
+      "{name: x, searcher: {name: single, metric: loss}}");
+  api::PutExperimentResponse experiment;
+  ASSERT_TRUE(cluster
+                  .Call(&api::DetachedService::NewStub, &api::DetachedService::Stub::PutExperiment,
+                        "user", put, &experiment)
+                  .ok());
+  api::PutTrialRequest put_trial;
+  put_trial.set_external_trial_id("one");
+  put_trial.mutable_create_trial_request()->set_unmanaged(true);
+  put_trial.mutable_create_trial_request()->set_experiment_id(experiment.experiment().id());
+  api::PutTrialResponse trial;
+  ASSERT_TRUE(cluster
+                  .Call(&api::DetachedService::NewStub, &api::DetachedService::Stub::PutTrial,
+                        "user", put_trial, &trial)
+                  .ok());
+  ASSERT_TRUE(cluster.CreateGroup("user", "makers", {cluster.ann}).ok());
+  ASSERT_TRUE(cluster.AssignToGroup("user", cluster.group.group_id(), kWorkspaceCreatorId, 0).ok());
+
+  api::GetTrialByExternalIDRequest get;
+  get.set_external_experiment_id("outside");
+  get.set_external_trial_id("one");
+  api::GetTrialByExternalIDResponse found;
+  EXPECT_EQ(cluster
+                .Call(&api::DetachedService::NewStub,
+                      &api::DetachedService::Stub::GetTrialByExternalID, "ann", get, &found)
+                .error_code(),
+            NOT_FOUND);
+  api::CancelExperimentsRequest cancel;
+  cancel.set_project_id(-1);
+  cancel.mutable_filters();
+  api::CancelExperimentsResponse canceled;
+  EXPECT_EQ(
+      cluster
+          .Call(&api::ExperimentActionService::NewStub,
+                &api::ExperimentActionService::Stub::CancelExperiments, "ann", cancel, &canceled)
+          .error_code(),
+      PERMISSION_DENIED);
 }
 
 TEST(BasicModeTest, UsersWorkWithEverythingAndOwnersChangeTheRest) {

@@ -175,7 +175,8 @@ constexpr Permission kPermissions[] = {
      "LogFieldsService.TaskLogsFields TaskRuntimeService.GetTaskAcceleratorData "
      "TaskRuntimeService.GetTaskContextDirectory TaskService.GetTask TaskService.TaskLogs"},
     {Scope::kTask, Verb::kEdit, Role::kEditor,
-     "TaskRuntimeService.PostTaskLogs TaskRuntimeService.ReportCheckpoint"},
+     "TaskRuntimeService.PostRawTaskLogs TaskRuntimeService.PostTaskLogs "
+     "TaskRuntimeService.ReportCheckpoint"},
     {Scope::kAllocation, Verb::kRead, Role::kViewer,
      "TaskRuntimeService.AllocationPreemptionSignal TaskRuntimeService.AllocationRendezvousInfo "
      "TaskService.GetAllocation"},

@@ -24,7 +24,7 @@ TEST(PermissionsTest, ServicesEnforceThePermissions) {
       {auth::PrincipalKind::kNobody, ""},
       {auth::PrincipalKind::kUser, "user"},
       {auth::PrincipalKind::kAgent, "agent"},
-      {auth::PrincipalKind::kAllocation, master.MakeTaskToken("1.1.0")}};
+      {auth::PrincipalKind::kAllocation, master.MakeTaskToken("1.1.1")}};
   int calls = 0;
   for (const std::string& name : master.services()) {
     const auto* service = pool->FindServiceByName(name);
@@ -43,7 +43,7 @@ TEST(PermissionsTest, ServicesEnforceThePermissions) {
         wait();
         // Set the fields that the method checks first.
         trial::WatchAllocationRequest own;
-        if (service->name() == "TrialRuntime") own.set_allocation_id("1.1.0");
+        if (service->name() == "TrialRuntime") own.set_allocation_id("1.1.1");
         const grpc::Slice slice(own.SerializeAsString());
         if (!service->method(i)->client_streaming()) {
           call->WriteLast(grpc::ByteBuffer(&slice, 1), {}, nullptr);

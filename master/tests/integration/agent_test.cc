@@ -26,7 +26,7 @@ TEST_F(MasterIntegrationTest, RejectsAgentsWithoutTokenAndAllowsReconnection) {
 
 TEST_F(MasterIntegrationTest, AgentTokensCallOnlyTheAgentProtocol) {
   using enum grpc::StatusCode;
-  const std::string task = master_.MakeTaskToken("1.1.0");
+  const std::string task = master_.MakeTaskToken("1.1.1");
   for (const auto& [token, code] : std::vector<std::pair<std::string, grpc::StatusCode>>{
            {"user", PERMISSION_DENIED}, {task, PERMISSION_DENIED}, {"none", UNAUTHENTICATED}}) {
     FakeAgent other(master_, "a1", 1, token);
@@ -109,7 +109,7 @@ TEST_F(MasterIntegrationTest, RejectsInvalidAgentIds) {
     wire::PostLogsResponse none;
     EXPECT_EQ(agent.stub().PostLogs(&context, logs, &none).error_code(),
               grpc::StatusCode::INVALID_ARGUMENT);
-    logs.set_allocation_id("1.1.0");
+    logs.set_allocation_id("1.1.1");
     logs.set_agent_id(id);
     CallContext again("agent");
     EXPECT_EQ(agent.stub().PostLogs(&again, logs, &none).error_code(),

@@ -3,7 +3,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "det/api/v1/auth.grpc.pb.h"
 #include "det/api/v1/task_runtime.grpc.pb.h"
+#include "det/api/v1/token.grpc.pb.h"
 #include "gtest/gtest.h"
 #include "master/tests/testing/integration_fixture.h"
 
@@ -41,6 +43,38 @@ TEST_F(AllocationCallsTest, RejectsReportsAfterTheEnd) {
   EXPECT_EQ(Await(experiment).state(), api::Experiment::STATE_COMPLETED);
   EXPECT_EQ(ReportReady(allocation, token_), StatusCode::FAILED_PRECONDITION);
   EXPECT_EQ(ReportReady(allocation, "user"), StatusCode::NOT_FOUND);
+}
+
+TEST_F(AllocationCallsTest, ActsAsOwner_WhileAllocationRuns) {
+  FakeAgent agent(master_, "a1", 1);
+  int experiment = 0;
+  const std::string allocation = Run(agent, &experiment);
+  const int other = Create();
+  api::GetExperimentRequest request;
+  request.set_experiment_id(other);
+  api::GetExperimentResponse response;
+  const auto read = [&](const std::string& token) {
+    return Call(&api::ExperimentService::Stub::GetExperiment, request, &response, token)
+        .error_code();
+  };
+  EXPECT_EQ(read(token_), StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(read(owner_token_), StatusCode::OK);
+  api::GetMeResponse me;
+  ASSERT_TRUE(Call(&api::AuthService::Stub::GetMe, api::GetMeRequest(), &me, owner_token_).ok());
+  EXPECT_EQ(me.user().username(), "admin");
+  api::PostAccessTokenResponse token;
+  EXPECT_EQ(Call(&api::TokenService::Stub::PostAccessToken, api::PostAccessTokenRequest(), &token,
+                 owner_token_)
+                .error_code(),
+            StatusCode::PERMISSION_DENIED);
+  api::LogoutResponse logged_out;
+  EXPECT_EQ(Call(&api::AuthService::Stub::Logout, api::LogoutRequest(), &logged_out, owner_token_)
+                .error_code(),
+            StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(read(owner_token_), StatusCode::OK);
+  agent.Exited(allocation, 0);
+  EXPECT_EQ(Await(experiment).state(), api::Experiment::STATE_COMPLETED);
+  EXPECT_EQ(read(owner_token_), StatusCode::UNAUTHENTICATED);
 }
 
 TEST_F(AllocationCallsTest, GathersDataOfPeers) {

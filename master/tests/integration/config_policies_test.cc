@@ -293,5 +293,25 @@ TEST_F(ConfigPoliciesTest, AppliesPoliciesToUpdatesForksAndContinuations) {
             PERMISSION_DENIED);
 }
 
+TEST_F(ConfigPoliciesTest, RejectsRetentionThatPolicySets) {
+  api::CreateExperimentResponse made;
+  ASSERT_TRUE(CreateWith("", &made).ok());
+  ASSERT_TRUE(PutGlobal("invariant_config: {checkpoint_storage: {save_trial_best: 2}}").ok());
+  const auto patch = [&](int trial_best, int trial_latest) {
+    CallContext context("user");
+    api::PatchExperimentRequest request;
+    request.mutable_experiment()->set_id(made.experiment().id());
+    auto* storage = request.mutable_experiment()->mutable_checkpoint_storage();
+    storage->set_save_trial_best(trial_best);
+    storage->set_save_trial_latest(trial_latest);
+    api::PatchExperimentResponse response;
+    return experiments_->PatchExperiment(&context, request, &response);
+  };
+  const grpc::Status refused = patch(3, 1);
+  EXPECT_EQ(refused.error_code(), PERMISSION_DENIED);
+  EXPECT_THAT(refused.error_message(), HasSubstr("save_trial_best"));
+  EXPECT_TRUE(patch(2, 4).ok());
+}
+
 }  // namespace
 }  // namespace det::tests

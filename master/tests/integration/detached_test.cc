@@ -1,4 +1,5 @@
 // Detached mode in a whole master: programs that run elsewhere and report with a user's token.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -125,12 +126,27 @@ TEST_F(DetachedTest, RecordsProgramThatRunsElsewhere) {
     EXPECT_EQ(ReportCheckpoint(trial.task_id(), kUuid, 10, storage, state).error_code(),
               grpc::StatusCode::INVALID_ARGUMENT);
   }
+  EXPECT_EQ(ReportCheckpoint(trial.task_id(), kUuid, 10, storage + 1).error_code(), NOT_FOUND)
+      << "a storage that nobody registered";
   ASSERT_TRUE(ReportCheckpoint(trial.task_id(), kUuid, 10, storage).ok());
   api::PostTaskLogsRequest logs;
   logs.add_logs()->set_task_id(trial.task_id());
   logs.mutable_logs(0)->set_log("hello");
   api::PostTaskLogsResponse logged;
   ASSERT_TRUE(Call(&Runtime::PostTaskLogs, logs, &logged).ok());
+  logs.mutable_logs(0)->set_sequence(1);
+  EXPECT_EQ(Call(&Runtime::PostTaskLogs, logs, &logged).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+  logs.mutable_logs(0)->set_allocation_id("7.7.1");  // could hide lines of that allocation
+  EXPECT_EQ(Call(&Runtime::PostTaskLogs, logs, &logged).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+  logs.mutable_logs(0)->set_allocation_id(kUuid);
+  logs.mutable_logs(0)->set_log("numbered");
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(Call(&Runtime::PostTaskLogs, logs, &logged).ok());
+  const auto lines = master_.store().ListLogs({.task = model::TaskId(trial.task_id())});
+  EXPECT_EQ(std::count_if(lines->begin(), lines->end(),
+                          [](const auto& each) { return each.line.text == "numbered"; }),
+            1);
   api::ReportTrialProgressRequest progress;
   progress.set_trial_id(trial.id());
   progress.set_progress(0.25);
@@ -247,6 +263,17 @@ TEST_F(DetachedTest, DoesNotControlPrograms) {
   api::GetJobsResponse jobs;
   ASSERT_TRUE(Call(&api::JobService::Stub::GetJobs, queue, &jobs).ok());
   EXPECT_EQ(jobs.jobs_size(), 0);
+}
+
+TEST_F(DetachedTest, DoesNotRemoveTensorboardFilesOfOtherMachines) {
+  const int id = CreateUnmanaged();
+  api::DeleteTensorboardFilesRequest request;
+  request.set_experiment_id(id);
+  api::DeleteTensorboardFilesResponse response;
+  const grpc::Status status =
+      Call(&api::ExperimentService::Stub::DeleteTensorboardFiles, request, &response);
+  EXPECT_EQ(status.error_code(), FAILED_PRECONDITION);
+  EXPECT_THAT(status.error_message(), HasSubstr("ran outside of the cluster"));
 }
 
 TEST_F(DetachedTest, RefusesChangedValueOfReport) {

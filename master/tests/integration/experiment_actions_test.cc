@@ -113,9 +113,26 @@ TEST_F(ExperimentActionsTest, MovesExperimentsAndSetsLogRetention) {
       7);
   keep.set_num_days(40'000);
   EXPECT_THAT(Apply(&Stub::PutExperimentsRetainLogs, keep)[id], HasSubstr("num_days"));
+  keep.set_num_days(-5);
+  EXPECT_THAT(Apply(&Stub::PutExperimentsRetainLogs, keep)[id], HasSubstr("num_days"));
+  const auto shown = [&] {
+    return Get(id)
+        .config()
+        .fields()
+        .at("retention_policy")
+        .struct_value()
+        .fields()
+        .at("log_retention_days");
+  };
+  EXPECT_EQ(shown().number_value(), 7) << "what was refused changed nothing";
+  keep.set_num_days(-1);
+  EXPECT_THAT(Apply(&Stub::PutExperimentsRetainLogs, keep)[id], IsEmpty());
+  EXPECT_EQ(shown().number_value(), -1);
 
   auto move = MakeRequest<api::MoveExperimentsRequest>({id});
-  EXPECT_THAT(Apply(&Stub::MoveExperiments, move)[id], HasSubstr("destination_project_id"));
+  Apply(&Stub::MoveExperiments, move);
+  EXPECT_EQ(status_.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_THAT(status_.error_message(), HasSubstr("destination_project_id"));
   store::ProjectRecord record;
   record.name = "other";
   record.workspace = 1;
@@ -125,6 +142,22 @@ TEST_F(ExperimentActionsTest, MovesExperimentsAndSetsLogRetention) {
   EXPECT_EQ(Get(id).project_id(), there);
   EXPECT_THAT(Apply(&Stub::KillExperiments, MakeRequest<api::KillExperimentsRequest>({id}))[id],
               HasSubstr("project 1 has no experiment"));
+}
+
+TEST_F(ExperimentActionsTest, DoesNotMoveArchivedExperiments) {
+  const int id = Create();
+  Apply(&Stub::KillExperiments, MakeRequest<api::KillExperimentsRequest>({id}));
+  Await(id);
+  Apply(&Stub::ArchiveExperiments, MakeRequest<api::ArchiveExperimentsRequest>({id}));
+  store::ProjectRecord record;
+  record.name = "other";
+  record.workspace = 1;
+  auto move = MakeRequest<api::MoveExperimentsRequest>({id});
+  move.set_destination_project_id(master_.store().projects().AddProject(record)->id);
+  EXPECT_THAT(Apply(&Stub::MoveExperiments, move)[id], HasSubstr("is archived"));
+  EXPECT_EQ(Get(id).project_id(), 1);
+  Apply(&Stub::UnarchiveExperiments, MakeRequest<api::UnarchiveExperimentsRequest>({id}));
+  EXPECT_THAT(Apply(&Stub::MoveExperiments, move)[id], IsEmpty());
 }
 
 TEST_F(ExperimentActionsTest, AuthorizesEachInItsWorkspace) {

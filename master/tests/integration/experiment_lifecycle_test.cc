@@ -2,6 +2,7 @@
 // cluster and agent hub on a store in memory, with a fake agent and trial.
 #include <string>
 
+#include "det/api/v1/task.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "master/tests/testing/integration_fixture.h"
@@ -30,7 +31,7 @@ TEST_F(MasterIntegrationTest, CompletesAnExperimentWithLogs) {
   api::TrialLogsResponse line;
   while (logs->Read(&line) && line.log() != "hello") {
   }
-  EXPECT_EQ(line.message(), "[1970-01-01T00:00:00.000000Z] 1.1.0    [rank=0] || hello\n");
+  EXPECT_EQ(line.message(), "[1970-01-01T00:00:00.000000Z] 1.1.1    [rank=0] || hello\n");
   agent.Log(allocation, 2, "bye");
   agent.Exited(allocation, 0);
   int byes = 0;
@@ -153,6 +154,71 @@ TEST_F(MasterIntegrationTest, FailedExperimentReportsTheReason) {
   EXPECT_EQ(experiment.state(), api::Experiment::STATE_ERROR);
   EXPECT_NE(experiment.state_reason(), "");
   EXPECT_EQ(GetTrial(experiment.trial_ids(0)).runs(0).exit_code(), 3);
+}
+
+TEST_F(MasterIntegrationTest, GivesContinuedTrialANewTask) {
+  FakeAgent agent(master_, "a1", 1);
+  int id = 0;
+  const std::string allocation = Run(agent, &id);
+  EXPECT_TRUE(allocation.ends_with(".1")) << allocation;
+  agent.Log(allocation, 1, "before");
+  agent.Exited(allocation, 0);
+  const auto to_micros = [](const google::protobuf::Timestamp& time) {
+    return time.seconds() * 1'000'000 + time.nanos() / 1'000;
+  };
+  const int64_t ended = to_micros(Await(id).end_time());
+  const int trial = Get(id).trial_ids(0);
+  const std::string task = GetTrial(trial).task_id();
+  CallContext context("user");
+  api::ContinueExperimentRequest request;
+  request.set_id(id);
+  api::ContinueExperimentResponse response;
+  ASSERT_TRUE(experiments_->ContinueExperiment(&context, request, &response).ok());
+
+  const std::string next = agent.Next().start().task().allocation_id();
+  EXPECT_THAT(GetTrial(trial).task_ids(), ElementsAre(task, task + "-1"));
+  EXPECT_EQ(GetTrial(trial).task_id(), task);
+  const auto read = [&](const std::string& name) {
+    api::GetTaskRequest get;
+    get.set_task_id(name);
+    api::GetTaskResponse got;
+    const grpc::Status status = Call(&api::TaskService::Stub::GetTask, get, &got);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    EXPECT_EQ(got.task().task_id(), name);
+    EXPECT_EQ(got.task().allocations_size(), 1);
+    EXPECT_EQ(got.task().allocations(0).task_id(), name);
+    return got.task();
+  };
+  const api::Task first = read(task);
+  EXPECT_EQ(first.allocations(0).allocation_id(), allocation);
+  EXPECT_TRUE(first.has_end_time());
+  api::Task second = read(task + "-1");
+  EXPECT_EQ(second.allocations(0).allocation_id(), next);
+  EXPECT_FALSE(second.has_end_time());
+  EXPECT_GE(to_micros(second.start_time()), ended);
+
+  agent.Started(next);
+  agent.Exited(next, 0);
+  Await(id);
+  EXPECT_TRUE(read(task + "-1").has_end_time());
+  const auto logs_before = [&](const std::string& name) {
+    CallContext reader("user");
+    api::TaskLogsRequest ask;
+    ask.set_task_id(name);
+    api::TaskService::Stub tasks(master_.channel());
+    const auto stream = tasks.TaskLogs(&reader, ask);
+    api::TaskLogsResponse line;
+    bool found = false;
+    while (stream->Read(&line)) found |= line.log() == "before";
+    return found;
+  };
+  EXPECT_TRUE(logs_before(task));
+  EXPECT_FALSE(logs_before(task + "-1"));
+  api::GetTaskRequest get;
+  get.set_task_id(task + "-2");
+  api::GetTaskResponse none;
+  EXPECT_EQ(Call(&api::TaskService::Stub::GetTask, get, &none).error_code(),
+            grpc::StatusCode::NOT_FOUND);
 }
 
 }  // namespace

@@ -54,6 +54,24 @@ TEST_F(MiscellaneousCallsTest, RenamesATemplate) {
   EXPECT_THAT(status.error_message(), HasSubstr("new_name"));
 }
 
+// A template that cannot be read again would break the list for all users.
+TEST_F(MiscellaneousCallsTest, RejectsTemplate_WhenItsObjectIsNestedTooDeeply) {
+  using Service = api::TemplateService;
+  api::PostTemplateRequest request;
+  request.mutable_template_()->set_name("deep");
+  google::protobuf::Struct* inner = request.mutable_template_()->mutable_config();
+  for (int level = 0; level < 30; ++level) {
+    inner = (*inner->mutable_fields())["a"].mutable_struct_value();
+  }
+  api::PostTemplateResponse response;
+  const auto status = Call(&Service::Stub::PostTemplate, request, &response);
+  EXPECT_EQ(status.error_code(), StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), HasSubstr("nested"));
+  api::GetTemplatesResponse list;
+  EXPECT_TRUE(Call(&Service::Stub::GetTemplates, api::GetTemplatesRequest(), &list).ok());
+  EXPECT_EQ(list.templates_size(), 0);
+}
+
 TEST_F(MiscellaneousCallsTest, ReportsRemainingLogRetentionDays) {
   using Service = api::LogRetentionService;
   master_.parts().info.log_days = 30;

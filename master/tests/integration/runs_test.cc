@@ -1,5 +1,6 @@
 // Search for runs by hyperparameters, metrics and metadata with permissions, and comparison of
 // runs.
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -153,6 +154,13 @@ TEST_F(RunsTest, ReturnsMetricsForCharts) {
   std::vector<std::string> names;
   for (const api::ProjectColumn& column : response.columns()) names.push_back(column.column());
   EXPECT_THAT(names, testing::IsSupersetOf({"id", "state", "validation.loss.min"}));
+  // Metrics come after the fixed columns and before hyperparameters and metadata.
+  const auto position = [&](const std::string& prefix) {
+    return std::find_if(names.begin(), names.end(),
+                        [&](const std::string& name) { return name.starts_with(prefix); });
+  };
+  EXPECT_LT(position("archived"), position("validation."));
+  EXPECT_LT(position("validation."), position("metadata."));
 }
 
 TEST_F(RunsTest, StreamsNewMetricsUntilExperimentEnds) {

@@ -62,6 +62,7 @@ class MasterIntegrationTest : public testing::Test {
     const wire::MasterMessage start = agent.Next();
     const std::string allocation = start.start().task().allocation_id();
     token_ = start.start().task().session_token();
+    owner_token_ = start.start().task().user_token();
     agent.Started(allocation);
     agent.AwaitAck();
     return allocation;
@@ -110,7 +111,8 @@ class MasterIntegrationTest : public testing::Test {
   std::unique_ptr<api::TrialService::Stub> trials_ = api::TrialService::NewStub(master_.channel());
   std::unique_ptr<trial::TrialRuntime::Stub> runtime_ =
       trial::TrialRuntime::NewStub(master_.channel());
-  std::string token_;
+  std::string token_;        // of the task
+  std::string owner_token_;  // with which the task acts as the owner
 };
 
 }  // namespace det::tests

@@ -91,7 +91,7 @@ TwoWorkspaces::ResourceNames TwoWorkspaces::AddResources(int32_t workspace) {
           {Scope::kCheckpoint, checkpoint},
           {Scope::kJob, absl::StrCat("exp-", experiment)},
           {Scope::kTask, task},
-          {Scope::kAllocation, task + ".0"},
+          {Scope::kAllocation, task + ".1"},
           {Scope::kModel, name},
           {Scope::kTemplate, name},
           {Scope::kWebhook, absl::StrCat(hook)}};

@@ -39,7 +39,9 @@ def sync(directory: pathlib.Path) -> int:
         try:
             _send(folder, sessions)
         except BlockingIOError:
-            print(f"{folder}: the process is running and sends it", flush=True)
+            print(f"{folder}: its process is running; it is not sent now", flush=True)
+        except FileNotFoundError:
+            pass  # Its process, or another `det sync`, has just sent it.
         except (MasterError, CheckpointError, OSError, ValueError, KeyError) as error:
             print(f"det sync: {folder}: {error}", file=sys.stderr, flush=True)
             failed = True
@@ -49,12 +51,11 @@ def sync(directory: pathlib.Path) -> int:
 def _send(folder: pathlib.Path, sessions: dict[str, Session]) -> None:
     spool = _spool.Spool(folder)
     try:
+        spool.mark_as_sent_by_sync()
         url = os.environ.get("DET_MASTER") or str(spool.run["master"])
         if url not in sessions:
             sessions[url] = connect(url)
-        later = [path for path in folder.parent.iterdir() if path.name.isdigit()]
-        is_last = all(int(path.name) <= spool.attempt for path in later)
-        count = send_all(spool, sessions[url], is_last)
+        count = send_all(spool, sessions[url], spool.is_last)
     except BaseException:
         spool.close()
         raise

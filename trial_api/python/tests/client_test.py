@@ -7,7 +7,7 @@ import unittest
 from unittest import mock
 
 from det import CheckpointError, MasterError
-from det.experimental import client
+from det.experimental import _checkpoint, _experiment, _user, _workspace, client
 from det.experimental._context_dir import ignored, read_context
 from det.experimental._session import canonical_url
 from fake_master import fake_master
@@ -236,6 +236,35 @@ class ClientTest(unittest.TestCase):
         ).encode()
         determined = self.signed_in()
         self.assertEqual("COMPLETED", determined.get_experiment(3).wait().value)
+
+    def test_treats_null_members_as_absent(self):
+        class Nulls(dict):
+            """A message of which all other members are null."""
+
+            def __contains__(self, _):
+                return True
+
+            def get(self, name, _default=None):
+                return super().get(name)
+
+        for make, data in (
+            (_checkpoint.Checkpoint, {"uuid": "u"}),
+            (_checkpoint.Model, {"id": 1, "name": "m"}),
+            (_checkpoint.ModelVersion, {"version": 1, "checkpoint": Nulls(uuid="u")}),
+            (_experiment.Experiment, {"id": 1}),
+            (_experiment.Trial, {"id": 1}),
+            (_user.User, {"id": 1}),
+            (_workspace.Project, {"id": 1}),
+            (_workspace.Workspace, {"id": 1}),
+        ):
+            with self.subTest(make.__name__):
+                make(None, Nulls(data))
+        self.master.answers["/api/v1/experiments/3"] = {
+            "experiment": {"id": 3, "config": None},
+            "config": {"name": "n"},
+        }
+        experiment = self.signed_in().get_experiment(3)
+        self.assertEqual({"name": "n"}, experiment.reload().config)
 
     def test_returns_metrics_of_all_groups_by_name(self):
         self.master.answers["/api/v1/trials/metrics/trial_metrics"] = {

@@ -1,10 +1,12 @@
 """Runs outside of the cluster: `det.init()`, their spool, `det sync`, and core_v2."""
 
 import contextlib
+import errno
 import io
 import json
 import os
 import pathlib
+import shutil
 import signal
 import struct
 import subprocess
@@ -21,7 +23,7 @@ import det
 from det import sync
 from det.detached import _spool
 from det.experimental import core_v2
-from fake_master import fake_master, refusal
+from fake_master import SERVICE, as_task, fake_master, refusal
 
 TRIAL = "/api/v1/trials/7"
 
@@ -203,20 +205,54 @@ class OnlineTest(Case):
         self.assertEqual(["x", "y"], [group for _, group, *_ in self.metrics()])
         self.assertEqual(["STATE_COMPLETED"], self.states())
 
+    def test_sends_the_other_lines_when_the_master_refuses_one(self):
+        self.master.answers["/api/v1/task/logs"] = lambda _, body: (
+            refusal(400, 3, "bad")(_, body)
+            if any(line["log"] == "bad" for line in body["logs"])
+            else (200, {})
+        )
+        with (
+            mock.patch("sys.__stderr__", io.StringIO()) as printed,
+            contextlib.redirect_stdout(io.StringIO()),
+        ):
+            run = det.init(run_id="r", mode="offline")
+            print("one\nbad\ntwo")
+            run.finish()
+            sync.main([str(run.folder)])
+        self.assertEqual(1, printed.getvalue().count("is dropped"), printed.getvalue())
+        accepted = [
+            body["logs"][0]["log"]
+            for body in self.master.bodies("/api/v1/task/logs")
+            if len(body["logs"]) == 1
+        ]
+        self.assertEqual(["one", "bad", "two"], accepted)
+
+    def test_keeps_reports_when_the_trial_is_gone(self):
+        self.master.answers[TRIAL + "/metrics"] = refusal(404, 5, "trial 7 not found")
+        with mock.patch("sys.__stderr__", io.StringIO()) as printed:
+            run = det.init(run_id="r", capture_output=False)
+            run.log({"loss": 1.0})
+            run.log({"loss": 2.0})
+            run.finish()
+        self.assertIn("trial 7 not found; this run is recorded in", printed.getvalue())
+        self.assertEqual([run.folder], self.spools())
+
     def test_reports_printed_lines(self):
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
             run = det.init(run_id="r")
-            print("first\nsecond", end="")
+            print("first\nno UTF-8: \udc80\nsecond", end="")
             run.finish()
             print(" line")
         lines = [
-            (line["log"], line["stdtype"], line["taskId"])
+            (line["log"], line["stdtype"], line["taskId"], line["sequence"])
             for body in self.master.bodies("/api/v1/task/logs")
             for line in body["logs"]
         ]
-        self.assertEqual([("first", "stdout", "3.r"), ("second", "stdout", "3.r")], lines)
-        self.assertEqual("first\nsecond line\n", out.getvalue())
+        printed = ["first", "no UTF-8: \\udc80", "second"]
+        expected = [(text, "stdout", "3.r", str(n)) for n, text in enumerate(printed, 1)]
+        self.assertEqual(expected, lines)
+        self.assertEqual("first\nno UTF-8: \udc80\nsecond line\n", out.getvalue())
 
     def test_sends_heartbeats(self):
         with mock.patch("det.detached._run.HEARTBEAT", 0.02):
@@ -224,6 +260,20 @@ class OnlineTest(Case):
             self.master.wait_for(lambda: {"trialId": 7} in self.master.bodies(TRIAL), "a heartbeat")
             run.finish()
         self.assertEqual(["STATE_COMPLETED"], self.states())
+
+    def test_printed_lines_of_a_signal_handler_do_not_block_a_report(self):
+        run = det.init(run_id="r", capture_output=False)
+        add = run.spool.records.add
+
+        def interrupted(record):
+            if b"loss" in record:
+                run.log({"signal": 1}, group="signals")
+            return add(record)
+
+        with mock.patch.object(run.spool.records, "add", interrupted):
+            run.log({"loss": 1.0})
+        run.finish()
+        self.assertEqual(["signals", "training"], sorted(group for _, group, *_ in self.metrics()))
 
     def test_rejects_invalid_calls(self):
         run = det.init(run_id="r", capture_output=False)
@@ -263,6 +313,84 @@ class OnlineTest(Case):
                     code,
                 )
                 self.assertEqual(state, self.states()[-1])
+
+
+class FullDiskTest(Case):
+    """The disk takes no new segment of the outbox."""
+
+    def fill_disk(self):
+        full = OSError(errno.ENOSPC, "No space left on device")
+        return mock.patch("det.core._segment.Segment", side_effect=full)
+
+    def test_reports_are_sent_from_memory(self):
+        full = OSError(errno.ENOSPC, "No space left on device")
+        with (
+            contextlib.redirect_stderr(io.StringIO()) as printed,
+            contextlib.redirect_stdout(io.StringIO()),
+            mock.patch("sys.__stderr__", io.StringIO()) as warned,
+        ):
+            run = det.init(run_id="r")
+            with self.fill_disk(), mock.patch.object(_spool.Spool, "set_end", side_effect=full):
+                run.log({"loss": 1.0})  # Prints a warning, which is a line of the run, too.
+                run.finish()
+        self.assertIn("reports are held in memory", printed.getvalue())
+        self.assertIn("cannot write how run r ended", warned.getvalue())
+        self.assertEqual([(1, "training", 1, {"loss": 1.0})], self.metrics())
+        self.assertEqual(["STATE_COMPLETED"], self.states())
+
+    def test_starts_when_there_is_space_again(self):
+        full = OSError(errno.ENOSPC, "No space left on device")
+        set_ids, failures = _spool.Spool.set_ids, [full]
+
+        def fail_once(spool, ids):
+            if failures:
+                raise failures.pop()
+            set_ids(spool, ids)
+
+        with (
+            mock.patch.object(_spool.Spool, "set_ids", fail_once),
+            mock.patch("sys.__stderr__", io.StringIO()) as warned,
+            mock.patch("det.detached._run._AWAY_PAUSE", 0.01),
+        ):
+            with det.init(run_id="r", capture_output=False) as run:
+                run.log({"loss": 1.0})
+        self.assertIn("reports are sent as soon as that is solved", warned.getvalue())
+        self.assertEqual([(2, "training", 1, {"loss": 1.0})], self.metrics())
+        self.assertEqual(["STATE_COMPLETED"], self.states())
+
+    def test_lines_that_the_disk_does_not_take_are_printed_without_an_error(self):
+        with (
+            contextlib.redirect_stderr(io.StringIO()),
+            contextlib.redirect_stdout(io.StringIO()) as out,
+            mock.patch("sys.__stderr__", io.StringIO()) as warned,
+        ):
+            run = det.init(run_id="r", mode="offline")
+            with self.fill_disk():
+                print("first")
+                print("second")
+                with self.assertRaisesRegex(RuntimeError, "is full; free some space"):
+                    run.log({"loss": 1.0})
+            run.log({"loss": 2.0})
+            run.finish()
+            sync.main([str(run.folder)])
+        self.assertIn("first\nsecond\n", out.getvalue())
+        self.assertEqual(1, warned.getvalue().count("printed lines are not recorded"))
+        self.assertEqual([(1, "training", 1, {"loss": 2.0})], self.metrics())
+
+    def test_does_not_store_an_artifact_again_that_was_reported(self):
+        (self.folder / "model").write_text("m")
+        run = det.init(run_id="r", mode="offline", capture_output=False)
+        uuid = run.log_artifact(self.folder / "model")
+        run.finish()
+        # The disk did not take that the record was sent, and then the process was killed.
+        shutil.rmtree(run.folder / "artifacts")
+        stored = self.folder / "data/resolute/checkpoints" / uuid
+        stored.mkdir(parents=True)
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(0, sync.main([str(run.folder)]))
+        self.assertTrue(stored.exists())
+        self.assertEqual([], self.master.bodies("/api/v1/checkpoints"))
+        self.assertEqual(["STATE_COMPLETED"], self.states())
 
 
 class ProcessesTest(Case):
@@ -310,6 +438,66 @@ class ProcessesTest(Case):
         self.assertEqual(0, os.waitpid(child, 0)[1])
         run.finish()
 
+    def test_processes_that_start_together_do_not_share_a_rank(self):
+        program = "import det; print(); input(); run = det.init(run_id='r'); input(); run.finish()"
+        processes = [
+            subprocess.Popen(
+                [sys.executable, "-B", "-c", program],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                encoding="utf-8",
+            )
+            for _ in range(4)
+        ]
+        for process in processes:
+            process.stdout.readline()
+        for process in processes:
+            process.stdin.write("\n")
+            process.stdin.flush()
+        # The others than the first end.
+        limit = time.monotonic() + 60
+        while sum(process.poll() is not None for process in processes) < 3:
+            self.assertLess(time.monotonic(), limit)
+            time.sleep(0.02)
+        ended = [process.communicate("\n")[1] for process in processes]
+        self.assertEqual([0, 1, 1, 1], sorted(process.returncode for process in processes), ended)
+        self.assertEqual(3, sum("is open in another process" in text for text in ended), ended)
+
+    def test_finishes_after_a_process_that_died_while_it_removed_its_spool(self):
+        left = self.spool / "r/0/.done-1/outbox"
+        left.mkdir(parents=True)
+        (left / "lock").touch()
+        (self.spool / "r/0/.new-2").mkdir()
+        det.init(run_id="r", capture_output=False).finish()
+        self.assertEqual([], list(self.spool.iterdir()))
+
+    def test_waits_for_a_sync_of_the_earlier_process(self):
+        with det.init(run_id="r", mode="offline", capture_output=False) as run:
+            run.log({"loss": 1.0})
+        sending = _spool.Spool(run.folder)
+        sending.mark_as_sent_by_sync()
+        with mock.patch("det.detached._run._AWAY_PAUSE", 0.01):
+            later = det.init(run_id="r", capture_output=False)
+            later.log({"loss": 2.0}, step=2)
+            self.assertIsNone(later.trial_id)
+            sending.close()
+            later.finish()
+        self.assertEqual([(1, 1), (2, 2)], [(report[0], report[2]) for report in self.metrics()])
+
+    def test_starts_although_the_experiment_of_an_earlier_process_was_deleted(self):
+        earlier = det.init(run_id="r", mode="offline", capture_output=False)
+        earlier.log({"loss": 1.0})
+        earlier.spool.set_ids({"trial_id": 6, "trial_run_id": 1, "cluster_id": "c"})
+        earlier.finish()
+        self.master.answers["/api/v1/trials/6/metrics"] = refusal(404, 5, "trial 6 not found")
+        with mock.patch("sys.__stderr__", io.StringIO()) as warned:
+            with det.init(run_id="r", capture_output=False) as run:
+                run.log({"loss": 2.0})
+        self.assertIn(f"trial 6 not found; {earlier.folder} is kept", warned.getvalue())
+        self.assertEqual([(1, "training", 1, {"loss": 2.0})], self.metrics())
+        self.assertEqual([earlier.folder], self.spools())
+
     def test_later_process_sends_what_a_killed_one_has_left(self):
         self.run_script(
             """
@@ -335,6 +523,20 @@ class ProcessesTest(Case):
         )
         self.assertEqual([], self.spools())
         self.assertEqual(["STATE_COMPLETED"], self.states())
+
+
+class TaskTest(Case):
+    def test_invalid_hyperparameters_end_the_trial(self):
+        with as_task(self.master, str(self.folder)), self.assertRaises(SystemExit) as end:
+            with det.init(config={"depth": 2}) as run:
+                self.assertEqual({"depth": 2, "lr": 0.1}, run.config)
+                with self.assertRaisesRegex(ValueError, "expected COMPLETED"):
+                    run.finish("DONE")
+                with contextlib.redirect_stderr(io.StringIO()):
+                    raise det.InvalidHP("too deep")
+        self.assertEqual(0, end.exception.code)
+        [report] = self.master.bodies(SERVICE + "ReportEarlyExit")
+        self.assertEqual(("INVALID_HP", "too deep"), (report["reason"], report["message"]))
 
 
 class OfflineTest(Case):
@@ -414,6 +616,47 @@ class OfflineTest(Case):
         run.finish()
         self.sync()
         self.assertEqual(1, len(self.metrics()))
+
+    def test_sync_does_not_end_a_run_that_was_started_again(self):
+        self.run_script(
+            """
+            import os, det
+            run = det.init(run_id="r", mode="offline", capture_output=False)
+            run.log({"loss": 1.0})
+            os.kill(os.getpid(), 9)
+            """,
+            -signal.SIGKILL,
+        )
+        later = self.spool / "r/0/2"
+
+        def start_again(_method, _body):
+            later.mkdir(exist_ok=True)
+            return 200, {}
+
+        self.master.answers[TRIAL + "/metrics"] = start_again
+        self.sync()
+        self.assertEqual([], self.states())
+
+    def test_sync_does_not_send_to_another_cluster_what_was_started(self):
+        run = det.init(run_id="r", capture_output=False)
+        self.master.unavailable = True
+        run.log({"loss": 1.0})
+        with mock.patch("sys.__stderr__", io.StringIO()):
+            run.finish(timeout=0.1)
+        self.master.unavailable = False
+        self.master.answers["/api/v1/master"] = {"clusterId": "another"}
+        with contextlib.redirect_stderr(io.StringIO()) as printed:
+            self.sync(code=1)
+        self.assertIn(f"send it with DET_MASTER={self.master.url}", printed.getvalue())
+        self.assertEqual([], self.metrics())
+        self.master.answers["/api/v1/master"] = {"clusterId": "c"}
+        self.sync()
+        self.assertEqual(1, len(self.metrics()))
+
+    def test_sync_ignores_a_run_that_was_sent_meanwhile(self):
+        run = self.record()
+        with mock.patch.object(_spool, "find", return_value=[run.folder.with_name("2")]):
+            self.assertEqual("", self.sync())
 
     def test_sync_rejects_a_missing_directory(self):
         with contextlib.redirect_stderr(io.StringIO()) as printed:

@@ -1,8 +1,13 @@
-/** Members whose content is free-form, in which null is a value. */
+/** Members whose content is free-form, in which null is a value. A list of this name contains messages. */
 const freeForm = new Set([
   "avgMetrics",
   "batchMetrics",
+  "bestHparams",
+  "checkpointStorageConfig",
   "config",
+  "configPolicies",
+  "eventData",
+  "experimentConfig",
   "hparams",
   "hyperparameters",
   "metadata",
@@ -21,7 +26,7 @@ export function dropNulls<T>(message: T): T {
     const members = message as Record<string, unknown>;
     for (const [name, value] of Object.entries(members)) {
       if (value === null) Reflect.deleteProperty(members, name);
-      else if (!freeForm.has(name)) dropNulls(value);
+      else if (Array.isArray(value) || !freeForm.has(name)) dropNulls(value);
     }
   }
   return message;

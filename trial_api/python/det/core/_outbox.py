@@ -87,6 +87,11 @@ class Outbox:
     def __len__(self) -> int:
         return self._added - self._removed + len(self._memory)
 
+    @property
+    def unwritten(self) -> int:
+        """The number of records that are in memory only, because the disk did not take them."""
+        return len(self._memory)
+
     def add(self, record: bytes) -> bool:
         """Adds a record of at least one byte; returns False if there is no room."""
         if not self._memory:
@@ -100,7 +105,8 @@ class Outbox:
                 self._added += 1
                 return True
             except OSError as error:
-                self._warn_or_raise(error, "reports are held in memory")
+                held = "reports are held in memory" if self._memory_limit else "it takes no reports"
+                self._warn_or_raise(error, held)
         if len(self._memory) >= self._memory_limit:
             return False
         self._memory.append(record)

@@ -363,8 +363,13 @@ class PrintedTrain(TrainContext):
         ask_best: bool = False,
     ) -> bool:
         if self._chief:
-            print(f"{group} steps={steps_completed} {_json.encode(metrics)}", flush=True)
+            self._write(group, steps_completed, metrics, batch_metrics)
         return True
+
+    def _write(
+        self, group: str, steps: int, metrics: Metrics, batch_metrics: list[Metrics] | None
+    ) -> None:
+        print(f"{group} steps={steps} {_json.encode(metrics)}", flush=True)
 
     def report_progress(self, progress: float) -> None:
         _check_progress(progress)

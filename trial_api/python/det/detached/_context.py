@@ -223,17 +223,10 @@ class DetachedTrain(PrintedTrain):
         # Several processes of a machine must not share it.
         self._tensorboard = pathlib.Path(run.spool.folder, "tensorboard")
 
-    def _report(
-        self,
-        group: str,
-        steps_completed: int,
-        metrics: Metrics,
-        batch_metrics: list[Metrics] | None,
-        ask_best: bool = False,
-    ) -> bool:
-        if self._chief:
-            self._run.add_metrics(group, steps_completed, metrics, batch_metrics)
-        return True
+    def _write(
+        self, group: str, steps: int, metrics: Metrics, batch_metrics: list[Metrics] | None
+    ) -> None:
+        self._run.add_metrics(group, steps, metrics, batch_metrics)
 
     def report_progress(self, progress: float) -> None:
         if self._chief:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from typing import Any, Callable, TextIO
@@ -37,18 +38,22 @@ class _Stream:
 
     def __init__(self, kind: str, original: TextIO, receive: Receive) -> None:
         self.kind, self.original = kind, original
+        self._process = os.getpid()
         self._receive: Receive | None = receive
         self._lock = threading.RLock()
         self._rest = ""
 
     def write(self, text: str) -> int:
         written = self.original.write(text)
+        if os.getpid() != self._process:  # Another thread may have held the lock at the fork.
+            return written
         with self._lock:
             *lines, self._rest = (self._rest + text).split("\n")
             if len(self._rest) > _MAX_LINE:
                 lines, self._rest = [*lines, self._rest], ""
-            for line in lines:
-                self._give(line)
+        # Without the lock: who receives a line may wait for a thread that prints.
+        for line in lines:
+            self._give(line)
         return written
 
     def writelines(self, lines: Any) -> None:
@@ -58,15 +63,18 @@ class _Stream:
     def end(self) -> None:
         """Gives the text after the last newline; later text is only passed on."""
         with self._lock:
-            if self._rest:
-                self._give(self._rest)
-            self._receive, self._rest = None, ""
+            rest, self._rest = self._rest, ""
+        if rest:
+            self._give(rest)
+        self._receive = None
 
     def _give(self, line: str) -> None:
         receive = self._receive
         if receive is not None:
             # A progress bar overwrites its line; the last state is the one to keep.
-            receive(self.kind, line.rstrip("\r").rpartition("\r")[2])
+            shown = line.rstrip("\r").rpartition("\r")[2]
+            # The master accepts no lone surrogates, which stderr prints like this.
+            receive(self.kind, shown.encode(errors="backslashreplace").decode())
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.original, name)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import collections
+import itertools
 import json
 import os
 import pathlib
+import shutil
 import sys
 import threading
 import time
@@ -14,7 +17,7 @@ import uuid as uuids
 from collections.abc import Mapping, Sequence
 from typing import Callable, cast
 
-from det._errors import CheckpointError, MasterError
+from det._errors import CheckpointError, MasterError, NotFoundError
 from det._info import get_cluster_info
 from det._types import CheckpointStorage, Json, JsonMapping, JsonObject, Metrics
 from det.core import Context, DistributedContext, _json, _report
@@ -30,6 +33,7 @@ _FIRST_ANSWER = 10.0  # Seconds for which init() waits for the master.
 _AWAY_PAUSE = 2.0
 _STOP_TIMEOUT = 5.0
 _LINGER = 0.05  # Seconds to wait for more records of a batch.
+_MEMORY = 1000  # Records to keep in memory while the disk is full and a master may take them.
 _TRANSIENT = (0, 429, 500, 502, 503, 504)
 _MODES = ("online", "offline")
 
@@ -84,12 +88,12 @@ class Run:
             step: The number of the step, which must not decrease within a group. Default: one more
                 than in the previous call. Further metrics of the same step are added to it.
             group: The name of the group, without ".". Default: "training" for rank 0, "rank-N" for
-                rank N.
+                rank N. In a task of the cluster only rank 0 reports.
 
         Raises:
             ValueError: The group or the step is invalid.
             TypeError: The metrics are not a mapping, or contain a value that is not JSON.
-            RuntimeError: The run is finished, or belongs to another process.
+            RuntimeError: The run is finished, belongs to another process, or the disk is full.
 
         Example:
             run.log({"loss": 0.5})
@@ -207,11 +211,16 @@ class DetachedRun(Run):
         super().__init__(spool.run_id, dict(spool.run["hparams"]), spool.rank)
         self.folder = spool.folder
         self.spool, self._online = spool, online
-        self._adding = threading.Lock()
+        # A signal handler may add a record while its thread adds another.
+        self._adding = threading.RLock()
+        self._is_adding = False
+        self._to_add: collections.deque[bytes] = collections.deque()
+        self._line_numbers = itertools.count(1)
         self._changed = threading.Condition()
         self._wake, self._stopping = threading.Event(), threading.Event()
         self._refusal: MasterError | None = None
-        self._away = self._storage_warned = False
+        self._away = False
+        self._warned: set[str] = set()  # What was warned about.
         self._starting = online  # Until init() returns.
         self._session: Session | None = None
         self._heart: threading.Thread | None = None
@@ -280,37 +289,68 @@ class DetachedRun(Run):
 
     def _store(self, source: pathlib.Path, metadata: JsonObject) -> str:
         uuid = str(uuids.uuid4())
+        folder = self.spool.get_artifact_folder(uuid)
         try:
-            copy_tree(source, self.spool.get_artifact_folder(uuid))
-            describe(self.spool.get_artifact_folder(uuid))  # Syncs the files.
+            copy_tree(source, folder)
+            describe(folder)  # Syncs the files.
         except OSError as error:
+            shutil.rmtree(folder, ignore_errors=True)
             raise CheckpointError(f"artifact {source} cannot be copied: {error}") from error
         self.add({"kind": "artifact", "uuid": uuid, "time": now(), "metadata": metadata})
         return uuid
 
     def _add_line(self, stdtype: str, line: str) -> None:
-        if os.getpid() == self._process and not self._finished:
-            self.add({"kind": "log", "time": now(), "stdtype": stdtype, "line": line})
+        if os.getpid() != self._process or self._finished:
+            return
+        try:
+            self.add(
+                {
+                    "kind": "log",
+                    "time": now(),
+                    "stdtype": stdtype,
+                    "line": line,
+                    "number": next(self._line_numbers),
+                }
+            )
+        except (OSError, RuntimeError) as error:  # print() must not fail.
+            self._warn_once("lines", f"printed lines are not recorded: {error}")
 
     def add(self, record: Mapping[str, object]) -> None:
-        """Adds a record to the spool."""
+        """Adds a record to the spool.
+
+        Raises:
+            RuntimeError: The disk is full, or the run is finished.
+        """
         data = _json.encode(record).encode()
         with self._adding:
-            if not self.spool.records.add(data):
-                raise RuntimeError(f"the disk of {self.folder} is full; free some space")
+            self._require_open()
+            self._to_add.append(data)
+            if self._is_adding:
+                return  # The call that this one interrupts adds it.
+            self._is_adding = True
+            try:
+                while self._to_add:
+                    if not self.spool.records.add(self._to_add.popleft()):
+                        raise RuntimeError(f"the disk of {self.folder} is full; free some space")
+            finally:
+                self._to_add.clear()
+                self._is_adding = False
         if not self._wake.is_set():
             self._wake.set()
 
     def finish(self, state: str = "COMPLETED", timeout: float = 60.0) -> None:
-        if state not in ("COMPLETED", "CANCELED", "ERROR"):
-            raise ValueError(f"state is {state!r}; expected COMPLETED, CANCELED or ERROR")
+        _check_state(state)
         if self._finished or os.getpid() != self._process:
             return
         if self._output is not None:
             self._output.close()
-        self._finished = True
+        with self._adding:
+            self._finished = True  # Nothing is added from now on.
         atexit.unregister(self._finish_at_exit)
-        self.spool.set_end("STATE_" + state)
+        try:
+            self.spool.set_end("STATE_" + state)
+        except OSError as error:
+            warn(f"cannot write how run {self.id} ended: {error}")
         self._state = "STATE_" + state
         complete = False
         if self._thread is not None:
@@ -323,6 +363,8 @@ class DetachedRun(Run):
                 self.spool.close()
             level = "WARNING" if self._online else "INFO"
             text = f"run {self.id} is kept in {self.folder}; to send it: det sync {self.folder}"
+            if self.spool.records.unwritten:
+                text += f"; {self.spool.records.unwritten} reports are lost: the disk was full"
             print(f"{level}: {text}", file=sys.__stderr__, flush=True)
 
     def _stop_sending(self) -> None:
@@ -368,14 +410,18 @@ class DetachedRun(Run):
             try:
                 if self._send_until_finished():
                     return
-            except (MasterError, CheckpointError) as error:
+            except (MasterError, CheckpointError, OSError) as error:
                 if self._stopping.is_set():
                     return
                 if isinstance(error, MasterError) and error.status not in _TRANSIENT:
                     self._refuse(error)
                     return
                 if isinstance(error, CheckpointError):
-                    self._warn_about_storage(error)
+                    text = f"{error}; the artifact is stored as soon as that succeeds"
+                    self._warn_once("storage", text)
+                if isinstance(error, OSError):
+                    text = f"{self.folder}: {error}; reports are sent as soon as that is solved"
+                    self._warn_once("disk", text)
                 with self._changed:
                     self._away = True
                     self._changed.notify_all()
@@ -384,10 +430,10 @@ class DetachedRun(Run):
                 self._refuse(MasterError(f"cannot send reports: {error!r}"))
                 return
 
-    def _warn_about_storage(self, error: CheckpointError) -> None:
-        if not self._storage_warned:
-            self._storage_warned = True
-            warn(f"{error}; the artifact is stored as soon as that succeeds")
+    def _warn_once(self, about: str, text: str) -> None:
+        if about not in self._warned:
+            self._warned.add(about)
+            warn(text)
 
     def _refuse(self, error: MasterError) -> None:
         with self._changed:
@@ -434,10 +480,19 @@ class DetachedRun(Run):
         for folder in _spool.find_earlier(self.spool):
             try:
                 left = _spool.Spool(folder)
-            except (BlockingIOError, FileNotFoundError):
-                continue  # `det sync` is sending it.
+            except BlockingIOError:
+                # The master refuses reports of an attempt when a later one has started.
+                raise MasterError(f"`det sync` is sending {folder}") from None
+            except FileNotFoundError:
+                continue  # `det sync` has sent it.
+            except ValueError as error:
+                self._warn_once(str(folder), f"{error}; it is not sent")
+                continue
             try:
-                send_all(left, session, is_last=False)
+                send_all(left, session, is_last=lambda: False)
+            except NotFoundError as error:  # Its experiment was deleted.
+                left.close()
+                self._warn_once(str(folder), f"{error}; {folder} is kept")
             except BaseException:
                 left.close()
                 raise
@@ -496,9 +551,25 @@ class TaskRun(Run):
         return uuid
 
     def finish(self, state: str = "COMPLETED", timeout: float = 60.0) -> None:
+        _check_state(state)
         if not self._finished:
             self._finished = True
             self._context.close()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: types.TracebackType | None,
+    ) -> None:
+        # A rank that fails must not wait for the others, and InvalidHP ends the trial.
+        self._finished = True
+        self._context.__exit__(kind, error, trace)
+
+
+def _check_state(state: str) -> None:
+    if state not in ("COMPLETED", "CANCELED", "ERROR"):
+        raise ValueError(f"state is {state!r}; expected COMPLETED, CANCELED or ERROR")
 
 
 _exit_code: object = None
@@ -651,12 +722,14 @@ def start(
 
     Raises:
         MasterError: The master refused the run.
+        RuntimeError: Another process has opened this rank of the run.
     """
     spool = _spool.create(
         root,
         {
             "run_id": run_id,
             "rank": rank,
+            "process": str(uuids.uuid4()),
             "master": canonical_url(
                 master or os.environ.get("DET_MASTER") or "http://localhost:8080"
             ),
@@ -666,8 +739,8 @@ def start(
             "hparams": json.loads(_json.encode(hparams)),
             "checkpoint_storage": config["checkpoint_storage"],
         },
+        _MEMORY if online else 0,
     )
-    _require_no_other_process(spool)
     _watch_exit()
     run = DetachedRun(spool, online, capture_output)
     atexit.register(run._finish_at_exit)
@@ -683,19 +756,6 @@ def start(
 def _get_script_name() -> str:
     name = pathlib.Path(sys.argv[0]).stem if sys.argv else ""
     return name if name and not name.startswith("-") else "run"
-
-
-def _require_no_other_process(spool: _spool.Spool) -> None:
-    """Raises RuntimeError if an earlier attempt of the process is running."""
-    for folder in _spool.find_earlier(spool):
-        try:
-            _spool.Spool(folder).close()
-        except BlockingIOError:
-            spool.remove()
-            raise RuntimeError(
-                f"rank {spool.rank} of run {spool.run_id} is open in another process; give each process "
-                f"its own rank: det.init(run_id={spool.run_id!r}, rank=...)"
-            ) from None
 
 
 def to_checkpoint_storage(given: CheckpointStorage | None) -> JsonObject:

@@ -21,8 +21,9 @@ from det.experimental._session import Session
 _BATCH_RECORDS, _BATCH_BYTES = 1000, 1 << 20
 _START_PAUSE = 0.5  # Seconds between requests of other ranks for a trial that rank 0 starts.
 _ARTIFACT = "artifact"
-# The master will not accept such a record later either.
-_PERMANENT = (400, 404, 409, 413)
+# The master will not accept such a record later either. 404 is not among them: then the trial is gone, or
+# another server has answered.
+_PERMANENT = (400, 409, 413)
 
 ERROR, COMPLETED, RUNNING = "STATE_ERROR", "STATE_COMPLETED", "STATE_RUNNING"
 
@@ -82,8 +83,26 @@ class Sender:
                 "storage_id": storage.get("storageId"),
                 "latest_checkpoint": trial.get("latestCheckpoint"),
                 "steps_completed": trial.get("stepsCompleted") or 0,
+                "cluster_id": self._get_cluster(),
             }
         )
+
+    def check_cluster(self) -> None:
+        """Checks that the run was not started at another cluster.
+
+        Raises:
+            MasterError: It was, so its IDs belong to another trial here.
+        """
+        known = self._spool.ids.get("cluster_id")
+        if known is not None and known != self._get_cluster():
+            run = self._spool.run
+            raise MasterError(
+                f"run {run['run_id']} was started at another cluster; send it with "
+                f"DET_MASTER={run['master']}"
+            )
+
+    def _get_cluster(self) -> str:
+        return str(self._session.get("/api/v1/master").get("clusterId") or "")
 
     def _put_trial(self) -> JsonObject:
         run = self._spool.run
@@ -130,18 +149,25 @@ class Sender:
         decoded: list[JsonObject] = [json.loads(record) for record in records]
         position = 0
         while position < len(decoded):
-            count = _count_lines(decoded, position)
-            try:
-                self._send(decoded[position : position + max(count, 1)])
-            except MasterError as error:
-                if error.status not in _PERMANENT:
-                    raise
-                kind = decoded[position]["kind"]
-                warn(f"a record ({kind}) of run {self._spool.run_id} is dropped: {error}")
-            self._spool.records.remove_front(max(count, 1))
-            position += max(count, 1)
+            count = max(_count_lines(decoded, position), 1)
+            self._send_or_drop(decoded[position : position + count])
+            self._spool.records.remove_front(count)
+            position += count
             self._remove_artifacts(decoded[position - 1])
         return bool(records)
+
+    def _send_or_drop(self, records: list[JsonObject]) -> None:
+        try:
+            self._send(records)
+        except MasterError as error:
+            if error.status not in _PERMANENT:
+                raise
+            if len(records) == 1:
+                kind = records[0]["kind"]
+                warn(f"a record ({kind}) of run {self._spool.run_id} is dropped: {error}")
+                return
+            for record in records:  # Not all of them are the cause.
+                self._send_or_drop([record])
 
     def _remove_artifacts(self, record: JsonObject) -> None:
         if record["kind"] == _ARTIFACT:
@@ -176,20 +202,27 @@ class Sender:
             body = {"trialId": trial, "reason": record["reason"]}
             self._session.post(f"/api/v1/trials/{trial}/early_exit", body)
         elif kind == _ARTIFACT:
-            self._report_checkpoint(record, self._store(record))
+            # Without the files, it was reported, but the disk did not take that it was.
+            if self._spool.get_artifact_folder(record["uuid"]).is_dir():
+                self._report_checkpoint(record, self._store(record))
         elif kind == "checkpoint":
             self._report_checkpoint(record, record["resources"])
         else:
             warn(f"a record of the unknown kind {kind!r} is dropped; update det")
 
     def _to_line(self, record: JsonObject) -> Json:
-        return {
+        line: JsonObject = {
             "taskId": self._spool.ids["task_id"],
             "rankId": self._spool.rank,
             "timestamp": record["time"],
             "log": record["line"],
             "stdtype": record["stdtype"],
         }
+        # The master stores a line with this number of this process once.
+        process, number = self._spool.run.get("process"), record.get("number")
+        if process and number:
+            line.update(allocationId=process, sequence=str(number))
+        return line
 
     def _store(self, record: JsonObject) -> dict[str, int]:
         """Copies the files of an artifact to the checkpoint storage; returns their sizes."""
@@ -232,14 +265,14 @@ class Sender:
         self._session.patch(f"/api/v1/trials/{trial}", {"trialId": trial, "state": state})
 
 
-def send_all(spool: Spool, session: Session, is_last: bool) -> int:
+def send_all(spool: Spool, session: Session, is_last: Callable[[], bool]) -> int:
     """Sends a spool whose process has ended, and removes it.
 
     Args:
         spool: The spool.
         session: The user who reports.
-        is_last: Whether no later attempt of the process exists. If such a process was killed, the
-            trial becomes ERROR.
+        is_last: Returns whether no later attempt of the process exists now. If such a process was
+            killed, the trial becomes ERROR.
 
     Returns:
         The number of records.
@@ -249,10 +282,11 @@ def send_all(spool: Spool, session: Session, is_last: bool) -> int:
         CheckpointError: The files of an artifact cannot be stored.
     """
     count, sender = len(spool.records), Sender(spool, session)
+    sender.check_cluster()
     sender.start(should_stop=lambda: True)
     while sender.send():
         pass
-    if is_last and spool.rank == 0:
+    if spool.rank == 0 and is_last():
         sender.end(str(spool.end.get("state") or ERROR))
     spool.remove()
     return count

@@ -286,14 +286,13 @@ class Determined:
         return _workspace.list_workspaces(self._session, **filters)
 
     def delete_workspace(self, name: str) -> None:
-        """Deletes a workspace with its projects.
+        """Deletes a workspace by its name. See Workspace.delete().
 
         Args:
             name: The name of the workspace.
 
         Raises:
-            MasterError: The workspace does not exist (status 404), or contains experiments or
-                models.
+            MasterError: The workspace does not exist (status 404), or cannot be deleted.
         """
         self.get_workspace(name).delete()
 

@@ -220,7 +220,8 @@ class Experiment:
     def reload(self) -> Experiment:
         """Asks the master again."""
         data = self._session.get(f"/api/v1/experiments/{self.id}")
-        self._take({"config": data.get("config"), **data["experiment"]})
+        experiment = data["experiment"]
+        self._take({**experiment, "config": experiment.get("config") or data.get("config")})
         return self
 
     def wait(self, interval: float = 5.0) -> ExperimentState:

@@ -65,10 +65,10 @@ class Project:
         self.archived = False
 
     def delete(self) -> None:
-        """Deletes the project with its notes.
+        """Deletes the project with its notes, its experiments and their checkpoints.
 
         Raises:
-            MasterError: The project contains experiments, which must be moved or deleted first.
+            MasterError: An experiment has not ended, or a checkpoint is in use.
         """
         self._session.delete(self._path)
 
@@ -186,11 +186,11 @@ class Workspace:
         self.archived = False
 
     def delete(self) -> None:
-        """Deletes the workspace with its projects.
+        """Deletes the workspace with its projects, their experiments and checkpoints.
 
         Raises:
-            MasterError: The workspace contains experiments or models, which must be moved or
-                deleted first.
+            MasterError: The workspace contains models, an experiment has not ended, or a checkpoint
+                is in use.
         """
         self._session.delete(self._path)
 
@@ -238,13 +238,13 @@ class Workspace:
         raise MasterError(message, 404)
 
     def delete_project(self, name: str) -> None:
-        """Deletes a project by its name.
+        """Deletes a project by its name. See Project.delete().
 
         Args:
             name: The name of the project.
 
         Raises:
-            MasterError: It does not exist (status 404), or contains experiments.
+            MasterError: It does not exist (status 404), or cannot be deleted.
         """
         self.get_project(name).delete()
 

@@ -6,7 +6,7 @@ type Slot = Message["Slot"];
 /** The allocation that holds a slot. */
 export interface Holder {
   allocationId: string;
-  /** 0 if it does not belong to an experiment. */
+  /** 0 if it does not belong to an experiment, or the caller may not see to which. */
   experimentId: number;
   trialId: number;
   /** Names of the experiment and its owner; empty if not visible to the caller. */
@@ -91,7 +91,9 @@ export function countSlots(
       const label =
         by === "user"
           ? holder.username || "other users"
-          : `${holder.experimentId} ${holder.name}`.trim() || holder.allocationId;
+          : holder.experimentId === 0
+            ? "other experiments"
+            : `${holder.experimentId} ${holder.name}`.trim();
       const share = shares.get(rank) ?? {
         rank,
         label,
