@@ -14,7 +14,7 @@ from det.pytorch.utilities.types import MetricDict, ReducedValue
 class Reducer(enum.Enum):
     """How the metrics that evaluate_batch() returns for each batch become one number.
 
-    AVG is the mean over the batches of all ranks, SUM, MAX and MIN likewise. In AVG a last, smaller
+    AVG, SUM, MAX and MIN reduce the values of the batches of all ranks. In AVG a last, smaller
     batch counts as much as the others, so the result depends on how records are divided into
     batches. WEIGHTED_AVG is the mean over the records: each batch is weighted with the number that
     get_batch_length() returns.
