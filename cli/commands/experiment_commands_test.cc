@@ -64,6 +64,16 @@ TEST_F(ExperimentCommandsTest, PrintsConfigAsYaml) {
   EXPECT_THAT(RunDet("e config 7 --json", {kExperiment}).out, HasSubstr("\"lr\": 0.5"));
 }
 
+TEST(ExperimentConfigTest, QuotesTextThatReadsAsAnotherType) {
+  constexpr char kTexts[] = R"({"experiment":{"id":7,"config":{"data":{
+      "a":"60_000","b":"0x1f","c":"0b11","d":"1e-3","e":".inf","f":"Null","g":"2024-01-31",
+      "h":"no","i":"3 GPUs","j":"-x","0x10":"k"}}}})";
+  EXPECT_EQ(RunDet("e config 7", {kTexts}).out,
+            "data:\n  \"0x10\": k\n  a: \"60_000\"\n  b: \"0x1f\"\n  c: \"0b11\"\n"
+            "  d: \"1e-3\"\n  e: \".inf\"\n  f: \"Null\"\n  g: \"2024-01-31\"\n"
+            "  h: \"no\"\n  i: 3 GPUs\n  j: -x\n");
+}
+
 TEST_F(ExperimentCommandsTest, DownloadsContextAsArchive) {
   const DetResult result =
       RunDet("e download-model-def 7 -o " + Path("there"), {R"({"b64Tgz":"aGk="})"});

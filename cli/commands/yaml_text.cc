@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "cli/commands/struct_text.h"
 #include <yaml-cpp/yaml.h>
@@ -13,6 +14,23 @@ using google::protobuf::Struct;
 using google::protobuf::Value;
 
 void Write(const Struct& values, YAML::Emitter* out);
+
+// Whether YAML parses the text as another type: "1", "true", "~", "60_000", "0x1f", "2024-01-31".
+bool IsOtherType(const std::string& text) {
+  const YAML::Node plain(text);
+  bool flag = false;
+  double number = 0;
+  const std::string lower = absl::AsciiStrToLower(text);
+  const bool numeric = lower.find_first_of("0123456789") < 3 &&
+                       lower.find_first_not_of("0123456789abcdefox_+-.:") == lower.npos;
+  return numeric || YAML::convert<bool>::decode(plain, flag) ||
+         YAML::convert<double>::decode(plain, number) || lower == "null" || text == "~";
+}
+
+void Write(const std::string& text, YAML::Emitter* out) {
+  if (IsOtherType(text)) *out << YAML::DoubleQuoted;
+  *out << text;
+}
 
 void Write(const Value& value, YAML::Emitter* out) {
   switch (value.kind_case()) {
@@ -26,18 +44,8 @@ void Write(const Value& value, YAML::Emitter* out) {
       for (const Value& each : value.list_value().values()) Write(each, out);
       *out << YAML::EndSeq;
       return;
-    case Value::kStringValue: {
-      // Strings that YAML would parse as another type are quoted: "1", "true", "~".
-      const YAML::Node plain(value.string_value());
-      bool flag = false;
-      double number = 0;
-      const bool other = YAML::convert<bool>::decode(plain, flag) ||
-                         YAML::convert<double>::decode(plain, number) ||
-                         value.string_value() == "null" || value.string_value() == "~";
-      if (other) *out << YAML::DoubleQuoted;
-      *out << value.string_value();
-      return;
-    }
+    case Value::kStringValue:
+      return Write(value.string_value(), out);
     case Value::kNumberValue:
       *out << FormatPlainNumber(value.number_value());
       return;
@@ -55,7 +63,9 @@ void Write(const Struct& values, YAML::Emitter* out) {
   std::map<std::string, const Value*> sorted;
   for (const auto& [name, value] : values.fields()) sorted[name] = &value;
   for (const auto& [name, value] : sorted) {
-    *out << YAML::Key << name << YAML::Value;
+    *out << YAML::Key;
+    Write(name, out);
+    *out << YAML::Value;
     Write(*value, out);
   }
   *out << YAML::EndMap;

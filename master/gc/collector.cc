@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "master/core/experiment/retention.h"
+#include "master/store/interfaces/canonical.h"
 #include "master/store/interfaces/retention_candidates.h"
 
 namespace det::gc {
@@ -222,8 +223,11 @@ absl::Status Collector::RemoveExperimentFiles(model::ExperimentId id) {
   const absl::StatusOr<store::ExperimentRecord> record = deps_.store->GetExperiment(id);
   if (absl::IsNotFound(record.status())) return absl::OkStatus();
   DET_RETURN_IF_ERROR(record.status());
+  const auto& storage = record->experiment.config->checkpoint_storage;
+  // A folder of this machine with the same name belongs to somebody else.
+  if (store::IsOutside(record->experiment, storage)) return absl::OkStatus();
   DET_ASSIGN_OR_RETURN(const std::vector<model::TrialId> trials, deps_.store->ListTrialIds(id));
-  return deps_.remove_experiment_files(record->experiment.config->checkpoint_storage, id, trials);
+  return deps_.remove_experiment_files(storage, id, trials);
 }
 
 absl::Status Collector::RemoveExperimentRows(model::ExperimentId id) {

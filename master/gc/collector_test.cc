@@ -460,6 +460,18 @@ TEST_F(CollectorTest, FailsDeletionWithReason_WhenFilesCannotBeRemoved) {
   CheckFinalState();
 }
 
+TEST_F(CollectorTest, LeavesFoldersOfOtherMachines) {
+  Begin();
+  experiment::Experiment outside = Experiment(1, ExperimentState::kPaused).experiment;
+  outside.unmanaged = true;
+  ASSERT_TRUE(store_->detached().AddExperiment(outside).ok());
+  Commit({cluster::MarkDeleting{ExperimentId(1)}});
+  Restart();
+  CollectAll();
+  EXPECT_TRUE(absl::IsNotFound(store_->GetExperiment(ExperimentId(1)).status()));
+  EXPECT_THAT(cleaned_, IsEmpty());
+}
+
 TEST_F(CollectorTest, AppliesNewPolicyOnlyToEndedExperiments) {
   Begin();
   MakeHistory();

@@ -166,7 +166,7 @@ TEST(MergeTest, AcceptsTemplateAlone) {
   EXPECT_EQ(config->searcher.metric, "loss");
 }
 
-TEST(MergeTest, AppliesSameRulesToOverrides) {
+TEST(MergeTest, MergesMapsAndReplacesListsInOverrides) {
   const std::string yaml = absl::StrCat(kMinimal, R"(
 environment: {environment_variables: [A=1]}
 hyperparameters: {lr: {type: log, minval: -4, maxval: -1}, n: {x: 1}}
@@ -178,13 +178,78 @@ labels: [a]
                    "hyperparameters.n.y=2", "slurm.sbatch_args=[b]", "labels=[b]",
                    "environment.environment_variables.gpu=[C=3]", "resources={priority: 4}"});
   ASSERT_TRUE(config.ok()) << config.status();
-  EXPECT_THAT(config->environment.variables.cpu, ::testing::ElementsAre("A=1", "B=2"));
-  EXPECT_THAT(config->environment.variables.cuda, ::testing::ElementsAre("A=1", "B=2", "C=3"));
+  EXPECT_THAT(config->environment.variables.cpu, ::testing::ElementsAre("B=2"));
+  EXPECT_THAT(config->environment.variables.cuda, ::testing::ElementsAre("C=3"));
   EXPECT_EQ(std::get<LogHparam>(config->hyperparameters.at("lr").kind), (LogHparam{10, -4, 0, {}}));
   EXPECT_EQ(std::get<NestedHparam>(config->hyperparameters.at("n").kind).members.size(), 2u);
-  EXPECT_THAT(config->slurm.args, ::testing::ElementsAre("a", "b"));
+  EXPECT_THAT(config->slurm.args, ::testing::ElementsAre("b"));
   EXPECT_THAT(config->labels, ::testing::ElementsAre("b"));
   EXPECT_EQ(config->resources.priority, 4);
+}
+
+TEST(MergeTest, ReplacesListsOfDocumentOnly_WhenOverridden) {
+  ConfigDefaults defaults = TestDefaults();
+  defaults.below = {{"template t", "environment: {environment_variables: [T=1]}\nlabels: [t]"}};
+  const auto config =
+      ParseExperimentConfig(absl::StrCat(kMinimal,
+                                         "environment: {environment_variables: [A=1]}\n"
+                                         "bind_mounts: [{host_path: /a, container_path: /a}]\n"),
+                            "c.yaml",
+                            {"environment.environment_variables=[B=2]",
+                             "bind_mounts={host_path: /b, container_path: /b}"},
+                            defaults);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_THAT(config->environment.variables.cpu, ::testing::ElementsAre("T=1", "B=2"));
+  ASSERT_EQ(config->bind_mounts.size(), 1u);
+  EXPECT_EQ(config->bind_mounts[0].host_path, "/b");
+  EXPECT_THAT(config->labels, ::testing::ElementsAre("t"));
+}
+
+TEST(MergeTest, AppendsToLists_WhenOverrideHasPlus) {
+  const std::string yaml = absl::StrCat(kMinimal, R"(
+environment: {environment_variables: [A=1]}
+bind_mounts: [{host_path: /a, container_path: /a}]
+labels: [a]
+hyperparameters: {sizes: [1]}
+)");
+  const auto config =
+      Parse(yaml, {"environment.environment_variables+=[B=2]",
+                   "environment.environment_variables.gpu+=C=3", "labels+=b", "labels+=[c, d]",
+                   "bind_mounts+={host_path: /b, container_path: /b}", "hyperparameters.sizes+=2,3",
+                   "resources.blocked_agents+=x"});
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_THAT(config->environment.variables.cpu, ::testing::ElementsAre("A=1", "B=2"));
+  EXPECT_THAT(config->environment.variables.cuda, ::testing::ElementsAre("A=1", "B=2", "C=3"));
+  EXPECT_THAT(config->labels, ::testing::ElementsAre("a", "b", "c", "d"));
+  EXPECT_EQ(config->bind_mounts.size(), 2u);
+  EXPECT_EQ(ToValue(config->hyperparameters).ToJson(),
+            R"({"sizes":{"type":"const","val":[1,2,3]}})");
+  EXPECT_THAT(config->resources.blocked_agents, ::testing::ElementsAre("x"));
+  EXPECT_THAT(Error(yaml, {"name=a", "name+=b"}),
+              HasSubstr("--config name: cannot append to \"a\"; expected a list"));
+}
+
+TEST(MergeTest, SplitsOverridesAtCommas_WhereListsAreExpected) {
+  const auto config = Parse(
+      kMinimal, {"labels=a,b", "environment.environment_variables=A=1,B=2", "description=a, b",
+                 "entrypoint=echo 1,2", "hyperparameters.layers=64,1_28,x",
+                 "hyperparameters.text='1,2'", "data.list=[1,2]"});
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_THAT(config->labels, ::testing::ElementsAre("a", "b"));
+  EXPECT_THAT(config->environment.variables.cpu, ::testing::ElementsAre("A=1", "B=2"));
+  EXPECT_EQ(config->description, "a, b");
+  EXPECT_EQ(std::get<std::string>(config->entrypoint), "echo 1,2");
+  EXPECT_EQ(
+      ToValue(config->hyperparameters).ToJson(),
+      R"({"layers":{"type":"const","val":[64,128,"x"]},"text":{"type":"const","val":"1,2"}})");
+  EXPECT_EQ(config->data.ToJson(), R"({"list":[1,2]})");
+}
+
+TEST(MergeTest, KeepsNullOfHyperparameter_WhenOverridden) {
+  const auto config =
+      Parse(absl::StrCat(kMinimal, "hyperparameters: {a: 1}\n"), {"hyperparameters.a=null"});
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(ToValue(config->hyperparameters).ToJson(), R"({"a":{"type":"const","val":null}})");
 }
 
 TEST(MergeTest, StoresOverridesInText) {

@@ -54,14 +54,14 @@ absl::StatusOr<ConfigNode> MergeLayer(ConfigNode low, const ConfigLayer& layer) 
   return MergeConfig(std::move(low), high);
 }
 
-// Merges a user's document and its overrides over lower layers.
+// Merges a user's document and its overrides over lower layers. An override replaces a list of the
+// document, as if the user had changed it there; the layers below follow the merge rules.
 absl::StatusOr<ConfigNode> MergeDocument(ConfigNode low, const ConfigDocument& document,
                                          const std::vector<std::string>& overrides) {
   ConfigNode own = document.root();
   ToTableForm(own);
-  ConfigNode root = MergeConfig(std::move(low), own);
-  for (const std::string& text : overrides) DET_RETURN_IF_ERROR(ApplyOverride(text, root));
-  return root;
+  for (const std::string& text : overrides) DET_RETURN_IF_ERROR(ApplyOverride(text, own));
+  return MergeConfig(std::move(low), own);
 }
 
 absl::StatusOr<ConfigNode> MergeLayers(const ConfigDocument& document,

@@ -297,7 +297,7 @@ hyperparameters:
             R"({"depth":{"type":"const","val":9},"lr":{"type":"const","val":0.1}})");
 }
 
-TEST(ParseTest, ReadsPlainScalarsByTheCoreSchema) {
+TEST(ParseTest, ReadsPlainScalarsAsExistingClients) {
   const std::pair<const char*, const char*> cases[] = {
       {"1", "1"},
       {"-7", "-7"},
@@ -313,7 +313,7 @@ TEST(ParseTest, ReadsPlainScalarsByTheCoreSchema) {
       {"~", "null"},
       {"'1'", "\"1\""},
       {"1.2.3", "\"1.2.3\""},
-      {"1_000", "\"1_000\""},
+      {"1_000", "1000"},
       {"-", "\"-\""},
       {"0x", "\"0x\""},
       {"2020-01-01", "\"2020-01-01\""},
@@ -328,6 +328,15 @@ TEST(ParseTest, ReadsPlainScalarsByTheCoreSchema) {
     ASSERT_TRUE(config.ok()) << yaml << config.status();
     EXPECT_EQ(config->data.Find("x")->ToJson(), json) << yaml;
   }
+}
+
+TEST(ParseTest, RefusesTextsThatTheLibraryWouldGuess) {
+  EXPECT_THAT(Error("description: 'open\nmax_restarts: 1\n"), HasSubstr("not valid YAML"));
+  EXPECT_THAT(Error("data: !custom {a: 1}\n"), HasSubstr("the tag !custom is not supported"));
+  EXPECT_THAT(Error("data: {<<: 1}\n"),
+              HasSubstr("1: expected a map or a list of maps after <<, found 1"));
+  EXPECT_THAT(Error("data: {x: !!int 3.5}\n"),
+              HasSubstr("is not supported with the value \"3.5\""));
 }
 
 TEST(ParseTest, AppliesOverrides) {
@@ -352,8 +361,11 @@ TEST(ParseTest, NamesOverrideInProblems) {
   EXPECT_EQ(Error(kMinimal, {"resources.slots=2"}),
             "--config resources.slots: resources.slots: is a field of commands and notebooks; use "
             "slots_per_trial");
-  EXPECT_EQ(Error(kMinimal, {"name"}), "--config name: expected the form key.subkey=value");
-  EXPECT_EQ(Error(kMinimal, {"a..b=1"}), "--config a..b=1: expected the form key.subkey=value");
+  EXPECT_EQ(Error(kMinimal, {"name"}),
+            "--config name: expected the form key.subkey=value, or key.subkey+=value to append to "
+            "a list");
+  EXPECT_THAT(Error(kMinimal, {"a..b=1"}),
+              HasSubstr("--config a..b=1: expected the form key.subkey=value"));
   EXPECT_EQ(Error(kMinimal, {"entrypoint.x=1"}),
             "--config entrypoint.x: cannot set \"x\" in \"true\"; expected a map");
   EXPECT_THAT(Error(kMinimal, {"data={"}), HasSubstr("--config data: not valid YAML"));

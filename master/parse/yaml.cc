@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <exception>
+#include <limits>
 #include <optional>
 #include <sstream>
 #include <string_view>
@@ -15,10 +16,12 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "base/status_macros.h"
 #include "base/utf8.h"
 #include "master/parse/config_node.h"
 #include "yaml-cpp/eventhandler.h"
+#include <re2/re2.h>
 
 namespace det::model {
 namespace {
@@ -60,15 +63,84 @@ class DocumentStarts : public YAML::EventHandler {
 };
 
 // Returns the line of the second document; 0 if there is none. YAML::LoadAll does not return for a
-// text such as ",", in which the library finds an infinite number of empty documents.
+// text such as ",", in which the library finds an infinite number of empty documents. The library
+// finds a quote that is not closed only if the text does not end with a new line.
 int FindSecondDocument(std::string_view text) {
-  std::istringstream stream{std::string(text)};
+  std::istringstream stream{
+      std::string(absl::StripTrailingAsciiWhitespace({text.data(), text.size()}))};
   YAML::Parser parser(stream);
   DocumentStarts starts;
   for (int i = 0; i < 2; ++i) {
     if (!parser.HandleNextDocument(starts)) return 0;
   }
   return starts.line;
+}
+
+// Parses the digits of an integer without sign and underscores. Beyond 64 bits a double is the
+// closest representation.
+Value ParseDigits(const std::string& digits, bool negative, int base) {
+  int64_t value = 0;
+  const std::string text = absl::StrCat(negative ? "-" : "", digits);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error == std::errc()) return Value(value);
+  double large = 0;
+  if (base == 10 && absl::SimpleAtod(text, &large)) return Value(large);
+  for (const char digit : absl::AsciiStrToLower(digits)) {
+    large = large * base + (digit >= 'a' ? digit - 'a' + 10 : digit - '0');
+  }
+  return Value(negative ? -large : large);
+}
+
+// Parses an unquoted scalar as existing clients do: by the core schema of YAML 1.2, with
+// underscores in numbers, signs of hexadecimal and octal integers, and binary integers. Times
+// remain text.
+Value ParsePlain(const std::string& text) {
+  if (text == "true" || text == "True" || text == "TRUE") return Value(true);
+  if (text == "false" || text == "False" || text == "FALSE") return Value(false);
+  if (text.empty() || std::string_view("+-.0123456789").find(text[0]) == std::string_view::npos) {
+    return Value(text);
+  }
+  static const RE2& integer = *new RE2(
+      "[-+]?(?:0b_*[01][01_]*|0o_*[0-7][0-7_]*|0x_*[0-9a-fA-F][0-9a-fA-F_]*|_*[0-9][0-9_]*)");
+  static const RE2& real =
+      *new RE2("[-+]?(?:[0-9][0-9_]*(?:\\.[0-9_]*)?|\\._*[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?");
+  static const RE2& special = *new RE2("[-+]?\\.(?:inf|Inf|INF)|\\.(?:nan|NaN|NAN)");
+  if (RE2::FullMatch(text, special)) return Value(std::numeric_limits<double>::quiet_NaN());
+  std::string digits = absl::StrReplaceAll(text, {{"_", ""}});
+  if (RE2::FullMatch(text, integer)) {
+    const bool negative = digits[0] == '-';
+    if (digits[0] == '-' || digits[0] == '+') digits.erase(0, 1);
+    const std::string_view prefix = std::string_view(digits).substr(0, 2);
+    const int base = prefix == "0b" ? 2 : prefix == "0o" ? 8 : prefix == "0x" ? 16 : 10;
+    return ParseDigits(digits.substr(base == 10 ? 0 : 2), negative, base);
+  }
+  double value = 0;
+  if (!RE2::FullMatch(text, real) || !absl::SimpleAtod(digits, &value)) return Value(text);
+  return Value(value);
+}
+
+// Parses a scalar with the tag of the library: "?" for an unquoted and "!" for a quoted scalar
+// without a tag. Returns nullopt for a tag that is not supported or does not fit the text.
+std::optional<Value> ParseScalar(const std::string& text, std::string_view tag) {
+  if (tag == "?" || tag.empty()) return ParsePlain(text);
+  if (tag == "!") return Value(text);
+  if (!tag.starts_with("tag:yaml.org,2002:")) return std::nullopt;
+  tag.remove_prefix(tag.rfind(':') + 1);
+  if (tag == "str" || tag == "timestamp") return Value(text);
+  if (tag == "null") return Value();
+  const Value plain = ParsePlain(text);
+  if (tag == "float" && plain.AsNumber()) return Value(*plain.AsNumber());
+  if (tag == "int" && plain.AsInt() != nullptr) return plain;
+  if (tag != "bool") return std::nullopt;
+  const std::string word = absl::AsciiStrToLower(text);
+  if (word == "true" || word == "yes" || word == "on") return Value(true);
+  if (word == "false" || word == "no" || word == "off") return Value(false);
+  return std::nullopt;
+}
+
+bool IsCollectionTag(std::string_view tag, bool is_map) {
+  return tag.empty() || tag == "?" || tag == "!" ||
+         tag == (is_map ? "tag:yaml.org,2002:map" : "tag:yaml.org,2002:seq");
 }
 
 class Reader {
@@ -120,6 +192,9 @@ class Reader {
       return Error(line, absl::StrCat("more than ", kMaxNodes, " values; make it smaller"));
     }
     ConfigNode node = Null(line);
+    if ((yaml.IsMap() || yaml.IsSequence()) && !IsCollectionTag(yaml.Tag(), yaml.IsMap())) {
+      return Error(line, absl::StrCat("the tag ", yaml.Tag(), " is not supported; remove it"));
+    }
     switch (yaml.Type()) {
       case YAML::NodeType::Undefined:
       case YAML::NodeType::Null:
@@ -139,6 +214,20 @@ class Reader {
     return ConvertMap(yaml, std::move(node), line, depth);
   }
 
+  // Adds the map, or the maps of the list, that the key "<<" merges into the map that contains it.
+  absl::Status TakeMerged(ConfigNode value, int line, std::vector<ConfigNode>& merged) const {
+    std::vector<ConfigNode> maps = std::move(value.items);
+    if (!value.is_list()) maps.push_back(std::move(value));
+    for (ConfigNode& map : maps) {
+      if (!map.is_map()) {
+        return Error(line, absl::StrCat("expected a map or a list of maps after <<, found ",
+                                        map.Describe()));
+      }
+      merged.push_back(std::move(map));
+    }
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<ConfigNode> ConvertMap(const YAML::Node& yaml, ConfigNode node, int line,
                                         int depth) {
     node.kind = ConfigNode::Kind::kMap;
@@ -146,12 +235,16 @@ class Reader {
     for (const auto& pair : yaml) {
       const int key_line = pair.first.Mark().line >= 0 ? pair.first.Mark().line + 1 : line;
       if (!pair.first.IsScalar()) return Error(key_line, "a key must be plain text");
+      const bool quoted = pair.first.Tag() == "!";
       std::string key = pair.first.Scalar();
       if (FirstBadByte(key)) return Error(key_line, "a key contains invalid characters");
+      // The key 0x10 is the integer 16.
+      if (const Value plain = ParsePlain(key); !quoted && plain.AsInt() != nullptr) {
+        key = absl::StrCat(*plain.AsInt());
+      }
       DET_ASSIGN_OR_RETURN(ConfigNode value, Convert(pair.second, key_line, depth + 1));
-      if (key == "<<") {
-        if (value.is_map()) merged.push_back(std::move(value));
-        for (ConfigNode& item : value.items) merged.push_back(std::move(item));
+      if (key == "<<" && !quoted) {
+        DET_RETURN_IF_ERROR(TakeMerged(std::move(value), key_line, merged));
         continue;
       }
       for (const ConfigMember& earlier : node.members) {
@@ -174,52 +267,19 @@ class Reader {
 
   absl::StatusOr<ConfigNode> ConvertScalar(const YAML::Node& yaml, ConfigNode node, int line) {
     const std::string& text = yaml.Scalar();
-    const std::string& tag = yaml.Tag();
     if (FirstBadByte(text)) return Error(line, "a value contains invalid characters");
-    node.kind = ConfigNode::Kind::kScalar;
-    if (tag == "!" || tag == "tag:yaml.org,2002:str") {
-      node.scalar = text;
-      return node;
+    const std::optional<Value> value = ParseScalar(text, yaml.Tag());
+    if (!value) {
+      return Error(line, absl::StrCat("the tag ", yaml.Tag(), " is not supported with the value \"",
+                                      text, "\"; remove it"));
     }
-    if (tag != "?" && !tag.empty() && tag != "tag:yaml.org,2002:int" &&
-        tag != "tag:yaml.org,2002:float" && tag != "tag:yaml.org,2002:bool") {
-      return Error(line, absl::StrCat("the tag ", tag, " is not supported; remove it"));
-    }
-    std::optional<Value> plain = ParsePlain(text);
-    if (!plain) {
+    if (value->is_null()) return node;
+    if (const double* number = value->AsDouble(); number != nullptr && !std::isfinite(*number)) {
       return Error(line, absl::StrCat(text, " is not a finite number; quote it if it is a string"));
     }
-    node.scalar = *std::move(plain);
+    node.kind = ConfigNode::Kind::kScalar;
+    node.scalar = *value;
     return node;
-  }
-
-  // Parses a scalar by the core schema of YAML 1.2; nullopt for NaN and the infinities.
-  static std::optional<Value> ParsePlain(const std::string& text) {
-    if (text == "true" || text == "True" || text == "TRUE") return Value(true);
-    if (text == "false" || text == "False" || text == "FALSE") return Value(false);
-    const size_t sign = !text.empty() && (text[0] == '-' || text[0] == '+') ? 1 : 0;
-    const std::string lower = absl::AsciiStrToLower(text.substr(sign));
-    if (lower == ".inf" || (lower == ".nan" && sign == 0)) return std::nullopt;
-    if (lower.empty() || !(absl::ascii_isdigit(lower[0]) || lower[0] == '.')) return Value(text);
-    const int base = lower.starts_with("0x") ? 16 : lower.starts_with("0o") ? 8 : 10;
-    if (base != 10) {
-      const std::string digits = lower.substr(2);
-      if (digits.empty()) return Value(text);
-      int64_t value = 0;
-      const char* end = digits.data() + digits.size();
-      const auto [stop, error] = std::from_chars(digits.data(), end, value, base);
-      const bool good = sign == 0 && digits[0] != '-' && error == std::errc() && stop == end;
-      return good ? Value(value) : Value(text);
-    }
-    if (lower.find_first_not_of("0123456789") == std::string::npos) {
-      int64_t value = 0;
-      if (absl::SimpleAtoi(text, &value)) return Value(value);
-    }
-    if (lower.find_first_not_of("0123456789.e+-") != std::string::npos) return Value(text);
-    double value = 0;
-    if (!absl::SimpleAtod(text, &value)) return Value(text);
-    if (!std::isfinite(value)) return std::nullopt;
-    return Value(value);
   }
 
   std::string source_;

@@ -149,18 +149,22 @@ class BrowserTest(DashboardTestCase):
     def test_admin(self):
         self.run_script("admin.mjs")
 
-    def test_groups(self):
-        self.run_script("groups.mjs")
-
-    def test_unmanaged(self):
-        self.run_script("unmanaged.mjs")
-
     def test_workspaces(self):
         saves = harness.job(name="saves", entrypoint=["python3", "saves.py"])
         experiment_id = self.home.create(saves, self.home.context({"saves.py": CHECKPOINT_SCRIPT}))
         self.home.finish(experiment_id)
         [checkpoint] = self.home.json("checkpoint", "list", experiment_id)["checkpoints"]
         self.run_script("workspaces.mjs", CHECKPOINT=checkpoint["uuid"])
+
+
+class GroupsAndUnmanagedTest(DashboardTestCase):
+    """Uses its own cluster, because the other tests count experiments and audit records."""
+
+    def test_groups(self):
+        self.run_script("groups.mjs")
+
+    def test_unmanaged(self):
+        self.run_script("unmanaged.mjs")
 
 
 class BulkAndQueueTest(DashboardTestCase):

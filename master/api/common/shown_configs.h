@@ -13,7 +13,7 @@
 
 namespace det::api {
 
-// As JSON.
+// A configuration, as JSON.
 struct ShownConfig {
   std::shared_ptr<const std::string> config;
   std::shared_ptr<const std::string> hyperparameters;

@@ -293,7 +293,7 @@ absl::StatusOr<Submission> PrepareSubmission(store::Store& store,
 
 absl::StatusOr<cluster::ContinueExperiment> PrepareContinuation(
     store::Store& store, const ExperimentDefaults& defaults,
-    const v1::ContinueExperimentRequest& request) {
+    const v1::ContinueExperimentRequest& request, const auth::Principal& principal) {
   cluster::ContinueExperiment event;
   DET_ASSIGN_OR_RETURN(event.rows, store.LoadExperiment(model::ExperimentId(request.id())));
   const experiment::Experiment& before = event.rows.experiments.front();
@@ -306,10 +306,18 @@ absl::StatusOr<cluster::ContinueExperiment> PrepareContinuation(
   const model::ExperimentConfig& current = *before.config;
   const std::vector<std::string> overrides(request.config_overrides().begin(),
                                            request.config_overrides().end());
+  const bool changed = !request.override_config().empty() || !overrides.empty();
+  if (changed && principal.user != before.owner &&
+      principal.RoleIn(0) != model::Role::kClusterAdmin) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("only its owner can continue experiment ", request.id(),
+                     " with another configuration, because its tasks act as the owner; fork it, "
+                     "or continue it unchanged"));
+  }
   DET_ASSIGN_OR_RETURN(ConfigPolicy policy,
                        FindConfigPolicy(store, before.workspace, current.workspace));
   const bool limited = policy.max_slots || policy.priority || !policy.layers.empty();
-  if (request.override_config().empty() && overrides.empty() && !limited) return event;
+  if (!changed && !limited) return event;
   model::ConfigDefaults config_defaults;
   config_defaults.name = current.name;
   config_defaults.checkpoint_host_path = current.checkpoint_storage.host_path;

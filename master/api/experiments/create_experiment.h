@@ -43,10 +43,11 @@ absl::StatusOr<Submission> PrepareSubmission(store::Store& store,
                                              const Pools& pools, const auth::Principal& principal);
 
 // Prepares the continuation of an ended experiment. NOT_FOUND if it does not exist,
-// INVALID_ARGUMENT for invalid changes.
+// INVALID_ARGUMENT for invalid changes, PERMISSION_DENIED for changes by another user than the
+// owner: its tasks act as the owner.
 absl::StatusOr<cluster::ContinueExperiment> PrepareContinuation(
     store::Store& store, const ExperimentDefaults& defaults,
-    const v1::ContinueExperimentRequest& request);
+    const v1::ContinueExperimentRequest& request, const auth::Principal& principal);
 
 // Finds the experiment that an earlier call of the user with this request id created.
 absl::StatusOr<std::optional<model::ExperimentId>> FindByRequestId(store::Store& store,

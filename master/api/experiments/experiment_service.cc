@@ -125,8 +125,8 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
                                                const v1::ContinueExperimentRequest* request,
                                                v1::ContinueExperimentResponse* response) override {
     return Unary(__func__, context, request, response,
-                 [this, request, response](const auth::Principal&, Done done) {
-                   Continue(*request, response, std::move(done));
+                 [this, request, response](const auth::Principal& principal, Done done) {
+                   Continue(*request, principal, response, std::move(done));
                  });
   }
 
@@ -340,10 +340,10 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
         std::move(done));
   }
 
-  void Continue(const v1::ContinueExperimentRequest& request,
+  void Continue(const v1::ContinueExperimentRequest& request, const auth::Principal& principal,
                 v1::ContinueExperimentResponse* response, Done done) {
     absl::StatusOr<cluster::ContinueExperiment> event =
-        PrepareContinuation(store_, defaults_, request);
+        PrepareContinuation(store_, defaults_, request, principal);
     if (!event.ok()) return done(event.status());
     SubmitAndContinue(
         engine_, *std::move(event),

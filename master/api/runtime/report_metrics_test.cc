@@ -21,7 +21,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
-// A running trial "1.1.0" in an engine whose loops the test runs.
+// A running trial "1.1.1" in an engine whose loops the test runs.
 class ReportMetricsTest : public ::testing::Test {
  protected:
   ReportMetricsTest()
@@ -74,7 +74,7 @@ class ReportMetricsTest : public ::testing::Test {
     return result;
   }
 
-  const model::AllocationId allocation_ = model::AllocationId("1.1.0");
+  const model::AllocationId allocation_ = model::AllocationId("1.1.1");
   base::FakeEventLoop loop_;
   base::FakeEventLoop commits_;
   base::ThreadPool pool_{1};

@@ -490,7 +490,7 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
 
   void AddUserMetrics(const v1::TrialMetrics& metrics, const std::string& group, Done done) {
     const model::TrialId id(metrics.trial_id());
-    if (!metrics.has_metrics()) {
+    if (!metrics.has_metrics() && !group.empty()) {
       const absl::Status found = store_.GetBareTrial(id).status();
       return done(found.ok() ? absl::InvalidArgumentError("metrics: required but missing") : found);
     }

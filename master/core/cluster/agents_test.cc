@@ -1,5 +1,6 @@
 // Agents that connect, disconnect and reconnect, and their local tasks.
 #include <optional>
+#include <utility>
 #include <variant>
 #include <vector>
 

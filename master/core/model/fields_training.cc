@@ -38,8 +38,8 @@ constexpr Field kTrainingFields[] = {
      .default_json = "false"},
     {.path = "records_per_epoch",
      .description =
-         "Records of an epoch, for lengths in epochs; 0 uses the number of records of the "
-         "Trial's data.",
+         "Records of an epoch of a Trial in C++, for lengths in epochs; 0 uses the number of records "
+         "of the Trial's data. In PyTorch an epoch is always one pass over the data.",
      .target = DET_AT(records_per_epoch),
      .default_json = "0",
      .min = 0},

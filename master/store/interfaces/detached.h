@@ -92,8 +92,8 @@ class Detached {
   // current one. The validations of an unmanaged trial are considered for the best metrics.
   //
   // `done` is called when the reports are durable or refused, on a thread that it must not block.
-  // A single report that is no validation shares a commit with those of other callers, and the call
-  // returns at once; otherwise it blocks until then.
+  // A single report that is not a validation shares a commit with those of other callers, and the
+  // call returns at once; otherwise it blocks until then.
   using Stored = absl::AnyInvocable<void(absl::StatusOr<StoredReport>)>;
   virtual void AddMetrics(model::TrialId id, int run_id, std::vector<model::MetricReport> reports,
                           Stored done) = 0;

@@ -249,7 +249,7 @@ TEST_P(StoreContractTest, ReturnsBestAndLatestOfTrial) {
   EXPECT_EQ(record.trial, t);
   EXPECT_EQ(record.best_validation, MakeReport(1, "validation", 20, 0.9));
   EXPECT_EQ(record.latest_validation->steps_completed, 40);
-  EXPECT_EQ(record.reported_steps, 40);
+  EXPECT_EQ(record.reported_steps, 50);
   EXPECT_EQ(record.latest_validation->metrics.ToJson(), R"({"accuracy":"NaN"})");
   model::MetricReport again = MakeReport(1, "validation", 25, kNan);
   again.run_id = t.run_id = 1;

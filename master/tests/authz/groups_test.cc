@@ -504,6 +504,43 @@ TEST(RolesTest, OnlyClusterAdministratorsSetTheUserOfTasks) {
   EXPECT_NE(set("user"), PERMISSION_DENIED);
 }
 
+// The tasks of an experiment act as its owner.
+TEST(RolesTest, OnlyOwnersContinueWithAnotherConfiguration) {
+  Cluster cluster;
+  ASSERT_TRUE(cluster.CreateGroup("user", "editors", {cluster.ann, cluster.ben}).ok());
+  ASSERT_TRUE(cluster.AssignToGroup("user", cluster.group.group_id(), kEditorId, 1).ok());
+  api::CreateExperimentRequest request;
+  request.set_config(kConfig);
+  api::CreateExperimentResponse experiment;
+  ASSERT_TRUE(cluster
+                  .Call(&api::ExperimentService::NewStub,
+                        &api::ExperimentService::Stub::CreateExperiment, "ann", request,
+                        &experiment)
+                  .ok());
+  const int id = experiment.experiment().id();
+  const auto restart = [&](const std::string& token, const std::string& override) {
+    api::KillExperimentRequest kill;
+    kill.set_id(id);
+    api::KillExperimentResponse killed;
+    EXPECT_TRUE(cluster
+                    .Call(&api::ExperimentService::NewStub,
+                          &api::ExperimentService::Stub::KillExperiment, "ben", kill, &killed)
+                    .ok());
+    api::ContinueExperimentRequest resume;
+    resume.set_id(id);
+    if (!override.empty()) resume.add_config_overrides(override);
+    api::ContinueExperimentResponse response;
+    return cluster
+        .Call(&api::ExperimentService::NewStub, &api::ExperimentService::Stub::ContinueExperiment,
+              token, resume, &response)
+        .error_code();
+  };
+  EXPECT_EQ(restart("ben", "entrypoint=steal"), PERMISSION_DENIED);
+  EXPECT_EQ(restart("ben", ""), OK);
+  EXPECT_EQ(restart("ann", "entrypoint=other"), OK);
+  EXPECT_EQ(restart("user", "entrypoint=another"), OK);
+}
+
 TEST(BasicModeTest, OnlyOwnersDeleteExperimentsAndModels) {
   Cluster cluster(auth::AuthzType::kBasic);
   api::CreateExperimentRequest request;

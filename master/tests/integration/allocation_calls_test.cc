@@ -6,6 +6,7 @@
 #include "det/api/v1/auth.grpc.pb.h"
 #include "det/api/v1/task_runtime.grpc.pb.h"
 #include "det/api/v1/token.grpc.pb.h"
+#include "det/api/v1/user.grpc.pb.h"
 #include "gtest/gtest.h"
 #include "master/tests/testing/integration_fixture.h"
 
@@ -67,6 +68,14 @@ TEST_F(AllocationCallsTest, ActsAsOwner_WhileAllocationRuns) {
                  owner_token_)
                 .error_code(),
             StatusCode::PERMISSION_DENIED);
+  api::PostUserRequest user;
+  user.mutable_user()->set_username("mallory");
+  user.mutable_user()->set_admin(true);
+  user.set_password("Passw0rd-of-mallory");
+  api::PostUserResponse added;
+  EXPECT_EQ(Call(&api::UserService::Stub::PostUser, user, &added, owner_token_).error_code(),
+            StatusCode::PERMISSION_DENIED)
+      << "the owner is an administrator, but tasks do not administrate the cluster";
   api::LogoutResponse logged_out;
   EXPECT_EQ(Call(&api::AuthService::Stub::Logout, api::LogoutRequest(), &logged_out, owner_token_)
                 .error_code(),

@@ -63,7 +63,7 @@ TestMaster::TestMaster(std::shared_ptr<store::FakeDatabase> database,
   parts_.deliverer = &deliverer_;
   parts_.defaults.checkpoint_locations.own = "/nowhere";
   EXPECT_TRUE(engine_->Start().ok());
-  gc_.Start(&store_, engine_.get());
+  gc_.Start(&store_, engine_.get(), "c");
   webhooks::DelivererOptions options;
   options.signing_key.append("key");
   options.addresses.allowed = {*webhooks::ParseNetwork("127.0.0.0/8")};

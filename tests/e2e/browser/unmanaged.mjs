@@ -57,7 +57,7 @@ await inBrowser(async (page) => {
     trialId: trial.id,
     state: "STATE_COMPLETED",
   });
-  await page.getByText("Completed", { exact: true }).waitFor();
+  await page.getByText(/Completed$/).waitFor();
   await page.goto(`${url}/experiments/${experiment.id}`);
   await button("Archive").waitFor();
 });

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
-from contextlib import redirect_stderr
+from contextlib import redirect_stderr, redirect_stdout
 from unittest import mock
 
 import det
@@ -18,6 +18,62 @@ from event_files import points
 from fake_master import SERVICE, as_task, fake_master, refusal
 
 BEST = "/api/v1/experiments/3/searcher/best_searcher_validation_metric"
+
+
+class CheckpointStorageTest(unittest.TestCase):
+    def open(self, storage):
+        """Returns the section with which init() opens a bucket."""
+        opened = []
+
+        def bucket(config, owner, scratch):
+            opened.append(config)
+            raise CheckpointError("no bucket here")
+
+        with mock.patch("det.core._context.BucketStorage", bucket):
+            with self.assertRaisesRegex(CheckpointError, "no bucket here"):
+                det.core.init(checkpoint_storage=storage)
+        return opened[0]
+
+    def test_opens_the_bucket_of_a_url(self):
+        for url, expected in (
+            ("s3://models", {"type": "s3", "bucket": "models", "prefix": None}),
+            ("S3://models/", {"type": "s3", "bucket": "models", "prefix": None}),
+            ("s3://models/a/b/", {"type": "s3", "bucket": "models", "prefix": "a/b"}),
+            ("gs://models/a", {"type": "gcs", "bucket": "models", "prefix": "a"}),
+            ("azure://models/a", {"type": "azure", "container": "models", "prefix": "a"}),
+        ):
+            with self.subTest(url=url):
+                self.assertEqual(expected, self.open(url))
+
+    def test_opens_the_folder_of_a_path_or_file_url(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for storage in (folder, f"file://{folder}", pathlib.Path(folder), f"{folder}/a:b?c#d"):
+                with det.core.init(checkpoint_storage=storage) as context:
+                    with context.checkpoint.store_path({"steps_completed": 1}) as (path, uuid):
+                        (path / "state").write_text("x")
+                found = list(pathlib.Path(folder).rglob(f"{uuid}/state"))
+                self.assertEqual(1, len(found), storage)
+
+    def test_refuses_other_urls_and_creates_no_folder(self):
+        with tempfile.TemporaryDirectory() as folder:
+            before = os.getcwd()
+            os.chdir(folder)
+            self.addCleanup(os.chdir, before)
+            for storage in (
+                "hdfs://models/a",
+                "s3://",
+                "s3:///a",
+                "s3:/models/a",
+                pathlib.Path("s3://models/a"),
+                "s3://models?region=x",
+                "file://models",
+                "https://models.s3.amazonaws.com/a",
+            ):
+                with self.subTest(storage=storage):
+                    with self.assertRaisesRegex(ValueError, "expected a path, s3://BUCKET/PREFIX"):
+                        det.core.init(checkpoint_storage=storage)
+            self.assertEqual([], os.listdir(folder))
+            os.chdir(before)
 
 
 class ClusterTest(unittest.TestCase):
@@ -127,10 +183,56 @@ class ClusterTest(unittest.TestCase):
     def test_warns_when_the_same_steps_are_reported_twice(self):
         with det.core.init() as context, redirect_stderr(io.StringIO()) as printed:
             context.train.report_training_metrics(1, {"a": 1})
-            context.train.report_validation_metrics(1, {"a": 1})
+            context.train.report_validation_metrics(1, {"loss": 1})
             self.assertEqual("", printed.getvalue())
             context.train.report_training_metrics(1, {"b": 1})
         self.assertIn("training metrics are reported again at 1 steps", printed.getvalue())
+
+    def test_warns_once_about_a_validation_without_the_metric_of_the_search(self):
+        for metrics, problem in (
+            ({"los": 1, "acc": 2}, "no metric 'loss'.*; it has: 'los', 'acc'; report 'loss'"),
+            ({}, "no metric 'loss'.*; it has: none;"),
+            ({"loss": [1]}, r"'loss', .* is \[1\]; expected a number"),
+            ({"loss": "low"}, "'loss', .* is 'low'; expected a number"),
+            ({"loss": float("nan")}, None),
+        ):
+            with self.subTest(metrics=metrics):
+                with det.core.init() as context:
+                    with redirect_stderr(io.StringIO()) as printed:
+                        context.train.report_training_metrics(1, {"a": 1})
+                        self.assertEqual("", printed.getvalue())
+                        context.train.report_validation_metrics(1, metrics)
+                        context.train.report_validation_metrics(2, metrics)
+                if problem is None:
+                    self.assertEqual("", printed.getvalue())
+                else:
+                    self.assertRegex(printed.getvalue(), problem)
+                self.assertLessEqual(printed.getvalue().count("\n"), 1)
+
+    def test_each_report_leaves_a_line_in_the_log(self):
+        def lines():
+            with redirect_stdout(io.StringIO()) as printed:
+                with det.core.init() as context:
+                    context.train.set_status("warming up")
+                    context.train.report_training_metrics(1, {"a": 0.5})
+                    context.train.report_validation_metrics(1, {"loss": 2})
+                    context.train.report_metrics("test", 1, {"b": "x"})
+                    context.train.report_progress(0.5)
+            return printed.getvalue().splitlines()
+
+        expected = [
+            "report_training_metrics(steps_completed=1, metrics={'a': 0.5})",
+            "report_validation_metrics(steps_completed=1, metrics={'loss': 2})",
+            "report_metrics(group=test, steps_completed=1, metrics={'b': 'x'})",
+        ]
+        self.assertEqual([f"INFO: determined.core: {line}" for line in expected], lines())
+        with mock.patch.dict("os.environ", DET_LOG_LEVEL="warning"):
+            self.assertEqual([], lines())
+        with mock.patch.dict("os.environ", DET_LOG_LEVEL="DEBUG"):
+            self.assertEqual("DEBUG: determined.core: set_status(warming up)", lines()[0])
+        with self.assertLogs("determined.core", "INFO") as logged:  # The script's own logging.
+            self.assertEqual([], lines())
+        self.assertEqual(expected, [record.getMessage() for record in logged.records])
 
     def test_refuses_invalid_reports(self):
         with det.core.init() as context:

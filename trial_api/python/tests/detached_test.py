@@ -290,6 +290,7 @@ class OnlineTest(Case):
             (lambda: det.init(mode="maybe"), ValueError, "online or offline"),
             (lambda: det.init(run_id="../x"), ValueError, "run_id is"),
             (lambda: det.init(rank=1), ValueError, "without run_id"),
+            (mock.patch.dict("os.environ", RANK="2")(det.init), ValueError, "rank is 2 without"),
             (lambda: det.init(run_id="r"), RuntimeError, "open in another process"),
             (lambda: det.init(checkpoint_storage="ftp://x"), ValueError, "s3://"),
         ):

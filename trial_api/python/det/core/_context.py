@@ -26,7 +26,7 @@ from det.core._profiler import ProfilerContext
 from det.core._registry import ClusterRegistry, Registry
 from det.core._report_queue import ReportQueue, get_trial_owner, open_queue
 from det.core._searcher import SearcherContext
-from det.core._storage import FolderStorage, Storage
+from det.core._storage import FolderStorage, Storage, parse_storage_url
 from det.core._train import ClusterTrain, EarlyExitReason, PrintedTrain, TrainContext
 
 _DEFAULT_CHECKPOINTS = "checkpoints"
@@ -217,9 +217,10 @@ def init(
     Args:
         distributed: The ranks of the trial. None: as the launcher has set in the environment, else
             one rank.
-        checkpoint_storage: The checkpoint storage: a directory, or a mapping as in a configuration,
-            for example {"type": "s3", "bucket": "checkpoints"}. None: the configuration's; off the
-            cluster, ./checkpoints.
+        checkpoint_storage: The checkpoint storage: a directory; a URL, such as s3://BUCKET/PREFIX,
+            gs://BUCKET/PREFIX, azure://CONTAINER/PREFIX or file:///PATH; or a mapping as in a
+            configuration, for example {"type": "s3", "bucket": "checkpoints"}. None: the
+            configuration's; off the cluster, ./checkpoints.
         preempt_mode: Which ranks ask whether to stop.
         tensorboard_mode: When event files are uploaded.
 
@@ -229,7 +230,7 @@ def init(
     Raises:
         TypeError: An argument has the wrong type.
         ValueError: The task has several slots and was not started by a launcher, or the storage is
-            unknown.
+            unknown, for example a URL with another scheme.
         CheckpointError: The library for the checkpoint storage is not installed.
     """
     for name, mode, kind in (
@@ -287,10 +288,12 @@ def make_storage(
     """Opens a checkpoint storage.
 
     Args:
-        config: The path of a directory, or a checkpoint_storage of a configuration.
+        config: The path of a directory, a URL, or a checkpoint_storage of a configuration.
         owner: The run that saves; see Storage.
         scratch: A directory for files on their way to or from a bucket; None: a temporary one.
     """
+    if isinstance(config, str):
+        config = parse_storage_url(config) or config
     if not isinstance(config, str) and is_object_store(config):
         return BucketStorage(config, owner, scratch)
     return FolderStorage(storage_folder(config), owner)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import marshal
 import time
+from collections.abc import Mapping
 
 from det._types import Metrics
 from det.core import _json
@@ -13,6 +14,31 @@ _PLAIN = {float, int, str}  # No subclasses: marshal does not accept those of nu
 _MARSHAL = (
     2  # The output of this version depends on the values only; later ones contain references.
 )
+
+
+_LENGTHS = ("batches", "epochs", "records")  # The Trial classes add them to each validation.
+
+
+def describe_missing_metric(name: str, metrics: Mapping[str, object]) -> str | None:
+    """Returns why a validation is useless for the search, and what to do; None if it is not.
+
+    Args:
+        name: The name of the searcher's metric.
+        metrics: The metrics of the validation.
+    """
+    if name not in metrics:
+        known = ", ".join(repr(other) for other in metrics if other not in _LENGTHS) or "none"
+        return (
+            f"the validation has no metric {name!r}, which searcher.metric of the experiment config "
+            f"names; it has: {known}; report {name!r}, or set searcher.metric to one of these"
+        )
+    value = metrics[name]
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
+        return (
+            f"the validation metric {name!r}, which searcher.metric of the experiment config names, is "
+            f"{value!r}; expected a number"
+        )
+    return None
 
 
 def pack(

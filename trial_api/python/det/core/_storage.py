@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import uuid as uuids
 from collections.abc import Iterator, Mapping
@@ -37,6 +38,15 @@ class File(TypedDict):
 
 
 Files = list[File]
+
+# A scheme has two letters at least. A path library turns // into /, which is not a folder either.
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(//?)(.*)", re.DOTALL)
+_BUCKETS = {
+    "s3": ("s3", "bucket"),
+    "gs": ("gcs", "bucket"),
+    "gcs": ("gcs", "bucket"),
+    "azure": ("azure", "container"),
+}
 
 METADATA, MANIFEST = "metadata.json", "manifest.json"
 # An entry of our metadata.json: a checkpoint with this entry and no manifest is damaged.
@@ -245,6 +255,33 @@ class FolderStorage(Storage):
         sync(self.base)
         shutil.rmtree(self._aside(uuid), ignore_errors=True)
         return list(files.values())
+
+
+def parse_storage_url(text: str) -> JsonObject | None:
+    """Returns the section checkpoint_storage of a configuration for a URL; None for a path.
+
+    Args:
+        text: A path, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, azure://CONTAINER/PREFIX or
+            file:///PATH; the prefix is optional.
+
+    Raises:
+        ValueError: The scheme is unknown, the URL names no bucket, or it has a query.
+    """
+    url = _URL.match(text)
+    if url is None:
+        return None
+    scheme, slashes, rest = url.groups()
+    scheme = scheme.lower()
+    if scheme == "file" and rest.startswith("/"):
+        return {"type": "directory", "container_path": rest}
+    name, _, prefix = rest.partition("/")
+    if scheme not in _BUCKETS or slashes != "//" or not name or "?" in rest or "#" in rest:
+        raise ValueError(
+            f"checkpoint_storage is {text!r}; expected a path, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, "
+            "azure://CONTAINER/PREFIX or file:///PATH"
+        )
+    kind, field = _BUCKETS[scheme]
+    return {"type": kind, field: name, "prefix": prefix.strip("/") or None}
 
 
 def metadata_text(metadata: Mapping[str, Json]) -> bytes:

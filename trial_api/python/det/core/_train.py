@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import logging
 import pathlib
 import sys
 import threading
@@ -14,6 +15,7 @@ from det._info import TrialInfo
 from det._master import Master
 from det._types import JsonObject, Metrics
 from det.core import _json, _report, _storage
+from det.core._log import log
 from det.core._report_queue import METRICS, SERVICE, VALIDATION, ReportQueue
 
 _MAX_STEPS = 2**31
@@ -33,6 +35,11 @@ class TrainContext:
     """Reports metrics and progress to the master.
 
     Reports of other ranks than the chief are ignored.
+
+    On the cluster each report leaves a line of level INFO in the trial's log, for example
+    `report_training_metrics(steps_completed=10, metrics={'loss': 0.1})`. It is written with the
+    logger `determined.core`, or printed if the script does not configure logging. The environment
+    variable DET_LOG_LEVEL, for example WARNING, sets the level that is printed.
 
     A report returns as soon as it is on the disk of this machine. Metrics are numbers by name (also
     of numpy and torch, NaN and infinity included), strings, or lists and dicts of them.
@@ -249,6 +256,7 @@ class ClusterTrain(TrainContext):
         self._uploading = threading.Lock()  # Other threads than the training's may upload too.
         self._status = ""
         self._last: dict[str, int] = {}  # Steps of the latest report of each group.
+        self._searcher_metric = (trial.config.get("searcher") or {}).get("metric")
 
     def _report(
         self,
@@ -260,10 +268,20 @@ class ClusterTrain(TrainContext):
     ) -> bool:
         if self._queue is None:
             return True
+        _log_report(group, steps_completed, metrics)
         self._warn_about_repetition(group, steps_completed)
+        if group == "validation" and self._searcher_metric is not None:
+            self._warn_about_missing_metric(metrics)
         kind = VALIDATION if group == "validation" else METRICS
         number = self._queue.add(kind, _report.pack(group, steps_completed, metrics, batch_metrics))
         return self._queue.best(number) if ask_best else True
+
+    def _warn_about_missing_metric(self, metrics: Metrics) -> None:
+        """Warns once: the search cannot use such validations, and the trial continues."""
+        problem = _report.describe_missing_metric(str(self._searcher_metric), metrics)
+        if problem is not None:
+            self._searcher_metric = None
+            print(f"WARNING: {problem}", file=sys.stderr, flush=True)
 
     def _warn_about_repetition(self, group: str, steps_completed: int) -> None:
         if self._last.get(group) == steps_completed:
@@ -278,10 +296,12 @@ class ClusterTrain(TrainContext):
     def report_progress(self, progress: float) -> None:
         _check_progress(progress)
         if self._queue:
+            log(logging.DEBUG, "report_progress(%s)", progress)
             self._queue.set_progress(float(progress))
 
     def report_early_exit(self, reason: EarlyExitReason, message: str = "") -> None:
         _check_reason(reason)
+        log(logging.INFO, "report_early_exit(%s)", reason)
         if reason is EarlyExitReason.INVALID_HP:
             self._master.post(
                 SERVICE + "ReportEarlyExit",
@@ -296,6 +316,7 @@ class ClusterTrain(TrainContext):
     def set_status(self, status: str) -> None:
         if self._queue and status != self._status:
             self._status = status
+            log(logging.DEBUG, "set_status(%s)", status)
             try:
                 self._master.post(
                     f"/api/v1/trials/{self._trial.trial_id}/runner/metadata", {"state": status}
@@ -401,6 +422,15 @@ class PrintedTrain(TrainContext):
 
     def flush(self) -> None:
         pass
+
+
+def _log_report(group: str, steps_completed: int, metrics: Metrics) -> None:
+    """Writes the line for which existing users search the log."""
+    if group in ("training", "validation"):
+        text = "report_%s_metrics(steps_completed=%s, metrics=%s)"
+    else:
+        text = "report_metrics(group=%s, steps_completed=%s, metrics=%s)"
+    log(logging.INFO, text, group, steps_completed, metrics)
 
 
 def _inside(path: pathlib.Path) -> pathlib.Path:

@@ -22,7 +22,7 @@ from det._info import get_cluster_info
 from det._types import CheckpointStorage, Json, JsonMapping, JsonObject, Metrics
 from det.core import Context, DistributedContext, _json, _report
 from det.core import init as init_context
-from det.core._storage import describe
+from det.core._storage import describe, parse_storage_url
 from det.detached import _spool
 from det.detached._output import Output
 from det.detached._sender import Sender, copy_tree, now, send_all, warn
@@ -762,7 +762,7 @@ def to_checkpoint_storage(given: CheckpointStorage | None) -> JsonObject:
     """Returns the section checkpoint_storage of a configuration for a path, a URL or a section.
 
     Raises:
-        ValueError: The scheme of a URL is unknown, or a URL has a query.
+        ValueError: The scheme of a URL is unknown, it names no bucket, or it has a query.
     """
     if isinstance(given, Mapping):
         return dict(given)
@@ -770,18 +770,8 @@ def to_checkpoint_storage(given: CheckpointStorage | None) -> JsonObject:
         data = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
         given = os.path.join(data, "resolute", "checkpoints")
     text = os.fspath(given)
-    scheme, separator, rest = text.partition("://")
-    if not separator:
-        return {"type": "directory", "container_path": os.path.abspath(text)}
-    if scheme == "file":
-        return {"type": "directory", "container_path": rest}
-    kinds = {"s3": "s3", "gs": "gcs"}
-    if scheme not in kinds or not rest or "?" in rest or "#" in rest:
-        raise ValueError(
-            f"checkpoint_storage is {text!r}; expected a path, s3://bucket/prefix or gs://bucket/prefix"
-        )
-    bucket, _, prefix = rest.partition("/")
-    return {"type": kinds[scheme], "bucket": bucket, "prefix": prefix or None}
+    directory: JsonObject = {"type": "directory", "container_path": os.path.abspath(text)}
+    return parse_storage_url(text) or directory
 
 
 def _join_ranks(run_id: str | None, rank: int | None) -> tuple[str, int]:
@@ -797,6 +787,6 @@ def _join_ranks(run_id: str | None, rank: int | None) -> tuple[str, int]:
         ranks = DistributedContext.from_torch_distributed()
         new_id = ranks.broadcast(new_id)
         ranks.close()
-    if run_id is None and rank:
-        raise ValueError(f"rank is {rank} without run_id; pass the run_id of rank 0")
+    elif run_id is None and number:
+        raise ValueError(f"rank is {number} without run_id; pass the run_id of rank 0")
     return _spool.check_run_id(run_id or new_id), number

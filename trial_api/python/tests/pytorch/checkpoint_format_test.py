@@ -175,13 +175,6 @@ class UnitTest(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "^f is "):
                 parse_train_unit(value, "f", 64)
 
-    def test_converts_epochs_with_records_per_epoch(self):
-        self.assertEqual(parse_train_unit({"epochs": 3}, "f", 64, 1000), dp.Batch(45))
-        self.assertEqual(parse_train_unit({"epochs": 3}, "f", 64, 10), dp.Batch(3))
-        self.assertEqual(parse_train_unit({"batches": 3}, "f", None, 1000), dp.Batch(3))
-        with self.assertRaisesRegex(ValueError, "records_per_epoch is 1000: .* global_batch_size"):
-            parse_train_unit({"epochs": 3}, "f", None, 1000)
-
     def test_rejects_invalid_lengths(self):
         for value in (0, -1):
             with self.assertRaises(ValueError):

@@ -1,5 +1,7 @@
 """An entrypoint module:Class, which trains as the experiment config says."""
 
+import contextlib
+import io
 import json
 import os
 import tempfile
@@ -91,22 +93,36 @@ class EntrypointTest(unittest.TestCase):
             {s for s, _ in train.get_metrics("training", "loss")}, {4, 6, 8, 10, 12, 16, 18}
         )
 
-    def test_validates_after_each_epoch_without_a_period(self):
-        train = self.run_class(NetTrial, min_validation_period=None)
-        self.assertEqual(
-            [steps for steps, _ in train.get_metrics("validation", "error")], [0, 7, 14, 21]
-        )
+    def test_validates_only_at_rungs_and_at_the_end_without_a_period(self):
+        for period in (None, {"batches": 0}, {"epochs": 0}, {"records": 0}, 0):
+            with self.subTest(period=period):
+                train = self.run_class(
+                    NetTrial, min_validation_period=period, perform_initial_validation=False
+                )
+                validated = [steps for steps, _ in train.get_metrics("validation", "error")]
+                self.assertEqual(validated, [7, 21])  # 7 is a rung of the search.
 
-    def test_applies_records_per_epoch(self):
-        searcher = {**CONFIG["searcher"], "max_length": {"epochs": 5}}
-        train = self.run_class(
-            NetTrial, records_per_epoch=40, searcher=searcher, min_validation_period=None
-        )
-        # An epoch has two batches of 16, and the data has seven; 2 is a rung after one epoch.
+    def test_epoch_is_one_pass_over_the_data_when_records_per_epoch_differs(self):
+        with contextlib.redirect_stderr(io.StringIO()) as output:
+            train = self.run_class(
+                NetTrial, records_per_epoch=40, min_validation_period={"epochs": 1}
+            )
         validated = [steps for steps, _ in train.get_metrics("validation", "error")]
-        self.assertEqual(validated, [0, 2, 4, 6, 8, 10])
+        self.assertEqual(validated, [0, 7, 14, 21])
         epochs = [epochs for _, epochs in train.get_metrics("validation", "epochs")]
-        self.assertEqual(epochs, [0, 1, 2, 3, 4, 5])
+        self.assertEqual(epochs, [0, 1, 2, 3])
+        self.assertEqual(output.getvalue().count("records_per_epoch is 40 and is ignored"), 1)
+        self.assertIn("7 batches of 16 records", output.getvalue())
+
+    def test_does_not_warn_when_records_per_epoch_is_the_length_of_the_data(self):
+        for records in (100, 112, 0):
+            with contextlib.redirect_stderr(io.StringIO()) as output:
+                self.run_class(NetTrial, records_per_epoch=records)
+            self.assertNotIn("records_per_epoch", output.getvalue())
+
+    def test_records_per_epoch_needs_no_batch_size(self):
+        with self.assertRaisesRegex(ValueError, "max_length is unknown"):
+            self.run_class(NetTrial, records_per_epoch=40, searcher={"metric": "error"})
 
     def test_applies_max_time_of_the_searcher(self):
         for unit, time, ends in (("batches", 9, 9), ("records", 32, 2), ("epochs", 2, 14)):
@@ -119,6 +135,42 @@ class EntrypointTest(unittest.TestCase):
         searcher = {"metric": "error", "max_time": 2, "time_metric": "hours"}
         with self.assertRaisesRegex(ValueError, "max_length is unknown: .* time_metric"):
             self.run_class(NetTrial, searcher=searcher)
+
+    def test_fails_at_the_first_validation_without_the_metric_of_the_search(self):
+        trains = []
+
+        class Named(NetTrial):
+            value = 1.0
+
+            def __init__(self, context):
+                super().__init__(context)
+                trains.append(context._core.train)
+
+            def evaluate_batch(self, batch, batch_idx):
+                return {"error": 1.0, "acc": self.value}
+
+        for value, metric, problem in (
+            (1.0, "accuracy", "no metric 'accuracy'.* it has: 'error', 'acc'; report 'accuracy'"),
+            ("x", "acc", "no metric 'acc'.* it has: 'error';"),
+        ):
+            for policy in ("best", "all", "none"):
+                with self.subTest(metric=metric, policy=policy):
+                    Named.value = value
+                    searcher = {**CONFIG["searcher"], "metric": metric}
+                    with self.assertRaisesRegex(RuntimeError, problem):
+                        self.run_class(Named, searcher=searcher, checkpoint_policy=policy)
+                    reports = [(group, steps) for group, steps, _ in trains[-1].reports]
+                    self.assertEqual(reports, [("validation", 0)])  # Reported before it fails.
+
+    def test_fails_when_the_metric_of_the_search_is_not_a_number(self):
+        class Vector(NetTrial):
+            evaluate_batch = dp.PyTorchTrial.evaluate_batch
+
+            def evaluate_full_dataset(self, data_loader):
+                return {"error": [1, 2]}
+
+        with self.assertRaisesRegex(RuntimeError, r"'error', .* is \[1, 2\]; expected a number"):
+            self.run_class(Vector)
 
     def test_rejects_an_invalid_field_by_name(self):
         with self.assertRaisesRegex(ValueError, "searcher.max_length is 'long'"):

@@ -160,6 +160,9 @@ class EngineTrial(deepspeed.DeepSpeedTrial):
     def evaluate_batch(self, dataloader_iter, batch_idx):
         return {"error": self.loss(dataloader_iter)}
 
+    def evaluation_reducer(self):
+        return dp.Reducer.WEIGHTED_AVG  # It does not depend on the number of ranks.
+
 
 class PipelineTrial(EngineTrial):
     engine = PipelineEngine

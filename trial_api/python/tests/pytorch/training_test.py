@@ -3,6 +3,7 @@
 import contextlib
 import fractions
 import io
+import json
 import math
 import os
 import pathlib
@@ -13,6 +14,7 @@ import det
 import torch
 from det import core
 from det import pytorch as dp
+from det.core import _json
 from trials import NetTrial, NoisyTrial, RecordingTrain, run
 
 
@@ -156,6 +158,77 @@ class CallbackTest(unittest.TestCase):
         )
         self.assertEqual(counter.count, 25)
 
+    def test_callbacks_get_values_of_numpy(self):
+        import numpy
+
+        seen = {}
+
+        class Values(dp.PyTorchCallback):
+            def on_training_workload_end(self, avg_metrics, batch_metrics):
+                seen.update(means=avg_metrics, batches=batch_metrics)
+
+            def on_validation_epoch_end(self, outputs):
+                seen.update(outputs=outputs)
+
+            def on_validation_end(self, metrics):
+                seen.update(metrics=dict(metrics))
+                metrics["added"] = metrics["error"] * 2
+
+        class Several(NetTrial):
+            def __init__(self, context):
+                super().__init__(context)
+                context.wrap_reducer(lambda values: torch.ones(2), name="vector")
+
+            def train_batch(self, batch, epoch_idx, batch_idx):
+                metrics = super().train_batch(batch, epoch_idx, batch_idx)
+                rows = torch.tensor([[1, 2]])
+                return {**metrics, "plain": 0.5, "rows": rows, "half": rows.bfloat16()}
+
+            def evaluate_batch(self, batch, batch_idx):
+                metrics = super().evaluate_batch(batch, batch_idx)
+                return {**metrics, "name": "x", "count": torch.tensor([3])}
+
+        result = run(Several, max_length=dp.Batch(7), callbacks={"values": Values()})
+        means, [first, *rest] = seen["means"], seen["batches"]
+        self.assertEqual(len(rest), 6)
+        self.assertIs(type(means["loss"]), float)
+        self.assertEqual((means["batches"], means["epochs"]), (7, 1))
+        self.assertIsInstance(means["vector"], numpy.ndarray)
+        for value, kind, shape in (
+            (first["loss"], "float32", ()),
+            (first["rows"], "int64", (1, 2)),
+            (first["half"], "float32", (1, 2)),
+            (seen["outputs"][0]["error"], "float32", ()),
+            (seen["outputs"][0]["count"], "int64", (1,)),
+            (seen["metrics"]["vector"], "float32", (2,)),
+        ):
+            self.assertIsInstance(value, numpy.ndarray)
+            self.assertEqual((str(value.dtype), value.shape), (kind, shape))
+        self.assertIs(type(first["plain"]), float)
+        self.assertEqual(seen["outputs"][0]["name"], "x")
+        self.assertIsInstance(seen["metrics"]["error"], numpy.floating)
+        [(_, added)] = result.train.get_metrics("validation", "added")
+        self.assertEqual(added, result.train.get_metrics("validation", "error")[0][1] * 2)
+
+    def test_callbacks_get_values_of_numpy_in_a_resumed_run(self):
+        import numpy
+
+        kinds = []
+
+        class Values(dp.PyTorchCallback):
+            def on_training_workload_end(self, avg_metrics, batch_metrics):
+                kinds.extend(type(metrics["loss"]) for metrics in batch_metrics)
+
+        first = run(NetTrial, preempt_at=3)
+        run(
+            NetTrial,
+            storage=first.storage,
+            latest_checkpoint=first.last_uuid,
+            max_length=dp.Batch(5),
+            callbacks={"values": Values()},
+        )
+        self.assertEqual(kinds, [numpy.ndarray] * 5)
+
     def test_rejects_callback_state_that_cannot_be_saved_by_its_place(self):
         class Bad(dp.PyTorchCallback):
             def state_dict(self):
@@ -224,6 +297,39 @@ class ScheduleTest(unittest.TestCase):
         self.assertEqual(len(result.uuids), 1)
         self.assertFalse(result.preempt.acknowledged)
 
+    def test_stops_where_a_callback_requests_it(self):
+        def make(name, call):
+            def method(self, *arguments):
+                self.calls += 1
+                self.trial.context.set_stop_requested(self.calls == call)
+
+            callback = type("Stopper", (dp.PyTorchCallback,), {name: method, "calls": 0})()
+            return callback
+
+        for name, call, steps, validations, saved in (
+            ("on_training_start", 1, 0, [], 0),
+            ("on_training_epoch_start", 2, 7, [5], 1),
+            ("on_training_epoch_end", 1, 7, [5], 1),
+            ("on_training_workload_end", 1, 4, [], 1),
+            ("on_validation_start", 1, 5, [5], 1),
+            ("on_validation_end", 2, 10, [5, 10], 1),
+        ):
+            with self.subTest(name=name):
+                callback = make(name, call)
+                result = run(
+                    NetTrial,
+                    reporting_period=dp.Batch(4),
+                    validation_period=dp.Batch(5),
+                    checkpoint_policy="none",
+                    callbacks={"stopper": callback},
+                    prepare=lambda trial: setattr(callback, "trial", trial),
+                )
+                self.assertEqual(result.steps, steps)
+                done = [steps for steps, _ in result.train.get_metrics("validation", "error")]
+                self.assertEqual((done, len(result.uuids)), (validations, saved))
+                reported = [steps for steps, _ in result.train.get_metrics("training", "loss")]
+                self.assertEqual(reported[-1:], [steps] if steps else [])
+
     def test_test_mode_runs_everything_once(self):
         result = run(NetTrial, test_mode=True)
         self.assertEqual(
@@ -283,6 +389,33 @@ class ComputationTest(unittest.TestCase):
             with self.subTest(step_mode=step_mode, frequency=frequency):
                 result = run(Scheduled, frequency=2)
                 self.assertEqual(result.trial.schedule.last_epoch, expected)
+
+    def test_learning_rate_does_not_change_while_gradients_are_aggregated(self):
+        mode = dp.LRScheduler.StepMode
+        for frequency, aggregation, expected in (
+            (1, 1, [1, 2, 3, 4, 5, 6, 7, 8]),
+            (1, 2, [1, 1, 3, 3, 5, 5, 7, 7]),
+            (1, 3, [1, 1, 1, 4, 4, 4, 7, 7]),
+            (2, 3, [1, 1, 1, 2, 2, 2, 4, 4]),
+            (3, 2, [1, 1, 1, 1, 2, 2, 3, 3]),
+        ):
+
+            class Scheduled(NetTrial):
+                rates = []
+                optimizer = staticmethod(lambda p: torch.optim.SGD(p, 1.0))
+
+                def __init__(self, context):
+                    super().__init__(context)
+                    schedule = torch.optim.lr_scheduler.LambdaLR(self.sgd, lambda n: n + 1)
+                    context.wrap_lr_scheduler(schedule, mode.STEP_EVERY_BATCH, frequency)
+
+                def train_batch(self, batch, epoch_idx, batch_idx):
+                    self.rates.append(self.sgd.param_groups[0]["lr"])
+                    return super().train_batch(batch, epoch_idx, batch_idx)
+
+            with self.subTest(frequency=frequency, aggregation=aggregation):
+                run(Scheduled, frequency=aggregation, max_length=dp.Batch(8))
+                self.assertEqual(Scheduled.rates, expected)
 
     def test_resumed_lr_scheduler_continues_to_count_steps(self):
         class Scheduled(NetTrial):
@@ -356,20 +489,80 @@ class EvaluationTest(unittest.TestCase):
                 self.seen.update(len(batch[0]))
                 self.named.update(7)
                 size = float(len(batch[0]))
-                return {"mean": batch[1].mean(), "sum": size, "max": size, "min": size}
+                mean = batch[1].mean()
+                reducers = {"sum": size, "max": size, "min": size}
+                return {"mean": mean, "by_batch": size, **reducers}
 
             def evaluation_reducer(self):
                 reducers = {"sum": dp.Reducer.SUM, "max": dp.Reducer.MAX, "min": dp.Reducer.MIN}
-                return reducers
+                return {"mean": dp.Reducer.WEIGHTED_AVG, **reducers}
 
         result = run(Reduced, max_length=dp.Epoch(2), reporting_period=dp.Batch(7))
         self.assertEqual(result.train.get_metrics("training", "seen"), [(7, 100), (14, 100)])
         [(_, _, metrics)] = [r for r in result.train.reports if r[0] == "validation"]
         expected = {"sum": 37, "max": 8, "min": 5, "seen": 37, "first": 7, "count": 5}
+        expected["by_batch"] = (4 * 8 + 5) / 5
         self.assertEqual({name: metrics[name] for name in expected}, expected)
         from trials import records
 
         self.assertAlmostEqual(metrics["mean"], records(37, seed=8)[1].mean().item(), places=6)
+
+    def test_validation_metrics_are_means_over_batches(self):
+        class Default(NetTrial):
+            validation_records = 9
+            evaluation_reducer = dp.PyTorchTrial.evaluation_reducer
+
+            def evaluate_batch(self, batch, batch_idx):
+                return {"index": batch_idx, "nan": math.nan, "inf": math.inf}
+
+        class Weighted(Default):
+            evaluation_reducer = NetTrial.evaluation_reducer
+
+        for cls, expected in ((Default, 0.5), (Weighted, 1 / 9)):
+            metrics = run(cls, max_length=dp.Batch(1)).train.reports[-1][2]
+            self.assertEqual((metrics["index"], metrics["inf"]), (expected, math.inf))
+            self.assertTrue(math.isnan(metrics["nan"]))
+
+    def test_reduces_arrays_of_batches_to_numbers(self):
+        class Arrays(NetTrial):
+            evaluation_reducer = dp.PyTorchTrial.evaluation_reducer
+
+            def train_batch(self, batch, epoch_idx, batch_idx):
+                super().train_batch(batch, epoch_idx, batch_idx)
+                return {"rows": torch.tensor([1.0, 3.0])}
+
+            def evaluate_batch(self, batch, batch_idx):
+                rows = torch.arange(len(batch[0])) * 2.0  # The last batch is shorter.
+                return {"rows": rows, "nested": [[1, 2], [3, batch_idx]], "array": rows.numpy()}
+
+        result = run(Arrays, max_length=dp.Batch(2))
+        self.assertEqual(result.train.get_metrics("training", "rows"), [(2, 2.0)])
+        metrics = result.train.reports[-1][2]
+        self.assertEqual(
+            (metrics["rows"], metrics["array"], metrics["nested"]),
+            ((4 * 7 + 4) / 5, (4 * 7 + 4) / 5, 2.0),
+        )
+
+    def test_reports_vectors_and_nested_metrics_as_they_are(self):
+        class Nested(NetTrial):
+            evaluate_batch = dp.PyTorchTrial.evaluate_batch
+
+            def __init__(self, context):
+                super().__init__(context)
+                context.wrap_reducer(lambda values: torch.tensor([[1, 2]]), name="matrix")
+                context.wrap_reducer(lambda values: {"a": {"b": [0.5, {"c": "x"}]}})
+
+            def evaluate_full_dataset(self, data_loader):
+                per_class = {"cat": torch.tensor(0.5), "dog": [1, 2]}
+                return {"error": 1.0, "vector": torch.tensor([1.0, 2.0]), "per_class": per_class}
+
+        result = run(Nested, max_length=dp.Batch(2))
+        for group in ("training", "validation"):
+            [metrics] = [metrics for kind, _, metrics in result.train.reports if kind == group]
+            sent = json.loads(_json.encode(metrics))
+            self.assertEqual((sent["matrix"], sent["a"]), ([[1, 2]], {"b": [0.5, {"c": "x"}]}))
+        self.assertEqual(sent["vector"], [1.0, 2.0])
+        self.assertEqual(sent["per_class"], {"cat": 0.5, "dog": [1, 2]})
 
     def test_training_reducers_continue_in_the_next_attempt(self):
         class Counted(NetTrial):

@@ -105,6 +105,9 @@ class NetTrial(dp.PyTorchTrial):
     def evaluate_batch(self, batch, batch_idx):
         return {"error": self.loss(batch)}
 
+    def evaluation_reducer(self):
+        return dp.Reducer.WEIGHTED_AVG  # It does not depend on the number of ranks.
+
 
 class NoisyTrial(NetTrial):
     """A Trial that draws from every random generator, and has a learning-rate scheduler."""

@@ -194,7 +194,7 @@ class WarningsTest(unittest.TestCase):
         class Several(NetTrial):
             def train_batch(self, batch, epoch_idx, batch_idx):
                 super().train_batch(batch, epoch_idx, batch_idx)
-                return {"loss": 1.0, "each row's": batch[1]}
+                return {"loss": 1.0, "each row's": ["a", 1]}
 
             def evaluate_batch(self, batch, batch_idx):
                 return {"error": 1.0, "rows' names": "a b"}
@@ -204,8 +204,10 @@ class WarningsTest(unittest.TestCase):
 
         output = stderr_of(Several, reporting_period=dp.Batch(1), validation_period=dp.Batch(1))
         for words in (
-            'metric "each row\'s" of train_batch() is not a single number, and is not reported',
-            'metric "rows\' names" of evaluate_batch() is not a single number, and is not reported',
+            'metric "each row\'s" of train_batch() is neither a number nor an array of numbers, and is not '
+            "reported",
+            'metric "rows\' names" of evaluate_batch() is neither a number nor an array of numbers, and is '
+            "not reported",
             "metric 'eror' of evaluation_reducer() is not returned by evaluate_batch()",
         ):
             self.assertEqual(1, output.count(words), words)

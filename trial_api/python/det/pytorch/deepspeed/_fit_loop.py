@@ -18,6 +18,7 @@ from det.pytorch.state.rank_state import restore_reports
 from det.pytorch.state.snapshot import read_tree
 from det.pytorch.strategies.data_parallel import evaluation_mode
 from det.pytorch.trainer.checkpoint_saver import Saver
+from det.pytorch.trainer.evaluation_loop import call_on_validation_end
 from det.pytorch.trainer.fit_loop import FitLoop
 from det.pytorch.utilities.rng import derive_seed, seed_all
 from det.pytorch.utilities.types import DataBatch, MetricDict, StateDict
@@ -135,12 +136,11 @@ class DeepSpeedFitLoop(FitLoop):
         with evaluation_mode(cast("Sequence[torch.nn.Module]", context.engines)):
             self._callbacks.call("on_validation_epoch_start")
             self._evaluate_batches(evaluation)
-            self._callbacks.call("on_validation_epoch_end", evaluation.outputs)
+            self._callbacks.call("on_validation_epoch_end", evaluation.to_numpy())
         metrics: MetricDict = dict(evaluation.reduce(self._process_group))
         process_group = self._process_group
         metrics.update(context.reducers.reduce(training=False, process_group=process_group))
-        metrics = dict(process_group.broadcast(metrics))
-        self._callbacks.call("on_validation_end", metrics)
+        metrics = call_on_validation_end(self._callbacks, process_group.broadcast(metrics))
         # A reducer may be used in training as well, whose metrics have been reported.
         context.reducers.reset(training=False)
         return metrics

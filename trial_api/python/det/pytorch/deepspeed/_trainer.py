@@ -32,7 +32,8 @@ def init(
         exp_conf: The experiment config. None: that of the trial on the cluster, and {} off it.
         distributed: The ranks. None: those of the launcher's environment, or one rank.
         enable_tensorboard_logging: Whether reported metrics are written for TensorBoard.
-        checkpoint_storage: Off the cluster, the folder of the checkpoints. None: ./checkpoints.
+        checkpoint_storage: Where checkpoints are stored; see det.core.init(). None: as the config
+            says; off the cluster, ./checkpoints.
 
     Yields:
         The context.

@@ -86,7 +86,7 @@ class DeepSpeedTrial(abc.ABC):
 
         Returns:
             One Reducer for all metrics, or a dict by name; metrics that are missing get
-            Reducer.AVG.
+            Reducer.AVG, the mean over the calls. Reducer.WEIGHTED_AVG is the mean over records.
         """
         return Reducer.AVG
 

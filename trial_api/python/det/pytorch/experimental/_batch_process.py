@@ -52,7 +52,8 @@ def torch_batch_process(
         dataloader_kwargs: Arguments of torch's DataLoader, except batch_size, shuffle, sampler,
             batch_sampler and drop_last.
         distributed_context: The ranks. None: those of the launcher's environment, or one rank.
-        checkpoint_storage: Off the cluster, the folder of the checkpoints. None: ./checkpoints.
+        checkpoint_storage: Where checkpoints are stored; see det.core.init(). None: as the config
+            says; off the cluster, ./checkpoints.
         latest_checkpoint: Off the cluster, the UUID of the progress to continue from.
 
     Raises:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import math
 import sys
 from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Callable
 
 import torch
 
@@ -12,6 +15,9 @@ from det.pytorch.data.batch_shard import BatchShard
 from det.pytorch.distributed.process_group import ProcessGroup
 from det.pytorch.metrics.reducers import Reducer
 from det.pytorch.utilities.types import MetricDict, StateDict
+
+# torch works without NumPy; callbacks then get Python's values.
+_numpy: Any = importlib.import_module("numpy") if importlib.util.find_spec("numpy") else None
 
 
 def detach_metrics(metrics: object, what: str) -> MetricDict:
@@ -52,13 +58,62 @@ def to_python(value: object) -> object:
 
 def to_python_all(batches: list[MetricDict]) -> list[MetricDict]:
     """Converts the metrics of batches with to_python(), with one transfer from a GPU per metric."""
+    return _convert_all(batches, to_python, torch.Tensor.tolist)
+
+
+def to_numpy(value: object) -> object:
+    """Converts a tensor to an array of NumPy; returns another value unchanged."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    if _numpy is None:
+        return to_python(value)
+    tensor: Any = value.detach().cpu()
+    if tensor.dtype is torch.bfloat16:  # NumPy has no such type.
+        tensor = tensor.float()
+    try:
+        return tensor.numpy()
+    except RuntimeError:  # torch was built for another version of NumPy.
+        return _numpy.asarray(tensor.tolist(), dtype=str(tensor.dtype).rpartition(".")[2])
+
+
+def to_numpy_all(batches: list[MetricDict]) -> list[MetricDict]:
+    """Converts the metrics of batches with to_numpy(), with one transfer from a GPU per metric."""
+
+    def split(column: torch.Tensor) -> list[object]:
+        array: Any = to_numpy(column)
+        return array if _numpy is None else [array[row, ...] for row in range(len(array))]
+
+    return _convert_all(batches, to_numpy, split)
+
+
+def to_numpy_scalar(value: object) -> object:
+    """Converts a number to a scalar of NumPy, and other values with to_numpy()."""
+    if _numpy is not None and _is_number(value):
+        return _numpy.asarray(value)[()]
+    return to_numpy(value)
+
+
+def _convert_all(
+    batches: list[MetricDict],
+    convert: Callable[[object], object],
+    split: Callable[[torch.Tensor], list[object]],
+) -> list[MetricDict]:
+    """Converts the metrics of batches.
+
+    Args:
+        batches: The metrics of each batch.
+        convert: Converts a value.
+        split: Converts the elements of a tensor with the values of a metric, if all are tensors of
+            one element.
+    """
     columns: dict[str, list[object]] = {}
     for name in dict.fromkeys(name for batch in batches for name in batch):
         values = [batch[name] for batch in batches if name in batch]
-        single = all(isinstance(v, torch.Tensor) and v.numel() == 1 for v in values)
+        single = all(
+            isinstance(v, torch.Tensor) and v.numel() == 1 and v.dim() == 0 for v in values
+        )
         same = single and len({(v.dtype, v.device) for v in values}) == 1
-        plain = torch.stack([v.reshape(()) for v in values]).tolist() if same else None
-        columns[name] = plain if plain is not None else [to_python(v) for v in values]
+        columns[name] = split(torch.stack(values)) if same else [convert(v) for v in values]
     rows = {name: iter(column) for name, column in columns.items()}
     return [{name: next(rows[name]) for name in batch} for batch in batches]
 
@@ -67,6 +122,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float))
 
 
+_NO_NUMBER = "neither a number nor an array of numbers"
 _warned: set[tuple[str, str]] = set()
 
 
@@ -105,8 +161,10 @@ class TrainingMetrics:
 
     def save(self) -> StateDict:
         """Returns the state for a checkpoint."""
-        self.batches = to_python_all(self.batches)
-        return {"metrics": self.batches, "shares": [list(shard) for shard in self._shards]}
+        return {
+            "metrics": to_python_all(self.batches),
+            "shares": [list(shard) for shard in self._shards],
+        }
 
     def carry_over(self, saved: StateDict, shard: tuple[int, int]) -> None:
         """Adds what save() returned on a rank of an earlier attempt.
@@ -115,33 +173,40 @@ class TrainingMetrics:
             saved: The state.
             shard: The slots of that rank and of all ranks, for checkpoints without `shares`.
         """
-        self.batches.extend(saved["metrics"])
+        self.batches.extend({k: _to_tensor(v) for k, v in one.items()} for one in saved["metrics"])
         shards = saved.get("shares") or [shard] * len(saved["metrics"])
         self._shards.extend((slots, total) for slots, total in shards)
 
     def means(self, process_group: ProcessGroup) -> dict[str, float]:
         """Returns the means over all batches and ranks, on every rank. Collective.
 
-        Values that are not numbers are left out, with a warning.
+        An array is averaged over its elements. Other values are left out, with a warning.
         """
-        self.batches = to_python_all(self.batches)
+        batches = to_python_all(self.batches)
         sums: dict[str, tuple[float, float]] = {}
-        for batch, (slots, total) in zip(self.batches, self._shards):
+        for metrics, (slots, total) in zip(batches, self._shards):
             # An integer, except for batches of an earlier attempt on another number of slots.
             weight = slots * self._shard.total / total
-            for name, value in batch.items():
-                if _is_number(value):
-                    added, count = sums.get(name, (0.0, 0.0))
-                    sums[name] = (added + value * weight, count + weight)
+            batch = {name: _to_number(Reducer.AVG, value) for name, value in metrics.items()}
+            for name, value in _get_numbers(batch).items():
+                added, count = sums.get(name, (0.0, 0.0))
+                sums[name] = (added + value * weight, count + weight)
         if process_group.is_chief:
             names = (name for batch in self.batches for name in batch)
-            _warn_once(names, sums, "of train_batch() is not a single number, and is not reported")
+            _warn_once(names, sums, f"of train_batch() is {_NO_NUMBER}, and is not reported")
         gathered = process_group.allgather(sums)
         means: dict[str, float] = {}
         for name in dict.fromkeys(name for rank in gathered for name in rank):
             known = [rank[name] for rank in gathered if name in rank]
             means[name] = math.fsum(t for t, _ in known) / math.fsum(c for _, c in known)
         return means
+
+
+def _to_tensor(value: object) -> object:
+    """Converts a number to a tensor without rounding it; returns another value unchanged."""
+    if isinstance(value, float):
+        return torch.tensor(value, dtype=torch.float64)
+    return torch.tensor(value) if isinstance(value, (bool, int)) else value
 
 
 class EvaluationMetrics:
@@ -161,6 +226,11 @@ class EvaluationMetrics:
         self.outputs.append(metrics)
         self._records.append(records)
 
+    def to_numpy(self) -> list[MetricDict]:
+        """Converts the outputs for callbacks, which may change them, and returns them."""
+        self.outputs = to_numpy_all(self.outputs)
+        return self.outputs
+
     def _get_reducer(self, name: str) -> Reducer:
         if isinstance(self._reducer, Mapping):
             return self._reducer.get(name, Reducer.AVG)
@@ -170,10 +240,12 @@ class EvaluationMetrics:
         """Reduces over all batches and ranks. Collective.
 
         Returns:
-            The metrics that are numbers on the chief, and an empty dict on the other ranks.
+            The metrics that are numbers or arrays on the chief, and an empty dict on the other ranks.
         """
         plain = [
-            {name: value for name, value in output.items() if _is_number(value)}
+            _get_numbers(
+                {name: _to_number(self._get_reducer(name), value) for name, value in output.items()}
+            )
             for output in to_python_all(self.outputs)
         ]
         gathered = process_group.gather(list(zip(plain, self._records)))
@@ -184,9 +256,7 @@ class EvaluationMetrics:
             metrics[name] = _reduce(self._get_reducer(name), values)
         if process_group.is_chief:
             names = (name for output in self.outputs for name in output)
-            _warn_once(
-                names, metrics, "of evaluate_batch() is not a single number, and is not reported"
-            )
+            _warn_once(names, metrics, f"of evaluate_batch() is {_NO_NUMBER}, and is not reported")
             reduced = self._reducer if isinstance(self._reducer, dict) and everything else {}
             _warn_once(
                 reduced, metrics, "of evaluation_reducer() is not returned by evaluate_batch()"
@@ -194,7 +264,22 @@ class EvaluationMetrics:
         return metrics
 
 
+def _to_number(reducer: Reducer, value: object) -> float | None:
+    """Reduces the elements of a list, also a nested one, to a number; None if it has none."""
+    if not isinstance(value, (list, tuple)):
+        return value if isinstance(value, (int, float)) else None
+    elements = [_to_number(reducer, element) for element in value]
+    numbers = [(element, 1) for element in elements if element is not None]
+    return _reduce(reducer, numbers) if numbers and len(numbers) == len(elements) else None
+
+
+def _get_numbers(metrics: Mapping[str, float | None]) -> dict[str, float]:
+    return {name: value for name, value in metrics.items() if value is not None}
+
+
 def _reduce(reducer: Reducer, values: list[tuple[float, int]]) -> float:
+    if reducer is Reducer.AVG:
+        values = [(value, 1) for value, _ in values]
     numbers = [value for value, _ in values]
     if reducer is Reducer.SUM:
         return math.fsum(numbers)

@@ -14,13 +14,20 @@ from det.pytorch.utilities.types import MetricDict, ReducedValue
 class Reducer(enum.Enum):
     """How the metrics that evaluate_batch() returns for each batch become one number.
 
-    AVG is the mean over the records of all ranks. SUM, MAX and MIN are over the batches.
+    AVG, SUM, MAX and MIN reduce the values of the batches of all ranks. In AVG a last, smaller
+    batch counts as much as the others, so the result depends on how records are divided into
+    batches. WEIGHTED_AVG is the mean over the records: each batch is weighted with the number that
+    get_batch_length() returns.
+
+    If the metric of a batch is an array, it is reduced to a number first: AVG and WEIGHTED_AVG use
+    the mean of its elements.
     """
 
     AVG = 1
     SUM = 2
     MAX = 3
     MIN = 4
+    WEIGHTED_AVG = 5
 
 
 def check_reducers(given: object) -> None:

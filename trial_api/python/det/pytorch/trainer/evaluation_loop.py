@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from det.pytorch.data.sharded_loader import ShardedDataLoader
 from det.pytorch.distributed.process_group import ProcessGroup
-from det.pytorch.metrics.accumulators import EvaluationMetrics, detach_metrics, to_python_all
+from det.pytorch.metrics.accumulators import (
+    EvaluationMetrics,
+    detach_metrics,
+    to_numpy_scalar,
+    to_python,
+    to_python_all,
+)
 from det.pytorch.strategies.data_parallel import broadcast_buffers, evaluation_mode
 from det.pytorch.trial.callbacks import CallbackList
 from det.pytorch.trial.context import PyTorchTrialContext
@@ -43,11 +49,25 @@ def evaluate(
         else:
             metrics = {}
     metrics.update(context.reducers.reduce(training=False, process_group=group))
-    metrics = dict(context._process_group.broadcast(metrics))
-    callbacks.call("on_validation_end", metrics)
+    metrics = call_on_validation_end(callbacks, context._process_group.broadcast(metrics))
     # A reducer may be used in training as well, whose metrics have been reported.
     context.reducers.reset(training=False)
     return metrics
+
+
+def call_on_validation_end(callbacks: CallbackList, metrics: MetricDict) -> MetricDict:
+    """Calls on_validation_end() with NumPy's values; callbacks may change the metrics.
+
+    Args:
+        callbacks: The Trial's callbacks.
+        metrics: The validation metrics.
+
+    Returns:
+        The metrics to report.
+    """
+    shown = {name: to_numpy_scalar(value) for name, value in metrics.items()}
+    callbacks.call("on_validation_end", shown)
+    return {name: to_python(value) for name, value in shown.items()}
 
 
 def _evaluate_batches(
@@ -69,7 +89,7 @@ def _evaluate_batches(
                 trial.evaluate_batch(batch, index) if takes_index else trial.evaluate_batch(batch)
             )
         evaluation.add(detach_metrics(output, "evaluate_batch"), records)
-    callbacks.call("on_validation_epoch_end", evaluation.outputs)
+    callbacks.call("on_validation_epoch_end", evaluation.to_numpy())
     metrics: MetricDict = evaluation.reduce(group)
     return metrics
 

@@ -8,17 +8,24 @@ uninterrupted one. All ranks take the same decisions.
 from __future__ import annotations
 
 import pathlib
+import sys
 from collections.abc import Iterator
 from typing import NamedTuple, cast
 
 import torch
 
 from det._version import __version__
+from det.core._report import describe_missing_metric
 from det.pytorch.data.data_loader import adapt_loader
 from det.pytorch.data.sharded_loader import ShardedDataLoader
 from det.pytorch.distributed.stop_agreement import StopAgreement, StopReason
 from det.pytorch.distributed.xla import mark_step
-from det.pytorch.metrics.accumulators import TrainingMetrics, detach_metrics
+from det.pytorch.metrics.accumulators import (
+    TrainingMetrics,
+    detach_metrics,
+    to_numpy,
+    to_numpy_all,
+)
 from det.pytorch.state.checkpoint import (
     read_checkpoint,
     read_progress,
@@ -67,6 +74,7 @@ class FitLoop:
         *,
         policy: str = "best",
         latest_checkpoint: str | None = None,
+        searcher_metric: str | None = None,
     ) -> None:
         """Creates the loop.
 
@@ -76,6 +84,7 @@ class FitLoop:
             schedule: When training ends, and when it reports, validates and saves.
             policy: Which checkpoints to save after a validation: "best", "all" or "none".
             latest_checkpoint: The UUID of the checkpoint to start from, or None.
+            searcher_metric: The metric that each validation must have, or None.
 
         Raises:
             RuntimeError: If the Trial wrapped no model.
@@ -90,6 +99,7 @@ class FitLoop:
         self._schedule = schedule
         self._policy = policy
         self._latest = latest_checkpoint
+        self._searcher_metric = searcher_metric
         self._callbacks = CallbackList(trial.build_callbacks(), warn=self._process_group.is_chief)
         self._tensorboard = TensorBoardLogger(context)
         self._saver = self._create_saver()
@@ -147,6 +157,7 @@ class FitLoop:
         self._context._first_batch = first
         self._callbacks.call("on_trial_startup", first, uuid)
         self._build_data()
+        self._warn_about_records_per_epoch()
         if loaded is not None:
             self._callbacks.call("on_checkpoint_load_start", loaded.state)
         seed_all(derive_seed(self._context.get_trial_seed(), self._data_group.rank, first))
@@ -220,6 +231,24 @@ class FitLoop:
                 )
         return None if lengths[0] is None else int(lengths[0])
 
+    def _warn_about_records_per_epoch(self) -> None:
+        """Warns if records_per_epoch of the config is not the length of an epoch.
+
+        An epoch is one pass over the training data, whatever the config says.
+        """
+        configured = int(self._context.get_experiment_config().get("records_per_epoch") or 0)
+        batches, size = self._context._batches_per_epoch, self._records_per_batch
+        if not configured or not batches or not size or not self._process_group.is_chief:
+            return
+        if not (batches - 1) * size < configured < (batches + 1) * size:
+            print(
+                f"WARNING: records_per_epoch is {configured} and is ignored: an epoch is one pass over "
+                f"the training data, {batches} batches of {size} records; write a length in batches "
+                "to validate, save or end elsewhere",
+                file=sys.stderr,
+                flush=True,
+            )
+
     def _shard_validation_data(self) -> ShardedDataLoader:
         given = self._trial.build_validation_data_loader()
         data = self._shard(given, "build_validation_data_loader", False)
@@ -250,17 +279,23 @@ class FitLoop:
             print(
                 f"training is already finished: {self._schedule.max_length} is reached", flush=True
             )
-        if self._do_due_work():
+        if self._do_due_work() or self._stop_at_boundary():
             return
         while True:
             trained = False
             for batch, is_last in self._iterate_batches():
                 trained = True
+                if self._progress.batch == 0:
+                    self._callbacks.call("on_training_epoch_start", self._progress.epoch)
+                    if self._stop_at_boundary():
+                        return
                 stop = self._train_batch(batch, is_last)
                 if stop and not self._schedule.is_finished(self._progress):
                     self._end_early(stop)
                     return
-                if self._do_due_work():
+                is_epoch_end = self._progress.batch == 0
+                boundary = is_epoch_end or self._schedule.is_anything_due(self._progress)
+                if self._do_due_work() or (boundary and self._stop_at_boundary()):
                     return
             if not trained or self._progress.batch != 0:
                 raise RuntimeError(
@@ -290,8 +325,6 @@ class FitLoop:
 
     def _train_batch(self, batch: DataBatch, is_last: bool) -> StopReason:
         context, progress = self._context, self._progress
-        if progress.batch == 0:
-            self._callbacks.call("on_training_epoch_start", progress.epoch)
         self._stop.begin(self._get_stop_reason(), is_last)
         if context.experimental.auto_to_device:
             batch = context.to_device(batch)
@@ -309,7 +342,10 @@ class FitLoop:
         if progress.steps_completed == self._context.get_initial_batch() + 1:
             self._saver.prepare()
         self._saver.poll()
-        return self._stop.end(self._get_stop_reason())
+        stop = self._stop.end(self._get_stop_reason())
+        if is_last:
+            self._callbacks.call("on_training_epoch_end", progress.epoch - 1)
+        return stop
 
     def _call_train_batch(self, batch: DataBatch) -> torch.Tensor | MetricDict:
         """Calls the Trial's train_batch(), and returns its metrics."""
@@ -326,8 +362,12 @@ class FitLoop:
         return metrics
 
     def _step_lr_schedulers(self, is_last: bool) -> None:
+        count = self._progress.steps_completed + 1
+        # Between two optimizer steps the learning rate stays the same.
+        batches = self._context._aggregation_frequency if self._context.steps_now else 0
         for scheduler in self._context.lr_schedulers:
-            scheduler.step_after(_StepMode.STEP_EVERY_BATCH, self._progress.steps_completed + 1)
+            for batch in range(count - batches + 1, count + 1):
+                scheduler.step_after(_StepMode.STEP_EVERY_BATCH, batch)
             if is_last:
                 scheduler.step_after(_StepMode.STEP_EVERY_EPOCH, self._progress.epoch + 1)
 
@@ -339,12 +379,27 @@ class FitLoop:
         if is_last:
             progress.epoch += 1
             progress.batch = progress.records = 0
-            self._callbacks.call("on_training_epoch_end", progress.epoch - 1)
 
     def _get_stop_reason(self) -> StopReason:
         if self._process_group.is_chief and self._core.preempt.should_preempt(auto_ack=False):
             return StopReason.PREEMPTED
         return StopReason.REQUESTED if self._context.get_stop_requested() else StopReason.NONE
+
+    def _stop_at_boundary(self) -> bool:
+        """Ends training if a callback of any rank has requested it between two batches. Collective.
+
+        Returns:
+            Whether training ends.
+        """
+        if not any(self._process_group.allgather(self._context.get_stop_requested())):
+            return False
+        steps = self._progress.steps_completed
+        if steps:
+            if self._progress.reported_at != steps:
+                self._report()  # No later attempt reports these batches.
+            self._save()
+            self._saver.finish()
+        return True
 
     def _end_early(self, stop: StopReason) -> None:
         if stop is StopReason.REQUESTED:  # No later attempt reports these batches.
@@ -385,9 +440,13 @@ class FitLoop:
             reduced = reducers.reduce(training=True, process_group=self._data_group)
             metrics.update(self._process_group.broadcast(reduced))
             reducers.reset(training=True)
-        self._callbacks.call("on_training_workload_end", metrics, self._training_metrics.batches)
-        self._core.train.report_training_metrics(steps, self._add_lengths(metrics))
+        reported = self._add_lengths(metrics)
+        self._core.train.report_training_metrics(steps, reported)
         self._tensorboard.add("training", steps, metrics)
+        if self._callbacks.named:
+            means = {name: to_numpy(value) for name, value in reported.items()}
+            batches = to_numpy_all(self._training_metrics.batches)
+            self._callbacks.call("on_training_workload_end", means, batches)
         per_epoch = self._context._batches_per_epoch
         if per_epoch is not None:
             fraction = steps / self._schedule.max_batches(per_epoch)
@@ -401,9 +460,14 @@ class FitLoop:
         self._context._strategy.synchronize()
         metrics = self._evaluate()
         self._progress.validated_at = steps
+        reported = self._add_lengths(metrics)
         best: bool = self._core.train.report_validation_metrics(
-            steps, self._add_lengths(metrics), ask_best=self._policy == "best"
+            steps, reported, ask_best=self._policy == "best"
         )
+        if self._searcher_metric is not None:
+            problem = describe_missing_metric(self._searcher_metric, reported)
+            if problem is not None:
+                raise RuntimeError(problem)
         self._tensorboard.add("validation", steps, metrics)
         if self._context._writer is not None:
             self._context._writer.flush()
@@ -417,7 +481,7 @@ class FitLoop:
     def _add_lengths(self, metrics: MetricDict) -> MetricDict:
         """Adds the trained length in each unit of a search, unless the Trial has such metrics."""
         steps, size = self._progress.steps_completed, self._records_per_batch
-        per_epoch = self._schedule.batches_per_epoch or self._context._batches_per_epoch
+        per_epoch = self._context._batches_per_epoch
         lengths = {
             "batches": steps,
             "epochs": steps / per_epoch if per_epoch else float(self._progress.epoch),

@@ -10,12 +10,7 @@ import dataclasses
 
 from det._types import JsonMapping
 from det.pytorch.trial.progress import Progress
-from det.pytorch.trial.train_units import (
-    Batch,
-    Epoch,
-    TrainUnit,
-    batches_per_configured_epoch,
-)
+from det.pytorch.trial.train_units import Batch, Epoch, TrainUnit
 
 
 @dataclasses.dataclass
@@ -29,8 +24,6 @@ class Schedule:
         checkpoint: How often to save; None: only at the end.
         initial_validation: Whether to validate before the first batch.
         rungs: The lengths at which the search compares trials.
-        batches_per_epoch: The number of batches in an epoch of the search; None: one pass over the
-            data.
     """
 
     max_length: TrainUnit
@@ -39,7 +32,6 @@ class Schedule:
     checkpoint: TrainUnit | None = None
     initial_validation: bool = False
     rungs: TrainUnit | None = None
-    batches_per_epoch: int | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.max_length.value, int):
@@ -97,7 +89,6 @@ def parse_rungs(
     lengths: list[int],
     searcher: JsonMapping,
     global_batch_size: int | None,
-    records_per_epoch: int = 0,
 ) -> TrainUnit | None:
     """Converts the rungs of a search to batches or epochs.
 
@@ -105,23 +96,16 @@ def parse_rungs(
         lengths: The rungs, in the unit of searcher.max_length or searcher.time_metric.
         searcher: The section `searcher` of the experiment config.
         global_batch_size: The hyperparameter, or None.
-        records_per_epoch: The field of the config; 0 if it is absent.
 
     Returns:
         A TrainUnit with all rungs, or None if there are none.
-
-    Raises:
-        ValueError: If records_per_epoch is set and global_batch_size is not.
     """
     if not lengths:
         return None
     max_length = searcher.get("max_length")
     unit = next(iter(max_length)) if isinstance(max_length, dict) else searcher.get("time_metric")
     if unit == "epochs":
-        batches = batches_per_configured_epoch(records_per_epoch, global_batch_size)
-        if batches is None:
-            return Epoch(frozenset(lengths))
-        return Batch(frozenset(length * batches for length in lengths))
+        return Epoch(frozenset(lengths))
     if unit == "records" and global_batch_size:  # Rounded up, so that the length is reached.
         return Batch(frozenset(-(-length // global_batch_size) for length in lengths))
     return Batch(frozenset(lengths))

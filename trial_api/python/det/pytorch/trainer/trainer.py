@@ -20,7 +20,6 @@ from det.pytorch.trial.context import PyTorchTrialContext
 from det.pytorch.trial.train_units import (
     Batch,
     TrainUnit,
-    batches_per_configured_epoch,
     parse_train_unit,
     validate_units,
 )
@@ -61,7 +60,8 @@ def init(
         aggregation_frequency: The number of batches whose gradients make one optimizer step. None:
             `optimizations.aggregation_frequency` of the config, or 1.
         enable_tensorboard_logging: Whether reported metrics are written for TensorBoard.
-        checkpoint_storage: Off the cluster, the folder of the checkpoints. None: ./checkpoints.
+        checkpoint_storage: Where checkpoints are stored; see det.core.init(). None: as the config
+            says; off the cluster, ./checkpoints.
 
     Yields:
         The context.
@@ -217,7 +217,8 @@ class Trainer:
             TypeError: If a period is not a Batch or Epoch, or the Trial's methods return objects of
                 a wrong type.
             ValueError: If an argument is invalid, max_length is unknown, or the data is too small.
-            RuntimeError: If the Trial wrapped no model, or the training data ended early.
+            RuntimeError: If the Trial wrapped no model, the training data ended early, or a
+                validation on the cluster lacks the metric that searcher.metric names.
             CheckpointError: If the checkpoint does not fit, or one could not be saved.
         """
         if checkpoint_policy not in _CHECKPOINT_POLICIES:
@@ -238,7 +239,6 @@ class Trainer:
             checkpoint=checkpoint_period,
             initial_validation=step_zero_validation,
             rungs=self._get_rungs(),
-            batches_per_epoch=self._get_batches_per_configured_epoch(),
         )
         if profiling_enabled:
             self.configure_profiler()
@@ -248,6 +248,7 @@ class Trainer:
             schedule,
             policy=checkpoint_policy,
             latest_checkpoint=self._replace_damaged(latest_checkpoint),
+            searcher_metric=self._get_searcher().get("metric") if self._on_cluster else None,
         ).run()
 
     def _get_searcher(self) -> JsonObject:
@@ -257,17 +258,8 @@ class Trainer:
         size = self._context.get_hparams().get("global_batch_size")
         return size if isinstance(size, int) else None
 
-    def _get_records_per_epoch(self) -> int:
-        return int(self._context.get_experiment_config().get("records_per_epoch") or 0)
-
-    def _get_batches_per_configured_epoch(self) -> int | None:
-        size = self._get_global_batch_size()
-        # Without a batch size no length is in such epochs; parse_train_unit() has raised otherwise.
-        return batches_per_configured_epoch(self._get_records_per_epoch(), size) if size else None
-
     def _parse_unit(self, value: object, field: str) -> TrainUnit | None:
-        size, records = self._get_global_batch_size(), self._get_records_per_epoch()
-        return parse_train_unit(value, field, size, records)
+        return parse_train_unit(value, field, self._get_global_batch_size())
 
     def _get_max_length(self, given: TrainUnit | None) -> TrainUnit:
         if given is None:
@@ -287,12 +279,7 @@ class Trainer:
 
     def _get_rungs(self) -> TrainUnit | None:
         lengths = self._info.trial.validate_at if self._info and self._info.trial else []
-        return parse_rungs(
-            lengths,
-            self._get_searcher(),
-            self._get_global_batch_size(),
-            self._get_records_per_epoch(),
-        )
+        return parse_rungs(lengths, self._get_searcher(), self._get_global_batch_size())
 
     def _replace_damaged(self, latest: str | None) -> str | None:
         """Returns the latest checkpoint, or an earlier one if the trial's latest is damaged."""
@@ -342,8 +329,7 @@ def fit_from_config(trainer: Trainer, config: JsonObject) -> None:
     info = get_cluster_info()
     trainer.fit(
         checkpoint_period=period("min_checkpoint_period"),
-        validation_period=period("min_validation_period")
-        or trainer._parse_unit({"epochs": 1}, "min_validation_period"),
+        validation_period=period("min_validation_period"),
         reporting_period=Batch(int(config.get("scheduling_unit") or 100)),
         checkpoint_policy=str(config.get("checkpoint_policy") or "best"),
         latest_checkpoint=info.latest_checkpoint if info else None,

@@ -55,12 +55,15 @@ class PyTorchCallback:
     def on_training_workload_end(
         self, avg_metrics: MetricDict, batch_metrics: list[MetricDict]
     ) -> None:
-        """Called when training metrics are reported.
+        """Called after training metrics are reported.
 
         Args:
-            avg_metrics: The means over the batches of all ranks since the last report.
-            batch_metrics: The metrics of each batch of this rank since the last report. In a run
-                that resumed on fewer ranks, also those of the ranks that it replaces.
+            avg_metrics: The means over the batches of all ranks since the last report, as floats,
+                the trained length as `batches`, `epochs` and `records`, and the metrics of
+                reducers; tensors among those are arrays of NumPy.
+            batch_metrics: The metrics of each batch of this rank since the last report, with
+                tensors as arrays of NumPy of the same shape and type (bfloat16 as float32). In a
+                run that resumed on fewer ranks, also those of the ranks that it replaces.
         """
 
     def on_validation_start(self) -> None:
@@ -70,7 +73,8 @@ class PyTorchCallback:
         """Called after a validation.
 
         Args:
-            metrics: The validation metrics by name; the same on every rank.
+            metrics: The validation metrics by name; the same on every rank. Numbers are scalars of
+                NumPy, and tensors arrays. What the callback changes is reported.
         """
 
     def on_validation_epoch_start(self) -> None:
@@ -80,7 +84,8 @@ class PyTorchCallback:
         """Called after the validation data is read. Not with evaluate_full_dataset().
 
         Args:
-            outputs: What evaluate_batch() returned for each batch of this rank.
+            outputs: What evaluate_batch() returned for each batch of this rank, with tensors as
+                arrays of NumPy of the same shape and type (bfloat16 as float32).
         """
 
     def on_checkpoint_load_start(self, checkpoint: StateDict | None) -> None:

@@ -251,9 +251,11 @@ class PyTorchTrialContext:
         return self._stop_requested
 
     def set_stop_requested(self, stop_requested: bool) -> None:
-        """Ends training with a checkpoint after this batch, or after the next one.
+        """Ends training with a checkpoint.
 
-        Any rank may call it.
+        Any rank may call it. If a callback calls it between two batches, training ends there: what is
+        due at that point is done, and nothing else is validated. If the Trial calls it in a batch,
+        training ends after this batch, or on several slots after the next one, with a validation.
 
         Args:
             stop_requested: Whether to stop; False cancels a request that was not yet effective.

@@ -19,8 +19,13 @@ class LRScheduler:
     class StepMode(enum.Enum):
         """When the scheduler is stepped.
 
-        STEP_EVERY_EPOCH, STEP_EVERY_BATCH and STEP_EVERY_OPTIMIZER_STEP step it after each of
-        those. With MANUAL_STEP the Trial calls step().
+        STEP_EVERY_EPOCH steps it after each epoch, and STEP_EVERY_OPTIMIZER_STEP after each
+        optimizer step. With MANUAL_STEP the Trial calls step().
+
+        STEP_EVERY_BATCH counts batches. With an aggregation_frequency of n it is stepped after each
+        optimizer step, n times in a row: the learning rate does not change while gradients are
+        aggregated, and is after all that of the number of batches. STEP_EVERY_OPTIMIZER_STEP is
+        usually the better choice then.
         """
 
         STEP_EVERY_EPOCH = 1

@@ -76,38 +76,13 @@ class Epoch(TrainUnit):
     """A number of passes over the training data."""
 
 
-def batches_per_configured_epoch(
-    records_per_epoch: int, global_batch_size: int | None
-) -> int | None:
-    """Returns the number of batches in an epoch of the config, or None for a pass over the data.
-
-    Args:
-        records_per_epoch: The field of the config; 0 if it is absent.
-        global_batch_size: The hyperparameter, or None.
-
-    Raises:
-        ValueError: If records_per_epoch is set and global_batch_size is not.
-    """
-    if not records_per_epoch:
-        return None
-    if not global_batch_size:
-        raise ValueError(
-            f"records_per_epoch is {records_per_epoch}: it needs the hyperparameter "
-            "global_batch_size; or remove it to make an epoch one pass over the data"
-        )
-    return max(1, records_per_epoch // global_batch_size)
-
-
-def parse_train_unit(
-    value: object, field: str, global_batch_size: int | None, records_per_epoch: int = 0
-) -> TrainUnit | None:
+def parse_train_unit(value: object, field: str, global_batch_size: int | None) -> TrainUnit | None:
     """Parses a length in the experiment config.
 
     Args:
         value: 100, {batches: 100}, {epochs: 3} or {records: 1000}; None if it is absent.
         field: The name of the field, for errors.
         global_batch_size: The hyperparameter, or None.
-        records_per_epoch: The field of the config; 0 if it is absent.
 
     Returns:
         The length; None if it is absent or 0.
@@ -125,8 +100,7 @@ def parse_train_unit(
             if count == 0:
                 return None
             if unit == "epochs":
-                batches = batches_per_configured_epoch(records_per_epoch, global_batch_size)
-                return Epoch(count) if batches is None else Batch(count * batches)
+                return Epoch(count)
             if unit == "batches":
                 return Batch(count)
             if global_batch_size:

@@ -123,8 +123,8 @@ class PyTorchTrial(abc.ABC):
             batch_idx: The index of the batch in this validation on this rank, from 0.
 
         Returns:
-            Metrics by name: numbers, or tensors of one element. evaluation_reducer() determines how
-            they are reduced over batches and ranks.
+            Metrics by name: numbers, tensors or arrays. evaluation_reducer() determines how they are
+            reduced over batches and ranks, and to one number each.
         """
         raise NotImplementedError
 
@@ -137,7 +137,8 @@ class PyTorchTrial(abc.ABC):
             data_loader: What build_validation_data_loader() returned.
 
         Returns:
-            Metrics by name: numbers, or tensors of one element.
+            Metrics by name: numbers, tensors, or lists and dicts of those, which are reported as
+            they are.
         """
         raise NotImplementedError
 
@@ -146,7 +147,7 @@ class PyTorchTrial(abc.ABC):
 
         Returns:
             One Reducer for all metrics, or a dict by name; metrics that are missing get
-            Reducer.AVG.
+            Reducer.AVG, the mean over batches. Reducer.WEIGHTED_AVG is the mean over records.
         """
         return Reducer.AVG
 
@@ -158,7 +159,7 @@ class PyTorchTrial(abc.ABC):
         return {}
 
     def get_batch_length(self, batch: DataBatch) -> int:
-        """Returns the number of records of a validation batch, with which metrics are weighted.
+        """Returns the number of records of a validation batch, for Reducer.WEIGHTED_AVG.
 
         Args:
             batch: What the data loader's collate_fn returned.
