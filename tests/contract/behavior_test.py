@@ -77,8 +77,8 @@ class BehaviorTest(harness.ClusterTestCase):
     def get(self, path, **options):
         return self.call("GET", path, **options)
 
-    def stream(self, path, client=None):
-        answer = (client or self.admin).send("GET", path)
+    def stream(self, path):
+        answer = self.admin.send("GET", path)
         self.assertEqual(200, answer.status, answer.text)
         return answer.results()
 
@@ -248,6 +248,10 @@ class AnswersTest(BehaviorTest):
         self.assertIn("task_container_defaults", config)
         for pool in config["resource_pools"]:
             self.assertIn("task_container_defaults", pool)
+
+    def test_shows_the_version_that_clients_compare_with(self):
+        self.assertEqual("0.38.1", self.get("/api/v1/master")["version"])
+        self.assertEqual("0.38.1", self.get("/info")["version"])
 
     def test_only_administrators_read_the_cluster_message(self):
         _, client = self.make_user()
@@ -602,7 +606,8 @@ class TrialsTest(BehaviorTest):
             report("other", 1, {"x": 3}), *[report("training", i, {"x": i}) for i in range(2, 11)])
         path = f"/api/v1/trials/metrics/{{}}trialIds={trial}"
         for end, member, value in (
-                ("trial_metrics?group=training&", "avg_metrics", 1), ("training_metrics?", "avg_metrics", 1),
+                ("trial_metrics?group=training&", "avg_metrics", 1),
+                ("training_metrics?", "avg_metrics", 1),
                 ("trial_metrics?group=validation&", "validation_metrics", 2),
                 ("validation_metrics?", "validation_metrics", 2),
                 ("trial_metrics?group=other&", "avg_metrics", 3)):
@@ -625,12 +630,12 @@ class TrialsTest(BehaviorTest):
             self.get(f"/api/v1/trials/{trial}")["trial"].get("logPolicyMatched"))
 
     def test_streams_names_and_batches_once_each(self):
-        experiment = self.create(report("training", 1, {"x": 1}), report("validation", 1, {"loss": 2}))
+        experiment = self.create(
+            report("training", 1, {"x": 1}), report("validation", 1, {"loss": 2}))
         path = f"/api/v1/experiments/metrics-stream/metric-names?ids={experiment}&period_seconds=1"
-        first = self.admin  # The stream ends with the experiment.
         self.environment(experiment)
         self.let_end(experiment)
-        found = self.stream(path, client=first)
+        found = self.stream(path)
         self.assertEqual(["loss"], found[0]["searcherMetrics"])
         names = [name for each in found for name in each["trainingMetrics"]]
         self.assertEqual(["x"], names)
@@ -703,10 +708,11 @@ class TrialsTest(BehaviorTest):
         _, low = self.run_experiment(hyperparameters={"x": 1})
         _, high = self.run_experiment(hyperparameters={"x": 3})
         for name in ("x", "hp.x"):
-            filters = json.dumps({"filterGroup": {"kind": "group", "conjunction": "and", "children": [
-                {"kind": "field", "location": "LOCATION_TYPE_RUN_HYPERPARAMETERS", "columnName": name,
-                 "type": "COLUMN_TYPE_NUMBER", "operator": ">=", "value": 2}]},
-                "showArchived": True})
+            field = {"kind": "field", "location": "LOCATION_TYPE_RUN_HYPERPARAMETERS",
+                     "columnName": name, "type": "COLUMN_TYPE_NUMBER", "operator": ">=",
+                     "value": 2}
+            filters = json.dumps({"filterGroup": {
+                "kind": "group", "conjunction": "and", "children": [field]}, "showArchived": True})
             runs = self.call("POST", "/api/v1/runs", {"filter": filters, "limit": -1})["runs"]
             self.assertEqual([high], [each["id"] for each in runs])
             killed = self.call("POST", "/api/v1/runs/kill",
@@ -841,6 +847,8 @@ class ConfiguredTest(BehaviorTest):
         "security": {"authz": {"strict_job_queue_control": True,
                                "workspace_creator_assign_role": {"enabled": True, "role_id": 5}}},
         "task_container_defaults": {"environment_variables": ["GIVEN=1"], "work_dir": "/x"},
+        "resource_pools": [{"pool_name": "default"},
+                           {"pool_name": "other", "scheduler": {"type": "fifo"}}],
         "launch_error": False}
 
     def test_only_administrators_change_the_queue(self):
@@ -860,6 +868,12 @@ class ConfiguredTest(BehaviorTest):
                   client=client)
         self.call("PATCH", f"/api/v1/workspaces/{workspace}", {"name": self.name("w")},
                   client=client, status=403)
+
+    def test_shows_only_types_of_schedulers_that_clients_know(self):
+        pools = self.get("/api/v1/resource-pools")["resourcePools"]
+        known = {f"SCHEDULER_TYPE_{each}" for each in (
+            "UNSPECIFIED", "PRIORITY", "FAIR_SHARE", "ROUND_ROBIN", "KUBERNETES", "SLURM", "PBS")}
+        self.assertLessEqual({each["schedulerType"] for each in pools}, known)
 
     def test_shows_defaults_of_tasks(self):
         shown = self.get("/api/v1/master/config")["config"]["task_container_defaults"]

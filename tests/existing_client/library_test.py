@@ -156,6 +156,24 @@ if __name__ == "__main__":
 """
 
 TORCH = {"model_def.py": MODEL, "train.py": TRAIN}
+# A script of a user that asks the master with the SDK.
+ASK = """
+import os, tempfile
+import determined
+from determined import core
+from determined.experimental import client
+print("library", "theirs" if "site-packages" in os.path.realpath(determined.__file__) else "ours")
+with core.init(tensorboard_mode=core.TensorboardMode.MANUAL) as context:
+    context.train.report_training_metrics(1, {"x": 1.5})
+print("models", client.list_models())
+trial = client.get_trial(int(os.environ["DET_TRIAL_ID"]))
+print("metrics", [report.metrics for report in trial.iter_metrics("training")])
+made = client.create_experiment({
+    "name": "made", "entrypoint": "true", "searcher": {"name": "single", "metric": "x"},
+    "resources": {"slots_per_trial": 0}}, tempfile.mkdtemp())
+print("made", made.wait(interval=0.2).name)
+"""
+
 # A configuration of a Trial class names what the older entrypoint needs.
 TRIAL = {"hyperparameters": {"global_batch_size": 8},
          "searcher": {"name": "single", "metric": "loss", "max_length": {"batches": 8}}}
@@ -263,6 +281,12 @@ class LibraryTest(Case):
         self.assertIn("You are logged in as user 'admin'", log)
         _, log = self.end(self.start(None, {}, entrypoint="det user whoami"))
         self.assertIn("admin", log)
+
+    def test_sdk_in_a_task_acts_for_the_owner(self):
+        for name, experiment in self.both({"ask.py": ASK}, entrypoint="python3 ask.py"):
+            _, log = self.end(experiment)
+            for line in (f"library {name}", "models []", "metrics [{'x': 1.5}]", "made COMPLETED"):
+                self.assertIn(line, log)
 
     def test_trains_a_trial_class_in_a_script(self):
         for name, experiment in self.both(TORCH, entrypoint="python3 train.py", **TRIAL):
