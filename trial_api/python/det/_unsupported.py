@@ -164,7 +164,7 @@ _NAMES = {
     },
 }
 
-# By module, then by name.
+# The hint of each name, by module.
 NAMES = {
     module: {
         name: hint.format(module=module) for names, hint in hints.items() for name in names.split()

@@ -5,7 +5,7 @@ import importlib
 from det import _unsupported
 from existing_names import NAMES
 
-# Of libraries that users install.
+# These need libraries that users install.
 _WITH_TORCH = (
     "determined.pytorch",
     "determined.keras",

@@ -532,7 +532,7 @@ class EvaluationTest(unittest.TestCase):
                 return {"rows": torch.tensor([1.0, 3.0])}
 
             def evaluate_batch(self, batch, batch_idx):
-                rows = torch.arange(len(batch[0])) * 2.0  # Of another length in the last batch.
+                rows = torch.arange(len(batch[0])) * 2.0  # The last batch is shorter.
                 return {"rows": rows, "nested": [[1, 2], [3, batch_idx]], "array": rows.numpy()}
 
         result = run(Arrays, max_length=dp.Batch(2))
