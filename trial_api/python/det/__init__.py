@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from det import core, errors
 from det._errors import CheckpointError, InvalidHP, MasterError
+from det._existing import ExperimentConfig, LegacyTrial, TrialContext
 from det._info import ClusterInfo, TrialInfo, get_cluster_info
 from det._version import __version__
 from det.util import import_from_path
@@ -20,8 +21,11 @@ __all__ = [
     "LOG_FORMAT",
     "CheckpointError",
     "ClusterInfo",
+    "ExperimentConfig",
     "InvalidHP",
+    "LegacyTrial",
     "MasterError",
+    "TrialContext",
     "TrialInfo",
     "__version__",
     "core",

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import enum
 import importlib
+import inspect
+import json
+import numbers
 import os
 import pathlib
 import sys
-from collections.abc import Iterator
-from typing import Callable
+import uuid
+from collections.abc import Iterator, Mapping
+from typing import Any, Callable
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
@@ -55,6 +60,72 @@ def is_overridden(full_method: Callable[..., object], parent_class: type) -> boo
     """
     inherited = getattr(parent_class, full_method.__name__, None)
     return getattr(full_method, "__func__", full_method) is not inherited
+
+
+def has_param(fn: Callable[..., object], name: str, pos: int | None = None) -> bool:
+    """Returns whether a function has a parameter of a name.
+
+    Args:
+        fn: The function.
+        name: The name.
+        pos: The number of positional parameters that are enough, whatever their names are.
+    """
+    parameters = inspect.signature(fn).parameters.values()
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return any(p.name == name for p in parameters) or (pos is not None and len(positional) >= pos)
+
+
+def is_numerical_scalar(value: object) -> bool:
+    """Returns whether a value is a number, also one of NumPy or an array without dimensions.
+
+    Args:
+        value: The value.
+    """
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):
+        value = value.item()
+    return isinstance(value, numbers.Real)
+
+
+def json_encode(obj: object, indent: str | None = None, sort_keys: bool = False) -> str:
+    """Encodes a value as JSON, also numbers, arrays of NumPy, UUIDs, times and enumerations.
+
+    Args:
+        obj: The value.
+        indent: As in json.dumps().
+        sort_keys: As in json.dumps().
+
+    Raises:
+        TypeError: It contains another value.
+    """
+    return json.dumps(obj, indent=indent, sort_keys=sort_keys, default=_to_json)
+
+
+def _to_json(value: object) -> object:
+    if isinstance(value, enum.Enum):
+        return value.name
+    if isinstance(value, uuid.UUID):
+        return str(value)
+    for name in ("isoformat", "tolist"):
+        convert = getattr(value, name, None)
+        if callable(convert):
+            return convert()
+    raise TypeError(f"a value of type {type(value).__name__} is not JSON")
+
+
+def merge_dicts(base_dict: Mapping[str, Any], source_dict: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the merged entries of two dictionaries, also of nested ones.
+
+    Args:
+        base_dict: The first.
+        source_dict: The second, whose values have precedence.
+    """
+    result = dict(base_dict)
+    for name, value in source_dict.items():
+        base = result.get(name)
+        if isinstance(value, Mapping) and isinstance(base, Mapping):
+            value = merge_dicts(base, value)
+        result[name] = value
+    return result
 
 
 def force_create_symlink(src: str | pathlib.Path, dst: str | pathlib.Path) -> None:

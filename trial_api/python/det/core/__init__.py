@@ -3,6 +3,16 @@
 from det.core._checkpoint import CheckpointContext, DownloadMode, PendingCheckpoint
 from det.core._context import Context, TensorboardMode, init
 from det.core._distributed import DistributedContext
+from det.core._dummy import (
+    DummyCheckpointContext,
+    DummyDistributedContext,
+    DummyPreemptContext,
+    DummyProfilerContext,
+    DummySearcherContext,
+    DummySearcherOperation,
+    DummyTrainContext,
+    Unit,
+)
 from det.core._preempt import PreemptContext, PreemptMode
 from det.core._profiler import ProfilerContext
 from det.core._searcher import SearcherContext, SearcherMode, SearcherOperation
@@ -13,6 +23,13 @@ __all__ = [
     "Context",
     "DistributedContext",
     "DownloadMode",
+    "DummyCheckpointContext",
+    "DummyDistributedContext",
+    "DummyPreemptContext",
+    "DummyProfilerContext",
+    "DummySearcherContext",
+    "DummySearcherOperation",
+    "DummyTrainContext",
     "EarlyExitReason",
     "PendingCheckpoint",
     "PreemptContext",
@@ -23,5 +40,6 @@ __all__ = [
     "SearcherOperation",
     "TensorboardMode",
     "TrainContext",
+    "Unit",
     "init",
 ]

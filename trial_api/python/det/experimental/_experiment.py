@@ -89,6 +89,11 @@ class TrialMetrics:
     end_time: str
     metrics: JsonObject
 
+    @property
+    def total_batches(self) -> int:
+        """The older name of steps_completed."""
+        return self.steps_completed
+
 
 class Trial:
     """A trial, as it was at the last reload()."""

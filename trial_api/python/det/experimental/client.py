@@ -76,6 +76,7 @@ __all__ = [
     "get_checkpoint",
     "get_experiment",
     "get_model",
+    "get_model_by_id",
     "get_model_labels",
     "get_models",
     "get_project",
@@ -93,6 +94,8 @@ __all__ = [
     "login",
     "logout",
     "stream_trials_metrics",
+    "stream_trials_training_metrics",
+    "stream_trials_validation_metrics",
     "whoami",
 ]
 
@@ -197,6 +200,11 @@ def get_models(
 list_models = get_models
 
 
+def get_model_by_id(model_id: int) -> Model:
+    """Returns a model by its ID. See Determined.get_model()."""
+    return _default().get_model(model_id)
+
+
 def get_model_labels() -> list[str]:
     """Returns the labels of all models."""
     return _default().get_model_labels()
@@ -208,6 +216,16 @@ def stream_trials_metrics(trial_ids: list[int], group: str | None = None) -> Ite
 
 
 iter_trials_metrics = stream_trials_metrics
+
+
+def stream_trials_training_metrics(trial_ids: list[int]) -> Iterator[TrialMetrics]:
+    """Yields the training metrics of trials; stream_trials_metrics(trial_ids, "training")."""
+    return stream_trials_metrics(trial_ids, "training")
+
+
+def stream_trials_validation_metrics(trial_ids: list[int]) -> Iterator[TrialMetrics]:
+    """Yields the validation metrics of trials; stream_trials_metrics(trial_ids, "validation")."""
+    return stream_trials_metrics(trial_ids, "validation")
 
 
 def create_workspace(name: str) -> Workspace:

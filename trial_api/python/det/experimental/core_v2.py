@@ -19,6 +19,7 @@ from typing import Callable
 from det import core
 from det._info import ClusterInfo, get_cluster_info
 from det._types import CheckpointStorage
+from det.core import DistributedContext, PreemptMode, TensorboardMode
 from det.detached._context import Config, open_context
 from det.experimental._session import canonical_url
 
@@ -45,7 +46,7 @@ class UnmanagedConfig(Config):
 # The members of the open context, which __getattr__() finds.
 alert: Callable[..., None]
 checkpoint: core.CheckpointContext
-distributed: core.DistributedContext
+distributed: DistributedContext
 info: ClusterInfo | None
 preempt: core.PreemptContext
 profiler: core.ProfilerContext
@@ -61,10 +62,10 @@ def init(
     defaults: Config | None = None,
     unmanaged: Config | None = None,
     client: object = None,
-    distributed: core.DistributedContext | None = None,
+    distributed: DistributedContext | None = None,
     checkpoint_storage: CheckpointStorage | None = None,
-    preempt_mode: core.PreemptMode = core.PreemptMode.WorkersAskChief,
-    tensorboard_mode: core.TensorboardMode = core.TensorboardMode.AUTO,
+    preempt_mode: PreemptMode = PreemptMode.WorkersAskChief,
+    tensorboard_mode: TensorboardMode = TensorboardMode.AUTO,
 ) -> None:
     """Opens the context whose members this module has. Collective. An open context is closed first.
 
@@ -96,7 +97,7 @@ def init(
         return
     _context = open_context(
         _merge(config, defaults, unmanaged),
-        distributed or core.DistributedContext.single(),
+        distributed or DistributedContext.single(),
         checkpoint_storage,
         preempt_mode,
         tensorboard_mode,
@@ -120,10 +121,10 @@ def init_context(
     defaults: Config | None = None,
     unmanaged: Config | None = None,
     client: object = None,
-    distributed: core.DistributedContext | None = None,
+    distributed: DistributedContext | None = None,
     checkpoint_storage: CheckpointStorage | None = None,
-    preempt_mode: core.PreemptMode = core.PreemptMode.WorkersAskChief,
-    tensorboard_mode: core.TensorboardMode = core.TensorboardMode.AUTO,
+    preempt_mode: PreemptMode = PreemptMode.WorkersAskChief,
+    tensorboard_mode: TensorboardMode = TensorboardMode.AUTO,
 ) -> Iterator[core.Context]:
     """Opens a context for the block of a `with` statement. The arguments are those of init().
 

@@ -8,12 +8,18 @@ from det._errors import UnauthenticatedError as UnauthenticatedException
 BadRequestException = APIException
 BadResponseException = APIException
 MasterNotFoundException = APIException
+DeleteFailedException = APIException
+EmptyResultException = APIException
+InvalidCredentialsException = UnauthenticatedException
 
 __all__ = [
     "APIException",
     "BadRequestException",
     "BadResponseException",
+    "DeleteFailedException",
+    "EmptyResultException",
     "ForbiddenException",
+    "InvalidCredentialsException",
     "MasterNotFoundException",
     "NotFoundException",
     "UnauthenticatedException",

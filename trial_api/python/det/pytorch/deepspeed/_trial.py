@@ -9,13 +9,14 @@ from collections.abc import Iterable, Iterator
 import torch
 
 from det._errors import CheckpointError
+from det._existing import LegacyTrial
 from det.pytorch.deepspeed._context import DeepSpeedTrialContext
 from det.pytorch.metrics.reducers import Reducer
 from det.pytorch.trial.callbacks import PyTorchCallback
 from det.pytorch.utilities.types import Arguments, DataBatch, MetricDict
 
 
-class DeepSpeedTrial(abc.ABC):
+class DeepSpeedTrial(LegacyTrial, abc.ABC):
     """Models that DeepSpeed trains, their data, and how they are trained.
 
     The same class trains on one slot and on many. The constructor creates engines with

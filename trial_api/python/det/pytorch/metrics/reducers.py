@@ -14,10 +14,10 @@ from det.pytorch.utilities.types import MetricDict, ReducedValue
 class Reducer(enum.Enum):
     """How the metrics that evaluate_batch() returns for each batch become one number.
 
-    AVG, SUM, MAX and MIN reduce the values of the batches of all ranks. In AVG a last, smaller
-    batch counts as much as the others, so the result depends on how records are divided into
-    batches. WEIGHTED_AVG is the mean over the records: each batch is weighted with the number that
-    get_batch_length() returns.
+    AVG is the mean over the batches of all ranks, and SUM, MAX and MIN are over them, too. In AVG a
+    last, smaller batch counts as much as the others, so the result depends on how records are
+    divided into batches. WEIGHTED_AVG is the mean over the records: each batch is weighted with the
+    number that get_batch_length() returns.
 
     If the metric of a batch is an array, it is reduced to a number first: AVG and WEIGHTED_AVG use
     the mean of its elements.

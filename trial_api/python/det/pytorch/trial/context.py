@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, NoReturn, TypeVar, overload
 
 import torch
 
+from det._existing import TrialContext
 from det._types import JsonObject
 from det.core import Context, DistributedContext
 from det.pytorch.data.batch_shard import find_batch_shard
@@ -40,7 +41,7 @@ _Scaler = TypeVar("_Scaler", bound=Scaler)
 _MetricReducer = TypeVar("_MetricReducer", bound=MetricReducer)
 
 
-class PyTorchTrialContext:
+class PyTorchTrialContext(TrialContext):
     """What a Trial knows of its experiment, and how its model trains on all slots.
 
     det.pytorch.init() creates it. It is used on the training thread. A Trial wraps its models and

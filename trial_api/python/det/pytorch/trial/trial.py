@@ -8,6 +8,7 @@ from typing import Protocol
 
 import torch
 
+from det._existing import LegacyTrial
 from det.pytorch.data.batches import data_length
 from det.pytorch.metrics.reducers import Reducer, check_reducers
 from det.pytorch.trial.callbacks import PyTorchCallback
@@ -35,7 +36,7 @@ class BaseTrial(Protocol):
         ...
 
 
-class PyTorchTrial(abc.ABC):
+class PyTorchTrial(LegacyTrial, abc.ABC):
     """A model, its data, and how it is trained. The same class trains on one slot and on many.
 
     Wrap models and optimizers in the constructor, and override one of evaluate_batch() and

@@ -1,0 +1,5 @@
+"""DetLogger under the name that existing scripts import."""
+
+from det.lightning._logger import DetLogger
+
+__all__ = ["DetLogger"]
