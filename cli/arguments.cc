@@ -113,7 +113,7 @@ absl::StatusOr<std::vector<std::string>> SplitEmptyValues(const std::vector<Opti
     }
     words.push_back(argv[i]);
     for (const Option& option : options) {
-      if (option.value.empty() || ToDashes(argv[i]) != absl::StrCat("--", option.name, "=")) {
+      if (option.value.empty() || argv[i] != absl::StrCat("--", option.name, "=")) {
         continue;
       }
       if (!option.may_be_empty) return NeedsValueError(option);
@@ -264,9 +264,9 @@ void AddOptions(const std::vector<Option>& options, CLI::App* app) {
 absl::StatusOr<Arguments> ParseArguments(const std::vector<Option>& options,
                                          const std::vector<Positional>& positionals,
                                          const std::vector<std::string>& argv) {
-  DET_ASSIGN_OR_RETURN(std::vector<std::string> words, SplitEmptyValues(options, argv));
+  DET_ASSIGN_OR_RETURN(std::vector<std::string> words, SpellOptions(options, argv));
+  DET_ASSIGN_OR_RETURN(words, SplitEmptyValues(options, words));
   Parser parser(options);
-  DET_ASSIGN_OR_RETURN(words, SpellOptions(options, words));
   try {
     parser.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
