@@ -25,7 +25,7 @@ import scenario
 # Bazel starts programs through links into the source tree, of which this one reads the docs and the package.
 FOLDER = os.path.dirname(os.path.realpath(__file__))
 ROOT = os.path.dirname(os.path.dirname(FOLDER))
-NOT_SUPPORTED = re.compile(r"is not supported: (.*)", re.S)
+NOT_SUPPORTED = re.compile(r"is not supported: (.*?)(?:; see `det [a-z -]* --help`)?$", re.S)
 
 
 class Unknown(Exception):
