@@ -1,9 +1,12 @@
 #include "cli/api_client.h"
 
+#include <algorithm>
+#include <cstring>
 #include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -13,6 +16,7 @@
 #include "base/uuid.h"
 #include "cli/interrupt.h"
 #include "cli/leader_probe.h"
+#include "cli/terminal.h"
 #include "det/access.pb.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
@@ -124,7 +128,38 @@ bool IsUnreachable(const absl::Status& status) {
 
 namespace {
 
-absl::Status ToStatus(int http, const std::string& body) {
+bool IsJson(absl::string_view body) { return nlohmann::json::accept(body.begin(), body.end()); }
+
+// Returns `a page "Title"` for HTML, the beginning of other text, or "an empty body".
+std::string DescribeBody(const std::string& body) {
+  constexpr size_t kMaxText = 60;
+  const std::string lower = absl::AsciiStrToLower(body);
+  const size_t title = lower.find("<title>");
+  const size_t end = lower.find("</title>");
+  if (title != lower.npos && end != lower.npos && title < end) {
+    const size_t start = title + strlen("<title>");
+    return absl::StrCat(
+        "a page \"", RemoveControlCharacters(body.substr(start, std::min(end - start, kMaxText))),
+        "\"");
+  }
+  const absl::string_view text = absl::StripAsciiWhitespace(body);
+  if (text.empty()) return "an empty body";
+  const absl::string_view line = text.substr(0, std::min(text.find_first_of("\r\n"), kMaxText));
+  return absl::StrCat("\"", RemoveControlCharacters(std::string(line)), "\"");
+}
+
+// The error for a response that a master does not send. A proxy in front of a master that is away
+// sends such responses, too: their codes stay.
+absl::Status NotAMasterError(const std::string& url, int http, const std::string& body) {
+  const absl::StatusCode code =
+      http / 100 == 5 ? ToStatusCode(http) : absl::StatusCode::kFailedPrecondition;
+  return absl::Status(code,
+                      absl::StrCat(url, " is not a master: it answered HTTP ", http, " with ",
+                                   DescribeBody(body), "; name the master with -m or DET_MASTER"));
+}
+
+absl::Status ToStatus(const std::string& url, int http, const std::string& body) {
+  if (!IsJson(body)) return NotAMasterError(url, http, body);
   std::string text = ErrorText(body);
   if (text.empty()) text = absl::StrCat("the master returned HTTP ", http);
   const bool again = http == 409 && CodeInBody(body) == kAborted;
@@ -132,8 +167,8 @@ absl::Status ToStatus(int http, const std::string& body) {
 }
 
 // Returns a new idempotency key for a method that creates something; empty for other methods.
-// Repeated requests with one key create one object. The master rejects keys of other methods, by the
-// same option.
+// Repeated requests with one key create one object. The master rejects keys of other methods, by
+// the same option.
 std::string NewIdempotencyKey(absl::string_view method) {
   const MethodDescriptor* descriptor =
       DescriptorPool::generated_pool()->FindMethodByName(absl::StrCat(kPackage, method));
@@ -216,7 +251,8 @@ absl::Status ApiClient::CallOnce(const std::string& url, absl::string_view metho
     return absl::OkStatus();
   });
   if (!http.ok()) return ExplainStatus(url, http.status());
-  if (*http / 100 != 2) return ToStatus(*http, body);
+  if (*http / 100 != 2) return ToStatus(url, *http, body);
+  if (!IsJson(body)) return NotAMasterError(url, *http, body);
   return proto::FromJson(body, response);
 }
 
@@ -290,6 +326,7 @@ absl::Status ApiClient::StreamOnce(const std::string& url, absl::string_view met
       const absl::string_view line =
           absl::StripAsciiWhitespace(absl::string_view(pending).substr(start, end - start));
       if (line.empty()) continue;
+      if (!IsJson(line)) return NotAMasterError(url, http, pending);
       sent = ParseStreamLine(line, message);
       DET_RETURN_IF_ERROR(sent);
       if (each()) continue;
@@ -303,7 +340,7 @@ absl::Status ApiClient::StreamOnce(const std::string& url, absl::string_view met
   if (ended) return absl::OkStatus();
   DET_RETURN_IF_ERROR(sent);
   if (!http.ok()) return ExplainStatus(url, http.status());
-  if (*http != 200) return ToStatus(*http, pending);
+  if (*http != 200) return ToStatus(url, *http, pending);
   return absl::OkStatus();
 }
 

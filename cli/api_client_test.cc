@@ -152,6 +152,31 @@ absl::Status CallMasters(const std::vector<std::string>& urls) {
                                   api::v1::GetExperimentsRequest(), &response);
 }
 
+// Returns the error of a call to a server that gives this answer.
+absl::Status CallServer(const std::string& answer) {
+  FakeServer server({answer});
+  api::v1::GetExperimentsResponse response;
+  return ApiClient(server.url(), "")
+      .Call("ExperimentService.GetExperiments", api::v1::GetExperimentsRequest(), &response);
+}
+
+TEST(ApiClientTest, SaysWhatAnswers_WhenAddressIsNoMaster) {
+  const std::pair<std::string, const char*> answers[] = {
+      {Answer("404 Not Found", "<html><head><TITLE>404: nginx</TITLE></head></html>"),
+       "is not a master: it answered HTTP 404 with a page \"404: nginx\"; name the master with -m"},
+      {Answer("200 OK", "<html>\n<p>Hello"), "it answered HTTP 200 with \"<html>\""},
+      {Answer("204 No Content", ""), "it answered HTTP 204 with an empty body"},
+      {Answer("401 Unauthorized", "log in"), "it answered HTTP 401 with \"log in\""},
+      {"SSH-2.0-OpenSSH_9.2\r\n", "what answers there is not an HTTP server"},
+  };
+  for (const auto& [answer, text] : answers) {
+    const absl::Status status = CallServer(answer);
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(text));
+    EXPECT_TRUE(absl::StartsWith(status.message(), "http://127.0.0.1:")) << status;
+  }
+}
+
 TEST(ApiClientTest, CallsFirstMasterThatResponds) {
   const std::string nothing = Answer("200 OK", "{}");
   FakeServer leader({nothing, nothing, nothing, nothing});

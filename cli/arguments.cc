@@ -4,10 +4,12 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
@@ -24,15 +26,33 @@ constexpr char kUsagePayload[] = "det/usage";
 // Scripts can write --project_id.
 std::string ToDashes(absl::string_view name) { return absl::StrReplaceAll(name, {{"_", "-"}}); }
 
+// Returns the full name for "--nam", which may be shortened to a prefix of one option only.
+absl::StatusOr<std::string> CompleteName(const std::vector<Option>& options,
+                                         const std::string& name) {
+  std::vector<std::string> longer;
+  for (const Option& option : options) {
+    const std::string full = absl::StrCat("--", option.name);
+    if (full == name) return name;
+    if (absl::StartsWith(full, name)) longer.push_back(full);
+  }
+  if (longer.size() > 1) {
+    return UsageError(absl::StrCat(name, " is ambiguous: ", absl::StrJoin(longer, " or ")));
+  }
+  return longer.empty() ? name : longer[0];
+}
+
 // The words with the names of options spelled as the table spells them. CLI11 can ignore
 // underscores, but does not take them for dashes.
-std::vector<std::string> SpellOptionsWithDashes(const std::vector<std::string>& words) {
+absl::StatusOr<std::vector<std::string>> SpellOptions(const std::vector<Option>& options,
+                                                      const std::vector<std::string>& words) {
   std::vector<std::string> spelled = words;
   for (std::string& word : spelled) {
     if (word == "--") break;
     if (!absl::StartsWith(word, "--")) continue;
     const size_t end = std::min(word.find('='), word.size());
-    word = absl::StrCat(ToDashes(word.substr(0, end)), word.substr(end));
+    DET_ASSIGN_OR_RETURN(const std::string name,
+                         CompleteName(options, ToDashes(word.substr(0, end))));
+    word = absl::StrCat(name, word.substr(end));
   }
   return spelled;
 }
@@ -74,7 +94,7 @@ absl::Status UnknownOptionError(const std::vector<Option>& options, absl::string
   const absl::string_view name = word.substr(0, word.find('='));
   std::vector<std::string> names;
   for (const Option& option : options) {
-    if (option.instead.empty()) names.push_back(option.name);
+    if (IsShown(option)) names.push_back(option.name);
   }
   const std::optional<std::string> near = FindNearest(name, names);
   return UsageError(absl::StrCat("unknown option --", name,
@@ -82,18 +102,26 @@ absl::Status UnknownOptionError(const std::vector<Option>& options, absl::string
 }
 
 // An empty value is usually a shell variable that is not set. CLI11 would take the next word as the
-// value of "--config=".
-absl::Status CheckEmptyValues(const std::vector<Option>& options,
-                              const std::vector<std::string>& argv) {
-  for (const std::string& word : argv) {
-    if (word == "--") break;
+// value of "--config=", so "--password=" becomes two words.
+absl::StatusOr<std::vector<std::string>> SplitEmptyValues(const std::vector<Option>& options,
+                                                          const std::vector<std::string>& argv) {
+  std::vector<std::string> words;
+  for (size_t i = 0; i < argv.size(); ++i) {
+    if (argv[i] == "--") {
+      words.insert(words.end(), argv.begin() + static_cast<std::ptrdiff_t>(i), argv.end());
+      break;
+    }
+    words.push_back(argv[i]);
     for (const Option& option : options) {
-      if (!option.value.empty() && ToDashes(word) == absl::StrCat("--", option.name, "=")) {
-        return NeedsValueError(option);
+      if (option.value.empty() || argv[i] != absl::StrCat("--", option.name, "=")) {
+        continue;
       }
+      if (!option.may_be_empty) return NeedsValueError(option);
+      words.back().pop_back();
+      words.emplace_back();
     }
   }
-  return absl::OkStatus();
+  return words;
 }
 
 absl::Status TakeOptions(const std::vector<Option>& options, const Parser& parser, Arguments* out) {
@@ -103,11 +131,13 @@ absl::Status TakeOptions(const std::vector<Option>& options, const Parser& parse
     if (!option.instead.empty()) {
       return UsageError(absl::StrCat("--", option.name, " is not supported: ", option.instead));
     }
-    std::vector<std::string>& values = out->options[option.name];
-    values = parsed.results();
+    std::vector<std::string> values = parsed.results();
     if (option.value.empty()) std::fill(values.begin(), values.end(), "");
+    const std::string& name = option.same_as.empty() ? option.name : option.same_as;
+    auto& target = absl::ascii_isupper(name[0]) ? out->words[name] : out->options[name];
+    target.insert(target.end(), values.begin(), values.end());
     const bool empty = std::find(values.begin(), values.end(), "") != values.end();
-    if (empty && !option.value.empty()) return NeedsValueError(option);
+    if (empty && !option.value.empty() && !option.may_be_empty) return NeedsValueError(option);
   }
   return absl::OkStatus();
 }
@@ -116,6 +146,7 @@ absl::Status AssignWords(const std::vector<Positional>& positionals,
                          const std::vector<std::string>& words, Arguments* out) {
   size_t next = 0;
   for (const Positional& positional : positionals) {
+    if (out->words.contains(positional.name)) continue;  // given as an option
     if (next >= words.size()) {
       if (positional.optional) continue;
       return UsageError(absl::StrCat("missing ", positional.name));
@@ -131,6 +162,10 @@ absl::Status AssignWords(const std::vector<Positional>& positionals,
 }
 
 }  // namespace
+
+bool IsShown(const Option& option) {
+  return option.instead.empty() && option.same_as.empty() && !option.hidden;
+}
 
 absl::Status UsageError(absl::string_view message) {
   absl::Status status = absl::InvalidArgumentError(message);
@@ -221,20 +256,17 @@ void AddOptions(const std::vector<Option>& options, CLI::App* app) {
                                                     : app->add_option(names)->expected(1);
     added->description(option.help)->type_name(option.value);
     added->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    if (!option.instead.empty()) {
-      added->group("");
-    } else if (option.value.empty()) {
-      added->disable_flag_override();
-    }
+    if (!IsShown(option)) added->group("");
+    if (option.instead.empty() && option.value.empty()) added->disable_flag_override();
   }
 }
 
 absl::StatusOr<Arguments> ParseArguments(const std::vector<Option>& options,
                                          const std::vector<Positional>& positionals,
                                          const std::vector<std::string>& argv) {
-  DET_RETURN_IF_ERROR(CheckEmptyValues(options, argv));
+  DET_ASSIGN_OR_RETURN(std::vector<std::string> words, SpellOptions(options, argv));
+  DET_ASSIGN_OR_RETURN(words, SplitEmptyValues(options, words));
   Parser parser(options);
-  const std::vector<std::string> words = SpellOptionsWithDashes(argv);
   try {
     parser.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {

@@ -33,7 +33,14 @@ struct Option {
   // The alternative to an option of Determined that is not supported. It is shown if the option is
   // given; help and completion hide the option.
   std::string instead = {};
+  bool may_be_empty = false;  // the value may be ""
+  // Another spelling of this option, or of this positional; hidden in help and completion.
+  std::string same_as = {};
+  bool hidden = false;  // accepted for existing scripts, which need not change
 };
+
+// Whether help, completion and suggestions show the option.
+bool IsShown(const Option& option);
 
 struct Positional {
   std::string name;  // "CONFIG"
@@ -64,11 +71,11 @@ class Arguments {
   std::map<std::string, std::vector<std::string>> words;
 };
 
-// Declares the options for CLI11, with their help. Options with `instead` are hidden flags.
+// Declares the options for CLI11, with their help.
 void AddOptions(const std::vector<Option>& options, CLI::App* app);
 
 // Parses `argv`, the words after the command. Returns a usage error that names the invalid word.
-// With --help, positionals can be missing.
+// With --help, positionals can be missing. The name of an option can be shortened.
 absl::StatusOr<Arguments> ParseArguments(const std::vector<Option>& options,
                                          const std::vector<Positional>& positionals,
                                          const std::vector<std::string>& argv);

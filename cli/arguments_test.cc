@@ -91,7 +91,46 @@ TEST(ArgumentsTest, UnsupportedOptionNamesAlternative) {
     EXPECT_TRUE(IsUsageError(args.status()));
     EXPECT_EQ(args.status().message(), "--local is not supported: run it by hand");
   }
-  EXPECT_EQ(ParseArguments(options, {}, {"--loca"}).status().message(), "unknown option --loca");
+  EXPECT_EQ(ParseArguments(options, {}, {"--locas"}).status().message(), "unknown option --locas");
+}
+
+TEST(ArgumentsTest, CompletesShortenedNames) {
+  const std::vector<Option> options = {
+      {"test-mode", 't', "", "Test"}, {"tail", 0, "N", "Lines"}, {"tail-all", 0, "", "All"}};
+  EXPECT_TRUE(ParseArguments(options, {}, {"--test"})->Has("test-mode"));
+  EXPECT_TRUE(ParseArguments(options, {}, {"--test_m"})->Has("test-mode"));
+  EXPECT_EQ(ParseArguments(options, {}, {"--tail=3"})->Get("tail"), "3");
+  EXPECT_EQ(ParseArguments(options, {}, {"--ta", "3"}).status().message(),
+            "--ta is ambiguous: --tail or --tail-all");
+  EXPECT_EQ(ParseArguments(options, {{"WORD", ""}}, {"--", "--test"})->Word("WORD"), "--test");
+}
+
+TEST(ArgumentsTest, AcceptsOtherSpellings) {
+  std::vector<Option> options = {{"output", 'o', "DIR", "Directory"}};
+  options.push_back({.name = "output-dir", .value = "DIR", .same_as = "output"});
+  options.push_back({.name = "message", .letter = 'm', .value = "TEXT", .same_as = "MESSAGE"});
+  options.push_back({.name = "table", .hidden = true});
+  const std::vector<Positional> positionals = {{"MESSAGE", ""}};
+  const auto args =
+      ParseArguments(options, positionals, {"--output-dir", "x", "--table", "-m", "hi"});
+  ASSERT_TRUE(args.ok()) << args.status();
+  EXPECT_EQ(args->Get("output"), "x");
+  EXPECT_EQ(args->Word("MESSAGE"), "hi");
+  EXPECT_EQ(ParseArguments(options, positionals, {"-m", "hi", "there"}).status().message(),
+            "unexpected word \"there\"");
+  EXPECT_EQ(ParseArguments(options, positionals, {}).status().message(), "missing MESSAGE");
+}
+
+TEST(ArgumentsTest, AcceptsEmptyValue_WhereAllowed) {
+  const std::vector<Option> options = {{"password", 0, "P", "Password", "", true},
+                                       {"name", 0, "N", "Name"}};
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"--password=", "bob"}, {"bob", "--password", ""}, {"--pass=", "bob"}}) {
+    const auto args = ParseArguments(options, {{"USER", ""}}, words);
+    ASSERT_TRUE(args.ok()) << args.status();
+    EXPECT_EQ(args->Get("password"), "");
+    EXPECT_EQ(args->Word("USER"), "bob");
+  }
 }
 
 TEST(NearestTest, FindsOnlySimilarWords) {

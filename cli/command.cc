@@ -8,7 +8,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "base/status_macros.h"
+#include "cli/commands/yaml_text.h"
 #include "cli/connection.h"
 #include "cli/json_text.h"
 #include "cli/sign_in.h"
@@ -65,7 +67,11 @@ std::set<std::string> FindDeeperPaths(const std::vector<const Command*>& within,
 // Returns the full name of the word at `depth` of the commands `within`, which share their path so
 // far. Accepts aliases and unambiguous prefixes.
 absl::StatusOr<std::string> MatchWord(const std::vector<const Command*>& within, size_t depth,
-                                      const std::string& word) {
+                                      const std::string& given) {
+  // Scripts can write show_ssh_command.
+  const std::string word = absl::StrReplaceAll(given, {{"_", "-"}});
+  // The only alias that another group gives to another word.
+  if (word == "c" && depth == 1 && within[0]->path[0] == "dev") return "curl";
   std::set<std::string> names;
   for (const Command* command : within) {
     if (command->path.size() <= depth) continue;
@@ -158,7 +164,13 @@ absl::StatusOr<int> Invocation::PrintResult(const google::protobuf::Message& res
 
 absl::Status Invocation::PrintJson(const google::protobuf::Message& message) {
   DET_ASSIGN_OR_RETURN(const std::string text, proto::ToJson(message));
-  screen->Print(IndentJson(text) + "\n");
+  google::protobuf::Struct values;
+  if (args.Has("yaml")) {
+    DET_RETURN_IF_ERROR(proto::FromJson(text, &values));
+    screen->Print(FormatYaml(values));
+  } else {
+    screen->Print(IndentJson(text) + "\n");
+  }
   return absl::OkStatus();
 }
 
@@ -213,6 +225,7 @@ std::vector<Command> AllCommands() {
         &SimulateCommands,   &SyncCommands,     &CompletionCommands,     &UnsupportedCommands}) {
     for (Command& each : make()) all.push_back(std::move(each));
   }
+  AddDeterminedOptions(&all);
   return all;
 }
 

@@ -35,7 +35,8 @@ class Invocation {
  public:
   Invocation(Arguments args, Screen* screen) : args(std::move(args)), screen(screen) {}
 
-  bool json() const { return args.Has("json"); }
+  // Whether to print the API response; PrintJson() prints it as YAML with --yaml.
+  bool json() const { return args.Has("json") || args.Has("yaml"); }
 
   // Returns the master of -m, the environment or the running local cluster, and the user to
   // authenticate as. Returns FAILED_PRECONDITION with instructions to start or name a master.
@@ -44,7 +45,7 @@ class Invocation {
   // Returns a client of this master.
   absl::StatusOr<ApiClient*> GetApi();
 
-  // Prints the message on stdout as indented JSON of the API.
+  // Prints the message on stdout as indented JSON of the API, or as YAML.
   absl::Status PrintJson(const google::protobuf::Message& message);
 
   // Prints the result of a call: the response with --json, else `text`. Returns the exit code.
@@ -89,6 +90,10 @@ extern const Option kCsv;
 const std::vector<Option>& CommonOptions();
 // Returns the command's own options and the common ones.
 std::vector<Option> GetOptions(const Command& command);
+
+// Adds the options of Determined that have another name here, need no effect, or are not supported
+// (commands/determined_options.cc).
+void AddDeterminedOptions(std::vector<Command>* commands);
 
 std::vector<Command> ExperimentCommands();
 std::vector<Command> TrialCommands();

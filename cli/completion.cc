@@ -49,7 +49,7 @@ std::vector<Candidate> CompleteCommands(const std::vector<Command>& commands, co
 std::vector<Candidate> CompleteOptions(const std::vector<Option>& options) {
   std::vector<Candidate> candidates;
   for (const Option& option : options) {
-    if (option.instead.empty()) candidates.push_back({"--" + option.name, option.help});
+    if (IsShown(option)) candidates.push_back({"--" + option.name, option.help});
   }
   return candidates;
 }

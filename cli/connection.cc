@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <cerrno>
+#include <cstdlib>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -55,9 +56,12 @@ bool UseCachedToken(Connection* connection) {
 void FindCredentials(const std::optional<std::string>& user,
                      const std::optional<std::string>& local, Connection* connection) {
   const std::string named = GetEnv("DET_USER");
-  const std::string password = GetEnv("DET_PASS");
+  // An empty password is one, too: that of users who never got another.
+  const char* const set = getenv("DET_PASS");
+  const std::optional<std::string> password =
+      set == nullptr ? std::nullopt : std::optional(std::string(set));
   const std::string token = GetEnv("DET_USER_TOKEN");
-  if (user || (!named.empty() && (!password.empty() || token.empty()))) {
+  if (user || (!named.empty() && (password || token.empty()))) {
     connection->user = user.value_or(named);
     if (connection->user == named) connection->password = password;
     UseCachedToken(connection);

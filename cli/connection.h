@@ -20,7 +20,7 @@ struct Connection {
   std::string token;              // empty if not signed in
   TokenSource source = TokenSource::kNone;
   std::string user;      // user of the token, or user to sign in as; empty if unknown
-  std::string password;  // $DET_PASS, used if the token is rejected
+  std::optional<std::string> password;  // $DET_PASS, used if the token is rejected; may be empty
 };
 
 // Returns the masters of `option` (-m), else of $DET_MASTER, both as "A,B", else the running local

@@ -102,6 +102,12 @@ class Transfer {
         }
         return absl::UnavailableError(
             absl::StrCat("no response in ", absl::FormatDuration(kConnectTimeout)));
+      case CURLE_UNSUPPORTED_PROTOCOL:  // text without an HTTP header
+      case CURLE_WEIRD_SERVER_REPLY:
+        return absl::FailedPreconditionError(
+            absl::StrCat(call_.url,
+                         " is not a master: what answers there is not an HTTP server; "
+                         "name the master with -m or DET_MASTER"));
       default:
         break;
     }

@@ -44,8 +44,8 @@ absl::Status NotSignedInError(const Connection& connection, const absl::Status& 
 }
 
 absl::StatusOr<std::string> Renew(Connection connection, const absl::Status& refusal) {
-  std::string password = connection.password;
-  if (password.empty()) {
+  std::string password = connection.password.value_or("");
+  if (!connection.password) {
     const absl::Status not_signed_in = NotSignedInError(connection, refusal);
     if (connection.source == TokenSource::kEnvironment || !IsInteractive()) return not_signed_in;
     if (connection.user.empty()) {

@@ -159,7 +159,7 @@ TEST_F(SignInTest, UsesCredentialsInOrderOfPrecedence) {
   EXPECT_EQ(FindMaster(kUrl)->token, "b1");
   EXPECT_EQ(FindMaster(kUrl)->password, "secret");
   EXPECT_EQ(FindMaster(kUrl, "ann")->token, "a1");
-  EXPECT_EQ(FindMaster(kUrl, "ann")->password, "");
+  EXPECT_EQ(FindMaster(kUrl, "ann")->password, std::nullopt);
   EXPECT_EQ(FindMaster(kUrl, "eve")->token, "");
 }
 
@@ -176,6 +176,26 @@ TEST_F(SignInTest, RenewsRejectedTokenWithPasswordOfEnvironment) {
   EXPECT_THAT(result.requests[1], HasSubstr(HashPassword("Abcdef12345")));
   EXPECT_THAT(result.requests[1], HasSubstr(R"("isHashed":true)"));
   EXPECT_THAT(result.out, HasSubstr("bob"));
+}
+
+TEST_F(SignInTest, SignsInWithEmptyPassword) {
+  const std::string refusal = Answer("401 Unauthorized", kRefused);
+  const std::string session = R"({"token":"t2","user":{"username":"bob"}})";
+  const std::string me = R"({"user":{"username":"bob","admin":false}})";
+  setenv("DET_USER", "bob", 1);
+  setenv("DET_USER_TOKEN", "t1", 1);
+  setenv("DET_PASS", "", 1);
+  const DetResult renewed = RunDet("user whoami", {refusal, session, me});
+  ASSERT_TRUE(renewed.code.ok()) << renewed.code.status();
+  EXPECT_THAT(renewed.requests[1], HasSubstr(R"("username":"bob")"));
+  EXPECT_THAT(renewed.requests[1], ::testing::Not(HasSubstr(R"("password":"e)")));
+  const DetResult login = RunDet("user login bob", {session});
+  ASSERT_TRUE(login.code.ok()) << login.code.status();
+  unsetenv("DET_PASS");
+  for (const char* words : {"user login --password= bob", "user login bob --password="}) {
+    const DetResult with_option = RunDet(words, {session});
+    ASSERT_TRUE(with_option.code.ok()) << with_option.code.status();
+  }
 }
 
 TEST_F(SignInTest, RenewsTokenOnlyOnce) {

@@ -219,6 +219,23 @@ TEST_F(AdminCommandsTest, PrintsUsageAsCsv) {
             "username,ann,2026-11,6\nusername,ben,2026-11,4\n");
 }
 
+TEST_F(AdminCommandsTest, AcceptsMonthsInMonthlyUsage) {
+  const DetResult result = RunDet("resources aggregated 2026-11 2027-02 --monthly", {"{}"});
+  ASSERT_TRUE(result.code.ok()) << result.code.status();
+  EXPECT_THAT(result.requests[0], HasSubstr("startDate=2026-11-01&endDate=2027-02-28"));
+  EXPECT_EQ(*RunDet("resources aggregated 2026-11 2026-11 --monthly", {"{}"}).code, 0);
+  EXPECT_TRUE(IsUsageError(RunDet("resources aggregated 2026-11 2027-02", {}).code.status()));
+}
+
+TEST_F(AdminCommandsTest, SortsListsByName) {
+  const DetResult result =
+      RunDet("workspace list --sort-by name --order-by desc", {R"({"workspaces":[]})"});
+  ASSERT_TRUE(result.code.ok()) << result.code.status();
+  EXPECT_THAT(result.requests[0], HasSubstr("sortBy=SORT_BY_NAME"));
+  EXPECT_THAT(result.requests[0], HasSubstr("orderBy=ORDER_BY_DESC"));
+  EXPECT_TRUE(IsUsageError(RunDet("workspace list --sort-by size", {}).code.status()));
+}
+
 TEST_F(AdminCommandsTest, NamesInvalidTimeArguments) {
   for (const char* wrong : {"resources raw 2026-11-20 foo", "resources allocations 2026-11-20 foo",
                             "resources aggregated 2026-11-20 foo"}) {

@@ -105,6 +105,10 @@ absl::StatusOr<int> UpLocal(Invocation& run, bool alone) {
   }
   options.admin_password = run.args.Get("admin-password");
   options.user_password = run.args.Get("user-password");
+  if (const auto both = run.args.Get("initial-user-password")) {
+    if (!options.admin_password) options.admin_password = both;
+    if (!options.user_password) options.user_password = both;
+  }
   options.allow_blank_passwords = run.args.Has("allow-blank-passwords");
   options.tls = run.args.Has("tls");
   LocalCluster cluster = OpenCluster(run);
@@ -248,6 +252,7 @@ const std::vector<Option>& UpOptions() {
       {"master-config", 0, "FILE", "Master config file"},
       {"admin-password", 0, "P", "Password of user admin (default: generated)"},
       {"user-password", 0, "P", "Password of user determined (default: generated)"},
+      {"initial-user-password", 0, "P", "Password of both users"},
       {"allow-blank-passwords", 0, "",
        "Allow empty passwords; only for a machine that others cannot reach"}};
   return up;

@@ -129,8 +129,10 @@ absl::StatusOr<int> ListExperiments(Invocation& run, api::v1::GetExperimentsRequ
   request.set_limit(page.limit);
   request.set_offset(page.offset);
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
-  request.set_sort_by(api::v1::GetExperimentsRequest::SORT_BY_ID);
-  request.set_order_by(api::v1::ORDER_BY_DESC);
+  DET_ASSIGN_OR_RETURN(const NameOrder order, ReadNameOrder(run, api::v1::ORDER_BY_DESC));
+  request.set_sort_by(order.by_name ? api::v1::GetExperimentsRequest::SORT_BY_NAME
+                                    : api::v1::GetExperimentsRequest::SORT_BY_ID);
+  request.set_order_by(order.order);
   const bool all = run.args.Has("all");
   if (!all) request.set_archived(false);
   api::v1::GetExperimentsResponse response;
@@ -159,6 +161,7 @@ std::vector<Command> ExperimentCommands() {
   }
   std::vector<Option> list = ListExperimentsOptions();
   list.push_back({"project-id", 0, "ID", "Only experiments of this project"});
+  list = SortedOptions(std::move(list));
   const std::vector<Command> rest = {
       {{"experiment", "list"}, "List experiments, newest first", {}, list, RunExperimentList, ""},
       {{"experiment", "list-trials"},

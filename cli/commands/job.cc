@@ -1,6 +1,7 @@
 // det job list|update|update-batch
 #include "cli/commands/job.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -14,6 +15,7 @@
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
+#include "cli/commands/paging.h"
 #include "cli/commands/struct_text.h"
 #include "cli/format.h"
 #include "cli/table.h"
@@ -81,6 +83,7 @@ Table JobTable(const google::protobuf::RepeatedPtrField<Job>& jobs, const Polici
 }
 
 absl::StatusOr<int> RunJobList(Invocation& run) {
+  DET_ASSIGN_OR_RETURN(const Page page, ReadPage(run));
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   api::v1::GetResourcePoolsResponse pools;
   DET_RETURN_IF_ERROR(api->Call("ResourcePoolService.GetResourcePools",
@@ -103,10 +106,15 @@ absl::StatusOr<int> RunJobList(Invocation& run) {
     DET_RETURN_IF_ERROR(api->Call("JobService.GetJobs", request, &response));
     merged.mutable_jobs()->MergeFrom(response.jobs());
   }
-  merged.mutable_pagination()->set_end_index(merged.jobs_size());
-  merged.mutable_pagination()->set_total(merged.jobs_size());
-  return run.PrintList(
-      merged, JobTable(merged.jobs(), policies),
+  auto& jobs = *merged.mutable_jobs();
+  merged.mutable_pagination()->set_total(jobs.size());
+  if (run.args.Has("reverse")) std::reverse(jobs.pointer_begin(), jobs.pointer_end());
+  KeepPage(page, &jobs);
+  merged.mutable_pagination()->set_offset(page.offset);
+  merged.mutable_pagination()->set_start_index(page.offset);
+  merged.mutable_pagination()->set_end_index(page.offset + jobs.size());
+  return PrintPage(
+      run, merged, merged.pagination(), JobTable(jobs, policies), "jobs",
       all ? "no running or waiting jobs" : absl::StrCat("no jobs in ", absl::StrJoin(names, ", ")));
 }
 
@@ -209,7 +217,9 @@ std::vector<Command> JobCommands() {
       {{"job", "list"},
        "List running and waiting jobs in queue order",
        {},
-       {{"pool", 'p', "POOL", "Only jobs of this resource pool; repeatable (default: all)"}, kCsv},
+       PagedOptions(
+           {{"pool", 'p', "POOL", "Only jobs of this resource pool; repeatable (default: all)"},
+            {"reverse", 0, "", "Print the last job of the queue first"}}),
        RunJobList,
        "#: number of jobs ahead in the pool. SLOTS: allocated/requested by the current trials."},
       {{"job", "update"},

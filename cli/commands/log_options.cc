@@ -80,6 +80,11 @@ absl::Status Read(const Invocation& run, Request* request) {
   for (const std::string& each : args.GetAll("source")) request->add_sources(each);
   for (const std::string& each : args.GetAll("stdtype")) request->add_stdtypes(each);
   request->set_search_text(args.Get("search").value_or(""));
+  if (args.Has("regex")) {
+    if (args.Has("search")) return UsageError("--search and --regex cannot be used together");
+    request->set_search_text(*args.Get("regex"));
+    request->set_enable_regex(true);
+  }
   DET_RETURN_IF_ERROR(ReadLevel(run, request));
   DET_RETURN_IF_ERROR(ReadRanks(run, request));
   return ReadTimes(run, request);
@@ -100,7 +105,8 @@ std::vector<Option> LogOptions() {
           {"stdtype", 0, "NAME", "Only lines from stdout or stderr; repeatable"},
           {"timestamp-after", 0, "TIME", "Only lines after this time: 2026-12-01T04:00, -2h"},
           {"timestamp-before", 0, "TIME", "Only lines before this time"},
-          {"search", 0, "TEXT", "Only lines that contain TEXT"}};
+          {"search", 0, "TEXT", "Only lines that contain TEXT"},
+          {"regex", 0, "PATTERN", "Only lines that match the regular expression (RE2)"}};
 }
 
 absl::Status ReadLogOptions(const Invocation& run, api::v1::TrialLogsRequest* request) {

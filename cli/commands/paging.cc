@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "cli/commands/model.h"
 
 namespace det::cli {
 
@@ -30,6 +31,23 @@ absl::StatusOr<Page> ReadPage(const Invocation& run, int default_limit) {
   }
   if (pages == "all") page.limit = 0;
   return page;
+}
+
+std::vector<Option> SortedOptions(std::vector<Option> own) {
+  own.push_back({"sort-by", 0, "KEY", "Sort key: id or name (default: id)"});
+  own.push_back({"order-by", 0, "ORDER", "Sort order: asc or desc"});
+  return own;
+}
+
+absl::StatusOr<NameOrder> ReadNameOrder(const Invocation& run, api::v1::OrderBy default_order) {
+  const std::string key = run.args.Get("sort-by").value_or("id");
+  if (key != "id" && key != "name") {
+    return UsageError(absl::StrCat("--sort-by: expected id or name, found \"", key, "\""));
+  }
+  NameOrder order;
+  order.by_name = key == "name";
+  DET_ASSIGN_OR_RETURN(order.order, ReadOrder(run, default_order));
+  return order;
 }
 
 absl::StatusOr<int> PrintPage(Invocation& run, const google::protobuf::Message& response,

@@ -2,6 +2,7 @@
 #ifndef CLI_COMMANDS_PAGING_H_
 #define CLI_COMMANDS_PAGING_H_
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,24 @@ struct Page {
   int offset = 0;
 };
 absl::StatusOr<Page> ReadPage(const Invocation& run, int default_limit = 0);
+
+// Removes the rows that are not on the page, from a list that the API returns as a whole.
+template <class Rows>
+void KeepPage(const Page& page, Rows* rows) {
+  rows->DeleteSubrange(0, std::min(page.offset, rows->size()));
+  if (page.limit > 0 && page.limit < rows->size()) {
+    rows->DeleteSubrange(page.limit, rows->size() - page.limit);
+  }
+}
+
+// Returns `own`, then --sort-by and --order-by, which ReadNameOrder() reads.
+std::vector<Option> SortedOptions(std::vector<Option> own);
+
+struct NameOrder {
+  bool by_name = false;  // otherwise by ID
+  api::v1::OrderBy order = api::v1::ORDER_BY_ASC;
+};
+absl::StatusOr<NameOrder> ReadNameOrder(const Invocation& run, api::v1::OrderBy default_order);
 
 // Same as PrintList; also prints "2 of 7 models" if the page is not the whole list. `none` is
 // printed for an empty list, not for an empty page.

@@ -175,6 +175,10 @@ absl::StatusOr<int> ListProjects(Invocation& run, const std::string& workspace) 
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   DET_ASSIGN_OR_RETURN(const api::v1::Workspace within, FindWorkspace(*api, workspace));
   request.set_id(within.id());
+  DET_ASSIGN_OR_RETURN(const NameOrder order, ReadNameOrder(run, api::v1::ORDER_BY_ASC));
+  request.set_sort_by(order.by_name ? api::v1::GetWorkspaceProjectsRequest::SORT_BY_NAME
+                                    : api::v1::GetWorkspaceProjectsRequest::SORT_BY_ID);
+  request.set_order_by(order.order);
   const bool all = run.args.Has("all");
   if (!all) request.set_archived(false);
   api::v1::GetWorkspaceProjectsResponse response;
@@ -214,7 +218,7 @@ std::vector<Command> ProjectCommands() {
       {{"project", "list"},
        "List the projects of a workspace",
        {workspace},
-       PagedOptions({{"all", 'a', "", "Include archived projects"}}),
+       SortedOptions(PagedOptions({{"all", 'a', "", "Include archived projects"}})),
        RunProjectList,
        ""},
       {{"project", "describe"},
@@ -254,9 +258,9 @@ std::vector<Command> ProjectCommands() {
        RunProjectDelete,
        ""},
       {{"project", "list-experiments"},
-       "List the experiments of a project, newest first",
+       "List the experiments of a project",
        GetProjectPositionals(),
-       ListExperimentsOptions(),
+       SortedOptions(ListExperimentsOptions()),
        RunListExperiments,
        ""},
   };

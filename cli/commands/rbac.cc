@@ -1,5 +1,6 @@
 // det rbac my-permissions|list-roles|describe-role|list-users-roles|list-groups-roles|assign-role|
 // unassign-role
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
+#include "cli/commands/paging.h"
 #include "cli/commands/user.h"
 #include "cli/commands/user_group.h"
 #include "cli/commands/workspace.h"
@@ -79,16 +81,24 @@ absl::StatusOr<api::v1::ListRolesResponse> AllRoles(const ApiClient& api) {
 
 absl::StatusOr<int> RunListRoles(Invocation& run) {
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
-  DET_ASSIGN_OR_RETURN(const api::v1::ListRolesResponse response, AllRoles(*api));
+  DET_ASSIGN_OR_RETURN(const Page page, ReadPage(run));
+  DET_ASSIGN_OR_RETURN(api::v1::ListRolesResponse response, AllRoles(*api));
   Table table({{"ID", true}, {"ROLE"}, {"WORKSPACE SCOPE"}, {"PERMISSIONS", true}});
-  const bool local = run.args.Has("exclude-global-roles");
-  for (const api::v1::Role& role : response.roles()) {
-    if (local && !role.scope_type_mask().workspace()) continue;
+  auto& roles = *response.mutable_roles();
+  if (run.args.Has("exclude-global-roles")) {
+    roles.erase(std::remove_if(
+                    roles.begin(), roles.end(),
+                    [](const api::v1::Role& role) { return !role.scope_type_mask().workspace(); }),
+                roles.end());
+  }
+  response.mutable_pagination()->set_total(roles.size());
+  KeepPage(page, &roles);
+  for (const api::v1::Role& role : roles) {
     table.AddRow({absl::StrCat(role.role_id()), role.name(),
                   role.scope_type_mask().workspace() ? "yes" : "no",
                   absl::StrCat(role.permissions_size())});
   }
-  return run.PrintList(response, table, "no roles");
+  return PrintPage(run, response, response.pagination(), table, "roles", "no roles");
 }
 
 absl::StatusOr<int> RunDescribeRole(Invocation& run) {
@@ -215,7 +225,8 @@ std::vector<Command> RbacCommands() {
       {{"rbac", "list-roles"},
        "List roles",
        {},
-       {kCsv, {"exclude-global-roles", 0, "", "Only roles that can be assigned in a workspace"}},
+       PagedOptions(
+           {{"exclude-global-roles", 0, "", "Only roles that can be assigned in a workspace"}}),
        RunListRoles,
        ""},
       {{"rbac", "describe-role"},

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/civil_time.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
@@ -35,16 +36,29 @@ absl::StatusOr<int> Print(Invocation& run, const google::protobuf::Message& resp
   return kExitOk;
 }
 
+// With --monthly, existing clients name months: 2026-11. Returns the first or the last day of it.
+std::string ReadDay(const Invocation& run, const char* word, bool last) {
+  const std::string text = run.args.Word(word);
+  absl::Time month;
+  if (!run.args.Has("monthly") ||
+      !absl::ParseTime("%Y-%m", text, absl::UTCTimeZone(), &month, nullptr)) {
+    return text;
+  }
+  const absl::CivilMonth civil(absl::ToCivilDay(month, absl::UTCTimeZone()));
+  return absl::FormatCivilTime(last ? absl::CivilDay(civil + 1) - 1 : absl::CivilDay(civil));
+}
+
 // Parses the formats that the master accepts.
 absl::StatusOr<absl::Time> ParseTimeArgument(const Invocation& run, const char* word) {
   absl::Time time;
   for (const char* format : {"%Y-%m-%d", "%Y-%m-%dT%H:%M:%E*S", "%Y-%m-%dT%H:%M:%E*S%Ez"}) {
-    if (absl::ParseTime(format, run.args.Word(word), absl::UTCTimeZone(), &time, nullptr)) {
+    if (absl::ParseTime(format, ReadDay(run, word, false), absl::UTCTimeZone(), &time, nullptr)) {
       return time;
     }
   }
   return UsageError(absl::StrCat(word, ": expected a time such as 2026-11-21 or ",
-                                 "2026-11-21T09:00:00, found \"", run.args.Word(word), "\""));
+                                 "2026-11-21T09:00:00, or with --monthly 2026-11, found \"",
+                                 run.args.Word(word), "\""));
 }
 
 absl::Status CheckSpan(const Invocation& run, bool with_last) {
@@ -115,8 +129,8 @@ absl::StatusOr<int> RunRaw(Invocation& run) {
 absl::StatusOr<int> RunAggregated(Invocation& run) {
   DET_RETURN_IF_ERROR(CheckSpan(run, /*with_last=*/true));
   api::v1::ResourceAllocationAggregatedRequest request;
-  request.set_start_date(run.args.Word("START"));
-  request.set_end_date(run.args.Word("END"));
+  request.set_start_date(ReadDay(run, "START", false));
+  request.set_end_date(ReadDay(run, "END", true));
   request.set_period(run.args.Has("monthly")
                          ? api::v1::RESOURCE_ALLOCATION_AGGREGATION_PERIOD_MONTHLY
                          : api::v1::RESOURCE_ALLOCATION_AGGREGATION_PERIOD_DAILY);
@@ -163,7 +177,7 @@ std::vector<Command> ResourcesCommands() {
       {{"resources", "aggregated"},
        "Print slot-seconds per day as CSV",
        {{"START", "First day"}, {"END", "Last day, inclusive"}},
-       {{"monthly", 0, "", "Aggregate by month"}, kCsv},
+       {{"monthly", 0, "", "Aggregate by month; days can be months: 2026-11"}, kCsv},
        RunAggregated,
        kTimes},
   };

@@ -76,6 +76,26 @@ TEST(JobListTest, JsonHasJobsOfAllPools) {
   EXPECT_THAT(result.out, HasSubstr("\"total\": 2"));
 }
 
+TEST(JobListTest, PrintsPagesAndReversesQueue) {
+  const DetResult last = RunDet("job list --reverse --limit 1 --csv", {kPools, kJobs});
+  EXPECT_THAT(last.out, HasSubstr("exp-7"));
+  EXPECT_THAT(last.out, Not(HasSubstr("exp-3")));
+  EXPECT_EQ(last.err, "1 of 2 jobs; use --limit and --offset for more\n");
+  const DetResult first = RunDet("job list --limit 1 --offset 1 --json", {kPools, kJobs});
+  EXPECT_THAT(first.out, HasSubstr("exp-7"));
+  EXPECT_THAT(first.out, HasSubstr("\"endIndex\": 2"));
+  const DetResult all = RunDet("job list --pages all --offset 5", {kPools, kJobs});
+  EXPECT_EQ(all.err, "no rows at this --offset; the list has 2 jobs\n");
+}
+
+TEST(JobListTest, AcceptsOptionsOfOtherClients) {
+  const DetResult table =
+      RunDet("job ls --resource-pool fair --table", {kFairPools, R"({"jobs":[]})"});
+  EXPECT_EQ(table.err, "no jobs in fair\n");
+  const DetResult yaml = RunDet("job list --yaml", {kPools, kJobs});
+  EXPECT_THAT(yaml.out, HasSubstr("jobs:\n  - allocatedSlots: 4\n"));
+}
+
 TEST(JobUpdateTest, SendsAllChangesInOneRequest) {
   const DetResult result = RunDet("job update 7 -p 10 --ahead-of exp-3", {"{}"});
   ASSERT_TRUE(result.code.ok()) << result.code.status();

@@ -12,6 +12,7 @@
 #include "cli/commands/id_arguments.h"
 #include "cli/commands/log_options.h"
 #include "cli/commands/log_retention.h"
+#include "cli/commands/paging.h"
 #include "cli/commands/struct_text.h"
 #include "cli/format.h"
 #include "cli/logs.h"
@@ -120,10 +121,13 @@ absl::StatusOr<int> RunTrialDescribe(Invocation& run) {
     }
     return kExitOk;
   }
-  DET_ASSIGN_OR_RETURN(const api::v1::GetTrialWorkloadsResponse workloads, GetWorkloads(*api, id));
+  DET_ASSIGN_OR_RETURN(const Page page, ReadPage(run));
+  DET_ASSIGN_OR_RETURN(api::v1::GetTrialWorkloadsResponse workloads, GetWorkloads(*api, id));
+  KeepPage(page, workloads.mutable_workloads());
   Table table = EmptyWorkloadTable();
   AddWorkloads(id, workloads, &table);
-  return run.PrintList(workloads, table, absl::StrCat("trial ", id, " has no reports yet"));
+  return PrintPage(run, workloads, workloads.pagination(), table, "reports",
+                   absl::StrCat("trial ", id, " has no reports yet"));
 }
 
 absl::StatusOr<int> RunTrialLogs(Invocation& run) {
@@ -194,9 +198,8 @@ std::vector<Command> TrialCommands() {
       {{"trial", "describe"},
        "Show a trial with its metrics and attempts",
        {kOneTrial},
-       {{"metrics", 0, "", "Show all metric reports and checkpoints instead"},
-        {"metrics-summary", 0, "", "Include last, min, max and mean of each metric"},
-        {"csv", 0, "", "Print the reports as CSV"}},
+       PagedOptions({{"metrics", 0, "", "Show all metric reports and checkpoints instead"},
+                     {"metrics-summary", 0, "", "Include last, min, max and mean of each metric"}}),
        RunTrialDescribe,
        ""},
       {{"trial", "logs"}, "Print the logs of a trial", {kOneTrial}, LogOptions(), RunTrialLogs, ""},

@@ -26,8 +26,10 @@ namespace {
 using api::v1::User;
 
 const Positional kUser = {"USER", "User name"};
-const Option kPassword = {"password", 0, "PASSWORD",
-                          "Password; if omitted, it is read from the terminal or stdin"};
+const Option kPassword = {
+    "password",     0,
+    "PASSWORD",     "Password; if omitted, it is read from the terminal or stdin",
+    /*instead=*/"", /*may_be_empty=*/true};
 
 std::string YesNo(bool value) { return value ? "yes" : "no"; }
 
@@ -89,14 +91,14 @@ absl::StatusOr<int> RunUserLogin(Invocation& run) {
     DET_ASSIGN_OR_RETURN(name, PromptLine(absl::StrCat("user name at ", where, ": ")));
   }
   if (name.empty()) return UsageError("user login: missing USER");
-  std::string password = run.args.Get("password").value_or("");
-  if (password.empty() && name == GetEnv("DET_USER")) password = connection.password;
-  if (password.empty()) {
+  std::optional<std::string> password = run.args.Get("password");
+  if (!password && name == GetEnv("DET_USER")) password = connection.password;
+  if (!password) {
     DET_ASSIGN_OR_RETURN(password,
                          PromptPassword(absl::StrCat("password of ", name, " at ", where, ": ")));
   }
   DET_ASSIGN_OR_RETURN(const api::v1::LoginResponse session,
-                       SignIn(connection.urls, name, password, /*activate=*/true));
+                       SignIn(connection.urls, name, *password, /*activate=*/true));
   // The token is not printed, because others may see the terminal.
   return run.PrintResult(session.user(), absl::StrCat("signed in as ", name, " at ", where, "\n"));
 }
@@ -325,7 +327,7 @@ std::vector<Command> UserCommands() {
       {{"user", "logout"},
        "Sign out the active user, or the user of -u",
        {},
-       {{"all", 0, "", "Sign out all users that are signed in at this master"}},
+       {{"all", 'a', "", "Sign out all users that are signed in at this master"}},
        RunLogout,
        ""},
       {{"user", "whoami"}, "Show the user that det is signed in as", {}, {}, RunWhoami, ""},

@@ -3,10 +3,12 @@
 #include "cli/commands/workspace.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/file.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
 #include "cli/commands/confirm.h"
@@ -31,8 +33,10 @@ absl::StatusOr<int> RunWorkspaceList(Invocation& run) {
   request.set_limit(page.limit);
   request.set_offset(page.offset);
   DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
-  request.set_sort_by(api::v1::GetWorkspacesRequest::SORT_BY_ID);
-  request.set_order_by(api::v1::ORDER_BY_ASC);
+  DET_ASSIGN_OR_RETURN(const NameOrder order, ReadNameOrder(run, api::v1::ORDER_BY_ASC));
+  request.set_sort_by(order.by_name ? api::v1::GetWorkspacesRequest::SORT_BY_NAME
+                                    : api::v1::GetWorkspacesRequest::SORT_BY_ID);
+  request.set_order_by(order.order);
   const bool all = run.args.Has("all");
   if (!all) request.set_archived(false);
   api::v1::GetWorkspacesResponse response;
@@ -91,7 +95,16 @@ absl::Status ReadWorkspaceSettings(const Invocation& run, Message* message) {
   if (HasAgentUser(run)) {
     DET_ASSIGN_OR_RETURN(*message->mutable_agent_user_group(), ReadAgentUser(run));
   }
-  if (const auto text = run.args.Get("checkpoint-storage-config")) {
+  std::optional<std::string> text = run.args.Get("checkpoint-storage-config");
+  if (const auto path = run.args.Get("checkpoint-storage-config-file")) {
+    if (text) {
+      return UsageError(
+          "--checkpoint-storage-config and --checkpoint-storage-config-file cannot be used "
+          "together");
+    }
+    DET_ASSIGN_OR_RETURN(text, base::ReadFile(*path));
+  }
+  if (text) {
     const absl::Status read = proto::FromJson(*text, message->mutable_checkpoint_storage_config());
     if (!read.ok()) {
       return UsageError(
@@ -237,6 +250,7 @@ std::vector<Option> Settings() {
   options.insert(options.end(),
                  {{"checkpoint-storage-config", 0, "JSON",
                    "Checkpoint storage, as checkpoint_storage of a config"},
+                  {"checkpoint-storage-config-file", 0, "FILE", "File with the same JSON"},
                   {"default-compute-pool", 0, "POOL", "Default pool for tasks that need slots"},
                   {"default-aux-pool", 0, "POOL", "Default pool for tasks that need no slots"}});
   return options;
@@ -263,7 +277,7 @@ std::vector<Command> WorkspaceCommands() {
       {{"workspace", "list"},
        "List the workspaces that you can view",
        {},
-       PagedOptions({{"all", 'a', "", "Include archived workspaces"}}),
+       SortedOptions(PagedOptions({{"all", 'a', "", "Include archived workspaces"}})),
        RunWorkspaceList,
        ""},
       {{"workspace", "describe"},
@@ -300,7 +314,7 @@ std::vector<Command> WorkspaceCommands() {
       {{"workspace", "list-projects"},
        "List the projects of a workspace",
        {kOneWorkspace},
-       PagedOptions({{"all", 'a', "", "Include archived projects"}}),
+       SortedOptions(PagedOptions({{"all", 'a', "", "Include archived projects"}})),
        RunListProjects,
        ""},
       {{"workspace", "list-pools"},

@@ -31,8 +31,7 @@ class TableReader {
       // A key that contains a dot or a bracket is never a field.
       const bool plain = member.key.find_first_of(".[") == std::string::npos;
       if (!plain || table_.Find(place.table + member.key) == nullptr) {
-        Add(member.where, place.shown + member.key,
-            absl::StrCat("unknown field; ", Suggest(table_, member.key, KnownAt(place.table))));
+        Add(member.where, place.shown + member.key, DescribeUnknown(place, member.key));
       }
     }
     // In the order of the table: later fields may depend on earlier ones.
@@ -51,6 +50,13 @@ class TableReader {
   }
 
  private:
+  std::string DescribeUnknown(const Place& place, const std::string& key) const {
+    std::string old;
+    if (&table_ == &ExperimentFields()) old = DescribeOldField(place.shown + key);
+    if (!old.empty()) return old;
+    return absl::StrCat("unknown field; ", Suggest(table_, key, KnownAt(place.table)));
+  }
+
   void Add(const std::string& where, std::string path, std::string text, bool missing = false) {
     Problem problem{where, std::move(path), std::move(text), missing};
     // A value for all slot types is reported once.
@@ -157,6 +163,13 @@ class TableReader {
   std::string Mismatch(const Field& field, const ConfigNode& node, const ConfigNode* misfit) const {
     std::string removed = DescribeRemoved(field, node);
     if (!removed.empty()) return removed;
+    const bool is_length = field.role == Role::kValue &&
+                           (std::holds_alternative<Length*>(table_.GetType(field)) ||
+                            std::holds_alternative<std::optional<Length>*>(table_.GetType(field)));
+    if (is_length && node.Find("steps") != nullptr) {
+      return "steps were replaced: a step was batches_per_step batches (100 by default); write "
+             "{batches: N} with all batches";
+    }
     std::string text =
         absl::StrCat("expected ", table_.Expected(field), ", found ", misfit->Describe(),
                      misfit == &node ? "" : absl::StrCat(" in ", node.Describe()));

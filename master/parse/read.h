@@ -72,6 +72,10 @@ void CheckStorage(const ConfigNode& root, CheckpointStorageConfig& storage,
 void CheckUnsupportedFields(const ConfigNode& root, const ExperimentConfig& config,
                             std::vector<Problem>& problems, std::vector<Problem>& warnings);
 
+// Returns what to write instead of a field of old configurations, as "was replaced: write x"; empty
+// for other paths (old_fields.cc).
+std::string DescribeOldField(std::string_view path);
+
 // Returns the known name within `edits` edits, or a quarter of the letters, of `name`; empty if
 // there is none (suggest.cc).
 std::string Nearest(std::string_view name, const std::vector<std::string>& known, size_t edits);

@@ -256,5 +256,48 @@ TEST(WarningsTest, DoesNotWarnAboutTrialClass) {
   }
 }
 
+struct OldFieldCase {
+  const char* yaml;
+  const char* problem;
+};
+
+TEST(OldFieldsTest, NamesFieldsOfToday) {
+  const OldFieldCase cases[] = {
+      {"max_steps: 10", "max_steps: was replaced: a step was batches_per_step batches (100 by"},
+      {"batches_per_step: 50", "batches_per_step: was replaced: lengths are counted in batches"},
+      {"max_epochs: 3", "max_epochs: was replaced: write searcher.max_length: {epochs: N}"},
+      {"searcher: {name: single, metric: m, max_epochs: 3}", "searcher.max_epochs: was replaced"},
+      {"searcher: {name: single, metric: m, max_steps: 3}", "searcher.max_steps: was replaced"},
+      {"searcher: {name: adaptive_asha, metric: m, target_trial_steps: 3, step_budget: 9}",
+       "searcher.step_budget: was replaced: a search has a number of trials"},
+      {"searcher: {name: single, metric: m, max_length: {steps: 3}}",
+       "searcher.max_length: steps were replaced"},
+      {"min_validation_period: {steps: 3}", "min_validation_period: steps were replaced"},
+      {"searcher: {name: pbt, metric: m, num_rounds: 3, length_per_round: {batches: 4}}",
+       "searcher.num_rounds: was replaced: write searcher.num_generations"},
+      {"searcher: {name: pbt, metric: m, explore_function: {perturb_factor: 0.2}}",
+       "searcher.explore_function: was replaced"},
+      {"resources: {gpus: 3}", "resources.gpus: was replaced: write resources.slots_per_trial"},
+      {"environment: {runtime_packages: [x]}", "environment.runtime_packages: was replaced"},
+      {"batch_size: 3", "batch_size: was replaced: write hyperparameters.global_batch_size"},
+      {"checkpoint_freq: 3", "write min_checkpoint_period: {batches: N}"},
+      {"checkpoint_storage: {type: hdfs, hdfs_url: x}",
+       "checkpoint_storage.hdfs_url: was replaced"},
+      {"slots_per_trial: 3", "unknown field; did you mean resources.slots_per_trial?"},
+      {"max_length: 3", "unknown field; did you mean searcher.max_length?"},
+  };
+  for (const OldFieldCase& each : cases) {
+    EXPECT_THAT(Error(absl::StrCat("entrypoint: 'true'\n", each.yaml)), HasSubstr(each.problem));
+  }
+  // Names that users choose themselves stay what they are.
+  const auto config = Parse(absl::StrCat(kMinimal,
+                                         "hyperparameters: {max_steps: 1, epochs: 3}\n"
+                                         "data: {batch_size: 7}\n"));
+  EXPECT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(
+      Error(kMinimal, {"max_epochs=3"}),
+      "--config max_epochs: max_epochs: was replaced: write searcher.max_length: {epochs: N}");
+}
+
 }  // namespace
 }  // namespace det::model

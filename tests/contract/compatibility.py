@@ -25,7 +25,7 @@ import scenario
 # Bazel starts programs through links into the source tree, of which this one reads the docs and the package.
 FOLDER = os.path.dirname(os.path.realpath(__file__))
 ROOT = os.path.dirname(os.path.dirname(FOLDER))
-NOT_SUPPORTED = re.compile(r"is not supported: (.*)", re.S)
+NOT_SUPPORTED = re.compile(r"is not supported: (.*?)(?:; see `det [a-z -]* --help`)?$", re.S)
 
 
 class Unknown(Exception):
@@ -78,14 +78,12 @@ class CommandLine:
         if refusal:
             return "not supported", refusal[1]
         note = find_note(command, notes.COMMANDS)
-        if command == "deploy":
-            return "differs", note
         if not text.startswith("Usage:"):
             return ("not supported", note) if note else (None, text)
         own = set(re.findall(r"(?:^|[ ,])(--?[A-Za-z][\w-]*)", text.partition("Options")[2]))
         differs = [note] if note else []
         for names in options:
-            if own.isdisjoint(names):
+            if not own.issuperset(names):
                 differs.append(self.describe_option(command, names))
         if None in differs:
             return None, f"one of its options {[max(names, key=len) for names in options]}"
@@ -93,16 +91,23 @@ class CommandLine:
         return ("differs", "; ".join(differs)) if differs else ("same", "")
 
     def describe_option(self, command, names):
+        """What differs about an option; None if a spelling of it is unknown."""
         shown = f"`{max(names, key=len)}`"
+        refusals = set()
+        for name in names:
+            texts = [self.run(*command.split(), name, *value) for value in (["1"], [])]
+            if any("unknown option" in text for text in texts):
+                return None
+            refusals.update(refusal[1] for refusal in map(NOT_SUPPORTED.search, texts) if refusal)
         note = find_note(f"{command} {max(names, key=len)}", notes.OPTIONS)
-        if note:
-            return f"{shown}: {note}"
-        texts = [self.run(*command.split(), max(names, key=len), *value) for value in (["1"], [])]
-        for text in texts:
-            refusal = NOT_SUPPORTED.search(text)
-            if refusal:
-                return f"{shown}: {refusal[1]}"
-        return None if any("unknown option" in text for text in texts) else ""
+        for text in [*([note] if note else []), *sorted(refusals)]:
+            return f"{shown}: {text}"
+        return ""
+
+    def is_known(self, command):
+        """Whether the words name a command or a group, or say what to use instead."""
+        text = self.run(*command.split(), "--help")
+        return "unknown command" not in text and "ambiguous" not in text
 
 
 def write_commands(interface, program, unknown):
@@ -116,6 +121,9 @@ def write_commands(interface, program, unknown):
                 unknown.append(f"command {name}: {note}")
             else:
                 table.add(f"det {name}", state, note)
+        for name, known in zip(interface["aliases"], pool.map(line.is_known, interface["aliases"])):
+            if not known:
+                unknown.append(f"command {name}")
     return table
 
 

@@ -1,7 +1,5 @@
 """Notes for compatibility.py: what differs, or what to use instead. Keys are patterns of names."""
 
-_SORT = "the list is sorted by name; sort the output of `--json`"
-_JSON = "use `--json`"
 _NO_TASKS = "the list is always empty"
 _SIGN_IN = "users sign in with a password or an access token"
 _AS_ATTRIBUTE = "read the objects again with the function that returned them"
@@ -11,34 +9,19 @@ _DUMMY = "`core.init()` returns a `Context` also outside of a cluster"
 _TF_KERAS = "use `det.keras.DeterminedCallback` with a script of your own"
 _HPC = "the cluster has agents of its own; it does not submit to Slurm or PBS"
 
-COMMANDS = {
-    "deploy": "`det deploy local` is there; clusters in a cloud are deployed with `deploy/`",
-    "shell show_ssh_command": "this cluster runs only trials",
-}
+COMMANDS = {}
 
-# Keys are "COMMAND OPTION".
+# What differs about options that are accepted. Keys are "COMMAND OPTION".
 OPTIONS = {
-    "* --yaml": _JSON,
-    "* --table": "a table is the default form",
-    "* --sort-by": _SORT,
-    "* --order-by": _SORT,
-    "agent disable --csv": _JSON,
     "command list *": _NO_TASKS,
     "notebook list *": _NO_TASKS,
     "shell list *": _NO_TASKS,
     "tensorboard list *": _NO_TASKS,
     "dev bindings call --auto-confirm": "the command does not ask",
     "dev bindings list --show-unusable": "all methods can be called",
-    "dev curl -x": "use `--json` for indented JSON",
-    "experiment create --local": "run the script itself",
-    "job list --*": "the queue is printed as a whole",
-    "master cluster-message clear --clear": "the command has no option",
-    "model move --workspace-name": "name the workspace as an argument",
-    "project describe --all": "archived experiments are listed with `det experiment list --all`",
-    "rbac list-roles --*": "all roles are printed",
-    "trial describe --*": "all workloads are printed",
-    "workspace * --checkpoint-storage-config-file": "use `--checkpoint-storage-config`",
-    "workspace create --*": "the cluster does not use Kubernetes; see `det quota`",
+    "deploy local * --no-autorestart": "the processes restart with the next `det deploy local up`",
+    "deploy local * --enterprise-edition": "there is one edition",
+    "deploy local logs --no-follow": "the logs are followed only with `--follow`",
 }
 
 NAMES = {

@@ -10,9 +10,15 @@ import importlib
 import inspect
 import json
 import os
+import sys
+import types
+
+# One module imports it for a check of Amazon's limits; current setuptools no longer have it.
+sys.modules.setdefault("pkg_resources", types.ModuleType("pkg_resources"))
 
 import determined
 from determined.cli import _declarative_argparse, cli
+from determined.deploy import cli as deploy
 
 # Modules whose names are read by import, and packages of which only the source is read: they need
 # libraries such as torch.
@@ -21,9 +27,9 @@ PARSED = ("pytorch", "pytorch/deepspeed", "keras", "transformers", "lightning")
 
 
 def read_commands():
-    parser = cli.make_parser()
-    _declarative_argparse.add_args(parser, cli.all_args_description)
+    """The options of each command, and the other names of commands and groups."""
     commands = {}
+    aliases = set()
 
     def walk(node, path):
         groups = [a for a in node._actions if isinstance(a, argparse._SubParsersAction)]
@@ -34,9 +40,16 @@ def read_commands():
             parsers = {id(child): (name, child) for name, child in reversed(group.choices.items())}
             for name, child in parsers.values():
                 walk(child, [*path, name])
+            first = {name for name, _ in parsers.values()}
+            aliases.update(" ".join([*path, name]) for name in group.choices if name not in first)
 
-    walk(parser, [])
-    return dict(sorted(commands.items()))
+    # The client reads the commands of `deploy` only when they are used.
+    for description in (cli.all_args_description, deploy.args_description):
+        parser = cli.make_parser()
+        _declarative_argparse.add_args(parser, description if isinstance(description, list) else [description])
+        walk(parser, [])
+    commands.pop("deploy", None)
+    return dict(sorted(commands.items())), sorted(aliases)
 
 
 def is_public(name):
@@ -74,7 +87,8 @@ def main():
     names.update({f"determined.{name.replace('/', '.')}": read_package(name) for name in PARSED})
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "client_interface.json")
     with open(path, "w", encoding="utf-8") as f:
-        json.dump({"commands": read_commands(), "names": names}, f, indent=1)
+        commands, aliases = read_commands()
+        json.dump({"commands": commands, "aliases": aliases, "names": names}, f, indent=1)
         f.write("\n")
 
 

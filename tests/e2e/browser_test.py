@@ -68,7 +68,7 @@ class DashboardTestCase(harness.ClusterTestCase):
         script = os.path.join(harness.ROOT, "tests/e2e/browser", name)
         done = subprocess.run(["node", script], env=env, cwd=self.home.folder, check=False,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, encoding="utf-8", timeout=480)
+                              stderr=subprocess.STDOUT, encoding="utf-8", timeout=1800)
         print(done.stdout)
         self.assertEqual(0, done.returncode, f"{done.stdout}\n{self.home.logs()}")
 
