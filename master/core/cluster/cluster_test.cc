@@ -237,7 +237,7 @@ TEST_F(ClusterTest, EndsInError_AfterMaxRestarts) {
   auto config = MakeConfig();
   config->max_restarts = 2;
   Create(config);
-  for (int run = 0; run < 3; ++run) {
+  for (int run = 1; run <= 3; ++run) {
     const std::string id = "1.1." + std::to_string(run);
     Start(id);
     Exit(id, 0, "a", 9);

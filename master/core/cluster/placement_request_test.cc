@@ -97,7 +97,7 @@ TEST_F(PlacementRequestTest, RequestsConfiguredResources) {
     const std::vector<Gang> gangs = cluster_.scheduler().Dump(now_).gangs;
     ASSERT_EQ(gangs.size(), 1u);
     const Gang& gang = gangs[0];
-    request_case.gang.id = model::AllocationId(absl::StrCat(id, ".", id, ".0"));
+    request_case.gang.id = model::AllocationId(absl::StrCat(id, ".", id, ".1"));
     request_case.gang.job = model::JobId(absl::StrCat("exp-", id));
     request_case.gang.resource_pool = "default";
     request_case.gang.submitted = gang.submitted;
