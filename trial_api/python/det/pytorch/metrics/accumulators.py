@@ -103,8 +103,8 @@ def _convert_all(
     Args:
         batches: The metrics of each batch.
         convert: Converts a value.
-        split: Converts the elements of a tensor with the values of a metric, if all are tensors of
-            one element.
+        split: Converts the elements of a tensor with the values of a metric, if all are tensors
+            without dimensions.
     """
     columns: dict[str, list[object]] = {}
     for name in dict.fromkeys(name for batch in batches for name in batch):
