@@ -37,9 +37,9 @@ constexpr Field kTrainingFields[] = {
      .target = DET_AT(perform_initial_validation),
      .default_json = "false"},
     {.path = "records_per_epoch",
-     .description =
-         "Records of an epoch of a Trial in C++, for lengths in epochs; 0 uses the number of records "
-         "of the Trial's data. In PyTorch an epoch is always one pass over the data.",
+     .description = "Records of an epoch of a Trial in C++, for lengths in epochs; 0 uses the "
+                    "number of records "
+                    "of the Trial's data. In PyTorch an epoch is always one pass over the data.",
      .target = DET_AT(records_per_epoch),
      .default_json = "0",
      .min = 0},

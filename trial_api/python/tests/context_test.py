@@ -180,6 +180,35 @@ class ClusterTest(unittest.TestCase):
                 context.train.report_training_metrics(2, {"s": object()})
         self.assertEqual([{"s": "NaN", "a": [1.0, 2.0]}], [r["metrics"] for r in self.reported()])
 
+    def test_sends_vectors_and_nested_metrics_of_validations_as_they_are(self):
+        class Array:
+            def item(self):
+                raise ValueError("more than one element")
+
+            def tolist(self):
+                return [[1.0, float("inf")]]
+
+        metrics = {
+            "loss": 1.0,
+            "per_class": {"cat": 0.5, "dog": {"small": [1, 2]}},
+            "matrix": Array(),
+            "mixed": [1, "x", None, {"a": Array()}],
+            "by_number": {3: 0.5},
+        }
+        with det.core.init() as context:
+            context.train.report_validation_metrics(1, metrics)
+            context.train.report_metrics("test", 1, metrics)
+        expected = {
+            **metrics,
+            "matrix": [[1.0, "Infinity"]],
+            "mixed": [1, "x", None, {"a": [[1.0, "Infinity"]]}],
+            "by_number": {"3": 0.5},
+        }
+        self.assertEqual([expected] * 2, [report["metrics"] for report in self.reported()])
+        folder = pathlib.Path(self.folder, "checkpoints")
+        tags = {tag for path in folder.rglob("*tfevents*") for tag, _, _ in points(path)}
+        self.assertEqual({"Determined/val_loss"}, tags)
+
     def test_warns_when_the_same_steps_are_reported_twice(self):
         with det.core.init() as context, redirect_stderr(io.StringIO()) as printed:
             context.train.report_training_metrics(1, {"a": 1})

@@ -139,6 +139,13 @@ class TwoRanksTest(unittest.TestCase):
         self.assertEqual(left["steps"], right["steps"])
         self.assertIn(left["steps"], (5, 6))
 
+    def test_all_ranks_stop_where_a_callback_of_one_requests_it(self):
+        left, right = self.two["stop_in_callback_of_second_rank"]
+        self.assertEqual((left["steps"], right["steps"]), (10, 10))
+        validated = [steps for group, steps, _ in left["reports"] if group == "validation"]
+        self.assertEqual(validated, [5, 10])
+        self.assertIsNotNone(left["uuid"])
+
     def test_reducers_see_all_ranks(self):
         [metrics, _] = self.two["reduced"]
         self.assertEqual(metrics, {"training": 100, "validation": 37, "full": 37})

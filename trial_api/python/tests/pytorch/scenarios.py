@@ -169,6 +169,30 @@ class StopOnSecondRankTrial(NetTrial):
         return super().train_batch(batch, epoch_idx, batch_idx)
 
 
+class _Stopper(dp.PyTorchCallback):
+    """Requests to stop at the second validation, on the second rank only."""
+
+    def __init__(self):
+        self.validations = 0
+
+    def on_validation_end(self, metrics):
+        self.validations += 1
+        if self.validations == 2 and self.context.distributed.rank == 1:
+            self.context.set_stop_requested(True)
+
+
+def stop_in_callback_of_second_rank(_storage):
+    stopper = _Stopper()
+    return summarize(
+        run(
+            NetTrial,
+            validation_period=dp.Batch(5),
+            callbacks={"stopper": stopper},
+            prepare=lambda trial: setattr(stopper, "context", trial.context),
+        )
+    )
+
+
 def stop_on_second_rank(_storage):
     return {"steps": run(StopOnSecondRankTrial).steps}
 
@@ -336,6 +360,7 @@ SCENARIOS = {
         resumed,
         resumed_in_bytes,
         preempted,
+        stop_in_callback_of_second_rank,
         stop_on_second_rank,
         reduced,
         aggregated,

@@ -543,6 +543,27 @@ class EvaluationTest(unittest.TestCase):
             ((4 * 7 + 4) / 5, (4 * 7 + 4) / 5, 2.0),
         )
 
+    def test_reduces_dicts_of_metrics_by_name(self):
+        class Nested(NetTrial):
+            def evaluate_batch(self, batch, batch_idx):
+                first = {"once": [1, 3]} if batch_idx == 0 else {"text": "x"}
+                classes = {"cat": torch.tensor(float(batch_idx)), **first}
+                return {
+                    "error": 1.0,
+                    "classes": {"animals": classes, 7: batch_idx},
+                    "name": {"a": "b"},
+                }
+
+            def evaluation_reducer(self):
+                return {"error": dp.Reducer.AVG, "classes": dp.Reducer.MAX}
+
+        with contextlib.redirect_stderr(io.StringIO()) as output:
+            result = run(Nested, max_length=dp.Batch(1))
+        metrics = result.train.reports[-1][2]
+        self.assertEqual(metrics["classes"], {"animals": {"cat": 4.0, "once": 3}, "7": 4})
+        self.assertNotIn("name", metrics)
+        self.assertIn("'name' of evaluate_batch() is neither", output.getvalue())
+
     def test_reports_vectors_and_nested_metrics_as_they_are(self):
         class Nested(NetTrial):
             evaluate_batch = dp.PyTorchTrial.evaluate_batch

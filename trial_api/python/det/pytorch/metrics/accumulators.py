@@ -7,7 +7,7 @@ import importlib.util
 import math
 import sys
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Callable
+from typing import Any, Callable, TypeVar, Union
 
 import torch
 
@@ -103,8 +103,8 @@ def _convert_all(
     Args:
         batches: The metrics of each batch.
         convert: Converts a value.
-        split: Converts the elements of a tensor with the values of a metric, if all are tensors of
-            one element.
+        split: Converts the elements of a tensor with the values of a metric, if all are tensors
+            without dimensions.
     """
     columns: dict[str, list[object]] = {}
     for name in dict.fromkeys(name for batch in batches for name in batch):
@@ -122,6 +122,9 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float))
 
 
+# A number, or numbers by name.
+_Numbers = Union[float, dict[str, Any]]
+_T = TypeVar("_T")
 _NO_NUMBER = "neither a number nor an array of numbers"
 _warned: set[tuple[str, str]] = set()
 
@@ -188,7 +191,7 @@ class TrainingMetrics:
             # An integer, except for batches of an earlier attempt on another number of slots.
             weight = slots * self._shard.total / total
             batch = {name: _to_number(Reducer.AVG, value) for name, value in metrics.items()}
-            for name, value in _get_numbers(batch).items():
+            for name, value in _without_none(batch).items():
                 added, count = sums.get(name, (0.0, 0.0))
                 sums[name] = (added + value * weight, count + weight)
         if process_group.is_chief:
@@ -236,24 +239,28 @@ class EvaluationMetrics:
             return self._reducer.get(name, Reducer.AVG)
         return self._reducer
 
-    def reduce(self, process_group: ProcessGroup) -> dict[str, float]:
+    def reduce(self, process_group: ProcessGroup) -> MetricDict:
         """Reduces over all batches and ranks. Collective.
 
         Returns:
-            The metrics that are numbers or arrays on the chief, and an empty dict on the other ranks.
+            The metrics that are numbers, arrays, or dicts of those on the chief, and an empty dict on
+            the other ranks.
         """
-        plain = [
-            _get_numbers(
-                {name: _to_number(self._get_reducer(name), value) for name, value in output.items()}
+        plain: list[dict[str, _Numbers]] = [
+            _without_none(
+                {
+                    name: _to_numbers(self._get_reducer(name), value)
+                    for name, value in output.items()
+                }
             )
             for output in to_python_all(self.outputs)
         ]
         gathered = process_group.gather(list(zip(plain, self._records)))
         everything = [one for rank in gathered or [] for one in rank]
-        metrics: dict[str, float] = {}
+        metrics: MetricDict = {}
         for name in dict.fromkeys(name for output, _ in everything for name in output):
             values = [(output[name], records) for output, records in everything if name in output]
-            metrics[name] = _reduce(self._get_reducer(name), values)
+            metrics[name] = _reduce_nested(self._get_reducer(name), values)
         if process_group.is_chief:
             names = (name for output in self.outputs for name in output)
             _warn_once(names, metrics, f"of evaluate_batch() is {_NO_NUMBER}, and is not reported")
@@ -273,8 +280,29 @@ def _to_number(reducer: Reducer, value: object) -> float | None:
     return _reduce(reducer, numbers) if numbers and len(numbers) == len(elements) else None
 
 
-def _get_numbers(metrics: Mapping[str, float | None]) -> dict[str, float]:
+def _to_numbers(reducer: Reducer, value: object) -> _Numbers | None:
+    """Converts a metric with _to_number(), and each value of a dict."""
+    value = to_python(value)
+    if not isinstance(value, Mapping):
+        return _to_number(reducer, value)
+    inner = {str(name): _to_numbers(reducer, one) for name, one in value.items()}
+    return _without_none(inner) or None
+
+
+def _without_none(metrics: Mapping[str, _T | None]) -> dict[str, _T]:
     return {name: value for name, value in metrics.items() if value is not None}
+
+
+def _reduce_nested(reducer: Reducer, values: list[tuple[_Numbers, int]]) -> _Numbers:
+    """Reduces a metric over batches; if it is a dict, name by name."""
+    dicts = [(value, records) for value, records in values if isinstance(value, dict)]
+    if not dicts:
+        return _reduce(reducer, [(v, records) for v, records in values if not isinstance(v, dict)])
+    names = dict.fromkeys(name for value, _ in dicts for name in value)
+    return {
+        name: _reduce_nested(reducer, [(v[name], records) for v, records in dicts if name in v])
+        for name in names
+    }
 
 
 def _reduce(reducer: Reducer, values: list[tuple[float, int]]) -> float:

@@ -20,7 +20,7 @@ class Reducer(enum.Enum):
     number that get_batch_length() returns.
 
     If the metric of a batch is an array, it is reduced to a number first: AVG and WEIGHTED_AVG use
-    the mean of its elements.
+    the mean of its elements. A dict of metrics is reduced name by name.
     """
 
     AVG = 1

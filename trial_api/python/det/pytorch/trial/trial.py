@@ -124,8 +124,8 @@ class PyTorchTrial(LegacyTrial, abc.ABC):
             batch_idx: The index of the batch in this validation on this rank, from 0.
 
         Returns:
-            Metrics by name: numbers, tensors or arrays. evaluation_reducer() determines how they are
-            reduced over batches and ranks, and to one number each.
+            Metrics by name: numbers, tensors, arrays, or dicts of those. evaluation_reducer()
+            determines how they are reduced over batches and ranks, and to one number each.
         """
         raise NotImplementedError
 
