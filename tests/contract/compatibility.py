@@ -197,7 +197,11 @@ def has_name(module, name):
     """Whether the module has the name; "Class.member" may be an attribute that its methods set."""
     found = module
     for part in name.split("."):
-        owner, found = found, getattr(found, part, None)
+        owner = found
+        try:
+            found = getattr(found, part, None)
+        except ImportError:  # The module says what to write instead of the name.
+            return False
         if found is None:
             return inspect.isclass(owner) and bool(re.search(
                 rf"\bself\.{part}\b\s*(:[^=\n]*)?=[^=]|^    {part}:", inspect.getsource(owner), re.M))
