@@ -28,6 +28,7 @@ import json, os, pathlib, signal, sys, time, urllib.request
 folder = sys.argv[1]
 trial = int(os.environ["DET_TRIAL_ID"])
 run = int(os.environ["DET_TRIAL_RUN_ID"])
+before = run - 1  # The number of earlier attempts.
 def call(method, body):
     body.update(allocationId=os.environ["DET_ALLOCATION_ID"], trialId=trial)
     urllib.request.urlopen(urllib.request.Request(
@@ -39,16 +40,16 @@ print("INFO: begun", flush=True)
 if sys.argv[2:] == ["reports"]:
     for group in ("training", "validation"):
         call("ReportMetrics", {"trialRunId": run, "reports": [
-            {"group": group, "stepsCompleted": 1 + run, "metrics": {"loss": 0.5}}]})
+            {"group": group, "stepsCompleted": run, "metrics": {"loss": 0.5}}]})
     info = json.loads(pathlib.Path(os.environ["DET_RUN_DIR"], "info/trial.json").read_text())
-    uuid = "%08x-0000-4000-8000-00000000000%d" % (trial, run)
+    uuid = "%08x-0000-4000-8000-00000000000%d" % (trial, before)
     saved = pathlib.Path(info["checkpoint_dir"], uuid, "state")
     saved.parent.mkdir(parents=True, exist_ok=True)
     saved.write_bytes(b"1")
-    call("ReportCheckpoint", {"uuid": uuid, "stepsCompleted": 1 + run, "resources": {"state": 1}})
-with open(f"{folder}/env-{trial}-{run}.part", "w") as f:
+    call("ReportCheckpoint", {"uuid": uuid, "stepsCompleted": run, "resources": {"state": 1}})
+with open(f"{folder}/env-{trial}-{before}.part", "w") as f:
     json.dump(dict(os.environ), f)
-os.rename(f"{folder}/env-{trial}-{run}.part", f"{folder}/env-{trial}-{run}")
+os.rename(f"{folder}/env-{trial}-{before}.part", f"{folder}/env-{trial}-{before}")
 while not os.path.exists(f"{folder}/end-{trial}"):
     time.sleep(0.02)
 """
@@ -112,9 +113,10 @@ class Replay(harness.ClusterTestCase):
         self.assertTrue(found)
         return found[0]["uuid"]
 
-    def environment(self, trial, run=0):
-        """The environment of a running trial; waits until it runs."""
-        path = f"{self.home.folder}/env-{trial}-{run}"
+    def environment(self, trial, before=0):
+        """The environment of a running trial, which has had so many attempts before; waits until it
+        runs."""
+        path = f"{self.home.folder}/env-{trial}-{before}"
         harness.eventually(lambda: os.path.exists(path), f"the start of trial {trial}")
         with open(path, encoding="utf-8") as f:
             return json.load(f)
@@ -133,12 +135,12 @@ class Replay(harness.ClusterTestCase):
         harness.eventually(lambda: self.is_over(experiment), f"the end of experiment {experiment}")
         os.remove(f"{self.home.folder}/end-{trial}")
 
-    def continue_experiment(self, experiment, run):
+    def continue_experiment(self, experiment, before):
         """Waits for the end of the experiment, then continues it."""
         self.await_end(experiment)
         answer = self.user.send("POST", "/api/v1/experiments/continue", {"id": experiment})
         self.assertEqual(200, answer.status, answer.text)
-        self.environment(self.trial_of(experiment), run)
+        self.environment(self.trial_of(experiment), before)
 
 
 class CommandLineTest(Replay):

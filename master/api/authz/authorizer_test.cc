@@ -277,7 +277,7 @@ TEST_F(AuthorizerTest, AllowsTaskItsOwnTrialAndCheckpointsOfItsWorkspace) {
     EXPECT_TRUE(absl::IsPermissionDenied(there)) << method->full_name() << ": " << there;
     ++open;
   }
-  EXPECT_EQ(open, 30);
+  EXPECT_EQ(open, 31);
 }
 
 TEST_F(AuthorizerTest, AllowsReportsOfUsersWhoMayChangeTheExperiment) {
