@@ -551,7 +551,7 @@ class EvaluationTest(unittest.TestCase):
                 return {
                     "error": 1.0,
                     "classes": {"animals": classes, 7: batch_idx},
-                    "name": {"a": "b"},
+                    "words": {"a": "b"},
                 }
 
             def evaluation_reducer(self):
@@ -561,8 +561,8 @@ class EvaluationTest(unittest.TestCase):
             result = run(Nested, max_length=dp.Batch(1))
         metrics = result.train.reports[-1][2]
         self.assertEqual(metrics["classes"], {"animals": {"cat": 4.0, "once": 3}, "7": 4})
-        self.assertNotIn("name", metrics)
-        self.assertIn("'name' of evaluate_batch() is neither", output.getvalue())
+        self.assertNotIn("words", metrics)
+        self.assertIn("'words' of evaluate_batch() is neither", output.getvalue())
 
     def test_reports_vectors_and_nested_metrics_as_they_are(self):
         class Nested(NetTrial):
