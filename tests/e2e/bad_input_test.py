@@ -45,19 +45,21 @@ class BadInputTest(harness.ClusterTestCase):
                       output.stderr)
         self.assertEqual("ubuntu", json.loads(output.stdout)["config"]["environment"]["image"]["cpu"])
 
-    def test_overrides_merge_and_keep_line_numbers(self):
+    def test_overrides_replace_or_append_and_keep_line_numbers(self):
         config = GOOD + "environment: {environment_variables: [A=1]}\nmax_restarts: many\n"
         self.refused(config, "bad.yaml:9: max_restarts", options=("--config", "name=other"))
         path = self.home.write("good.yaml", config)
-        output = self.home.det("experiment", "create", path, self.home.context(), "--validate-only",
-                             "--json", "--config", "environment.environment_variables=[B=2]",
-                             "--config", "max_restarts=null")
-        config = json.loads(output.stdout)["config"]
-        self.assertEqual(["A=1", "B=2"], config["environment"]["environment_variables"]["cpu"])
-        self.assertEqual(5, config["max_restarts"])
+        for override, variables in (("environment.environment_variables=[B=2]", ["B=2"]),
+                                    ("environment.environment_variables+=[B=2]", ["A=1", "B=2"])):
+            output = self.home.det("experiment", "create", path, self.home.context(),
+                                 "--validate-only", "--json", "--config", override,
+                                 "--config", "max_restarts=null")
+            config = json.loads(output.stdout)["config"]
+            self.assertEqual(variables, config["environment"]["environment_variables"]["cpu"])
+            self.assertEqual(5, config["max_restarts"])
 
     def test_rejects_invalid_yaml(self):
-        self.refused("name: x\nsearcher: {name: single\n", "bad.yaml:3: ")
+        self.refused("name: x\nsearcher: {name: single\n", "bad.yaml:2: ")
 
     def test_rejects_an_unknown_key(self):
         self.refused(GOOD + "  slots_per_trail: 2\n", "bad.yaml:8", "slots_per_trail",
