@@ -11,9 +11,9 @@
 #include "cli/command.h"
 #include "cli/commands/confirm.h"
 #include "cli/commands/paging.h"
+#include "cli/commands/struct_text.h"
 #include "cli/commands/workspace.h"
 #include "cli/format.h"
-#include "cli/struct_text.h"
 #include "cli/table.h"
 #include "det/api/v1/model.pb.h"
 

@@ -15,9 +15,9 @@
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
+#include "cli/commands/struct_text.h"
 #include "cli/config_file.h"
 #include "cli/format.h"
-#include "cli/struct_text.h"
 #include "cli/table.h"
 #include "det/api/v1/search.pb.h"
 

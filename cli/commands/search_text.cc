@@ -7,8 +7,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "cli/commands/struct_text.h"
 #include "cli/format.h"
-#include "cli/struct_text.h"
 #include "cli/table.h"
 #include "det/api/v1/search.pb.h"
 

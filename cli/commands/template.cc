@@ -11,8 +11,8 @@
 #include "base/status_macros.h"
 #include "cli/command.h"
 #include "cli/commands/paging.h"
+#include "cli/commands/struct_text.h"
 #include "cli/commands/workspace.h"
-#include "cli/struct_text.h"
 #include "cli/table.h"
 #include "det/api/v1/template.pb.h"
 

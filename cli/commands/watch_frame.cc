@@ -5,10 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "cli/commands/struct_text.h"
 #include "cli/follow.h"
 #include "cli/format.h"
 #include "cli/plot.h"
-#include "cli/struct_text.h"
 #include "cli/table.h"
 
 namespace det::cli {

@@ -16,9 +16,9 @@
 #include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
+#include "cli/commands/struct_text.h"
 #include "cli/commands/workspace.h"
 #include "cli/format.h"
-#include "cli/struct_text.h"
 #include "cli/table.h"
 #include "det/api/v1/webhook.pb.h"
 

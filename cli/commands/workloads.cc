@@ -4,9 +4,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
+#include "cli/commands/struct_text.h"
 #include "cli/commands/trial.h"
 #include "cli/format.h"
-#include "cli/struct_text.h"
 
 namespace det::cli {
 namespace {

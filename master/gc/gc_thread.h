@@ -7,7 +7,6 @@
 #define MASTER_GC_GC_THREAD_H_
 
 #include <memory>
-#include <string>
 #include <thread>
 
 #include "absl/status/status.h"

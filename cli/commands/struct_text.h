@@ -1,7 +1,7 @@
 // Formats free-form API values (hyperparameters, metrics) as one line. Used by commands. Does no
 // I/O.
-#ifndef CLI_STRUCT_TEXT_H_
-#define CLI_STRUCT_TEXT_H_
+#ifndef CLI_COMMANDS_STRUCT_TEXT_H_
+#define CLI_COMMANDS_STRUCT_TEXT_H_
 
 #include <string>
 
@@ -19,4 +19,4 @@ std::string FormatStruct(const google::protobuf::Struct& values);
 
 }  // namespace det::cli
 
-#endif  // CLI_STRUCT_TEXT_H_
+#endif  // CLI_COMMANDS_STRUCT_TEXT_H_

@@ -1,4 +1,4 @@
-#include "cli/struct_text.h"
+#include "cli/commands/struct_text.h"
 
 #include <algorithm>
 #include <cmath>
