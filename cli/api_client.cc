@@ -341,6 +341,9 @@ absl::Status ApiClient::StreamOnce(const std::string& url, absl::string_view met
   DET_RETURN_IF_ERROR(sent);
   if (!http.ok()) return ExplainStatus(url, http.status());
   if (*http != 200) return ToStatus(url, *http, pending);
+  // A master ends each line of a stream.
+  const bool rest = !absl::StripAsciiWhitespace(pending).empty();
+  if (rest && !IsJson(pending)) return NotAMasterError(url, *http, pending);
   return absl::OkStatus();
 }
 

@@ -177,6 +177,21 @@ TEST(ApiClientTest, SaysWhatAnswers_WhenAddressIsNoMaster) {
   }
 }
 
+TEST(ApiClientTest, EndsStream_WhenAddressIsNoMaster) {
+  for (const char* page : {"<title>Router</title>", "<title>Router</title>\n<p>\n"}) {
+    FakeServer server({Answer("200 OK", page)});
+    api::v1::WatchExperimentRequest request;
+    request.set_experiment_id(7);
+    api::v1::WatchExperimentResponse update;
+    const absl::Status status =
+        ApiClient(server.url(), "")
+            .Stream("ExperimentService.WatchExperiment", request, &update, [] { return true; });
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("is not a master: it answered HTTP 200 with a page \"Router\""));
+  }
+}
+
 TEST(ApiClientTest, CallsFirstMasterThatResponds) {
   const std::string nothing = Answer("200 OK", "{}");
   FakeServer leader({nothing, nothing, nothing, nothing});

@@ -10,11 +10,11 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "base/status_macros.h"
-#include "cli/commands/yaml_text.h"
 #include "cli/connection.h"
 #include "cli/json_text.h"
 #include "cli/sign_in.h"
 #include "cli/table.h"
+#include "cli/yaml_text.h"
 #include "proto/http_rule.h"
 
 namespace det::cli {

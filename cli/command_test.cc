@@ -1,5 +1,6 @@
 #include "cli/command.h"
 
+#include <cstdlib>
 #include <set>
 
 #include "absl/strings/ascii.h"
@@ -129,6 +130,71 @@ TEST(CommandsTest, HasHelpAndUniqueOptions) {
     }
     EXPECT_THAT(HelpText(command, Style()), HasSubstr("det " + path));
   }
+}
+
+// Returns the values of the required positionals.
+std::vector<std::string> MakeWords(const Command& command) {
+  std::vector<std::string> words;
+  for (const Positional& positional : command.positionals) {
+    if (!positional.optional) words.emplace_back("1");
+  }
+  return words;
+}
+
+TEST(CommandsTest, ReportsWrongUseInOneSentence) {
+  Screen screen{Style(), Style()};
+  for (const Command& command : AllCommands()) {
+    if (!IsShown(command)) continue;
+    const std::string path = absl::StrJoin(command.path, " ");
+    std::vector<std::vector<std::string>> wrong = {{"--no-such-option"}, {"--json=x"}, {"--user"}};
+    if (!MakeWords(command).empty()) wrong.emplace_back();
+    for (const std::vector<std::string>& words : wrong) {
+      const absl::StatusOr<int> code = RunWords(command, words, &screen);
+      EXPECT_TRUE(IsUsageError(code.status())) << path << " " << code.status();
+      const std::string text(code.status().message());
+      EXPECT_THAT(text, HasSubstr(path));
+      EXPECT_THAT(text, HasSubstr("ee `det " + path + " --help`"));
+      EXPECT_EQ(text.find('\n'), text.npos) << text;
+    }
+  }
+}
+
+TEST(CommandsTest, NamesAddress_WhenMasterIsAway) {
+  setenv("DET_MASTER", "http://127.0.0.1:1", 1);
+  setenv("DET_USER_TOKEN", "t", 1);
+  Screen screen{Style(), Style()};
+  int checked = 0;
+  for (const Command& command : AllCommands()) {
+    const std::string& verb = command.path.back();
+    const bool reads = verb == "list" || verb == "describe" || verb == "logs" || verb == "kill" ||
+                       verb == "wait" || verb == "info" || verb == "whoami";
+    if (!IsShown(command) || !reads || command.path[0] == "deploy" || command.path[0] == "dev") {
+      continue;
+    }
+    std::vector<std::string> words = MakeWords(command);
+    if (command.path[0] == "config-policies") words[0] = "experiment";
+    const std::string path = absl::StrJoin(command.path, " ");
+    if (path == "checkpoint list") words = {"1"};
+    const absl::StatusOr<int> code = RunWords(command, words, &screen);
+    EXPECT_TRUE(absl::IsUnavailable(code.status())) << path << " " << code.status();
+    EXPECT_TRUE(absl::StartsWith(code.status().message(),
+                                 "cannot reach the master at http://127.0.0.1:1 (connection"))
+        << path << " " << code.status();
+    ++checked;
+  }
+  EXPECT_GT(checked, 30);
+  unsetenv("DET_MASTER");
+  unsetenv("DET_USER_TOKEN");
+}
+
+TEST(CommandsTest, WrapsHelp_WhenTerminalIsNarrow) {
+  Style narrow;
+  narrow.width = 20;
+  for (const Command& command : AllCommands()) {
+    if (!IsShown(command)) continue;
+    EXPECT_FALSE(HelpText(command, narrow).empty()) << absl::StrJoin(command.path, " ");
+  }
+  EXPECT_THAT(HelpText(AllCommands(), {}, narrow), HasSubstr("experiment"));
 }
 
 TEST(CommandsTest, UnsupportedCommandsNameAlternative) {

@@ -19,7 +19,7 @@ struct Connection {
   std::vector<std::string> urls;  // the masters of one cluster, one of which leads
   std::string token;              // empty if not signed in
   TokenSource source = TokenSource::kNone;
-  std::string user;      // user of the token, or user to sign in as; empty if unknown
+  std::string user;  // user of the token, or user to sign in as; empty if unknown
   std::optional<std::string> password;  // $DET_PASS, used if the token is rejected; may be empty
 };
 

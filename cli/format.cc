@@ -111,6 +111,11 @@ std::string FormatPercent(double fraction) {
   return absl::StrFormat("%d %%", static_cast<int>(std::floor(fraction * 100 + 1e-6)));
 }
 
+std::string FormatPlainNumber(double number) {
+  const bool whole = std::floor(number) == number && std::abs(number) < 1e15;
+  return whole ? absl::StrCat(static_cast<int64_t>(number)) : absl::StrCat(number);
+}
+
 std::string MakeProgressBar(double fraction) {
   constexpr int kCells = 15;
   constexpr const char* kParts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};

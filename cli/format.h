@@ -46,6 +46,9 @@ std::string FormatBytes(int64_t bytes);
 // Formats a metric with its significant digits: "0.9132".
 std::string FormatNumber(double value);
 
+// Formats a number without trailing digits: "64", "0.0091".
+std::string FormatPlainNumber(double number);
+
 // "1 slot", "2 slots".
 std::string FormatCount(int64_t count, absl::string_view noun);
 

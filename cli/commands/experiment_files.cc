@@ -11,7 +11,7 @@
 #include "cli/commands/checkpoint_files.h"
 #include "cli/commands/experiment.h"
 #include "cli/commands/id_arguments.h"
-#include "cli/commands/yaml_text.h"
+#include "cli/yaml_text.h"
 #include "det/api/v1/checkpoint.pb.h"
 #include "det/api/v1/experiment.pb.h"
 

@@ -10,7 +10,6 @@
 #include "base/status_macros.h"
 #include "cli/command.h"
 #include "cli/commands/job.h"
-#include "cli/commands/struct_text.h"
 #include "cli/format.h"
 #include "cli/table.h"
 #include "det/api/v1/job.pb.h"

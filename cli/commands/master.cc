@@ -147,7 +147,9 @@ absl::StatusOr<int> RunVersion(Invocation& run) {
         (*api)->Call("MasterService.GetInfo", api::v1::GetInfoRequest(), &info);
     if (absl::IsCancelled(status)) return status;
     if (status.ok()) master = GetVersion(info);
-    why = absl::StrCat("not reachable at ", (*api)->addresses());
+    why = absl::IsFailedPrecondition(status)
+              ? absl::StrCat("not reachable: ", status.message())
+              : absl::StrCat("not reachable at ", (*api)->addresses());
   } else {
     // An invalid address is an error; that no master is running is not.
     if (!absl::IsFailedPrecondition(api.status())) return api.status();

@@ -176,9 +176,11 @@ absl::StatusOr<int> ListProjects(Invocation& run, const std::string& workspace) 
   DET_ASSIGN_OR_RETURN(const api::v1::Workspace within, FindWorkspace(*api, workspace));
   request.set_id(within.id());
   DET_ASSIGN_OR_RETURN(const NameOrder order, ReadNameOrder(run, api::v1::ORDER_BY_ASC));
-  request.set_sort_by(order.by_name ? api::v1::GetWorkspaceProjectsRequest::SORT_BY_NAME
-                                    : api::v1::GetWorkspaceProjectsRequest::SORT_BY_ID);
-  request.set_order_by(order.order);
+  if (run.args.Has("sort-by") || run.args.Has("order-by")) {
+    request.set_sort_by(order.by_name ? api::v1::GetWorkspaceProjectsRequest::SORT_BY_NAME
+                                      : api::v1::GetWorkspaceProjectsRequest::SORT_BY_ID);
+    request.set_order_by(order.order);
+  }
   const bool all = run.args.Has("all");
   if (!all) request.set_archived(false);
   api::v1::GetWorkspaceProjectsResponse response;

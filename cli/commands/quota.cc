@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
-#include "cli/commands/struct_text.h"
 #include "cli/commands/user.h"
 #include "cli/commands/workspace.h"
+#include "cli/format.h"
 #include "cli/table.h"
 #include "det/api/v1/resource_pool.pb.h"
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cli/format.h"
 #include "google/protobuf/struct.pb.h"
 #include "proto/http_rule.h"
 
@@ -31,11 +32,6 @@ void AddParts(const google::protobuf::Struct& values, const std::string& prefix,
 }
 
 }  // namespace
-
-std::string FormatPlainNumber(double number) {
-  const bool whole = std::floor(number) == number && std::abs(number) < 1e15;
-  return whole ? absl::StrCat(static_cast<int64_t>(number)) : absl::StrCat(number);
-}
 
 std::string FormatStruct(const google::protobuf::Struct& values) {
   std::vector<std::string> parts;

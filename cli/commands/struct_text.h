@@ -11,9 +11,6 @@ class Struct;
 
 namespace det::cli {
 
-// Formats a number without trailing digits: "64", "0.0091".
-std::string FormatPlainNumber(double number);
-
 // "layers.width=32  lr=0.003", sorted by name; "-" if empty.
 std::string FormatStruct(const google::protobuf::Struct& values);
 

@@ -127,7 +127,8 @@ class LocalClusterTest(unittest.TestCase):
                             ("prot: 1\n", "prot")):
             with open(file, "w", encoding="utf-8") as f:
                 f.write(text)
-            output = self.home.det("deploy", "local", "up", "--master-config", file, code=1).stderr
+            output = self.home.det("deploy", "local", "up", "--port", self.home.port,
+                                   "--master-config", file, code=1).stderr
             self.assertIn(words, output)
             self.assertFalse(os.path.exists(os.path.join(self.home.data, "log/master.log")))
         self.home.env["DET_MASTER_CERT_FILE"] = file

@@ -1,6 +1,6 @@
 // Formats configs as YAML.
-#ifndef CLI_COMMANDS_YAML_TEXT_H_
-#define CLI_COMMANDS_YAML_TEXT_H_
+#ifndef CLI_YAML_TEXT_H_
+#define CLI_YAML_TEXT_H_
 
 #include <string>
 
@@ -13,4 +13,4 @@ std::string FormatYaml(const google::protobuf::Struct& values);
 
 }  // namespace det::cli
 
-#endif  // CLI_COMMANDS_YAML_TEXT_H_
+#endif  // CLI_YAML_TEXT_H_

@@ -1,10 +1,10 @@
-#include "cli/commands/yaml_text.h"
+#include "cli/yaml_text.h"
 
 #include <map>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "cli/commands/struct_text.h"
+#include "cli/format.h"
 #include <yaml-cpp/yaml.h>
 
 namespace det::cli {
