@@ -2,6 +2,7 @@
 // supported. The test tests/contract:compatibility_test checks that no option is missing.
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_join.h"

@@ -7,6 +7,7 @@
 #define MASTER_GC_GC_THREAD_H_
 
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "absl/status/status.h"

@@ -379,6 +379,7 @@ Constructor.add_constructor("tag:yaml.org,2002:timestamp", lambda loader, node: 
 
 
 def read(text):
+    """Returns what existing clients read from a text."""
     yaml = YAML(typ="safe", pure=True)
     yaml.Constructor = Constructor
     with warnings.catch_warnings():
@@ -387,6 +388,7 @@ def read(text):
 
 
 def has_no_json(value):
+    """Returns whether a value contains a number that JSON does not have."""
     if isinstance(value, float):
         return not math.isfinite(value)
     if isinstance(value, dict):
@@ -412,11 +414,13 @@ def describe(text, like=None):
 
 
 def describe_in(place, scalar):
+    """Returns the entry of a scalar at a place of a document."""
     like = READ_LIKE.get(scalar)
     return describe(place.format(scalar), like and (place.format(like[0]), like[1]))
 
 
 def main():
+    """Writes the tables to the standard output."""
     scalars = [sign + number for sign in SIGNS for number in (*DECIMALS, *BASES, *FLOATS, *SPECIAL)]
     scalars += [*WORDS, *TIMES, *TAGGED]
     scalars += [mark + text + mark for text in QUOTED for mark in "'\""]

@@ -1,6 +1,7 @@
 #include "master/api/common/convert.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"

@@ -1,6 +1,7 @@
 #include "master/api/policies/config_policy.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "master/store/interfaces/canonical.h"
 #include "master/store/postgres/agent_rows.h"
 #include "master/store/postgres/params.h"

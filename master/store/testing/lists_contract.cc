@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"
 #include <gmock/gmock.h>
