@@ -555,7 +555,8 @@ class ExperimentsTest(BehaviorTest):
         settled(uuids[1], "PARTIALLY_DELETED", "a")
         remove(uuids[2], ["**/*"])
         settled(uuids[2], "DELETED", "a", "sub/state")
-        self.assertEqual("0", checkpoint(uuids[2])["size"])
+        harness.eventually(lambda: checkpoint(uuids[2])["size"] == "0",
+                           "the files of the deleted checkpoint are gone", timeout=30)
         self.assertEqual("12", self.experiment(experiment)["checkpointSize"])
         trial = self.get(f"/api/v1/trials/{self.trial_of(experiment)}")["trial"]
         self.assertEqual("12", trial["totalCheckpointSize"])

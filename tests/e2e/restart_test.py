@@ -273,7 +273,7 @@ class AgentRestartTest(RestartTestCase):
         runs = self.home.first_trial(experiment)["runs"]
         self.assertEqual(1, len(runs))
         self.assertIn(f"begun as {runs[0]['allocationId']}", self.log(experiment))
-        self.assertTrue(runs[0]["allocationId"].endswith(".0"), runs)
+        self.assertTrue(runs[0]["allocationId"].endswith(".1"), runs)
 
     def test_agent_keeps_its_task_after_a_network_failure(self):
         self.pool("cut")

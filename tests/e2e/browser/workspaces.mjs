@@ -84,10 +84,11 @@ await inBrowser(async (page) => {
   await expectAudited([
     "WorkspaceService.PostWorkspace",
     "ProjectService.PostProject",
-    "RoleService.AssignRoles",
     "ResourcePoolService.PutQuota",
     "ModelService.PostModelVersion",
   ]);
+  // The call, and the role that it assigned.
+  await expectAudited(["RoleService.AssignRoles"], 2);
 
   await page.setViewportSize({ width: 390, height: 800 });
   await page.goto(`${url}/workspaces`);
