@@ -75,7 +75,9 @@ absl::StatusOr<std::string> MatchWord(const std::vector<const Command*>& within,
   std::set<std::string> names;
   for (const Command* command : within) {
     if (command->path.size() <= depth) continue;
-    if (command->path[depth] == word) return word;
+    for (const std::string& name : {given, word}) {
+      if (command->path[depth] == name) return name;
+    }
     if (IsShown(*command)) names.insert(command->path[depth]);
   }
   if (names.contains(ResolveAlias(word))) return ResolveAlias(word);
@@ -92,7 +94,7 @@ absl::StatusOr<std::string> MatchWord(const std::vector<const Command*>& within,
   std::vector<std::string> prefix(within[0]->path.begin(), within[0]->path.begin() + depth);
   const std::string group = absl::StrJoin(prefix, " ");
   const std::string what =
-      absl::StrCat("unknown command \"", group, group.empty() ? "" : " ", word, "\"");
+      absl::StrCat("unknown command \"", group, group.empty() ? "" : " ", given, "\"");
   if (longer.size() > 1) {
     return UsageError(absl::StrCat("\"", word, "\" is ambiguous: ", absl::StrJoin(longer, " or ")));
   }

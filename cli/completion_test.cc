@@ -90,6 +90,10 @@ TEST(CompletionTest, CompletesNamesFromMaster) {
   EXPECT_THAT(Words("e list -u "), ElementsAre("<USER >"));
 }
 
+TEST(CompletionTest, ServesWhatTheScriptsOfShellsCall) {
+  EXPECT_THAT(RunDet("__complete -- experiment desc", {}).out, HasSubstr("describe"));
+}
+
 TEST(CompletionTest, PrintsScriptsForShells) {
   EXPECT_THAT(Words("completion "), ElementsAre("bash", "fish", "zsh"));
   for (const char* shell : {"bash", "zsh", "fish"}) {
