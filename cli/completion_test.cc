@@ -90,8 +90,11 @@ TEST(CompletionTest, CompletesNamesFromMaster) {
   EXPECT_THAT(Words("e list -u "), ElementsAre("<USER >"));
 }
 
-TEST(CompletionTest, ServesWhatTheScriptsOfShellsCall) {
-  EXPECT_THAT(RunDet("__complete -- experiment desc", {}).out, HasSubstr("describe"));
+TEST(CompletionTest, FindsCommandThatScriptsOfShellsCall) {
+  const std::vector<Command> commands = AllCommands();
+  const auto found = FindCommand(commands, {"__complete", "--", "experiment", "desc"});
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_THAT(found->path, ElementsAre("__complete"));
 }
 
 TEST(CompletionTest, PrintsScriptsForShells) {
