@@ -156,13 +156,10 @@ void SetConfig(const store::ExperimentRecord& record, bool detail, v1::Experimen
     }
     return;
   }
-  const experiment::Experiment& experiment = record.experiment;
   const model::Value config = ToShownConfig(record);
   *out->mutable_config() = ToStruct(config);
   if (detail) {
-    // The original text may contain secrets that the displayed configuration hides.
-    const bool hides = model::HasSecrets(*experiment.config);
-    out->set_original_config(hides ? config.ToJson() : experiment.original_config);
+    out->set_original_config(GetShownOriginal(record.experiment, config));
   } else if (const model::Value* hparams = config.Find("hyperparameters")) {
     *out->mutable_hyperparameters() = ToStruct(*hparams);
   }

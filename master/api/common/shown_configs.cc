@@ -37,13 +37,18 @@ std::shared_ptr<const std::string> ToJson(const model::Value& value) {
 
 }  // namespace
 
+std::string GetShownOriginal(const experiment::Experiment& experiment, const model::Value& config) {
+  return model::HasSecrets(*experiment.config) ? config.ToJson() : experiment.original_config;
+}
+
 std::shared_ptr<const ShownConfig> WriteShownConfig(const store::ExperimentRecord& record) {
   static auto& cache =
       *new base::GenerationCache<Key, std::shared_ptr<const ShownConfig>, HashKey>(kCacheBytes);
   const experiment::Experiment& experiment = record.experiment;
   const experiment::QueuePlace& queue = experiment.queue;
-  Key key{experiment.config, queue.priority,  queue.weight, queue.resource_pool,
-          queue.max_slots,   record.log_days, experiment.original_config};
+  Key key{experiment.config,         queue.priority,  queue.weight,
+          queue.resource_pool,       queue.max_slots, record.log_days,
+          experiment.original_config};
   if (auto known = cache.Find(key)) return *std::move(known);
   const model::Value config = ToShownConfig(record);
   auto shown = std::make_shared<ShownConfig>();
@@ -51,8 +56,7 @@ std::shared_ptr<const ShownConfig> WriteShownConfig(const store::ExperimentRecor
   const model::Value* const hyperparameters = config.Find("hyperparameters");
   shown->hyperparameters =
       hyperparameters == nullptr ? ToJson(model::Value::Object()) : ToJson(*hyperparameters);
-  shown->original =
-      model::HasSecrets(*experiment.config) ? config.ToJson() : experiment.original_config;
+  shown->original = GetShownOriginal(experiment, config);
   const size_t size = shown->config->size() + shown->hyperparameters->size() +
                       2 * shown->original.size() + sizeof(ShownConfig);
   cache.Keep(std::move(key), shown, size);

@@ -17,9 +17,12 @@ namespace det::api {
 struct ShownConfig {
   std::shared_ptr<const std::string> config;
   std::shared_ptr<const std::string> hyperparameters;
-  // The text that was submitted, or the configuration if that text contains secrets.
-  std::string original;
+  std::string original;  // GetShownOriginal()
 };
+
+// Returns the text that was submitted, or the shown configuration `config` as JSON if that text
+// contains secrets, which `config` hides.
+std::string GetShownOriginal(const experiment::Experiment& experiment, const model::Value& config);
 
 std::shared_ptr<const ShownConfig> WriteShownConfig(const store::ExperimentRecord& record);
 
