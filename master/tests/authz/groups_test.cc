@@ -97,6 +97,22 @@ class Cluster {
     role = response.role();
     return status;
   }
+  int CreateExperiment(const std::string& token) {
+    api::CreateExperimentRequest request;
+    request.set_config(kConfig);
+    api::CreateExperimentResponse response;
+    EXPECT_TRUE(Call(&api::ExperimentService::NewStub,
+                     &api::ExperimentService::Stub::CreateExperiment, token, request, &response)
+                    .ok());
+    return response.experiment().id();
+  }
+  grpc::Status KillExperiment(const std::string& token, int id) {
+    api::KillExperimentRequest request;
+    request.set_id(id);
+    api::KillExperimentResponse response;
+    return Call(&api::ExperimentService::NewStub, &api::ExperimentService::Stub::KillExperiment,
+                token, request, &response);
+  }
   grpc::StatusCode GetWorkspace(const std::string& token, int id) {
     api::GetWorkspaceRequest request;
     request.set_id(id);
@@ -509,23 +525,9 @@ TEST(RolesTest, OnlyOwnersContinueWithAnotherConfiguration) {
   Cluster cluster;
   ASSERT_TRUE(cluster.CreateGroup("user", "editors", {cluster.ann, cluster.ben}).ok());
   ASSERT_TRUE(cluster.AssignToGroup("user", cluster.group.group_id(), kEditorId, 1).ok());
-  api::CreateExperimentRequest request;
-  request.set_config(kConfig);
-  api::CreateExperimentResponse experiment;
-  ASSERT_TRUE(cluster
-                  .Call(&api::ExperimentService::NewStub,
-                        &api::ExperimentService::Stub::CreateExperiment, "ann", request,
-                        &experiment)
-                  .ok());
-  const int id = experiment.experiment().id();
+  const int id = cluster.CreateExperiment("ann");
   const auto restart = [&](const std::string& token, const std::string& override) {
-    api::KillExperimentRequest kill;
-    kill.set_id(id);
-    api::KillExperimentResponse killed;
-    EXPECT_TRUE(cluster
-                    .Call(&api::ExperimentService::NewStub,
-                          &api::ExperimentService::Stub::KillExperiment, "ben", kill, &killed)
-                    .ok());
+    EXPECT_TRUE(cluster.KillExperiment("ben", id).ok());
     api::ContinueExperimentRequest resume;
     resume.set_id(id);
     if (!override.empty()) resume.add_config_overrides(override);
@@ -543,22 +545,8 @@ TEST(RolesTest, OnlyOwnersContinueWithAnotherConfiguration) {
 
 TEST(BasicModeTest, OnlyOwnersDeleteExperimentsAndModels) {
   Cluster cluster(auth::AuthzType::kBasic);
-  api::CreateExperimentRequest request;
-  request.set_config(kConfig);
-  api::CreateExperimentResponse experiment;
-  ASSERT_TRUE(cluster
-                  .Call(&api::ExperimentService::NewStub,
-                        &api::ExperimentService::Stub::CreateExperiment, "ann", request,
-                        &experiment)
-                  .ok());
-  const int id = experiment.experiment().id();
-  api::KillExperimentRequest kill;
-  kill.set_id(id);
-  api::KillExperimentResponse killed;
-  EXPECT_TRUE(cluster
-                  .Call(&api::ExperimentService::NewStub,
-                        &api::ExperimentService::Stub::KillExperiment, "ben", kill, &killed)
-                  .ok());
+  const int id = cluster.CreateExperiment("ann");
+  EXPECT_TRUE(cluster.KillExperiment("ben", id).ok());
   const auto remove = [&](const std::string& token) {
     api::DeleteExperimentRequest deletion;
     deletion.set_experiment_id(id);
