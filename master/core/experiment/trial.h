@@ -51,8 +51,8 @@ struct Trial {
   // Number of the current or next attempt: the cluster counts from kFirstRun. 0: an unmanaged trial
   // that has not been started, or the first attempt of a trial of an older version.
   int run_id = 0;
-  // The first attempt after each time that its experiment was continued, in order. Clients see a
-  // task of its own for each (GetTask).
+  // The first attempt after each time that its experiment was continued, in order. Clients see
+  // another task for each (GetTask).
   std::vector<int> continued_runs;
   std::optional<model::AllocationId> allocation;  // of the current attempt
   std::optional<model::CheckpointId> latest_checkpoint;
