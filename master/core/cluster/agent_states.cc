@@ -84,8 +84,10 @@ void StopOn(Step& step, const model::AgentId& agent, std::optional<int> slot,
             const std::string& why) {
   ForEachOn(step, agent, slot, [&](Allocation& a) {
     if (a.state == AllocationState::kStopping) return;
-    step.Log(step.s.trials.at(a.trial), a.id, model::LogLevel::kWarning,
-             absl::StrCat("run ", a.run_id, " is stopped and queued again: ", why));
+    step.Log(a, model::LogLevel::kWarning,
+             experiment::IsTrial(a)
+                 ? absl::StrCat("run ", a.run_id, " is stopped and queued again: ", why)
+                 : absl::StrCat("the task is stopped: ", why));
     ApplyActions(step, a, experiment::Stop(a, step.s.settings.stop_grace, step.now, why));
   });
 }

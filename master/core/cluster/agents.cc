@@ -103,7 +103,7 @@ void StopUnassigned(Step& step, const model::AgentId& agent,
     if (local_task != nullptr && !local_task->exited) continue;
     step.Effect(StopTask{agent, id, absl::ZeroDuration()});
     if (it == step.s.allocations.end() || local_task != nullptr) continue;
-    step.Log(step.s.trials.at(it->second.trial), id, model::LogLevel::kWarning,
+    step.Log(it->second, model::LogLevel::kWarning,
              absl::StrCat("agent ", agent.value(), " reports that it runs ", id.value(),
                           ", which is not assigned to it; stopping it there"));
   }

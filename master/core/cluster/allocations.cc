@@ -28,16 +28,14 @@ void StartLocalTasks(Step& step, const Allocation& a) {
     places.push_back(absl::StrCat(local_task.placement.agent.value(), " (",
                                   absl::StrJoin(local_task.placement.slots, ", "), ")"));
   }
-  const experiment::Trial& trial = step.s.trials.at(a.trial);
   // Existing scripts look for the first part in the log.
-  step.Log(trial, a.id, model::LogLevel::kInfo,
-           absl::StrCat("New trial runner in (container ", a.id.value(), ") on agent ",
-                        a.local_tasks.front().placement.agent.value(), ": run ", a.run_id, " got ",
-                        GetHeldSlots(a), a.granted == 1 ? " slot on " : " slots on ",
-                        absl::StrJoin(places, ", ")));
-  const experiment::Experiment& e = step.GetEntry(trial).experiment;
-  step.s.slot_time.Begin(a.id, experiment::OwnerName(e), e.config->workspace, GetHeldSlots(a),
-                         *a.started_at);
+  step.Log(a, model::LogLevel::kInfo,
+           absl::StrCat(experiment::IsTrial(a) ? "New trial runner in (container " : "(container ",
+                        a.id.value(), ") on agent ", a.local_tasks.front().placement.agent.value(),
+                        ": run ", a.run_id, " got ", GetHeldSlots(a),
+                        a.granted == 1 ? " slot on " : " slots on ", absl::StrJoin(places, ", ")));
+  const QueueMember member = GetMember(step.s, a);
+  step.s.slot_time.Begin(a.id, member.user, member.workspace, GetHeldSlots(a), *a.started_at);
   const absl::Time due = ComputeDeadline(step.s, a);
   if (due != absl::InfiniteFuture()) step.Effect(SetDeadline{a.id, due});
 }
@@ -46,11 +44,11 @@ const std::string& GetExitText(const Allocation& a) {
   return a.exit_message.empty() ? a.preemption_reason : a.exit_message;
 }
 
-// Existing scripts look for these lines in the log of a trial.
-void LogExit(Step& step, const Allocation& a, const experiment::Trial& trial) {
+// Existing scripts look for these lines in the log of a task.
+void LogExit(Step& step, const Allocation& a) {
   if (!a.exit_code) return;
   const bool well = *a.exit_code == 0;
-  step.Log(trial, a.id, well ? model::LogLevel::kInfo : model::LogLevel::kError,
+  step.Log(a, well ? model::LogLevel::kInfo : model::LogLevel::kError,
            well ? "resources exited successfully with a zero exit code"
                 : absl::StrCat("resources failed with non-zero exit code: container failed with "
                                "non-zero exit code: ",
@@ -60,14 +58,15 @@ void LogExit(Step& step, const Allocation& a, const experiment::Trial& trial) {
 void OnTerminated(Step& step, Allocation& a) {
   step.Effect(CloseAllocation{a.id});
   step.Reschedule();
+  if (a.started_at) step.s.slot_time.End(a.id, *a.ended_at);
+  LogExit(step, a);
+  RecordHardwareOutcome(step, a);
+  if (!experiment::IsTrial(a)) return OnAttemptEnded(step, step.s.tasks.at(a.task), a);
   experiment::Trial& trial = step.s.trials.at(a.trial);
   if (a.started_at) {
-    step.s.slot_time.End(a.id, *a.ended_at);
     trial.run_time += *a.ended_at - *a.started_at;
     step.Touch(trial);
   }
-  LogExit(step, a, trial);
-  RecordHardwareOutcome(step, a, trial);
   if (trial.allocation != a.id) return;
   const int max_restarts = step.GetEntry(trial).experiment.config->max_restarts;
   const int before = trial.restarts;
@@ -88,8 +87,8 @@ void OnTerminated(Step& step, Allocation& a) {
 
 }  // namespace
 
-std::string DescribeRunTimeLimit(const Entry& entry) {
-  const auto limit = absl::Seconds(*entry.experiment.config->resources.max_run_time);
+std::string DescribeRunTimeLimit(const model::ResourcesConfig& resources) {
+  const auto limit = absl::Seconds(*resources.max_run_time);
   return absl::StrCat("its max_run_time of ", absl::FormatDuration(limit), " is over");
 }
 
@@ -123,11 +122,10 @@ void ApplyActions(Step& step, Allocation& a, const AllocationActions& actions) {
 }
 
 void Preempt(Step& step, Allocation& a, const std::string& reason) {
-  experiment::Trial& trial = step.s.trials.at(a.trial);
   const absl::Duration timeout = GetPreemptionGrace(step.s, a, step.now);
   const AllocationActions actions = experiment::Preempt(a, reason, timeout, step.now);
   if (!actions.notify_preempt) return;
-  step.Log(trial, a.id, model::LogLevel::kInfo,
+  step.Log(a, model::LogLevel::kInfo,
            absl::StrCat("run ", a.run_id, " is preempted and must checkpoint and exit within ",
                         absl::FormatDuration(timeout), ": ", reason));
   ApplyActions(step, a, actions);
@@ -142,20 +140,29 @@ absl::StatusOr<Outcome> Apply(Step& step, const AllocationDeadline& event) {
     step.Effect(SetDeadline{event.id, due});
     return step.Finish();
   }
-  experiment::Trial& trial = step.s.trials.at(it->second.trial);
-  if (it->second.started_at &&
-      *it->second.started_at + GetRemainingWorkTime(step.s, trial) <= step.now) {
+  if (!experiment::IsTrial(it->second)) {
+    experiment::Task& task = step.s.tasks.at(it->second.task);
+    if (GetRunTimeEnd(step.s, it->second) <= step.now) {
+      ApplyActions(step, task,
+                   experiment::Kill(task, DescribeRunTimeLimit(task.definition->resources),
+                                    step.now));
+      return step.Finish();
+    }
+  } else if (experiment::Trial& trial = step.s.trials.at(it->second.trial);
+             it->second.started_at &&
+             *it->second.started_at + GetRemainingWorkTime(step.s, trial) <= step.now) {
+    const model::ResourcesConfig& resources = step.GetEntry(trial).experiment.config->resources;
     ApplyActions(
         step, trial,
-        experiment::OnRunTimeExceeded(trial, DescribeRunTimeLimit(step.GetEntry(trial)), step.now));
+        experiment::OnRunTimeExceeded(trial, DescribeRunTimeLimit(resources), step.now));
     // An allocation that was already terminating keeps its own deadline.
   }
   const absl::Duration grace = std::clamp(GetRunTimeEnd(step.s, it->second) - step.now,
                                           absl::ZeroDuration(), step.s.settings.stop_grace);
   const AllocationActions actions = experiment::OnDeadline(it->second, grace, step.now);
   if (actions.stop.empty()) return step.Finish();
-  step.Log(trial, event.id, model::LogLevel::kWarning,
-           "the trial did not checkpoint and exit in time after it was preempted; stopping it");
+  step.Log(it->second, model::LogLevel::kWarning,
+           "the task did not checkpoint and exit in time after it was preempted; stopping it");
   ApplyActions(step, it->second, actions);
   return step.Finish();
 }

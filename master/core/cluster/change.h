@@ -15,6 +15,7 @@
 #include "master/core/cluster/experiment_details.h"
 #include "master/core/experiment/allocation.h"
 #include "master/core/experiment/experiment.h"
+#include "master/core/experiment/task.h"
 #include "master/core/experiment/trial.h"
 #include "master/core/model/agent.h"
 #include "master/core/model/ids.h"
@@ -33,6 +34,10 @@ struct PutExperiment {
 struct PutTrial {
   experiment::Trial trial;
   friend bool operator==(const PutTrial&, const PutTrial&) = default;
+};
+struct PutTask {
+  experiment::Task task;
+  friend bool operator==(const PutTask&, const PutTask&) = default;
 };
 struct PutAllocation {
   experiment::Allocation allocation;
@@ -128,7 +133,7 @@ struct DropQuota {
 };
 
 using Change =
-    std::variant<PutExperiment, PutTrial, PutAllocation, PutSearcher, AddSearcherEvents, AddMetrics,
+    std::variant<PutExperiment, PutTrial, PutTask, PutAllocation, PutSearcher, AddSearcherEvents, AddMetrics,
                  AddCheckpoint, MarkDamaged, SetProject, SetExperimentDetails, SetArchived,
                  MarkDeleting, PutRetention, DropCheckpoints, TrimCheckpoint, ApplyRetention,
                  AddLogLine, RaiseWebhooks, PutAgent, DropAgent, AddCapacity, PutAgentState,

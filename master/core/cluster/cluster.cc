@@ -40,6 +40,11 @@ const experiment::Trial* Cluster::FindTrial(model::TrialId id) const {
   return it == state_->trials.end() ? nullptr : &it->second;
 }
 
+const experiment::Task* Cluster::FindTask(const model::TaskId& id) const {
+  const auto it = state_->tasks.find(id);
+  return it == state_->tasks.end() ? nullptr : &it->second;
+}
+
 const experiment::Allocation* Cluster::FindAllocation(const model::AllocationId& id) const {
   const auto it = state_->allocations.find(id);
   return it == state_->allocations.end() ? nullptr : &it->second;
@@ -56,6 +61,12 @@ std::vector<const experiment::Allocation*> Cluster::live_allocations() const {
 std::vector<const experiment::Experiment*> Cluster::live_experiments() const {
   std::vector<const experiment::Experiment*> live;
   for (const auto& [id, entry] : state_->experiments) live.push_back(&entry.experiment);
+  return live;
+}
+
+std::vector<const experiment::Task*> Cluster::live_tasks() const {
+  std::vector<const experiment::Task*> live;
+  for (const auto& [id, task] : state_->tasks) live.push_back(&task);
   return live;
 }
 

@@ -68,6 +68,7 @@ class Cluster {
   const experiment::Experiment* FindExperiment(model::ExperimentId id) const;
   const searcher::Searcher* FindSearcher(model::ExperimentId id) const;
   const experiment::Trial* FindTrial(model::TrialId id) const;
+  const experiment::Task* FindTask(const model::TaskId& id) const;  // not of a trial
   const experiment::Allocation* FindAllocation(const model::AllocationId& id) const;
   const std::map<model::AgentId, model::Agent>& agents() const;
   // The administrative states of agents (disabled, draining, maintenance); absent: enabled.
@@ -76,6 +77,7 @@ class Cluster {
   std::vector<const experiment::Allocation*> live_allocations(model::ExperimentId id) const;
   bool HasAllocations(model::ExperimentId id) const;  // live ones
   std::vector<const experiment::Experiment*> live_experiments() const;
+  std::vector<const experiment::Task*> live_tasks() const;  // not trials; by id
   // Returns why a queued allocation waits, as of the last ScheduleTick.
   std::optional<scheduler::WaitReason> FindWaitReason(const model::AllocationId& id) const;
   // Whether this master started the allocation ahead of a higher-ranked one of its pool (backfill).

@@ -59,12 +59,13 @@ absl::StatusOr<Entry*> Load(Step& step, const ContinueExperiment& event, Experim
                                            " was continued and ended again meanwhile; try again"));
   }
   // A new configuration determines the place in the queue.
-  if (event.config != nullptr) experiment.queue = MakePlace(step.s, *experiment.config, id);
+  if (event.config != nullptr) experiment.queue = MakePlace(step.s, experiment.config->resources, id.value());
   experiment.queue.position = GetLastPosition(step.s);
   experiment.queue.position_set = false;
   const std::string& pool = experiment.queue.resource_pool;
-  DET_RETURN_IF_ERROR(CheckCanRun(step.s, *experiment.config, pool));
-  step.out.exceeds_capacity = !CheckCapacity(step.s, *experiment.config, pool).ok();
+  DET_RETURN_IF_ERROR(CheckCanRun(step.s, experiment.config->resources,
+                                  experiment.config->workspace, pool));
+  step.out.exceeds_capacity = !CheckCapacity(step.s, experiment.config->resources, pool).ok();
   DET_ASSIGN_OR_RETURN(searcher::Searcher searcher, searcher::Searcher::Make(*experiment.config));
   experiment.reason.clear();
   experiment.progress = 0;

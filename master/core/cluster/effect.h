@@ -97,6 +97,12 @@ struct ExperimentChanged {
   friend bool operator==(const ExperimentChanged&, const ExperimentChanged&) = default;
 };
 
+// The task, which is not a trial, changed: wakes its watchers.
+struct TaskChanged {
+  model::TaskId id;
+  friend bool operator==(const TaskChanged&, const TaskChanged&) = default;
+};
+
 // Run garbage collection soon: files or rows may have become removable.
 struct CollectGarbageSoon {
   friend bool operator==(const CollectGarbageSoon&, const CollectGarbageSoon&) = default;
@@ -109,7 +115,7 @@ struct DeliverWebhooksSoon {
 using Effect =
     std::variant<StartTask, StopTask, AnnounceRendezvous, AnnouncePreemption, CloseAllocation,
                  SetDeadline, ScheduleSoon, SetScheduleTimer, SetCalendarTimer, QueueChanged,
-                 ExperimentChanged, CollectGarbageSoon, DeliverWebhooksSoon>;
+                 ExperimentChanged, TaskChanged, CollectGarbageSoon, DeliverWebhooksSoon>;
 
 }  // namespace det::cluster
 

@@ -26,9 +26,8 @@ void SetProjectRef(Step& step, Entry& entry, const ProjectRef& project) {
 absl::Status Move(Step& step, Entry& entry, const ProjectRef& to) {
   const experiment::Experiment& e = entry.experiment;
   if (to.workspace_name != e.config->workspace) {
-    model::ExperimentConfig there = *e.config;
-    there.workspace = to.workspace_name;
-    DET_RETURN_IF_ERROR(CheckCanRun(step.s, there, e.queue.resource_pool));
+    DET_RETURN_IF_ERROR(
+        CheckCanRun(step.s, e.config->resources, to.workspace_name, e.queue.resource_pool));
   }
   SetProjectRef(step, entry, to);
   return absl::OkStatus();
@@ -77,6 +76,13 @@ absl::StatusOr<Outcome> Apply(Step& step, const RenameWorkspaceOrProject& event)
     SetProjectRef(step, entry,
                   {e.workspace, e.project, by_workspace ? event.name : e.config->workspace,
                    by_project ? event.name : e.config->project});
+  }
+  for (auto& [id, task] : step.s.tasks) {
+    if (event.workspace == 0 || task.workspace != event.workspace) continue;
+    task.workspace_name = event.name;
+    if (task.allocation) step.s.slot_time.Move(*task.allocation, event.name);
+    step.TouchJob(task);
+    step.Replan();
   }
   return step.Finish();
 }

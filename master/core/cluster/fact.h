@@ -100,6 +100,12 @@ struct EarlyExitReported {
   std::string message;
 };
 
+// The service of a task that is not a trial answers on this port of its agent's loopback interface.
+struct TaskReady {
+  model::AllocationId allocation;
+  int port = 0;
+};
+
 // ---- facts from the engine ----
 
 struct ScheduleTick {};

@@ -72,8 +72,8 @@ absl::StatusOr<Outcome> Apply(Step& step, const EarlyExitReported& event);
 // ---- queue.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const UpdateQueue& event);
 // Returns the place at the end of the queue that the configuration requests.
-experiment::QueuePlace MakePlace(const Cluster::State& s, const model::ExperimentConfig& config,
-                                 model::ExperimentId id);
+experiment::QueuePlace MakePlace(const Cluster::State& s, const model::ResourcesConfig& resources,
+                                 double position);
 
 // ---- pools.cc ----
 absl::StatusOr<Outcome> Apply(Step& step, const PutResourcePool& event);
@@ -99,8 +99,7 @@ std::string DescribeMaintenance(const Cluster::State& s, const experiment::Alloc
 absl::StatusOr<Outcome> Apply(Step& step, const HardwareSuspected& event);
 absl::StatusOr<Outcome> Apply(Step& step, const LogPolicyMatched& event);
 // Counts an ended run as a success or a failure of the slots that it used.
-void RecordHardwareOutcome(Step& step, const experiment::Allocation& allocation,
-                           experiment::Trial& trial);
+void RecordHardwareOutcome(Step& step, const experiment::Allocation& allocation);
 // Lets trials run on the agent again that had a suspected hardware failure there.
 void UnblockAgent(Step& step, const model::AgentId& agent);
 
@@ -115,7 +114,7 @@ void ApplyActions(Step& step, experiment::Allocation& allocation,
                   const experiment::AllocationActions& actions);
 // Preempts the allocation if it runs and is not being preempted yet.
 void Preempt(Step& step, experiment::Allocation& allocation, const std::string& reason);
-std::string DescribeRunTimeLimit(const Entry& entry);
+std::string DescribeRunTimeLimit(const model::ResourcesConfig& resources);
 std::vector<RendezvousNode> GetRendezvousNodes(const Cluster::State& state,
                                                const experiment::Allocation& allocation);
 
@@ -132,6 +131,17 @@ void ApplyOperations(Step& step, Entry& entry, std::vector<searcher::Operation> 
 bool IsSearching(const experiment::Experiment& e);
 // Ends the experiment once all its trials have ended.
 void EndIfDone(Step& step, Entry& entry);
+
+// ---- tasks.cc ----
+absl::StatusOr<Outcome> Apply(Step& step, const CreateTask& event);
+absl::StatusOr<Outcome> Apply(Step& step, const KillTasks& event);
+absl::StatusOr<Outcome> Apply(Step& step, const PauseTasks& event);
+absl::StatusOr<Outcome> Apply(Step& step, const ActivateTasks& event);
+absl::StatusOr<Outcome> Apply(Step& step, const TaskReady& event);
+// Executes the actions that the state machine of a task returned.
+void ApplyActions(Step& step, experiment::Task& task, const experiment::TaskActions& actions);
+// Its allocation has ended.
+void OnAttemptEnded(Step& step, experiment::Task& task, const experiment::Allocation& allocation);
 
 // ---- task_spec.cc ----
 TaskSpec MakeTaskSpec(const Cluster::State& state, const experiment::Allocation& allocation,

@@ -20,19 +20,18 @@ using model::AgentState;
 // A slot is quarantined after this many consecutive runs with a suspected hardware failure.
 constexpr int kMaxFailures = 2;
 
-void Quarantine(Step& step, const Trial& trial, const Allocation& a, const model::AgentId& agent,
-                int slot, AgentState::SlotState& state) {
+void Quarantine(Step& step, const Allocation& a, const model::AgentId& agent, int slot,
+                AgentState::SlotState& state) {
   state.quarantined = true;
   step.Reschedule();
-  step.Log(trial, a.id, model::LogLevel::kError,
+  step.Log(a, model::LogLevel::kError,
            absl::StrCat("slot ", slot, " of agent ", agent.value(),
                         " is in quarantine: ", state.failures,
                         " runs in a row failed there, the last with \"", state.reason,
                         "\"; repair it, then run: det slot enable ", agent.value(), " ", slot));
 }
 
-void CountFailure(Step& step, const Trial& trial, const Allocation& a,
-                  const LocalTask& local_task) {
+void CountFailure(Step& step, const Allocation& a, const LocalTask& local_task) {
   const model::AgentId& agent = local_task.placement.agent;
   AgentState& state =
       step.s.agent_states
@@ -43,7 +42,7 @@ void CountFailure(Step& step, const Trial& trial, const Allocation& a,
     ++slot.failures;
     slot.reason = local_task.suspect;
     if (slot.failures >= kMaxFailures && !slot.quarantined) {
-      Quarantine(step, trial, a, agent, id, slot);
+      Quarantine(step, a, agent, id, slot);
     }
   }
   step.Touch(state);
@@ -82,14 +81,15 @@ void AvoidAgent(Step& step, const Allocation& a, Trial& trial, const model::Agen
 
 }  // namespace
 
-void RecordHardwareOutcome(Step& step, const Allocation& a, Trial& trial) {
+void RecordHardwareOutcome(Step& step, const Allocation& a) {
   const bool well = a.exit_reason == model::ExitReason::kFinished ||
                     a.exit_reason == model::ExitReason::kPreempted;
   for (const LocalTask& local_task : a.local_tasks) {
     if (well) ForgetFailures(step, local_task);
     if (a.exit_reason != model::ExitReason::kFailed || local_task.suspect.empty()) continue;
-    CountFailure(step, trial, a, local_task);
-    AvoidAgent(step, a, trial, local_task.placement.agent);
+    CountFailure(step, a, local_task);
+    if (!experiment::IsTrial(a)) continue;
+    AvoidAgent(step, a, step.s.trials.at(a.trial), local_task.placement.agent);
   }
 }
 
@@ -117,7 +117,8 @@ absl::StatusOr<Outcome> Apply(Step& step, const HardwareSuspected& event) {
 
 absl::StatusOr<Outcome> Apply(Step& step, const LogPolicyMatched& event) {
   const auto it = step.s.allocations.find(event.allocation);
-  if (it == step.s.allocations.end()) return step.Finish();
+  // Only experiments have log policies.
+  if (it == step.s.allocations.end() || !experiment::IsTrial(it->second)) return step.Finish();
   const Allocation& a = it->second;
   Trial& trial = step.s.trials.at(a.trial);
   if (trial.log_policy != event.policy) {

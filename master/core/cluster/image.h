@@ -29,6 +29,7 @@ struct Usage {
 struct Image {
   std::vector<experiment::Experiment> experiments;
   std::vector<experiment::Trial> trials;            // of those experiments, terminal ones included
+  std::vector<experiment::Task> tasks;              // not terminal; by id
   std::vector<experiment::Allocation> allocations;  // not terminated
   std::map<model::ExperimentId, PutSearcher> searchers;
   std::vector<AddSearcherEvents> searcher_events;  // by experiment and sequence

@@ -17,8 +17,8 @@ struct Outcome {
   std::vector<Effect> effects;
   // Set only by CreateExperiment.
   std::optional<model::ExperimentId> created;
-  // Set only by CreateExperiment and ContinueExperiment: whether its trials request more than its
-  // pool has, as far as the known agents tell.
+  // Set only by CreateExperiment, ContinueExperiment and CreateTask: whether more is requested than
+  // the pool has, as far as the known agents tell.
   bool exceeds_capacity = false;
   int32_t reserved = 0;  // set only by ReserveId
   // Set only by ValidationsReported: whether one of the validations is the best of the experiment.

@@ -12,7 +12,6 @@
 #include "base/status_macros.h"
 #include "master/core/cluster/handlers.h"
 #include "master/core/cluster/scheduler_input.h"
-#include "master/core/model/id_text.h"
 
 namespace det::cluster {
 namespace {
@@ -29,28 +28,29 @@ class Draft {
   absl::Status Apply(const UpdateQueue::Update& update);
   // Restores the order of before the updates.
   void Undo();
-  const std::map<model::ExperimentId, QueuePlace>& changed() const { return places_; }
+  const std::map<model::JobId, QueuePlace>& changed() const { return places_; }
 
  private:
-  absl::StatusOr<const Experiment*> Find(const model::JobId& job) const;
-  void Set(model::ExperimentId id, QueuePlace place) {
-    order_.Put(id, place);
-    places_.insert_or_assign(id, std::move(place));
+  absl::StatusOr<QueueMember> Find(const model::JobId& job) const;
+  void Set(const model::JobId& job, QueuePlace place) {
+    order_.Put(job, place);
+    places_.insert_or_assign(job, std::move(place));
   }
-  const QueuePlace& GetPlace(model::ExperimentId id) const {
-    const auto it = places_.find(id);
-    return it == places_.end() ? s_.experiments.at(id).experiment.queue : it->second;
+  // REQUIRES that the job is in the queue.
+  const QueuePlace& GetPlace(const model::JobId& job) const {
+    const auto it = places_.find(job);
+    return it == places_.end() ? *FindMember(s_, job)->place : it->second;
   }
   // FAILED_PRECONDITION if the policy of the pool ignores the update.
   absl::Status CheckPolicy(const UpdateQueue::Update& update, const std::string& pool) const;
-  absl::Status MoveBeside(model::ExperimentId id, const model::JobId& other, bool ahead);
+  absl::Status MoveBeside(const model::JobId& job, const model::JobId& other, bool ahead);
   // Renumbers the positions of the peers in steps of 1. The last position does not increase, so
   // that later jobs stay behind it.
   void Respace(const QueuePlace& place);
 
   const Cluster::State& s_;
   QueueOrder& order_;
-  std::map<model::ExperimentId, QueuePlace> places_;
+  std::map<model::JobId, QueuePlace> places_;
 };
 
 // Whether the pool is defined, is named by an agent, or is a default pool.
@@ -61,10 +61,8 @@ bool IsKnown(const Cluster::State& s, const std::string& pool) {
                      [&](const auto& entry) { return entry.second.resource_pool == pool; });
 }
 
-absl::StatusOr<const Experiment*> Draft::Find(const model::JobId& job) const {
-  const std::optional<model::ExperimentId> id = model::ParseJobId(job);
-  const auto entry = id ? s_.experiments.find(*id) : s_.experiments.end();
-  if (entry != s_.experiments.end()) return &entry->second.experiment;
+absl::StatusOr<QueueMember> Draft::Find(const model::JobId& job) const {
+  if (std::optional<QueueMember> member = FindMember(s_, job)) return *std::move(member);
   return absl::NotFoundError(absl::StrCat("job ", job.value(), " is not in the queue"));
 }
 
@@ -84,7 +82,7 @@ absl::Status Draft::CheckPolicy(const UpdateQueue::Update& update, const std::st
 }
 
 absl::Status Draft::Apply(const UpdateQueue::Update& update) {
-  DET_ASSIGN_OR_RETURN(const Experiment* e, Find(update.job));
+  DET_ASSIGN_OR_RETURN(const QueueMember member, Find(update.job));
   const std::string& job = update.job.value();
   if (update.priority && (*update.priority < 1 || *update.priority > 99)) {
     return absl::InvalidArgumentError(
@@ -94,7 +92,7 @@ absl::Status Draft::Apply(const UpdateQueue::Update& update) {
     return absl::InvalidArgumentError(
         absl::StrCat("weight ", *update.weight, " of job ", job, ": it must be above 0"));
   }
-  const int needs = e->config->resources.slots_per_trial;
+  const int needs = member.resources->slots_per_trial;
   if (update.max_slots && *update.max_slots != 0 && *update.max_slots < needs) {
     return absl::InvalidArgumentError(absl::StrCat("max_slots ", *update.max_slots, " of job ", job,
                                                    ": each of its trials needs ", needs));
@@ -103,7 +101,7 @@ absl::Status Draft::Apply(const UpdateQueue::Update& update) {
     return absl::InvalidArgumentError(
         absl::StrCat("job ", job, " cannot be moved ahead of one job and behind another at once"));
   }
-  QueuePlace place = GetPlace(e->id);
+  QueuePlace place = GetPlace(member.job);
   const std::string pool = update.resource_pool.value_or(place.resource_pool);
   DET_RETURN_IF_ERROR(CheckPolicy(update, pool));
   if (pool != place.resource_pool) {
@@ -111,7 +109,12 @@ absl::Status Draft::Apply(const UpdateQueue::Update& update) {
       return absl::NotFoundError(
           absl::StrCat("job ", job, " cannot be moved: there is no resource pool \"", pool, "\""));
     }
-    DET_RETURN_IF_ERROR(CheckCanRun(s_, *e->config, pool));
+    if (member.task != nullptr && !member.task->definition->preemptible &&
+        member.task->state != model::TaskState::kQueued) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("job ", job, " cannot be moved: it runs and cannot be preempted"));
+    }
+    DET_RETURN_IF_ERROR(CheckCanRun(s_, *member.resources, member.workspace, pool));
     place.resource_pool = pool;
   }
   if (update.priority) place.priority = *update.priority;
@@ -119,47 +122,59 @@ absl::Status Draft::Apply(const UpdateQueue::Update& update) {
   if (update.max_slots) {
     place.max_slots = *update.max_slots == 0 ? std::nullopt : std::optional(*update.max_slots);
   }
-  Set(e->id, std::move(place));
-  if (update.ahead_of) return MoveBeside(e->id, *update.ahead_of, true);
-  if (update.behind_of) return MoveBeside(e->id, *update.behind_of, false);
+  Set(member.job, std::move(place));
+  if (update.ahead_of) return MoveBeside(member.job, *update.ahead_of, true);
+  if (update.behind_of) return MoveBeside(member.job, *update.behind_of, false);
   return absl::OkStatus();
 }
 
-absl::Status Draft::MoveBeside(model::ExperimentId id, const model::JobId& job, bool ahead) {
-  DET_ASSIGN_OR_RETURN(const Experiment* other, Find(job));
-  QueuePlace place = GetPlace(id);
-  const QueuePlace& beside = GetPlace(other->id);
-  if (other->id == id || beside.resource_pool != place.resource_pool ||
+absl::Status Draft::MoveBeside(const model::JobId& job, const model::JobId& to, bool ahead) {
+  DET_ASSIGN_OR_RETURN(const QueueMember other, Find(to));
+  QueuePlace place = GetPlace(job);
+  const QueuePlace& beside = GetPlace(other.job);
+  if (other.job == job || beside.resource_pool != place.resource_pool ||
       beside.priority != place.priority) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "job ", s_.experiments.at(id).experiment.job.value(),
-        " can only be moved next to another job of its own pool and priority; ", job.value(),
-        " is in pool ", beside.resource_pool, " with priority ", beside.priority));
+        "job ", job.value(), " can only be moved next to another job of its own pool and priority; ",
+        to.value(), " is in pool ", beside.resource_pool, " with priority ", beside.priority));
   }
-  order_.Remove(id);
-  std::optional<double> position = order_.Beside(other->id, ahead);
+  order_.Remove(job);
+  std::optional<double> position = order_.Beside(other.job, ahead);
   if (!position) {
     Respace(place);
-    position = order_.Beside(other->id, ahead);
+    position = order_.Beside(other.job, ahead);
   }
   place.position = *position;
   place.position_set = true;
-  Set(id, std::move(place));
+  Set(job, std::move(place));
   return absl::OkStatus();
 }
 
 void Draft::Respace(const QueuePlace& place) {
   const QueueOrder::Peers peers = order_.GetPeers(place);
   double position = std::floor(peers.rbegin()->first) - static_cast<double>(peers.size());
-  for (const auto& [unused, id] : peers) {
-    QueuePlace moved = GetPlace(id);
+  for (const auto& [unused, job] : peers) {
+    QueuePlace moved = GetPlace(job);
     moved.position = ++position;
-    Set(id, std::move(moved));
+    Set(job, std::move(moved));
   }
 }
 
 void Draft::Undo() {
-  for (const auto& [id, unused] : places_) order_.Put(id, s_.experiments.at(id).experiment.queue);
+  for (const auto& [job, unused] : places_) order_.Put(job, *FindMember(s_, job)->place);
+}
+
+// Moves an allocation of a job to the pool: a queued one at once, a running one by a preemption.
+void MoveAllocation(Step& step, const std::optional<model::AllocationId>& id,
+                    const std::string& pool, const char* what) {
+  const auto it = id ? step.s.allocations.find(*id) : step.s.allocations.end();
+  if (it == step.s.allocations.end()) return;
+  if (it->second.state == model::AllocationState::kQueued) {
+    it->second.resource_pool = pool;
+    step.Touch(it->second);
+  } else {
+    Preempt(step, it->second, absl::StrCat(what, " was moved to resource pool ", pool));
+  }
 }
 
 void SetPlace(Step& step, Entry& entry, const QueuePlace& place) {
@@ -170,18 +185,16 @@ void SetPlace(Step& step, Entry& entry, const QueuePlace& place) {
   step.Replan();
   if (!moves) return;
   for (const auto& [request, id] : entry.trials) {
-    const experiment::Trial& trial = step.s.trials.at(id);
-    const auto it =
-        trial.allocation ? step.s.allocations.find(*trial.allocation) : step.s.allocations.end();
-    if (it == step.s.allocations.end()) continue;
-    if (it->second.state == model::AllocationState::kQueued) {
-      it->second.resource_pool = place.resource_pool;
-      step.Touch(it->second);
-    } else {
-      Preempt(step, it->second,
-              absl::StrCat("its experiment was moved to resource pool ", place.resource_pool));
-    }
+    MoveAllocation(step, step.s.trials.at(id).allocation, place.resource_pool, "its experiment");
   }
+}
+
+void SetPlace(Step& step, experiment::Task& task, const QueuePlace& place) {
+  const bool moves = place.resource_pool != task.queue.resource_pool;
+  task.queue = place;
+  step.TouchJob(task);
+  step.Replan();
+  if (moves) MoveAllocation(step, task.allocation, place.resource_pool, "it");
 }
 
 }  // namespace
@@ -194,16 +207,20 @@ absl::StatusOr<Outcome> Apply(Step& step, const UpdateQueue& event) {
       return status;
     }
   }
-  for (const auto& [id, place] : draft.changed()) {
-    Entry& entry = step.s.experiments.at(id);
-    if (!(entry.experiment.queue == place)) SetPlace(step, entry, place);
+  for (const auto& [job, place] : draft.changed()) {
+    const QueueMember member = *FindMember(step.s, job);
+    if (*member.place == place) continue;
+    if (member.task != nullptr) {
+      SetPlace(step, step.s.tasks.at(member.task->id), place);
+    } else {
+      SetPlace(step, step.s.experiments.at(member.experiment->id), place);
+    }
   }
   return step.Finish();
 }
 
-experiment::QueuePlace MakePlace(const Cluster::State& s, const model::ExperimentConfig& config,
-                                 model::ExperimentId id) {
-  const model::ResourcesConfig& resources = config.resources;
+experiment::QueuePlace MakePlace(const Cluster::State& s, const model::ResourcesConfig& resources,
+                                 double position) {
   QueuePlace place;
   place.resource_pool = resources.resource_pool;
   if (place.resource_pool.empty()) {
@@ -215,7 +232,7 @@ experiment::QueuePlace MakePlace(const Cluster::State& s, const model::Experimen
   place.priority = resources.priority.value_or(usual);
   place.weight = resources.weight;
   place.max_slots = resources.max_slots;
-  place.position = id.value();
+  place.position = position;
   return place;
 }
 

@@ -5,14 +5,14 @@
 
 namespace det::cluster {
 
-void QueueOrder::Put(model::ExperimentId id, const experiment::QueuePlace& place) {
+void QueueOrder::Put(const model::JobId& id, const experiment::QueuePlace& place) {
   Remove(id);
   const Key key(place.resource_pool, place.priority);
   peers_[key].emplace(place.position, id);
   spots_[id] = {key, place.position};
 }
 
-void QueueOrder::Remove(model::ExperimentId id) {
+void QueueOrder::Remove(const model::JobId& id) {
   const auto spot = spots_.find(id);
   if (spot == spots_.end()) return;
   const auto peers = peers_.find(spot->second.key);
@@ -27,7 +27,7 @@ const QueueOrder::Peers& QueueOrder::GetPeers(const experiment::QueuePlace& plac
   return peers == peers_.end() ? none : peers->second;
 }
 
-std::optional<double> QueueOrder::Beside(model::ExperimentId id, bool ahead) const {
+std::optional<double> QueueOrder::Beside(const model::JobId& id, bool ahead) const {
   const Spot& spot = spots_.at(id);
   const Peers& peers = peers_.at(spot.key);
   const auto it = peers.find({spot.position, id});

@@ -1,5 +1,5 @@
 // The jobs of each pool and priority in the order of their positions. Part of the cluster's memory;
-// derived from its experiments.
+// derived from its experiments and tasks.
 //
 // Private to this folder. PURE.
 #ifndef MASTER_CORE_CLUSTER_QUEUE_ORDER_H_
@@ -19,17 +19,17 @@ namespace det::cluster {
 class QueueOrder {
  public:
   // Ordered by position, then by id.
-  using Peers = std::set<std::pair<double, model::ExperimentId>>;
+  using Peers = std::set<std::pair<double, model::JobId>>;
 
   // Adds the job or moves it.
-  void Put(model::ExperimentId id, const experiment::QueuePlace& place);
-  void Remove(model::ExperimentId id);
+  void Put(const model::JobId& id, const experiment::QueuePlace& place);
+  void Remove(const model::JobId& id);
 
   // Returns the jobs of the place's pool and priority.
   const Peers& GetPeers(const experiment::QueuePlace& place) const;
   // Returns an unused position directly ahead of or behind the job. Nullopt if no number is left
   // between the job and its neighbour. REQUIRES that the job was put.
-  std::optional<double> Beside(model::ExperimentId id, bool ahead) const;
+  std::optional<double> Beside(const model::JobId& id, bool ahead) const;
 
  private:
   using Key = std::pair<std::string, int>;  // pool and priority
@@ -39,7 +39,7 @@ class QueueOrder {
   };
 
   std::map<Key, Peers> peers_;
-  std::map<model::ExperimentId, Spot> spots_;
+  std::map<model::JobId, Spot> spots_;
 };
 
 }  // namespace det::cluster

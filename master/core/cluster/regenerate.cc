@@ -50,10 +50,15 @@ std::vector<Effect> ComputeEffects(const Cluster::State& state, const Allocation
 absl::Time ComputeDeadline(const Cluster::State& state, const Allocation& a) {
   if (a.state == AllocationState::kPreempting) return *a.deadline;
   if (a.state == AllocationState::kStopping || !a.started_at) return absl::InfiniteFuture();
+  // A task that is not a trial has nothing to save before its end.
+  if (!experiment::IsTrial(a)) return GetRunTimeEnd(state, a);
   return *a.started_at + GetRemainingWorkTime(state, state.trials.at(a.trial));
 }
 
 absl::Duration GetPreemptionGrace(const Cluster::State& s, const Allocation& a, absl::Time now) {
+  if (!experiment::IsTrial(a)) {
+    return absl::Seconds(s.tasks.at(a.task).definition->preemption_timeout_seconds);
+  }
   const model::ExperimentConfig& config =
       *s.experiments.at(s.trials.at(a.trial).experiment).experiment.config;
   const absl::Time stop_at =

@@ -22,7 +22,7 @@ using experiment::Trial;
 // allocation are stale.
 Allocation* FindCurrent(Step& step, const model::AllocationId& id) {
   const auto it = step.s.allocations.find(id);
-  if (it == step.s.allocations.end()) return nullptr;
+  if (it == step.s.allocations.end() || !experiment::IsTrial(it->second)) return nullptr;
   return step.s.trials.at(it->second.trial).allocation == id ? &it->second : nullptr;
 }
 

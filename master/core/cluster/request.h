@@ -12,6 +12,7 @@
 #include "master/core/cluster/deletion_changes.h"
 #include "master/core/cluster/experiment_details.h"
 #include "master/core/cluster/image.h"
+#include "master/core/experiment/task.h"
 #include "master/core/model/agent.h"
 #include "master/core/model/experiment_config.h"
 #include "master/core/model/ids.h"
@@ -93,6 +94,29 @@ struct DeleteCheckpoints {
 struct PostSearcherOperations {
   model::ExperimentId id;
   searcher::OperationsPosted posted;
+};
+
+// ---- tasks that are not trials ----
+
+// Creates and queues a task. `task` has its id (a UUID of the caller), its kind, owner, workspace,
+// project, parent and definition; the cluster sets the rest. Repeating the event is safe while the
+// task lives: OK without a change. INVALID_ARGUMENT if its workspace may not use the pool or, unless
+// such tasks wait (Settings), if it exceeds the capacity of the pool.
+struct CreateTask {
+  experiment::Task task;
+};
+// Each applies to all tasks that live, in order; ids of ended ones are skipped, so that repeating
+// the event is safe.
+struct KillTasks {
+  std::vector<model::TaskId> ids;
+  std::string reason;  // "killed by alice", "idle for 5m"
+};
+// FAILED_PRECONDITION if one of them cannot be paused.
+struct PauseTasks {
+  std::vector<model::TaskId> ids;
+};
+struct ActivateTasks {
+  std::vector<model::TaskId> ids;
 };
 
 // ---- the queue, the machines, the pools ----

@@ -59,9 +59,10 @@ absl::StatusOr<Outcome> Apply(Step& step, const CreateExperiment& event) {
   }
   DET_RETURN_IF_ERROR(CheckOrigins(step.s, event));
   experiment::QueuePlace place =
-      MakePlace(step.s, *event.config, model::ExperimentId(step.s.last_experiment + 1));
-  DET_RETURN_IF_ERROR(CheckCanRun(step.s, *event.config, place.resource_pool));
-  step.out.exceeds_capacity = !CheckCapacity(step.s, *event.config, place.resource_pool).ok();
+      MakePlace(step.s, event.config->resources, step.s.last_experiment + 1);
+  DET_RETURN_IF_ERROR(CheckCanRun(step.s, event.config->resources, event.config->workspace,
+                                  place.resource_pool));
+  step.out.exceeds_capacity = !CheckCapacity(step.s, event.config->resources, place.resource_pool).ok();
   DET_ASSIGN_OR_RETURN(searcher::Searcher searcher, searcher::Searcher::Make(*event.config));
   const model::ExperimentId id(++step.s.last_experiment);
   experiment::Experiment experiment;

@@ -122,7 +122,13 @@ absl::Status AddTrials(Cluster::State& s, std::vector<experiment::Trial> trials,
 }
 
 absl::Status AddAllocation(Cluster::State& s, experiment::Allocation allocation) {
-  if (!s.trials.contains(allocation.trial)) {
+  if (!experiment::IsTrial(allocation)) {
+    if (!s.tasks.contains(allocation.task)) {
+      return absl::InternalError(absl::StrCat("allocation ", allocation.id.value(),
+                                              " belongs to task ", allocation.task.value(),
+                                              ", which does not exist"));
+    }
+  } else if (!s.trials.contains(allocation.trial)) {
     return absl::InternalError(absl::StrCat("allocation ", allocation.id.value(),
                                             " belongs to trial ", allocation.trial.value(),
                                             ", which does not exist"));
@@ -144,6 +150,10 @@ absl::Status Cluster::Restore(Image image) {
     DET_RETURN_IF_ERROR(AddExperiment(*fresh, std::move(experiment), image.searchers));
   }
   DET_RETURN_IF_ERROR(AddTrials(*fresh, std::move(image.trials), image.searcher_events));
+  for (experiment::Task& task : image.tasks) {
+    const model::TaskId id = task.id;
+    fresh->tasks.emplace(id, std::move(task));
+  }
   for (experiment::Allocation& allocation : image.allocations) {
     DET_RETURN_IF_ERROR(AddAllocation(*fresh, std::move(allocation)));
   }
@@ -174,6 +184,7 @@ Image Cluster::Dump() const {
                             PutSearcher{id, entry.searcher_sequence, entry.searcher.Snapshot()});
   }
   for (const auto& [id, trial] : state_->trials) image.trials.push_back(trial);
+  for (const auto& [id, task] : state_->tasks) image.tasks.push_back(task);
   for (const auto& [id, allocation] : state_->allocations) image.allocations.push_back(allocation);
   image.last_experiment = state_->last_experiment;
   image.last_trial = state_->last_trial;

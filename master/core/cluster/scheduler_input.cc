@@ -13,9 +13,8 @@ namespace {
 
 using model::AllocationState;
 
-// Returns the resources that each trial of the configuration requests.
-scheduler::Gang MakeRequest(const model::ExperimentConfig& config) {
-  const model::ResourcesConfig& resources = config.resources;
+// Returns what each trial with these resources, or another task, requests.
+scheduler::Gang MakeRequest(const model::ResourcesConfig& resources) {
   scheduler::Gang gang;
   gang.slots = resources.slots_per_trial;
   gang.max_slots = resources.max_slots_per_trial > gang.slots ? resources.max_slots_per_trial : 0;
@@ -57,36 +56,42 @@ scheduler::Node MakeNode(const Cluster::State& s, const model::Agent& agent) {
   return node;
 }
 
-scheduler::Job MakeJob(const experiment::Experiment& e) {
-  scheduler::Job job{.id = e.job};
-  job.priority = e.queue.priority;
-  job.weight = e.queue.weight;
-  job.position = e.queue.position;
-  job.position_set = e.queue.position_set;
-  if (e.queue.max_slots) job.max_slots = *e.queue.max_slots;
+scheduler::Job MakeJob(const QueueMember& member) {
+  scheduler::Job job{.id = member.job};
+  job.priority = member.place->priority;
+  job.weight = member.place->weight;
+  job.position = member.place->position;
+  job.position_set = member.place->position_set;
+  if (member.place->max_slots) job.max_slots = *member.place->max_slots;
+  job.workspace = member.workspace;
+  job.user = member.user;
+  if (member.experiment == nullptr) return job;
   // The searcher stops counting a trial when it pauses it; the slots are released later.
-  const int64_t concurrent = e.config->searcher.max_concurrent_trials;
+  const int64_t concurrent = member.experiment->config->searcher.max_concurrent_trials;
   if (concurrent > 0) job.max_gangs = concurrent;
-  job.workspace = e.config->workspace;
-  job.user = experiment::OwnerName(e);
   return job;
 }
 
 scheduler::Gang MakeGang(const Cluster::State& s, const experiment::Allocation& a) {
-  const experiment::Trial& trial = s.trials.at(a.trial);
-  const model::ExperimentConfig& config = *s.experiments.at(trial.experiment).experiment.config;
-  scheduler::Gang gang = MakeRequest(config);
+  const QueueMember member = GetMember(s, a);
+  scheduler::Gang gang = MakeRequest(*member.resources);
   gang.id = a.id;
   gang.job = a.job;
   gang.resource_pool = a.resource_pool;
   gang.slots = a.slots;
   gang.max_slots = a.max_slots;
   gang.fraction = a.fraction;
-  gang.blocked.insert(gang.blocked.end(), trial.blocked.begin(), trial.blocked.end());
-  gang.blocked.insert(gang.blocked.end(), trial.suspects.begin(), trial.suspects.end());
+  if (member.task != nullptr) {
+    gang.preemptible = member.task->definition->preemptible;
+    gang.max_run_time = GetRemainingRunTime(*member.task);
+  } else {
+    const experiment::Trial& trial = s.trials.at(a.trial);
+    gang.blocked.insert(gang.blocked.end(), trial.blocked.begin(), trial.blocked.end());
+    gang.blocked.insert(gang.blocked.end(), trial.suspects.begin(), trial.suspects.end());
+    gang.max_run_time = GetRemainingRunTime(*member.experiment->config, trial);
+  }
   gang.submitted = a.submitted;
   gang.queued_at = a.queued_at;
-  gang.max_run_time = GetRemainingRunTime(config, trial);
   for (const experiment::LocalTask& local_task : a.local_tasks) {
     if (!local_task.exited) gang.running_on.push_back(local_task.placement);
   }
@@ -109,7 +114,10 @@ void FillScheduler(const Cluster::State& s, absl::Time now, scheduler::Scheduler
   }
   for (const auto& [name, pool] : s.pools) scheduler.Put(pool);
   for (const auto& [id, agent] : s.agents) scheduler.Put(MakeNode(s, agent));
-  for (const auto& [id, entry] : s.experiments) scheduler.Put(MakeJob(entry.experiment));
+  for (const auto& [id, entry] : s.experiments) {
+    scheduler.Put(MakeJob(GetMember(entry.experiment)));
+  }
+  for (const auto& [id, task] : s.tasks) scheduler.Put(MakeJob(GetMember(task)));
   for (const auto& [id, allocation] : s.allocations) scheduler.Put(MakeGang(s, allocation));
   for (const model::Quota& quota : Quotas(s)) scheduler.Put(MakeLimit(s, quota, now));
 }
@@ -119,37 +127,39 @@ void DeriveState(Cluster::State& s, const Usage& usage) {
   for (const auto& [id, a] : s.allocations) {
     s.slots.Put(a);
     if (!a.started_at) continue;
-    const experiment::Experiment& e = s.experiments.at(s.trials.at(a.trial).experiment).experiment;
-    s.slot_time.Begin(id, experiment::OwnerName(e), e.config->workspace, a.granted * a.fraction,
-                      *a.started_at);
+    const QueueMember member = GetMember(s, a);
+    s.slot_time.Begin(id, member.user, member.workspace, a.granted * a.fraction, *a.started_at);
   }
-  for (const auto& [id, entry] : s.experiments) s.order.Put(id, entry.experiment.queue);
+  for (const auto& [id, entry] : s.experiments) {
+    s.order.Put(entry.experiment.job, entry.experiment.queue);
+  }
+  for (const auto& [id, task] : s.tasks) s.order.Put(experiment::GetJob(task), task.queue);
   s.scheduler = scheduler::Scheduler();
   // The limits are updated before each pass that uses them.
   FillScheduler(s, usage.month, s.scheduler);
 }
 
-absl::Status CheckCapacity(const Cluster::State& s, const model::ExperimentConfig& config,
+absl::Status CheckCapacity(const Cluster::State& s, const model::ResourcesConfig& resources,
                            const std::string& name) {
   // Agents may connect later.
   if (!HasAgents(s, name)) return absl::OkStatus();
-  scheduler::Gang gang = MakeRequest(config);
+  scheduler::Gang gang = MakeRequest(resources);
   gang.resource_pool = name;
   return s.scheduler.CheckCanRun(gang);
 }
 
-absl::Status CheckCanRun(const Cluster::State& s, const model::ExperimentConfig& config,
-                         const std::string& name) {
+absl::Status CheckCanRun(const Cluster::State& s, const model::ResourcesConfig& resources,
+                         const std::string& workspace, const std::string& name) {
   const model::ResourcePool* pool = FindPool(s, name);
   if (pool != nullptr && !pool->workspaces.empty() &&
-      std::find(pool->workspaces.begin(), pool->workspaces.end(), config.workspace) ==
+      std::find(pool->workspaces.begin(), pool->workspaces.end(), workspace) ==
           pool->workspaces.end()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("workspace \"", config.workspace, "\" may not use resource pool \"", name,
+        absl::StrCat("workspace \"", workspace, "\" may not use resource pool \"", name,
                      "\", which is bound to ", absl::StrJoin(pool->workspaces, ", "),
                      "; choose another pool with resources.resource_pool"));
   }
-  return s.settings.launch_error ? CheckCapacity(s, config, name) : absl::OkStatus();
+  return s.settings.launch_error ? CheckCapacity(s, resources, name) : absl::OkStatus();
 }
 
 }  // namespace det::cluster

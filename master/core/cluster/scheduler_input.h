@@ -16,7 +16,7 @@
 namespace det::cluster {
 
 scheduler::Node MakeNode(const Cluster::State& s, const model::Agent& agent);
-scheduler::Job MakeJob(const experiment::Experiment& e);
+scheduler::Job MakeJob(const QueueMember& member);
 scheduler::Gang MakeGang(const Cluster::State& s, const experiment::Allocation& a);
 scheduler::Limit MakeLimit(const Cluster::State& s, const model::Quota& quota, absl::Time now);
 
@@ -25,14 +25,14 @@ void FillScheduler(const Cluster::State& s, absl::Time now, scheduler::Scheduler
 // Computes the members of the state that are derived from the others.
 void DeriveState(Cluster::State& s, const Usage& usage);
 
-// INVALID_ARGUMENT if a trial of this configuration requests more than the pool has, as far as the
-// known agents tell.
-absl::Status CheckCapacity(const Cluster::State& s, const model::ExperimentConfig& config,
+// INVALID_ARGUMENT if these resources, of a trial or another task, are more than the pool has, as
+// far as the known agents tell.
+absl::Status CheckCapacity(const Cluster::State& s, const model::ResourcesConfig& resources,
                            const std::string& pool);
-// INVALID_ARGUMENT if its workspace may not use the pool or, unless such experiments wait
-// (Settings), if it exceeds the capacity of the pool.
-absl::Status CheckCanRun(const Cluster::State& s, const model::ExperimentConfig& config,
-                         const std::string& pool);
+// INVALID_ARGUMENT if the workspace may not use the pool or, unless such jobs wait (Settings), if
+// the resources exceed the capacity of the pool.
+absl::Status CheckCanRun(const Cluster::State& s, const model::ResourcesConfig& resources,
+                         const std::string& workspace, const std::string& pool);
 
 }  // namespace det::cluster
 

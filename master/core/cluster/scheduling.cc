@@ -54,8 +54,13 @@ bool AssignSlots(Step& step, const scheduler::Assignment& assignment) {
   if (it == step.s.allocations.end() || it->second.state != AllocationState::kQueued) return true;
   Allocation& a = it->second;
   if (!StillFits(step.s, a, assignment.on)) return false;
-  experiment::Trial& trial = step.s.trials.at(a.trial);
-  ApplyActions(step, trial, experiment::OnAssigned(trial));
+  if (experiment::IsTrial(a)) {
+    experiment::Trial& trial = step.s.trials.at(a.trial);
+    ApplyActions(step, trial, experiment::OnAssigned(trial));
+  } else {
+    experiment::Task& task = step.s.tasks.at(a.task);
+    ApplyActions(step, task, experiment::OnAssigned(task));
+  }
   ApplyActions(step, a, experiment::Assign(a, assignment.on, step.now));
   // Later assignments of the plan must not take the same slots.
   step.s.slots.Put(a);

@@ -51,6 +51,7 @@ struct Cluster::State {
   Settings settings;
   std::map<model::ExperimentId, Entry> experiments;
   std::map<model::TrialId, experiment::Trial> trials;
+  std::map<model::TaskId, experiment::Task> tasks;                    // live, and not trials
   std::map<model::AllocationId, experiment::Allocation> allocations;  // not terminated
   std::map<model::AgentId, model::Agent> agents;
   std::map<model::AgentId, model::AgentState> agent_states;

@@ -5,6 +5,7 @@
 #ifndef MASTER_CORE_CLUSTER_STATE_QUERIES_H_
 #define MASTER_CORE_CLUSTER_STATE_QUERIES_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,22 @@ const std::string& DefaultAuxPool(const Cluster::State& s);
 std::vector<model::Quota> Quotas(const Cluster::State& s);
 bool HasAgents(const Cluster::State& s, const std::string& pool);
 
+// A job: an experiment, or a task that is not a trial. Pointers are into the memory.
+struct QueueMember {
+  model::JobId job;
+  const experiment::QueuePlace* place = nullptr;
+  const model::ResourcesConfig* resources = nullptr;
+  std::string user;       // for quotas
+  std::string workspace;  // its name
+  const experiment::Experiment* experiment = nullptr;  // null: a task
+  const experiment::Task* task = nullptr;              // null: an experiment
+};
+std::optional<QueueMember> FindMember(const Cluster::State& s, const model::JobId& job);
+QueueMember GetMember(const experiment::Experiment& e);
+QueueMember GetMember(const experiment::Task& task);
+// Returns the job to which the allocation belongs.
+QueueMember GetMember(const Cluster::State& s, const experiment::Allocation& a);
+
 // Returns how long the trial may still run; infinite without max_run_time.
 absl::Duration GetRemainingRunTime(const model::ExperimentConfig& config,
                                    const experiment::Trial& trial);
@@ -35,6 +52,8 @@ absl::Time GetRunTimeEnd(const Cluster::State& s, const experiment::Allocation& 
 absl::Duration GetReleaseLeadTime(const Cluster::State& s, const model::ExperimentConfig& config);
 // Returns how long the trial may still train before it must exit; infinite without max_run_time.
 absl::Duration GetRemainingWorkTime(const Cluster::State& s, const experiment::Trial& trial);
+// Returns how long the task, which is not a trial, may still run; infinite without max_run_time.
+absl::Duration GetRemainingRunTime(const experiment::Task& task);
 
 }  // namespace det::cluster
 

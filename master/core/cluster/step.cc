@@ -37,10 +37,10 @@ cluster::Change Step::SearcherRow(Entry& entry, const std::vector<searcher::Even
   return AddSearcherEvents{id, entry.searcher_sequence, std::move(events)};
 }
 
-void Step::Log(const experiment::Trial& trial, const model::AllocationId& allocation,
+void Step::Log(const model::TaskId& task, const model::AllocationId& allocation,
                model::LogLevel level, std::string text) {
   model::LogLine line;
-  line.task = trial.task;
+  line.task = task;
   line.allocation = allocation;
   line.time = now;
   line.level = level;
@@ -58,10 +58,16 @@ Outcome Step::Finish() {
     rows.push_back(PutExperiment{s.experiments.at(id).experiment});
   }
   for (const model::TrialId& id : trials_) rows.push_back(PutTrial{s.trials.at(id)});
+  std::set<model::TaskId> changed_tasks = tasks_;
+  for (const model::TaskId& id : tasks_) rows.push_back(PutTask{s.tasks.at(id)});
   for (const model::AllocationId& id : allocations_) {
     const experiment::Allocation& allocation = s.allocations.at(id);
     rows.push_back(PutAllocation{allocation});
-    changed.insert(s.trials.at(allocation.trial).experiment);
+    if (experiment::IsTrial(allocation)) {
+      changed.insert(s.trials.at(allocation.trial).experiment);
+    } else {
+      changed_tasks.insert(allocation.task);
+    }
   }
   for (const model::ExperimentId& id : experiments_) {
     // The first and the last row are snapshots, even without an event in this step.
@@ -77,6 +83,7 @@ Outcome Step::Finish() {
               std::make_move_iterator(out.changes.end()));
   out.changes = std::move(rows);
   for (const model::ExperimentId& id : changed) Effect(ExperimentChanged{id});
+  for (const model::TaskId& id : changed_tasks) Effect(TaskChanged{id});
   if (reschedule_) Effect(ScheduleSoon{});
   for (const model::ExperimentId& id : experiments_) {
     // Retention applies to its checkpoints, and what it held may be removed.
@@ -111,19 +118,24 @@ void Step::Forget() {
     if (!model::IsTerminal(entry->second.experiment.state)) continue;
     for (const auto& [request, trial] : entry->second.trials) s.trials.erase(trial);
     s.ended[id] = entry->second.searcher_sequence;
-    jobs_.emplace(id, entry->second.experiment.job);
+    jobs_.insert(entry->second.experiment.job);
     s.experiments.erase(entry);
+  }
+  for (const model::TaskId& id : tasks_) {
+    const auto task = s.tasks.find(id);
+    if (!model::IsTerminal(task->second.state)) continue;
+    jobs_.insert(experiment::GetJob(task->second));
+    s.tasks.erase(task);
   }
 }
 
 void Step::UpdateScheduler() {
-  for (const auto& [id, job] : jobs_) {
-    const auto entry = s.experiments.find(id);
-    if (entry != s.experiments.end()) {
-      s.scheduler.Put(MakeJob(entry->second.experiment));
-      s.order.Put(id, entry->second.experiment.queue);
+  for (const model::JobId& job : jobs_) {
+    if (const std::optional<QueueMember> member = FindMember(s, job)) {
+      s.scheduler.Put(MakeJob(*member));
+      s.order.Put(job, *member->place);
     } else {
-      s.order.Remove(id);
+      s.order.Remove(job);
       s.scheduler.RemoveJob(job);
     }
   }

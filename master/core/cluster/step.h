@@ -26,6 +26,7 @@ class Step {
   // Marks rows to write.
   void Touch(const experiment::Experiment& e) { experiments_.insert(e.id); }
   void Touch(const experiment::Trial& t) { trials_.insert(t.id); }
+  void Touch(const experiment::Task& t) { tasks_.insert(t.id); }
   void Touch(const experiment::Allocation& a) { allocations_.insert(a.id); }
   void Touch(const model::AgentState& a) {
     agent_states_.insert(a.id);
@@ -36,14 +37,25 @@ class Step {
   void TouchNode(const model::AgentId& id) { nodes_.insert(id); }
   void TouchJob(const experiment::Experiment& e) {
     Touch(e);
-    jobs_.emplace(e.id, e.job);
+    jobs_.insert(e.job);
+  }
+  void TouchJob(const experiment::Task& t) {
+    Touch(t);
+    jobs_.insert(experiment::GetJob(t));
   }
   // Records an event that the searcher handled.
   void Journal(const Entry& entry, const searcher::Event& event);
   void Change(cluster::Change change) { out.changes.push_back(std::move(change)); }
   void Effect(cluster::Effect effect) { out.effects.push_back(std::move(effect)); }
-  // Adds a line of the master to the trial's log.
+  // Adds a line of the master to the task's log.
   void Log(const experiment::Trial& trial, const model::AllocationId& allocation,
+           model::LogLevel level, std::string text) {
+    Log(trial.task, allocation, level, std::move(text));
+  }
+  void Log(const experiment::Allocation& allocation, model::LogLevel level, std::string text) {
+    Log(allocation.task, allocation.id, level, std::move(text));
+  }
+  void Log(const model::TaskId& task, const model::AllocationId& allocation,
            model::LogLevel level, std::string text);
   // Requests a scheduling pass: the queue or the slots have changed.
   void Reschedule() { reschedule_ = true; }
@@ -77,10 +89,11 @@ class Step {
   std::set<model::ExperimentId> experiments_;
   std::map<model::ExperimentId, std::vector<searcher::Event>> handled_;
   std::set<model::TrialId> trials_;
+  std::set<model::TaskId> tasks_;
   std::set<model::AllocationId> allocations_;
   std::set<model::AgentId> agent_states_;
   std::set<model::AgentId> nodes_;
-  std::map<model::ExperimentId, model::JobId> jobs_;  // ended ones included; their job is removed
+  std::set<model::JobId> jobs_;  // ended ones included; they are removed
   bool reschedule_ = false;
 };
 

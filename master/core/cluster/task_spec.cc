@@ -54,10 +54,9 @@ Value MakeTrialInfo(const Entry& entry, const Trial& t, const experiment::Alloca
 }
 
 // Returns the user's environment variables for the slot type of the placement.
-const std::vector<std::string>& GetVariables(const Cluster::State& s,
-                                             const experiment::Experiment& e,
-                                             const model::Placement& placement) {
-  const auto& variables = e.config->environment.variables;
+const std::vector<std::string>& GetVariables(
+    const Cluster::State& s, const model::PerSlotType<std::vector<std::string>>& variables,
+    const model::Placement& placement) {
   const auto agent = s.agents.find(placement.agent);
   if (agent == s.agents.end() || placement.slots.empty()) return variables.cpu;
   for (const model::Device& slot : agent->second.slots) {
@@ -143,28 +142,34 @@ void AddLibraryVariables(std::map<std::string, std::string>& env, const experime
   }
 }
 
-std::map<std::string, std::string> MakeEnv(const Cluster::State& s, const experiment::Experiment& e,
-                                           const Trial& t, const experiment::Allocation& a,
-                                           const model::Placement& placement) {
-  std::map<std::string, std::string> env;
-  for (const std::string& variable : GetVariables(s, e, placement)) {
+// Sets the user's variables, the limits that the agent enforces, and what every task has.
+void AddCommonVariables(std::map<std::string, std::string>& env, const Cluster::State& s,
+                        const model::PerSlotType<std::vector<std::string>>& variables,
+                        const model::ResourcesConfig& resources,
+                        const model::Placement& placement) {
+  for (const std::string& variable : GetVariables(s, variables, placement)) {
     const std::string name(model::VariableName(variable));
     if (!model::IsUserVariable(name)) continue;
     env[name] = name.size() == variable.size() ? "" : variable.substr(name.size() + 1);
   }
   env["DET_CLUSTER_ID"] = s.settings.cluster_id;
-  env["DET_TASK_TYPE"] = "TRIAL";
-  env["DET_EXPERIMENT_ID"] = absl::StrCat(e.id.value());
-  env["DET_TRIAL_ID"] = absl::StrCat(t.id.value());
-  env["DET_TRIAL_RUN_ID"] = absl::StrCat(a.run_id);
-  env["DET_TRIAL_SEED"] = absl::StrCat(t.seed);
-  // The agent enforces these limits.
-  const auto& resources = e.config->resources;
   const auto times = static_cast<int64_t>(std::max<size_t>(1, placement.slots.size()));
   if (resources.cpus > 0) {
     env["DET_CPUS"] = absl::StrCat(resources.cpus * static_cast<double>(times));
   }
   if (resources.memory > 0) env["DET_MEMORY"] = absl::StrCat(resources.memory * times);
+}
+
+std::map<std::string, std::string> MakeEnv(const Cluster::State& s, const experiment::Experiment& e,
+                                           const Trial& t, const experiment::Allocation& a,
+                                           const model::Placement& placement) {
+  std::map<std::string, std::string> env;
+  AddCommonVariables(env, s, e.config->environment.variables, e.config->resources, placement);
+  env["DET_TASK_TYPE"] = "TRIAL";
+  env["DET_EXPERIMENT_ID"] = absl::StrCat(e.id.value());
+  env["DET_TRIAL_ID"] = absl::StrCat(t.id.value());
+  env["DET_TRIAL_RUN_ID"] = absl::StrCat(a.run_id);
+  env["DET_TRIAL_SEED"] = absl::StrCat(t.seed);
   if (const auto& checkpoint = GetStartCheckpoint(t)) {
     env["DET_LATEST_CHECKPOINT"] = checkpoint->value();
   }
@@ -174,18 +179,38 @@ std::map<std::string, std::string> MakeEnv(const Cluster::State& s, const experi
   return env;
 }
 
+// Sets the variables and files of a task that is not a trial (docs/tasks.md).
+void Describe(const Cluster::State& s, const experiment::Task& task,
+              const experiment::Allocation& a, const model::Placement& placement, TaskSpec& spec) {
+  const model::TaskDefinition& definition = *task.definition;
+  spec.argv = definition.argv;
+  AddCommonVariables(spec.env, s, definition.variables, definition.resources, placement);
+  spec.env["DET_TASK_TYPE"] = std::string(model::ToString(task.kind));
+  spec.env["DET_TASK_ID"] = task.id.value();
+  spec.env["DET_USER"] = task.owner_name;
+  spec.env["DET_TASK_LOGGING_METADATA"] =
+      Value(Value::Object{{"allocation_id", a.id.value()}, {"task_id", task.id.value()}}).ToJson();
+  for (const auto& [name, value] : definition.env) spec.env[name] = value;
+  spec.files = definition.files;
+  spec.context_hash = definition.context_hash;
+}
+
 }  // namespace
 
 TaskSpec MakeTaskSpec(const Cluster::State& state, const experiment::Allocation& allocation,
                       const experiment::LocalTask& local_task) {
-  const Trial& trial = state.trials.at(allocation.trial);
-  const Entry& entry = state.experiments.at(trial.experiment);
-  const experiment::Experiment& experiment = entry.experiment;
   TaskSpec spec;
   spec.allocation = allocation.id;
   spec.task = allocation.task;
   spec.slots = local_task.placement.slots;
   spec.fraction = allocation.fraction;
+  if (!experiment::IsTrial(allocation)) {
+    Describe(state, state.tasks.at(allocation.task), allocation, local_task.placement, spec);
+    return spec;
+  }
+  const Trial& trial = state.trials.at(allocation.trial);
+  const Entry& entry = state.experiments.at(trial.experiment);
+  const experiment::Experiment& experiment = entry.experiment;
   spec.argv = MakeArgv(experiment.config->entrypoint);
   spec.env = MakeEnv(state, experiment, trial, allocation, local_task.placement);
   spec.files["info/trial.json"] = MakeTrialInfo(entry, trial, allocation).ToJson();

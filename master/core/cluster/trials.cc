@@ -30,7 +30,7 @@ void QueueNewAttempt(Step& step, Trial& trial) {
   const model::ResourcesConfig& resources = entry.experiment.config->resources;
   if (GetRemainingWorkTime(step.s, trial) <= absl::ZeroDuration()) {
     return ApplyActions(
-        step, trial, experiment::OnRunTimeExceeded(trial, DescribeRunTimeLimit(entry), step.now));
+        step, trial, experiment::OnRunTimeExceeded(trial, DescribeRunTimeLimit(resources), step.now));
   }
   experiment::Allocation allocation;
   allocation.id = model::AllocationId(absl::StrCat(trial.task.value(), ".", trial.run_id));

@@ -1,4 +1,4 @@
-// An allocation: the slots and local tasks of one attempt of a trial, from the request for slots to
+// An allocation: the slots and local tasks of one attempt of a task, from the request for slots to
 // the exit of its last local task.
 //
 //            Assign          AllStarted          Preempt             (acked, exit 0)
@@ -41,7 +41,7 @@ struct LocalTask {
 struct Allocation {
   model::AllocationId id;
   model::TaskId task;
-  model::TrialId trial;
+  model::TrialId trial;  // 0: `task` is not a trial
   int run_id = 0;
   model::JobId job;
   std::string resource_pool;
@@ -67,6 +67,8 @@ struct Allocation {
   std::optional<absl::Time> saved_at;  // its newest checkpoint was reported
   friend bool operator==(const Allocation&, const Allocation&) = default;
 };
+
+inline bool IsTrial(const Allocation& a) { return a.trial.value() != 0; }
 
 // What the caller must do. A call that does not apply in the current state changes nothing and
 // returns no action: late and repeated messages are normal.

@@ -23,7 +23,8 @@ std::string StateMachinesText() {
       "a row\n"
       "for a state has no effect in that state.\n\n"
       "## Experiment\n\n",
-      Table(kExperimentTable), "\n## Trial\n\n", Table(kTrialTable), "\n## Allocation\n\n",
+      Table(kExperimentTable), "\n## Trial\n\n", Table(kTrialTable),
+      "\n## Task that is not a trial\n\n", Table(kTaskTable), "\n## Allocation\n\n",
       Table(kAllocationTable));
 }
 

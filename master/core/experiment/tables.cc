@@ -49,6 +49,30 @@ std::string_view ToString(TrialEvent event) {
   return "";
 }
 
+std::string_view ToString(TaskEvent event) {
+  switch (event) {
+    case TaskEvent::kAssigned:
+      return "slots assigned";
+    case TaskEvent::kPause:
+      return "pause, without slots";
+    case TaskEvent::kActivate:
+      return "activate";
+    case TaskEvent::kRelease:
+      return "pause or kill, with slots";
+    case TaskEvent::kRunAgain:
+      return "preempted, lost before its program started, or activated again";
+    case TaskEvent::kPaused:
+      return "slots released for a pause";
+    case TaskEvent::kComplete:
+      return "exit code 0";
+    case TaskEvent::kCancel:
+      return "killed, without slots";
+    case TaskEvent::kFail:
+      return "failed, or lost after its program started";
+  }
+  return "";
+}
+
 std::string_view ToString(ExperimentEvent event) {
   switch (event) {
     case ExperimentEvent::kPause:

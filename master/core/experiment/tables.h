@@ -1,4 +1,4 @@
-// The transition tables of the three state machines. docs/state_machines.md is generated from them.
+// The transition tables of the four state machines. docs/state_machines.md is generated from them.
 // PURE.
 #ifndef MASTER_CORE_EXPERIMENT_TABLES_H_
 #define MASTER_CORE_EXPERIMENT_TABLES_H_
@@ -84,6 +84,40 @@ inline constexpr base::Transition<model::TrialState, TrialEvent> kTrialTable[] =
 };
 static_assert(base::IsDeterministic(kTrialTable));
 
+// Of a task that is not a trial.
+enum class TaskEvent {
+  kAssigned,  // its allocation has slots
+  kPause,     // without slots
+  kActivate,
+  kRelease,   // pause or kill, while it holds slots
+  kRunAgain,  // preempted, lost before its program started, or activated while it was stopping
+  kPaused,    // its slots were released for a pause
+  kComplete,
+  kCancel,
+  kFail,
+};
+
+inline constexpr base::Transition<model::TaskState, TaskEvent> kTaskTable[] = {
+    {{model::TaskState::kQueued}, TaskEvent::kAssigned, model::TaskState::kRunning},
+    {{model::TaskState::kQueued}, TaskEvent::kPause, model::TaskState::kPaused},
+    {{model::TaskState::kPaused}, TaskEvent::kActivate, model::TaskState::kQueued},
+    {{model::TaskState::kRunning}, TaskEvent::kRelease, model::TaskState::kStopping},
+    {{model::TaskState::kRunning, model::TaskState::kStopping},
+     TaskEvent::kRunAgain,
+     model::TaskState::kQueued},
+    {{model::TaskState::kStopping}, TaskEvent::kPaused, model::TaskState::kPaused},
+    {{model::TaskState::kRunning, model::TaskState::kStopping},
+     TaskEvent::kComplete,
+     model::TaskState::kCompleted},
+    {{model::TaskState::kQueued, model::TaskState::kPaused, model::TaskState::kStopping},
+     TaskEvent::kCancel,
+     model::TaskState::kCanceled},
+    {{model::TaskState::kRunning, model::TaskState::kStopping},
+     TaskEvent::kFail,
+     model::TaskState::kError},
+};
+static_assert(base::IsDeterministic(kTaskTable));
+
 enum class ExperimentEvent {
   kPause,
   kActivate,
@@ -127,6 +161,7 @@ static_assert(base::IsDeterministic(kExperimentTable));
 
 std::string_view ToString(AllocationEvent event);
 std::string_view ToString(TrialEvent event);
+std::string_view ToString(TaskEvent event);
 std::string_view ToString(ExperimentEvent event);
 
 }  // namespace det::experiment

@@ -34,6 +34,22 @@ constexpr Name<TrialState> kTrialStates[] = {
     {TrialState::kError, "ERROR"},
 };
 
+constexpr Name<TaskKind> kTaskKinds[] = {
+    {TaskKind::kTrial, "TRIAL"},
+    {TaskKind::kCommand, "COMMAND"},
+    {TaskKind::kNotebook, "NOTEBOOK"},
+    {TaskKind::kShell, "SHELL"},
+    {TaskKind::kTensorboard, "TENSORBOARD"},
+    {TaskKind::kGeneric, "GENERIC"},
+};
+
+constexpr Name<TaskState> kTaskStates[] = {
+    {TaskState::kQueued, "QUEUED"},       {TaskState::kRunning, "RUNNING"},
+    {TaskState::kPaused, "PAUSED"},       {TaskState::kStopping, "STOPPING"},
+    {TaskState::kCompleted, "COMPLETED"}, {TaskState::kCanceled, "CANCELED"},
+    {TaskState::kError, "ERROR"},
+};
+
 constexpr Name<AllocationState> kAllocationStates[] = {
     {AllocationState::kQueued, "QUEUED"},     {AllocationState::kAssigned, "ASSIGNED"},
     {AllocationState::kRunning, "RUNNING"},   {AllocationState::kPreempting, "PREEMPTING"},
@@ -56,6 +72,8 @@ constexpr Name<ExitReason> kExitReasons[] = {
 std::string_view ToString(ExperimentState state) { return GetName(kExperimentStates, state); }
 std::string_view ToString(CheckpointState state) { return GetName(kCheckpointStates, state); }
 std::string_view ToString(TrialState state) { return GetName(kTrialStates, state); }
+std::string_view ToString(TaskKind kind) { return GetName(kTaskKinds, kind); }
+std::string_view ToString(TaskState state) { return GetName(kTaskStates, state); }
 std::string_view ToString(AllocationState state) { return GetName(kAllocationStates, state); }
 std::string_view ToString(ExitReason reason) { return GetName(kExitReasons, reason); }
 
@@ -67,6 +85,10 @@ std::optional<CheckpointState> ParseCheckpointState(std::string_view text) {
 }
 std::optional<TrialState> ParseTrialState(std::string_view text) {
   return ParseName(kTrialStates, text);
+}
+std::optional<TaskKind> ParseTaskKind(std::string_view text) { return ParseName(kTaskKinds, text); }
+std::optional<TaskState> ParseTaskState(std::string_view text) {
+  return ParseName(kTaskStates, text);
 }
 std::optional<AllocationState> ParseAllocationState(std::string_view text) {
   return ParseName(kAllocationStates, text);
@@ -83,6 +105,11 @@ bool IsDeletion(ExperimentState state) {
   return state == ExperimentState::kDeleting || state == ExperimentState::kDeleteFailed ||
          state == ExperimentState::kDeleted;
 }
+bool IsTerminal(TaskState state) {
+  return state == TaskState::kCompleted || state == TaskState::kCanceled ||
+         state == TaskState::kError;
+}
+
 bool IsTerminal(TrialState state) {
   return state == TrialState::kCompleted || state == TrialState::kCanceled ||
          state == TrialState::kError;

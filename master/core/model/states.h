@@ -1,4 +1,4 @@
-// The states of experiments, trials and allocations, and how an allocation ended. The state
+// The states of experiments, trials, other tasks and allocations, and how an allocation ended. The state
 // machines and their diagrams are in master/core/experiment.
 //
 // PURE.
@@ -45,6 +45,27 @@ enum class TrialState {
   kError,
 };
 
+// What a task runs (docs/tasks.md).
+enum class TaskKind {
+  kTrial,
+  kCommand,
+  kNotebook,
+  kShell,
+  kTensorboard,
+  kGeneric,
+};
+
+// The state of a task that is not a trial.
+enum class TaskState {
+  kQueued,   // waits for slots
+  kRunning,  // has an allocation with slots
+  kPaused,
+  kStopping,  // its allocation is terminating; `end_as` is the next state
+  kCompleted,
+  kCanceled,
+  kError,
+};
+
 enum class AllocationState {
   kQueued,      // waits for slots
   kAssigned,    // has slots; processes are being started
@@ -69,11 +90,15 @@ enum class ExitReason {
 std::string_view ToString(ExperimentState state);  // "ACTIVE"
 std::string_view ToString(CheckpointState state);  // "COMPLETED"
 std::string_view ToString(TrialState state);       // "QUEUED"
+std::string_view ToString(TaskKind kind);          // "NOTEBOOK"
+std::string_view ToString(TaskState state);        // "QUEUED"
 std::string_view ToString(AllocationState state);  // "ASSIGNED"
 std::string_view ToString(ExitReason reason);      // "NODE_LOST"
 std::optional<ExperimentState> ParseExperimentState(std::string_view text);
 std::optional<CheckpointState> ParseCheckpointState(std::string_view text);
 std::optional<TrialState> ParseTrialState(std::string_view text);
+std::optional<TaskKind> ParseTaskKind(std::string_view text);
+std::optional<TaskState> ParseTaskState(std::string_view text);
 std::optional<AllocationState> ParseAllocationState(std::string_view text);
 std::optional<ExitReason> ParseExitReason(std::string_view text);
 
@@ -82,6 +107,7 @@ bool IsTerminal(ExperimentState state);
 // Whether it is being deleted or was deleted.
 bool IsDeletion(ExperimentState state);
 bool IsTerminal(TrialState state);
+bool IsTerminal(TaskState state);
 
 }  // namespace det::model
 
