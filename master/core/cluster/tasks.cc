@@ -68,8 +68,13 @@ absl::StatusOr<Outcome> Apply(Step& step, const CreateTask& event) {
   const model::ResourcesConfig& resources = task.definition->resources;
   // Behind the experiments that exist; among tasks the order of submission decides.
   task.queue = MakePlace(step.s, resources, step.s.last_experiment + 0.5);
-  DET_RETURN_IF_ERROR(
-      CheckCanRun(step.s, resources, task.workspace_name, task.queue.resource_pool));
+  if (absl::Status status =
+          CheckCanRun(step.s, resources, task.workspace_name, task.queue.resource_pool);
+      !status.ok()) {
+    // Existing clients look for the first part.
+    return absl::InvalidArgumentError(absl::StrCat(
+        "request unfulfillable, please try requesting less slots: ", status.message()));
+  }
   step.out.exceeds_capacity = !CheckCapacity(step.s, resources, task.queue.resource_pool).ok();
   task.state = model::TaskState::kQueued;
   task.created_at = step.now;

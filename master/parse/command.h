@@ -1,0 +1,41 @@
+// Parsing of the configurations of tasks that are not trials (docs/tasks.md).
+//
+// Called by the API services, on any thread.
+#ifndef MASTER_PARSE_COMMAND_H_
+#define MASTER_PARSE_COMMAND_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "master/core/model/command_config.h"
+#include "master/core/model/states.h"
+#include "master/core/model/value.h"
+#include "master/parse/parse.h"
+
+namespace det::model {
+
+// What the installation and a template provide, the lowest first. A template may be one for
+// experiments: fields that tasks do not have are skipped, and so are its slots and its resource
+// pool, as existing clients expect.
+struct CommandLayers {
+  std::vector<ConfigLayer> defaults;   // task container defaults
+  std::vector<ConfigLayer> templates;  // one or none
+};
+
+// Merges the layers with the document and validates the result. INVALID_ARGUMENT with all problems
+// at once, a line each. `warnings`, in the same form, are about fields that this cluster ignores.
+absl::StatusOr<CommandConfig> BuildCommandConfig(const ConfigDocument& document,
+                                                 const CommandLayers& layers,
+                                                 std::vector<std::string>* warnings = nullptr);
+
+// Converts to the JSON object that existing clients read. `pool` and `priority` are the resolved
+// ones.
+Value ToShownValue(const CommandConfig& config, const std::string& pool, int priority);
+
+// "1h30m0s", as existing clients write durations.
+std::string FormatIdleTimeout(absl::Duration duration);
+
+}  // namespace det::model
+
+#endif  // MASTER_PARSE_COMMAND_H_
