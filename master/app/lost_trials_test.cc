@@ -16,6 +16,7 @@ using ::testing::IsEmpty;
 
 class Watchers final : public engine::ExperimentSink, public engine::WebhookSink {
  public:
+  void Changed(const model::TaskId&) override {}
   void Changed(model::ExperimentId id) override { changed.push_back(id); }
   void QueueChanged() override {}
   void Wake() override { ++wakes; }

@@ -47,6 +47,10 @@ void Dispatcher::Deliver(const cluster::ExperimentChanged& effect) {
   if (sinks_.experiments != nullptr) sinks_.experiments->Changed(effect.id);
 }
 
+void Dispatcher::Deliver(const cluster::TaskChanged& effect) {
+  if (sinks_.experiments != nullptr) sinks_.experiments->Changed(effect.id);
+}
+
 void Dispatcher::Deliver(const cluster::CollectGarbageSoon&) {
   if (sinks_.gc != nullptr) sinks_.gc->Wake();
 }

@@ -30,6 +30,7 @@ class Dispatcher {
   void Deliver(const cluster::SetCalendarTimer& effect);
   void Deliver(const cluster::QueueChanged& effect);
   void Deliver(const cluster::ExperimentChanged& effect);
+  void Deliver(const cluster::TaskChanged& effect);
   void Deliver(const cluster::CollectGarbageSoon& effect);
   void Deliver(const cluster::DeliverWebhooksSoon& effect);
 

@@ -25,11 +25,13 @@ class TrialSink {
   virtual void Close(const cluster::CloseAllocation& event) = 0;
 };
 
-// Notifications for watchers of experiments. Implemented by live::ExperimentWatch.
+// Notifications for watchers of experiments and other tasks. Implemented by live::ExperimentWatch.
 class ExperimentSink {
  public:
   virtual ~ExperimentSink() = default;
   virtual void Changed(model::ExperimentId id) = 0;
+  // The task is not a trial.
+  virtual void Changed(const model::TaskId& id) = 0;
   // The queue, or a wait reason, may have changed.
   virtual void QueueChanged() = 0;
 };

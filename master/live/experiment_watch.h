@@ -47,6 +47,8 @@ class ExperimentWatch final : public engine::ExperimentSink {
     experiments_.Notify(id);
   }
 
+  void Changed(const model::TaskId& id) override { tasks_.Notify(id); }
+
   // Notifies at most once per kQueueInterval, and always after the last change.
   void QueueChanged() override {
     if (loop_ == nullptr) return queue_.Notify({});
@@ -97,6 +99,8 @@ class ExperimentWatch final : public engine::ExperimentSink {
   // Changes of the queue and of wait reasons, for views that show waiting experiments.
   Topic<std::monostate>& queue() { return queue_; }
   Topic<model::TaskId>& logs() { return logs_; }
+  // Changes of tasks that are not trials.
+  Topic<model::TaskId>& tasks() { return tasks_; }
 
  private:
   static constexpr int kMaxBurst = 8;
@@ -134,6 +138,7 @@ class ExperimentWatch final : public engine::ExperimentSink {
   MetricFeed feed_;
   Topic<std::monostate> queue_;
   Topic<model::TaskId> logs_;
+  Topic<model::TaskId> tasks_;
 
   std::mutex mutex_;
   std::set<model::ExperimentId> metrics_pending_;  // a notification is scheduled

@@ -302,6 +302,7 @@ class World {
   absl::Status Do(const cluster::SetCalendarTimer&) { return absl::OkStatus(); }
   absl::Status Do(const cluster::QueueChanged&) { return absl::OkStatus(); }
   absl::Status Do(const cluster::ExperimentChanged&) { return absl::OkStatus(); }
+  absl::Status Do(const cluster::TaskChanged&) { return absl::OkStatus(); }
   absl::Status Do(const cluster::CollectGarbageSoon&) { return absl::OkStatus(); }
   absl::Status Do(const cluster::DeliverWebhooksSoon&) { return absl::OkStatus(); }
 

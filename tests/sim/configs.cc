@@ -1,6 +1,7 @@
 #include "tests/sim/configs.h"
 
 #include <optional>
+#include <utility>
 
 #include "base/rng.h"
 
@@ -30,6 +31,26 @@ std::shared_ptr<const model::ExperimentConfig> MakeConfig(Stage& stage) {
   config->max_restarts = static_cast<int>(stage.Pick(0, 3));
   config->preemption_timeout_seconds = stage.Pick(1, 30);
   return config;
+}
+
+experiment::Task MakeTask(Stage& stage) {
+  auto definition = std::make_shared<model::TaskDefinition>();
+  definition->description = "task";
+  definition->argv = {"run"};
+  definition->resources.slots_per_trial = static_cast<int>(stage.Pick(0, 2));
+  if (stage.Chance(0.5)) definition->resources.priority = static_cast<int>(stage.Pick(1, 99));
+  if (stage.Chance(0.2)) definition->resources.max_run_time = stage.Pick(5, 60);
+  definition->preemptible = stage.Chance(0.4);
+  definition->preemption_timeout_seconds = stage.Pick(0, 20);
+  experiment::Task task;
+  const model::TaskKind kKinds[] = {model::TaskKind::kCommand, model::TaskKind::kNotebook,
+                                    model::TaskKind::kGeneric};
+  task.kind = kKinds[stage.Pick(0, 2)];
+  task.pausable = task.kind == model::TaskKind::kGeneric;
+  task.owner_name = "alice";
+  task.workspace_name = "Uncategorized";
+  task.definition = std::move(definition);
+  return task;
 }
 
 std::shared_ptr<const model::ExperimentConfig> MakeRepeatableConfig(uint64_t seed) {

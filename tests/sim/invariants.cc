@@ -63,6 +63,26 @@ absl::Status CheckTrial(const experiment::Trial& trial, const experiment::Alloca
   }
 }
 
+absl::Status CheckTask(const experiment::Task& task, const experiment::Allocation* allocation) {
+  const auto broken = [&](const char* what) {
+    return MakeViolation(absl::StrCat("task ", task.id.value(), " is ",
+                                      std::string(model::ToString(task.state)), " and ", what));
+  };
+  const bool queued = allocation != nullptr && allocation->state == AllocationState::kQueued;
+  switch (task.state) {
+    case model::TaskState::kQueued:
+      return queued ? absl::OkStatus() : broken("has no queued allocation");
+    case model::TaskState::kRunning:
+      if (task.end_as) return broken("is ending");
+      return allocation != nullptr && !queued ? absl::OkStatus() : broken("holds no slots");
+    case model::TaskState::kStopping:
+      if (!task.end_as) return broken("is not ending");
+      return allocation != nullptr && !queued ? absl::OkStatus() : broken("holds no slots");
+    default:
+      return allocation == nullptr ? absl::OkStatus() : broken("has a live allocation");
+  }
+}
+
 absl::Status CheckHeld(const experiment::Trial& trial, const experiment::Experiment& e) {
   const bool rests = trial.state == TrialState::kPaused;
   const bool on_its_way =
@@ -85,12 +105,14 @@ struct Live {
     for (const auto& [id, trial] : rows.trials) {
       if (experiments.contains(trial.experiment)) trials.emplace(id, &trial);
     }
+    for (const auto& [id, task] : rows.tasks) tasks.emplace(id, &task);
     for (const auto& [id, a] : rows.allocations) {
       if (a.state != AllocationState::kTerminated) allocations.push_back(&a);
     }
   }
   std::map<model::ExperimentId, const experiment::Experiment*> experiments;
   std::map<model::TrialId, const experiment::Trial*> trials;
+  std::map<model::TaskId, const experiment::Task*> tasks;  // ended ones, too
   std::vector<const experiment::Allocation*> allocations;
 };
 
@@ -98,6 +120,7 @@ struct Live {
 absl::Status CheckConcurrency(const Live& live) {
   std::map<model::ExperimentId, int64_t> running;
   for (const experiment::Allocation* a : live.allocations) {
+    if (!experiment::IsTrial(*a)) continue;
     if (!a->local_tasks.empty()) ++running[live.trials.at(a->trial)->experiment];
   }
   for (const auto& [id, count] : running) {
@@ -128,6 +151,10 @@ struct Remembered {
   bool operator()(const cluster::PutTrial& put) const {
     const experiment::Trial& row = rows.trials.at(put.trial.id);
     return IsEqual(cluster.FindTrial(row.id), row, HasEnded(row.experiment));
+  }
+  bool operator()(const cluster::PutTask& put) const {
+    const experiment::Task& row = rows.tasks.at(put.task.id);
+    return IsEqual(cluster.FindTask(row.id), row, model::IsTerminal(row.state));
   }
   bool operator()(const cluster::PutAllocation& put) const {
     const experiment::Allocation& row = rows.allocations.at(put.allocation.id);
@@ -190,6 +217,7 @@ struct Committed {
   bool operator()(const cluster::QueueChanged&) const { return true; }
   bool operator()(const cluster::CollectGarbageSoon&) const { return true; }
   bool operator()(const cluster::DeliverWebhooksSoon&) const { return true; }
+  bool operator()(const cluster::TaskChanged& e) const { return rows.tasks.contains(e.id); }
   bool operator()(const cluster::ExperimentChanged& e) const {
     return rows.experiments.contains(e.id);
   }
@@ -228,6 +256,7 @@ std::string Difference(const cluster::Image& a, const cluster::Image& b) {
   };
   note(a.experiments == b.experiments, "experiments");
   note(a.trials == b.trials, "trials");
+  note(a.tasks == b.tasks, "tasks");
   note(a.allocations == b.allocations, "allocations");
   note(a.last_experiment == b.last_experiment, "last_experiment");
   note(a.last_trial == b.last_trial, "last_trial");
@@ -246,8 +275,14 @@ absl::Status CheckRows(const cluster::Rows& rows) {
   const Live live(rows);
   std::set<std::pair<model::AgentId, int>> taken;
   std::map<model::TrialId, const experiment::Allocation*> of_trial;
+  std::map<model::TaskId, const experiment::Allocation*> of_task;
   for (const experiment::Allocation* allocation : live.allocations) {
     DET_RETURN_IF_ERROR(CheckGang(*allocation, taken));
+    if (!experiment::IsTrial(*allocation)) {
+      if (of_task.emplace(allocation->task, allocation).second) continue;
+      return MakeViolation(
+          absl::StrCat("task ", allocation->task.value(), " has two live allocations"));
+    }
     if (of_trial.emplace(allocation->trial, allocation).second) continue;
     return MakeViolation(
         absl::StrCat("trial ", allocation->trial.value(), " has two live allocations"));
@@ -264,6 +299,10 @@ absl::Status CheckRows(const cluster::Rows& rows) {
     const auto it = of_trial.find(id);
     DET_RETURN_IF_ERROR(CheckTrial(*trial, it == of_trial.end() ? nullptr : it->second));
     of_trial.erase(id);
+  }
+  for (const auto& [id, task] : live.tasks) {
+    const auto it = of_task.find(id);
+    DET_RETURN_IF_ERROR(CheckTask(*task, it == of_task.end() ? nullptr : it->second));
   }
   if (of_trial.empty()) return CheckConcurrency(live);
   return MakeViolation(absl::StrCat("an allocation of trial ", of_trial.begin()->first.value(),
@@ -291,8 +330,14 @@ absl::Status CheckEnd(const cluster::Rows& rows) {
     if (a.state != AllocationState::kTerminated) {
       return MakeViolation(absl::StrCat(id.value(), " has not ended"));
     }
+    if (!experiment::IsTrial(a)) continue;
     failures[a.trial] += a.exit_reason == model::ExitReason::kFailed;
     invalid[a.trial] += a.exit_reason == model::ExitReason::kInvalidHp;
+  }
+  for (const auto& [id, task] : rows.tasks) {
+    if (!model::IsTerminal(task.state)) {
+      return MakeViolation(absl::StrCat("task ", id.value(), " has not ended"));
+    }
   }
   std::map<model::ExperimentId, int> trials_of, invalid_of;
   for (const auto& [id, trial] : rows.trials) {

@@ -91,6 +91,7 @@ class MasterProcess final : public engine::AgentSink,
   void Announce(const cluster::AnnouncePreemption& news) override { Emit(news); }
   void Close(const cluster::CloseAllocation& news) override { Emit(news); }
   void Changed(model::ExperimentId id) override { Emit(cluster::ExperimentChanged{id}); }
+  void Changed(const model::TaskId& id) override { Emit(cluster::TaskChanged{id}); }
   void QueueChanged() override {}
 
  private:

@@ -20,7 +20,46 @@ bool IsRepeatable(const experiment::Experiment& experiment) {
 }
 
 void Programs::Begin(Machine& machine, const model::AllocationId& id) {
-  Watch({&machine, id, machine.GetProcessId(id)});
+  const Rank rank{&machine, id, machine.GetProcessId(id)};
+  const auto row = master_.committed().allocations.find(id);
+  if (row == master_.committed().allocations.end() || experiment::IsTrial(row->second)) {
+    return Watch(rank);
+  }
+  BeginTask(rank, master_.committed().tasks.at(row->second.task));
+}
+
+void Programs::CheckFirstRun(const experiment::Task& task, const model::AllocationId& id) {
+  if (task.definition->preemptible || task.pausable) return;
+  for (const auto& [other, a] : master_.committed().allocations) {
+    if (a.task != task.id || other == id) continue;
+    for (const experiment::LocalTask& local_task : a.local_tasks) {
+      if (!local_task.started) continue;
+      stage_.Fail(absl::StrCat("task ", task.id.value(), " runs again after ", other.value()));
+    }
+  }
+}
+
+void Programs::BeginTask(const Rank& rank, const experiment::Task& task) {
+  CheckFirstRun(task, rank.allocation);
+  if (task.kind == model::TaskKind::kNotebook) {
+    // Serves until it is killed.
+    stage_.After(stage_.Ms(100, 5'000), [this, rank] {
+      const int port = static_cast<int>(stage_.Pick(20'000, 30'000));
+      Call(rank, cluster::TaskReady{rank.allocation, port}, [] {});
+    });
+    return;
+  }
+  const int code = stage_.Chance(0.8) ? 0 : 1;
+  stage_.After(stage_.Ms(100, 60'000), [rank, code] {
+    if (rank.Lives()) rank.machine->Exit(rank.allocation, code);
+  });
+}
+
+void Programs::OnTaskPreempted(const Rank& rank) {
+  // Some programs ignore it.
+  if (!rank.Lives() || stage_.Chance(0.3)) return;
+  ++stage_.counts.preemptions;
+  Yield(rank);
 }
 
 void Programs::HandleEffect(const cluster::Effect& effect) {
@@ -31,6 +70,12 @@ void Programs::HandleEffect(const cluster::Effect& effect) {
   for (const auto& machine : machines_) {
     if (!machine->Lives(id)) continue;
     const Rank rank{machine.get(), id, machine->GetProcessId(id)};
+    const auto row = master_.committed().allocations.find(id);
+    if (row != master_.committed().allocations.end() && !experiment::IsTrial(row->second)) {
+      if (preemption == nullptr) continue;
+      stage_.After(stage_.Ms(1, 200), [this, rank] { OnTaskPreempted(rank); });
+      continue;
+    }
     // A broken stream is opened again, and shows the current state.
     if (stage_.Fault(0.1)) {
       stage_.After(stage_.Ms(500, 5'000), [this, rank] { Watch(rank); });

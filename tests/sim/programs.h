@@ -41,6 +41,11 @@ class Programs {
     bool Lives() const { return machine->GetProcessId(allocation) == life; }
   };
 
+  // Programs of tasks that are not trials.
+  void BeginTask(const Rank& rank, const experiment::Task& task);
+  void OnTaskPreempted(const Rank& rank);
+  // The program of a task that may not run twice has not run before.
+  void CheckFirstRun(const experiment::Task& task, const model::AllocationId& id);
   void Watch(const Rank& rank);
   void OnNews(const Rank& rank, bool rendezvous, bool preempt);
   void Train(const Rank& rank, const experiment::Allocation& seen);

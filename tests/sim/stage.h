@@ -43,6 +43,9 @@ struct Counts {
   int completed = 0;  // experiments, by their end
   int canceled = 0;
   int failed = 0;
+  int tasks_completed = 0;  // tasks that are not trials, by their end
+  int tasks_canceled = 0;
+  int tasks_failed = 0;
 };
 
 // All counts, by name.
@@ -76,6 +79,9 @@ inline constexpr CountField kCountFields[] = {
     {"experiments completed", &Counts::completed},
     {"experiments canceled", &Counts::canceled},
     {"experiments failed", &Counts::failed},
+    {"tasks completed", &Counts::tasks_completed},
+    {"tasks canceled", &Counts::tasks_canceled},
+    {"tasks failed", &Counts::tasks_failed},
 };
 
 class Stage {

@@ -1,8 +1,10 @@
 #include "tests/sim/world.h"
 
+#include <iterator>
 #include <string>
 #include <typeinfo>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tests/sim/configs.h"
@@ -60,6 +62,11 @@ void World::Plan() {
   for (size_t i = 0; i < others; ++i) {
     stage_.After(stage_.Ms(0, 60'000),
                  [this, i] { Create(MakeConfig(stage_), absl::StrCat("request-", i)); });
+  }
+  const auto tasks = static_cast<size_t>(stage_.Pick(0, 4));
+  requested_tasks_ += tasks;
+  for (size_t i = 0; i < tasks; ++i) {
+    stage_.After(stage_.Ms(0, 90'000), [this] { CreateTask(); });
   }
   const int64_t wishes = stage_.Pick(0, 25);
   for (int64_t i = 0; i < wishes; ++i) {
@@ -198,6 +205,25 @@ void World::Create(const std::shared_ptr<const model::ExperimentConfig>& config,
   });
 }
 
+void World::CreateTask() {
+  experiment::Task task = MakeTask(stage_);
+  // A new id each time: a client that gets no response cannot know whether the task exists.
+  task.id = model::TaskId(absl::StrCat("task-", stage_.NextNumber()));
+  auto answered = std::make_shared<bool>(false);
+  master_.Submit(cluster::CreateTask{task},
+                 [this, id = task.id, answered](const absl::StatusOr<engine::Applied>& outcome) {
+                   if (absl::IsUnavailable(outcome.status()) || *answered) return;
+                   // Too large for the machines that have registered so far.
+                   if (!outcome.ok()) return;
+                   *answered = true;
+                   created_tasks_.insert(id);
+                   stage_.Log(absl::StrCat("user: created ", id.value()));
+                 });
+  stage_.After(absl::Seconds(5), [this, answered] {
+    if (!std::exchange(*answered, true)) CreateTask();
+  });
+}
+
 bool World::MayEnd(model::ExperimentId id) const {
   const auto row = master_.committed().experiments.find(id);
   return row != master_.committed().experiments.end() && !IsRepeatable(row->second);
@@ -209,6 +235,24 @@ void World::ActAsUser() {
   const auto row = master_.committed().trials.find(trial);
   const bool ends_trial = row != master_.committed().trials.end() && MayEnd(row->second.experiment);
   const auto wish = [&]() -> cluster::Event {
+    if (!created_tasks_.empty() && stage_.Chance(0.2)) {
+      const int64_t skipped = stage_.Pick(0, static_cast<int64_t>(created_tasks_.size()) - 1);
+      const std::vector<model::TaskId> task = {*std::next(created_tasks_.begin(), skipped)};
+      switch (stage_.Pick(0, 4)) {
+        case 0:
+          return cluster::KillTasks{task, "killed"};
+        case 1:
+        case 2:
+          return cluster::PauseTasks{task};
+        case 3:
+          return cluster::ActivateTasks{task};
+        default:
+          return cluster::UpdateQueue{
+              {{.job = model::JobId(task[0].value()),
+                .priority = static_cast<int>(stage_.Pick(1, 99)),
+                .resource_pool = stage_.Chance(0.2) ? "other" : "default"}}};
+      }
+    }
     switch (stage_.Pick(0, 29)) {
       case 0:
         if (MayEnd(id)) return cluster::CancelExperiment{id};
@@ -279,6 +323,7 @@ void World::CalmDown() {
   stage_.calm = true;
   // Machines and master return by themselves; users activate what they paused.
   stage_.After(absl::Minutes(2), [this] { UndoOperatorActions(); });
+  stage_.After(absl::Minutes(4), [this] { KillTasks(); });
   for (int32_t id = 1; id <= static_cast<int32_t>(requested_experiments_) + 1; ++id) {
     stage_.After(absl::Minutes(2), [this, id] {
       SendRequest(cluster::ActivateExperiment{model::ExperimentId(id)},
@@ -287,10 +332,26 @@ void World::CalmDown() {
   }
 }
 
+// Notebooks run until they are killed, and what is paused or in a pool without agents waits.
+void World::KillTasks() {
+  std::vector<model::TaskId> ids;
+  for (const auto& [id, task] : master_.committed().tasks) {
+    if (!model::IsTerminal(task.state)) ids.push_back(id);
+  }
+  if (ids.empty() && created_tasks_.size() >= requested_tasks_) return;
+  SendRequest(cluster::KillTasks{std::move(ids), "killed"},
+              [](const absl::StatusOr<engine::Applied>&) {});
+  stage_.After(absl::Minutes(1), [this] { KillTasks(); });
+}
+
 // ---- the end ----
 
 bool World::AllEnded() const {
   if (created_.size() < requested_experiments_ || !master_.AtRest()) return false;
+  if (created_tasks_.size() < requested_tasks_) return false;
+  for (const auto& [id, task] : master_.committed().tasks) {
+    if (!model::IsTerminal(task.state)) return false;
+  }
   for (const auto& [id, experiment] : master_.committed().experiments) {
     if (!model::IsTerminal(experiment.state)) return false;
   }
@@ -312,6 +373,15 @@ void World::CheckEnd() {
     if (row == rows.experiments.end() || row->second.request_id != request) {
       stage_.Fail(absl::StrCat("experiment ", id.value(), " was acknowledged but is lost"));
     }
+  }
+  for (const model::TaskId& id : created_tasks_) {
+    if (rows.tasks.contains(id)) continue;
+    stage_.Fail(absl::StrCat(id.value(), " was acknowledged but is lost"));
+  }
+  for (const auto& [id, task] : rows.tasks) {
+    stage_.counts.tasks_completed += task.state == model::TaskState::kCompleted;
+    stage_.counts.tasks_canceled += task.state == model::TaskState::kCanceled;
+    stage_.counts.tasks_failed += task.state == model::TaskState::kError;
   }
   // A repeated request is recognized by its ID as long as its experiment exists.
   stage_.counts.double_creations +=
@@ -337,6 +407,9 @@ void World::RecordPendingWork() const {
     if (model::IsTerminal(trial.state)) continue;
     stage_.Log(absl::StrCat("trial ", id.value(), ": ", std::string(model::ToString(trial.state)),
                             trial.held ? ", held" : "", trial.waits_for ? ", waits" : ""));
+  }
+  for (const auto& [id, task] : rows.tasks) {
+    stage_.Log(absl::StrCat(id.value(), ": ", std::string(model::ToString(task.state))));
   }
   for (const auto& [id, a] : rows.allocations) {
     if (a.state == model::AllocationState::kTerminated) continue;

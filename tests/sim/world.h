@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,7 @@ class World {
   void PlanMachines();
   void Create(const std::shared_ptr<const model::ExperimentConfig>& config,
               const std::string& request);
+  void CreateTask();
   void SendRequest(const cluster::Event& request, const Master::Reply& reply);
   void ActAsUser();
   // Whether a user may end the experiment, which is not allowed if its search will be compared.
@@ -52,6 +54,7 @@ class World {
   void UndoOperatorActions();
   void InjectFault();
   void CalmDown();
+  void KillTasks();
   bool AllEnded() const;
   void CheckEnd();
   // Prints the work that has not ended, to debug a history that does not end.
@@ -64,6 +67,8 @@ class World {
   std::vector<std::unique_ptr<Machine>> machines_;
   Programs programs_;
   Searches searches_;
+  size_t requested_tasks_ = 0;  // number of tasks that users create, besides trials
+  std::set<model::TaskId> created_tasks_;  // in the response
   size_t requested_experiments_ = 0;  // number of experiments that users create
   std::map<std::string, cluster::ProjectRef> project_refs_;  // by workspace name
   std::map<std::string, model::ExperimentId> created_;  // request ID -> experiment in the response

@@ -185,7 +185,11 @@ absl::StatusOr<Outcome> Apply(Step& step, const ProgressReported& event) {
 }
 
 absl::StatusOr<Outcome> Apply(Step& step, const PreemptionAcked& event) {
-  Allocation* allocation = FindCurrent(step, event.allocation);
+  const auto it = step.s.allocations.find(event.allocation);
+  // Those of other tasks than trials are always current.
+  Allocation* allocation = it != step.s.allocations.end() && !experiment::IsTrial(it->second)
+                               ? &it->second
+                               : FindCurrent(step, event.allocation);
   if (allocation != nullptr && experiment::AckPreemption(*allocation)) step.Touch(*allocation);
   return step.Finish();
 }

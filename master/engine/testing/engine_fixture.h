@@ -41,6 +41,7 @@ class Recorder final : public AgentSink, public TrialSink, public ExperimentSink
   void Close(const cluster::CloseAllocation& event) override {
     log.push_back("close " + event.allocation.value());
   }
+  void Changed(const model::TaskId&) override {}
   void Changed(model::ExperimentId id) override {
     if (record_changes) log.push_back(absl::StrCat("changed ", id.value()));
   }

@@ -13,6 +13,7 @@ class NullSink final : public AgentSink, public TrialSink, public ExperimentSink
   void Announce(const cluster::AnnounceRendezvous&) override {}
   void Announce(const cluster::AnnouncePreemption&) override {}
   void Close(const cluster::CloseAllocation&) override {}
+  void Changed(const model::TaskId&) override {}
   void Changed(model::ExperimentId) override {}
   void QueueChanged() override {}
 };

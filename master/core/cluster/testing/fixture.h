@@ -41,6 +41,9 @@ class Fixture : public ::testing::Test {
   const experiment::Experiment& experiment(int id) const {
     return rows_.experiments.at(model::ExperimentId(id));
   }
+  const experiment::Task& task(const std::string& id) const {
+    return rows_.tasks.at(model::TaskId(id));
+  }
   const experiment::Allocation& allocation(const std::string& id) const {
     return rows_.allocations.at(model::AllocationId(id));
   }

@@ -48,6 +48,9 @@ Image Rows::Load() const {
     image.last_trial = std::max(image.last_trial, id.value());
     if (live(id)) image.trials.push_back(trial);
   }
+  for (const auto& [id, task] : tasks) {
+    if (!model::IsTerminal(task.state)) image.tasks.push_back(task);
+  }
   for (const auto& [id, allocation] : allocations) {
     image.last_submitted = std::max(image.last_submitted, allocation.submitted);
     if (allocation.state == model::AllocationState::kTerminated) continue;
@@ -70,9 +73,15 @@ Usage Rows::MakeUsage() const {
       absl::FromCivil(absl::ToCivilMonth(newest, absl::UTCTimeZone()), absl::UTCTimeZone());
   for (const auto& [id, a] : allocations) {
     if (!a.ended_at || !a.started_at || *a.ended_at <= usage.month) continue;
-    const experiment::Experiment& e = experiments.at(trials.at(a.trial).experiment);
     const double used = a.granted * a.fraction *
                         absl::ToDoubleSeconds(*a.ended_at - std::max(*a.started_at, usage.month));
+    if (!experiment::IsTrial(a)) {
+      const experiment::Task& task = tasks.at(a.task);
+      usage.users[task.owner_name] += used;
+      usage.workspaces[task.workspace_name] += used;
+      continue;
+    }
+    const experiment::Experiment& e = experiments.at(trials.at(a.trial).experiment);
     usage.users[experiment::OwnerName(e)] += used;
     usage.workspaces[e.config->workspace] += used;
   }

@@ -20,6 +20,7 @@ class Rows {
 
   std::map<model::ExperimentId, experiment::Experiment> experiments;
   std::map<model::TrialId, experiment::Trial> trials;
+  std::map<model::TaskId, experiment::Task> tasks;
   std::map<model::AllocationId, experiment::Allocation> allocations;
   std::map<model::ExperimentId, PutSearcher> searchers;
   std::map<std::pair<model::ExperimentId, int64_t>, AddSearcherEvents> searcher_events;
@@ -37,6 +38,7 @@ class Rows {
   Usage MakeUsage() const;
   void Put(const PutExperiment& row) { experiments[row.experiment.id] = row.experiment; }
   void Put(const PutTrial& row) { trials[row.trial.id] = row.trial; }
+  void Put(const PutTask& row) { tasks[row.task.id] = row.task; }
   void Put(const PutAllocation& row) { allocations[row.allocation.id] = row.allocation; }
   void Put(const PutSearcher& row);
   void Put(const AddSearcherEvents& row) { searcher_events[{row.experiment, row.sequence}] = row; }
