@@ -1,5 +1,5 @@
 // Tasks that are not trials (docs/tasks.md). The cluster writes their rows through Store::Commit;
-// this interface reads them.
+// this interface reads committed ones. Reached through Store::tasks(). Any thread; blocks.
 #ifndef MASTER_STORE_INTERFACES_TASKS_H_
 #define MASTER_STORE_INTERFACES_TASKS_H_
 
@@ -17,7 +17,7 @@
 
 namespace det::store {
 
-// A task with its current workspace name.
+// A task with its current workspace name, which is empty if the workspace was deleted.
 struct TaskRecord {
   experiment::Task task;
   std::string username;      // of the owner
@@ -28,14 +28,15 @@ struct TaskRecord {
 };
 
 struct TaskQuery {
-  enum class Sort { kId, kDescription, kStartTime, kWorkspace };
+  enum class Sort { kId, kDescription, kStartTime, kWorkspace };  // kStartTime: of its creation
 
-  std::vector<model::TaskKind> kinds;             // empty: all
-  std::vector<std::string> usernames;             // empty: all; otherwise or owner_ids
-  std::vector<model::UserId> owner_ids;           // empty: all
-  std::optional<int32_t> workspace;               // absent: all
-  std::optional<std::vector<int32_t>> visible;    // workspaces; absent: all
-  std::optional<absl::Time> alive_after;          // only those that had not ended then
+  std::vector<model::TaskKind> kinds;  // empty: all
+  // Tasks whose owner is in either list; both empty: all.
+  std::vector<std::string> usernames;
+  std::vector<model::UserId> owner_ids;
+  std::optional<int32_t> workspace;             // absent: all
+  std::optional<std::vector<int32_t>> visible;  // workspaces; absent: all
+  std::optional<absl::Time> alive_after;        // only those that had not ended then
   Sort sort = Sort::kId;
   bool descending = false;
   Window window;
