@@ -28,7 +28,7 @@ const auto& NamesOf(model::TaskDefinition::Service) { return kServices; }
 // Calls `visit` with the name and the value of each field. The structured bindings do not compile
 // when a field is added: add it to the calls as well.
 template <class T, class Visit>
-  requires std::is_same_v<std::remove_const_t<T>, model::DeviceConfig>
+requires std::is_same_v<std::remove_const_t<T>, model::DeviceConfig>
 void VisitFields(T& value, const Visit& visit) {
   auto& [host_path, container_path, mode] = value;
   visit("host_path", host_path);
@@ -37,7 +37,7 @@ void VisitFields(T& value, const Visit& visit) {
 }
 
 template <class T, class Visit>
-  requires std::is_same_v<std::remove_const_t<T>, model::ResourcesConfig>
+requires std::is_same_v<std::remove_const_t<T>, model::ResourcesConfig>
 void VisitFields(T& value, const Visit& visit) {
   auto& [slots_per_trial, max_slots_per_trial, slot_fraction, cpus, memory, slot_type, device,
          max_run_time, blocked_agents, max_slots, weight, priority, resource_pool, is_single_node,
@@ -62,7 +62,7 @@ void VisitFields(T& value, const Visit& visit) {
 }
 
 template <class T, class Visit>
-  requires std::is_same_v<std::remove_const_t<T>, model::PerSlotType<std::vector<std::string>>>
+requires std::is_same_v<std::remove_const_t<T>, model::PerSlotType<std::vector<std::string>>>
 void VisitFields(T& value, const Visit& visit) {
   auto& [cpu, cuda, rocm] = value;
   visit("cpu", cpu);
@@ -71,7 +71,7 @@ void VisitFields(T& value, const Visit& visit) {
 }
 
 template <class T, class Visit>
-  requires std::is_same_v<std::remove_const_t<T>, model::ProxyPortConfig>
+requires std::is_same_v<std::remove_const_t<T>, model::ProxyPortConfig>
 void VisitFields(T& value, const Visit& visit) {
   auto& [proxy_port, proxy_tcp, unauthenticated, default_service_id] = value;
   visit("proxy_port", proxy_port);
@@ -82,7 +82,7 @@ void VisitFields(T& value, const Visit& visit) {
 
 // `visit.Bytes` is for files, which may contain any bytes.
 template <class T, class Visit>
-  requires std::is_same_v<std::remove_const_t<T>, model::TaskDefinition>
+requires std::is_same_v<std::remove_const_t<T>, model::TaskDefinition>
 void VisitFields(T& value, const Visit& visit) {
   auto& [description, resources, variables, proxy_ports, argv, env, files, context_hash,
          preemptible, preemption_timeout_seconds, idle_timeout, service, config, details] = value;
@@ -108,15 +108,9 @@ Value Write(const Value& value) { return value; }
 Value Write(const std::string& text) { return text; }
 Value Write(absl::Duration duration) { return absl::ToInt64Microseconds(duration); }
 template <class T>
-  requires std::is_arithmetic_v<T>
-Value Write(T number) {
-  return number;
-}
+requires std::is_arithmetic_v<T> Value Write(T number) { return number; }
 template <class T>
-  requires std::is_enum_v<T>
-Value Write(T value) {
-  return NamesOf(value)[static_cast<int>(value)];
-}
+requires std::is_enum_v<T> Value Write(T value) { return NamesOf(value)[static_cast<int>(value)]; }
 Value Write(const Texts& texts) {
   Value::Object object;
   for (const auto& [name, text] : texts) object.emplace(name, text);
@@ -127,8 +121,7 @@ Value Write(const std::optional<T>& value);
 template <class T>
 Value Write(const std::vector<T>& values);
 template <class T>
-  requires std::is_aggregate_v<T>
-Value Write(const T& fields);
+requires std::is_aggregate_v<T> Value Write(const T& fields);
 
 struct Writer {
   template <class T>
@@ -154,8 +147,7 @@ Value Write(const std::vector<T>& values) {
   return list;
 }
 template <class T>
-  requires std::is_aggregate_v<T>
-Value Write(const T& fields) {
+requires std::is_aggregate_v<T> Value Write(const T& fields) {
   Value::Object object;
   VisitFields(fields, Writer{object});
   return object;
@@ -171,7 +163,7 @@ void Read(const Value& value, bool& field) {
 }
 void Read(const Value& value, double& field) { field = value.AsNumber().value_or(field); }
 template <class T>
-  requires std::is_integral_v<T>
+requires std::is_integral_v<T>
 void Read(const Value& value, T& field) {
   if (const int64_t* number = value.AsInt()) field = static_cast<T>(*number);
 }
@@ -179,7 +171,7 @@ void Read(const Value& value, absl::Duration& field) {
   if (const int64_t* micros = value.AsInt()) field = absl::Microseconds(*micros);
 }
 template <class T>
-  requires std::is_enum_v<T>
+requires std::is_enum_v<T>
 void Read(const Value& value, T& field) {
   const std::string* text = value.AsString();
   if (text == nullptr) return;
@@ -196,7 +188,7 @@ void Read(const Value& value, std::optional<T>& field);
 template <class T>
 void Read(const Value& value, std::vector<T>& field);
 template <class T>
-  requires std::is_aggregate_v<T>
+requires std::is_aggregate_v<T>
 void Read(const Value& value, T& fields);
 
 struct Reader {
@@ -224,10 +216,8 @@ void Read(const Value& value, std::vector<T>& field) {
   for (const Value& item : *value.AsList()) Read(item, field.emplace_back());
 }
 template <class T>
-  requires std::is_aggregate_v<T>
-void Read(const Value& value, T& fields) {
-  VisitFields(fields, Reader{value});
-}
+requires std::is_aggregate_v<T>
+void Read(const Value& value, T& fields) { VisitFields(fields, Reader{value}); }
 
 }  // namespace
 

@@ -22,7 +22,7 @@ struct TaskRecord {
   experiment::Task task;
   std::string username;      // of the owner
   std::string display_name;  // of the owner
-  // Of its newest attempt.
+  // Describe its newest attempt.
   std::optional<absl::Time> started_at;
   std::optional<int> exit_code;
 };

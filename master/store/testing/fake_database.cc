@@ -142,8 +142,8 @@ bool FakeDatabase::UsesContext(const std::string& hash) const {
 WorkspaceRecord FakeDatabase::FindWorkspace(const experiment::Allocation& allocation,
                                             int32_t current) const {
   const auto started = started_in.find(allocation.id);
-  const auto found = workspace_rows.workspaces.find(
-      started == started_in.end() ? current : started->second);
+  const auto found =
+      workspace_rows.workspaces.find(started == started_in.end() ? current : started->second);
   return found == workspace_rows.workspaces.end() ? WorkspaceRecord() : found->second;
 }
 

@@ -183,7 +183,8 @@ void FakeGarbageCollection::RemoveRest(model::ExperimentId id) {
     if (!is_of(a.trial)) return false;
     highest.last_submitted = std::max(highest.last_submitted, a.submitted);
     if (a.ended_at && a.started_at && a.granted > 0) {
-      db_.deleted_runs.push_back({a, id, experiment::OwnerName(e), db_.FindWorkspace(a, db_.WithCurrentProject(e).workspace).name});
+      db_.deleted_runs.push_back({a, id, experiment::OwnerName(e),
+                                  db_.FindWorkspace(a, db_.WithCurrentProject(e).workspace).name});
     }
     return true;
   });

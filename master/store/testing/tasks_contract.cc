@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -384,11 +386,10 @@ TEST_P(StoreContractTest, CountsUsageOfTasks) {
   EXPECT_EQ(all->back().username, "1");
   EXPECT_THAT(*store_->usage().ListUsage(TimeAt(20), TimeAt(40)), IsEmpty());
   const auto sums = [](const char* workspace) {
-    return AllOf(
-        Field(&cluster::Usage::users, ElementsAre(Pair("1", DoubleNear(20, 1e-6)),
-                                                  Pair("ann", DoubleNear(20, 1e-6)))),
-        Field(&cluster::Usage::workspaces, ::testing::Contains(Pair(workspace,
-                                                                    DoubleNear(20, 1e-6)))));
+    return AllOf(Field(&cluster::Usage::users, ElementsAre(Pair("1", DoubleNear(20, 1e-6)),
+                                                           Pair("ann", DoubleNear(20, 1e-6)))),
+                 Field(&cluster::Usage::workspaces,
+                       ::testing::Contains(Pair(workspace, DoubleNear(20, 1e-6)))));
   };
   EXPECT_THAT(Reload().usage, sums("vision"));
 
@@ -406,12 +407,12 @@ TEST_P(StoreContractTest, CountsUsageOfTasks) {
 TEST_P(StoreContractTest, StoresLogLinesOfTasks_WhenExperimentsWereDeleted) {
   experiment::Experiment e = MakeExperiment(100);
   e.state = model::ExperimentState::kCompleted;
-  Commit({cluster::PutExperiment{e}, cluster::PutTask{MakeTask(kOne)},
-          cluster::MarkDeleting{e.id}});
+  Commit(
+      {cluster::PutExperiment{e}, cluster::PutTask{MakeTask(kOne)}, cluster::MarkDeleting{e.id}});
   while (!*store_->garbage_collection().RemoveRows(e.id, 100)) {
   }
-  const std::vector<std::string> stored = {kOne,   kTwo,  kThree, "7", "7.", "7.x", "7.1.0",
-                                           "no id", "", ".7", "99999999999999999999.1"};
+  const std::vector<std::string> stored = {
+      kOne, kTwo, kThree, "7", "7.", "7.x", "7.1.0", "no id", "", ".7", "99999999999999999999.1"};
   std::vector<model::LogLine> lines = {MakeLine("7.1", 1, "of a deleted experiment")};
   for (const std::string& task : stored) lines.push_back(MakeLine(task, 1, "a line"));
   ASSERT_TRUE(store_->AddLogLines(lines).ok());
