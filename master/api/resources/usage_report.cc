@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -15,6 +17,19 @@
 
 namespace det::api {
 namespace {
+
+constexpr char kTraining[] = "training";
+
+// "training" for trials; "notebook".
+std::string ToText(model::TaskKind kind) {
+  if (kind == model::TaskKind::kTrial) return kTraining;
+  return absl::AsciiStrToLower(std::string(model::ToString(kind)));
+}
+
+// Empty if the entry belongs to no experiment.
+std::string FormatExperiment(const v1::ResourceAllocationRawEntry& entry) {
+  return entry.experiment_id() == 0 ? "" : absl::StrCat(entry.experiment_id());
+}
 
 const absl::TimeZone& Utc() {
   static const absl::TimeZone& utc = *new absl::TimeZone(absl::UTCTimeZone());
@@ -131,7 +146,7 @@ v1::ResourceAllocationRawResponse MakeRawReport(const std::vector<store::UsageRe
   v1::ResourceAllocationRawResponse report;
   for (const store::UsageRecord& record : usage) {
     v1::ResourceAllocationRawEntry* entry = report.add_resource_entries();
-    entry->set_kind("training");
+    entry->set_kind(ToText(record.kind));
     *entry->mutable_start_time() = ToProto(record.started_at);
     if (record.ended_at) *entry->mutable_end_time() = ToProto(*record.ended_at);
     entry->set_experiment_id(record.experiment.value());
@@ -188,9 +203,9 @@ v1::ResourceAllocationAggregatedResponse MakeAggregatedReport(
 std::string ToCsv(const v1::ResourceAllocationRawResponse& report) {
   std::string csv = "experiment_id,kind,username,labels,slots,start_time,end_time,seconds\n";
   for (const auto& entry : report.resource_entries()) {
-    absl::StrAppend(&csv, entry.experiment_id(), ",", entry.kind(), ",", QuoteCsv(entry.username()),
-                    ",", QuoteCsv(absl::StrJoin(entry.labels(), ",")), ",",
-                    FormatNumber(entry.slots()), ",", FormatTimestamp(entry.start_time()), ",",
+    absl::StrAppend(&csv, FormatExperiment(entry), ",", entry.kind(), ",",
+                    QuoteCsv(entry.username()), ",", QuoteCsv(absl::StrJoin(entry.labels(), ",")),
+                    ",", FormatNumber(entry.slots()), ",", FormatTimestamp(entry.start_time()), ",",
                     entry.has_end_time() ? FormatTimestamp(entry.end_time()) : "", ",");
     absl::StrAppend(&csv, FormatNumber(entry.seconds()), "\n");
   }
@@ -202,9 +217,12 @@ std::string ToAllocationsCsv(const v1::ResourceAllocationRawResponse& report) {
       "allocation_id,task_type,username,workspace_name,experiment_id,slots,start_time,end_time,"
       "imagepulling_time,slot_hours,resource_pool\n";
   for (const auto& entry : report.resource_entries()) {
-    absl::StrAppend(&csv, QuoteCsv(entry.allocation_id()), ",TRIAL,", QuoteCsv(entry.username()),
-                    ",", QuoteCsv(entry.workspace_name()), ",", entry.experiment_id(), ",",
-                    FormatNumber(entry.slots()), ",", FormatTimestamp(entry.start_time()), ",");
+    const std::string type =
+        entry.kind() == kTraining ? "TRIAL" : absl::AsciiStrToUpper(entry.kind());
+    absl::StrAppend(&csv, QuoteCsv(entry.allocation_id()), ",", type, ",",
+                    QuoteCsv(entry.username()), ",", QuoteCsv(entry.workspace_name()), ",",
+                    FormatExperiment(entry), ",", FormatNumber(entry.slots()), ",",
+                    FormatTimestamp(entry.start_time()), ",");
     absl::StrAppend(&csv, entry.has_end_time() ? FormatTimestamp(entry.end_time()) : "", ",,",
                     FormatNumber(entry.seconds() * entry.slots() / 3600), ",",
                     QuoteCsv(entry.resource_pool()), "\n");

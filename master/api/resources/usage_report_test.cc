@@ -144,5 +144,17 @@ TEST(UsageReportTest, ListsEachAllocationInOneLine) {
             "1.1.0,TRIAL,ann,vision,1,2,2026-11-20T23:00:00Z,2026-11-21T01:00:00Z,,2,gpu\n");
 }
 
+TEST(UsageReportTest, NamesKindInsteadOfExperiment_WhenTaskIsNotTrial) {
+  store::UsageRecord record = MakeUsage("ann", "2026-11-21T00:00:00Z", "2026-11-21T01:00:00Z", 2);
+  record.kind = model::TaskKind::kNotebook;
+  record.experiment = {};
+  record.allocation = model::AllocationId("uuid.1");
+  const UsageSpan span{ParseTime("2026-11-21T00:00:00Z"), ParseTime("2026-11-22T00:00:00Z")};
+  const auto report = MakeRawReport({record}, span, span.until);
+  EXPECT_THAT(ToCsv(report), testing::HasSubstr("\n,notebook,ann,,2,2026-11-21T00:00:00Z,"));
+  EXPECT_THAT(ToAllocationsCsv(report),
+              testing::HasSubstr("\nuuid.1,NOTEBOOK,ann,,,2,2026-11-21T00:00:00Z,"));
+}
+
 }  // namespace
 }  // namespace det::api

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <memory>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "base/check.h"
 #include "base/utf8.h"
+#include "master/store/interfaces/task_document.h"
 
 namespace det::store {
 namespace {
@@ -59,6 +61,14 @@ void CleanInPlace(cluster::PutTrial& put) {
   for (model::AgentId& agent : t.blocked) CleanInPlace(agent);
   for (model::AgentId& agent : t.suspects) CleanInPlace(agent);
   t.hparams = *Canonical(model::Value(t.hparams)).AsObject();
+}
+
+void CleanInPlace(cluster::PutTask& put) {
+  experiment::Task& t = put.task;
+  CleanAll(t.id, t.owner_name, t.workspace_name, t.parent, t.forked_from, t.queue.resource_pool,
+           t.reason, t.allocation, t.created_at, t.ended_at);
+  t.definition = std::make_shared<const model::TaskDefinition>(
+      ToTaskDefinition(Canonical(ToDocument(*t.definition))));
 }
 
 void CleanInPlace(cluster::PutAllocation& put) {

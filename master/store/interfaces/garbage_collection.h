@@ -88,7 +88,8 @@ class GarbageCollection {
   virtual absl::Status SetTrialLogDays(model::TrialId id, int days) = 0;
   // Returns that setting of a trial; nullopt if it was never set. NOT_FOUND.
   virtual absl::StatusOr<std::optional<int>> GetTrialLogDays(model::TrialId id) = 0;
-  // Removes at most `limit` expired log lines. `days` is the default for trials without a setting.
+  // Removes at most `limit` expired log lines. `days` applies to tasks that are not trials, and is
+  // the default for trials without a setting.
   // Returns the number of removed lines: all were removed if it is below the limit.
   virtual absl::StatusOr<int> RemoveExpiredLogs(absl::Time now, int days, int limit) = 0;
   // Removes at most `limit` audit records from before `until`. Returns true if all were removed.

@@ -35,6 +35,7 @@
 #include "master/store/interfaces/runs.h"
 #include "master/store/interfaces/stored_responses.h"
 #include "master/store/interfaces/streamed_records.h"
+#include "master/store/interfaces/tasks.h"
 #include "master/store/interfaces/templates.h"
 #include "master/store/interfaces/usage.h"
 #include "master/store/interfaces/users.h"
@@ -50,9 +51,10 @@ class Store {
   // ---- control path ----
 
   // Takes over the cluster: raises the epoch, so that commits of older masters fail from now on,
-  // and returns the state to restore. Deletes context directories without an experiment: a context
-  // is stored before its experiment, which may be rejected or lost in a crash. At this point no
-  // request is in progress whose context is still needed.
+  // and returns the state to restore. Deletes context directories that no experiment uses, and no
+  // task that lives or ended in the last 7 days: a context is stored before its experiment or task,
+  // which may be rejected or lost in a crash. At this point no request is in progress whose context
+  // is still needed.
   virtual absl::StatusOr<cluster::Image> Load() = 0;
 
   // Writes all changes or none, in one transaction that also checks the epoch. ABORTED: another
@@ -106,6 +108,7 @@ class Store {
   virtual Models& models() = 0;
   virtual StreamedRecords& streamed_records() = 0;
   virtual Runs& runs() = 0;
+  virtual Tasks& tasks() = 0;
   virtual Audit& audit() = 0;
   virtual StoredResponses& stored_responses() = 0;
   virtual ClusterMessage& cluster_message() = 0;

@@ -11,12 +11,15 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "master/core/model/ids.h"
+#include "master/core/model/states.h"
 
 namespace det::store {
 
 // One allocation, from the time its slots were assigned.
 struct UsageRecord {
-  // If it is deleted, the ids of its user and workspace and its labels are unset.
+  model::TaskKind kind = model::TaskKind::kTrial;
+  // 0 unless it is a trial. If it is deleted, the ids of its user and workspace and its labels are
+  // unset.
   model::ExperimentId experiment;
   model::UserId user;
   std::string username;

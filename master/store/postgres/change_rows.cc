@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "master/store/interfaces/canonical.h"
+#include "master/store/interfaces/task_document.h"
 #include "master/store/postgres/agent_rows.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/rows.h"
@@ -85,14 +86,28 @@ const std::string& PutTrialsSql() {
   return kSql;
 }
 
+// What never changes is only inserted.
+constexpr char kPutTask[] = R"sql(
+INSERT INTO tasks (id, kind, owner, owner_name, workspace, project, parent, forked_from, pausable,
+  definition, resource_pool, priority, weight, position, position_set, max_slots, state, end_as,
+  reason, run_id, allocation, service_port, run_time, created_at, ended_at)
+VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25)
+ON CONFLICT (id) DO UPDATE SET resource_pool = excluded.resource_pool,
+  priority = excluded.priority, weight = excluded.weight, position = excluded.position,
+  position_set = excluded.position_set, max_slots = excluded.max_slots, state = excluded.state,
+  end_as = excluded.end_as, reason = excluded.reason, run_id = excluded.run_id,
+  allocation = excluded.allocation, service_port = excluded.service_port,
+  run_time = excluded.run_time, ended_at = excluded.ended_at)sql";
+
 constexpr char kPutAllocation[] = R"sql(
 INSERT INTO allocations (id, task, trial, run_id, job, slots, submitted, state, shares,
   preemption_acked, preemption_reason, deadline, reported, reported_message, exit_reason,
   exit_message, exit_code, queued_at, started_at, ended_at, resource_pool, max_slots, fraction,
   granted, saved_at, workspace)
 VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,
-  (SELECT p.workspace FROM trials t JOIN experiments e ON e.id = t.experiment
-   JOIN projects p ON p.id = e.project WHERE t.id = $3))
+  coalesce((SELECT p.workspace FROM trials t JOIN experiments e ON e.id = t.experiment
+    JOIN projects p ON p.id = e.project WHERE t.id = $3),
+    (SELECT k.workspace FROM tasks k WHERE k.id = $2)))
 ON CONFLICT (id) DO UPDATE SET slots = excluded.slots, submitted = excluded.submitted,
   state = excluded.state, shares = excluded.shares, preemption_acked = excluded.preemption_acked,
   preemption_reason = excluded.preemption_reason, deadline = excluded.deadline,
@@ -175,13 +190,14 @@ SELECT * FROM unnest($1::int[], $2::int[], $3::text[], $4::bigint[], $5::timesta
   $6::json[], $7::json[])
 ON CONFLICT DO NOTHING)sql";
 
-// Skips lines of deleted experiments, which would never be removed. A task is
-// "<experiment>.<trial>".
+// Skips lines of deleted experiments, which would never be removed. The task of a trial is
+// "<experiment>.<trial>"; the experiment of another task is NULL.
 constexpr char kAddLogLines[] = R"sql(
 WITH deleted_tasks AS MATERIALIZED (SELECT t.task
-  FROM (SELECT DISTINCT task FROM unnest($1::text[]) l (task)) t, highest_deleted d
-  WHERE split_part(t.task, '.', 1)::int <= d.experiment AND NOT EXISTS (SELECT FROM experiments e
-    WHERE e.id = split_part(t.task, '.', 1)::int AND e.state <> 'DELETED'))
+  FROM (SELECT l.task, substring(l.task FROM '^([0-9]{1,18})[.][0-9]+$')::bigint AS experiment
+    FROM (SELECT DISTINCT task FROM unnest($1::text[]) l (task)) l) t, highest_deleted d
+  WHERE t.experiment <= d.experiment AND NOT EXISTS (SELECT FROM experiments e
+    WHERE e.id = t.experiment AND e.state <> 'DELETED'))
 INSERT INTO task_logs (task, allocation, agent, sequence, time, rank, level, stdtype, source, text,
   container)
 SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::timestamptz[],
@@ -257,6 +273,17 @@ Params ToParams(const experiment::Trial& t) {
                     t.log_policy, ToValue(t.continued_runs));
 }
 
+Statement Put(const experiment::Task& t) {
+  const std::optional<std::string> end_as =
+      t.end_as ? std::optional(Text(*t.end_as)) : std::nullopt;
+  return {kPutTask,
+          MakeParams(t.id, Text(t.kind), t.owner, t.owner_name, t.workspace, t.project, t.parent,
+                     t.forked_from, t.pausable, ToDocument(*t.definition), t.queue.resource_pool,
+                     t.queue.priority, t.queue.weight, t.queue.position, t.queue.position_set,
+                     t.queue.max_slots, Text(t.state), end_as, t.reason, t.run_id, t.allocation,
+                     t.service_port, t.run_time, t.created_at, t.ended_at)};
+}
+
 Statement Put(const experiment::Allocation& a) {
   return {kPutAllocation,
           MakeParams(a.id, a.task, a.trial, a.run_id, a.job, a.slots, a.submitted, Text(a.state),
@@ -293,6 +320,7 @@ Statement ToStatement(const cluster::Change& change, bool known) {
     Statement operator()(const cluster::PutTrial& put) {
       return {PutTrialSql(), ToParams(put.trial)};
     }
+    Statement operator()(const cluster::PutTask& put) { return Put(put.task); }
     Statement operator()(const cluster::PutAllocation& put) { return Put(put.allocation); }
     Statement operator()(const cluster::PutSearcher& put) {
       return {kPutSearcher, MakeParams(put.experiment, put.sequence, put.snapshot)};

@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/store/interfaces/canonical.h"
+#include "master/store/interfaces/task_document.h"
 #include "master/store/postgres/parsed_configs.h"
 
 namespace det::store {
@@ -142,6 +143,13 @@ const char kTrialColumns[] =
     "micros(t.created_at), micros(t.ended_at), t.blocked, t.run_time, t.no_restart, "
     "t.suspects, t.log_policy, t.continued_runs, t.external_id";
 
+const char kTaskColumns[] =
+    "k.id, k.kind, k.owner, k.owner_name, k.workspace, coalesce(w.name, ''), k.project, k.parent, "
+    "k.forked_from, k.pausable, k.definition, k.resource_pool, k.priority, k.weight, k.position, "
+    "k.position_set, k.max_slots, k.state, k.end_as, k.reason, k.run_id, k.allocation, "
+    "k.service_port, k.run_time, micros(k.created_at), micros(k.ended_at)";
+const char kTaskTables[] = "tasks k LEFT JOIN workspaces w ON w.id = k.workspace";
+
 const char kAllocationColumns[] =
     "a.id, a.task, a.trial, a.run_id, a.job, a.slots, a.submitted, a.state, a.shares, "
     "a.preemption_acked, a.preemption_reason, micros(a.deadline), a.reported, a.reported_message, "
@@ -248,6 +256,24 @@ absl::StatusOr<experiment::Trial> ToTrial(const Result& result, int row, int col
     }
   }
   if (hparams.AsObject() != nullptr) t.hparams = std::move(*hparams.MutableObject());
+  return t;
+}
+
+absl::StatusOr<experiment::Task> ToTask(const Result& result, int row) {
+  experiment::Task t;
+  model::Value definition;
+  Cursor cursor(result, row, 0);
+  cursor.Read(t.id);
+  cursor.Read(t.kind, model::ParseTaskKind);
+  cursor.ReadAll(t.owner, t.owner_name, t.workspace, t.workspace_name, t.project, t.parent,
+                 t.forked_from, t.pausable, definition, t.queue.resource_pool, t.queue.priority,
+                 t.queue.weight, t.queue.position, t.queue.position_set, t.queue.max_slots);
+  cursor.Read(t.state, model::ParseTaskState);
+  cursor.Read(t.end_as, model::ParseTaskState);
+  cursor.ReadAll(t.reason, t.run_id, t.allocation, t.service_port, t.run_time, t.created_at,
+                 t.ended_at);
+  DET_RETURN_IF_ERROR(cursor.status());
+  t.definition = std::make_shared<const model::TaskDefinition>(ToTaskDefinition(definition));
   return t;
 }
 

@@ -39,6 +39,11 @@ extern const char kTrialColumns[];  // columns of trials as t
 inline constexpr int kNumTrialColumns = 31;
 absl::StatusOr<experiment::Trial> ToTrial(const Result& result, int row, int column = 0);
 
+extern const char kTaskColumns[];  // columns of kTaskTables
+extern const char kTaskTables[];   // tasks k with their workspaces w
+inline constexpr int kNumTaskColumns = 26;
+absl::StatusOr<experiment::Task> ToTask(const Result& result, int row);
+
 extern const char kAllocationColumns[];  // columns of allocations as a
 absl::StatusOr<experiment::Allocation> ToAllocation(const Result& result, int row);
 

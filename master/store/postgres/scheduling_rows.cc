@@ -63,6 +63,9 @@ SELECT coalesce(nullif(e.owner_name, ''), e.owner::text), coalesce(w.name, ''), 
 FROM used u JOIN experiments e ON e.job = u.job LEFT JOIN projects p ON p.id = e.project
 LEFT JOIN workspaces w ON w.id = p.workspace GROUP BY 1, 2
 UNION ALL
+SELECT coalesce(nullif(k.owner_name, ''), k.owner::text), coalesce(w.name, ''), sum(u.seconds)
+FROM used u JOIN tasks k ON k.id = u.job LEFT JOIN workspaces w ON w.id = k.workspace GROUP BY 1, 2
+UNION ALL
 SELECT d.owner, d.workspace, sum(d.slots * extract(epoch FROM
   d.ended_at - greatest(d.began_at, m.begin))::double precision)
 FROM deleted_usage d, month m WHERE d.ended_at > m.begin GROUP BY 1, 2

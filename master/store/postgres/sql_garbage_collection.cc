@@ -63,7 +63,7 @@ constexpr char kTrialLogDays[] =
     "SELECT coalesce(t.log_days, e.log_days, "
     "(e.config #>> '{retention_policy,log_retention_days}')::int) "
     "FROM trials t JOIN experiments e ON e.id = t.experiment WHERE t.id = $1";
-// Finds the due trials that have lines first, because there are fewer of them than lines.
+// Finds the due tasks that have lines first, because there are fewer of them than lines.
 constexpr char kOldLogs[] = R"sql(
 WITH due AS MATERIALIZED (
   SELECT t.task FROM trials t JOIN experiments e ON e.id = t.experiment
@@ -71,7 +71,11 @@ WITH due AS MATERIALIZED (
     (e.config #>> '{retention_policy,log_retention_days}')::int, $2::int) AS days) kept
   WHERE isfinite(t.ended_at) AND t.ended_at < $1 AND kept.days >= 0
     AND t.ended_at < $1::timestamptz - make_interval(days => kept.days)
-    AND EXISTS (SELECT FROM task_logs l WHERE l.task = t.task)),
+    AND EXISTS (SELECT FROM task_logs l WHERE l.task = t.task)
+  UNION ALL
+  SELECT k.id FROM tasks k WHERE isfinite(k.ended_at) AND $2::int >= 0
+    AND k.ended_at < $1::timestamptz - make_interval(days => $2::int)
+    AND EXISTS (SELECT FROM task_logs l WHERE l.task = k.id)),
 removed AS (DELETE FROM task_logs WHERE ctid = ANY(ARRAY(
   SELECT l.ctid FROM due JOIN task_logs l ON l.task = due.task LIMIT $3)) RETURNING 1)
 SELECT count(*) FROM removed)sql";

@@ -47,14 +47,21 @@ ON CONFLICT (one) DO UPDATE SET text = excluded.text, starts_at = excluded.start
 constexpr char kListUsage[] = R"sql(
 SELECT t.experiment, e.owner, coalesce(nullif(e.owner_name, ''), e.owner::text),
   coalesce(w.id, 0), coalesce(w.name, ''), e.labels, a.resource_pool, a.granted * a.fraction,
-  micros(a.started_at), micros(a.ended_at), a.id
+  micros(a.started_at), micros(a.ended_at), a.id, 'TRIAL'
 FROM allocations a JOIN trials t ON t.id = a.trial JOIN experiments e ON e.id = t.experiment
 LEFT JOIN projects p ON p.id = e.project
 LEFT JOIN workspaces w ON w.id = coalesce(a.workspace, p.workspace)
 WHERE a.started_at < $2 AND (a.ended_at IS NULL OR a.ended_at > $1) AND a.granted > 0
 UNION ALL
+SELECT 0, k.owner, coalesce(nullif(k.owner_name, ''), k.owner::text),
+  coalesce(w.id, 0), coalesce(w.name, ''), '[]'::jsonb, a.resource_pool, a.granted * a.fraction,
+  micros(a.started_at), micros(a.ended_at), a.id, k.kind
+FROM allocations a JOIN tasks k ON k.id = a.task
+LEFT JOIN workspaces w ON w.id = coalesce(a.workspace, k.workspace)
+WHERE a.started_at < $2 AND (a.ended_at IS NULL OR a.ended_at > $1) AND a.granted > 0
+UNION ALL
 SELECT d.experiment, 0, d.owner, 0, d.workspace, '[]'::jsonb, d.resource_pool, d.slots,
-  micros(d.began_at), micros(d.ended_at), d.allocation
+  micros(d.began_at), micros(d.ended_at), d.allocation, 'TRIAL'
 FROM deleted_usage d WHERE d.began_at < $2 AND d.ended_at > $1
 ORDER BY 9, 1)sql";
 
@@ -97,6 +104,7 @@ absl::StatusOr<UsageRecord> ToUsage(const Result& result, int row) {
   record.started_at = result.Time(row, 8);
   record.ended_at = result.Maybe(&Result::Time, row, 9);
   record.allocation = model::AllocationId(std::string(result.Text(row, 10)));
+  record.kind = model::ParseTaskKind(result.Text(row, 11)).value_or(model::TaskKind::kTrial);
   return record;
 }
 

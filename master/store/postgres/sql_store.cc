@@ -31,13 +31,18 @@ constexpr char kTakeOver[] =
 constexpr char kLive[] =
     "e.state NOT IN ('COMPLETED', 'CANCELED', 'ERROR', 'DELETING', 'DELETE_FAILED', 'DELETED') "
     "AND NOT e.unmanaged";
+// Must equal the condition of the index tasks_live.
+constexpr char kLiveTasks[] =
+    " WHERE k.state NOT IN ('COMPLETED', 'CANCELED', 'ERROR') ORDER BY k.id";
 constexpr char kHighest[] =
     "SELECT greatest((SELECT max(id) FROM experiments), d.experiment), "
     "greatest((SELECT max(id) FROM trials), d.trial), "
     "greatest((SELECT max(submitted) FROM allocations), d.submitted) FROM highest_deleted d";
-constexpr char kDropOrphans[] =
-    "DELETE FROM contexts x WHERE NOT EXISTS "
-    "(SELECT FROM experiments e WHERE e.context_hash = x.hash)";
+constexpr char kDropOrphans[] = R"sql(
+DELETE FROM contexts x
+WHERE NOT EXISTS (SELECT FROM experiments e WHERE e.context_hash = x.hash)
+  AND NOT EXISTS (SELECT FROM tasks k WHERE k.context_hash = x.hash
+    AND (k.ended_at IS NULL OR k.ended_at > now() - interval '7 days')))sql";
 constexpr char kDropWriters[] = "DELETE FROM writers WHERE touched < now() - interval '1 day'";
 // Trials whose latest checkpoint was deleted, and their latest existing one.
 constexpr char kOlderCheckpoints[] = R"sql(
@@ -58,6 +63,9 @@ struct GetWriteKey {
   }
   std::optional<std::string> operator()(const cluster::PutTrial& put) const {
     return ToString(put.trial.id);
+  }
+  std::optional<std::string> operator()(const cluster::PutTask& put) const {
+    return put.task.id.value();
   }
   std::optional<std::string> operator()(const cluster::PutAllocation& put) const {
     return put.allocation.id.value();
@@ -145,6 +153,12 @@ absl::StatusOr<cluster::Image> SqlStore::LoadFrom(Connection& connection) {
 
   DET_RETURN_IF_ERROR(AddExperiments(connection, kLive, {}, image));
   for (const auto& experiment : image.experiments) known_experiments_.insert(experiment.id);
+  DET_ASSIGN_OR_RETURN(
+      const Result tasks,
+      connection.Exec(absl::StrCat("SELECT ", kTaskColumns, " FROM ", kTaskTables, kLiveTasks)));
+  for (int row = 0; row < tasks.rows(); ++row) {
+    DET_ASSIGN_OR_RETURN(image.tasks.emplace_back(), ToTask(tasks, row));
+  }
   DET_ASSIGN_OR_RETURN(
       const Result allocations,
       connection.Exec(absl::StrCat("SELECT ", kAllocationColumns, " FROM allocations a ",

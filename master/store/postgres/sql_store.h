@@ -29,6 +29,7 @@
 #include "master/store/postgres/sql_projects.h"
 #include "master/store/postgres/sql_runs.h"
 #include "master/store/postgres/sql_streamed_records.h"
+#include "master/store/postgres/sql_tasks.h"
 #include "master/store/postgres/sql_templates.h"
 #include "master/store/postgres/sql_users.h"
 #include "master/store/postgres/sql_webhooks.h"
@@ -73,6 +74,7 @@ class SqlStore final : public Store {
   Models& models() override { return models_; }
   StreamedRecords& streamed_records() override { return streamed_records_; }
   Runs& runs() override { return runs_; }
+  Tasks& tasks() override { return tasks_; }
   Audit& audit() override { return audit_; }
   StoredResponses& stored_responses() override { return stored_responses_; }
   ClusterMessage& cluster_message() override { return cluster_message_; }
@@ -131,6 +133,7 @@ class SqlStore final : public Store {
   SqlModels models_{&readers_, &fence_};
   SqlStreamedRecords streamed_records_{&readers_};
   SqlRuns runs_{&readers_, &fence_};
+  SqlTasks tasks_{&readers_};
   SqlAudit audit_{&writer_, &readers_, &fence_};
   SqlStoredResponses stored_responses_{&readers_, &fence_};
   SqlClusterMessage cluster_message_{&readers_, &fence_};

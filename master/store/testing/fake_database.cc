@@ -1,12 +1,12 @@
 #include "master/store/testing/fake_database.h"
 
 #include <cmath>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <optional>
 
 #include "absl/time/clock.h"
+#include "master/core/model/id_text.h"
 #include "master/store/interfaces/canonical.h"
 #include "master/store/testing/fake_sort.h"
 
@@ -114,14 +114,36 @@ void FakeDatabase::Apply(const cluster::PutAllocation& put) {
       started_in[allocation.id] = WithCurrentProject(experiment->second).workspace;
     }
   }
+  if (const auto task = tasks.find(allocation.task); task != tasks.end()) {
+    started_in[allocation.id] = task->second.workspace;
+  }
   allocations[allocation.id] = allocation;
 }
 
+experiment::Task FakeDatabase::WithCurrentWorkspace(const experiment::Task& task) const {
+  experiment::Task placed = task;
+  const auto workspace = workspace_rows.workspaces.find(task.workspace);
+  const bool exists = workspace != workspace_rows.workspaces.end();
+  placed.workspace_name = exists ? workspace->second.name : "";
+  return placed;
+}
+
+bool FakeDatabase::UsesContext(const std::string& hash) const {
+  const absl::Time recently = absl::Now() - absl::Hours(7 * 24);
+  return std::any_of(experiments.begin(), experiments.end(),
+                     [&](const auto& item) { return item.second.context_hash == hash; }) ||
+         std::any_of(tasks.begin(), tasks.end(), [&](const auto& item) {
+           const experiment::Task& task = item.second;
+           return task.definition->context_hash == hash &&
+                  (!task.ended_at || *task.ended_at > recently);
+         });
+}
+
 WorkspaceRecord FakeDatabase::FindWorkspace(const experiment::Allocation& allocation,
-                                            const experiment::Experiment& experiment) const {
+                                            int32_t current) const {
   const auto started = started_in.find(allocation.id);
-  const auto found = workspace_rows.workspaces.find(
-      started == started_in.end() ? WithCurrentProject(experiment).workspace : started->second);
+  const auto found =
+      workspace_rows.workspaces.find(started == started_in.end() ? current : started->second);
   return found == workspace_rows.workspaces.end() ? WorkspaceRecord() : found->second;
 }
 
@@ -171,9 +193,9 @@ void FakeDatabase::DeleteUnlessHeld(model::CheckpointRecord& checkpoint) {
 }
 
 bool FakeDatabase::IsDeleted(const model::TaskId& task) const {
-  const model::ExperimentId id(std::atoi(task.value().c_str()));
-  if (id.value() > highest_deleted.last_experiment) return false;
-  const auto e = experiments.find(id);
+  const auto run = model::ParseAllocationId(model::AllocationId(task.value() + ".0"));
+  if (!run || run->experiment.value() > highest_deleted.last_experiment) return false;
+  const auto e = experiments.find(run->experiment);
   return e == experiments.end() || e->second.state == model::ExperimentState::kDeleted;
 }
 
@@ -254,6 +276,11 @@ void FakeDatabase::AddScheduling(cluster::Image& image) const {
     const auto e = experiments.find(trial->second.experiment);
     if (e == experiments.end()) continue;
     count(a, experiment::OwnerName(e->second), WithCurrentProject(e->second).config->workspace);
+  }
+  for (const auto& [id, a] : allocations) {
+    const auto task = tasks.find(a.task);
+    if (task == tasks.end()) continue;
+    count(a, OwnerName(task->second), WithCurrentWorkspace(task->second).workspace_name);
   }
   for (const DeletedRun& run : deleted_runs) count(run.allocation, run.owner, run.workspace);
 }

@@ -96,6 +96,7 @@ struct FakeDatabase {
   int64_t commit_seq = 0;
   std::map<model::ExperimentId, experiment::Experiment> experiments;
   std::map<model::TrialId, experiment::Trial> trials;
+  std::map<model::TaskId, experiment::Task> tasks;  // that are not trials
   std::map<model::AllocationId, experiment::Allocation> allocations;
   std::map<model::ExperimentId, cluster::PutSearcher> searchers;
   std::map<std::pair<model::ExperimentId, int64_t>, cluster::AddSearcherEvents> searcher_events;
@@ -150,10 +151,10 @@ struct FakeDatabase {
   void Apply(const cluster::TrimCheckpoint& trim);
   void Apply(const cluster::ApplyRetention& retain);
   void Apply(const cluster::PutTrial& put) { trials[put.trial.id] = put.trial; }
+  void Apply(const cluster::PutTask& put) { tasks[put.task.id] = put.task; }
   void Apply(const cluster::PutAllocation& put);
-  // The workspace in which an allocation started; else that of its experiment.
-  WorkspaceRecord FindWorkspace(const experiment::Allocation& allocation,
-                                const experiment::Experiment& experiment) const;
+  // The workspace in which an allocation started, if it is known; else `current`.
+  WorkspaceRecord FindWorkspace(const experiment::Allocation& allocation, int32_t current) const;
   void Apply(const cluster::PutSearcher& put);
   void Apply(const cluster::AddSearcherEvents& add) {
     searcher_events.emplace(std::pair(add.experiment, add.sequence), add);
@@ -195,10 +196,8 @@ struct FakeDatabase {
   bool IsDeleted(const model::TaskId& task) const;
   void Add(const model::LogLine& line);
 
-  bool UsesContext(const std::string& hash) const {
-    return std::any_of(experiments.begin(), experiments.end(),
-                       [&](const auto& item) { return item.second.context_hash == hash; });
-  }
+  // Whether an experiment uses it, or a task that lives or ended in the last 7 days.
+  bool UsesContext(const std::string& hash) const;
   // Adds the experiment with its trials and its searcher.
   void AddTo(cluster::Image& image, const experiment::Experiment& experiment) const;
   // Adds agents, pools, quotas and their usage.
@@ -213,9 +212,16 @@ struct FakeDatabase {
   std::string GetUsername(model::UserId id) const;
   // The experiment with the current names of its project and workspace.
   experiment::Experiment WithCurrentProject(const experiment::Experiment& experiment) const;
+  // The task with the current name of its workspace; empty if the workspace was deleted.
+  experiment::Task WithCurrentWorkspace(const experiment::Task& task) const;
   TrialRecord Record(const experiment::Trial& trial) const;
   ExperimentRecord Record(const experiment::Experiment& experiment) const;
 };
+
+// The owner's name for quotas; the digits of the id if it is empty.
+inline std::string OwnerName(const experiment::Task& task) {
+  return task.owner_name.empty() ? ToString(task.owner) : task.owner_name;
+}
 
 // Whether a workspace or project matches the query.
 template <class Query, class Record>

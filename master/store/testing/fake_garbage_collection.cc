@@ -183,7 +183,8 @@ void FakeGarbageCollection::RemoveRest(model::ExperimentId id) {
     if (!is_of(a.trial)) return false;
     highest.last_submitted = std::max(highest.last_submitted, a.submitted);
     if (a.ended_at && a.started_at && a.granted > 0) {
-      db_.deleted_runs.push_back({a, id, experiment::OwnerName(e), db_.FindWorkspace(a, e).name});
+      db_.deleted_runs.push_back({a, id, experiment::OwnerName(e),
+                                  db_.FindWorkspace(a, db_.WithCurrentProject(e).workspace).name});
     }
     return true;
   });
@@ -270,6 +271,10 @@ absl::StatusOr<int> FakeGarbageCollection::RemoveExpiredLogs(absl::Time now, int
     }
     const bool over = trial.ended_at && *trial.ended_at < now - absl::Hours(24) * kept;
     if (kept >= 0 && over) due.insert(trial.task);
+  }
+  for (const auto& [id, task] : db_.tasks) {
+    const bool over = task.ended_at && *task.ended_at < now - absl::Hours(24) * days;
+    if (days >= 0 && over) due.insert(id);
   }
   return RemoveUpTo(db_.logs, limit, [&](const auto& l) { return due.contains(l.line.task); });
 }

@@ -126,10 +126,23 @@ absl::StatusOr<std::vector<UsageRecord>> FakeUsage::ListUsage(absl::Time from, a
     record.experiment = e->first;
     record.user = e->second.owner;
     record.username = experiment::OwnerName(e->second);
-    const WorkspaceRecord workspace = database_.FindWorkspace(a, e->second);
+    const WorkspaceRecord workspace =
+        database_.FindWorkspace(a, database_.WithCurrentProject(e->second).workspace);
     record.workspace_id = workspace.id;
     record.workspace = workspace.name;
     record.labels = e->second.config->labels;
+    record.resource_pool = a.resource_pool;
+  }
+  for (const auto& [id, a] : database_.allocations) {
+    const auto task = database_.tasks.find(a.task);
+    if (!HeldSlotsDuring(a, from, until) || task == database_.tasks.end()) continue;
+    UsageRecord& record = found.emplace_back(ToUsage(a));
+    record.kind = task->second.kind;
+    record.user = task->second.owner;
+    record.username = OwnerName(task->second);
+    const WorkspaceRecord workspace = database_.FindWorkspace(a, task->second.workspace);
+    record.workspace_id = workspace.id;
+    record.workspace = workspace.name;
     record.resource_pool = a.resource_pool;
   }
   for (const FakeDatabase::DeletedRun& run : database_.deleted_runs) {

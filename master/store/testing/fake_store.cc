@@ -27,6 +27,7 @@
 #include "master/store/testing/fake_runs.h"
 #include "master/store/testing/fake_sort.h"
 #include "master/store/testing/fake_streamed_records.h"
+#include "master/store/testing/fake_tasks.h"
 #include "master/store/testing/fake_templates.h"
 #include "master/store/testing/fake_users.h"
 #include "master/store/testing/fake_webhooks.h"
@@ -128,6 +129,7 @@ FakeStore::FakeStore(std::shared_ptr<FakeDatabase> database)
       models_(std::make_unique<FakeModels>(database_.get(), [this] { return CheckEpoch(); })),
       streamed_records_(std::make_unique<FakeStreamedRecords>(database_.get())),
       runs_(std::make_unique<FakeRuns>(database_.get(), [this] { return CheckEpoch(); })),
+      tasks_(std::make_unique<FakeTasks>(database_.get())),
       audit_(std::make_unique<FakeAudit>(database_.get(), [this] { return CheckEpoch(); })),
       stored_responses_(
           std::make_unique<FakeStoredResponses>(database_.get(), [this] { return CheckEpoch(); })),
@@ -159,6 +161,9 @@ absl::StatusOr<cluster::Image> FakeStore::Load() {
             [](const auto& a, const auto& b) { return a.id < b.id; });
   for (const auto& [id, trial] : database_->trials) {
     image.last_trial = std::max(image.last_trial, id.value());
+  }
+  for (const auto& [id, task] : database_->tasks) {
+    if (!IsTerminal(task.state)) image.tasks.push_back(database_->WithCurrentWorkspace(task));
   }
   for (const auto& [id, allocation] : database_->allocations) {
     image.last_submitted = std::max(image.last_submitted, allocation.submitted);

@@ -52,6 +52,7 @@ class FakeStore final : public Store {
   Models& models() override { return *models_; }
   StreamedRecords& streamed_records() override { return *streamed_records_; }
   Runs& runs() override { return *runs_; }
+  Tasks& tasks() override { return *tasks_; }
   Audit& audit() override { return *audit_; }
   StoredResponses& stored_responses() override { return *stored_responses_; }
   ClusterMessage& cluster_message() override { return *cluster_message_; }
@@ -101,6 +102,7 @@ class FakeStore final : public Store {
   const std::unique_ptr<Models> models_;
   const std::unique_ptr<StreamedRecords> streamed_records_;
   const std::unique_ptr<Runs> runs_;
+  const std::unique_ptr<Tasks> tasks_;
   const std::unique_ptr<Audit> audit_;
   const std::unique_ptr<StoredResponses> stored_responses_;
   const std::unique_ptr<ClusterMessage> cluster_message_;

@@ -87,6 +87,7 @@ class FaultyStore final : public Store {
   Models& models() override { return store_.models(); }
   StreamedRecords& streamed_records() override { return store_.streamed_records(); }
   Runs& runs() override { return store_.runs(); }
+  Tasks& tasks() override { return store_.tasks(); }
   Audit& audit() override { return store_.audit(); }
   StoredResponses& stored_responses() override { return store_.stored_responses(); }
   ClusterMessage& cluster_message() override { return store_.cluster_message(); }

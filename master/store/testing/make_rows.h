@@ -70,6 +70,31 @@ inline experiment::Allocation MakeAllocation(const experiment::Trial& trial, int
   return a;
 }
 
+inline experiment::Task MakeTask(const std::string& id) {
+  experiment::Task t;
+  t.id = model::TaskId(id);
+  t.owner = model::UserId(1);
+  t.workspace_name = "Uncategorized";
+  model::TaskDefinition definition;
+  definition.description = absl::StrCat("task ", id);
+  definition.argv = {"true"};
+  t.definition = std::make_shared<const model::TaskDefinition>(std::move(definition));
+  t.queue.resource_pool = "default";
+  t.created_at = TimeAt(0);
+  return t;
+}
+
+inline experiment::Allocation MakeAllocation(const experiment::Task& task, int run) {
+  experiment::Allocation a;
+  a.id = model::AllocationId(absl::StrCat(task.id.value(), ".", run));
+  a.task = task.id;
+  a.run_id = run;
+  a.job = experiment::GetJob(task);
+  a.submitted = run;
+  a.queued_at = TimeAt(run);
+  return a;
+}
+
 // A summary of finite numbers, the last of which is in the newest report.
 inline MetricSummary MakeSummary(int64_t count, double sum, double min, double max, double last) {
   return {.count = count, .sum = sum, .min = min, .max = max, .last = last, .newest = last};
