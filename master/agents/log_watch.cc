@@ -32,8 +32,11 @@ std::optional<std::vector<model::LogPolicyConfig>> GetPolicies(const cluster::Cl
     runs_on_agent =
         runs_on_agent || (local_task.placement.agent.value() == agent && !local_task.exited);
   }
+  if (!runs_on_agent) return std::nullopt;
+  // Only experiments have log policies; failing hardware is noticed in the log of every task.
+  if (!experiment::IsTrial(*allocation)) return std::vector<model::LogPolicyConfig>();
   const experiment::Trial* trial = cluster.FindTrial(allocation->trial);
-  if (!runs_on_agent || trial == nullptr) return std::nullopt;
+  if (trial == nullptr) return std::nullopt;
   const experiment::Experiment* experiment = cluster.FindExperiment(trial->experiment);
   if (experiment == nullptr) return std::nullopt;
   return experiment->config->log_policies;

@@ -50,7 +50,8 @@ std::vector<std::unique_ptr<Service>> MakeServices(const ServiceParts& from) {
   services.push_back(MakeDetachedService(*from.calls, *from.engine, *from.store, *from.authorizer,
                                          *from.watch, *from.deliverer, *from.pool, *from.loop,
                                          *from.clock, from.info, from.defaults));
-  services.push_back(MakeCommandService(*from.calls));
+  services.push_back(MakeCommandService(*from.calls, *from.engine, *from.store, *from.pool,
+                                        *from.clock, from.defaults.task_defaults));
   services.push_back(MakeUnservedService(*from.calls));
   services.push_back(MakeTemplateService(*from.calls, *from.store));
   services.push_back(MakeSearchService(*from.calls, *from.engine, *from.store, *from.watch,

@@ -69,17 +69,24 @@ absl::StatusOr<Principal> Authenticator::FindOwner(const model::AllocationId& al
   const absl::StatusOr<experiment::Allocation> found = store_->GetAllocation(allocation);
   if (!found.ok() && !absl::IsNotFound(found.status())) return found.status();
   const auto run = model::ParseAllocationId(allocation);
-  if (!found.ok() || found->state == model::AllocationState::kTerminated || !run) {
+  const auto task = model::ParseOtherTask(allocation);
+  if (!found.ok() || found->state == model::AllocationState::kTerminated || (!run && !task)) {
     return absl::UnauthenticatedError("invalid credentials: the task of this token has ended");
   }
   if (std::optional<Principal> cached = FindCached(hash, now)) return *std::move(cached);
   const int64_t invalidations = GetInvalidations();
-  DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record,
-                       store_->GetExperiment(run->experiment));
+  model::UserId owner;
+  if (task) {
+    DET_ASSIGN_OR_RETURN(const store::TaskRecord record, store_->tasks().Get(*task));
+    owner = record.task.owner;
+  } else {
+    DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record,
+                         store_->GetExperiment(run->experiment));
+    owner = record.experiment.owner;
+  }
   // Programs of a task work with experiments. They, and tasks of others on the same machine, must
   // not administrate the cluster.
-  DET_ASSIGN_OR_RETURN(Principal principal,
-                       MakeUser(record.experiment.owner, model::Role::kEditor));
+  DET_ASSIGN_OR_RETURN(Principal principal, MakeUser(owner, model::Role::kEditor));
   principal.token_hash = hash;
   principal.allocation = allocation;
   Cache(hash, principal, now + kCacheLifetime, invalidations);

@@ -24,6 +24,28 @@ constexpr size_t kMaxCachedWorkspaces = 10'000;
 // Requests between their header and their call. More than that only cost another authentication.
 constexpr size_t kMaxTickets = 10'000;
 
+// Whether the resource is a task that is not a trial, or its allocation or job.
+bool IsOfOtherTask(Scope scope, const std::string& id) {
+  if (scope == Scope::kAllocation) {
+    return model::ParseOtherTask(model::AllocationId(id)).has_value();
+  }
+  return (scope == Scope::kTask || scope == Scope::kJob) && model::IsOtherTask(model::TaskId(id));
+}
+
+// Methods for all tasks declare what they need for trials: the permission of their experiment.
+// Returns what they need for other tasks.
+auth::Need ForOtherTask(const auth::Need& need) {
+  switch (need.permission) {
+    case model::Permission::kViewExperimentMetadata:
+    case model::Permission::kViewExperimentArtifacts:
+      return model::Permission::kViewNsc;
+    case model::Permission::kUpdateExperiment:
+      return model::Permission::kUpdateNsc;
+    default:
+      return need;
+  }
+}
+
 // Returns the value of a field, or of its element `i`; empty if it is not set or cannot be an id.
 std::string GetIdText(const Message& message, const FieldDescriptor& field, int i) {
   const auto* r = message.GetReflection();
@@ -181,6 +203,9 @@ absl::Status Authorizer::AuthorizeResource(std::string_view method,
   if (principal.kind == auth::PrincipalKind::kAllocation) {
     return AuthorizeTask(principal, scope, id);
   }
+  if (IsOfOtherTask(scope, id) && need.permission != ForOtherTask(need).permission) {
+    return AuthorizeResource(method, principal, ForOtherTask(need), scope, id);
+  }
   // What is held for the cluster holds in every workspace; the service reports resources that do
   // not exist.
   if (principal.Holds(need, 0) && scope != Scope::kSelf) return absl::OkStatus();
@@ -209,6 +234,11 @@ absl::Status Authorizer::AuthorizeResource(std::string_view method,
 
 absl::Status Authorizer::AuthorizeTask(const auth::Principal& task, Scope scope,
                                        const std::string& id) {
+  if (const auto other = model::ParseOtherTask(task.allocation)) {
+    const bool own = (scope == Scope::kTask && id == other->value()) ||
+                     (scope == Scope::kAllocation && id == task.allocation.value());
+    return own ? absl::OkStatus() : OtherTaskError(task, scope, id);
+  }
   const auto run = model::ParseAllocationId(task.allocation);
   if (!run) return OtherTaskError(task, scope, id);
   const std::string experiment = absl::StrCat(run->experiment.value());

@@ -34,6 +34,10 @@ class StoreWorkspaceResolver final : public WorkspaceResolver {
       DET_ASSIGN_OR_RETURN(const store::TemplateRecord found, store_.templates().GetTemplate(id));
       return found.workspace;
     }
+    if (const std::optional<model::TaskId> task = ParseTask(scope, id)) {
+      DET_ASSIGN_OR_RETURN(const store::TaskRecord found, store_.tasks().Get(*task));
+      return found.task.workspace;
+    }
     const std::optional<int> number = ParseNumber(scope, id);
     if (scope == Scope::kWebhook && number) {
       DET_ASSIGN_OR_RETURN(const store::WebhookRecord webhook,
@@ -96,6 +100,14 @@ class StoreWorkspaceResolver final : public WorkspaceResolver {
   absl::StatusOr<model::UserId> FindOwner(model::ExperimentId id) {
     DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store_.GetExperiment(id));
     return record.experiment.owner;
+  }
+
+  // The task that is not a trial; also of its allocation or its job.
+  static std::optional<model::TaskId> ParseTask(Scope scope, const std::string& id) {
+    if (scope == Scope::kAllocation) return model::ParseOtherTask(model::AllocationId(id));
+    if (scope != Scope::kTask && scope != Scope::kJob) return std::nullopt;
+    const model::TaskId task(id);
+    return model::IsOtherTask(task) ? std::optional(task) : std::nullopt;
   }
 
   // Tasks and allocations are named after their experiment: "7.12", "7.12.0"; jobs too:

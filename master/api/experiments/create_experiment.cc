@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "master/api/common/project_resolver.h"
+#include "master/api/common/word_name.h"
 #include "master/api/experiments/experiment_config.h"
 #include "master/api/experiments/warm_start.h"
 #include "master/api/policies/config_policy.h"
@@ -31,21 +32,6 @@ uint32_t MakeSeed(const std::string& cluster_id, const std::string& request_id) 
       request_id.empty() ? auth::NewToken() : absl::StrCat(cluster_id, request_id);
   const std::string hash = auth::Sha256Hex(text);
   return static_cast<uint32_t>(std::stoul(hash.substr(0, 8), nullptr, 16)) & 0x7fffffff;
-}
-
-// Makes a name from words, which are easier to distinguish and to pronounce than numbers.
-std::string MakeName(uint32_t seed) {
-  constexpr const char* kAdverbs[] = {"barely", "boldly", "calmly", "deeply", "fairly", "gently",
-                                      "kindly", "lately", "mildly", "nearly", "openly", "purely",
-                                      "rarely", "slowly", "warmly", "wisely"};
-  constexpr const char* kAdjectives[] = {"amber", "brave", "bright", "clever", "curly", "eager",
-                                         "fuzzy", "grand", "jolly",  "lucky",  "merry", "noble",
-                                         "quick", "quiet", "sunny",  "witty"};
-  constexpr const char* kAnimals[] = {"badger", "bison",  "crane", "dolphin", "falcon", "gecko",
-                                      "heron",  "jackal", "koala", "lynx",    "marten", "newt",
-                                      "otter",  "panda",  "robin", "walrus"};
-  return absl::StrCat("Experiment (", kAdverbs[seed % 16], "-", kAdjectives[seed / 16 % 16], "-",
-                      kAnimals[seed / 256 % 16], ")");
 }
 
 absl::Status CheckRequest(const v1::CreateExperimentRequest& request) {
@@ -127,7 +113,7 @@ absl::StatusOr<ParsedConfig> ParseSubmittedConfig(store::Store& store,
   submission.overrides.assign(request.config_overrides().begin(), request.config_overrides().end());
   submission.template_name = request.template_();
   submission.seed = MakeSeed(cluster_id, request.request_id());
-  submission.name = MakeName(submission.seed);
+  submission.name = absl::StrCat("Experiment (", MakeWordName(submission.seed), ")");
   submission.unmanaged = request.unmanaged();
   if (parent && submission.yaml.empty()) {
     DET_RETURN_IF_ERROR(CheckSecrets(*parent, principal));

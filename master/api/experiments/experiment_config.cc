@@ -7,7 +7,6 @@
 #include "master/parse/template.h"
 
 namespace det::api {
-namespace {
 
 void AddTaskDefaults(const model::TaskDefaults& defaults, const std::string& pool,
                      std::vector<model::ConfigLayer>& layers) {
@@ -16,8 +15,6 @@ void AddTaskDefaults(const model::TaskDefaults& defaults, const std::string& poo
   if (own == defaults.pools.end()) return;
   layers.push_back({absl::StrCat("task_container_defaults of pool ", pool), own->second});
 }
-
-}  // namespace
 
 absl::Status CheckConfigSize(const std::string& what, size_t bytes) {
   if (bytes <= kMaxConfigBytes) return absl::OkStatus();

@@ -73,6 +73,10 @@ absl::Status CheckConfigSize(const std::string& what, size_t bytes);
 void AddStorageLayer(const std::string& name, const std::string& storage,
                      std::vector<model::ConfigLayer>& layers);
 
+// Adds the layers of `task_container_defaults`: the cluster's and the pool's.
+void AddTaskDefaults(const model::TaskDefaults& defaults, const std::string& pool,
+                     std::vector<model::ConfigLayer>& layers);
+
 // Parses the YAML and reads the template. INVALID_ARGUMENT if the text is too large or not YAML;
 // NOT_FOUND if the template does not exist.
 absl::StatusOr<ParsedConfig> ParseConfig(store::Store& store, const ConfigSubmission& submission);

@@ -61,8 +61,13 @@ absl::StatusOr<LogCursor::Page> LogCursor::Next() {
   // ended.
   bool ended = !options_.follow || options_.query.descending || options_.query.before_id > 0;
   if (!ended) {
-    DET_ASSIGN_OR_RETURN(const store::TrialRecord record, store_.GetBareTrial(options_.trial));
-    ended = model::IsTerminal(record.trial.state);
+    if (options_.trial.value() != 0) {
+      DET_ASSIGN_OR_RETURN(const store::TrialRecord record, store_.GetBareTrial(options_.trial));
+      ended = model::IsTerminal(record.trial.state);
+    } else {
+      DET_ASSIGN_OR_RETURN(const store::TaskRecord record, store_.tasks().Get(options_.query.task));
+      ended = model::IsTerminal(record.task.state);
+    }
   }
   store::LogQuery& query = options_.query;
   const bool bounded = options_.limit > 0;

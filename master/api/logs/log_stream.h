@@ -29,6 +29,7 @@ namespace det::api {
 
 struct LogStreamOptions {
   store::LogQuery query;
+  // Whose end ends the stream: a trial and its experiment, or else the task of the query.
   model::TrialId trial;
   model::ExperimentId experiment;
   int limit = 0;  // the maximum number of lines; 0: no limit
@@ -74,10 +75,13 @@ void ServePages(store::Store& store, live::ExperimentWatch& watch,
     };
     // Subscribe before the first read, so that no line between the two is lost.
     const int64_t lines = watch.logs().Subscribe(task, wake);
-    const int64_t changes = watch.experiments().Subscribe(experiment, wake);
-    on_close = [&watch, task, experiment, lines, changes] {
+    const bool is_trial = cursor->options().trial.value() != 0;
+    const int64_t changes = is_trial ? watch.experiments().Subscribe(experiment, wake)
+                                     : watch.tasks().Subscribe(task, wake);
+    on_close = [&watch, task, experiment, lines, is_trial, changes] {
       watch.logs().Unsubscribe(task, lines);
-      watch.experiments().Unsubscribe(experiment, changes);
+      if (is_trial) return watch.experiments().Unsubscribe(experiment, changes);
+      watch.tasks().Unsubscribe(task, changes);
     };
   }
   stream->Start(

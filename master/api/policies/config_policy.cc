@@ -166,13 +166,13 @@ ConfigPolicy CombinePolicies(const Value& workspace, const std::string& workspac
 }
 
 absl::StatusOr<ConfigPolicy> FindConfigPolicy(store::Store& store, int32_t workspace,
-                                              const std::string& workspace_name) {
+                                              const std::string& workspace_name,
+                                              const std::string& workload) {
   Value own;
   if (workspace != 0) {
-    DET_ASSIGN_OR_RETURN(own, store.config_policies().GetPolicies(workspace, kExperimentWorkload));
+    DET_ASSIGN_OR_RETURN(own, store.config_policies().GetPolicies(workspace, workload));
   }
-  DET_ASSIGN_OR_RETURN(const Value cluster,
-                       store.config_policies().GetPolicies(0, kExperimentWorkload));
+  DET_ASSIGN_OR_RETURN(const Value cluster, store.config_policies().GetPolicies(0, workload));
   return CombinePolicies(own, workspace_name, cluster);
 }
 
@@ -251,8 +251,27 @@ absl::Status CheckRetentionUpdate(store::Store& store, const experiment::Experim
   return absl::OkStatus();
 }
 
+absl::Status CheckTaskLimits(const ConfigPolicy& policy, const model::ResourcesConfig& resources) {
+  DET_RETURN_IF_ERROR(CheckSlots(policy, "resources.slots", resources.slots_per_trial));
+  if (!resources.priority) return absl::OkStatus();
+  return CheckPriority(policy, "resources.priority", *resources.priority);
+}
+
+absl::Status CheckTaskUpdate(store::Store& store, const model::TaskId& task,
+                             const cluster::UpdateQueue::Update& update) {
+  DET_ASSIGN_OR_RETURN(const store::TaskRecord record, store.tasks().Get(task));
+  DET_ASSIGN_OR_RETURN(const ConfigPolicy policy,
+                       FindConfigPolicy(store, record.task.workspace, record.task.workspace_name,
+                                        kTaskWorkload));
+  return CheckUpdate(policy, update);
+}
+
 absl::Status CheckQueueUpdate(store::Store& store, const cluster::UpdateQueue& update) {
   for (const cluster::UpdateQueue::Update& each : update.updates) {
+    if (const model::TaskId task(each.job.value()); model::IsOtherTask(task)) {
+      DET_RETURN_IF_ERROR(CheckTaskUpdate(store, task, each));
+      continue;
+    }
     const std::optional<model::ExperimentId> id = model::ParseJobId(each.job);
     if (!id) continue;
     DET_ASSIGN_OR_RETURN(const store::ExperimentRecord record, store.GetExperiment(*id));

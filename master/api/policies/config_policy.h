@@ -22,8 +22,7 @@
 namespace det::api {
 
 inline constexpr char kExperimentWorkload[] = "EXPERIMENT";
-inline constexpr char kTaskWorkload[] =
-    "NTSC";  // commands and notebooks: stored, but no such tasks run
+inline constexpr char kTaskWorkload[] = "NTSC";  // commands, notebooks, shells and TensorBoards
 
 // Parses a policy in YAML or JSON. INVALID_ARGUMENT names the line of an unknown field, an invalid
 // part of a configuration, or a workspace or project, which a policy cannot set.
@@ -46,13 +45,17 @@ ConfigPolicy CombinePolicies(const model::Value& workspace, const std::string& w
 
 // Workspace 0 has the policy of the cluster alone.
 absl::StatusOr<ConfigPolicy> FindConfigPolicy(store::Store& store, int32_t workspace,
-                                              const std::string& workspace_name);
+                                              const std::string& workspace_name,
+                                              const std::string& workload = kExperimentWorkload);
 
 // Checks a configuration, to which the layers have been applied, against the limits. If it does not
 // set max_slots, sets the limit. PERMISSION_DENIED names the value and the policy that it exceeds.
 absl::Status ApplyLimits(const ConfigPolicy& policy, model::ExperimentConfig& config);
 
-// Checks changes of queued jobs against the policy of the workspace of each experiment.
+// Checks the resources of a task that is not a trial against the limits.
+absl::Status CheckTaskLimits(const ConfigPolicy& policy, const model::ResourcesConfig& resources);
+
+// Checks changes of queued jobs against the policy of the workspace of each job.
 absl::Status CheckQueueUpdate(store::Store& store, const cluster::UpdateQueue& update);
 
 // Checks a change of what an experiment keeps of its checkpoints against the policy of its

@@ -37,6 +37,11 @@ bool HasPool(const cluster::Cluster& cluster, const std::string& name) {
                      [&](const cluster::KnownPool& view) { return view.pool.name == name; });
 }
 
+model::Permission GetViewPermission(const v1::Job& job) {
+  return job.type() == v1::Job::TYPE_EXPERIMENT ? model::Permission::kViewExperimentMetadata
+                                                : model::Permission::kViewNsc;
+}
+
 absl::Status ListJobs(const cluster::Cluster& cluster, const v1::GetJobsRequest& request,
                       const auth::Principal& caller, std::vector<v1::Job>* jobs,
                       v1::Pagination* pagination) {
@@ -48,7 +53,7 @@ absl::Status ListJobs(const cluster::Cluster& cluster, const v1::GetJobsRequest&
     const bool matches = states.empty() ||
                          std::count(states.begin(), states.end(), queued.job.summary().state()) > 0;
     if (matches &&
-        caller.Holds(model::Permission::kViewExperimentMetadata, queued.job.workspace_id()))
+        caller.Holds(GetViewPermission(queued.job), queued.job.workspace_id()))
       jobs->push_back(std::move(queued.job));
   }
   if (request.order_by() == v1::GetJobsRequest::ORDER_BY_DESC) {
@@ -229,9 +234,9 @@ class JobService final : public ApiService<v1::JobService> {
     auto input = std::make_shared<ExplainInput>();
     engine_.Query(
         [job, input, now = clock_.Now()](const cluster::Cluster& cluster) {
-          const experiment::Experiment* e = FindJob(cluster, job);
-          if (e == nullptr) return;
-          input->job = FindQueuedJob(cluster, *e);
+          const LiveJob live = FindJob(cluster, job);
+          if (live.experiment == nullptr && live.task == nullptr) return;
+          input->job = FindQueuedJob(cluster, live);
           if (!input->job || input->job->waiting.empty()) return;
           input->snapshot = cluster.scheduler().Dump(now);
         },

@@ -20,13 +20,18 @@ using experiment::Allocation;
 using experiment::Experiment;
 using model::SchedulingPolicy;
 
-// The live allocations of one experiment.
+// The live allocations of one experiment, or of one other task.
 struct JobDraft {
-  const Experiment* experiment = nullptr;
+  const Experiment* experiment = nullptr;    // null: `task`
+  const experiment::Task* task = nullptr;    // not a trial; null: `experiment`
   int requested = 0;
   int allocated = 0;
   bool backfilled = false;
   std::vector<const Allocation*> waiting;
+
+  const experiment::QueuePlace& place() const {
+    return experiment != nullptr ? experiment->queue : task->queue;
+  }
 };
 
 v1::JobSummary::State GetState(bool waits, bool backfilled) {
@@ -50,20 +55,25 @@ void AddAllocation(const cluster::Cluster& cluster, const Allocation& allocation
   }
 }
 
-std::map<model::ExperimentId, JobDraft> CollectJobs(const cluster::Cluster& cluster,
-                                                    const std::string& pool) {
-  std::map<model::ExperimentId, JobDraft> jobs;
+std::map<model::JobId, JobDraft> CollectJobs(const cluster::Cluster& cluster,
+                                             const std::string& pool) {
+  std::map<model::JobId, JobDraft> jobs;
   // There may be a hundred thousand allocations. Those of one experiment mostly follow each other,
   // so the job is looked up only when it changes.
   const Allocation* previous = nullptr;
   JobDraft* job = nullptr;
   for (const Allocation* allocation : cluster.live_allocations()) {
     if (previous == nullptr || previous->job != allocation->job) {
-      const experiment::Trial* trial = cluster.FindTrial(allocation->trial);
-      const Experiment* e = trial == nullptr ? nullptr : cluster.FindExperiment(trial->experiment);
-      const bool in_pool = e != nullptr && e->queue.resource_pool == pool;
-      job = in_pool ? &jobs[e->id] : nullptr;
-      if (in_pool) job->experiment = e;
+      JobDraft found;
+      if (experiment::IsTrial(*allocation)) {
+        const experiment::Trial* trial = cluster.FindTrial(allocation->trial);
+        if (trial != nullptr) found.experiment = cluster.FindExperiment(trial->experiment);
+      } else {
+        found.task = cluster.FindTask(allocation->task);
+      }
+      const bool known = found.experiment != nullptr || found.task != nullptr;
+      const bool in_pool = known && found.place().resource_pool == pool;
+      job = in_pool ? &jobs.emplace(allocation->job, found).first->second : nullptr;
     }
     previous = allocation;
     if (job != nullptr) AddAllocation(cluster, *allocation, job);
@@ -80,7 +90,7 @@ SchedulingPolicy GetPolicy(const cluster::Cluster& cluster, const std::string& p
 
 // With fair share, jobs that only run come after jobs that wait: they have no order among each
 // other.
-std::vector<const JobDraft*> SortJobs(const std::map<model::ExperimentId, JobDraft>& jobs,
+std::vector<const JobDraft*> SortJobs(const std::map<model::JobId, JobDraft>& jobs,
                                       SchedulingPolicy policy,
                                       const std::map<model::AllocationId, size_t>& served) {
   const auto first_wait = [&](const JobDraft& job) {
@@ -91,9 +101,9 @@ std::vector<const JobDraft*> SortJobs(const std::map<model::ExperimentId, JobDra
     }
     return first;
   };
-  std::map<std::tuple<double, double, model::ExperimentId>, const JobDraft*> order;
+  std::map<std::tuple<double, double, model::JobId>, const JobDraft*> order;
   for (const auto& [id, job] : jobs) {
-    const experiment::QueuePlace& place = job.experiment->queue;
+    const experiment::QueuePlace& place = job.place();
     const double major = policy == SchedulingPolicy::kPriority    ? place.priority
                          : policy == SchedulingPolicy::kFairShare ? double(first_wait(job))
                                                                   : 0;
@@ -105,34 +115,74 @@ std::vector<const JobDraft*> SortJobs(const std::map<model::ExperimentId, JobDra
   return sorted;
 }
 
-v1::Job ToJob(const JobDraft& job) {
-  const Experiment& e = *job.experiment;
-  v1::Job out;
+v1::Job::Type ToType(model::TaskKind kind) {
+  switch (kind) {
+    case model::TaskKind::kTrial:
+      return v1::Job::TYPE_EXPERIMENT;
+    case model::TaskKind::kCommand:
+      return v1::Job::TYPE_COMMAND;
+    case model::TaskKind::kNotebook:
+      return v1::Job::TYPE_NOTEBOOK;
+    case model::TaskKind::kShell:
+      return v1::Job::TYPE_SHELL;
+    case model::TaskKind::kTensorboard:
+      return v1::Job::TYPE_TENSORBOARD;
+    case model::TaskKind::kGeneric:
+      return v1::Job::TYPE_GENERIC;
+  }
+  return v1::Job::TYPE_UNSPECIFIED;
+}
+
+void Describe(const experiment::Task& task, v1::Job& out) {
+  out.set_job_id(experiment::GetJob(task).value());
+  out.set_type(ToType(task.kind));
+  *out.mutable_submission_time() = ToProto(task.created_at);
+  out.set_username(task.owner_name);
+  out.set_user_id(task.owner.value());
+  out.set_is_preemptible(task.definition->preemptible);
+  out.set_entity_id(task.id.value());
+  out.set_name(task.definition->description);
+  out.set_workspace(task.workspace_name);
+  out.set_workspace_id(task.workspace);
+}
+
+void Describe(const Experiment& e, v1::Job& out) {
   out.set_job_id(e.job.value());
   out.set_type(v1::Job::TYPE_EXPERIMENT);
   *out.mutable_submission_time() = ToProto(e.created_at);
   out.set_username(experiment::OwnerName(e));
   out.set_user_id(e.owner.value());
-  out.set_resource_pool(e.queue.resource_pool);
   out.set_is_preemptible(true);
-  out.set_priority(e.queue.priority);
-  out.set_weight(e.queue.weight);
   out.set_entity_id(absl::StrCat(e.id.value()));
   out.set_name(e.config->name);
-  out.set_requested_slots(job.requested);
-  out.set_allocated_slots(job.allocated);
   out.set_progress(static_cast<float>(e.progress));
   out.set_workspace(e.config->workspace);
   out.set_workspace_id(e.workspace);
+}
+
+v1::Job ToJob(const JobDraft& job) {
+  v1::Job out;
+  if (job.experiment != nullptr) {
+    Describe(*job.experiment, out);
+  } else {
+    Describe(*job.task, out);
+  }
+  const experiment::QueuePlace& place = job.place();
+  out.set_resource_pool(place.resource_pool);
+  out.set_priority(place.priority);
+  out.set_weight(place.weight);
+  out.set_requested_slots(job.requested);
+  out.set_allocated_slots(job.allocated);
   const bool waits = job.waiting.size() > 0 && job.allocated == 0;
   out.mutable_summary()->set_state(GetState(waits, job.backfilled));
   return out;
 }
 
 std::optional<model::JobId> ResolveJob(const cluster::Cluster& cluster, const std::string& text) {
-  const Experiment* e = FindJob(cluster, text);
-  if (e == nullptr) return std::nullopt;
-  return e->job;
+  const LiveJob job = FindJob(cluster, text);
+  if (job.experiment != nullptr) return job.experiment->job;
+  if (job.task != nullptr) return experiment::GetJob(*job.task);
+  return std::nullopt;
 }
 
 QueuedJob ToQueued(const cluster::Cluster& cluster, const JobDraft& job, int jobs_ahead) {
@@ -147,9 +197,9 @@ QueuedJob ToQueued(const cluster::Cluster& cluster, const JobDraft& job, int job
   return out;
 }
 
-// Builds the queue of the pool; with `only`, just the entry of that experiment.
+// Builds the queue of the pool; with `only`, just the entry of that job.
 std::vector<QueuedJob> BuildQueue(const cluster::Cluster& cluster, const std::string& pool,
-                                  const Experiment* only) {
+                                  const model::JobId* only) {
   const SchedulingPolicy policy = GetPolicy(cluster, pool);
   // With fair share, only the scheduler knows the order; with other policies, it follows from
   // priorities and positions.
@@ -160,17 +210,19 @@ std::vector<QueuedJob> BuildQueue(const cluster::Cluster& cluster, const std::st
       served.emplace(id, served.size());
     }
   }
-  std::map<model::ExperimentId, JobDraft> jobs = CollectJobs(cluster, pool);
+  std::map<model::JobId, JobDraft> jobs = CollectJobs(cluster, pool);
   std::vector<QueuedJob> queue;
   int ahead = 0;
   for (const JobDraft* job : SortJobs(jobs, policy, served)) {
     const int place = ordered ? ahead++ : -1;
-    if (only != nullptr && job->experiment != only) continue;
+    const model::JobId id =
+        job->experiment != nullptr ? job->experiment->job : experiment::GetJob(*job->task);
+    if (only != nullptr && id != *only) continue;
     const auto rank = [&](const Allocation* a) {
       const auto it = served.find(a->id);
       return std::pair(it == served.end() ? served.size() : it->second, a->submitted);
     };
-    std::vector<const Allocation*>& waiting = jobs.at(job->experiment->id).waiting;
+    std::vector<const Allocation*>& waiting = jobs.at(id).waiting;
     std::sort(waiting.begin(), waiting.end(),
               [&](const Allocation* a, const Allocation* b) { return rank(a) < rank(b); });
     queue.push_back(ToQueued(cluster, *job, place));
@@ -189,8 +241,12 @@ std::vector<QueuedJob> GetQueue(const cluster::Cluster& cluster, const std::stri
   return BuildQueue(cluster, pool, nullptr);
 }
 
-std::optional<QueuedJob> FindQueuedJob(const cluster::Cluster& cluster, const Experiment& job) {
-  std::vector<QueuedJob> found = BuildQueue(cluster, job.queue.resource_pool, &job);
+std::optional<QueuedJob> FindQueuedJob(const cluster::Cluster& cluster, const LiveJob& job) {
+  const model::JobId id =
+      job.experiment != nullptr ? job.experiment->job : experiment::GetJob(*job.task);
+  const experiment::QueuePlace& place =
+      job.experiment != nullptr ? job.experiment->queue : job.task->queue;
+  std::vector<QueuedJob> found = BuildQueue(cluster, place.resource_pool, &id);
   if (found.empty()) return std::nullopt;
   return std::move(found[0]);
 }
@@ -222,11 +278,17 @@ std::optional<v1::JobSummary> GetJobSummary(const cluster::Cluster& cluster,
   return out;
 }
 
-const Experiment* FindJob(const cluster::Cluster& cluster, const std::string& text) {
+LiveJob FindJob(const cluster::Cluster& cluster, const std::string& text) {
+  LiveJob job;
   int32_t id = 0;
-  if (absl::SimpleAtoi(text, &id)) return cluster.FindExperiment(model::ExperimentId(id));
-  const std::optional<model::ExperimentId> parsed = model::ParseJobId(model::JobId(text));
-  return parsed ? cluster.FindExperiment(*parsed) : nullptr;
+  if (absl::SimpleAtoi(text, &id)) {
+    job.experiment = cluster.FindExperiment(model::ExperimentId(id));
+  } else if (const auto parsed = model::ParseJobId(model::JobId(text))) {
+    job.experiment = cluster.FindExperiment(*parsed);
+  } else {
+    job.task = cluster.FindTask(model::TaskId(text));
+  }
+  return job;
 }
 
 absl::StatusOr<cluster::UpdateQueue> ToUpdateQueue(const cluster::Cluster& cluster,

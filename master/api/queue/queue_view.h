@@ -19,11 +19,17 @@ namespace det::api {
 
 struct WaitingGang {
   model::AllocationId allocation;
-  model::TrialId trial;
+  model::TrialId trial;  // 0: not of a trial
   std::optional<scheduler::WaitReason> reason;  // absent until the next scheduling pass
 };
 
-// A live experiment with trials that hold slots or wait for them.
+// A live experiment, or a live task that is not a trial; both null: none.
+struct LiveJob {
+  const experiment::Experiment* experiment = nullptr;
+  const experiment::Task* task = nullptr;
+};
+
+// A live job that holds slots or waits for them.
 struct QueuedJob {
   v1::Job job;
   std::vector<WaitingGang> waiting;  // in the order in which they are served
@@ -32,16 +38,16 @@ struct QueuedJob {
 // Returns the queue of one pool.
 std::vector<QueuedJob> GetQueue(const cluster::Cluster& cluster, const std::string& pool);
 // Returns one job of the queue; nullopt if it neither holds slots nor waits for them.
-std::optional<QueuedJob> FindQueuedJob(const cluster::Cluster& cluster,
-                                       const experiment::Experiment& job);
+// REQUIRES one of the members of `job`.
+std::optional<QueuedJob> FindQueuedJob(const cluster::Cluster& cluster, const LiveJob& job);
 
 // Returns the state of an experiment's job and the number of jobs ahead of it in the queue of its
 // pool; nullopt if it neither holds slots nor waits for them.
 std::optional<v1::JobSummary> GetJobSummary(const cluster::Cluster& cluster,
                                             model::ExperimentId id);
 
-// Returns the live experiment with this job id or experiment id, or null.
-const experiment::Experiment* FindJob(const cluster::Cluster& cluster, const std::string& text);
+// Returns the live job with this id: of the job, of the experiment or of the task.
+LiveJob FindJob(const cluster::Cluster& cluster, const std::string& text);
 
 // Converts a request to an event. Returns INVALID_ARGUMENT if an update changes nothing, NOT_FOUND
 // if a job is not in the queue.

@@ -45,15 +45,20 @@ using SlotsInUse = std::map<std::pair<model::Quota::Scope, std::string>, double>
 SlotsInUse CountSlotsInUse(const cluster::Cluster& cluster) {
   SlotsInUse in_use;
   for (const experiment::Allocation* allocation : cluster.live_allocations()) {
-    const experiment::Trial* trial = cluster.FindTrial(allocation->trial);
-    const experiment::Experiment* e =
-        trial == nullptr ? nullptr : cluster.FindExperiment(trial->experiment);
-    if (e == nullptr) continue;
     double slots = 0;
     for (const experiment::LocalTask& local_task : allocation->local_tasks) {
       if (!local_task.exited) slots += static_cast<double>(local_task.placement.slots.size());
     }
     slots *= allocation->fraction;
+    if (const experiment::Task* task = cluster.FindTask(allocation->task)) {
+      in_use[{model::Quota::Scope::kUser, task->owner_name}] += slots;
+      in_use[{model::Quota::Scope::kWorkspace, task->workspace_name}] += slots;
+      continue;
+    }
+    const experiment::Trial* trial = cluster.FindTrial(allocation->trial);
+    const experiment::Experiment* e =
+        trial == nullptr ? nullptr : cluster.FindExperiment(trial->experiment);
+    if (e == nullptr) continue;
     in_use[{model::Quota::Scope::kUser, experiment::OwnerName(*e)}] += slots;
     in_use[{model::Quota::Scope::kWorkspace, e->config->workspace}] += slots;
   }

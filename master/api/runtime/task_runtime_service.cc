@@ -49,6 +49,8 @@ absl::Status MakeNotOwnedError(const auth::Principal& principal, absl::string_vi
 absl::Status CheckOwnTask(const auth::Principal& principal, const std::string& task) {
   const auto run = model::ParseAllocationId(principal.allocation);
   if (run && run->task.value() == task) return absl::OkStatus();
+  const auto other = model::ParseOtherTask(principal.allocation);
+  if (other && other->value() == task) return absl::OkStatus();
   return MakeNotOwnedError(principal, "task", task);
 }
 
@@ -577,6 +579,11 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
     return triggers_ == nullptr ? absl::OkStatus() : triggers_->Check(lines);
   }
 
+  static model::TaskId GetTask(const model::AllocationId& allocation) {
+    if (const auto other = model::ParseOtherTask(allocation)) return *other;
+    return model::ParseAllocationId(allocation)->task;
+  }
+
   // Returns the task of all lines, which the caller may write to.
   absl::StatusOr<model::TaskId> FindLoggedTask(const auth::Principal& principal,
                                                const v1::PostTaskLogsRequest& request) {
@@ -584,9 +591,13 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
       for (const v1::TaskLog& log : request.logs()) {
         DET_RETURN_IF_ERROR(CheckOwnTask(principal, log.task_id()));
       }
-      return model::ParseAllocationId(principal.allocation)->task;
+      return GetTask(principal.allocation);
     }
     DET_RETURN_IF_ERROR(CheckOneTask(request));
+    if (const model::TaskId task(request.logs(0).task_id()); model::IsOtherTask(task)) {
+      DET_RETURN_IF_ERROR(store_.tasks().Get(task).status());
+      return task;
+    }
     DET_ASSIGN_OR_RETURN(const store::TrialRecord record,
                          GetTrialOfTask(store_, request.logs(0).task_id()));
     life_signs_.Record(record.trial.id, clock_.Now());

@@ -1,11 +1,20 @@
+#include <algorithm>
+#include <map>
 #include <memory>
-#include <string_view>
+#include <string>
+#include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "base/status_macros.h"
 #include "det/api/v1/command.unary.h"
 #include "master/api/common/convert.h"
+#include "master/api/policies/config_policy.h"
 #include "master/api/rpc/api_service.h"
+#include "master/api/tasks/launch.h"
 #include "master/api/tasks/services.h"
+#include "master/api/tasks/task_view.h"
 
 namespace det::api {
 namespace {
@@ -13,129 +22,371 @@ namespace {
 using Context = grpc::CallbackServerContext;
 using ListRequest = v1::GetCommandsRequest;
 using LaunchRequest = v1::LaunchCommandRequest;
+using PriorityRequest = v1::SetCommandPriorityRequest;
 using Reactor = grpc::ServerUnaryReactor;
+using model::TaskKind;
+
+// Lists show an ended task for this time.
+constexpr absl::Duration kShownAfterEnd = absl::Hours(24);
+
+std::string GetNoun(TaskKind kind) {
+  switch (kind) {
+    case TaskKind::kNotebook:
+      return "notebook";
+    case TaskKind::kShell:
+      return "shell";
+    case TaskKind::kTensorboard:
+      return "tensorboard";
+    default:
+      return "command";
+  }
+}
+
+store::TaskQuery ToQuery(const ListRequest& request, TaskKind kind) {
+  store::TaskQuery query;
+  query.kinds = {kind};
+  query.usernames.assign(request.users().begin(), request.users().end());
+  for (const int32_t id : request.user_ids()) query.owner_ids.emplace_back(id);
+  if (request.workspace_id() != 0) query.workspace = request.workspace_id();
+  switch (request.sort_by()) {
+    case ListRequest::SORT_BY_DESCRIPTION:
+      query.sort = store::TaskQuery::Sort::kDescription;
+      break;
+    case ListRequest::SORT_BY_START_TIME:
+      query.sort = store::TaskQuery::Sort::kStartTime;
+      break;
+    case ListRequest::SORT_BY_WORKSPACE_ID:
+      query.sort = store::TaskQuery::Sort::kWorkspace;
+      break;
+    default:
+      break;
+  }
+  query.descending = request.order_by() == v1::ORDER_BY_DESC;
+  query.window = ToWindow(request.offset(), request.limit());
+  return query;
+}
 
 class CommandService final : public ApiService<v1::CommandService> {
  public:
-  explicit CommandService(CallPipeline& calls) : ApiService(calls) {}
+  CommandService(CallPipeline& calls, engine::Engine& engine, store::Store& store,
+                 base::ThreadPool& pool, const base::Clock& clock, model::TaskDefaults defaults)
+      : ApiService(calls),
+        engine_(engine),
+        store_(store),
+        pool_(pool),
+        clock_(clock),
+        defaults_(std::move(defaults)) {}
 
   Reactor* GetCommands(Context* context, const ListRequest* request,
                        v1::GetCommandsResponse* response) override {
-    return List(context, __func__, request, response);
+    return List(context, __func__, request, response, TaskKind::kCommand,
+                response->mutable_commands());
   }
   Reactor* GetNotebooks(Context* context, const ListRequest* request,
                         v1::GetNotebooksResponse* response) override {
-    return List(context, __func__, request, response);
+    return List(context, __func__, request, response, TaskKind::kNotebook,
+                response->mutable_notebooks());
   }
   Reactor* GetShells(Context* context, const ListRequest* request,
                      v1::GetShellsResponse* response) override {
-    return List(context, __func__, request, response);
+    return List(context, __func__, request, response, TaskKind::kShell, response->mutable_shells());
   }
   Reactor* GetTensorboards(Context* context, const ListRequest* request,
                            v1::GetTensorboardsResponse* response) override {
-    return List(context, __func__, request, response);
+    return List(context, __func__, request, response, TaskKind::kTensorboard,
+                response->mutable_tensorboards());
   }
 
-  // The default response has a count of zero for each type.
   Reactor* GetActiveTasksCount(Context* context, const v1::GetActiveTasksCountRequest* request,
                                v1::GetActiveTasksCountResponse* response) override {
     return Unary(__func__, context, request, response,
-                 [](const auth::Principal&) { return absl::OkStatus(); });
+                 [this, response](const auth::Principal&, Done done) {
+                   engine_.Query(
+                       [response](const cluster::Cluster& cluster) {
+                         std::map<TaskKind, int> counts;
+                         for (const experiment::Task* task : cluster.live_tasks()) {
+                           counts[task->kind] += task->state == model::TaskState::kRunning;
+                         }
+                         response->set_commands(counts[TaskKind::kCommand]);
+                         response->set_notebooks(counts[TaskKind::kNotebook]);
+                         response->set_shells(counts[TaskKind::kShell]);
+                         response->set_tensorboards(counts[TaskKind::kTensorboard]);
+                       },
+                       std::move(done));
+                 });
   }
 
   Reactor* LaunchCommand(Context* context, const LaunchRequest* request,
                          v1::LaunchCommandResponse* response) override {
-    return Unsupported(
-        __func__, context, request, response,
-        "does not run commands; create an experiment with the command line as its entrypoint");
+    return Unary(__func__, context, request, response,
+                 [this, request, response](const auth::Principal& principal, Done done) {
+                   Launch(*request, TaskKind::kCommand, response, response->mutable_command(),
+                          principal, std::move(done));
+                 });
   }
   Reactor* LaunchNotebook(Context* context, const LaunchRequest* request,
-                          v1::LaunchCommandResponse* response) override {
+                          v1::LaunchNotebookResponse* response) override {
     return Unsupported(
         __func__, context, request, response,
         "does not run notebooks; run a notebook on your own machine and log in from there");
   }
   Reactor* LaunchShell(Context* context, const LaunchRequest* request,
-                       v1::LaunchCommandResponse* response) override {
+                       v1::LaunchShellResponse* response) override {
     return Unsupported(__func__, context, request, response,
                        "does not run shells; log in to a machine of the cluster");
   }
   Reactor* LaunchTensorboard(Context* context, const LaunchRequest* request,
-                             v1::LaunchCommandResponse* response) override {
+                             v1::LaunchTensorboardResponse* response) override {
     return Unsupported(
         __func__, context, request, response,
         "does not run TensorBoards; use `det trial describe` for the metrics of a trial");
   }
 
-  // No command, notebook, shell or TensorBoard can exist.
   Reactor* GetCommand(Context* context, const v1::CommandRequest* request,
-                      v1::CommandResponse* response) override {
-    return Unsupported(__func__, context, request, response, "does not run commands");
-  }
-  Reactor* KillCommand(Context* context, const v1::CommandRequest* request,
-                       v1::CommandResponse* response) override {
-    return Unsupported(__func__, context, request, response, "does not run commands");
-  }
-  Reactor* SetCommandPriority(Context* context, const v1::CommandRequest* request,
-                              v1::CommandResponse* response) override {
-    return Unsupported(__func__, context, request, response, "does not run commands");
+                      v1::GetCommandResponse* response) override {
+    return Get(context, __func__, request, response, TaskKind::kCommand,
+               response->mutable_command());
   }
   Reactor* GetNotebook(Context* context, const v1::CommandRequest* request,
-                       v1::CommandResponse* response) override {
-    return Unsupported(__func__, context, request, response, "does not run notebooks");
-  }
-  Reactor* KillNotebook(Context* context, const v1::CommandRequest* request,
-                        v1::CommandResponse* response) override {
-    return Unsupported(__func__, context, request, response, "does not run notebooks");
-  }
-  Reactor* SetNotebookPriority(Context* context, const v1::CommandRequest* request,
-                               v1::CommandResponse* response) override {
-    return Unsupported(__func__, context, request, response, "does not run notebooks");
-  }
-  Reactor* IdleNotebook(Context* context, const v1::CommandRequest* request,
-                        v1::CommandResponse* response) override {
-    return Unsupported(__func__, context, request, response, "does not run notebooks");
+                       v1::GetNotebookResponse* response) override {
+    return Get(context, __func__, request, response, TaskKind::kNotebook,
+               response->mutable_notebook());
   }
   Reactor* GetShell(Context* context, const v1::CommandRequest* request,
-                    v1::CommandResponse* response) override {
-    return Unsupported(__func__, context, request, response, "does not run shells");
-  }
-  Reactor* KillShell(Context* context, const v1::CommandRequest* request,
-                     v1::CommandResponse* response) override {
-    return Unsupported(__func__, context, request, response, "does not run shells");
-  }
-  Reactor* SetShellPriority(Context* context, const v1::CommandRequest* request,
-                            v1::CommandResponse* response) override {
-    return Unsupported(__func__, context, request, response, "does not run shells");
+                    v1::GetShellResponse* response) override {
+    return Get(context, __func__, request, response, TaskKind::kShell, response->mutable_shell());
   }
   Reactor* GetTensorboard(Context* context, const v1::CommandRequest* request,
-                          v1::CommandResponse* response) override {
-    return Unsupported(__func__, context, request, response, "does not run TensorBoards");
+                          v1::GetTensorboardResponse* response) override {
+    return Get(context, __func__, request, response, TaskKind::kTensorboard,
+               response->mutable_tensorboard());
+  }
+
+  Reactor* KillCommand(Context* context, const v1::CommandRequest* request,
+                       v1::KillCommandResponse* response) override {
+    return Kill(context, __func__, request, response, TaskKind::kCommand,
+                response->mutable_command());
+  }
+  Reactor* KillNotebook(Context* context, const v1::CommandRequest* request,
+                        v1::KillNotebookResponse* response) override {
+    return Kill(context, __func__, request, response, TaskKind::kNotebook,
+                response->mutable_notebook());
+  }
+  Reactor* KillShell(Context* context, const v1::CommandRequest* request,
+                     v1::KillShellResponse* response) override {
+    return Kill(context, __func__, request, response, TaskKind::kShell, response->mutable_shell());
   }
   Reactor* KillTensorboard(Context* context, const v1::CommandRequest* request,
-                           v1::CommandResponse* response) override {
-    return Unsupported(__func__, context, request, response, "does not run TensorBoards");
+                           v1::KillTensorboardResponse* response) override {
+    return Kill(context, __func__, request, response, TaskKind::kTensorboard,
+                response->mutable_tensorboard());
   }
-  Reactor* SetTensorboardPriority(Context* context, const v1::CommandRequest* request,
-                                  v1::CommandResponse* response) override {
-    return Unsupported(__func__, context, request, response, "does not run TensorBoards");
+
+  Reactor* SetCommandPriority(Context* context, const PriorityRequest* request,
+                              v1::SetCommandPriorityResponse* response) override {
+    return SetPriority(context, __func__, request, response, TaskKind::kCommand,
+                       response->mutable_command());
+  }
+  Reactor* SetNotebookPriority(Context* context, const PriorityRequest* request,
+                               v1::SetNotebookPriorityResponse* response) override {
+    return SetPriority(context, __func__, request, response, TaskKind::kNotebook,
+                       response->mutable_notebook());
+  }
+  Reactor* SetShellPriority(Context* context, const PriorityRequest* request,
+                            v1::SetShellPriorityResponse* response) override {
+    return SetPriority(context, __func__, request, response, TaskKind::kShell,
+                       response->mutable_shell());
+  }
+  Reactor* SetTensorboardPriority(Context* context, const PriorityRequest* request,
+                                  v1::SetTensorboardPriorityResponse* response) override {
+    return SetPriority(context, __func__, request, response, TaskKind::kTensorboard,
+                       response->mutable_tensorboard());
+  }
+
+  Reactor* IdleNotebook(Context* context, const v1::IdleNotebookRequest* request,
+                        v1::IdleNotebookResponse* response) override {
+    return Unsupported(__func__, context, request, response, "does not run notebooks");
   }
 
  private:
-  template <class Response>
+  template <class Response, class List>
   Reactor* List(Context* context, const char* method, const ListRequest* request,
-                Response* response) {
-    return Unary(method, context, request, response, [request, response](const auth::Principal&) {
-      *response->mutable_pagination() = ToPagination(request->offset(), request->limit(), 0, 0);
-      return absl::OkStatus();
-    });
+                Response* response, TaskKind kind, List* list) {
+    return Unary(
+        method, context, request, response,
+        [this, request, response, kind, list](const auth::Principal& principal, Done done) {
+          QueryLiveTasks(engine_, pool_,
+                         [this, request, response, kind, list,
+                          visible = principal.Visible(model::Permission::kViewNsc),
+                          done = std::move(done)](const absl::StatusOr<LiveTasks>& live) mutable {
+                           if (!live.ok()) return done(live.status());
+                           done(ReadPage(*request, kind, std::move(visible), *live,
+                                         response->mutable_pagination(), list));
+                         });
+        });
   }
+
+  template <class List>
+  absl::Status ReadPage(const ListRequest& request, TaskKind kind,
+                        std::optional<std::vector<int32_t>> visible, const LiveTasks& live,
+                        v1::Pagination* pagination, List* list) {
+    if (const int32_t workspace = request.workspace_id(); workspace != 0) {
+      const bool seen = !visible || std::count(visible->begin(), visible->end(), workspace) > 0;
+      if (!seen || absl::IsNotFound(store_.workspaces().GetWorkspaceName(workspace).status())) {
+        return absl::NotFoundError(absl::StrCat("workspace '", workspace, "' not found"));
+      }
+    }
+    store::TaskQuery query = ToQuery(request, kind);
+    query.visible = std::move(visible);
+    query.alive_after = clock_.Now() - kShownAfterEnd;
+    DET_ASSIGN_OR_RETURN(const store::TaskPage page, store_.tasks().List(query));
+    for (const store::TaskRecord& record : page.tasks) FillTask(record, live, list->Add());
+    *pagination = ToPagination(request.offset(), request.limit(),
+                               static_cast<int>(page.tasks.size()), page.total);
+    return absl::OkStatus();
+  }
+
+  template <class Response, class Message>
+  void Launch(const LaunchRequest& request, TaskKind kind, Response* response, Message* message,
+              const auth::Principal& principal, Done done) {
+    auto pools = std::make_shared<LaunchPools>();
+    engine_.Query(
+        [pools](const cluster::Cluster& cluster) {
+          pools->default_compute = cluster.default_compute();
+          pools->default_aux = cluster.default_aux();
+          for (const cluster::KnownPool& known : cluster.pools()) {
+            pools->known.push_back(known.pool);
+          }
+        },
+        [this, &request, kind, response, message, principal, pools,
+         done = std::move(done)](absl::Status status) mutable {
+          if (!status.ok()) return done(std::move(status));
+          pool_.Post([this, &request, kind, response, message, principal, pools,
+                      done = std::move(done)]() mutable {
+            LaunchInPools(request, kind, *pools, response, message, principal, std::move(done));
+          });
+        });
+  }
+
+  template <class Response, class Message>
+  void LaunchInPools(const LaunchRequest& request, TaskKind kind, const LaunchPools& pools,
+                     Response* response, Message* message, const auth::Principal& principal,
+                     Done done) {
+    absl::StatusOr<api::Launch> launch =
+        PrepareLaunch(store_, defaults_, request, kind, pools, principal);
+    if (!launch.ok()) return done(launch.status());
+    *response->mutable_config() = ToStruct(launch->event.task.definition->config);
+    if (request.preview()) return done(absl::OkStatus());
+    if (!launch->context.hash.empty()) {
+      absl::Status stored = store_.PutContext(launch->context.hash, launch->context.tgz);
+      if (!stored.ok()) return done(std::move(stored));
+    }
+    const model::TaskId id = launch->event.task.id;
+    SubmitAndContinue(
+        engine_, std::move(launch->event),
+        [this, id, kind, response, message](const engine::Applied& applied, Done finish) {
+          if (applied.exceeds_capacity) {
+            response->add_warnings(v1::LAUNCH_WARNING_CURRENT_SLOTS_EXCEEDED);
+          }
+          Read(id.value(), kind, message, nullptr, std::move(finish));
+        },
+        std::move(done));
+  }
+
+  template <class Response, class Message>
+  Reactor* Get(Context* context, const char* method, const v1::CommandRequest* request,
+               Response* response, TaskKind kind, Message* message) {
+    return Unary(method, context, request, response,
+                 [this, request, response, kind, message](const auth::Principal&, Done done) {
+                   Read(request->id(), kind, message, response->mutable_config(), std::move(done));
+                 });
+  }
+
+  template <class Response, class Message>
+  Reactor* Kill(Context* context, const char* method, const v1::CommandRequest* request,
+                Response* response, TaskKind kind, Message* message) {
+    return Unary(
+        method, context, request, response,
+        [this, request, kind, message](const auth::Principal& principal, Done done) {
+          const auto user = store_.users().GetUser(principal.user);
+          if (!user.ok()) return done(user.status());
+          Change(request->id(), kind, message,
+                 cluster::KillTasks{{model::TaskId(request->id())},
+                                    absl::StrCat("user ", user->username, " requested the kill")},
+                 std::move(done));
+        });
+  }
+
+  template <class Response, class Message>
+  Reactor* SetPriority(Context* context, const char* method, const PriorityRequest* request,
+                       Response* response, TaskKind kind, Message* message) {
+    return Unary(method, context, request, response,
+                 [this, request, kind, message](const auth::Principal&, Done done) {
+                   cluster::UpdateQueue update;
+                   update.updates.push_back(
+                       {.job = model::JobId(request->id()), .priority = request->priority()});
+                   absl::Status allowed = CheckQueueUpdate(store_, update);
+                   if (!allowed.ok()) return done(std::move(allowed));
+                   Change(request->id(), kind, message, std::move(update), std::move(done));
+                 });
+  }
+
+  // Submits the event if the task is of this kind and lives, and reads the task afterwards.
+  template <class Message>
+  void Change(const std::string& id, TaskKind kind, Message* message, cluster::Event event,
+              Done done) {
+    const absl::StatusOr<store::TaskRecord> record = Find(id, kind);
+    if (!record.ok()) return done(record.status());
+    if (model::IsTerminal(record->task.state)) {
+      return Read(id, kind, message, nullptr, std::move(done));
+    }
+    SubmitAndContinue(
+        engine_, std::move(event),
+        [this, id, kind, message](const engine::Applied&, Done finish) {
+          Read(id, kind, message, nullptr, std::move(finish));
+        },
+        std::move(done));
+  }
+
+  absl::StatusOr<store::TaskRecord> Find(const std::string& id, TaskKind kind) {
+    absl::StatusOr<store::TaskRecord> record = store_.tasks().Get(model::TaskId(id));
+    const bool other = record.ok() && record->task.kind != kind;
+    if (other || absl::IsNotFound(record.status())) {
+      return absl::NotFoundError(absl::StrCat(GetNoun(kind), " '", id, "' not found"));
+    }
+    return record;
+  }
+
+  // `config`: null if it is not asked for.
+  template <class Message>
+  void Read(const std::string& id, TaskKind kind, Message* message,
+            google::protobuf::Struct* config, Done done) {
+    QueryLiveTasks(engine_, pool_,
+                   [this, id, kind, message, config,
+                    done = std::move(done)](const absl::StatusOr<LiveTasks>& live) mutable {
+                     if (!live.ok()) return done(live.status());
+                     const absl::StatusOr<store::TaskRecord> record = Find(id, kind);
+                     if (!record.ok()) return done(record.status());
+                     FillTask(*record, *live, message);
+                     if (config != nullptr) *config = ToStruct(record->task.definition->config);
+                     done(absl::OkStatus());
+                   });
+  }
+
+  engine::Engine& engine_;
+  store::Store& store_;
+  base::ThreadPool& pool_;
+  const base::Clock& clock_;
+  const model::TaskDefaults defaults_;
 };
 
 }  // namespace
 
-std::unique_ptr<Service> MakeCommandService(CallPipeline& calls) {
-  return std::make_unique<CommandService>(calls);
+std::unique_ptr<Service> MakeCommandService(CallPipeline& calls, engine::Engine& engine,
+                                            store::Store& store, base::ThreadPool& pool,
+                                            const base::Clock& clock,
+                                            model::TaskDefaults defaults) {
+  return std::make_unique<CommandService>(calls, engine, store, pool, clock, std::move(defaults));
 }
 
 }  // namespace det::api

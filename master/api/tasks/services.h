@@ -4,17 +4,22 @@
 
 #include <memory>
 
+#include "base/clock.h"
 #include "base/thread_pool.h"
 #include "master/api/rpc/call.h"
 #include "master/api/rpc/service.h"
 #include "master/checkpoint_storage/checkpoint_location.h"
+#include "master/core/model/task_defaults.h"
 #include "master/engine/engine.h"
 #include "master/live/experiment_watch.h"
 #include "master/store/interfaces/store.h"
 
 namespace det::api {
 
-std::unique_ptr<Service> MakeCommandService(CallPipeline& calls);
+std::unique_ptr<Service> MakeCommandService(CallPipeline& calls, engine::Engine& engine,
+                                            store::Store& store, base::ThreadPool& pool,
+                                            const base::Clock& clock,
+                                            model::TaskDefaults defaults);
 std::unique_ptr<Service> MakeRawService(
     CallPipeline& calls, engine::Engine& engine, store::Store& store,
     const checkpoint_storage::CheckpointLocations& checkpoint_locations);

@@ -119,8 +119,12 @@ class AuthService final : public ApiService<v1::AuthService> {
     return absl::OkStatus();
   }
 
-  // A task acts as the owner of its experiment.
+  // A task acts as its owner, a trial as that of its experiment.
   absl::StatusOr<model::UserId> GetUserId(const auth::Principal& principal) {
+    if (const auto task = model::ParseOtherTask(principal.allocation)) {
+      DET_ASSIGN_OR_RETURN(const auto record, store_.tasks().Get(*task));
+      return record.task.owner;
+    }
     const auto run = model::ParseAllocationId(principal.allocation);
     if (!run) return principal.user;
     DET_ASSIGN_OR_RETURN(const auto record, store_.GetExperiment(run->experiment));

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -48,6 +49,26 @@ std::optional<RunName> ParseAllocationId(const AllocationId& allocation) {
                  .trial = TrialId(trial),
                  .run = run,
                  .task = TaskId(absl::StrCat(parts[0], ".", parts[1]))};
+}
+
+bool IsOtherTask(const TaskId& task) {
+  const std::string& id = task.value();
+  if (id.size() != 36) return false;
+  for (size_t i = 0; i < id.size(); ++i) {
+    const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+    if (dash ? id[i] != '-' : !absl::ascii_isxdigit(id[i])) return false;
+  }
+  return true;
+}
+
+std::optional<TaskId> ParseOtherTask(const AllocationId& allocation) {
+  const std::string& id = allocation.value();
+  const size_t dot = id.find('.');
+  int run = 0;
+  if (dot == id.npos || !absl::SimpleAtoi(id.substr(dot + 1), &run)) return std::nullopt;
+  const TaskId task(id.substr(0, dot));
+  if (!IsOtherTask(task)) return std::nullopt;
+  return task;
 }
 
 }  // namespace det::model

@@ -28,6 +28,11 @@ struct RunName {
 };
 std::optional<RunName> ParseAllocationId(const AllocationId& allocation);
 
+// Whether the id has the form of a task that is not a trial: a UUID, which has no dot.
+bool IsOtherTask(const TaskId& task);
+// Returns the task of an allocation of such a task: "<uuid>.1". Nullopt for any other id.
+std::optional<TaskId> ParseOtherTask(const AllocationId& allocation);
+
 }  // namespace det::model
 
 #endif  // MASTER_CORE_MODEL_ID_TEXT_H_

@@ -1,0 +1,178 @@
+#include "master/api/tasks/launch.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "base/uuid.h"
+#include "master/api/common/convert.h"
+#include "master/api/common/word_name.h"
+#include "master/api/experiments/experiment_config.h"
+#include "master/api/policies/config_policy.h"
+#include "master/parse/command.h"
+#include "master/store/interfaces/workspaces.h"
+
+namespace det::api {
+namespace {
+
+constexpr char kLaunch[] = "det.api.v1.CommandService.LaunchCommand";
+
+// Existing clients look for the first part of these errors.
+absl::Status WithPrefix(const absl::Status& status) {
+  return absl::Status(status.code(),
+                      absl::StrCat("failed to prepare launch params: ", status.message()));
+}
+
+absl::StatusOr<store::WorkspaceRecord> FindWorkspace(store::Store& store, int32_t requested,
+                                                     const auth::Principal& principal) {
+  const int32_t id = requested == 0 ? store::kUncategorized : requested;
+  const absl::Status absent = absl::NotFoundError(absl::StrCat("workspace '", id, "' not found"));
+  absl::StatusOr<store::WorkspaceRecord> found = store.workspaces().GetWorkspaceSettings(id);
+  if (absl::IsNotFound(found.status())) return absent;
+  DET_RETURN_IF_ERROR(found.status());
+  DET_RETURN_IF_ERROR(auth::AuthorizeInWorkspace(kLaunch, principal, model::Permission::kCreateNsc,
+                                                 id, auth::Scope::kWorkspace, absl::StrCat(id)));
+  if (found->archived) {
+    return absl::NotFoundError(absl::StrCat("workspace '", id, "' not found: it is archived"));
+  }
+  return found;
+}
+
+absl::StatusOr<std::vector<model::ConfigLayer>> ReadTemplate(store::Store& store,
+                                                             const std::string& name,
+                                                             const auth::Principal& principal) {
+  std::vector<model::ConfigLayer> layers;
+  if (name.empty()) return layers;
+  const absl::StatusOr<store::TemplateRecord> record = store.templates().GetTemplate(name);
+  if (absl::IsNotFound(record.status())) {
+    return absl::NotFoundError(absl::StrCat("template '", name, "' not found"));
+  }
+  DET_RETURN_IF_ERROR(record.status());
+  DET_RETURN_IF_ERROR(auth::AuthorizeInWorkspace(kLaunch, principal,
+                                                 model::Permission::kViewTemplates,
+                                                 record->workspace, auth::Scope::kTemplate, name));
+  layers.push_back({absl::StrCat("template ", name), record->yaml});
+  return layers;
+}
+
+std::string GetPoolName(const model::ResourcesConfig& resources,
+                        const store::WorkspaceRecord& workspace, const LaunchPools& pools) {
+  if (!resources.resource_pool.empty()) return resources.resource_pool;
+  if (resources.slots_per_trial > 0) {
+    return workspace.default_compute_pool.empty() ? pools.default_compute
+                                                  : workspace.default_compute_pool;
+  }
+  return workspace.default_aux_pool.empty() ? pools.default_aux : workspace.default_aux_pool;
+}
+
+absl::StatusOr<model::ResourcePool> FindPool(const LaunchPools& pools, const std::string& name,
+                                             const store::WorkspaceRecord& workspace) {
+  for (const model::ResourcePool& pool : pools.known) {
+    if (pool.name != name) continue;
+    const auto& bound = pool.workspaces;
+    if (bound.empty() || std::count(bound.begin(), bound.end(), workspace.name) > 0) return pool;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("resource pool ", name, " does not exist or is not available to workspace id ",
+                   workspace.id));
+}
+
+const char* GetNoun(model::TaskKind kind) {
+  switch (kind) {
+    case model::TaskKind::kNotebook:
+      return "JupyterLab";
+    case model::TaskKind::kShell:
+      return "Shell";
+    case model::TaskKind::kTensorboard:
+      return "TensorBoard";
+    default:
+      return "Command";
+  }
+}
+
+std::vector<std::string> MakeArgv(const model::CommandConfig& config) {
+  std::vector<std::string> argv = config.entrypoint;
+  if (argv.size() <= 1) argv = {"sh", "-c", argv.empty() ? "" : argv.front()};
+  if (config.work_dir.empty()) return argv;
+  std::vector<std::string> there = {"sh", "-c", "cd -- \"$0\" && exec \"$@\"", config.work_dir};
+  there.insert(there.end(), argv.begin(), argv.end());
+  return there;
+}
+
+model::TaskDefinition MakeDefinition(model::CommandConfig config, const std::string& pool,
+                                     int default_priority, const std::string& context_hash) {
+  config.resources.resource_pool = pool;
+  model::TaskDefinition definition;
+  definition.description = config.description;
+  definition.config =
+      model::ToShownValue(config, pool, config.resources.priority.value_or(default_priority));
+  definition.argv = MakeArgv(config);
+  definition.resources = std::move(config.resources);
+  definition.variables = std::move(config.environment.variables);
+  definition.proxy_ports = std::move(config.environment.proxy_ports);
+  definition.context_hash = context_hash;
+  definition.preemptible = config.preemptible;
+  definition.preemption_timeout_seconds = config.preemption_timeout_seconds;
+  definition.idle_timeout = config.idle_timeout;
+  return definition;
+}
+
+absl::StatusOr<Launch> Prepare(store::Store& store, const model::TaskDefaults& defaults,
+                               const v1::LaunchCommandRequest& request, model::TaskKind kind,
+                               const LaunchPools& pools, const auth::Principal& principal) {
+  DET_ASSIGN_OR_RETURN(const store::WorkspaceRecord workspace,
+                       FindWorkspace(store, request.workspace_id(), principal));
+  const std::string text = FromStruct(request.config(), Numbers::kIntegersIfWhole).ToJson();
+  DET_RETURN_IF_ERROR(CheckConfigSize("config", text.size()));
+  DET_ASSIGN_OR_RETURN(const model::ConfigDocument document,
+                       model::ConfigDocument::Parse(text, "config"));
+  model::CommandLayers layers;
+  DET_ASSIGN_OR_RETURN(layers.templates, ReadTemplate(store, request.template_name(), principal));
+  // The pool determines a layer, and the configuration the pool.
+  DET_ASSIGN_OR_RETURN(model::CommandConfig config, BuildCommandConfig(document, layers));
+  const std::string pool_name = GetPoolName(config.resources, workspace, pools);
+  DET_ASSIGN_OR_RETURN(const model::ResourcePool pool, FindPool(pools, pool_name, workspace));
+  AddTaskDefaults(defaults, pool_name, layers.defaults);
+  DET_ASSIGN_OR_RETURN(config, BuildCommandConfig(document, layers));
+  DET_ASSIGN_OR_RETURN(const ConfigPolicy policy,
+                       FindConfigPolicy(store, workspace.id, workspace.name, kTaskWorkload));
+  DET_RETURN_IF_ERROR(CheckTaskLimits(policy, config.resources));
+  Launch launch;
+  if (!request.files().empty()) {
+    if (document.root().Find("work_dir") != nullptr) {
+      return absl::InvalidArgumentError(
+          "cannot set work_dir and context directory at the same time");
+    }
+    config.work_dir.clear();
+    DET_ASSIGN_OR_RETURN(launch.context, PackContext(request.files()));
+  }
+  DET_ASSIGN_OR_RETURN(const store::UserRecord user, store.users().GetUser(principal.user));
+  experiment::Task& task = launch.event.task;
+  task.id = model::TaskId(base::NewUuid());
+  if (config.description.empty()) {
+    const auto seed = static_cast<uint32_t>(std::stoul(task.id.value().substr(0, 8), nullptr, 16));
+    config.description = absl::StrCat(GetNoun(kind), " (", MakeWordName(seed), ")");
+  }
+  task.kind = kind;
+  task.owner = principal.user;
+  task.owner_name = user.username;
+  task.workspace = workspace.id;
+  task.workspace_name = workspace.name;
+  task.definition = std::make_shared<const model::TaskDefinition>(
+      MakeDefinition(std::move(config), pool_name, pool.default_priority, launch.context.hash));
+  return launch;
+}
+
+}  // namespace
+
+absl::StatusOr<Launch> PrepareLaunch(store::Store& store, const model::TaskDefaults& defaults,
+                                     const v1::LaunchCommandRequest& request, model::TaskKind kind,
+                                     const LaunchPools& pools, const auth::Principal& principal) {
+  absl::StatusOr<Launch> launch = Prepare(store, defaults, request, kind, pools, principal);
+  if (!launch.ok()) return WithPrefix(launch.status());
+  return launch;
+}
+
+}  // namespace det::api
