@@ -11,6 +11,7 @@
 #include "master/api/logs/log_stream.h"
 #include "master/api/logs/services.h"
 #include "master/api/rpc/api_service.h"
+#include "master/core/model/id_text.h"
 
 namespace det::api {
 namespace {
@@ -72,6 +73,13 @@ class LogFieldsService final : public ApiService<v1::LogFieldsService> {
         __func__, context, request,
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<Response>> stream) {
+          const model::TaskId task(request.task_id());
+          if (model::IsOtherTask(task)) {
+            const absl::Status found = store_.tasks().Get(task).status();
+            if (!found.ok()) return stream->Close(found);
+            return ServeFields({.query = {.task = task}, .follow = request.follow()},
+                               std::move(stream));
+          }
           ServeFields(GetTrialOfTask(store_, request.task_id()), request.follow(),
                       std::move(stream));
         });
@@ -82,9 +90,15 @@ class LogFieldsService final : public ApiService<v1::LogFieldsService> {
   void ServeFields(const absl::StatusOr<store::TrialRecord>& record, bool follow,
                    std::shared_ptr<Stream<Response>> stream) {
     if (!record.ok()) return stream->Close(record.status());
-    LogStreamOptions options{
-        .trial = record->trial.id, .experiment = record->trial.experiment, .follow = follow};
-    options.query.task = record->trial.task;
+    ServeFields({.query = {.task = record->trial.task},
+                 .trial = record->trial.id,
+                 .experiment = record->trial.experiment,
+                 .follow = follow},
+                std::move(stream));
+  }
+
+  template <class Response>
+  void ServeFields(LogStreamOptions options, std::shared_ptr<Stream<Response>> stream) {
     ServePages<Response>(store_, watch_, std::move(stream), std::move(options),
                          [seen = std::make_shared<SeenFields>()](
                              const std::vector<store::LogRecord>& lines, Stream<Response>& out) {

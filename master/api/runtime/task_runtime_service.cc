@@ -115,9 +115,7 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
           if (principal.kind == auth::PrincipalKind::kAllocation) {
             DET_RETURN_IF_ERROR(CheckOwnTask(principal, request->task_id()));
           }
-          DET_ASSIGN_OR_RETURN(const auto task, GetTrialOfTask(store_, request->task_id()));
-          DET_ASSIGN_OR_RETURN(const auto record, store_.GetExperiment(task.trial.experiment));
-          const std::string& hash = record.experiment.context_hash;
+          DET_ASSIGN_OR_RETURN(const std::string hash, FindContext(request->task_id()));
           if (hash.empty()) return absl::OkStatus();
           DET_ASSIGN_OR_RETURN(*response->mutable_b64_tgz(), store_.GetContext(hash));
           return absl::OkStatus();
@@ -207,7 +205,17 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
   }
   Reactor* AllocationReady(Context* context, const v1::AllocationReadyRequest* request,
                            v1::AllocationReadyResponse* response) override {
-    return Acknowledge(context, __func__, request, response);
+    return Unary(__func__, context, request, response,
+                 [this, request](const auth::Principal& principal, Done done) {
+                   const model::AllocationId id(request->allocation_id());
+                   CheckLive(engine_, pool_, principal, id.value(),
+                             [this, id, port = request->port(),
+                              done = std::move(done)](const absl::Status& live) mutable {
+                               if (!live.ok() || port == 0) return done(live);
+                               SubmitAndFinish(engine_, cluster::TaskReady{id, port},
+                                               std::move(done));
+                             });
+                 });
   }
   Reactor* AllocationPendingPreemptionSignal(
       Context* context, const v1::AllocationPendingPreemptionSignalRequest* request,
@@ -577,6 +585,17 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
     DET_RETURN_IF_ERROR(store_.AddLogLines(lines));
     watch_.LogsArrived(task);
     return triggers_ == nullptr ? absl::OkStatus() : triggers_->Check(lines);
+  }
+
+  // Returns the hash of the context directory of a task.
+  absl::StatusOr<std::string> FindContext(const std::string& task) {
+    if (model::IsOtherTask(model::TaskId(task))) {
+      DET_ASSIGN_OR_RETURN(const auto record, store_.tasks().Get(model::TaskId(task)));
+      return record.task.definition->context_hash;
+    }
+    DET_ASSIGN_OR_RETURN(const auto trial, GetTrialOfTask(store_, task));
+    DET_ASSIGN_OR_RETURN(const auto record, store_.GetExperiment(trial.trial.experiment));
+    return record.experiment.context_hash;
   }
 
   static model::TaskId GetTask(const model::AllocationId& allocation) {

@@ -141,7 +141,7 @@ absl::StatusOr<Launch> Prepare(store::Store& store, const model::TaskDefaults& d
   DET_RETURN_IF_ERROR(CheckTaskLimits(policy, config.resources));
   Launch launch;
   if (!request.files().empty()) {
-    if (document.root().Find("work_dir") != nullptr) {
+    if (request.config().fields().contains("work_dir")) {
       return absl::InvalidArgumentError(
           "cannot set work_dir and context directory at the same time");
     }

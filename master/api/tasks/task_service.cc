@@ -15,6 +15,8 @@
 #include "master/api/rpc/api_service.h"
 #include "master/api/tasks/services.h"
 #include "master/api/tasks/task_summaries.h"
+#include "master/api/tasks/task_view.h"
+#include "master/core/model/id_text.h"
 
 namespace det::api {
 namespace {
@@ -39,6 +41,9 @@ class TaskService final : public ApiService<v1::TaskService> {
                                     v1::GetTaskResponse* response) override {
     return Unary(__func__, context, request, response,
                  [this, request, response](const auth::Principal&) -> absl::Status {
+                   if (model::IsOtherTask(model::TaskId(request->task_id()))) {
+                     return ReadOtherTask(request->task_id(), response->mutable_task());
+                   }
                    DET_ASSIGN_OR_RETURN(const TrialTask read,
                                         ReadTrialTask(store_, request->task_id()));
                    v1::Task* task = response->mutable_task();
@@ -87,8 +92,6 @@ class TaskService final : public ApiService<v1::TaskService> {
         __func__, context, request,
         [this, request = *request](const auth::Principal&,
                                    std::shared_ptr<Stream<v1::TaskLogsResponse>> stream) {
-          const auto task = ReadTrialTask(store_, request.task_id());
-          if (!task.ok()) return stream->Close(task.status());
           if (request.limit() < 0) {
             return stream->Close(absl::InvalidArgumentError("limit: must be at least 0"));
           }
@@ -96,6 +99,18 @@ class TaskService final : public ApiService<v1::TaskService> {
             return stream->Close(
                 absl::InvalidArgumentError("limit: cannot be specified with follow"));
           }
+          if (const model::TaskId id(request.task_id()); model::IsOtherTask(id)) {
+            const absl::Status found = store_.tasks().Get(id).status();
+            if (!found.ok()) return stream->Close(found);
+            return ServeLogs<v1::TaskLogsResponse>(store_, watch_, std::move(stream),
+                                                   {.query = ToLogQuery(request, id),
+                                                    .limit = request.limit(),
+                                                    .follow = request.follow(),
+                                                    .pattern = GetPattern(request)},
+                                                   ToTaskLog);
+          }
+          const auto task = ReadTrialTask(store_, request.task_id());
+          if (!task.ok()) return stream->Close(task.status());
           ServeLogs<v1::TaskLogsResponse>(store_, watch_, std::move(stream),
                                           {.query = ToQuery(request, *task),
                                            .trial = task->record.trial.id,
@@ -108,11 +123,28 @@ class TaskService final : public ApiService<v1::TaskService> {
   }
 
  private:
+  absl::Status ReadOtherTask(const std::string& id, v1::Task* out) {
+    DET_ASSIGN_OR_RETURN(const store::TaskRecord record, store_.tasks().Get(model::TaskId(id)));
+    DET_ASSIGN_OR_RETURN(const auto allocations, store_.ListAllocations(record.task.id));
+    out->set_task_id(id);
+    out->set_task_type(ToProto(record.task.kind));
+    for (const experiment::Allocation& allocation : allocations) {
+      *out->add_allocations() = ToProto(allocation, "");
+      // A task is ready when its service answers.
+      const bool ready = record.task.service_port && record.task.allocation == allocation.id;
+      out->mutable_allocations()->rbegin()->set_is_ready(ready);
+    }
+    *out->mutable_start_time() = ToProto(record.task.created_at);
+    if (record.task.ended_at) *out->mutable_end_time() = ToProto(*record.task.ended_at);
+    return absl::OkStatus();
+  }
+
   absl::Status ReadAllocation(const model::AllocationId& id, const std::string& wait_reason,
                               v1::Allocation* out) {
     DET_ASSIGN_OR_RETURN(const auto allocation, store_.GetAllocation(id));
-    DET_ASSIGN_OR_RETURN(const auto record, store_.GetBareTrial(allocation.trial));
     *out = ToProto(allocation, wait_reason);
+    if (!experiment::IsTrial(allocation)) return absl::OkStatus();
+    DET_ASSIGN_OR_RETURN(const auto record, store_.GetBareTrial(allocation.trial));
     const int task = experiment::GetTaskNumber(record.trial, allocation.run_id);
     out->set_task_id(experiment::GetTask(record.trial, task).value());
     return absl::OkStatus();

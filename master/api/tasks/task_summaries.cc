@@ -33,23 +33,13 @@ void AddDevices(const cluster::Cluster& cluster, const model::Placement& placeme
   }
 }
 
-void AddSummary(const cluster::Cluster& cluster, const experiment::Allocation& allocation,
-                const auth::Principal& caller, v1::GetTasksResponse* response) {
-  const experiment::Trial* trial = cluster.FindTrial(allocation.trial);
-  const auto* job = trial == nullptr ? nullptr : cluster.FindExperiment(trial->experiment);
-  if (job == nullptr || !caller.Holds(model::Permission::kViewExperimentMetadata, job->workspace))
-    return;
+void AddResources(const cluster::Cluster& cluster, const experiment::Allocation& allocation,
+                  v1::AllocationSummary& out) {
   const std::string& id = allocation.id.value();
-  v1::AllocationSummary& out = (*response->mutable_allocation_id_to_summary())[id];
-  const int task = experiment::GetTaskNumber(*trial, allocation.run_id);
-  out.set_task_id(experiment::GetTask(*trial, task).value());
   out.set_allocation_id(id);
-  // Existing scripts wait for this name to come and go.
-  out.set_name(absl::StrCat("Trial ", trial->id.value(), " (Experiment ", job->id.value(), ")"));
   *out.mutable_registered_time() = ToProto(allocation.queued_at);
   out.set_resource_pool(allocation.resource_pool);
   out.set_slots_needed(allocation.slots);
-  out.set_priority(job->queue.priority);
   for (const experiment::LocalTask& local_task : allocation.local_tasks) {
     v1::ResourcesSummary* resources = out.add_resources();
     resources->set_resources_id(local_task.placement.agent.value());
@@ -61,6 +51,37 @@ void AddSummary(const cluster::Cluster& cluster, const experiment::Allocation& a
     if (local_task.exited) resources->mutable_exited()->set_exit_code(local_task.exit_code);
   }
   out.set_scheduler_type(GetSchedulerType(cluster, allocation.resource_pool));
+}
+
+void AddTaskSummary(const cluster::Cluster& cluster, const experiment::Allocation& allocation,
+                    const auth::Principal& caller, v1::GetTasksResponse* response) {
+  const experiment::Task* task = cluster.FindTask(allocation.task);
+  if (task == nullptr || !caller.Holds(model::Permission::kViewNsc, task->workspace)) return;
+  v1::AllocationSummary& out =
+      (*response->mutable_allocation_id_to_summary())[allocation.id.value()];
+  out.set_task_id(task->id.value());
+  out.set_name(task->definition->description);
+  out.set_priority(task->queue.priority);
+  AddResources(cluster, allocation, out);
+}
+
+void AddSummary(const cluster::Cluster& cluster, const experiment::Allocation& allocation,
+                const auth::Principal& caller, v1::GetTasksResponse* response) {
+  if (!experiment::IsTrial(allocation)) {
+    return AddTaskSummary(cluster, allocation, caller, response);
+  }
+  const experiment::Trial* trial = cluster.FindTrial(allocation.trial);
+  const auto* job = trial == nullptr ? nullptr : cluster.FindExperiment(trial->experiment);
+  if (job == nullptr || !caller.Holds(model::Permission::kViewExperimentMetadata, job->workspace))
+    return;
+  const std::string& id = allocation.id.value();
+  v1::AllocationSummary& out = (*response->mutable_allocation_id_to_summary())[id];
+  const int task = experiment::GetTaskNumber(*trial, allocation.run_id);
+  out.set_task_id(experiment::GetTask(*trial, task).value());
+  // Existing scripts wait for this name to come and go.
+  out.set_name(absl::StrCat("Trial ", trial->id.value(), " (Experiment ", job->id.value(), ")"));
+  out.set_priority(job->queue.priority);
+  AddResources(cluster, allocation, out);
 }
 
 constexpr int kMaxCheckpoints = 1000;
