@@ -209,9 +209,9 @@ class CommandService final : public ApiService<v1::CommandService> {
   }
 
  private:
-  template <class Response, class List>
+  template <class Response, class Out>
   Reactor* List(Context* context, const char* method, const ListRequest* request,
-                Response* response, TaskKind kind, List* list) {
+                Response* response, TaskKind kind, Out* list) {
     return Unary(
         method, context, request, response,
         [this, request, response, kind, list](const auth::Principal& principal, Done done) {
@@ -226,10 +226,10 @@ class CommandService final : public ApiService<v1::CommandService> {
         });
   }
 
-  template <class List>
+  template <class Out>
   absl::Status ReadPage(const ListRequest& request, TaskKind kind,
                         std::optional<std::vector<int32_t>> visible, const LiveTasks& live,
-                        v1::Pagination* pagination, List* list) {
+                        v1::Pagination* pagination, Out* list) {
     if (const int32_t workspace = request.workspace_id(); workspace != 0) {
       const bool seen = !visible || std::count(visible->begin(), visible->end(), workspace) > 0;
       if (!seen || absl::IsNotFound(store_.workspaces().GetWorkspaceName(workspace).status())) {
