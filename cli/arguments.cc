@@ -124,6 +124,30 @@ absl::StatusOr<std::vector<std::string>> SplitEmptyValues(const std::vector<Opti
   return words;
 }
 
+// Inserts "--" before the first word that is neither an option nor the value of one.
+std::vector<std::string> MarkVerbatim(const std::vector<Option>& options,
+                                      const std::vector<std::string>& words) {
+  std::vector<std::string> marked;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const bool is_option = word.size() > 1 && word[0] == '-';
+    if (!is_option || word == "--") {
+      if (word != "--") marked.emplace_back("--");
+      marked.insert(marked.end(), words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
+      return marked;
+    }
+    marked.push_back(word);
+    for (const Option& option : options) {
+      const bool named = word == absl::StrCat("--", option.name) ||
+                         (option.letter != 0 && word == std::string({'-', option.letter}));
+      if (!named || option.value.empty() || i + 1 == words.size()) continue;
+      marked.push_back(words[++i]);
+      break;
+    }
+  }
+  return marked;
+}
+
 absl::Status TakeOptions(const std::vector<Option>& options, const Parser& parser, Arguments* out) {
   for (const Option& option : options) {
     const CLI::Option& parsed = *parser.get_option(absl::StrCat("--", option.name));
@@ -264,7 +288,9 @@ void AddOptions(const std::vector<Option>& options, CLI::App* app) {
 absl::StatusOr<Arguments> ParseArguments(const std::vector<Option>& options,
                                          const std::vector<Positional>& positionals,
                                          const std::vector<std::string>& argv) {
-  DET_ASSIGN_OR_RETURN(std::vector<std::string> words, SpellOptions(options, argv));
+  const bool verbatim = !positionals.empty() && positionals.back().verbatim;
+  DET_ASSIGN_OR_RETURN(std::vector<std::string> words,
+                       SpellOptions(options, verbatim ? MarkVerbatim(options, argv) : argv));
   DET_ASSIGN_OR_RETURN(words, SplitEmptyValues(options, words));
   Parser parser(options);
   try {

@@ -47,6 +47,9 @@ struct Positional {
   std::string help;
   bool optional = false;
   bool repeated = false;  // only for the last one: takes all remaining words
+  // Only for a repeated one that is the only positional: from its first word on, words that begin
+  // with a dash are no options, because they belong to another program's command line.
+  bool verbatim = false;
 };
 
 // The parsed arguments. Options are stored by long name; a flag has the value "".

@@ -21,7 +21,7 @@ struct OtherOption {
   const char* instead = "";  // without it and `same_as`, the option is accepted without effect
 };
 
-constexpr char kEmptyLists[] = "command list,notebook list,shell list,tensorboard list";
+constexpr char kEmptyLists[] = "notebook list,shell list,tensorboard list";
 constexpr char kUp[] = "deploy local up,deploy local cluster-up,deploy local master-up";
 constexpr char kUpAndAgent[] =
     "deploy local up,deploy local cluster-up,deploy local master-up,deploy local agent-up";

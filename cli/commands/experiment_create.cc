@@ -10,6 +10,7 @@
 #include "base/status_macros.h"
 #include "base/uuid.h"
 #include "cli/command.h"
+#include "cli/commands/context_files.h"
 #include "cli/commands/experiment.h"
 #include "cli/config_file.h"
 #include "cli/context_dir.h"
@@ -20,19 +21,6 @@
 
 namespace det::cli {
 namespace {
-
-// Returns File.type, as in a tar header.
-int GetType(ContextEntry::Kind kind) {
-  switch (kind) {
-    case ContextEntry::Kind::kLink:
-      return '2';
-    case ContextEntry::Kind::kDirectory:
-      return '5';
-    case ContextEntry::Kind::kFile:
-      break;
-  }
-  return '0';
-}
 
 // Overrides of --test-mode: one trial of one batch without restarts and checkpoints.
 constexpr const char* kTestMode[] = {
@@ -66,14 +54,7 @@ absl::StatusOr<api::v1::CreateExperimentRequest> MakeRequest(const Invocation& r
   for (const std::string& path : run.args.GetAll("include")) {
     DET_RETURN_IF_ERROR(IncludeInContext(path, &entries));
   }
-  for (ContextEntry& entry : entries) {
-    api::v1::File* file = request.add_model_definition();
-    file->set_path(std::move(entry.path));
-    file->set_type(GetType(entry.kind));
-    file->set_content(std::move(entry.content));
-    file->set_mtime(entry.mtime);
-    file->set_mode(entry.mode);
-  }
+  AddFiles(std::move(entries), request.mutable_model_definition());
   return request;
 }
 

@@ -71,7 +71,7 @@ Command ListCommand(const char* noun, absl::StatusOr<int> (*run)(Invocation&)) {
           {},
           {kCsv},
           run,
-          "This cluster runs only trials. The command exists for compatibility with scripts."};
+          "This cluster runs only trials and commands. The command exists for compatibility with scripts."};
 }
 
 }  // namespace
@@ -85,26 +85,21 @@ std::vector<Command> TaskCommands() {
        LogOptions(),
        RunTaskLogs,
        ""},
-      ListCommand("command",
-                  [](Invocation& run) {
-                    return ListNone<api::v1::GetCommandsResponse>(
-                        run, "GetCommands", "no commands: this cluster runs only trials");
-                  }),
       ListCommand("notebook",
                   [](Invocation& run) {
                     return ListNone<api::v1::GetNotebooksResponse>(
-                        run, "GetNotebooks", "no notebooks: this cluster runs only trials");
+                        run, "GetNotebooks", "no notebooks: this cluster runs only trials and commands");
                   }),
       ListCommand("shell",
                   [](Invocation& run) {
                     return ListNone<api::v1::GetShellsResponse>(
-                        run, "GetShells", "no shells: this cluster runs only trials");
+                        run, "GetShells", "no shells: this cluster runs only trials and commands");
                   }),
       ListCommand("tensorboard",
                   [](Invocation& run) {
                     return ListNone<api::v1::GetTensorboardsResponse>(
                         run, "GetTensorboards",
-                        "no TensorBoards: this cluster runs only trials; `det experiment watch` "
+                        "no TensorBoards: this cluster runs only trials and commands; `det experiment watch` "
                         "draws curves");
                   }),
   };

@@ -236,6 +236,7 @@ Value ShowMounts(const std::vector<BindMountConfig>& mounts) {
 }  // namespace
 
 absl::StatusOr<CommandConfig> BuildCommandConfig(const ConfigDocument& document,
+                                                 const std::vector<std::string>& overrides,
                                                  const CommandLayers& layers,
                                                  std::vector<std::string>* warnings) {
   std::vector<Problem> problems;
@@ -257,7 +258,9 @@ absl::StatusOr<CommandConfig> BuildCommandConfig(const ConfigDocument& document,
     SelectTemplate(high);
     merge(std::move(high));
   }
-  merge(document.root());
+  ConfigNode own = document.root();
+  for (const std::string& text : overrides) DET_RETURN_IF_ERROR(ApplyOverride(text, own));
+  merge(std::move(own));
   root.where = document.source();
   std::vector<Problem> soft;
   CommandConfig config = FromTree(root, problems, soft);

@@ -25,7 +25,9 @@ struct CommandLayers {
 
 // Merges the layers with the document and validates the result. INVALID_ARGUMENT with all problems
 // at once, a line each. `warnings`, in the same form, are about fields that this cluster ignores.
+// `overrides` are as in BuildExperimentConfig.
 absl::StatusOr<CommandConfig> BuildCommandConfig(const ConfigDocument& document,
+                                                 const std::vector<std::string>& overrides,
                                                  const CommandLayers& layers,
                                                  std::vector<std::string>* warnings = nullptr);
 

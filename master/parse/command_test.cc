@@ -16,7 +16,7 @@ absl::StatusOr<CommandConfig> Build(const std::string& yaml, const CommandLayers
                                     std::vector<std::string>* warnings = nullptr) {
   const auto document = ConfigDocument::Parse(yaml, "config");
   if (!document.ok()) return document.status();
-  return BuildCommandConfig(*document, layers, warnings);
+  return BuildCommandConfig(*document, {}, layers, warnings);
 }
 
 std::string GetProblem(const std::string& yaml) {
@@ -97,6 +97,16 @@ TEST(CommandTest, ShowsTheConfigurationAsExistingClientsReadIt) {
   EXPECT_EQ(shown.Find("bind_mounts")->ToJson(), "null");
   EXPECT_EQ(shown.Find("resources")->Find("resource_pool")->ToJson(), "\"aux\"");
   EXPECT_EQ(shown.Find("resources")->Find("slots")->ToJson(), "0");
+}
+
+TEST(CommandTest, AppliesOverrides) {
+  const auto document = ConfigDocument::Parse("resources: {slots: 4}\nentrypoint: [a]", "c.yaml");
+  ASSERT_TRUE(document.ok());
+  const auto config =
+      BuildCommandConfig(*document, {"resources.slots=0", "entrypoint=[b, c]"}, {});
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->resources.slots_per_trial, 0);
+  EXPECT_THAT(config->entrypoint, ElementsAre("b", "c"));
 }
 
 TEST(CommandTest, FormatsIdleTimeouts) {

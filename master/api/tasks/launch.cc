@@ -124,24 +124,35 @@ absl::StatusOr<Launch> Prepare(store::Store& store, const model::TaskDefaults& d
                                const LaunchPools& pools, const auth::Principal& principal) {
   DET_ASSIGN_OR_RETURN(const store::WorkspaceRecord workspace,
                        FindWorkspace(store, request.workspace_id(), principal));
-  const std::string text = FromStruct(request.config(), Numbers::kIntegersIfWhole).ToJson();
+  const bool is_text = !request.config_yaml().empty();
+  const std::string text = is_text
+                               ? request.config_yaml()
+                               : FromStruct(request.config(), Numbers::kIntegersIfWhole).ToJson();
   DET_RETURN_IF_ERROR(CheckConfigSize("config", text.size()));
-  DET_ASSIGN_OR_RETURN(const model::ConfigDocument document,
-                       model::ConfigDocument::Parse(text, "config"));
+  DET_ASSIGN_OR_RETURN(
+      const model::ConfigDocument document,
+      model::ConfigDocument::Parse(text, is_text ? request.config_path() : "config"));
+  const std::vector<std::string> overrides(request.config_overrides().begin(),
+                                           request.config_overrides().end());
   model::CommandLayers layers;
   DET_ASSIGN_OR_RETURN(layers.templates, ReadTemplate(store, request.template_name(), principal));
   // The pool determines a layer, and the configuration the pool.
-  DET_ASSIGN_OR_RETURN(model::CommandConfig config, BuildCommandConfig(document, layers));
+  DET_ASSIGN_OR_RETURN(model::CommandConfig config,
+                       BuildCommandConfig(document, overrides, layers));
   const std::string pool_name = GetPoolName(config.resources, workspace, pools);
   DET_ASSIGN_OR_RETURN(const model::ResourcePool pool, FindPool(pools, pool_name, workspace));
   AddTaskDefaults(defaults, pool_name, layers.defaults);
-  DET_ASSIGN_OR_RETURN(config, BuildCommandConfig(document, layers));
+  DET_ASSIGN_OR_RETURN(config, BuildCommandConfig(document, overrides, layers));
   DET_ASSIGN_OR_RETURN(const ConfigPolicy policy,
                        FindConfigPolicy(store, workspace.id, workspace.name, kTaskWorkload));
   DET_RETURN_IF_ERROR(CheckTaskLimits(policy, config.resources));
+  if (config.entrypoint.empty()) {
+    config.entrypoint.assign(request.words().begin(), request.words().end());
+  }
   Launch launch;
   if (!request.files().empty()) {
-    if (request.config().fields().contains("work_dir")) {
+    const bool given = document.Locate("work_dir") != document.source();
+    if (given && !config.work_dir.empty()) {
       return absl::InvalidArgumentError(
           "cannot set work_dir and context directory at the same time");
     }
