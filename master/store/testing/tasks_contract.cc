@@ -188,7 +188,7 @@ TEST_P(StoreContractTest, RestoresLiveTasks) {
 TEST_P(StoreContractTest, SanitizesTextOfTasks) {
   experiment::Task task = MakeTask(kOne);
   model::TaskDefinition definition;
-  definition.description = std::string("nul \0 bad \xff", 10);
+  definition.description = std::string("nul \0 bad \xff", 11);
   definition.env = {{std::string("a\0", 2), "\xff"}};
   definition.files = {{"f", std::string("\0\xff", 2)}};
   task.definition = std::make_shared<const model::TaskDefinition>(definition);
