@@ -94,6 +94,17 @@ class Case(unittest.TestCase):
 
 
 class OnlineTest(Case):
+    def test_refuses_a_report_that_the_master_cannot_store(self):
+        run = det.init("demo", run_id="r", capture_output=False)
+        for step in (1.5, -1, 2**31):
+            with self.assertRaisesRegex(ValueError, f"step is {step}; expected a whole number"):
+                run.log({"loss": 1}, step=step)
+        with self.assertRaisesRegex(ValueError, "metric 'n' is an integer of 1329 bits"):
+            run.log({"n": 10**400})
+        run.log({"loss": 1}, step=2.0)
+        run.finish()
+        self.assertEqual([(1, "training", 2, {"loss": 1})], self.metrics())
+
     def test_records_a_run(self):
         run = det.init("demo", {"lr": 0.1}, workspace="team", run_id="r", capture_output=False)
         self.assertEqual((3, 7, {"lr": 0.1}), (run.experiment_id, run.trial_id, run.config))

@@ -105,9 +105,12 @@ class Run:
             raise ValueError(f"group is {name!r}; expected a name without '.'")
         if not isinstance(metrics, Mapping):
             raise TypeError(f"metrics is a {type(metrics).__name__}; expected a mapping")
+        _json.check_metrics(metrics)
         before = self._last.get(name, self.steps_completed)
         number = before + 1 if step is None else int(step)
-        if name in self._last and number < before or not 0 <= number < 2**31:
+        if not 0 <= number < 2**31 or step is not None and step != number:
+            raise ValueError(f"step is {step}; expected a whole number from 0 to {2**31 - 1}")
+        if name in self._last and number < before:
             raise ValueError(
                 f"step is {number}, but the previous step of the group {name!r} was {before}; a step must "
                 "not decrease"
