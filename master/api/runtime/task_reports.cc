@@ -34,8 +34,8 @@ absl::StatusOr<trial::ReportCheckpointRequest> ToReport(const v1::Checkpoint& gi
   if (steps != fields.end()) {
     const double number = steps->second.number_value();
     if (!(number >= 0 && number <= std::numeric_limits<int32_t>::max())) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "metadata: steps_completed is ", number, "; expected the number of trained batches"));
+      return absl::InvalidArgumentError(absl::StrCat("metadata: steps_completed is ", number,
+                                                     "; expected the number of trained batches"));
     }
     out.set_steps_completed(static_cast<int32_t>(number));
   }

@@ -23,16 +23,15 @@ constexpr int64_t kMaxCheckpointBytes = int64_t{1} << 53;
 
 absl::Status CheckNumbers(const det::trial::v1::ReportCheckpointRequest& request) {
   if (request.steps_completed() < 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "steps_completed is ", request.steps_completed(), "; expected 0 or more"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("steps_completed is ", request.steps_completed(), "; expected 0 or more"));
   }
   int64_t total = 0;
   for (const auto& [path, bytes] : request.resources()) {
     if (bytes < 0 || bytes > kMaxCheckpointBytes - total) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("resources: ", path, " has ", bytes,
-                       " bytes; expected sizes from 0, of all files together up to ",
-                       kMaxCheckpointBytes));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "resources: ", path, " has ", bytes,
+          " bytes; expected sizes from 0, of all files together up to ", kMaxCheckpointBytes));
     }
     total += bytes;
   }
