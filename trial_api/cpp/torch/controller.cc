@@ -204,7 +204,21 @@ bool Controller::Validate() {
   WriteToTensorboard("validation", progress_.steps_completed, progress_.validation);
   context_.core().tensorboard().Upload();
   Notify(&Callback::on_validation_end, progress_.steps_completed, reported);
+  RequireSearcherMetric(reported);
   return best;
+}
+
+void Controller::RequireSearcherMetric(const MetricMap& reported) const {
+  const std::string& name = context_.core().training().searcher_metric;
+  if (name.empty() || reported.contains(name)) return;
+  std::string known;
+  for (const auto& [other, value] : progress_.validation) {
+    known += (known.empty() ? "'" : ", '") + other + "'";
+  }
+  throw Error("the validation has no metric '" + name +
+              "', which searcher.metric of the experiment config names; it has: " +
+              (known.empty() ? "none" : known) + "; report '" + name +
+              "', or set searcher.metric to one of these");
 }
 
 void Controller::WriteToTensorboard(const std::string& group, int64_t steps,

@@ -215,6 +215,25 @@ TEST_F(ControllerTest, WeighsValidationBatchesAsTheTrialAsks) {
   }
 }
 
+TEST_F(ControllerTest, FailsAtFirstValidation_WhenSearcherMetricIsMissing) {
+  const auto results = RunRanks(2, [&](Communicator& communicator) -> std::string {
+    FakeContext::Options options = Options({Unit::kBatches, 4});
+    options.training.searcher_metric = "accuracy";
+    options.training.validation_period = {Unit::kBatches, 2};
+    try {
+      return RunOnce(communicator, options, false).trace;
+    } catch (const Error& error) {
+      return error.what();
+    }
+  });
+  for (const std::string& result : results) {
+    EXPECT_EQ(result,
+              "the validation has no metric 'accuracy', which searcher.metric of the experiment "
+              "config names; it has: 'error', 'one'; report 'accuracy', or set searcher.metric to "
+              "one of these");
+  }
+}
+
 TEST_F(ControllerTest, WritesReportsOfChiefToTensorboard) {
   const auto results = RunRanks(2, [&](Communicator& communicator) {
     const FakeContext::Options options = Options({Unit::kBatches, 9});
