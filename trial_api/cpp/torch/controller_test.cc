@@ -201,7 +201,9 @@ TEST_F(ControllerTest, WeighsValidationBatchesAsTheTrialAsks) {
        {Case{ValidationAverage::kOverBatches, 6.75}, Case{ValidationAverage::kOverRecords, 6.0}}) {
     for (const int size : {1, 2, 4}) {
       const auto results = RunRanks(size, [&](Communicator& communicator) {
-        FakeContext core(communicator, Options({Unit::kBatches, 1}));
+        FakeContext::Options options = Options({Unit::kBatches, 1});
+        options.training.searcher_metric = "mean";
+        FakeContext core(communicator, options);
         TrialContext context(core);
         WeighedTrial trial(context, c.average);
         Controller(context, trial).Run();
