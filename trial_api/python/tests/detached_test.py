@@ -286,6 +286,22 @@ class OnlineTest(Case):
         run.finish()
         self.assertEqual(["signals", "training"], sorted(group for _, group, *_ in self.metrics()))
 
+    def test_metadata_of_an_artifact_may_name_it_but_not_contradict_the_arguments(self):
+        (self.folder / "model").write_text("weights")
+        run = det.init(run_id="r", capture_output=False)
+        self.addCleanup(run.finish)
+        run.log({"a": 1}, step=5)
+        stored = []
+        with mock.patch.object(run, "_store", lambda path, metadata: stored.append(metadata)):
+            run.log_artifact(self.folder / "model")
+            named = {"name": "best", "steps_completed": 3}
+            run.log_artifact(self.folder / "model", metadata=named)
+            run.log_artifact(self.folder / "model", "best", named, 3)
+            for arguments in ({"name": "last"}, {"step": 4}):
+                with self.assertRaisesRegex(ValueError, "pass one of them"):
+                    run.log_artifact(self.folder / "model", metadata=named, **arguments)
+        self.assertEqual([{"name": "model", "steps_completed": 5}, named, named], stored)
+
     def test_rejects_invalid_calls(self):
         run = det.init(run_id="r", capture_output=False)
         self.addCleanup(run.finish)
