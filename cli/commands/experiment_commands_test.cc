@@ -189,7 +189,7 @@ TEST_F(ExperimentCommandsTest, ShowsLogPolicyThatMatched) {
   EXPECT_THAT(RunDet("t describe 4", {kTrial}).out, Not(HasSubstr("log policy")));
   for (const auto& [command, answers] : std::map<std::string, std::vector<std::string>>{
            {"e list-trials 7", {kTrialsWithPolicy}},
-           {"e describe 7", {kExperiment, kTrialsWithPolicy}}}) {
+           {"e describe 7", {kExperiment, kTrialsWithPolicy, "{}"}}}) {
     const DetResult shown = RunDet(command, answers);
     EXPECT_THAT(shown.out, ContainsRegex("HYPERPARAMETERS +LOG POLICY")) << command;
     EXPECT_THAT(shown.out, ContainsRegex("lr=1 +CUDA OOM")) << command;
@@ -234,7 +234,7 @@ TEST_F(ExperimentCommandsTest, ShowsMetricsThatAreNotFiniteNumbers) {
                                 metrics + R"(}}}],"pagination":{"total":1}})";
   for (const DetResult& shown :
        {RunDet("t describe 4 --metrics", {workloads}),
-        RunDet("e describe 7 --metrics", {kExperiment, kTrials, workloads})}) {
+        RunDet("e describe 7 --metrics", {kExperiment, kTrials, "{}", workloads})}) {
     EXPECT_THAT(shown.out, HasSubstr("acc=Infinity  f1.cat=0.25  loss=NaN"));
   }
 }

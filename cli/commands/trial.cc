@@ -102,8 +102,8 @@ std::string SummaryTable(const Trial& trial, const Style& style) {
       const auto text = [&values = values](const char* key) -> std::string {
         const auto it = values.find(key);
         if (it == values.end() || it->second.has_null_value()) return "-";
-        if (!it->second.has_number_value()) return FormatValue(it->second);
-        return FormatNumber(it->second.number_value());
+        const bool is_metric = it->second.has_number_value() && it->first != "count";
+        return is_metric ? FormatNumber(it->second.number_value()) : FormatValue(it->second);
       };
       table.AddRow(
           {group, name, text("count"), text("last"), text("min"), text("max"), text("mean")});

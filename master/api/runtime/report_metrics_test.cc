@@ -97,7 +97,8 @@ class ReportMetricsTest : public ::testing::Test {
 
   // Returns the stored metrics of a step.
   model::Value ReadStored(const std::string& group, int steps) {
-    for (const model::MetricReport& report : *fake_.ListMetrics({model::TrialId(1)}, group)) {
+    const std::vector<model::MetricReport> reports = *fake_.ListMetrics({model::TrialId(1)}, group);
+    for (const model::MetricReport& report : reports) {
       if (report.steps_completed == steps) return report.metrics;
     }
     return {};
@@ -105,7 +106,8 @@ class ReportMetricsTest : public ::testing::Test {
 
   std::string ReadLog() {
     std::string texts;
-    for (const auto& record : *fake_.ListLogs({.task = model::TaskId("1.1")})) {
+    const std::vector<store::LogRecord> records = *fake_.ListLogs({.task = model::TaskId("1.1")});
+    for (const store::LogRecord& record : records) {
       texts += record.line.text + "\n";
     }
     return texts;

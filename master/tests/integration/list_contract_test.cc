@@ -71,7 +71,7 @@ const std::set<std::string>& Queries() {
 // The limits in the paginations of responses to requests without a limit; of all others: 0.
 const std::map<std::string, int>& LimitsOfNoLimit() {
   static const auto* const limits =
-      new std::map<std::string, int>{{"AuditService.GetAuditRecords", 100},
+      new std::map<std::string, int>{{"MasterService.GetAudit", 100},
                                      {"JobService.GetJobs", 100},
                                      {"JobService.GetJobsV2", 100},
                                      {"TrialService.GetTrialWorkloads", -1},
@@ -371,9 +371,12 @@ TEST_F(ListContractTest, KnowsAllMethodsWithWindows) {
       }
     }
   }
-  // logs_test.cc and miscellaneous_calls_test.cc check their windows.
-  EXPECT_THAT(others, UnorderedElementsAreArray({"MasterService.MasterLogs", "TaskService.TaskLogs",
-                                                 "TrialService.TrialLogs"}));
+  // logs_test.cc and miscellaneous_calls_test.cc check the windows of logs.
+  const std::string activity = "ProjectService.GetProjectsByUserActivity";
+  EXPECT_THAT(others, UnorderedElementsAreArray({std::string("MasterService.MasterLogs"),
+                                                 std::string("TaskService.TaskLogs"),
+                                                 std::string("TrialService.TrialLogs"), activity}));
+  for (const int limit : {-1, -2}) ExpectRefused(Method(activity), "limit", limit);
 }
 
 }  // namespace
