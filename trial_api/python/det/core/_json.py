@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Callable
 
-
 _MAX_INT = int(sys.float_info.max)
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import pathlib
-import sys
 import tempfile
 from collections.abc import Mapping
 
@@ -15,6 +14,7 @@ import transformers
 
 from det import core
 from det._types import Json
+from det.core._report import ReportedMetrics
 
 _EVALUATION = "eval_"
 # Endings of metrics that differ whenever the same model is evaluated.
@@ -63,9 +63,7 @@ class DetCallback(transformers.TrainerCallback):  # type: ignore[misc]
         self._filter = set(filter_metrics) if filter_metrics else None
         self._user_data = dict(user_data or {})
         self._preempted = False
-        # The step and the metrics of the latest report of each group.
-        self._reported: dict[str, tuple[int, dict[str, float]]] = {}
-        self._warned: set[str] = set()
+        self._reported = ReportedMetrics(changing=_TIMES)
         self._saved_at = -1
         self.load_last_checkpoint(args)
 
@@ -135,32 +133,9 @@ class DetCallback(transformers.TrainerCallback):  # type: ignore[misc]
             return
         numbers.setdefault("batches", steps)
         numbers.setdefault("epochs", float(state.epoch or 0))
-        last, before = self._reported.get(group, (steps, {}))
-        if last != steps:
-            before = {}
-        # A Trainer logs once for each of several evaluation datasets, and again if it is asked to
-        # evaluate again; the master refuses another value of a metric.
-        added = {name: value for name, value in numbers.items() if name not in before}
-        self._warn_about_lost(group, steps, before, numbers)
-        self._reported[group] = (steps, {**before, **added})
-        if added:
-            self.core_context.train.report_metrics(group, steps, added)
-
-    def _warn_about_lost(
-        self, group: str, steps: int, before: dict[str, float], numbers: dict[str, float]
-    ) -> None:
-        """Warns, once for each name, about another value of a metric that was reported."""
-        for name, value in numbers.items():
-            first = before.get(name, value)
-            if repr(first) == repr(value) or name.endswith(_TIMES) or name in self._warned:
-                continue
-            self._warned.add(name)
-            print(
-                f"WARNING: {group} metric {name!r} is {value} now, and was reported as {first} at "
-                f"{steps} steps, which remains; use another metric_key_prefix",
-                file=sys.stderr,
-                flush=True,
-            )
+        new = self._reported.select_new(group, steps, numbers)
+        if new:
+            self.core_context.train.report_metrics(group, steps, new)
 
     def _is_reported(self, name: str) -> bool:
         short = name[len(_EVALUATION) :] if name.startswith(_EVALUATION) else name

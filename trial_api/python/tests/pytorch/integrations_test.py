@@ -1,5 +1,6 @@
 """Callbacks for other libraries' trainers, with stand-ins that call them as those libraries do."""
 
+import io
 import json
 import os
 import pathlib
@@ -7,6 +8,7 @@ import sys
 import tempfile
 import types
 import unittest
+from contextlib import redirect_stderr
 from unittest import mock
 
 from det import core
@@ -78,38 +80,41 @@ class IntegrationTest(unittest.TestCase):
             ],
         )
 
-    def test_transformers_callback_reports_each_evaluation_of_a_step(self):
+    def test_transformers_callback_reports_new_names_when_a_step_is_logged_again(self):
         callback = self.callback()
-        self.log(callback, {"eval_a_loss": 1.0, "eval_a_runtime": 3.0})
-        self.log(callback, {"eval_b_loss": 2.0, "eval_b_runtime": 4.0})
-        with mock.patch("sys.stderr") as stderr:
-            self.log(callback, {"eval_b_loss": 2.0, "eval_b_runtime": 5.0})  # Evaluated again.
-        stderr.write.assert_not_called()
+        with redirect_stderr(io.StringIO()) as printed:
+            self.log(callback, {"eval_news_loss": 1.5, "eval_news_runtime": 2})
+            self.log(callback, {"eval_books_loss": 2.5})
+            self.log(callback, {"eval_books_loss": 2.5})
+            self.assertEqual("", printed.getvalue())
+            # The times differ whenever a model is evaluated again.
+            self.log(callback, {"eval_news_loss": 1.5, "eval_news_runtime": 3})
+            self.assertEqual("", printed.getvalue())
+            for loss in (3, 4):
+                self.log(callback, {"eval_news_loss": loss})
+        self.assertEqual(1, printed.getvalue().count("WARNING"))
+        self.assertIn("'eval_news_loss' is 3 at 5 steps", printed.getvalue())
+        lengths = {"batches": 5, "epochs": 0.5}
         self.assertEqual(
-            self.context.train.reports,
             [
-                (
-                    "validation",
-                    5,
-                    {"eval_a_loss": 1.0, "eval_a_runtime": 3.0, "batches": 5, "epochs": 0.5},
-                ),
-                ("validation", 5, {"eval_b_loss": 2.0, "eval_b_runtime": 4.0}),
+                ("validation", 5, {"eval_news_loss": 1.5, "eval_news_runtime": 2, **lengths}),
+                ("validation", 5, {"eval_books_loss": 2.5}),
             ],
+            self.context.train.reports,
         )
 
-    def test_transformers_callback_warns_once_when_a_metric_has_another_value(self):
-        callback = self.callback()
-        self.log(callback, {"eval_loss": 1.0})
-        with mock.patch("sys.stderr") as stderr:
-            for _ in range(2):
-                self.log(callback, {"eval_loss": 2.0})
-        written = "".join(call.args[0] for call in stderr.write.call_args_list)
+    def test_lightning_logger_reports_each_name_of_a_step_once(self):
+        logger = DetLogger(self.context)
+        logger.log_metrics({"train_loss_step": 0.5, "epoch": 0}, step=9)
+        logger.log_metrics({"train_loss_epoch": 0.25, "epoch": 0}, step=9)
+        logger.log_metrics({"train_loss_epoch": 0.25, "epoch": 0}, step=9)
         self.assertEqual(
-            "WARNING: validation metric 'eval_loss' is 2.0 now, and was reported as 1.0 at 5 steps, "
-            "which remains; use another metric_key_prefix\n",
-            written,
+            [
+                ("training", 10, {"train_loss_step": 0.5, "epoch": 0}),
+                ("training", 10, {"train_loss_epoch": 0.25}),
+            ],
+            self.context.train.reports,
         )
-        self.assertEqual(1, len(self.context.train.reports))
 
     def test_transformers_callback_stops_and_resumes_when_preempted(self):
         callback = self.callback(user_data={"mine": 1})
