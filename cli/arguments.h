@@ -47,8 +47,8 @@ struct Positional {
   std::string help;
   bool optional = false;
   bool repeated = false;  // only for the last one: takes all remaining words
-  // Only for a repeated one that is the only positional: from its first word on, words that begin
-  // with a dash are no options, because they belong to another program's command line.
+  // Only for a repeated one that is the only positional: its first word begins another
+  // program's command line, whose options are not det's.
   bool verbatim = false;
 };
 

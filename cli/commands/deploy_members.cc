@@ -57,6 +57,7 @@ absl::StatusOr<int> RunAgentUp(Invocation& run) {
   } else {
     run.screen->Print(absl::StrCat("started ", absl::StrJoin(up->started, ", "), ": ",
                                    FormatSummary(up->state), "\n"));
+    PrintTrialPython(run);
   }
   return kExitOk;
 }

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/core/model/field_rows.h"
 #include "master/core/model/fields.h"
@@ -107,7 +109,7 @@ void Remove(ConfigNode& map, std::string_view key) {
 // The name of the slots in the table of fields.
 constexpr char kSlots[] = "slots_per_trial";
 
-// Converts `resources.slots`. A trial's name of the field is none of a task.
+// Converts `resources.slots`. The names of the field in a trial's configuration are refused.
 void RenameSlots(ConfigNode& root, std::vector<Problem>& problems) {
   ConfigMember* resources = FindMember(root, "resources");
   if (resources == nullptr || !resources->value.is_map()) return;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "master/core/model/command_config.h"
 #include "master/core/model/states.h"
 #include "master/core/model/value.h"

@@ -97,7 +97,7 @@ FOLDERS = {
     "master/api/search": RESOURCE + ["master/api/experiments/", "master/api/policies/",
                                      "master/api/trials/"],
     "master/api/tasks": RESOURCE + ["master/api/checkpoints/", "master/api/experiments/",
-                                    "master/api/logs/"],
+                                    "master/api/logs/", "master/api/policies/"],
     "master/api/updates": ["master/core/model/", "master/store/interfaces/"],
     "master/api/trials": RESOURCE + ["master/api/experiments/", "master/api/logs/"],
     "master/api/users": RESOURCE,

@@ -84,7 +84,7 @@ inline constexpr base::Transition<model::TrialState, TrialEvent> kTrialTable[] =
 };
 static_assert(base::IsDeterministic(kTrialTable));
 
-// Of a task that is not a trial.
+// Events of a task that is not a trial.
 enum class TaskEvent {
   kAssigned,  // its allocation has slots
   kPause,     // without slots

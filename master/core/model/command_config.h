@@ -20,7 +20,7 @@ enum class NotebookIdleType { kKernelsOrTerminals, kKernelConnections, kActivity
 
 struct CommandConfig {
   std::string description;  // empty: the master makes a name
-  // As in the configuration of an experiment; `slots_per_trial` is the number of slots.
+  // The same sections as of an experiment; `slots_per_trial` is the number of slots.
   EnvironmentConfig environment;
   ResourcesConfig resources;
   std::vector<BindMountConfig> bind_mounts;
