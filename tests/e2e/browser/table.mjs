@@ -143,6 +143,7 @@ await inBrowser(async (page) => {
   await page.getByRole("link", { name: "coloured" }).click();
   await found(count);
   assert.equal(new URL(page.url()).search, kept);
+  await open("Views 1").click();
   await Promise.all([acceptPrompt(), button("Delete view coloured").click()]);
   await page.getByRole("link", { name: "coloured" }).waitFor({ state: "detached" });
   await open("Views").click();

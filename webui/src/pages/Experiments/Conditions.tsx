@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "react";
+import { Popover } from "@/components/Popover/Popover";
 import { toDraft, emptyGroup, toFilter, type DraftGroup } from "@/components/table/draft";
 import { FilterError, parseFilter, type FilterColumn } from "@/components/table/filter";
 import { FilterBuilder } from "@/components/table/FilterBuilder";
@@ -18,22 +19,19 @@ export function Conditions({ sentence, onSentence, columns, suggestValues }: Pro
   const { draft, problem, change } = useDraft(sentence, onSentence, columns);
   const count = countConditions(draft);
   return (
-    <details className={styles.picker}>
-      <summary>Conditions{count > 0 && ` ${count}`}</summary>
-      <div className={`${styles.pickerBody} ${styles.conditions}`}>
-        {problem && (
-          <p role="status" className={styles.error}>
-            Invalid filter ({problem}). Conditions added here replace it.
-          </p>
-        )}
-        <FilterBuilder
-          group={draft}
-          onChange={change}
-          columns={columns}
-          suggestValues={suggestValues}
-        />
-      </div>
-    </details>
+    <Popover size="form" label={<>Conditions{count > 0 && ` ${count}`}</>}>
+      {problem && (
+        <p role="status" className={styles.error}>
+          Invalid filter ({problem}). Conditions added here replace it.
+        </p>
+      )}
+      <FilterBuilder
+        group={draft}
+        onChange={change}
+        columns={columns}
+        suggestValues={suggestValues}
+      />
+    </Popover>
   );
 }
 
