@@ -117,7 +117,7 @@ await inBrowser(async (page) => {
     [before + 40],
   );
   await says(/widths=searcherMetricsVal:/);
-  await head(/^Started|^Start Time/)
+  await head(/^Started/)
     .getByRole("button")
     .dragTo(head(/^State/));
   await says(/columns=.*startTime,state/);

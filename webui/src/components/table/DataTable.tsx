@@ -21,6 +21,8 @@ interface Props<Row> {
   rowAt: (index: number) => Row | undefined;
   getId: (row: Row) => number;
   renderCell: (row: Row, column: string) => Cell;
+  /** Whether the rows are those of the previous search, until the next ones are loaded. */
+  isPrevious?: boolean;
   /** Reports the visible rows, excluding `to`. */
   onRange: (from: number, to: number) => void;
   view: TableView;
@@ -87,6 +89,7 @@ export function DataTable<Row>(props: Props<Row>) {
       role="table"
       aria-label={props.label}
       aria-rowcount={count + 1}
+      aria-busy={props.isPrevious ?? false}
       tabIndex={0}
     >
       <div className={styles.head} role="row" style={{ width: total }}>

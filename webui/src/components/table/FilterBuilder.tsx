@@ -13,7 +13,7 @@ import {
   type DraftGroup,
   type DraftNode,
 } from "./draft";
-import type { FilterColumn, Operator } from "./filter";
+import { getTerm, type FilterColumn, type Operator } from "./filter";
 import styles from "./FilterBuilder.module.css";
 import { operatorToText } from "./sentence";
 
@@ -144,7 +144,7 @@ function Condition({
       <SuggestInput
         label="Column"
         text={condition.column}
-        suggestionsFor={(typed) => suggestColumns(typed, columns).map((each) => each.column)}
+        suggestionsFor={(typed) => suggestColumns(typed, columns).map(getTerm)}
         isWrong={condition.column !== "" && !column}
         isFocused={isNew}
         onText={(typed) => onChange(withColumn(condition, typed, columns))}

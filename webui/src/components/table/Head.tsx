@@ -57,7 +57,11 @@ export function Head({ column, width, className, style, sort, onSort, onMove, on
         onDragStart={(event) => event.dataTransfer.setData("text/column", column.name)}
         onClick={(event) => onSort(event.shiftKey)}
       >
-        {column.head}
+        {column.isLoading ? (
+          <span className={styles.skeleton} role="status" aria-label="Loading" />
+        ) : (
+          column.head
+        )}
         {by && (
           <span aria-hidden>
             {by.isDescending ? " ↓" : " ↑"}

@@ -43,7 +43,7 @@ const countConditions = (group: DraftGroup): number =>
 
 function read(sentence: string, columns: readonly FilterColumn[]) {
   try {
-    return { draft: toDraft(parseFilter(sentence, columns)), problem: "" };
+    return { draft: toDraft(parseFilter(sentence, columns), columns), problem: "" };
   } catch (error) {
     if (!(error instanceof FilterError)) throw error;
     return { draft: emptyGroup(), problem: error.message };
@@ -74,7 +74,7 @@ function useDraft(
     if (isNews || !next.problem) setState(next);
   }, [sentence, columns, problem]);
   const change = (draft: DraftGroup) => {
-    const next = toSentence(toFilter(draft, columns));
+    const next = toSentence(toFilter(draft, columns), columns);
     // An invalid text stays until conditions replace it.
     setState({ draft, problem: next ? "" : problem });
     if (next === (sent.current.at(-1) ?? sentence) || (problem && !next)) return;

@@ -5,7 +5,7 @@ import { useRefresh } from "@/api/useRefresh";
 import { useIsDark } from "@/charts/theme";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { DataTable } from "@/components/table/DataTable";
-import { FilterError } from "@/components/table/filter";
+import { FilterError, getTerm, type FilterColumn } from "@/components/table/filter";
 import { readView, writeView, type TableView } from "@/components/table/view";
 import { formatCount } from "@/text";
 import { useLatest } from "@/useLatest";
@@ -15,7 +15,7 @@ import { ColumnPicker } from "./ColumnPicker";
 import { Conditions } from "./Conditions";
 import { Empty } from "./Empty";
 import styles from "./Experiments.module.css";
-import { FilterBar } from "./FilterBar";
+import { FilterBar, FilterStatus } from "./FilterBar";
 import { suggestColumnValues } from "./suggestedValues";
 import { ProjectChip } from "./ProjectChip";
 import { getNoun, rowsBetween, getValue, type Kind, type Row } from "./rows";
@@ -23,7 +23,8 @@ import { SavedViews } from "./SavedViews";
 import { createDefaultView, toSearch } from "./search";
 import { useColumns, useMetricRanges, type MetricRange } from "./useColumns";
 import { useDecimals } from "./useDecimals";
-import { readAll, ROWS_KEY, useRows, type Search } from "./useRows";
+import { readAll, ROWS_KEY, useRows } from "./useRows";
+import { guessColumn, isMetricName, makeExample } from "./words";
 
 // The charts are loaded on demand.
 const CompareDrawer = lazy(() =>
@@ -32,6 +33,12 @@ const CompareDrawer = lazy(() =>
 
 const NONE: ReadonlyMap<number, Row | undefined> = new Map();
 const RENEWAL = 5000; // ms
+
+const createUnknownColumn = (column: string): FilterColumn => ({
+  column,
+  displayName: "",
+  type: "COLUMN_TYPE_UNSPECIFIED",
+});
 
 /** All experiments or all trials as a table that the master searches and sorts. */
 export default function Experiments() {
@@ -58,24 +65,18 @@ export default function Experiments() {
     [view, kind, projectId, columns],
   );
   const wrong = found instanceof FilterError && known ? found : undefined;
-  // While the filter is invalid, keep the rows of the last valid one.
-  const [lastValid, setLastValid] = useState<Search>();
-  const valid = found instanceof FilterError ? lastValid : found;
-  if (valid !== lastValid) setLastValid(valid);
-  const latestValid = useLatest(valid);
-  const search = valid?.kind === kind && valid.projectId === projectId ? valid : undefined;
-  const shown = view.columns.map(
-    (name) =>
-      columns.find((column) => column.column === name) ?? {
-        column: name,
-        displayName: "",
-        location: "LOCATION_TYPE_UNSPECIFIED" as const,
-        type: "COLUMN_TYPE_UNSPECIFIED" as const,
-      },
-  );
-  const needsRuns = shown.some((each) => /^metadata\.|\.(last|min|max|mean)$/.test(each.column));
+  // Without a valid filter there are no rows: those of the last one are not the answer.
+  const search = found instanceof FilterError ? undefined : found;
+  const latestSearch = useLatest(search);
+  const shown = view.columns.map((name) => {
+    const column = columns.find((each) => each.column === name) ?? guessColumn(name);
+    return column
+      ? toTableColumn(column)
+      : { ...toTableColumn(createUnknownColumn(name)), isLoading: !known && !columnsError };
+  });
+  const needsRuns = view.columns.some((name) => name.startsWith("metadata.") || isMetricName(name));
   const rows = useRows(search, needsRuns, from, to);
-  const { total, rowAt, error, refetch } = rows;
+  const { total, rowAt, error, refetch, isPrevious } = rows;
   const isLoading = search ? rows.isLoading : !wrong && !columnsError;
   const overview = useOverview();
   const refresh = useRefresh({ queryKey: ROWS_KEY }, RENEWAL);
@@ -104,7 +105,7 @@ export default function Experiments() {
     if (!search) return;
     const all = await readAll(search);
     // The filter may have changed meanwhile.
-    if (latestValid.current?.filter === search.filter) setSelected(all);
+    if (latestSearch.current?.filter === search.filter) setSelected(all);
   };
   const removeFromSelection = (removed: readonly number[]) =>
     setSelection((now) => {
@@ -153,8 +154,9 @@ export default function Experiments() {
         <FilterBar
           view={view}
           onView={setView}
-          error={wrong}
-          columns={columns.map((c) => c.column)}
+          isInvalid={wrong !== undefined}
+          columns={columns.map(getTerm)}
+          example={makeExample(columns)}
         />
         <Conditions
           sentence={view.filter}
@@ -172,10 +174,13 @@ export default function Experiments() {
         </label>
         <ColumnPicker columns={columns} view={view} onView={setView} />
         <SavedViews query={params.toString()} />
-        <span className={styles.count} role="status">
-          {isLoading || !search ? "" : formatCount(total, getNoun(kind))}
-        </span>
       </div>
+      <FilterStatus
+        sentence={view.filter}
+        error={wrong}
+        onSentence={(filter) => setView({ ...view, filter })}
+        count={isLoading || isPrevious || error || !search ? "" : formatCount(total, getNoun(kind))}
+      />
       {(error ?? columnsError) && <ErrorPanel error={error ?? columnsError} onRetry={retry} />}
       {!isLoading && total === 0 && !error ? (
         <Empty kind={kind} view={view} projectId={projectId} isSearched={search !== undefined} />
@@ -183,7 +188,7 @@ export default function Experiments() {
         <DataTable<Row>
           key={listing}
           label={kind === "runs" ? "Trials" : "Experiments"}
-          columns={shown.map(toTableColumn)}
+          columns={shown}
           count={isLoading ? 20 : total}
           rowAt={rowAt}
           getId={(row) => row.id}
@@ -191,6 +196,7 @@ export default function Experiments() {
             renderCell(row, name, ranges.get(name), isDark, decimals.get(name))
           }
           onRange={onRange}
+          isPrevious={isPrevious}
           view={view}
           onView={setView}
           selected={new Set(selected.keys())}

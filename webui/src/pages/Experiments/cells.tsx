@@ -4,12 +4,13 @@ import { formatBytes, formatFixed, formatNumber } from "@/charts/format";
 import { formatDuration } from "@/format";
 import { State } from "@/components/State/State";
 import type { Cell } from "@/components/table/DataTable";
+import type { FilterColumn } from "@/components/table/filter";
 import type { TableColumn } from "@/components/table/view";
 import { Unmanaged } from "@/components/State/Unmanaged";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
 import { getValue, type Row, type Value } from "./rows";
-import type { Column } from "./useColumns";
+import { isMetricName } from "./words";
 
 const WIDTHS: Record<string, number> = {
   id: 72,
@@ -22,10 +23,11 @@ const WIDTHS: Record<string, number> = {
   startTime: 140,
   endTime: 140,
   tags: 160,
+  searcherMetricsVal: 160,
 };
 
 /** Converts an API column to a table column. */
-export function toTableColumn(column: Column): TableColumn {
+export function toTableColumn(column: FilterColumn): TableColumn {
   const isNumber = column.type === "COLUMN_TYPE_NUMBER" && column.column !== "id";
   return {
     name: column.column,
@@ -86,10 +88,7 @@ function renderContent(
 
 /** Whether a column contains a metric. */
 export function isMetric(column: string): boolean {
-  return (
-    column === "searcherMetricsVal" ||
-    (/\.(last|min|max|mean)$/.test(column) && !/^(hp|metadata)\./.test(column))
-  );
+  return column === "searcherMetricsVal" || isMetricName(column);
 }
 
 const isUnmanaged = ({ experiment, run }: Row) =>
