@@ -3,6 +3,8 @@ export const paths = {
   home: "/",
   signIn: (next: string) => `/sign-in?next=${encodeURIComponent(next)}`,
   experiments: "/experiments",
+  /** The experiments with a text in their name, description or labels, archived ones included. */
+  findExperiments: (text: string) => `/experiments?q=${encodeURIComponent(text)}&archived=yes`,
   experiment: (id: number, tab = "") => `/experiments/${id}${tab && `/${tab}`}`,
   /** The form for a search around a trial or its continuation; without a trial, the best trial is used. */
   startFrom: (experiment: number, purpose: "search" | "continue", trial?: number) =>

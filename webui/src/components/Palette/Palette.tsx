@@ -1,29 +1,34 @@
-import { useCallback, useId, useRef, useState } from "react";
+import { useCallback, useEffect, useId, useRef, useState } from "react";
 import { useNavigate } from "react-router";
 import { useOverview } from "@/api/useOverview";
 import { useNavItems } from "../Frame/useNavItems";
 import { findEntries } from "./entries";
-import { usePaletteEntries } from "./usePaletteEntries";
+import { usePaletteSearch } from "./usePaletteSearch";
 import { useShortcuts } from "./useShortcuts";
+import { useLatest } from "@/useLatest";
 import styles from "./Palette.module.css";
 
-/** The palette: opens a page, experiment, workspace or model by a few letters. */
+/** The palette: opens a page or any object of the cluster by a few letters of its name, or by its ID. */
 export function Palette() {
   const dialog = useRef<HTMLDialogElement>(null);
   const [query, setQuery] = useState("");
   const [chosen, setChosen] = useState(0);
+  // Enter was pressed before the search had ended: open its first result.
+  const [isWaiting, setWaiting] = useState(false);
   const overview = useOverview();
   const navigate = useNavigate();
   const list = useId();
-  const [wasOpened, setWasOpened] = useState(false);
-  const extraEntries = usePaletteEntries(wasOpened);
-  const entries = findEntries(query, overview, useNavItems(), extraEntries);
-  const open = useCallback(() => {
-    setQuery("");
+  const { entries: found, error, isSearching } = usePaletteSearch(query);
+  const entries = findEntries(query, overview, useNavItems(), found);
+  const change = useCallback((text: string) => {
+    setQuery(text);
     setChosen(0);
-    setWasOpened(true);
-    if (!dialog.current?.open) dialog.current?.showModal();
+    setWaiting(false);
   }, []);
+  const open = useCallback(() => {
+    change("");
+    if (!dialog.current?.open) dialog.current?.showModal();
+  }, [change]);
   useShortcuts(open);
 
   const go = (to: string | undefined) => {
@@ -31,9 +36,21 @@ export function Palette() {
     dialog.current?.close();
     void navigate(to);
   };
+  const first = entries[0]?.to;
+  const isDone = isWaiting && !isSearching;
+  const latestGo = useLatest(go);
+  useEffect(() => {
+    if (!isDone) return;
+    setWaiting(false);
+    latestGo.current(first);
+  }, [isDone, first, latestGo]);
+  const chosenItem = useRef<HTMLLIElement>(null);
+  useEffect(() => chosenItem.current?.scrollIntoView?.({ block: "nearest" }), [chosen]);
+
   const press = (event: React.KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (event.key === "Enter") go(entries[chosen]?.to);
+    if (event.key === "Enter" && isSearching && chosen === 0) setWaiting(true);
+    else if (event.key === "Enter") go(entries[chosen]?.to);
     else if (step) setChosen((chosen + step + entries.length) % Math.max(1, entries.length));
     else return;
     event.preventDefault();
@@ -46,16 +63,13 @@ export function Palette() {
       <dialog ref={dialog} className={styles.dialog} aria-label="Go to" closedby="any">
         <input
           role="combobox"
-          aria-label="Page, experiment, workspace or model"
+          aria-label="Page, experiment, trial, model, user, project or workspace"
           aria-expanded
           aria-controls={list}
           aria-activedescendant={entries.length > 0 ? `${list}-${chosen}` : undefined}
-          placeholder="Page, experiment name or ID, workspace, model"
+          placeholder="Page, name, or ID of an experiment or trial"
           value={query}
-          onChange={(event) => {
-            setQuery(event.target.value);
-            setChosen(0);
-          }}
+          onChange={(event) => change(event.target.value)}
           onKeyDown={press}
         />
         <ul id={list} role="listbox" aria-label="Results">
@@ -63,18 +77,26 @@ export function Palette() {
             <li
               key={to}
               id={`${list}-${i}`}
+              ref={i === chosen ? chosenItem : null}
               role="option"
               aria-selected={i === chosen}
               onClick={() => go(to)}
               onMouseMove={() => setChosen(i)}
             >
-              <span>{label}</span>
+              <span className={styles.label}>{label}</span>
               <span className={styles.hint}>{hint}</span>
             </li>
           ))}
         </ul>
-        {entries.length === 0 && <p className={styles.none}>No results.</p>}
+        <p className={styles.none} role="status">
+          {isSearching
+            ? "Searching…"
+            : entries.length === 0 && error === undefined && "No results."}
+          {error !== undefined && `The search is incomplete: ${toMessage(error)}`}
+        </p>
       </dialog>
     </>
   );
 }
+
+const toMessage = (error: unknown) => (error instanceof Error ? error.message : String(error));

@@ -4,9 +4,9 @@ import { useKey } from "./useShortcuts";
 import styles from "./Palette.module.css";
 
 const everywhere: [string[], string][] = [
-  [["Ctrl K", "⌘ K", "/"], "Search pages, experiments, workspaces and models"],
+  [["Ctrl K", "⌘ K", "/"], "Go to a page, experiment, trial, model or user"],
   [["?"], "Show keyboard shortcuts"],
-  [["Esc"], "Close the open dialog"],
+  [["Esc"], "Close the open dialog, menu or drawer"],
 ];
 
 const inTables: [string[], string][] = [
