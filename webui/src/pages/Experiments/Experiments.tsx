@@ -16,13 +16,15 @@ import { Conditions } from "./Conditions";
 import { Empty } from "./Empty";
 import styles from "./Experiments.module.css";
 import { FilterBar, FilterStatus } from "./FilterBar";
+import { createHeat } from "./heat";
 import { suggestColumnValues } from "./suggestedValues";
 import { ProjectChip } from "./ProjectChip";
-import { getNoun, rowsBetween, getValue, type Kind, type Row } from "./rows";
+import { getNoun, rowsBetween, type Kind, type Row } from "./rows";
 import { SavedViews } from "./SavedViews";
 import { createDefaultView, toSearch } from "./search";
-import { useColumns, useMetricRanges, type MetricRange } from "./useColumns";
+import { useColumns, useMetricRanges } from "./useColumns";
 import { useDecimals } from "./useDecimals";
+import { useDirections } from "./useDirections";
 import { readAll, ROWS_KEY, useRows } from "./useRows";
 import { guessColumn, isMetricName, makeExample } from "./words";
 
@@ -87,15 +89,13 @@ export default function Experiments() {
   const visibleRows = rowsBetween(rowAt, from, to);
   const decimals = useDecimals(view.columns, visibleRows, listing);
   const isHot = view.heat.length > 0;
-  const { data: ends, isLoading: areRangesLoading } = useMetricRanges(projectId, isHot);
-  const getRange = (name: string): MetricRange | undefined => {
-    const known = ends?.get(name.replace(/\.(last|min|max|mean)$/, ""));
-    if (known || areRangesLoading) return known;
-    const values = visibleRows.map((row) => Number(getValue(row, name)));
-    const finite = values.filter(Number.isFinite);
-    return finite.length > 0 ? [Math.min(...finite), Math.max(...finite)] : undefined;
-  };
-  const ranges = new Map(view.heat.map((name) => [name, getRange(name)]));
+  const { data: ranges, isLoading: areRangesLoading } = useMetricRanges(projectId, isHot);
+  const directions = useDirections(visibleRows, isHot);
+  const heats = new Map(
+    areRangesLoading
+      ? []
+      : view.heat.map((name) => [name, createHeat(name, visibleRows, ranges, directions)]),
+  );
   // Selected rows are kept when they are scrolled out of view.
   const select = (ids: ReadonlySet<number>) => {
     const seen = new Map(visibleRows.map((row) => [row.id, row]));
@@ -193,7 +193,7 @@ export default function Experiments() {
           rowAt={rowAt}
           getId={(row) => row.id}
           renderCell={(row, name) =>
-            renderCell(row, name, ranges.get(name), isDark, decimals.get(name))
+            renderCell(row, name, heats.get(name)?.(row), isDark, decimals.get(name))
           }
           onRange={onRange}
           isPrevious={isPrevious}
@@ -206,7 +206,10 @@ export default function Experiments() {
       <BulkBar
         key={`selected ${listing}`}
         selected={new Set(selected.keys())}
-        rows={[...selected.values()].filter((row) => row !== undefined)}
+        rows={[...selected]
+          .map(([id, row]) => visibleRows.find((each) => each.id === id) ?? row)
+          .filter((row) => row !== undefined)}
+        hidesArchived={!view.showArchived}
         kind={kind}
         found={total}
         onAll={selectAll}

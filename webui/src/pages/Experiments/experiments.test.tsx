@@ -268,6 +268,15 @@ describe("experiments page", () => {
     expect(screen.getByText("1 selected")).toBeInTheDocument();
   });
 
+  it("deselects archived rows, which the table no longer shows", async () => {
+    show("/experiments");
+    await userEvent.click(await screen.findByRole("checkbox", { name: "Select 1" }));
+    await vi.waitFor(() => expect(screen.getByRole("button", { name: "Archive" })).toBeEnabled());
+    await userEvent.click(screen.getByRole("button", { name: "Archive" }));
+    expect(await screen.findByText("1 archived")).toBeInTheDocument();
+    expect(screen.queryByText("1 selected")).not.toBeInTheDocument();
+  });
+
   it("shows the project, keeps it for runs, and removes it on request", async () => {
     const none = { experiments: [], pagination: { total: 0 } };
     const router = show("/experiments?project=1&archived=1", none);
@@ -299,7 +308,7 @@ describe("experiments page", () => {
   });
 
   it("applies an action to the selected rows and reports their number", async () => {
-    show("/experiments");
+    show("/experiments?archived=yes");
     await userEvent.click(await screen.findByRole("checkbox", { name: "Select 1" }));
     await vi.waitFor(() => expect(screen.getByRole("button", { name: "Archive" })).toBeEnabled());
     await userEvent.click(screen.getByRole("button", { name: "Archive" }));
