@@ -167,6 +167,13 @@ class GroupsAndUnmanagedTest(DashboardTestCase):
         self.run_script("unmanaged.mjs")
 
 
+class FindingTest(DashboardTestCase):
+    """Uses its own cluster, because its script reports the experiments that it finds."""
+
+    def test_finding(self):
+        self.run_script("finding.mjs")
+
+
 class BulkAndQueueTest(DashboardTestCase):
     """Uses its own cluster, because the other tests count experiments."""
 

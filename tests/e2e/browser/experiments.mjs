@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { inBrowser, inspect, signIn, url } from "./browser.mjs";
 import { makeHelpers } from "./helpers.mjs";
 
-const tabs = ["Trials", "Hyperparameters", "Search", "Code", "Configuration", "Notes", "Logs"];
+const tabs = ["Trials", "Hyperparameters", "Searcher", "Code", "Configuration", "Notes", "Logs"];
 
 await inBrowser(async (page, watch) => {
   const { csv } = makeHelpers(page);

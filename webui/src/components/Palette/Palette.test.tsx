@@ -26,6 +26,18 @@ test("finds entries by substring, letters and ID", () => {
   expect(labels("zzz")).toEqual([]);
 });
 
+test("finds workspaces and models only when a query is typed, also by letters that are apart", () => {
+  const others = [
+    { to: "/workspaces/3", label: "Vision", hint: "workspace" },
+    { to: "/models/vit", label: "vit", hint: "model" },
+  ];
+  const found = (query: string) =>
+    findEntries(query, overview, [], others).map(({ label }) => label);
+  expect(found("vi")).toEqual(["Vision", "vit"]);
+  expect(found("vn")).toEqual(["Vision"]);
+  expect(found("")).toEqual(["42 mnist-asha", "41 bert"]);
+});
+
 test("offers no experiment by an ID that the master has not found", () => {
   expect(labels("7")).toEqual([]);
 });
@@ -37,7 +49,7 @@ test("lists the experiment and the trial with an ID first, then pages, then the 
     { to: "/models/v42", label: "v42", hint: "model" },
   ];
   const find = (query: string) =>
-    findEntries(query, overview, undefined, found).map(({ label }) => label);
+    findEntries(query, overview, undefined, [], found).map(({ label }) => label);
   expect(find("42")).toEqual(["42 mnist-asha", "Trial 42 of 7 bert", "v42"]);
   expect(find("mod")[0]).toBe("Models");
 });
@@ -64,7 +76,9 @@ function serve(refused: string[] = []) {
     if (refused.includes(pathname))
       return Response.json({ error: { error: "the database is away" } }, { status: 503 });
     const name = searchParams.get("name") ?? "";
-    const named = <T extends object>(each: T, text: string) => (text.includes(name) ? [each] : []);
+    const isAll = !searchParams.has("name");
+    const named = <T extends object>(each: T, text: string) =>
+      !isAll && text.includes(name) ? [each] : [];
     if (request.method === "POST") {
       const { filter } = (await request.json()) as { filter: string };
       const { filterGroup, showArchived } = JSON.parse(filter) as {

@@ -3,6 +3,7 @@ import { useNavigate } from "react-router";
 import { useOverview } from "@/api/useOverview";
 import { useNavItems } from "../Frame/useNavItems";
 import { findEntries } from "./entries";
+import { usePaletteEntries } from "./usePaletteEntries";
 import { usePaletteSearch } from "./usePaletteSearch";
 import { useShortcuts } from "./useShortcuts";
 import { useLatest } from "@/useLatest";
@@ -19,7 +20,9 @@ export function Palette() {
   const navigate = useNavigate();
   const list = useId();
   const { entries: found, error, isSearching } = usePaletteSearch(query);
-  const entries = findEntries(query, overview, useNavItems(), found);
+  const [wasOpened, setWasOpened] = useState(false);
+  const others = usePaletteEntries(wasOpened);
+  const entries = findEntries(query, overview, useNavItems(), others, found);
   const change = useCallback((text: string) => {
     setQuery(text);
     setChosen(0);
@@ -27,6 +30,7 @@ export function Palette() {
   }, []);
   const open = useCallback(() => {
     change("");
+    setWasOpened(true);
     if (!dialog.current?.open) dialog.current?.showModal();
   }, [change]);
   useShortcuts(open);

@@ -34,13 +34,14 @@ function isSubsequence(query: string, text: string): boolean {
 }
 
 /**
- * Finds the entries that match `query`, best first: the experiment and the trial with this ID, pages and known
- * experiments, then what else the master has `found`.
+ * Finds the entries that match `query`, best first: the experiment and the trial with this ID, pages, known experiments
+ * and with a query `others`, then what else the master has `found`.
  */
 export function findEntries(
   query: string,
   overview: Overview | undefined,
   pages: readonly NavItem[] = navItems,
+  others: readonly Entry[] = [],
   found: readonly Entry[] = [],
 ): Entry[] {
   const searched = query.trim().toLowerCase();
@@ -52,6 +53,7 @@ export function findEntries(
       label: `${id} ${name}`,
       hint: "experiment",
     })),
+    ...(searched === "" ? [] : others),
   ];
   const id = parseId(query)?.id ?? 0;
   const isExact = ({ to }: Entry) =>

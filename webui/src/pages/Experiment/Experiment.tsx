@@ -34,7 +34,7 @@ const TABS: [
   ["", "Overview", Overview],
   ["trials", "Trials", Trials],
   ["hyperparameters", "Hyperparameters", Hyperparameters],
-  ["search", "Search", Search],
+  ["search", "Searcher", Search],
   ["code", "Code", Code],
   ["configuration", "Configuration", Configuration],
   ["notes", "Notes", Notes],

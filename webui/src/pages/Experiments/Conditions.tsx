@@ -19,7 +19,14 @@ export function Conditions({ sentence, onSentence, columns, suggestValues }: Pro
   const { draft, problem, change } = useDraft(sentence, onSentence, columns);
   const count = countConditions(draft);
   return (
-    <Popover size="form" label={<>Conditions{count > 0 && ` ${count}`}</>}>
+    <Popover
+      size="form"
+      label={
+        <>
+          Conditions <span className={styles.badge}>{count > 0 && count}</span>
+        </>
+      }
+    >
       {problem && (
         <p role="status" className={styles.error}>
           Invalid filter ({problem}). Conditions added here replace it.

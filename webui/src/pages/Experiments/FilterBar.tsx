@@ -28,7 +28,7 @@ export function FilterBar({ view, onView, isInvalid, columns, example }: Props) 
       <input
         type="search"
         aria-label="Search names, descriptions and labels"
-        placeholder="Search names and labels"
+        placeholder="Name or label"
         value={text}
         onChange={(event) => setText(event.target.value)}
       />

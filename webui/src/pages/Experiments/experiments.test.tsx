@@ -195,7 +195,8 @@ describe("experiments page", () => {
   it("formats chosen conditions as a sentence and shows a sentence's conditions", async () => {
     const router = show("/experiments?filter=id+>+1+or+id+is+empty");
     await screen.findByRole("link", { name: "mnist-random" });
-    await userEvent.click(screen.getByText("Conditions 2"));
+    await userEvent.click(screen.getByText("Conditions"));
+    expect(screen.getByText("Conditions")).toHaveTextContent("Conditions 2");
     expect(screen.getAllByLabelText("Operator")[0]).toHaveValue(">");
     await userEvent.click(screen.getAllByRole("button", { name: "Remove ID" })[1] as Element);
     const sentence = screen.getByRole("combobox", { name: "Filter" });
