@@ -49,7 +49,9 @@ export function Palette() {
     latestGo.current(first);
   }, [isDone, first, latestGo]);
   const chosenItem = useRef<HTMLLIElement>(null);
-  useEffect(() => chosenItem.current?.scrollIntoView?.({ block: "nearest" }), [chosen]);
+  useEffect(() => {
+    chosenItem.current?.scrollIntoView({ block: "nearest" });
+  }, [chosen]);
 
   const press = (event: React.KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
