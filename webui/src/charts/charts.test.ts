@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { getStroke, viridis, needsDarkText } from "./colours";
 import { drawCurve, type Plane } from "./columns";
 import { seriesToCsv, toSvgPath } from "./export";
-import { countDecimals, formatBytes, formatFixed, formatNumber } from "./format";
+import { countDecimals, formatBytes, formatFixed, formatNumber, formatValue } from "./format";
 import { computeLegendHeight, layoutLegend } from "./legendRows";
 import { findNearestCurves, findNextPoint } from "./nearest";
 import { toCurves, computeYRange, toPlane, computeXRange } from "./paint";
@@ -184,6 +184,22 @@ it("formats numbers briefly", () => {
   expect(countDecimals([0, 12])).toBe(0);
   expect(formatFixed(0.032666, 4)).toBe("0.0327");
   expect(formatFixed(0.25, 0)).toBe("0.25");
+});
+
+it("shortens fractions of chosen values, and keeps integers and texts", () => {
+  const cases: [unknown, string][] = [
+    [0.0004474942081187, "4.475e-4"],
+    [0.30000000000000004, "0.3"],
+    [123456789, "123456789"],
+    ["adam", "adam"],
+    ["0.0004474942", "0.0004474942"],
+    [true, "true"],
+    [null, "null"],
+    [undefined, "–"],
+    [[0.123456, "a"], "[0.1235, a]"],
+    [{ lr: 0.00012345678, deep: { n: 3 } }, "{lr: 1.235e-4, deep: {n: 3}}"],
+  ];
+  for (const [value, text] of cases) expect(formatValue(value)).toBe(text);
 });
 
 it("formats bytes with a unit", () => {

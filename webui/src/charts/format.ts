@@ -6,8 +6,8 @@ export function toNumber(raw: number | string | undefined): number {
 }
 
 /**
- * Formats a measured number with four significant digits; very large and small ones with an exponent. Chosen
- * values, such as hyperparameters, are shown unchanged.
+ * Formats a measured number with four significant digits; very large and small ones with an exponent. For
+ * chosen values, such as hyperparameters, see formatValue.
  */
 export function formatNumber(raw: number | string | undefined | null): string {
   if (raw === undefined || raw === null) return "–";
@@ -23,6 +23,25 @@ export function formatNumber(raw: number | string | undefined | null): string {
       .replace("e+", "e");
   return String(Number(value.toPrecision(4)));
 }
+
+/**
+ * Formats a chosen value, such as a hyperparameter: fractions like measured numbers, integers and texts
+ * unchanged, lists and objects with formatted parts: "[0.1235, adam]". `components/Value` adds the exact value
+ * as a tooltip.
+ */
+export function formatValue(value: unknown): string {
+  if (value === undefined) return "–";
+  if (typeof value === "number" && !Number.isInteger(value)) return formatNumber(value);
+  if (typeof value === "string") return value;
+  if (Array.isArray(value)) return `[${value.map(formatValue).join(", ")}]`;
+  if (typeof value !== "object" || value === null) return String(value);
+  const parts = Object.entries(value).map(([name, part]) => `${name}: ${formatValue(part)}`);
+  return `{${parts.join(", ")}}`;
+}
+
+/** The exact text of a value that formatValue shortens. */
+export const toExactText = (value: unknown): string =>
+  typeof value === "object" ? JSON.stringify(value) : String(value);
 
 /** Formats a number with the decimals of its column, unless that loses too much precision. */
 export function formatFixed(value: number, decimals: number): string {

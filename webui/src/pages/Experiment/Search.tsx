@@ -1,11 +1,12 @@
+import { Fragment } from "react";
 import { Link } from "react-router";
 import type { Experiment, Message } from "@/api/types";
 import { formatNumber } from "@/charts/format";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { ScrollBox } from "@/components/Page/ScrollBox";
+import { Value } from "@/components/Value/Value";
 import { paths } from "@/paths";
-import { formatHparams } from "./curves";
 import styles from "./Experiment.module.css";
 import { Rungs } from "./Rungs";
 import { useSearch } from "./useExperiment";
@@ -24,7 +25,7 @@ export function Search({ experiment }: { experiment: Experiment }) {
         <p>
           Best: {formatNumber(search.bestMetric)} by{" "}
           <Link to={paths.trial(search.bestTrialId)}>trial {search.bestTrialId}</Link> (
-          {formatHparams(search.bestHparams)})
+          <Hparams hparams={search.bestHparams} />)
         </p>
       ) : null}
       {(search.front?.length ?? 0) > 0 && <ParetoFront search={search} />}
@@ -41,6 +42,18 @@ export function Search({ experiment }: { experiment: Experiment }) {
       {brackets.length > 0 && <Rungs search={search} />}
     </div>
   );
+}
+
+/** Hyperparameters in one line: "lr 0.1, optimizer adam". */
+function Hparams({ hparams = {} }: { hparams?: Record<string, unknown> | undefined }) {
+  return Object.entries(hparams)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value], i) => (
+      <Fragment key={name}>
+        {i > 0 && ", "}
+        {name} <Value value={value} />
+      </Fragment>
+    ));
 }
 
 /** The Pareto front of a search with several objectives. */
@@ -73,7 +86,9 @@ function ParetoFront({ search }: { search: Message["Search"] }) {
                   {formatNumber(value)}
                 </td>
               ))}
-              <td>{formatHparams(hparams)}</td>
+              <td>
+                <Hparams hparams={hparams} />
+              </td>
             </tr>
           ))}
         </tbody>

@@ -5,14 +5,6 @@ import type { Series } from "@/charts/series";
 
 type Trial = NonNullable<Message["TrialsSampleResponse"]["trials"]>[number];
 
-/** Formats hyperparameters: "lr 0.1, x 3". */
-export function formatHparams(hparams: Record<string, unknown> | undefined): string {
-  return Object.entries(hparams ?? {})
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, value]) => `${name} ${JSON.stringify(value)}`)
-    .join(", ");
-}
-
 /** The maximum number of curves and of points per curve; a growing curve may have twice as many points. */
 export const MAX_CURVES = 500;
 export const MAX_POINTS = 1000;

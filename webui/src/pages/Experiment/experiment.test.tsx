@@ -11,7 +11,7 @@ import { readTar } from "@/tar";
 import { copyGolden } from "@/testing/goldens";
 import { showPage, viewer, type Answers } from "@/testing/pages";
 import { getVerbs } from "./Actions";
-import { firstMetric, formatHparams, toSeries } from "./curves";
+import { firstMetric, toSeries } from "./curves";
 import { Fork } from "./Fork";
 import { Notes } from "./Notes";
 import { Overview } from "./Overview";
@@ -78,7 +78,6 @@ it("converts sampled trials to curves with gaps for values that are not numbers"
   const [series] = toSeries([copyGolden(trial, { trialId: 7, columns })]);
   expect(series).toMatchObject({ id: "7", label: "trial 7", rank: 0 });
   expect([...(series ? Array.from(series.y) : [])]).toEqual([2, NaN]);
-  expect(formatHparams({ lr: 0.123456, opt: "sgd" })).toBe('lr 0.123456, opt "sgd"');
   const metrics = [
     copyGolden<{ group: string; name: string }>(names.answer.metricNames[0], {
       group: "training",
