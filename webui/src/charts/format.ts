@@ -6,10 +6,10 @@ export function toNumber(raw: number | string | undefined): number {
 }
 
 /**
- * Formats a measured number with four significant digits; very large and small ones with an exponent. For
+ * Formats a measured number with four (or `digits`) significant digits; very large and small ones with an exponent. For
  * chosen values, such as hyperparameters, see formatValue.
  */
-export function formatNumber(raw: number | string | undefined | null): string {
+export function formatNumber(raw: number | string | undefined | null, digits = 4): string {
   if (raw === undefined || raw === null) return "–";
   const value = Number(raw);
   if (typeof raw === "string" && Number.isNaN(value)) return raw;
@@ -18,10 +18,10 @@ export function formatNumber(raw: number | string | undefined | null): string {
   if (Number.isInteger(value) && size < 1e7) return String(value);
   if (size >= 1e6 || size < 1e-3)
     return value
-      .toExponential(3)
+      .toExponential(digits - 1)
       .replace(/\.?0+e/, "e")
       .replace("e+", "e");
-  return String(Number(value.toPrecision(4)));
+  return String(Number(value.toPrecision(digits)));
 }
 
 /**

@@ -78,6 +78,7 @@ it("converts sampled trials to curves with gaps for values that are not numbers"
   const [series] = toSeries([copyGolden(trial, { trialId: 7, columns })]);
   expect(series).toMatchObject({ id: "7", label: "trial 7", rank: 0 });
   expect([...(series ? Array.from(series.y) : [])]).toEqual([2, NaN]);
+  expect([...(series?.invalid ?? [])]).toEqual([[2, NaN]]);
   const metrics = [
     copyGolden<{ group: string; name: string }>(names.answer.metricNames[0], {
       group: "training",
