@@ -40,6 +40,8 @@ interface Props {
   height?: number;
   /** False if the series are named elsewhere on the page. */
   hasLegend?: boolean;
+  /** Shown if none of the drawn values is NaN or infinite: says that others are. */
+  note?: string;
   /** Shown if there is no curve. */
   none?: string;
   /** Reads all points as CSV; by default the drawn points are exported. */
@@ -77,7 +79,8 @@ export function LineChart(props: Props) {
   useEffect(() => plot.current?.setBest(best), [plot, best]);
   useEffect(() => plot.current?.setZoom(zoom), [plot, zoom]);
 
-  const invalid = useMemo(() => describeInvalid(series, formatX), [series, formatX]);
+  const described = useMemo(() => describeInvalid(series, formatX), [series, formatX]);
+  const invalid = described ?? props.note;
 
   const smoothBy = (next: number, isDone: boolean) => {
     const isNew = next !== view.weight;

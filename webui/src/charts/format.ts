@@ -34,14 +34,14 @@ export function formatValue(value: unknown): string {
   if (typeof value === "number" && !Number.isInteger(value)) return formatNumber(value);
   if (typeof value === "string") return value;
   if (Array.isArray(value)) return `[${value.map(formatValue).join(", ")}]`;
-  if (typeof value !== "object" || value === null) return String(value);
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
   const parts = Object.entries(value).map(([name, part]) => `${name}: ${formatValue(part)}`);
   return `{${parts.join(", ")}}`;
 }
 
 /** The exact text of a value that formatValue shortens. */
 export const toExactText = (value: unknown): string =>
-  typeof value === "object" ? JSON.stringify(value) : String(value);
+  typeof value === "string" ? value : JSON.stringify(value);
 
 /** Formats a number with the decimals of its column, unless that loses too much precision. */
 export function formatFixed(value: number, decimals: number): string {

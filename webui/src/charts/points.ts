@@ -59,6 +59,11 @@ export function toColumns(
   return { x, y: Float64Array.from(values, toY), ...selectInvalid(x, values) };
 }
 
+/** Whether a metric's values are texts, lists or objects, which no chart can show. */
+export const areTexts = (points: readonly Point[], metric: string): boolean =>
+  points.length > 0 &&
+  points.every((point) => parseReported(getValue(point, metric)) === undefined);
+
 /**
  * Sorts points by the axis: a system metric's report number restarts with each attempt, but time does not.
  */

@@ -6,6 +6,7 @@ import type { Experiment, Message } from "@/api/types";
 import { countDecimals, formatFixed, toNumber } from "@/charts/format";
 import { formatDuration } from "@/format";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { LogPolicy } from "@/components/State/LogPolicy";
 import { State } from "@/components/State/State";
 import { DataTable, type Cell } from "@/components/table/DataTable";
 import { Time } from "@/components/Time/Time";
@@ -23,6 +24,7 @@ const COLUMNS: TableColumn[] = [
   { name: "checkpointCount", head: "Checkpoints", isNumber: true, width: 110 },
   { name: "startTime", head: "Started", isNumber: false, width: 120 },
   { name: "duration", head: "Duration", isNumber: true, width: 100 },
+  { name: "logPolicyMatched", head: "Log policy", isNumber: false, width: 120 },
 ];
 
 /** The trials of the experiment with their hyperparameters, sorted by the master. */
@@ -109,13 +111,18 @@ function formatMetric({ searcherMetricValue: value }: Run, decimals: number): st
   return value === undefined ? "–" : formatFixed(toNumber(value), decimals);
 }
 
+/** A trial that waits for its slots has not run yet. */
+const formatRunTime = ({ trialState, duration = 0 }: Run) =>
+  trialState === "STATE_QUEUED" ? "–" : formatDuration(duration);
+
 function renderCell(run: Run, column: string, decimals: number): Cell {
   const id = run.id ?? 0;
   if (column === "id") return { content: <Link to={paths.trial(id)}>{id}</Link> };
   if (column === "state") return { content: <State state={run.trialState ?? run.state} /> };
   if (column === "searcherMetricsVal") return { content: formatMetric(run, decimals) };
   if (column === "startTime") return { content: <Time at={run.startTime} /> };
-  if (column === "duration") return { content: formatDuration(run.duration ?? 0) };
+  if (column === "duration") return { content: formatRunTime(run) };
+  if (column === "logPolicyMatched") return { content: <LogPolicy name={run.logPolicyMatched} /> };
   if (column === "checkpointCount") return { content: run.checkpointCount };
   return { content: getHparam(run.hyperparameters, column.slice("hp.".length)) ?? "–" };
 }

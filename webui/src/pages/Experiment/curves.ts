@@ -75,14 +75,23 @@ export function assignRanks(series: readonly Series[], trialIds: readonly number
   return series.map((each) => ({ ...each, rank: ranks.get(each.id) ?? each.rank }));
 }
 
-/** The metric that is shown first: the searcher metric's validation, or any other. */
+/**
+ * The metric that is shown first: the searcher metric of validations, before the first validation of training;
+ * else the loss; else any of validations, of training or other.
+ */
 export function firstMetric<M extends { group: string; name: string }>(
   metrics: readonly M[],
   searcherMetric: string | undefined,
 ): M | undefined {
+  const find = (group: string, name?: string) =>
+    metrics.find((m) => m.group === group && (name === undefined || m.name === name));
   return (
-    metrics.find((m) => m.group === "validation" && m.name === searcherMetric) ??
-    metrics.find((m) => m.group === "validation") ??
+    find("validation", searcherMetric ?? "") ??
+    find("training", searcherMetric ?? "") ??
+    find("validation", "loss") ??
+    find("training", "loss") ??
+    find("validation") ??
+    find("training") ??
     metrics[0]
   );
 }

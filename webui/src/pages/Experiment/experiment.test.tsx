@@ -79,17 +79,28 @@ it("converts sampled trials to curves with gaps for values that are not numbers"
   expect(series).toMatchObject({ id: "7", label: "trial 7", rank: 0 });
   expect([...(series ? Array.from(series.y) : [])]).toEqual([2, NaN]);
   expect([...(series?.invalid ?? [])]).toEqual([[2, NaN]]);
-  const metrics = [
-    copyGolden<{ group: string; name: string }>(names.answer.metricNames[0], {
-      group: "training",
-      name: "loss",
-    }),
-    copyGolden<{ group: string; name: string }>(names.answer.metricNames[0], {
-      group: "validation",
-      name: "error",
-    }),
+});
+
+it("shows the searcher metric first, before the first validation that of training, then losses", () => {
+  const of = (text: string) => {
+    const [group = "", name = ""] = text.split(" ");
+    return copyGolden<{ group: string; name: string }>(names.answer.metricNames[0], {
+      group,
+      name,
+    });
+  };
+  const first = (...list: string[]) => firstMetric(list.map(of), "error");
+  const all = [
+    "validation error",
+    "training error",
+    "validation loss",
+    "training loss",
+    "validation acc",
+    "training gpu/mem_gb",
+    "custom loss",
   ];
-  expect(firstMetric(metrics, "loss")).toEqual(metrics[1]);
+  // Without those before it, each is the first, wherever it stands.
+  for (const [i, text] of all.entries()) expect(first(...all.slice(i).reverse())).toEqual(of(text));
 });
 
 it("lists hyperparameters by path", () => {
