@@ -108,8 +108,9 @@ export function paintMarks(
   within(context, area, () => {
     paintRestarts(context, curves, area, plane, ratio);
     paintCheckpoints(context, curves, area, plane, ratio);
-    paintInvalid(context, curves, area, plane, ratio);
   });
+  // Outside of the clipped part, so that marks at its edges are whole.
+  paintInvalid(context, curves, area, plane, ratio);
 }
 
 function within(context: CanvasRenderingContext2D, area: Area, draw: () => void) {
@@ -143,6 +144,7 @@ function paintInvalid(
   ratio: number,
 ) {
   const size = CROSS * ratio;
+  context.save();
   context.lineWidth = 1.5 * ratio;
   for (const { series } of curves) {
     if (!series.invalid) continue;
@@ -156,6 +158,7 @@ function paintInvalid(
     }
     context.stroke();
   }
+  context.restore();
 }
 
 /** Half the width of the cross that marks a NaN or infinite value, in pixels. */

@@ -29,6 +29,7 @@ export function toSvg(picture: Picture): string {
     ...picture.curves.flatMap((curve) => toLines(curve, area)),
     ...(picture.best === undefined ? [] : drawBest(picture.best, area)),
     "</g>",
+    ...picture.curves.map((curve) => drawInvalid(curve, area)),
     `<g transform="translate(${area.left} ${layout.legendTop})">`,
     ...layout.legend.map(drawEntry),
     "</g>",
@@ -63,12 +64,17 @@ function toLines({ series, y, raw }: Curve, area: Area): string[] {
   const stroke = resolveColour(colour);
   const line = (values: ArrayLike<number>, opacity: number) =>
     `<path d="${toSvgPath(series.x, values, plane)}" fill="none" stroke-width="1.5" stroke="${stroke}" stroke-dasharray="${dash.join(" ")}" opacity="${opacity}"><title>${escape(series.label)}</title></path>`;
+  return [...(raw ? [line(raw, 0.25)] : []), line(y, 1)];
+}
+
+function drawInvalid({ series }: Curve, area: Area): string {
   const d = 2 * CROSS;
-  const crosses = locateInvalid(series, area, plane).map(
+  const crosses = locateInvalid(series, area, toPlane(area)).map(
     ([left, top]) => `M${left - CROSS} ${top - CROSS}l${d} ${d}m${-d} 0l${d} ${-d}`,
   );
-  const marks = `<path d="${crosses.join("")}" stroke-width="1.5" stroke="${stroke}"/>`;
-  return [...(raw ? [line(raw, 0.25)] : []), line(y, 1), ...(crosses.length > 0 ? [marks] : [])];
+  if (crosses.length === 0) return "";
+  const stroke = resolveColour(getStroke(series.rank).colour);
+  return `<path d="${crosses.join("")}" stroke-width="1.5" stroke="${stroke}"/>`;
 }
 
 function drawEntry({ left, top, label, rank }: LegendEntry): string {

@@ -28,8 +28,13 @@ export function AxisChoice({ axis, hasEpochs }: Props) {
         {X_AXES.map((each) => {
           const isMissing = each === "epochs" && !hasEpochs;
           return (
-            <option key={each} value={each} disabled={isMissing}>
-              {isMissing ? "epochs (no metric named epoch)" : each}
+            <option
+              key={each}
+              value={each}
+              disabled={isMissing}
+              title={isMissing ? "Epochs are taken from a metric named epoch." : undefined}
+            >
+              {isMissing ? "epochs (none reported)" : each}
             </option>
           );
         })}

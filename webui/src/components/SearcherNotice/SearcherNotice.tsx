@@ -37,8 +37,8 @@ export function SearcherNotice({ metric, names, series }: Props) {
   if (series.length === 1) {
     return (
       <Notice>
-        The searcher metric {metric} was {describeValues(first.invalid)} batches. Such a validation
-        is never the best.
+        The searcher metric {metric} was not a finite number: {describeValues(first.invalid)}{" "}
+        (batches). Such a validation is never the best.
       </Notice>
     );
   }
@@ -59,7 +59,7 @@ export function SearcherNotice({ metric, names, series }: Props) {
 
 function Notice({ children }: { children: ReactNode }) {
   return (
-    <p role="note" aria-label="Searcher metric" className={styles.notice}>
+    <p role="note" className={styles.notice}>
       <span aria-hidden>⚠ </span>
       {children}
     </p>

@@ -19,12 +19,11 @@ const PAGE = 100;
 
 const COLUMNS: TableColumn[] = [
   { name: "id", head: "Trial", isNumber: false, width: 90 },
-  { name: "state", head: "State", isNumber: false, width: 140 },
+  { name: "state", head: "State", isNumber: false, width: 180 },
   { name: "searcherMetricsVal", head: "Searcher metric", isNumber: true, width: 140 },
   { name: "checkpointCount", head: "Checkpoints", isNumber: true, width: 110 },
   { name: "startTime", head: "Started", isNumber: false, width: 120 },
   { name: "duration", head: "Duration", isNumber: true, width: 100 },
-  { name: "logPolicyMatched", head: "Log policy", isNumber: false, width: 120 },
 ];
 
 /** The trials of the experiment with their hyperparameters, sorted by the master. */
@@ -118,11 +117,18 @@ const formatRunTime = ({ trialState, duration = 0 }: Run) =>
 function renderCell(run: Run, column: string, decimals: number): Cell {
   const id = run.id ?? 0;
   if (column === "id") return { content: <Link to={paths.trial(id)}>{id}</Link> };
-  if (column === "state") return { content: <State state={run.trialState ?? run.state} /> };
+  if (column === "state") {
+    return {
+      content: (
+        <>
+          <State state={run.trialState ?? run.state} /> <LogPolicy name={run.logPolicyMatched} />
+        </>
+      ),
+    };
+  }
   if (column === "searcherMetricsVal") return { content: formatMetric(run, decimals) };
   if (column === "startTime") return { content: <Time at={run.startTime} /> };
   if (column === "duration") return { content: formatRunTime(run) };
-  if (column === "logPolicyMatched") return { content: <LogPolicy name={run.logPolicyMatched} /> };
   if (column === "checkpointCount") return { content: run.checkpointCount };
   return { content: getHparam(run.hyperparameters, column.slice("hp.".length)) ?? "–" };
 }

@@ -1,3 +1,4 @@
+import { getShownProgress } from "@/api/states";
 import type { Message } from "@/api/types";
 
 /** The kind of rows: experiments or trials, which the API calls runs. */
@@ -88,6 +89,8 @@ function getExperimentValue({ experiment, bestTrial }: Row, column: string): Val
       return Number(experiment.checkpointSize ?? 0);
     case "forkedFrom":
       return experiment.forkedFrom || undefined;
+    case "progress":
+      return getShownProgress(experiment.state, experiment.progress);
     default:
       return shown((experiment as Record<string, unknown>)[column]);
   }
