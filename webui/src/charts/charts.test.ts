@@ -59,15 +59,15 @@ describe("curve", () => {
   it("draws a point between gaps", () => {
     expect(drawn([NaN, 3, NaN], 100)).toEqual([
       [50, 3],
-      [48.5, 3],
-      [51.5, 3],
+      [48, 3],
+      [52, 3],
     ]);
   });
 
   it("has gaps for missing values", () => {
     expect(
       toSvgPath([0, 1, 2, 3], [1, NaN, 2, 3], { from: 0, to: 3, toX: (x) => x, toY: (y) => y }),
-    ).toBe("M0 1M-1.5 1L1.5 1M2 2L3 3");
+    ).toBe("M0 1M-2 1L2 1M2 2L3 3");
   });
 
   it("draws one point beyond each end of the visible range", () => {

@@ -16,7 +16,7 @@ export interface Pen {
 }
 
 const COLUMN = 0.5; // pixels that points are merged over
-const DOT = 1.5; // half the width of a point without a line, in pixels
+const DOT = 2; // half the width of a point without a line, in pixels
 
 /**
  * Draws the visible part of a curve and its neighbouring points. Points in the same pixel column are reduced
