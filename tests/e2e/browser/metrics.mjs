@@ -1,4 +1,4 @@
-// What pages show of metrics that are no plain curves (NaN, infinity, texts, lists, none), of experiments that
+// What pages show of metrics that a curve cannot show (NaN, infinity, texts, lists, none), of experiments that
 // wait or have failed, and of trials that a log policy labels; what charts tell of points, and export.
 import assert from "node:assert/strict";
 import { inBrowser, inspect, signIn, url } from "./browser.mjs";
@@ -199,7 +199,7 @@ await inBrowser(async (page) => {
   const { columns } = await call("GET", "/api/v1/projects/1/columns?tableType=TABLE_TYPE_RUN");
   assert.ok(columns.some(({ column }) => column === "logPolicyMatched"));
 
-  // ---- Checkboxes stand beside their labels
+  // ---- Checkboxes are level with their labels
   await page.goto(`${url}/experiments/${labelled}/configuration`);
   const box = page.getByLabel("Show defaults");
   const place = await box.boundingBox();
@@ -219,6 +219,6 @@ await inBrowser(async (page) => {
   await rung.waitFor();
   const wide = await page.evaluate(() => document.documentElement.scrollWidth);
   assert.equal(wide, 390, "the table scrolls in its own box");
-  assert.ok((await rung.boundingBox()).height < 120, "rows are no towers of one trial per line");
+  assert.ok((await rung.boundingBox()).height < 120, "a row has several trials per line");
   await inspect(page, "metrics-search-narrow");
 });
