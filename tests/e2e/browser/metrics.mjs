@@ -47,13 +47,21 @@ await inBrowser(async (page) => {
   const diverges = await makeExperiment("diverges", [0.0004474942081187, 0.0123456789]);
   const [first, second] = diverges.trials;
   for (const [step, loss] of [1, 0.5, "NaN", 0.25, "NaN", "Infinity"].entries()) {
-    await first.report("validation", step + 1, { loss, matrix: [[1, step], [3, 4]] });
+    await first.report("validation", step + 1, {
+      loss,
+      matrix: [
+        [1, step],
+        [3, 4],
+      ],
+    });
     await first.report("training", step + 1, { loss: 2 - step / 10, verdict: `step ${step}` });
   }
   await second.report("validation", 3, { loss: 0.75 });
 
   await page.goto(dataOf(diverges));
-  await note.getByText(/loss was NaN or infinite in 1 of 2 trials: \d+\. .* never the best/).waitFor();
+  await note
+    .getByText(/loss was NaN or infinite in 1 of 2 trials: \d+\. .* never the best/)
+    .waitFor();
   await note.getByRole("link", { name: String(first.id) }).waitFor();
   await text(`✕ NaN or infinite: trial ${first.id}`).waitFor();
   await inspect(page, "metrics-invalid");
@@ -104,7 +112,9 @@ await inBrowser(async (page) => {
   await page.setViewportSize({ width: 1280, height: 800 });
 
   // ---- Numbers are short, with all digits as tooltip
-  const cell = page.getByRole("group", { name: "Hyperparameters" }).getByTitle("0.0004474942081187");
+  const cell = page
+    .getByRole("group", { name: "Hyperparameters" })
+    .getByTitle("0.0004474942081187");
   assert.equal(await cell.innerText(), "4.475e-4", "a hyperparameter has four digits");
 
   // ---- Tooltip: by value, the nearest bold, also at a single point
@@ -131,7 +141,7 @@ await inBrowser(async (page) => {
   await hover(0.41, 0.9);
   assert.equal(await placeOf(), beside, "the tooltip does not follow the pointer");
   await hover(0.9, 0.9);
-  assert.ok((await placeOf()) < beside, "the tooltip stands at the side without the pointer");
+  assert.ok((await placeOf()) < beside, "the tooltip is at the side without the pointer");
 
   // ---- Axes: names, no half batches; epochs only where there are some
   const labelsOf = (svg) => [...svg.matchAll(/text-anchor="middle">([^<]*)</g)].map(([, it]) => it);
