@@ -174,6 +174,37 @@ class FindingTest(DashboardTestCase):
         self.run_script("finding.mjs")
 
 
+class MetricsTest(DashboardTestCase):
+    """Uses its own cluster, which its last experiments fill."""
+
+    def test_metrics(self):
+        ends = TRAINING_SCRIPT.replace("10_000", "5").replace("time.sleep(0.2)", "")
+        searcher = {"name": "asha", "metric": "loss", "max_trials": 12, "num_rungs": 2,
+                    "max_length": {"batches": 4}}
+        search = self.home.create(
+            harness.job(name="searches", entrypoint=["python3", "learns.py"], searcher=searcher,
+                        resources={"slots_per_trial": 0},
+                        hyperparameters={"x": {"type": "double", "minval": 0, "maxval": 1}}),
+            self.home.context({"learns.py": ends}))
+        failed = self.home.create(harness.job(name="fails", entrypoint="false"))
+        labelled = self.home.create(harness.job(name="labelled",
+                                                entrypoint="echo CUDA out of memory"))
+        for experiment in (failed, labelled, search):
+            self.home.finish(experiment)
+        full = {"resources": {"slots_per_trial": 2}, "entrypoint": "sleep 600"}
+        running = self.home.create(harness.job(name="holds", **full))
+        try:
+            self.home.first_trial(running)
+            queued = self.home.create(harness.job(name="waits", **full))
+            try:
+                self.run_script("metrics.mjs", FAILED=str(failed), LABELLED=str(labelled),
+                                QUEUED=str(queued), SEARCH=str(search))
+            finally:
+                self.home.det("experiment", "kill", queued, code=None)
+        finally:
+            self.home.det("experiment", "kill", running, code=None)
+
+
 class BulkAndQueueTest(DashboardTestCase):
     """Uses its own cluster, because the other tests count experiments."""
 

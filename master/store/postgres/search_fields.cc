@@ -111,6 +111,8 @@ std::string SearchFields::GetExpression(Field field) {
       return Qualify(kCheckpoints, "k.number");
     case Field::kExternalId:
       return runs_ ? "t.external_id" : "NULL::text";
+    case Field::kLogPolicy:
+      return runs_ ? "nullif(t.log_policy, '')" : "NULL::text";
     case Field::kProjectId:
       return QualifyOwn("project");
     default:

@@ -1,3 +1,5 @@
+import { formatNumber } from "./format";
+
 /**
  * About `max` round values from `lowest` to `highest`, ascending: multiples of 1, 2 or 5 times a power of
  * ten.
@@ -14,6 +16,30 @@ export function computeTicks(lowest: number, highest: number, max = 6): number[]
   }
   return ticks;
 }
+
+/** The labels of an axis: with as many digits as its ticks need, so that no two labels are equal. */
+export function formatTicks(ticks: readonly number[]): string[] {
+  const steps = ticks.slice(1).map((tick, i) => Math.abs(tick - (ticks[i] ?? 0)));
+  const tolerated = Math.min(...steps) / 100;
+  for (let digits = 4; digits < 12; digits++) {
+    const labels = ticks.map((tick) => formatNumber(tick, digits));
+    if (ticks.every((tick, i) => Math.abs(Number(labels[i]) - tick) <= tolerated)) return labels;
+  }
+  return ticks.map(String);
+}
+
+/** The labels of an axis by a format; a label equal to the one before is left out. */
+export function formatTicksBy(ticks: readonly number[], format: (tick: number) => string) {
+  const labels = ticks.map(format);
+  return labels.map((label, i) => (label === labels[i - 1] ? "" : label));
+}
+
+/** Whether all positions on an x axis are integers. */
+export const isIntegerAxis = (label: string) => label === "batches";
+
+/** The ticks that an x axis may have: there is no half batch. */
+export const keepIntegers = (ticks: readonly number[], label: string) =>
+  isIntegerAxis(label) ? ticks.filter(Number.isInteger) : [...ticks];
 
 /** A scale: maps a value to a position from 0 to 1 and has ticks. */
 export interface Scale {

@@ -1,13 +1,16 @@
 import { lazy, Suspense } from "react";
 import { Link, useParams } from "react-router";
+import { getShownProgress } from "@/api/states";
 import type { Experiment as ExperimentData } from "@/api/types";
 import { formatNumber } from "@/charts/format";
 import { CopyText } from "@/components/CopyText/CopyText";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { useCrumbs } from "@/components/Frame/useCrumbs";
+import { LogPolicy } from "@/components/State/LogPolicy";
 import { State } from "@/components/State/State";
 import { Unmanaged } from "@/components/State/Unmanaged";
 import { Tabs } from "@/components/Tabs/Tabs";
+import { formatPercent } from "@/format";
 import { paths } from "@/paths";
 import { Actions } from "./Actions";
 import styles from "./Experiment.module.css";
@@ -16,7 +19,7 @@ import { Logs } from "./Logs";
 import { Overview } from "./Overview";
 import { Search } from "./Search";
 import { Trials } from "./Trials";
-import { useExperiment } from "./useExperiment";
+import { useExperiment, useLogPolicies } from "./useExperiment";
 
 // Tabs with libraries of their own are loaded on demand.
 const Code = lazy(() => import("./Code").then((tab) => ({ default: tab.Code })));
@@ -79,11 +82,12 @@ export default function Experiment() {
 }
 
 function StatusLine({ experiment: e }: { experiment: ExperimentData }) {
-  const percent = Math.floor((e.progress ?? 0) * 100);
+  const progress = getShownProgress(e.state, e.progress);
+  const { data: logPolicies = [] } = useLogPolicies(e);
   // Many programs outside of the cluster report no progress.
   const hasFailedOutside = e.unmanaged && e.state === "STATE_ERROR" && !e.stateReason;
   const onlyTrial = e.numTrials === 1 ? e.trialIds?.[0] : undefined;
-  const hasProgress = !e.unmanaged || percent > 0;
+  const hasProgress = progress !== undefined && (!e.unmanaged || progress >= 0.01);
   return (
     <header className={styles.status}>
       <h1 className="visually-hidden">
@@ -92,10 +96,13 @@ function StatusLine({ experiment: e }: { experiment: ExperimentData }) {
       <CopyText text={String(e.id ?? 0)} />
       <State state={e.state} />
       {e.unmanaged && <Unmanaged />}
+      {logPolicies.map((name) => (
+        <LogPolicy key={name} name={name} />
+      ))}
       {hasProgress && (
         <>
-          <progress aria-label="Progress" value={percent} max={100} />
-          <span>{percent} %</span>
+          <progress aria-label="Progress" value={progress} max={1} />
+          <span>{formatPercent(progress)}</span>
         </>
       )}
       {e.bestTrialId ? (

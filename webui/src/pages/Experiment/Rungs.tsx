@@ -111,7 +111,7 @@ function RungRow({ rung, isLast, max }: { rung: Rung; isLast: boolean; max: numb
           />
         </span>
       </td>
-      <td>
+      <td className={styles.arrivals}>
         <Arrivals arrivals={arrivals.slice(0, MAX_SHOWN)} />
         {arrivals.length > MAX_SHOWN && (
           <details>

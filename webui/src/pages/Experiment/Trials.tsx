@@ -6,6 +6,7 @@ import type { Experiment, Message } from "@/api/types";
 import { countDecimals, formatFixed, toNumber } from "@/charts/format";
 import { formatDuration } from "@/format";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { LogPolicy } from "@/components/State/LogPolicy";
 import { State } from "@/components/State/State";
 import { DataTable, type Cell } from "@/components/table/DataTable";
 import { Time } from "@/components/Time/Time";
@@ -19,7 +20,7 @@ const PAGE = 100;
 
 const COLUMNS: TableColumn[] = [
   { name: "id", head: "Trial", isNumber: false, width: 90 },
-  { name: "state", head: "State", isNumber: false, width: 140 },
+  { name: "state", head: "State", isNumber: false, width: 180 },
   { name: "searcherMetricsVal", head: "Searcher metric", isNumber: true, width: 140 },
   { name: "checkpointCount", head: "Checkpoints", isNumber: true, width: 110 },
   { name: "startTime", head: "Started", isNumber: false, width: 120 },
@@ -133,14 +134,26 @@ function Metric({ value, decimals }: { value: number | string | undefined; decim
   return <span title={String(value)}>{formatFixed(toNumber(value), decimals)}</span>;
 }
 
+/** A trial that waits for its slots has not run yet. */
+const formatRunTime = ({ trialState, duration = 0 }: Run) =>
+  trialState === "STATE_QUEUED" ? "–" : formatDuration(duration);
+
 function renderCell(run: Run, column: string, decimals: number): Cell {
   const id = run.id ?? 0;
   if (column === "id") return { content: <Link to={paths.trial(id)}>{id}</Link> };
-  if (column === "state") return { content: <State state={run.trialState ?? run.state} /> };
+  if (column === "state") {
+    return {
+      content: (
+        <>
+          <State state={run.trialState ?? run.state} /> <LogPolicy name={run.logPolicyMatched} />
+        </>
+      ),
+    };
+  }
   if (column === "searcherMetricsVal")
     return { content: <Metric value={run.searcherMetricValue} decimals={decimals} /> };
   if (column === "startTime") return { content: <Time at={run.startTime} /> };
-  if (column === "duration") return { content: formatDuration(run.duration ?? 0) };
+  if (column === "duration") return { content: formatRunTime(run) };
   if (column === "checkpointCount") return { content: run.checkpointCount };
   return { content: <Value value={getHparam(run.hyperparameters, column.slice("hp.".length))} /> };
 }

@@ -33,6 +33,19 @@ describe("row", () => {
     expect(getValue(row, column)).toEqual(value);
   });
 
+  it("has no progress if its experiment failed, and no duration while it waits", () => {
+    const of = (state: string): Row => ({
+      kind: "experiments",
+      id: 1,
+      experiment: { state, progress: 1, duration: 7 } as never,
+    });
+    const values = (state: string) =>
+      ["progress", "duration"].map((column) => getValue(of(state), column));
+    expect(values("STATE_COMPLETED")).toEqual([1, 7]);
+    expect(values("STATE_ERROR")).toEqual([undefined, 7]);
+    expect(values("STATE_QUEUED")).toEqual([1, undefined]);
+  });
+
   it("shows numbers with four digits and every digit in the tooltip", () => {
     const run = {
       hyperparameters: { lr: 0.0004474942081187, wd: 0.01, layers: 123456 },

@@ -1,4 +1,4 @@
-import type { Message } from "@/api/types";
+import type { Experiment, Message } from "@/api/types";
 import { CopyText } from "@/components/CopyText/CopyText";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ScrollBox } from "@/components/Page/ScrollBox";
@@ -11,13 +11,13 @@ type Run = NonNullable<Message["Trial"]["runs"]>[number];
 /** The attempts of the trial: where they ran and why they ended, as a timeline and a table. */
 export function Attempts({
   trial,
-  isUnmanaged = false,
+  experiment,
 }: {
   trial: Message["Trial"];
-  isUnmanaged?: boolean;
+  experiment?: Experiment | undefined;
 }) {
   const runs = trial.runs ?? [];
-  if (isUnmanaged)
+  if (experiment?.unmanaged)
     return <EmptyState>The attempts of an unmanaged trial run outside of the cluster.</EmptyState>;
   if (runs.length === 0) {
     return (
