@@ -3,7 +3,7 @@ import {
   createBrowserRouter,
   Navigate,
   redirect,
-  useParams,
+  type LoaderFunctionArgs,
   type Params,
   type RouteObject,
 } from "react-router";
@@ -14,6 +14,7 @@ import { Frame } from "@/components/Frame/Frame";
 import type { PageHandle } from "@/components/Frame/useCrumbs";
 import { RouteError } from "@/components/ErrorPanel/RouteError";
 import { prefetchLog } from "@/components/LogView/prefetch";
+import { toOwnPath } from "./determinedPaths";
 import { paths } from "./paths";
 
 type PageModule = { default: React.ComponentType };
@@ -43,17 +44,20 @@ function page(
   };
 }
 
-/** Links to Determined's dashboard begin with /det. */
-function FromDetermined() {
-  return <Navigate to={`/${useParams()["*"] ?? ""}`} replace />;
-}
-
 function askToSignIn({ request }: { request: Request }) {
   const { pathname, search } = new URL(request.url);
   return session.isOpen() ? null : redirect(paths.signIn(pathname + search));
 }
 
-const routesWith = (client: QueryClient): RouteObject[] => [
+/** Leads from an address of Determined's dashboard, which begins with /det, to the page that shows the same. */
+async function leadFromDetermined({ request }: LoaderFunctionArgs) {
+  const { pathname, search } = new URL(request.url);
+  return (
+    askToSignIn({ request }) ?? redirect(await toOwnPath(pathname.slice("/det".length) + search))
+  );
+}
+
+export const routesWith = (client: QueryClient): RouteObject[] => [
   {
     element: <Frame />,
     loader: askToSignIn,
@@ -112,7 +116,13 @@ const routesWith = (client: QueryClient): RouteObject[] => [
     ...page("/sign-in", "Sign in", () => import("./pages/SignIn/SignIn")),
     hydrateFallbackElement: <></>,
   },
-  { path: "/det/*", element: <FromDetermined /> },
+  {
+    path: "/det/*",
+    loader: leadFromDetermined,
+    element: <></>,
+    errorElement: <RouteError />,
+    hydrateFallbackElement: <></>,
+  },
 ];
 
 export const makeRouter = (client: QueryClient) => createBrowserRouter(routesWith(client));
