@@ -26,9 +26,8 @@ std::string FormatLine(const Line& line, const Style& style) {
   // The line of a progress bar ends in \r.
   const absl::string_view log =
       absl::StripSuffix(line.log().empty() ? line.message() : line.log(), "\r");
-  const std::string text = line.has_rank_id()
-                               ? absl::StrCat("[rank=", line.rank_id(), "] ", log)
-                               : std::string(log);
+  const std::string text =
+      line.has_rank_id() ? absl::StrCat("[rank=", line.rank_id(), "] ", log) : std::string(log);
   const bool alarm = line.level() >= api::v1::LOG_LEVEL_ERROR;
   const absl::string_view end = absl::EndsWith(text, "\n") ? "" : "\n";
   return absl::StrCat(ApplyPaint(time, Paint::kFaint, style),

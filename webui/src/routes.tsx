@@ -13,6 +13,8 @@ import { Administration } from "@/components/Frame/Administration";
 import { Frame } from "@/components/Frame/Frame";
 import type { PageHandle } from "@/components/Frame/useCrumbs";
 import { RouteError } from "@/components/ErrorPanel/RouteError";
+import { lazyPart } from "@/components/LazyPart/lazyPart";
+import { preload } from "@/components/LazyPart/preload";
 import { prefetchLog } from "@/components/LogView/prefetch";
 import { toOwnPath } from "./determinedPaths";
 import { paths } from "./paths";
@@ -28,11 +30,17 @@ function page(
   load: () => Promise<PageModule>,
   ahead?: (params: Params, url: URL) => void,
 ): RouteObject {
+  const loadDefault = async () => (await load()).default;
+  preload(loadDefault);
   return {
     path,
     handle: { title } satisfies PageHandle,
     errorElement: <RouteError />,
-    lazy: async () => ({ Component: (await load()).default }),
+    lazy: () =>
+      loadDefault().then(
+        (Component) => ({ Component }),
+        () => ({ Component: lazyPart(loadDefault) }),
+      ),
     ...(ahead && {
       loader: ({ params, request }) => {
         ahead(params, new URL(request.url));
