@@ -10,6 +10,10 @@ export function parseList(text: string | undefined): string[] {
 export const parseOptionalList = (text: string | undefined) =>
   text === undefined ? undefined : parseList(text);
 
+/** Quotes a word of a command for a shell, if needed. */
+export const quote = (word: string) =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+
 /** Formats a count with its noun: "1 trial", "2 trials". */
 export function formatCount(count: number, noun: string): string {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
