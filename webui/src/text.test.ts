@@ -11,6 +11,11 @@ it.each([
   expect(quote(word)).toBe(quoted);
 });
 
+it("counts nouns with another plural", () => {
+  expect(formatCount(1, "batch", "batches")).toBe("1 batch");
+  expect(formatCount(3, "batch", "batches")).toBe("3 batches");
+});
+
 it.each([
   [0, "0 trials"],
   [1, "1 trial"],
