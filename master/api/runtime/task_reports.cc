@@ -1,5 +1,6 @@
 #include "master/api/runtime/task_reports.h"
 
+#include "absl/strings/match.h"
 #include "master/api/common/convert.h"
 
 namespace det::api {
@@ -49,7 +50,10 @@ model::LogLine ToLine(const v1::TaskLog& given, const model::TaskId& task,
   line.stdtype = given.stdtype();
   line.source = given.source();
   line.text = given.log();
-  while (!line.text.empty() && line.text.back() == '\n') line.text.pop_back();
+  // A \r alone stays: the next line overwrites this one.
+  while (absl::EndsWith(line.text, "\n")) {
+    line.text.resize(line.text.size() - (absl::EndsWith(line.text, "\r\n") ? 2 : 1));
+  }
   return line;
 }
 

@@ -58,5 +58,5 @@ it("shows the Pareto front, hyperparameters short with the exact value as toolti
   const table = within(await screen.findByRole("group", { name: "Pareto front" }));
   expect(table.getByRole("row", { name: /^8 16 1 0.5 lr .*, opt adam$/ })).toBeVisible();
   expect(table.getByTitle("0.0004474942081187")).toHaveTextContent("4.475e-4");
-  expect(table.getByRole("columnheader", { name: "accuracy ↑" })).toBeVisible();
+  expect(table.getByRole("columnheader", { name: "accuracy higher is better" })).toBeVisible();
 });

@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { Popover } from "@/components/Popover/Popover";
 import { moveColumn, type TableView } from "@/components/table/view";
+import { Icon } from "@/components/Icon/Icon";
 import type { Column } from "./useColumns";
 import styles from "./Experiments.module.css";
 
@@ -69,7 +70,7 @@ export function ColumnPicker({ columns, view, onView }: Props) {
                 })
               }
             >
-              ↑
+              <Icon name="up" />
             </button>
             <button
               type="button"

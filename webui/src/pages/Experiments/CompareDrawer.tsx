@@ -4,6 +4,7 @@ import { Comparison } from "@/components/Comparison/Comparison";
 import { parseIds } from "@/components/Comparison/ids";
 import { useEscape } from "@/components/Popover/useEscape";
 import { paths } from "@/paths";
+import { formatCount } from "@/text";
 import styles from "./Experiments.module.css";
 
 /** Compares the trials in the address, beside the table. */
@@ -13,7 +14,7 @@ export function CompareDrawer({ trials, onClose }: { trials: string; onClose: ()
   return (
     <aside className={styles.drawer} aria-label="Compared trials" tabIndex={-1}>
       <div className={styles.drawerHead}>
-        <h2>{ids.length} trials compared</h2>
+        <h2>{formatCount(ids.length, "trial")} compared</h2>
         <Link to={paths.compare(ids)}>Open as a page</Link>
         <button type="button" autoFocus onClick={onClose}>
           Close
