@@ -20,7 +20,7 @@ const PAGE = 100;
 
 const COLUMNS: TableColumn[] = [
   { name: "id", head: "Trial", isNumber: false, width: 90 },
-  { name: "state", head: "State", isNumber: false, width: 180 },
+  { name: "state", head: "State", isNumber: false, width: 140 },
   { name: "searcherMetricsVal", head: "Searcher metric", isNumber: true, width: 140 },
   { name: "checkpointCount", head: "Checkpoints", isNumber: true, width: 110 },
   { name: "startTime", head: "Started", isNumber: false, width: 120 },
@@ -62,6 +62,11 @@ export function Trials({ experiment }: { experiment: Experiment }) {
     toNumber(rowAt(from + i)?.searcherMetricValue),
   );
   const decimals = countDecimals(values);
+  // Labels by log policies need room beside the state.
+  const isLabelled = values.some((_, i) => rowAt(from + i)?.logPolicyMatched);
+  const shown = columns.map((column) =>
+    isLabelled && column.name === "state" ? { ...column, width: 240 } : column,
+  );
   return (
     <div className={`${styles.stack} ${styles.full}`}>
       {error && <ErrorPanel error={error} />}
@@ -76,7 +81,7 @@ export function Trials({ experiment }: { experiment: Experiment }) {
       </p>
       <DataTable<Run>
         label="Trials"
-        columns={view.columns.flatMap((name) => columns.filter((column) => column.name === name))}
+        columns={view.columns.flatMap((name) => shown.filter((column) => column.name === name))}
         count={total}
         rowAt={rowAt}
         getId={(run) => run.id ?? 0}
