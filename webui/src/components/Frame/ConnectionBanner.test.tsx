@@ -20,12 +20,12 @@ function show(answer: () => Response | undefined) {
 }
 
 it("says when the master does not answer, and when it is back", async () => {
-  let response: Response | undefined;
-  const setLive = show(() => response);
+  const answers: Response[] = [];
+  const setLive = show(() => answers[0]?.clone());
   expect(screen.getByRole("status")).toBeEmptyDOMElement();
   setLive(false);
   expect(await screen.findByText(/The master does not answer/)).toBeVisible();
-  response = new Response("", { status: 503 });
+  answers.push(new Response("", { status: 503 }));
   await act(() => vi.advanceTimersByTimeAsync(6000));
   expect(screen.getByText(/The master does not answer/)).toBeVisible();
   setLive(true);
