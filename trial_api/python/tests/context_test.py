@@ -22,7 +22,7 @@ BEST = "/api/v1/experiments/3/searcher/best_searcher_validation_metric"
 
 
 class NumPyNumber:
-    """As numpy.int64."""
+    """A number like numpy.int64."""
 
     def item(self):
         return 3
