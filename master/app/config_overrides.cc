@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
