@@ -20,7 +20,7 @@ bool IsMachineVariable(absl::string_view name) {
       "HOME",       "USER",         "LOGNAME",       "SHELL",      "LANG",
       "TZ",         "PATH",         "TMPDIR",        "http_proxy", "https_proxy",
       "no_proxy",   "HTTP_PROXY",   "HTTPS_PROXY",   "NO_PROXY",   "LD_LIBRARY_PATH",
-      "PYTHONPATH", "SSL_CERT_DIR", "SSL_CERT_FILE", "CUDA_HOME",
+      "PYTHONPATH", "SSL_CERT_DIR", "SSL_CERT_FILE", "CUDA_HOME",  "DET_PYTHON_EXECUTABLE",
   };
   return absl::StartsWith(name, "LC_") || absl::StartsWith(name, "NCCL_") ||
          std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);

@@ -22,6 +22,7 @@
 #include "cli/local_cluster.h"
 #include "cli/program.h"
 #include "cli/table.h"
+#include "cli/trial_python.h"
 
 namespace det::cli {
 namespace {
@@ -46,6 +47,16 @@ std::string UpText(const UpResult& up, absl::Duration took) {
 }
 
 }  // namespace
+
+void PrintTrialPython(const Invocation& run) {
+  const absl::StatusOr<std::string> python = DescribeTrialPython();
+  if (python.ok()) {
+    run.screen->Print(absl::StrCat("Trial classes in Python: ", *python, "\n"));
+  } else {
+    run.screen->PrintNotice(
+        absl::StrCat("Trial classes in Python cannot run here: ", python.status().message()));
+  }
+}
 
 const Option kDataDir = {"data-dir", 0, "DIR",
                          "Data directory (default: $DET_DATA_DIR, else by user)"};
@@ -140,7 +151,9 @@ absl::StatusOr<int> UpLocal(Invocation& run, bool alone) {
     run.screen->Print(ToJsonText(cluster, &up->state, passwords));
     return kExitOk;
   }
-  run.screen->Print(absl::StrCat(UpText(*up, absl::Now() - start), passwords));
+  run.screen->Print(UpText(*up, absl::Now() - start));
+  if (!up->started.empty() && up->state.agents > 0) PrintTrialPython(run);
+  run.screen->Print(passwords);
   if (!passwords.empty()) run.screen->PrintNotice("these passwords are not shown again");
   const bool found_by_default =
       cluster.data_dir() == LocalCluster(base::GetDefaultDataDir()).data_dir();

@@ -44,6 +44,9 @@ std::string ToJsonText(const LocalCluster& cluster, const ClusterState* state,
 absl::StatusOr<int> UpLocal(Invocation& run, bool alone);
 const std::vector<Option>& UpOptions();
 
+// Prints which Python runs Trial classes on agents that were just started.
+void PrintTrialPython(const Invocation& run);
+
 std::vector<Command> DeployMemberCommands();
 
 }  // namespace det::cli

@@ -59,6 +59,7 @@ absl::StatusOr<int> RunAgentUp(Invocation& run) {
   } else {
     run.screen->Print(absl::StrCat("started ", absl::StrJoin(up->started, ", "), ": ",
                                    FormatSummary(up->state), "\n", FormatChosenSlots(*up)));
+    PrintTrialPython(run);
   }
   return kExitOk;
 }

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import unittest
+import venv
 import xml.etree.ElementTree as ET
 
 ROOT = os.getcwd()  # Bazel starts a test in the root of its data.
@@ -137,6 +138,13 @@ class Home:
 
     def json(self, *args, code=0):
         return json.loads(self.det(*args, "--json", code=code).stdout)
+
+    def put_python_without_torch_first(self):
+        """Puts a Python without torch first on PATH, as conda and pyenv often do; returns it."""
+        folder = os.path.join(self.folder, "conda")
+        venv.create(folder, symlinks=True)
+        self.env["PATH"] = os.path.join(folder, "bin") + os.pathsep + self.env["PATH"]
+        return os.path.join(folder, "bin/python3")
 
     def up(self, agents=1, slots=2, *options, code=0):
         return self.det("deploy", "local", "up", "--port", self.port, "--agents", agents,

@@ -20,6 +20,13 @@ from fake_master import SERVICE, as_task, fake_master, refusal
 BEST = "/api/v1/experiments/3/searcher/best_searcher_validation_metric"
 
 
+class NumPyNumber:
+    """As numpy.int64."""
+
+    def item(self):
+        return 3
+
+
 class CheckpointStorageTest(unittest.TestCase):
     def open(self, storage):
         """Returns the section with which init() opens a bucket."""
@@ -325,6 +332,34 @@ class ClusterTest(unittest.TestCase):
         # The context sends earlier reports before it asks.
         self.assertLess(
             paths.index(SERVICE + "ReportMetrics"), len(paths) - 1 - paths[::-1].index(BEST)
+        )
+
+    def test_refuses_a_report_that_the_master_cannot_store(self):
+        with det.core.init() as context:
+            for steps, problem in (
+                (1.5, "steps_completed is 1.5, but must be a whole number"),
+                (2**31, "steps_completed is 2147483648, but must be from 0 to 2147483647"),
+            ):
+                with self.assertRaisesRegex(ValueError, problem):
+                    context.train.report_training_metrics(steps, {"loss": 1})
+            with self.assertRaisesRegex(ValueError, "metric 'n' is an integer of 1329 bits"):
+                context.train.report_training_metrics(1, {"n": 10**400})
+            with self.assertRaisesRegex(ValueError, "metrics 1 and '1' have the same name"):
+                context.train.report_training_metrics(1, {1: 0.5, "1": 0.25})
+            context.train.report_training_metrics(2.0, {"loss": 1, "n": 10**300})
+        [reports] = self.master.bodies(SERVICE + "ReportMetrics")
+        self.assertEqual(
+            [(2, {"loss": 1, "n": 10**300})],
+            [(each["stepsCompleted"], each["metrics"]) for each in reports["reports"]],
+        )
+
+    def test_sets_metadata_with_nan_and_numbers_of_numpy(self):
+        self.master.answers["/api/v1/runs/7/metadata"] = {"metadata": {}}
+        with det.core.init() as context:
+            context.train.set_metadata({"a": math.nan, "b": [-math.inf], "c": NumPyNumber()})
+        self.assertEqual(
+            [{"runId": 7, "metadata": {"a": "NaN", "b": ["-Infinity"], "c": 3}}],
+            self.master.bodies("/api/v1/runs/7/metadata"),
         )
 
     def test_sets_metadata_of_the_run(self):

@@ -72,7 +72,7 @@ class TrainContext:
             MasterError: The master has refused an earlier report.
         """
         _check(group, steps_completed, metrics)
-        self._report(group, steps_completed, metrics, batch_metrics)
+        self._report(group, int(steps_completed), metrics, batch_metrics)
 
     def report_training_metrics(
         self,
@@ -115,7 +115,7 @@ class TrainContext:
             MasterError: The master has refused an earlier report.
         """
         _check("validation", steps_completed, metrics)
-        return self._report("validation", steps_completed, metrics, None, ask_best)
+        return self._report("validation", int(steps_completed), metrics, None, ask_best)
 
     def _report(
         self,
@@ -344,7 +344,7 @@ class ClusterTrain(TrainContext):
     def set_metadata(self, metadata: JsonObject) -> None:
         self._master.post(
             f"/api/v1/runs/{self._trial.trial_id}/metadata",
-            {"runId": self._trial.trial_id, "metadata": metadata},
+            {"runId": self._trial.trial_id, "metadata": _json.to_json(metadata)},
         )
 
     def get_tensorboard_path(self) -> pathlib.Path:
@@ -448,9 +448,14 @@ def _check(group: str, steps_completed: int, metrics: Metrics) -> None:
         )
     if type(metrics) is not dict and not isinstance(metrics, Mapping):
         raise TypeError(f"the metrics of {group} are {metrics!r}; expected a dictionary")
+    _json.check_metrics(metrics)
     _check_number("steps_completed", steps_completed)
     if not 0 <= steps_completed < _MAX_STEPS:
-        raise ValueError(f"steps_completed is {steps_completed}, but must be 0 or more")
+        raise ValueError(
+            f"steps_completed is {steps_completed}, but must be from 0 to {_MAX_STEPS - 1}"
+        )
+    if steps_completed != int(steps_completed):
+        raise ValueError(f"steps_completed is {steps_completed}, but must be a whole number")
 
 
 def _check_number(name: str, value: object) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import sys
 import tempfile
 from collections.abc import Mapping
 
@@ -16,6 +17,8 @@ from det import core
 from det._types import Json
 
 _EVALUATION = "eval_"
+# Endings of metrics that differ whenever the same model is evaluated.
+_TIMES = ("_runtime", "_per_second")
 # A metric of the summary at the end of train(), which is not a report of the training.
 _SUMMARY = "train_runtime"
 # Files of a checkpoint that are not weights, and the state of a Trainer before training.
@@ -60,7 +63,9 @@ class DetCallback(transformers.TrainerCallback):  # type: ignore[misc]
         self._filter = set(filter_metrics) if filter_metrics else None
         self._user_data = dict(user_data or {})
         self._preempted = False
-        self._reported: dict[str, int] = {}  # Steps of the latest report of each group.
+        # The step and the metrics of the latest report of each group.
+        self._reported: dict[str, tuple[int, dict[str, float]]] = {}
+        self._warned: set[str] = set()
         self._saved_at = -1
         self.load_last_checkpoint(args)
 
@@ -126,12 +131,36 @@ class DetCallback(transformers.TrainerCallback):  # type: ignore[misc]
             for name, value in metrics.items()
             if isinstance(value, (int, float)) and self._is_reported(name)
         }
-        if not numbers or self._reported.get(group) == steps:
+        if not numbers:
             return
-        self._reported[group] = steps
         numbers.setdefault("batches", steps)
         numbers.setdefault("epochs", float(state.epoch or 0))
-        self.core_context.train.report_metrics(group, steps, numbers)
+        last, before = self._reported.get(group, (steps, {}))
+        if last != steps:
+            before = {}
+        # A Trainer logs once for each of several evaluation datasets, and again if it is asked to
+        # evaluate again; the master refuses another value of a metric.
+        added = {name: value for name, value in numbers.items() if name not in before}
+        self._warn_about_lost(group, steps, before, numbers)
+        self._reported[group] = (steps, {**before, **added})
+        if added:
+            self.core_context.train.report_metrics(group, steps, added)
+
+    def _warn_about_lost(
+        self, group: str, steps: int, before: dict[str, float], numbers: dict[str, float]
+    ) -> None:
+        """Warns, once for each name, about another value of a metric that was reported."""
+        for name, value in numbers.items():
+            first = before.get(name, value)
+            if repr(first) == repr(value) or name.endswith(_TIMES) or name in self._warned:
+                continue
+            self._warned.add(name)
+            print(
+                f"WARNING: {group} metric {name!r} is {value} now, and was reported as {first} at "
+                f"{steps} steps, which remains; use another metric_key_prefix",
+                file=sys.stderr,
+                flush=True,
+            )
 
     def _is_reported(self, name: str) -> bool:
         short = name[len(_EVALUATION) :] if name.startswith(_EVALUATION) else name

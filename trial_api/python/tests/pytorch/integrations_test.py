@@ -78,6 +78,39 @@ class IntegrationTest(unittest.TestCase):
             ],
         )
 
+    def test_transformers_callback_reports_each_evaluation_of_a_step(self):
+        callback = self.callback()
+        self.log(callback, {"eval_a_loss": 1.0, "eval_a_runtime": 3.0})
+        self.log(callback, {"eval_b_loss": 2.0, "eval_b_runtime": 4.0})
+        with mock.patch("sys.stderr") as stderr:
+            self.log(callback, {"eval_b_loss": 2.0, "eval_b_runtime": 5.0})  # Evaluated again.
+        stderr.write.assert_not_called()
+        self.assertEqual(
+            self.context.train.reports,
+            [
+                (
+                    "validation",
+                    5,
+                    {"eval_a_loss": 1.0, "eval_a_runtime": 3.0, "batches": 5, "epochs": 0.5},
+                ),
+                ("validation", 5, {"eval_b_loss": 2.0, "eval_b_runtime": 4.0}),
+            ],
+        )
+
+    def test_transformers_callback_warns_once_when_a_metric_has_another_value(self):
+        callback = self.callback()
+        self.log(callback, {"eval_loss": 1.0})
+        with mock.patch("sys.stderr") as stderr:
+            for _ in range(2):
+                self.log(callback, {"eval_loss": 2.0})
+        written = "".join(call.args[0] for call in stderr.write.call_args_list)
+        self.assertEqual(
+            "WARNING: validation metric 'eval_loss' is 2.0 now, and was reported as 1.0 at 5 steps, "
+            "which remains; use another metric_key_prefix\n",
+            written,
+        )
+        self.assertEqual(1, len(self.context.train.reports))
+
     def test_transformers_callback_stops_and_resumes_when_preempted(self):
         callback = self.callback(user_data={"mine": 1})
         callback.on_step_end(self.args, self.state, self.control)
