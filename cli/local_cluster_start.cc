@@ -59,7 +59,10 @@ std::string ReadLastMessage(const std::string& log, absl::string_view between) {
 // member they would override the options of the cluster.
 std::vector<std::string> MakeMemberEnvironment(const std::vector<std::string>& variables) {
   std::vector<std::string> all = MakeEnvironment({});
-  std::erase_if(all, [](const std::string& each) { return absl::StartsWith(each, "DET_"); });
+  // The Python of tasks comes from the environment.
+  std::erase_if(all, [](const std::string& each) {
+    return absl::StartsWith(each, "DET_") && !absl::StartsWith(each, "DET_PYTHON_EXECUTABLE=");
+  });
   all.insert(all.end(), variables.begin(), variables.end());
   return all;
 }
