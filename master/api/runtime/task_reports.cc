@@ -52,7 +52,8 @@ model::LogLine ToLine(const v1::TaskLog& given, const model::TaskId& task,
   line.text = given.log();
   // A \r alone stays: the next line overwrites this one.
   while (absl::EndsWith(line.text, "\n")) {
-    line.text.resize(line.text.size() - (absl::EndsWith(line.text, "\r\n") ? 2 : 1));
+    line.text.pop_back();
+    if (absl::EndsWith(line.text, "\r")) line.text.pop_back();
   }
   return line;
 }
