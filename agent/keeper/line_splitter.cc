@@ -14,21 +14,27 @@ bool IsContinuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0
 void LineSplitter::Feed(absl::string_view chunk, std::vector<std::string>& lines) {
   while (!chunk.empty()) {
     const size_t end = chunk.find_first_of("\r\n");
+    if (end != 0 && std::exchange(after_return_, false)) {
+      partial_.push_back('\r');
+      EndLine(lines);
+    }
     partial_.append(chunk.data(), std::min(end, chunk.size()));
     CutLongLine(lines);
     if (end == absl::string_view::npos) return;
-    // In "\r\n", the \r has ended the line already unless the line is empty; then the \n ends it.
     const bool carriage_return = chunk[end] == '\r';
     chunk.remove_prefix(end + 1);
-    if (partial_.empty() && (carriage_return || std::exchange(after_return_, false))) continue;
-    after_return_ = carriage_return;
-    lines.push_back(std::move(partial_));
-    partial_.clear();
+    after_return_ = carriage_return && !partial_.empty();
+    if (!carriage_return) EndLine(lines);
   }
 }
 
 void LineSplitter::Finish(std::vector<std::string>& lines) {
   if (!partial_.empty()) lines.push_back(std::move(partial_));
+  partial_.clear();
+}
+
+void LineSplitter::EndLine(std::vector<std::string>& lines) {
+  lines.push_back(std::move(partial_));
   partial_.clear();
 }
 

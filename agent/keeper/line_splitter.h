@@ -11,8 +11,9 @@
 
 namespace det::agent {
 
-// Splits at \n and \r. A \r (progress bars) ends a line, but never an empty one; a line longer than
-// kMaxLine is continued in the next line.
+// Splits at \n and \r. A \r (progress bars) ends a line, but never an empty one; such a line keeps
+// its \r, because a terminal overwrites it with the next one. A line longer than kMaxLine is
+// continued in the next line.
 class LineSplitter {
  public:
   static constexpr size_t kMaxLine = 64 * 1024;
@@ -24,10 +25,11 @@ class LineSplitter {
   void Finish(std::vector<std::string>& lines);
 
  private:
+  void EndLine(std::vector<std::string>& lines);
   void CutLongLine(std::vector<std::string>& lines);
 
   std::string partial_;
-  bool after_return_ = false;  // the previous line was ended by \r
+  bool after_return_ = false;  // partial_ was ended by a \r, which may be part of a "\r\n"
 };
 
 }  // namespace det::agent

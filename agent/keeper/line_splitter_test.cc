@@ -23,9 +23,15 @@ TEST(LineSplitterTest, SplitsLines) {
   EXPECT_EQ(Split({"a", "b\n", "c"}), (Lines{"ab", "c"}));
   EXPECT_EQ(Split({"\n\na\n"}), (Lines{"", "", "a"}));
   EXPECT_EQ(Split({"a\r\nb\r", "\nc"}), (Lines{"a", "b", "c"}));
-  EXPECT_EQ(Split({"10%\r20%\r", "30%\n"}), (Lines{"10%", "20%", "30%"}));
   EXPECT_EQ(Split({"a\r\n\r\nb\n"}), (Lines{"a", "", "b"}));
   EXPECT_EQ(Split({}), Lines{});
+}
+
+TEST(LineSplitterTest, KeepsCarriageReturn_WhenNextLineOverwrites) {
+  EXPECT_EQ(Split({"10%\r20%\r", "30%\n"}), (Lines{"10%\r", "20%\r", "30%"}));
+  EXPECT_EQ(Split({"\r10%", "\r20%", "\n", "end\n"}), (Lines{"10%\r", "20%", "end"}));
+  EXPECT_EQ(Split({"10%\r\r20%\r"}), (Lines{"10%\r", "20%"}));
+  EXPECT_EQ(Split({"\r\r\n", "a\r\r\n"}), (Lines{"", "a"}));
 }
 
 TEST(LineSplitterTest, CutsLongLinesBetweenCharacters) {

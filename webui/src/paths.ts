@@ -10,6 +10,7 @@ export const paths = {
   trial: (id: number, tab = "") => `/trials/${id}${tab && `/${tab}`}`,
   compare: (trials: readonly number[]) => `/compare?trials=${trials.join(",")}`,
   cluster: "/cluster",
+  usage: "/cluster/usage",
   models: "/models",
   model: (name: string | number) => `/models/${encodeURIComponent(name)}`,
   modelVersion: (name: string | number, version: number) =>

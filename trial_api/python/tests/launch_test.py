@@ -209,6 +209,19 @@ class LaunchTest(unittest.TestCase):
                 self.assertEqual(1, read.call_count)
                 pipe.finish()
 
+    def test_lines_of_progress_bars_are_forwarded_at_once_with_their_rank(self):
+        read, write = os.pipe()
+        target = io.BytesIO()
+        with open(read, "rb") as source:
+            pipe = _supervisor._Pipe(source, target, 3)
+            for block in (b"\r 0%", b"\r50%", b"\r99%\r\n", b"a\r"):
+                os.write(write, block)
+                pipe.copy()
+            self.assertEqual(b"[rank=3]  0%\r[rank=3] 50%\r[rank=3] 99%\r\n", target.getvalue())
+            os.close(write)
+            pipe.finish()
+        self.assertTrue(target.getvalue().endswith(b"[rank=3] a\n"))
+
     def test_lines_are_forwarded_whole(self):
         script = self.script("""
             import os

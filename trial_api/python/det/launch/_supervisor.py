@@ -90,14 +90,17 @@ class _Pipe:
         return True
 
     def _write(self, block: bytes) -> None:
-        lines = (self._rest + block).split(b"\n")
-        self._rest = lines.pop()
+        # A progress bar ends its lines by \r, which are lines of this rank, too.
+        lines = (self._rest + block).splitlines(keepends=True)
+        # The last line is not complete; a \r at its end may be the half of a \r\n.
+        self._rest = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
         if not block or len(self._rest) > _MAX_LINE:
             if self._rest:
-                lines.append(self._rest)
+                lines.append(self._rest.rstrip(b"\r") + b"\n")
             self._rest = b""
+        lines = [line for line in lines if line != b"\r"]
         if lines:
-            self._target.write(b"".join(self._prefix + line + b"\n" for line in lines))
+            self._target.write(b"".join(self._prefix + line for line in lines))
             self._target.flush()
             self.last = next((line for line in reversed(lines) if line.strip()), self.last)
             if not self._prefix:

@@ -1,4 +1,4 @@
-import { lazy, Suspense, useMemo } from "react";
+import { useMemo } from "react";
 import { Link } from "react-router";
 import { readMetricCsv } from "@/api/metricCsv";
 import { buildSeries } from "@/api/trialPoints";
@@ -11,6 +11,7 @@ import { Swatch } from "@/charts/Swatch";
 import { AxisChoice, useAxis } from "../ChartView/AxisChoice";
 import { useChartView } from "../ChartView/useChartView";
 import { ErrorPanel } from "../ErrorPanel/ErrorPanel";
+import { lazyPart } from "../LazyPart/lazyPart";
 import { State } from "../State/State";
 import { paths } from "@/paths";
 import styles from "./Comparison.module.css";
@@ -19,8 +20,8 @@ import { isTerminal } from "@/api/states";
 import { useCurves, useLiveUpdates, useNames, useTrials } from "./useComparison";
 
 // Loaded on demand: it brings the diff library.
-const ExperimentDiff = lazy(() =>
-  import("./ExperimentDiff").then((part) => ({ default: part.ExperimentDiff })),
+const ExperimentDiff = lazyPart(() =>
+  import("./ExperimentDiff").then((part) => part.ExperimentDiff),
 );
 
 /** Compares trials: curves, hyperparameters, configurations and code. */
@@ -89,16 +90,14 @@ export function Comparison({ ids }: { ids: readonly number[] }) {
         ))}
       </div>
       <HyperparameterTable trials={trials} />
-      <Suspense>
-        {known.slice(1).map((experiment, i) => (
-          <ExperimentDiff
-            key={experiment.id}
-            first={known[0] ?? {}}
-            second={experiment}
-            isOpen={i === 0}
-          />
-        ))}
-      </Suspense>
+      {known.slice(1).map((experiment, i) => (
+        <ExperimentDiff
+          key={experiment.id}
+          first={known[0] ?? {}}
+          second={experiment}
+          isOpen={i === 0}
+        />
+      ))}
     </div>
   );
 }

@@ -1,10 +1,12 @@
-import { useCallback, useLayoutEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useSearchParams } from "react-router";
 import { ErrorPanel } from "../ErrorPanel/ErrorPanel";
 import { EmptyState } from "../EmptyState/EmptyState";
+import { useLatest } from "@/useLatest";
 import { useParam } from "../Page/useParam";
 import { FilterForm } from "./FilterForm";
+import { foldLines } from "./fold";
 import { hasFilters, NO_FILTERS, readFilters, writeFilters } from "./filters";
 import { Line } from "./Line";
 import styles from "./LogView.module.css";
@@ -31,7 +33,8 @@ export function LogView({ trialId, follow }: Props) {
   const search = params.toString();
   const [selected, setSelected] = useParam("line");
   const log = useLog(trialId, filters, follow, selected || undefined);
-  const { lines } = log;
+  // The lines as a terminal shows them; progress bars overwrite theirs.
+  const lines = useMemo(() => foldLines(log.lines), [log.lines]);
   const container = useRef<HTMLDivElement>(null);
   const [isAtEnd, setAtEnd] = useState(!selected);
   const [status, setStatus] = useState("");
@@ -52,7 +55,7 @@ export function LogView({ trialId, follow }: Props) {
     // Changed filters start without lines.
     if (!selected || lines.length === 0) seen.current = "";
     if (!element || lines.length === 0) return;
-    const markedAt = selected && seen.current !== selected ? findLine(log, selected) : -1;
+    const markedAt = selected && seen.current !== selected ? findLine(log, selected, lines) : -1;
     if (markedAt >= 0) {
       element.scrollTop = Math.max(0, markedAt * ROW - element.clientHeight / 2);
       seen.current = selected;
@@ -65,6 +68,13 @@ export function LogView({ trialId, follow }: Props) {
     // `log` is a new object on every render.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [lines, selected, isAtEnd, log.hasEnd, log.hasStart]);
+
+  // Many lines of a progress bar are one row: too few rows to scroll, which would read more.
+  const isShort = lines.length < 2 * NEAR && lines.length < log.lines.length;
+  const latestReadOlder = useLatest(log.readOlder);
+  useEffect(() => {
+    if (isShort && !log.hasStart && !log.isReading && !log.error) void latestReadOlder.current();
+  }, [isShort, log.hasStart, log.isReading, log.error, latestReadOlder]);
 
   const getVisibleRange = () => {
     const { scrollTop = 0, clientHeight = 0 } = container.current ?? {};

@@ -5,7 +5,7 @@ import { watch } from "@/api/stream";
 import { useLatest } from "@/useLatest";
 import { END, rangesAround, PORTION, portionQuery } from "./prefetch";
 import { logPath, type LogFilters, type LogRange } from "./filters";
-import { append, EMPTY, prepend, type LogLine, type LogWindow } from "./window";
+import { append, EMPTY, makeWindow, prepend, type LogLine, type LogWindow } from "./window";
 
 // ms between updates with new lines
 const FRAME = 100;
@@ -85,7 +85,7 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
     (how = read) =>
       move(async () => {
         const lines = await how(END);
-        setShown({ lines, hasStart: lines.length < PORTION, hasEnd: true });
+        setShown(makeWindow(lines, lines.length < PORTION, true));
       }, true),
     [move, read],
   );
@@ -93,7 +93,7 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
     () =>
       move(async () => {
         const lines = await read({ limit: PORTION });
-        setShown({ lines, hasStart: true, hasEnd: lines.length < PORTION });
+        setShown(makeWindow(lines, true, lines.length < PORTION));
       }, true),
     [move, read],
   );
@@ -103,7 +103,7 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
       move(async () => {
         const [before = [], after = []] = await Promise.all(rangesAround(id).map(how));
         const lines = [...before, ...after];
-        setShown({ lines, hasStart: before.length < PORTION, hasEnd: after.length < PORTION });
+        setShown(makeWindow(lines, before.length < PORTION, after.length < PORTION));
       }, true),
     [move, read],
   );
@@ -124,7 +124,7 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
     if (at !== undefined && !latestLines.current.some(({ id }) => id === at)) void toLine(at);
   }, [at, toLine, latestLines]);
 
-  const lastId = shown.lines[shown.lines.length - 1]?.id;
+  const { first: firstId, last: lastId } = shown;
   const latestLastId = useLatest(lastId);
   // The last lines arrive after the trial has reached its final state; the master then ends the stream.
   const follows = shown.hasEnd && (follow || !isOver);
@@ -161,7 +161,6 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
     };
   }, [follows, trialId, name, latestLastId]);
 
-  const firstId = shown.lines[0]?.id;
   return {
     ...shown,
     error,

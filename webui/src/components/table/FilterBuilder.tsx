@@ -1,4 +1,5 @@
 import { useEffect, useId, useRef, useState } from "react";
+import { Icon } from "../Icon/Icon";
 import {
   findColumn,
   emptyCondition,
@@ -114,7 +115,7 @@ export function FilterBuilder(props: GroupProps) {
 function Remove({ what, onRemove }: { what: string; onRemove: () => void }) {
   return (
     <button type="button" className="plain" aria-label={`Remove ${what}`} onClick={onRemove}>
-      ✕
+      <Icon name="close" />
     </button>
   );
 }

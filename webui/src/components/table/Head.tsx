@@ -1,4 +1,5 @@
 import { useRef, type CSSProperties } from "react";
+import { Icon } from "../Icon/Icon";
 import styles from "./DataTable.module.css";
 import type { Sort, TableColumn } from "./view";
 
@@ -60,7 +61,8 @@ export function Head({ column, width, className, style, sort, onSort, onMove, on
         {column.head}
         {by && (
           <span aria-hidden>
-            {by.isDescending ? " ↓" : " ↑"}
+            {" "}
+            <Icon name={by.isDescending ? "down" : "up"} />
             {sort.length > 1 && <sub>{order + 1}</sub>}
           </span>
         )}

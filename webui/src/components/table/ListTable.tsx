@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, type ReactNode } from "react";
 import { useVirtualizer } from "@tanstack/react-virtual";
+import { Icon } from "../Icon/Icon";
 import { useParam } from "../Page/useParam";
 import styles from "./ListTable.module.css";
 
@@ -119,7 +120,12 @@ export function ListTable<Row>(props: Props<Row>) {
               {column.sortBy ? (
                 <button type="button" onClick={() => click(column)}>
                   {column.head}
-                  {column === by && <span aria-hidden>{isDescending ? " ↓" : " ↑"}</span>}
+                  {column === by && (
+                    <>
+                      {" "}
+                      <Icon name={isDescending ? "down" : "up"} />
+                    </>
+                  )}
                 </button>
               ) : (
                 column.head

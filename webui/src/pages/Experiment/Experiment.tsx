@@ -1,10 +1,10 @@
-import { lazy, Suspense } from "react";
 import { Link, useParams } from "react-router";
 import type { Experiment as ExperimentData } from "@/api/types";
 import { formatNumber } from "@/charts/format";
 import { CopyText } from "@/components/CopyText/CopyText";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { useCrumbs } from "@/components/Frame/useCrumbs";
+import { lazyPart } from "@/components/LazyPart/lazyPart";
 import { State } from "@/components/State/State";
 import { Unmanaged } from "@/components/State/Unmanaged";
 import { Tabs } from "@/components/Tabs/Tabs";
@@ -19,12 +19,10 @@ import { Trials } from "./Trials";
 import { useExperiment } from "./useExperiment";
 
 // Tabs with libraries of their own are loaded on demand.
-const Code = lazy(() => import("./Code").then((tab) => ({ default: tab.Code })));
-const Configuration = lazy(() =>
-  import("./Configuration").then((tab) => ({ default: tab.Configuration })),
-);
-const Fork = lazy(() => import("./Fork").then((tab) => ({ default: tab.Fork })));
-const Notes = lazy(() => import("./Notes").then((tab) => ({ default: tab.Notes })));
+const Code = lazyPart(() => import("./Code").then((tab) => tab.Code));
+const Configuration = lazyPart(() => import("./Configuration").then((tab) => tab.Configuration));
+const Fork = lazyPart(() => import("./Fork").then((tab) => tab.Fork));
+const Notes = lazyPart(() => import("./Notes").then((tab) => tab.Notes));
 
 const TABS: [
   tab: string,
@@ -70,9 +68,7 @@ export default function Experiment() {
         to={(name) => paths.experiment(id, name)}
       />
       <div className={styles.content}>
-        <Suspense>
-          <Content experiment={experiment} />
-        </Suspense>
+        <Content experiment={experiment} />
       </div>
     </div>
   );

@@ -16,6 +16,7 @@ import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { Facts } from "@/components/Page/Page";
 import { Time } from "@/components/Time/Time";
 import { paths } from "@/paths";
+import { formatCount } from "@/text";
 import { assignRanks, firstMetric, MAX_CURVES } from "./curves";
 import styles from "./Experiment.module.css";
 import { MetricChoice } from "./MetricChoice";
@@ -65,7 +66,7 @@ function Curves({ experiment, metrics, metric }: CurvesProps) {
       </div>
       {(experiment.numTrials ?? 0) > MAX_CURVES && (
         <p>
-          Showing the {MAX_CURVES} best of {experiment.numTrials} trials.
+          Showing the {MAX_CURVES} best of {formatCount(experiment.numTrials ?? 0, "trial")}.
         </p>
       )}
       <LineChart

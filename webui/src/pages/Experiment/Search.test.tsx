@@ -56,5 +56,5 @@ it("shows the Pareto front", async () => {
   });
   const table = within(await screen.findByRole("group", { name: "Pareto front" }));
   expect(table.getByRole("row", { name: "8 16 1 0.5 lr 0.1" })).toBeVisible();
-  expect(table.getByRole("columnheader", { name: "accuracy ↑" })).toBeVisible();
+  expect(table.getByRole("columnheader", { name: "accuracy higher is better" })).toBeVisible();
 });

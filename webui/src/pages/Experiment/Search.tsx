@@ -3,6 +3,7 @@ import type { Experiment, Message } from "@/api/types";
 import { formatNumber } from "@/charts/format";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { Icon } from "@/components/Icon/Icon";
 import { ScrollBox } from "@/components/Page/ScrollBox";
 import { paths } from "@/paths";
 import { formatHparams } from "./curves";
@@ -55,7 +56,11 @@ function ParetoFront({ search }: { search: Message["Search"] }) {
             <th className="number">Steps</th>
             {search.objectives?.map(({ metric, smallerIsBetter }) => (
               <th key={metric} className="number">
-                {metric} {smallerIsBetter ? "↓" : "↑"}
+                {metric}{" "}
+                <Icon
+                  name={smallerIsBetter ? "down" : "up"}
+                  label={smallerIsBetter ? "lower is better" : "higher is better"}
+                />
               </th>
             ))}
             <th>Hyperparameters</th>

@@ -137,7 +137,7 @@ it("calls each project with at most 1,000 experiments and confirms their number 
   expect(
     await screen.findByText("1200 paused; 1 refused: the database is unavailable"),
   ).toBeVisible();
-  expect(screen.getByText("Request ID r-1")).toBeVisible();
+  expect(screen.getByText("Request ID r-1")).toBeInTheDocument();
   expect(confirm).toHaveBeenCalledWith("Pause 1,201 experiments?");
   const sizes = page.calls
     .filter(({ what }) => what.endsWith("/pause"))

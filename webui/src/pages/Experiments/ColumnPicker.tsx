@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { moveColumn, type TableView } from "@/components/table/view";
+import { Icon } from "@/components/Icon/Icon";
 import type { Column } from "./useColumns";
 import styles from "./Experiments.module.css";
 
@@ -70,7 +71,7 @@ export function ColumnPicker({ columns, view, onView }: Props) {
                   })
                 }
               >
-                ↑
+                <Icon name="up" />
               </button>
               <button
                 type="button"

@@ -3,6 +3,7 @@ import { Link } from "react-router";
 import { Comparison } from "@/components/Comparison/Comparison";
 import { parseIds } from "@/components/Comparison/ids";
 import { paths } from "@/paths";
+import { formatCount } from "@/text";
 import styles from "./Experiments.module.css";
 
 /** Compares the trials in the address, beside the table. */
@@ -16,7 +17,7 @@ export function CompareDrawer({ trials, onClose }: { trials: string; onClose: ()
       onKeyDown={(event) => event.key === "Escape" && onClose()}
     >
       <div className={styles.drawerHead}>
-        <h2>{ids.length} trials compared</h2>
+        <h2>{formatCount(ids.length, "trial")} compared</h2>
         <Link to={paths.compare(ids)}>Open as a page</Link>
         <button type="button" autoFocus onClick={onClose}>
           Close

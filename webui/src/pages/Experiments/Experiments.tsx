@@ -1,9 +1,10 @@
-import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
+import { useCallback, useEffect, useMemo, useState } from "react";
 import { useSearchParams } from "react-router";
 import { useOverview } from "@/api/useOverview";
 import { useRefresh } from "@/api/useRefresh";
 import { useIsDark } from "@/charts/theme";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { lazyPart } from "@/components/LazyPart/lazyPart";
 import { DataTable } from "@/components/table/DataTable";
 import { FilterError } from "@/components/table/filter";
 import { readView, writeView, type TableView } from "@/components/table/view";
@@ -26,9 +27,7 @@ import { useDecimals } from "./useDecimals";
 import { readAll, ROWS_KEY, useRows, type Search } from "./useRows";
 
 // The charts are loaded on demand.
-const CompareDrawer = lazy(() =>
-  import("./CompareDrawer").then((part) => ({ default: part.CompareDrawer })),
-);
+const CompareDrawer = lazyPart(() => import("./CompareDrawer").then((part) => part.CompareDrawer));
 
 const NONE: ReadonlyMap<number, Row | undefined> = new Map();
 const RENEWAL = 5000; // ms
@@ -208,11 +207,7 @@ export default function Experiments() {
         onClear={() => setSelected(NONE)}
         onGone={removeFromSelection}
       />
-      {compared && (
-        <Suspense>
-          <CompareDrawer trials={compared} onClose={() => compare("")} />
-        </Suspense>
-      )}
+      {compared && <CompareDrawer trials={compared} onClose={() => compare("")} />}
     </div>
   );
 }

@@ -1,6 +1,7 @@
 import { useState, type SyntheticEvent } from "react";
 import { Link } from "react-router";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { Icon } from "@/components/Icon/Icon";
 import styles from "./Experiments.module.css";
 import { useSavedViews } from "./useSavedViews";
 
@@ -33,7 +34,7 @@ export function SavedViews({ query }: { query: string }) {
               aria-label={`Delete view ${view.name}`}
               onClick={() => deleteView(view.name)}
             >
-              ✕
+              <Icon name="close" />
             </button>
           </div>
         ))}

@@ -53,6 +53,8 @@ test("shows the master's message of a refusal", async () => {
   const error = { code: 7, reason: "PermissionDenied", error: "wrong user or password" };
   await signIn("/", Response.json({ error }, { status: 403, headers: { "X-Request-Id": "r-1" } }));
   expect(await screen.findByRole("alert")).toHaveTextContent("wrong user or password");
+  expect(screen.getByText("Request ID r-1")).not.toBeVisible();
+  await userEvent.click(screen.getByText("Details"));
   expect(screen.getByText("Request ID r-1")).toBeVisible();
   expect(session.isOpen()).toBe(false);
 });

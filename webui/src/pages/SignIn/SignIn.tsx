@@ -4,6 +4,7 @@ import { useNavigate, useSearchParams } from "react-router";
 import { api, unwrap } from "@/api/client";
 import { session } from "@/api/session";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
+import { Icon } from "@/components/Icon/Icon";
 import styles from "./SignIn.module.css";
 
 interface Credentials {
@@ -46,8 +47,8 @@ export default function SignIn() {
     <main className={styles.page}>
       <form className={styles.form} onSubmit={submit}>
         <h1>
-          <span aria-hidden className={styles.logo}>
-            ◆
+          <span className={styles.logo}>
+            <Icon name="logo" />
           </span>{" "}
           Resolute
         </h1>

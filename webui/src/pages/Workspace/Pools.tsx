@@ -12,6 +12,7 @@ import { Meter } from "@/components/Meter/Meter";
 import { Facts, Section } from "@/components/Page/Page";
 import { useDialog } from "@/components/Page/useParam";
 import { ListTable } from "@/components/table/ListTable";
+import { quote } from "@/text";
 
 type Quota = Message["Quota"];
 
@@ -82,7 +83,7 @@ export function Pools({ workspace }: { workspace: Workspace }) {
           <QuotaFacts quota={quota} />
         ) : (
           read.data && (
-            <EmptyState command={`det quota set workspace '${name}' --max-slots 8`}>
+            <EmptyState command={`det quota set workspace ${quote(name)} --max-slots 8`}>
               No quota. The workspace can use all slots of its pools.
             </EmptyState>
           )
@@ -131,7 +132,7 @@ export function Pools({ workspace }: { workspace: Workspace }) {
             },
           ]}
         >
-          <EmptyState command={`det resource-pool bindings add POOL '${name}'`}>
+          <EmptyState command={`det resource-pool bindings add POOL ${quote(name)}`}>
             This workspace cannot use any pool.
           </EmptyState>
         </ListTable>
