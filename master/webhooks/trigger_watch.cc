@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "base/log.h"
 #include "base/status_macros.h"
@@ -161,7 +162,7 @@ absl::Status TriggerWatch::CheckAll(const std::vector<model::LogLine>& lines) {
     for (const int32_t scope : {0, *workspace}) {
       const auto patterns = watched->logs.find(scope);
       if (patterns == watched->logs.end()) continue;
-      for (const int32_t trigger : patterns->second.Match(line.text)) {
+      for (const int32_t trigger : patterns->second.Match(std::string(absl::StripSuffix(line.text, "\r")))) {
         DET_RETURN_IF_ERROR(IgnorePermanentError(FireFor(line, *run, trigger)));
       }
     }

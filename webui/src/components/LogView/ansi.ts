@@ -175,7 +175,7 @@ function fromPalette(index: number): number {
 }
 
 const GREYS = [0, 8, 7, 15];
-// By their hue: red, yellow, green, cyan, blue, magenta.
+// The colours in the order of their hues: red, yellow, green, cyan, blue, magenta.
 const HUES = [1, 3, 2, 6, 4, 5];
 
 /** The one of the 16 colours with the nearest hue; of the greys the one with the nearest lightness. */
