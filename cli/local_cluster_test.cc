@@ -7,10 +7,12 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/file.h"
 #include "base/subprocess.h"
 #include "cli/cluster_file.h"
+#include "cli/local_slots.h"
 #include "cli/process.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -92,6 +94,13 @@ TEST(ClusterFileTest, ReadsWhatItWrote) {
   EXPECT_TRUE(read->AnyAlive());
   EXPECT_FALSE(read->AllAlive());
   EXPECT_EQ(read->port(), 1);
+  EXPECT_FALSE(read->gpu);
+  EXPECT_TRUE(read->members[1].gpus.empty());
+  state.gpu = true;
+  state.members[1].gpus = {"GPU-a", "GPU-b"};
+  ASSERT_TRUE(WriteClusterFile(path, state).ok());
+  EXPECT_TRUE(ReadClusterFile(path)->gpu);
+  EXPECT_EQ(ReadClusterFile(path)->members[1].gpus, state.members[1].gpus);
   state.members.pop_back();
   state.members.push_back({"agent-0", *FindProcess(getpid()), "/other"});
   EXPECT_FALSE(state.AllAlive()) << "one of two agents is missing";
@@ -232,6 +241,56 @@ TEST(LocalClusterTest, UpNamesDifferingOptions) {
   EXPECT_THAT(std::string(refused.message()), HasSubstr("det deploy local down"));
   EXPECT_THAT(std::string(up({.master_config = "/m.yaml"}).status().message()),
               HasSubstr("runs with no --master-config, not --master-config /m.yaml"));
+}
+
+const std::vector<Accelerator>& TwoGpus() {
+  static const auto& gpus = *new std::vector<Accelerator>{{"cuda", "GPU-a", "NVIDIA H100"},
+                                                          {"cuda", "GPU-b", "NVIDIA H100"}};
+  return gpus;
+}
+
+// "SLOTS TEXT", or the error.
+std::string Choose(const std::vector<Accelerator>& accelerators, const SlotRequest& request) {
+  const auto choice = ChooseSlots(accelerators, request);
+  return choice.ok() ? absl::StrCat(choice->slots, " ", choice->text)
+                     : std::string(choice.status().message());
+}
+
+TEST(LocalSlotsTest, UsesAcceleratorsByDefault) {
+  EXPECT_EQ(Choose(TwoGpus(), {.cores = 8}), "2 2 GPUs (NVIDIA H100)");
+  EXPECT_EQ(Choose({{"tpu", "0000:00:04.0", "Google TPU v5e"}}, {}), "1 1 TPU (Google TPU v5e)");
+  EXPECT_EQ(Choose(TwoGpus(), {.agents = 0}), "2 2 GPUs (NVIDIA H100)");
+  EXPECT_EQ(Choose(TwoGpus(), {.agents = 2}), "1 2 GPUs (NVIDIA H100)");
+  EXPECT_EQ(Choose(TwoGpus(), {.slots = 1}), "1 1 of 2 GPUs (NVIDIA H100)");
+  EXPECT_EQ(Choose(TwoGpus(), {.slots = 0}), "0 0 of 2 GPUs (NVIDIA H100)");
+  EXPECT_EQ(
+      Choose(TwoGpus(), {.slots = 4}),
+      "--slots 4: 1 agent needs 4 GPUs, and this machine has 2 GPUs (NVIDIA H100); use fewer, "
+      "or --no-gpu for CPU slots");
+  EXPECT_THAT(Choose(TwoGpus(), {.agents = 3}), HasSubstr("--agents 3: 3 agents need 3 GPUs"));
+}
+
+TEST(LocalSlotsTest, UsesCpu_WhenRequestedOrWithoutAccelerators) {
+  EXPECT_EQ(Choose({}, {.agents = 2, .cores = 4}), "4 no GPU found: 8 CPU slots");
+  EXPECT_EQ(Choose({}, {.slots = 1, .cores = 4}), "1 no GPU found: 1 CPU slot");
+  EXPECT_EQ(Choose(TwoGpus(), {.gpu = false, .cores = 4}), "4 4 CPU slots");
+  EXPECT_THAT(Choose({}, {.gpu = true}), HasSubstr("--gpu: no GPU found on this machine"));
+}
+
+TEST(LocalSlotsTest, AssignsEachGpuOnce) {
+  std::vector<ClusterMember> members = {{"master", {}, ""}, {"agent-0", {1, 2}, "", {"GPU-a"}}};
+  EXPECT_EQ(*AssignGpus(TwoGpus(), members, "agent-1", 1), std::vector<std::string>{"GPU-b"});
+  EXPECT_THAT(std::string(AssignGpus(TwoGpus(), members, "agent-1", 2).status().message()),
+              HasSubstr("agent-1 needs 2 GPUs, and 1 of 2 are free; use --no-gpu"));
+}
+
+TEST(LocalSlotsTest, ReadsListOfDevices) {
+  const std::vector<Accelerator> read = ParseAccelerators(
+      "0\tcuda\tGPU-a\tNVIDIA H100\n101\tcuda\tMIG-b\tNVIDIA H100 MIG 1g\nwarning\n");
+  ASSERT_EQ(read.size(), 2u);
+  EXPECT_EQ(read[1].uuid, "MIG-b");
+  EXPECT_EQ(read[1].name, "NVIDIA H100 MIG 1g");
+  EXPECT_TRUE(ParseAccelerators("0\tcpu\tcpu\tXeon\n").empty());
 }
 
 TEST(LocalClusterTest, UpWaitsForAnotherDeployCommand) {

@@ -20,8 +20,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
 // Returns the path with values of `message`, from which these fields are removed.
-absl::StatusOr<std::string> TakePath(const std::string& pattern, const std::string& method,
-                                     Message* message) {
+absl::StatusOr<std::string> TakePath(const std::string& pattern, Message* message) {
   DET_ASSIGN_OR_RETURN(const std::vector<PathSegment> segments, ParsePathTemplate(pattern));
   std::string path;
   for (const PathSegment& segment : segments) {
@@ -32,7 +31,7 @@ absl::StatusOr<std::string> TakePath(const std::string& pattern, const std::stri
     }
     const absl::StatusOr<std::string> text = FieldToText(segment.field, *message);
     if (!text.ok() || text->empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(method, " requires ", segment.field));
+      return absl::InvalidArgumentError(absl::StrCat(segment.field, ": must not be empty"));
     }
     path += PercentEncode(*text, segment.rest ? "/" : "");
   }
@@ -109,7 +108,7 @@ absl::StatusOr<HttpRequest> ToHttp(const google::protobuf::MethodDescriptor& met
   rest->CopyFrom(message);
   HttpRequest request;
   request.verb = pattern.verb;
-  DET_ASSIGN_OR_RETURN(request.path, TakePath(pattern.path, method.full_name(), rest.get()));
+  DET_ASSIGN_OR_RETURN(request.path, TakePath(pattern.path, rest.get()));
   if (!pattern.body.empty()) {
     DET_ASSIGN_OR_RETURN(request.body, TakeBody(pattern.body, rest.get()));
   }

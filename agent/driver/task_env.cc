@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -19,7 +20,7 @@ bool IsMachineVariable(absl::string_view name) {
       "HOME",       "USER",         "LOGNAME",       "SHELL",      "LANG",
       "TZ",         "PATH",         "TMPDIR",        "http_proxy", "https_proxy",
       "no_proxy",   "HTTP_PROXY",   "HTTPS_PROXY",   "NO_PROXY",   "LD_LIBRARY_PATH",
-      "PYTHONPATH", "SSL_CERT_DIR", "SSL_CERT_FILE", "CUDA_HOME",
+      "PYTHONPATH", "SSL_CERT_DIR", "SSL_CERT_FILE", "CUDA_HOME",  "DET_PYTHON_EXECUTABLE",
   };
   return absl::StartsWith(name, "LC_") || absl::StartsWith(name, "NCCL_") ||
          std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
@@ -49,6 +50,13 @@ std::vector<std::string> TaskEnv(const TaskSpec& spec, const Host& host, const T
   std::map<std::string, std::string> env;
   for (const auto& [name, value] : inherited) {
     if (IsMachineVariable(name)) env[name] = value;
+  }
+  for (const auto& [name, value] : host.proxies) {
+    // A task that sets the variable, in any case, decides.
+    const std::string upper = absl::AsciiStrToUpper(name);
+    if (spec.env.contains(name) || spec.env.contains(upper)) continue;
+    env[name] = value;
+    env[upper] = value;
   }
   // Python buffers output to a pipe; the log should not lag behind the task.
   env["PYTHONUNBUFFERED"] = "1";

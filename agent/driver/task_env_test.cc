@@ -47,6 +47,15 @@ TEST(TaskEnvTest, AppendsDirectoryOfDetToPath) {
   EXPECT_EQ(Env(Spec(), host, {{"PATH", "/usr/bin"}}).at("PATH"), "/sdk/bin:/usr/bin:/ours/bin");
 }
 
+TEST(TaskEnvTest, PassesPythonOfAgent_UnlessTaskHasItsOwn) {
+  const Host host = OneHost(DeviceType::kCpu);
+  const std::map<std::string, std::string> agent = {{"DET_PYTHON_EXECUTABLE", "/machine/python3"}};
+  EXPECT_EQ(Env(Spec(), host, agent).at("DET_PYTHON_EXECUTABLE"), "/machine/python3");
+  TaskSpec spec = Spec();
+  spec.env["DET_PYTHON_EXECUTABLE"] = "/user/python3";
+  EXPECT_EQ(Env(spec, host, agent).at("DET_PYTHON_EXECUTABLE"), "/user/python3");
+}
+
 TEST(TaskEnvTest, SetsDocumentedVariables) {
   const auto env = Env(Spec(), OneHost(DeviceType::kCpu), {{"PATH", "/usr/bin"}});
   const std::map<std::string, std::string> promised = {

@@ -124,6 +124,12 @@ TEST_F(AdminCommandsTest, SetsLogRetention) {
   EXPECT_THAT(all.requests[0], HasSubstr("PUT /api/v1/experiments/7/retain_logs "));
   EXPECT_EQ(all.out, "the logs of experiment 7 are kept forever\n");
   EXPECT_TRUE(IsUsageError(RunDet("trial set log-retention 7", {}).code.status()));
+  EXPECT_TRUE(IsUsageError(RunDet("trial set log-retention 7 --days -2", {}).code.status()));
+  // Existing scripts write it so.
+  const DetResult forever = RunDet("trial set log-retention 7 --days -1", {"{}"});
+  ASSERT_TRUE(forever.code.ok()) << forever.code.status();
+  EXPECT_THAT(forever.requests[0], HasSubstr(R"("numDays":-1)"));
+  EXPECT_EQ(forever.out, "the logs of trial 7 are kept forever\n");
 }
 
 TEST_F(AdminCommandsTest, ListsRoles) {

@@ -131,8 +131,9 @@ std::string Description(const Checkpoint& checkpoint, const Style& style) {
 }
 
 absl::StatusOr<int> RunCheckpointDescribe(Invocation& run) {
-  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   const std::vector<std::string> uuids = ReadUuids(run);
+  if (uuids.empty()) return UsageError("checkpoint describe needs the UUID of a CHECKPOINT");
+  DET_ASSIGN_OR_RETURN(ApiClient * api, run.GetApi());
   for (const std::string& uuid : uuids) {
     DET_ASSIGN_OR_RETURN(const Checkpoint checkpoint, GetCheckpoint(*api, uuid));
     api::v1::GetCheckpointResponse response;

@@ -26,6 +26,12 @@ inline auto ShowSteps(Invocation& run) {
 absl::StatusOr<std::optional<int>> ReadOptionalInt(const Invocation& run, const char* option,
                                                    int min, int max);
 
+// Returns the value of --gpu or --no-gpu, if one of them is given.
+absl::StatusOr<std::optional<bool>> ReadGpuOption(const Invocation& run);
+
+// Returns the line that says which slots `up` has chosen; empty if it has chosen none.
+std::string FormatChosenSlots(const UpResult& up);
+
 // "http://127.0.0.1:8080  2 agents, 4 slots"
 std::string FormatSummary(const ClusterState& state);
 
@@ -37,6 +43,9 @@ std::string ToJsonText(const LocalCluster& cluster, const ClusterState* state,
 // Starts the cluster as the options say. With `alone`, a new cluster has no agents.
 absl::StatusOr<int> UpLocal(Invocation& run, bool alone);
 const std::vector<Option>& UpOptions();
+
+// Prints which Python runs Trial classes on agents that were just started.
+void PrintTrialPython(const Invocation& run);
 
 std::vector<Command> DeployMemberCommands();
 

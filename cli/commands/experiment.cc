@@ -81,7 +81,8 @@ absl::StatusOr<int> RunListTrials(Invocation& run) {
   request.set_sort_by(api::v1::GetExperimentTrialsRequest::SORT_BY_ID);
   api::v1::GetExperimentTrialsResponse response;
   DET_RETURN_IF_ERROR(api->Call("TrialService.GetExperimentTrials", request, &response));
-  return PrintPage(run, response, response.pagination(), TrialTable(response), "trials",
+  return PrintPage(run, response, response.pagination(),
+                   TrialTable(response, /*all_columns=*/run.args.Has("csv")), "trials",
                    absl::StrCat("experiment ", id, " has no trials yet"));
 }
 

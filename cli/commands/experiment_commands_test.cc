@@ -1,6 +1,7 @@
 // Commands for experiments and trials: configs, contexts, checkpoints, logs, tables.
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace det::cli {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -173,6 +175,68 @@ TEST_F(ExperimentCommandsTest, DescribesAsCsv) {
   EXPECT_THAT(two.out, HasSubstr("\n7,digits,COMPLETED,0,,,,\n7,digits"));
   EXPECT_THAT(RunDet("t describe 4 --csv", {kWorkloads}).out,
               HasSubstr("4,5,training,,loss=0.5,\n"));
+}
+
+constexpr char kTrialsWithPolicy[] =
+    R"({"trials":[{"id":4,"experimentId":7,"hparams":{"lr":1},"logPolicyMatched":"CUDA OOM"},
+                  {"id":5,"experimentId":7,"hparams":{"lr":2}}],"pagination":{"total":2}})";
+
+TEST_F(ExperimentCommandsTest, ShowsLogPolicyThatMatched) {
+  const std::string trial = R"({"trial":{"id":4,"experimentId":7,"logPolicyMatched":"CUDA OOM"}})";
+  EXPECT_THAT(RunDet("t describe 4", {trial}).out, ContainsRegex("log policy +CUDA OOM\n"));
+  EXPECT_THAT(RunDet("t describe 4 --json", {trial}).out,
+              HasSubstr(R"("logPolicyMatched": "CUDA OOM")"));
+  EXPECT_THAT(RunDet("t describe 4", {kTrial}).out, Not(HasSubstr("log policy")));
+  for (const auto& [command, answers] : std::map<std::string, std::vector<std::string>>{
+           {"e list-trials 7", {kTrialsWithPolicy}},
+           {"e describe 7", {kExperiment, kTrialsWithPolicy, "{}"}}}) {
+    const DetResult shown = RunDet(command, answers);
+    EXPECT_THAT(shown.out, ContainsRegex("HYPERPARAMETERS +LOG POLICY")) << command;
+    EXPECT_THAT(shown.out, ContainsRegex("lr=1 +CUDA OOM")) << command;
+    EXPECT_THAT(shown.out, ContainsRegex("lr=2 +-")) << command;
+  }
+  EXPECT_THAT(RunDet("e list-trials 7", {kTrials}).out, Not(HasSubstr("LOG POLICY")));
+}
+
+TEST_F(ExperimentCommandsTest, HasLogPolicyColumnInCsvAlways) {
+  for (const char* trials : {kTrials, kTrialsWithPolicy}) {
+    const std::string policy = trials == kTrials ? "" : "CUDA OOM";
+    const DetResult list = RunDet("e list-trials 7 --csv", {trials});
+    EXPECT_THAT(list.out, HasSubstr("HYPERPARAMETERS,LOG POLICY\n"));
+    EXPECT_THAT(list.out, HasSubstr(",lr=1," + policy + "\n"));
+    const DetResult described = RunDet("e describe 7 --csv", {kExperiment, trials});
+    EXPECT_THAT(described.out, HasSubstr("HYPERPARAMETERS,LOG POLICY\n"));
+    EXPECT_THAT(described.out, HasSubstr(",lr=1," + policy + "\n"));
+  }
+}
+
+TEST_F(ExperimentCommandsTest, ShowsMetricsThatAreNotFiniteNumbers) {
+  const std::string metrics =
+      R"({"loss":"NaN","acc":"Infinity","low":"-Infinity","per_class":[0.5,1],"f1":{"cat":0.25},"n":"x"})";
+  const std::string trial =
+      R"({"trial":{"id":4,"latestValidation":{"totalBatches":5,"metrics":)"
+      R"({"avgMetrics":)" +
+      metrics +
+      R"(}},"summaryMetrics":{"g":{)"
+      R"("loss":{"type":"number","count":2,"last":"NaN","mean":"NaN"},)"
+      R"("acc":{"type":"number","count":1,"last":"Infinity","max":"Infinity"},)"
+      R"("f1":{"type":"object","last":{"cat":0.25}},)"
+      R"("none":{"type":"number","count":1,"last":null}}}}})";
+  const std::string out = RunDet("t describe 4 --metrics-summary", {trial}).out;
+  EXPECT_THAT(out, HasSubstr("acc=Infinity  f1.cat=0.25  loss=NaN  low=-Infinity  n=x  "
+                             "per_class=[0.5,1]"));
+  EXPECT_THAT(out, ContainsRegex("loss +2 +NaN +- +- +NaN"));
+  EXPECT_THAT(out, ContainsRegex("acc +1 +Infinity +- +Infinity +-"));
+  EXPECT_THAT(out, ContainsRegex("f1 +- +.\"cat\": ?0.25. +-"));
+  EXPECT_THAT(out, ContainsRegex("none +1 +- +- +- +-"));
+  const std::string workloads = R"({"workloads":[{"validation":{"totalBatches":5,"metrics":)"
+                                R"({"avgMetrics":)" +
+                                metrics + R"(}}}],"pagination":{"total":1}})";
+  for (const DetResult& shown :
+       {RunDet("t describe 4 --metrics", {workloads}),
+        RunDet("e describe 7 --metrics", {kExperiment, kTrials, "{}", workloads})}) {
+    EXPECT_THAT(shown.out, HasSubstr("acc=Infinity  f1.cat=0.25  loss=NaN"));
+  }
 }
 
 TEST_F(ExperimentCommandsTest, SelectsLogLines) {

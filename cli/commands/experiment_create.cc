@@ -166,7 +166,7 @@ Command ExperimentCreateCommand() {
        {"CONTEXT_DIR", "Context directory: code and files that the trials need", true}},
       {{"follow", 'f', "", "Stream the first trial's log to stdout, progress to stderr"},
        {"config", 0, "KEY=VALUE",
-        "Override a config field, KEY+=VALUE appends to a list; repeatable"},
+        "Override a config field, KEY+=VALUE adds to a list or map; repeatable"},
        {"include", 'i', "PATH", "Add a file or directory to the context; repeatable"},
        {"template", 0, "NAME", "Template to apply, see `det template`"},
        {"project-id", 0, "ID", "Project to create the experiment in (default: the config's)"},
@@ -179,8 +179,8 @@ Command ExperimentCreateCommand() {
        {"publish", 'p', "PORT", "",
         "ports of a task are ports of its agent's machine, see `det task list`"}},
       RunExperimentCreate,
-      "--config searcher.max_trials=4 sets one field. A map is merged, a list replaces that of the "
-      "file; --config labels+=nightly appends to it.\nThe context excludes .git, __pycache__, "
+      "--config searcher.max_trials=4 sets one field. A list or map replaces that of the file; "
+      "--config labels+=nightly appends to it, --config data+='{a: 1}' adds to a map.\nThe context excludes .git, __pycache__, "
       "*.pyc, .DS_Store, .ipynb_checkpoints, bazel-* and "
       "files matched by a .detignore file (.gitignore syntax). Symbolic links are kept as links. "
       "Maximum size: 95 MiB.\nWith -f the exit code is 0 only if the experiment is COMPLETED. "

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/fd.h"
 #include "cli/command.h"
 #include "cli/testing/fake_server.h"
@@ -143,8 +144,11 @@ TEST(CheckpointDeleteTest, ConfirmsBeforeCallingMaster) {
   EXPECT_THAT(std::string(result.code.status().message()),
               HasSubstr("Delete the files of 2 checkpoints?"));
   EXPECT_THAT(result.requests, IsEmpty());
-  EXPECT_THAT(std::string(RunDet("checkpoint delete ,", {}).code.status().message()),
-              HasSubstr("needs the UUID of a CHECKPOINT"));
+  for (const char* command : {"delete", "describe"}) {
+    const DetResult empty = RunDet(absl::StrCat("checkpoint ", command, " ,"), {});
+    EXPECT_THAT(std::string(empty.code.status().message()),
+                HasSubstr("needs the UUID of a CHECKPOINT"));
+  }
 }
 
 TEST(GcPolicyTest, SendsOnlyGivenFields) {

@@ -91,7 +91,8 @@ struct CsvTables {
                 {"RESTARTS", true},
                 {"STARTED"},
                 {"ENDED"},
-                {"HYPERPARAMETERS"}}};
+                {"HYPERPARAMETERS"},
+                {"LOG POLICY"}}};
   Table workloads = EmptyWorkloadTable();
 
   void Add(const Experiment& each) {
@@ -106,7 +107,8 @@ struct CsvTables {
                    absl::StrCat(trial.total_batches_processed()),
                    trial.has_best_validation() ? absl::StrCat(trial.searcher_metric_value()) : "",
                    absl::StrCat(trial.restarts()), TimeCell(trial.start_time()),
-                   TimeCell(trial.end_time()), FormatStruct(trial.hparams())});
+                   TimeCell(trial.end_time()), FormatStruct(trial.hparams()),
+                   trial.log_policy_matched()});
   }
 };
 

@@ -24,6 +24,8 @@
 namespace det::cli {
 namespace {
 
+constexpr int kAllJobs = 1'000'000;  // without a limit, the master returns 100
+
 using api::v1::Job;
 using api::v1::JobSummary;
 using api::v1::QueueControl;
@@ -101,6 +103,7 @@ absl::StatusOr<int> RunJobList(Invocation& run) {
   for (const std::string& name : names) {
     api::v1::GetJobsRequest request;
     request.set_resource_pool(name);
+    request.set_limit(kAllJobs);
     api::v1::GetJobsResponse response;
     DET_RETURN_IF_ERROR(api->Call("JobService.GetJobs", request, &response));
     merged.mutable_jobs()->MergeFrom(response.jobs());

@@ -5,7 +5,7 @@
 namespace det::cli {
 
 std::vector<Option> LogRetentionOptions() {
-  return {{"days", 0, "N", "Days to keep logs after a trial ends"},
+  return {{"days", 0, "N", "Days to keep logs after a trial ends; -1: forever"},
           {"forever", 0, "", "Keep logs forever"}};
 }
 
@@ -14,7 +14,7 @@ absl::StatusOr<int> ReadLogRetention(const Invocation& run) {
     return UsageError("either --days or --forever is required");
   }
   if (run.args.Has("forever")) return -1;
-  return run.args.GetInt("days", 0, 0, 32'767);
+  return run.args.GetInt("days", 0, -1, 32'767);
 }
 
 std::string FormatLogRetention(const std::string& of, int days) {

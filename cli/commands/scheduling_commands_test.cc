@@ -48,7 +48,8 @@ TEST(JobListTest, ShowsQueueOfEachPool) {
   EXPECT_THAT(result.out, HasSubstr("4/4"));
   EXPECT_THAT(result.out, HasSubstr("◔ QUEUED"));
   EXPECT_THAT(result.out, HasSubstr("needs 8 slots; 4 of 8 are free"));
-  EXPECT_THAT(result.requests[1], HasSubstr("/api/v1/job-queues?resourcePool=default"));
+  EXPECT_THAT(result.requests[1],
+              HasSubstr("/api/v1/job-queues?limit=1000000&resourcePool=default"));
 }
 
 TEST(JobListTest, ShowsWeights_ForFairSharePool) {

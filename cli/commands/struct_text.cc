@@ -13,12 +13,6 @@
 namespace det::cli {
 namespace {
 
-std::string ValueText(const google::protobuf::Value& value) {
-  if (value.has_string_value()) return value.string_value();
-  if (value.has_number_value()) return FormatPlainNumber(value.number_value());
-  return proto::ToJson(value).value_or("?");
-}
-
 void AddParts(const google::protobuf::Struct& values, const std::string& prefix,
               std::vector<std::string>& parts) {
   for (const auto& [name, value] : values.fields()) {
@@ -26,12 +20,18 @@ void AddParts(const google::protobuf::Struct& values, const std::string& prefix,
     if (value.has_struct_value()) {
       AddParts(value.struct_value(), absl::StrCat(path, "."), parts);
     } else {
-      parts.push_back(absl::StrCat(path, "=", ValueText(value)));
+      parts.push_back(absl::StrCat(path, "=", FormatValue(value)));
     }
   }
 }
 
 }  // namespace
+
+std::string FormatValue(const google::protobuf::Value& value) {
+  if (value.has_string_value()) return value.string_value();
+  if (value.has_number_value()) return FormatPlainNumber(value.number_value());
+  return proto::ToJson(value).value_or("?");
+}
 
 std::string FormatStruct(const google::protobuf::Struct& values) {
   std::vector<std::string> parts;

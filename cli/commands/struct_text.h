@@ -7,10 +7,13 @@
 
 namespace google::protobuf {
 class Struct;
+class Value;
 }
 
 namespace det::cli {
 
+// A text or number as it is, any other value as JSON.
+std::string FormatValue(const google::protobuf::Value& value);
 // "layers.width=32  lr=0.003", sorted by name; "-" if empty.
 std::string FormatStruct(const google::protobuf::Struct& values);
 

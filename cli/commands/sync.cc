@@ -1,27 +1,16 @@
 // det sync: run by det.sync of the Python package, which also writes the files that it sends.
 #include <cstdlib>
-#include <filesystem>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "cli/command.h"
 #include "cli/program.h"
+#include "cli/trial_python.h"
 
 namespace det::cli {
 namespace {
-
-// Returns the directory of the Python package of this installation; empty if there is none.
-std::string FindPythonPackage() {
-  for (const char* folder : {"trial_api/python/package/det", "lib/resolute/python/det"}) {
-    const absl::StatusOr<std::string> file = FindProgram(folder, "sync.py");
-    if (file.ok()) return std::filesystem::path(*file).parent_path().parent_path().string();
-  }
-  return "";
-}
 
 absl::StatusOr<int> RunSync(Invocation& run) {
   if (run.json()) return UsageError("sync: --json is not supported");
@@ -30,11 +19,8 @@ absl::StatusOr<int> RunSync(Invocation& run) {
     ::setenv("DET_MASTER", connection->urls.front().c_str(), 1);
     if (!connection->token.empty()) ::setenv("DET_USER_TOKEN", connection->token.c_str(), 1);
   }
-  if (const std::string package = FindPythonPackage(); !package.empty()) {
-    const char* before = std::getenv("PYTHONPATH");
-    const std::string path = before == nullptr ? package : absl::StrCat(package, ":", before);
-    ::setenv("PYTHONPATH", path.c_str(), 1);
-  }
+  const std::string path = PythonPath();
+  if (!path.empty()) ::setenv("PYTHONPATH", path.c_str(), 1);
   std::vector<std::string> argv = {"python3", "-B", "-m", "det.sync"};
   if (const std::string folder = run.args.Word("DIRECTORY"); !folder.empty()) {
     argv.push_back(folder);

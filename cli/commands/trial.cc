@@ -1,7 +1,10 @@
 // det trial describe|logs|kill|set
 #include "cli/commands/trial.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -63,6 +66,9 @@ std::string Description(const Trial& trial, const Style& style) {
       absl::StrCat(FormatPercent(trial.progress()), ", ", trial.total_batches_processed(),
                    trial.total_batches_processed() == 1 ? " batch" : " batches"));
   fields.emplace_back("restarts", absl::StrCat(trial.restarts()));
+  if (trial.has_log_policy_matched()) {
+    fields.emplace_back("log policy", trial.log_policy_matched());
+  }
   fields.emplace_back("hyperparameters", FormatStruct(trial.hparams()));
   if (trial.has_best_validation()) {
     fields.emplace_back("best validation", ValidationText(trial.best_validation()));
@@ -93,13 +99,14 @@ std::string SummaryTable(const Trial& trial, const Style& style) {
   for (const auto& [group, metrics] : trial.summary_metrics().fields()) {
     for (const auto& [name, summary] : metrics.struct_value().fields()) {
       const auto& values = summary.struct_value().fields();
-      const auto number = [&values = values](const char* key) -> std::string {
+      const auto text = [&values = values](const char* key) -> std::string {
         const auto it = values.find(key);
-        if (it == values.end() || !it->second.has_number_value()) return "-";
-        return FormatNumber(it->second.number_value());
+        if (it == values.end() || it->second.has_null_value()) return "-";
+        const bool is_metric = it->second.has_number_value() && it->first != "count";
+        return is_metric ? FormatNumber(it->second.number_value()) : FormatValue(it->second);
       };
-      table.AddRow({group, name, number("count"), number("last"), number("min"), number("max"),
-                    number("mean")});
+      table.AddRow(
+          {group, name, text("count"), text("last"), text("min"), text("max"), text("mean")});
     }
   }
   return table.empty() ? "" : absl::StrCat("\n", table.Render(style));
@@ -170,26 +177,38 @@ absl::StatusOr<int> RunTrialSetLogRetention(Invocation& run) {
 
 }  // namespace
 
-Table TrialTable(const api::v1::GetExperimentTrialsResponse& trials) {
-  Table table({{"TRIAL", true},
-               {"STATE"},
-               {"BATCHES", true},
-               {"BEST", true},
-               {"RESTARTS", true},
-               {"STARTED"},
-               {"HYPERPARAMETERS", false, true}});
+Table TrialTable(const api::v1::GetExperimentTrialsResponse& trials, bool all_columns) {
+  const bool policies =
+      all_columns || std::any_of(trials.trials().begin(), trials.trials().end(),
+                                 [](const Trial& each) { return each.has_log_policy_matched(); });
+  std::vector<Column> columns = {{"TRIAL", true},
+                                 {"STATE"},
+                                 {"BATCHES", true},
+                                 {"BEST", true},
+                                 {"RESTARTS", true},
+                                 {"STARTED"},
+                                 {"HYPERPARAMETERS", false, true}};
+  if (policies) columns.push_back({"LOG POLICY"});
+  Table table(std::move(columns));
   for (const Trial& trial : trials.trials()) {
-    table.AddRow({absl::StrCat(trial.id()), MakeStateCell(Trial::State_Name(trial.state())),
-                  absl::StrCat(trial.total_batches_processed()),
-                  trial.has_best_validation() ? FormatNumber(trial.searcher_metric_value()) : "-",
-                  absl::StrCat(trial.restarts()), MakeAgeCell(trial.start_time(), absl::Now()),
-                  FormatStruct(trial.hparams())});
+    std::vector<Cell> row = {
+        absl::StrCat(trial.id()),
+        MakeStateCell(Trial::State_Name(trial.state())),
+        absl::StrCat(trial.total_batches_processed()),
+        trial.has_best_validation() ? FormatNumber(trial.searcher_metric_value()) : "-",
+        absl::StrCat(trial.restarts()),
+        MakeAgeCell(trial.start_time(), absl::Now()),
+        FormatStruct(trial.hparams())};
+    if (policies) {
+      row.push_back(trial.has_log_policy_matched() ? trial.log_policy_matched() : "-");
+    }
+    table.AddRow(std::move(row));
   }
   return table;
 }
 
 std::string TrialText(const api::v1::GetExperimentTrialsResponse& trials, const Style& style) {
-  return trials.trials().empty() ? "no trials yet\n" : TrialTable(trials).Render(style);
+  return trials.trials().empty() ? "no trials yet\n" : TrialTable(trials, false).Render(style);
 }
 
 std::vector<Command> TrialCommands() {

@@ -14,8 +14,8 @@
 
 namespace det::cli {
 
-// One row per trial.
-Table TrialTable(const api::v1::GetExperimentTrialsResponse& trials);
+// One row per trial. Without `all_columns`, the log policies are a column only if one has matched.
+Table TrialTable(const api::v1::GetExperimentTrialsResponse& trials, bool all_columns);
 
 // Returns the table; a sentence if there are no trials.
 std::string TrialText(const api::v1::GetExperimentTrialsResponse& trials, const Style& style);

@@ -155,6 +155,58 @@ TEST(ConfigTest, OverridesFileWithFlags) {
   EXPECT_EQ(Good({"--config", file}).admin_password, "environment");
 }
 
+// Sets a variable during a test.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) {
+    ::setenv(name, value.c_str(), 1);
+  }
+  ~Variable() { ::unsetenv(name_); }
+
+ private:
+  const char* name_;
+};
+
+TEST(ConfigTest, PrefersFlagsToVariablesToFile) {
+  const base::TempDir dir = *base::TempDir::Create();
+  const std::string file = dir.path() + "/master.yaml";
+  ASSERT_TRUE(base::WriteFileAtomically(file,
+                                        "port: 1\nbind: file\ncluster_name: file\n"
+                                        "db: {host: file, name: file, user: file}\n")
+                  .ok());
+  const Variable path("DET_CONFIG_FILE", file);
+  const Variable port("DET_PORT", "2");
+  const Variable bind("DET_BIND", "variable");
+  const Variable host("DET_DB_HOST", "variable");
+  const Variable name("DET_DB_NAME", "variable");
+  const Variable password("DET_DB_PASSWORD", "secret");
+  const Config read = Good({"--port", "3", "--db-host", "flag"});
+  EXPECT_EQ(read.port, 3);
+  EXPECT_EQ(read.bind, "variable");
+  EXPECT_EQ(read.cluster_name, "file");
+  EXPECT_EQ(read.db_url, "port=5432 host='flag' user='file' password='secret' dbname='variable'");
+  EXPECT_EQ(::getenv("DET_DB_PASSWORD"), nullptr) << "child processes would inherit it";
+  EXPECT_EQ(Good({"--config", "/dev/null"}).cluster_name, "");
+}
+
+TEST(ConfigTest, ReadsVariablesAndFlagsOfDetermined) {
+  const Variable user("DET_DB_USER", "u");
+  const Variable port("DET_DB_PORT", "5433");
+  const Variable host("DET_DB_HOST", "h");
+  const Variable password("DET_SECURITY_INITIAL_USER_PASSWORD", "Secret123");
+  const Config read =
+      Good({"--config-file", "/dev/null", "--log-color", "--telemetry-enabled=false",
+            "--security-tls-cert", "c", "--security-tls-key", "k", "--webhooks-base-url",
+            "http://h", "--log-level", "error"});
+  EXPECT_EQ(read.db_url, "port=5433 host='h' user='u'");
+  EXPECT_EQ(read.admin_password, "Secret123");
+  EXPECT_EQ(read.tls_cert + read.tls_key, "ck");
+  EXPECT_EQ(read.port, 8443);
+  EXPECT_EQ(read.webhook_base_url, "http://h");
+  EXPECT_EQ(read.warnings.size(), 2u);
+  EXPECT_TRUE(IsRefused({"--config-file", "/dev/null", "--db-port", "x"}));
+}
+
 TEST(ConfigTest, RequiresDbUrlForStandby) {
   EXPECT_TRUE(IsRefused({"--standby"}));
   EXPECT_TRUE(Good({"--standby", "--db-url", "postgresql://db/det"}).standby);

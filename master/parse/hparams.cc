@@ -1,6 +1,7 @@
 // Reads hyperparameters: a plain value is a constant, a map with a `type` is a range or a choice,
 // any other map is nested. The conditions of a nested map apply to each of its members.
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -147,6 +148,18 @@ class HparamReader {
     }
   }
 
+  // The bounds are exponents, but users also write values here, such as maxval: 1000.
+  void CheckPowers(const LogHparam& h) {
+    if (h.base <= 0) return;
+    for (const auto& [key, exponent] : {std::pair("minval", h.minval), {"maxval", h.maxval}}) {
+      if (std::isfinite(std::pow(h.base, exponent))) continue;
+      Add(node_, key,
+          absl::StrCat("base ", h.base, " to the power of ", exponent,
+                       " is greater than every number; minval and maxval are exponents, such as -5 "
+                       "and -1 for values from 1e-5 to 0.1"));
+    }
+  }
+
   Hyperparameter ReadConst() {
     RefuseOthers({"val"});
     const ConfigNode* val = Member("val");
@@ -170,6 +183,7 @@ class HparamReader {
     LogHparam h{Number("base", 10.0), Number("minval"), Number("maxval"), Count()};
     if (h.base <= 0) AddExpected(Member("base"), "base", "a number > 0");
     CheckOrder(h);
+    CheckPowers(h);
     return {h};
   }
   Hyperparameter ReadCategorical() {

@@ -189,7 +189,8 @@ absl::Status ApplyOverride(const std::string& override_text, ConfigNode& root) {
     }
     below = below == nullptr ? nullptr : below->Find(key);
   }
-  if (appends && !layer.is_list()) layer = MakeList(std::move(layer));
+  const bool extends = below != nullptr && below->is_map() && layer.is_map();
+  if (appends && !extends && !layer.is_list()) layer = MakeList(std::move(layer));
   if (appends && below != nullptr && below->is_scalar()) {
     return absl::InvalidArgumentError(
         absl::StrCat(where, ": cannot append to ", below->Describe(), "; expected a list"));
@@ -204,6 +205,7 @@ absl::Status ApplyOverride(const std::string& override_text, ConfigNode& root) {
   }
   ToTableForm(layer);
   if (root.is_null()) root.kind = ConfigNode::Kind::kMap;
+  if (extends && !appends) root.FindPath(path)->members.clear();
   root = MergeAt("", std::move(root), layer, appends ? Lists::kAppend : Lists::kReplace);
   return absl::OkStatus();
 }

@@ -166,17 +166,20 @@ TEST(MergeTest, AcceptsTemplateAlone) {
   EXPECT_EQ(config->searcher.metric, "loss");
 }
 
-TEST(MergeTest, MergesMapsAndReplacesListsInOverrides) {
+TEST(MergeTest, ReplacesMapsAndListsInOverrides) {
   const std::string yaml = absl::StrCat(kMinimal, R"(
 environment: {environment_variables: [A=1]}
 hyperparameters: {lr: {type: log, minval: -4, maxval: -1}, n: {x: 1}}
 slurm: {sbatch_args: [a]}
 labels: [a]
+resources: {slots_per_trial: 2}
+data: {a: 1}
 )");
   const auto config =
       Parse(yaml, {"environment.environment_variables=[B=2]", "hyperparameters.lr.maxval=0",
                    "hyperparameters.n.y=2", "slurm.sbatch_args=[b]", "labels=[b]",
-                   "environment.environment_variables.gpu=[C=3]", "resources={priority: 4}"});
+                   "environment.environment_variables.gpu=[C=3]", "resources={priority: 4}",
+                   "data={b: 2}"});
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_THAT(config->environment.variables.cpu, ::testing::ElementsAre("B=2"));
   EXPECT_THAT(config->environment.variables.cuda, ::testing::ElementsAre("C=3"));
@@ -185,6 +188,16 @@ labels: [a]
   EXPECT_THAT(config->slurm.args, ::testing::ElementsAre("b"));
   EXPECT_THAT(config->labels, ::testing::ElementsAre("b"));
   EXPECT_EQ(config->resources.priority, 4);
+  EXPECT_EQ(config->resources.slots_per_trial, 1);
+  EXPECT_EQ(config->data.ToJson(), R"({"b":2})");
+}
+
+TEST(MergeTest, AddsToMaps_WhenOverrideHasPlus) {
+  const std::string yaml = absl::StrCat(kMinimal, "resources: {slots_per_trial: 2}\n");
+  const auto config = Parse(yaml, {"resources+={priority: 4}", "data+={a: 1}"});
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->resources.priority, 4);
+  EXPECT_EQ(config->resources.slots_per_trial, 2);
 }
 
 TEST(MergeTest, ReplacesListsOfDocumentOnly_WhenOverridden) {

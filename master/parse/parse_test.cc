@@ -197,6 +197,11 @@ TEST(ParseTest, RejectsInvalidFields) {
        "\"float\""},
       {"hyperparameters: {a: {type: categorical, vals: []}}",
        "hyperparameters.a.vals: expected a list with at least one value, found an empty list"},
+      {"hyperparameters: {a: {type: log, minval: 1, maxval: 400}}",
+       "hyperparameters.a.maxval: base 10 to the power of 400 is greater than every number; minval "
+       "and maxval are exponents"},
+      {"hyperparameters: {a: {type: log, base: 0.1, minval: -400, maxval: 1}}",
+       "hyperparameters.a.minval: base 0.1 to the power of -400 is greater than every number"},
       {"hyperparameters: {a: {type: log, base: 0, minval: 0, maxval: 1}}",
        "hyperparameters.a.base: expected a number > 0, found 0"},
       {"hyperparameters: {a: {type: int, minval: 0, maxval: 1, count: 0}}",

@@ -235,6 +235,12 @@ TEST(StorageTest, RejectsFieldsOfOtherTypes) {
   }
 }
 
+TEST(LabelsTest, KeepsEachLabelOnce) {
+  const auto config = Parse(absl::StrCat(kMinimal, "labels: [a, b, a, '1', A, b]\n"));
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_THAT(config->labels, ElementsAre("a", "b", "1", "A"));
+}
+
 TEST(TaskTest, ReadsShortForms) {
   const auto config = Parse(absl::StrCat(kMinimal, R"(
 labels: {fast: true, old: false, new: yes}

@@ -1,5 +1,6 @@
 #include "master/parse/shape.h"
 
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,8 +64,15 @@ void SplitDevice(ConfigNode& node) {
   node = std::move(map);
 }
 
-// Converts {fast: true, old: false} to a list.
+// Converts {fast: true, old: false} to a list. An experiment has each label once.
 void ListLabels(ConfigNode& node) {
+  if (node.is_list()) {
+    std::set<std::string> known;
+    std::erase_if(node.items, [&known](const ConfigNode& item) {
+      const std::string* label = item.AsString();
+      return label != nullptr && !known.insert(*label).second;
+    });
+  }
   if (!node.is_map()) return;
   ConfigNode list;
   list.kind = ConfigNode::Kind::kList;

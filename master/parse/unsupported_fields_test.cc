@@ -161,6 +161,7 @@ TEST(WarningsTest, WarnsAboutReservedVariables) {
                         "DET_RANK; names that begin with DET_ are reserved, except DET_CXX, "));
   EXPECT_THAT(warned("{cuda: [DET_USER=me]}"), HasSubstr("DET_USER;"));
   EXPECT_EQ(warned("[A=1, DET, MY_DET_RANK=1, DET_CXX=clang++, DET_OUTBOX_LIMIT=1]"), "");
+  EXPECT_EQ(warned("[DET_LOG_LEVEL=WARNING, DET_PYTHON_EXECUTABLE=/opt/conda/bin/python3]"), "");
 }
 
 TEST(WarningsTest, WarnsAboutIndivisibleBatchSize) {

@@ -21,6 +21,10 @@ ENDED = ("STATE_COMPLETED", "STATE_CANCELED", "STATE_ERROR")
 AGENTS = 3
 
 
+class TrialFailed(Exception):
+    """A trial failed, although no fault was injected."""
+
+
 def submit(cluster: Cluster, todo: list[Job], sources: pathlib.Path) -> dict[str, int]:
     context = cluster.folder / "context"
     context.mkdir()
@@ -34,17 +38,40 @@ def submit(cluster: Cluster, todo: list[Job], sources: pathlib.Path) -> dict[str
     return ids
 
 
-def wait(cluster: Cluster, ids: dict[str, int], timeout: float) -> None:
-    """Waits until all experiments have ended, at most `timeout` seconds."""
+def wait(cluster: Cluster, ids: dict[str, int], timeout: float, *, disturbed: bool) -> None:
+    """Waits until all experiments have ended, at most `timeout` seconds.
+
+    Raises:
+        TrialFailed: In a run that is not disturbed, a trial failed. Without this, a trial that
+            always fails would restart until the timeout.
+    """
     end = time.monotonic() + timeout
-    for name, experiment in ids.items():
-        while True:
-            state = cluster.get(f"experiments/{experiment}")[0]["experiment"]["state"]
+    running = dict(ids)
+    while running:
+        for name, experiment in list(running.items()):
+            described = cluster.get(f"experiments/{experiment}")[0]["experiment"]
+            state = described["state"]
+            if state == "STATE_ERROR" and not disturbed:
+                raise TrialFailed(f"{name}: {described.get('stateReason')}")
+            if not disturbed and (cause := first_failure(cluster, experiment)):
+                raise TrialFailed(f"{name}: {cause}")
             if state in ENDED:
-                break
-            if time.monotonic() > end:
-                raise AssertionError(f"{name} is {state} after {timeout:.0f} s")
-            time.sleep(0.2)
+                del running[name]
+            elif time.monotonic() > end:
+                cause = first_failure(cluster, experiment) or "no trial has failed"
+                raise AssertionError(f"{name} is {state} after {timeout:.0f} s: {cause}")
+        time.sleep(0.2)
+
+
+def first_failure(cluster: Cluster, experiment: int) -> str:
+    """Returns why a trial restarted for the first time; empty if none has."""
+    for trial in cluster.get(f"experiments/{experiment}/trials")[0].get("trials", []):
+        if trial.get("restarts"):
+            messages = cluster.get(f"trials/{trial['id']}/logs")
+            lines = [str(each.get("result", each).get("log", "")).strip() for each in messages]
+            cause = next((line for line in lines if "restart 1 of" in line), "it restarted")
+            return f"trial {trial['id']}: {cause}"
+    return ""
 
 
 Kind = tuple[type[Cluster], type[Faults]]
@@ -65,7 +92,8 @@ def run(
         faults = kind[1](cluster, flags.seed, flags.outage)
         if disturbed:
             faults.run(60 * flags.minutes)
-        wait(cluster, ids, 60 * (5 * flags.minutes + 5) + flags.outage)
+        timeout = 60 * (5 * flags.minutes + 5) + flags.outage
+        wait(cluster, ids, timeout, disturbed=disturbed)
         outcomes = {name: checks.outcome(cluster, id) for name, id in ids.items()}
         for name, experiment in ids.items():
             folder = cluster.folder / name
@@ -102,7 +130,11 @@ def main() -> int:
     flags = parser.parse_args()
     os.umask(0o022)
     print(f"seed {flags.seed}: calm run", flush=True)
-    calm, problems, _ = run(flags, ONE, disturbed=False)
+    try:
+        calm, problems, _ = run(flags, ONE, disturbed=False)
+    except TrialFailed as failure:
+        print(f"FAILED: the calm run: {failure}")
+        return 1
     problems = [f"calm run: {problem}" for problem in problems]
     faults = restarts = 0
     for kind in {"": [ONE], "only": [TWO], "also": [ONE, TWO]}[flags.standby]:

@@ -71,7 +71,9 @@ class Cluster:
     # ---- daemons
 
     def _start(self, name: str, words: list[str]) -> None:
-        env = {k: v for k, v in os.environ.items() if not k.startswith(("DET_", "TEST_"))}
+        # The Python that trials should use is kept; other variables may refer to another cluster.
+        env = {k: v for k, v in os.environ.items()
+               if not k.startswith(("DET_", "TEST_")) or k == "DET_PYTHON_EXECUTABLE"}  # fmt: skip
         with (self.folder / f"{name}.log").open("ab") as log:
             self._daemons[name] = subprocess.Popen(
                 words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env,

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import unittest
+import venv
 import xml.etree.ElementTree as ET
 
 ROOT = os.getcwd()  # Bazel starts a test in the root of its data.
@@ -112,8 +113,9 @@ class Home:
         self.port = free_port()
         self.env = {k: v for k, v in os.environ.items()
                     if not k.startswith(("DET_", "XDG_", "TEST_"))}
+        # The slots of tests are CPU slots, also on a machine with GPUs.
         self.env.update(HOME=os.path.join(self.folder, "home"), DET_DATA_DIR=self.data,
-                        NO_COLOR="1")
+                        NO_COLOR="1", CUDA_VISIBLE_DEVICES="")
         os.makedirs(self.env["HOME"])
 
     def popen(self, *args, **options):
@@ -136,6 +138,13 @@ class Home:
 
     def json(self, *args, code=0):
         return json.loads(self.det(*args, "--json", code=code).stdout)
+
+    def put_python_without_torch_first(self):
+        """Puts a Python without torch first on PATH, as conda and pyenv often do; returns it."""
+        folder = os.path.join(self.folder, "conda")
+        venv.create(folder, symlinks=True)
+        self.env["PATH"] = os.path.join(folder, "bin") + os.pathsep + self.env["PATH"]
+        return os.path.join(folder, "bin/python3")
 
     def up(self, agents=1, slots=2, *options, code=0):
         return self.det("deploy", "local", "up", "--port", self.port, "--agents", agents,

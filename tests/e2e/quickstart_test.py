@@ -35,10 +35,39 @@ call("ReportCheckpoint", {"uuid": name, "resources": {"model.pt": 1000}})
 '''
 
 
+LINE = '''
+import torch
+from det import pytorch
+
+
+class LineTrial(pytorch.PyTorchTrial):
+    def __init__(self, context):
+        self.context = context
+        self.net = context.wrap_model(torch.nn.Linear(1, 1))
+        self.sgd = context.wrap_optimizer(torch.optim.SGD(self.net.parameters(), 0.1))
+
+    def build_training_data_loader(self):
+        x = torch.linspace(-1, 1, 64).view(-1, 1)
+        return x, 3 * x + 1
+
+    build_validation_data_loader = build_training_data_loader
+
+    def train_batch(self, batch, epoch_idx, batch_idx):
+        loss = torch.nn.functional.mse_loss(self.net(batch[0]), batch[1])
+        self.context.backward(loss)
+        self.context.step_optimizer(self.sgd)
+        return {"loss": loss}
+
+    def evaluate_batch(self, batch):
+        return {"error": torch.nn.functional.mse_loss(self.net(batch[0]), batch[1])}
+'''
+
+
 class QuickstartTest(unittest.TestCase):
     def setUp(self):
         self.home = harness.Home()
         self.addCleanup(self.close)
+        self.no_torch = self.home.put_python_without_torch_first()
         for tool in ("tree/tools/install_packages", "bin/bazel"):
             self.program(tool, "exit 0")
         self.home.write("tree/examples/fashion_mnist/const.yaml", SLEEP_JOB)
@@ -55,7 +84,7 @@ class QuickstartTest(unittest.TestCase):
 
     def start(self):
         env = {**self.home.env, "DET_PORT": str(self.home.port),
-               "PATH": os.path.join(self.home.folder, "bin") + ":" + os.environ["PATH"]}
+               "PATH": os.path.join(self.home.folder, "bin") + ":" + self.home.env["PATH"]}
         return subprocess.Popen([self.script], env=env, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 encoding="utf-8", start_new_session=True)
@@ -102,6 +131,17 @@ class QuickstartTest(unittest.TestCase):
         self.assertNotEqual(lines[1], again[1])
         self.assertIn("using the running cluster", err)
         self.assertEqual(before, self.home.members())
+
+    def test_cluster_runs_python_trials_when_the_first_python_has_no_torch(self):
+        code, _, err = self.run_with_accuracy(0.95)
+        self.assertEqual(0, code, err)
+        self.assertIn(f"is used, because {self.no_torch} has no module torch", err)
+        context = self.home.context({"model.py": LINE})
+        experiment = self.home.create(
+            harness.job(entrypoint="model:LineTrial",
+                        searcher={"name": "single", "metric": "error", "max_length": {"batches": 4}},
+                        hyperparameters={"global_batch_size": 8}), context)
+        self.assertLess(self.home.last_validation(experiment)["error"], 10)
 
     def test_fails_when_accuracy_is_too_low(self):
         code, lines, err = self.run_with_accuracy(0.5)

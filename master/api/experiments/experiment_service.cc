@@ -24,6 +24,7 @@
 #include "master/api/rpc/api_service.h"
 #include "master/api/rpc/local_call.h"
 #include "master/checkpoint_storage/experiment_files.h"
+#include "master/core/searcher/searcher.h"
 #include "proto/json_writer.h"
 
 namespace det::api {
@@ -305,6 +306,12 @@ class ExperimentService final : public ApiService<v1::ExperimentService> {
     if (!submission.ok()) return done(submission.status());
     for (const std::string& warning : submission->warnings) response->add_config_warnings(warning);
     if (request.validate_only()) {
+      const model::ExperimentConfig& checked = *submission->event.config;
+      if (!request.unmanaged()) {
+        // The creation would refuse it, too, such as a grid with too many points.
+        const absl::Status searchable = searcher::Searcher::Make(checked).status();
+        if (!searchable.ok()) return done(searchable);
+      }
       const model::Value config = model::ToShownValue(*submission->event.config);
       *response->mutable_config() = ToStruct(config);
       *response->mutable_experiment()->mutable_config() = response->config();

@@ -55,11 +55,11 @@ absl::Status ListJobs(const cluster::Cluster& cluster, const v1::GetJobsRequest&
     std::reverse(jobs->begin(), jobs->end());
   }
   const int total = static_cast<int>(jobs->size());
-  const store::Range range = store::Resolve(ToWindow(request.offset(), request.limit()), total);
+  const int limit = request.limit() == 0 ? kDefaultPage : request.limit();
+  const store::Range range = store::Resolve(ToWindow(request.offset(), limit), total);
   jobs->erase(jobs->begin() + range.end, jobs->end());
   jobs->erase(jobs->begin(), jobs->begin() + range.begin);
-  *pagination =
-      ToPagination(request.offset(), request.limit(), static_cast<int>(jobs->size()), total);
+  *pagination = ToPagination(request.offset(), limit, static_cast<int>(jobs->size()), total);
   return absl::OkStatus();
 }
 

@@ -37,6 +37,9 @@ Done CheckTriggersAfter(webhooks::TriggerWatch* triggers, base::ThreadPool& pool
 // validations are submitted to the engine as one event, because the searcher reads them; the other
 // reports are written to the store directly. `done` is called when all are durable. Before it,
 // `on_best`, which may be null, is called if one of the validations is the best of the experiment.
+//
+// A second report of a step adds its metrics: the searcher gets the complete validation, once. If a
+// report changes a value, it is refused with INVALID_ARGUMENT and the others are stored.
 void AddMetrics(engine::Engine& engine, store::Store& store, live::ExperimentWatch& watch,
                 webhooks::TriggerWatch* triggers, base::ThreadPool& pool,
                 model::ExperimentId experiment, const model::AllocationId& allocation,

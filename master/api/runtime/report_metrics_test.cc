@@ -1,5 +1,6 @@
 #include "master/api/runtime/report_metrics.h"
 
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,6 +20,8 @@ namespace det::api {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 // A running trial "1.1.1" in an engine whose loops the test runs.
@@ -55,14 +58,32 @@ class ReportMetricsTest : public ::testing::Test {
   // Reports one metric for each pair of group and steps; returns the result.
   std::optional<absl::Status> Report(const std::vector<std::pair<std::string, int>>& reports) {
     det::trial::v1::ReportMetricsRequest request;
-    request.set_trial_id(1);
     for (const auto& [group, steps] : reports) {
-      auto& report = *request.add_reports();
-      report.set_group(group);
-      report.set_steps_completed(steps);
       // The smallest value is the best one: that of the last report.
-      (*report.mutable_metrics()->mutable_fields())["loss"].set_number_value(1.0 / steps);
+      AddReport(request, group, steps, {{"loss", 1.0 / steps}});
     }
+    return Send(request);
+  }
+
+  using Numbers = std::vector<std::pair<std::string, double>>;
+  std::optional<absl::Status> Validate(int steps, const Numbers& metrics) {
+    det::trial::v1::ReportMetricsRequest request;
+    AddReport(request, "validation", steps, metrics);
+    return Send(request);
+  }
+
+  static void AddReport(det::trial::v1::ReportMetricsRequest& request, const std::string& group,
+                        int steps, const Numbers& metrics) {
+    auto& report = *request.add_reports();
+    report.set_group(group);
+    report.set_steps_completed(steps);
+    for (const auto& [name, value] : metrics) {
+      (*report.mutable_metrics()->mutable_fields())[name].set_number_value(value);
+    }
+  }
+
+  std::optional<absl::Status> Send(det::trial::v1::ReportMetricsRequest request) {
+    request.set_trial_id(1);
     auto converted = ToReports(request, loop_.Now());
     if (!converted.ok()) return converted.status();
     std::optional<absl::Status> result;
@@ -72,6 +93,24 @@ class ReportMetricsTest : public ::testing::Test {
         [&result](absl::Status status) { result = std::move(status); });
     Settle();
     return result;
+  }
+
+  // Returns the stored metrics of a step.
+  model::Value ReadStored(const std::string& group, int steps) {
+    const std::vector<model::MetricReport> reports = *fake_.ListMetrics({model::TrialId(1)}, group);
+    for (const model::MetricReport& report : reports) {
+      if (report.steps_completed == steps) return report.metrics;
+    }
+    return {};
+  }
+
+  std::string ReadLog() {
+    std::string texts;
+    const std::vector<store::LogRecord> records = *fake_.ListLogs({.task = model::TaskId("1.1")});
+    for (const store::LogRecord& record : records) {
+      texts += record.line.text + "\n";
+    }
+    return texts;
   }
 
   const model::AllocationId allocation_ = model::AllocationId("1.1.1");
@@ -100,6 +139,86 @@ TEST_F(ReportMetricsTest, CommitsAllValidationsOfReportOnce) {
   }
   EXPECT_THAT(steps, ElementsAre(10, 20, 30));
   EXPECT_EQ(best_, 1);
+}
+
+TEST_F(ReportMetricsTest, AddsMetricsToValidation_WhenStepIsReportedAgain) {
+  EXPECT_EQ(Validate(10, {{"loss", 0.5}}), absl::OkStatus());
+  EXPECT_EQ(best_, 1);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(Validate(10, {{"accuracy", 0.25}}), absl::OkStatus());
+    EXPECT_EQ(Validate(10, {{"loss", 0.5}, {"accuracy", 0.25}}), absl::OkStatus());
+    EXPECT_EQ(ReadStored("validation", 10),
+              (model::Value::Object{{"loss", 0.5}, {"accuracy", 0.25}}));
+  }
+  EXPECT_THAT(ReadLog(), Not(HasSubstr("has no metric loss")));
+  const store::TrialRecord trial = *fake_.GetTrial(model::TrialId(1));
+  EXPECT_EQ(trial.metrics.at({"validation", "loss"}).count, 1);
+  EXPECT_EQ(trial.metrics.at({"validation", "accuracy"}).count, 1);
+  EXPECT_EQ(trial.trial.best_metric, 0.5);
+}
+
+TEST_F(ReportMetricsTest, UsesSearcherMetricOfSecondReport) {
+  EXPECT_EQ(Validate(10, {{"accuracy", 0.25}}), absl::OkStatus());
+  EXPECT_EQ(fake_.GetTrial(model::TrialId(1))->trial.best_metric, std::nullopt);
+  EXPECT_EQ(Validate(10, {{"loss", 0.5}}), absl::OkStatus());
+  EXPECT_EQ(best_, 1);
+  const experiment::Trial trial = fake_.GetTrial(model::TrialId(1))->trial;
+  EXPECT_EQ(trial.best_metric, 0.5);
+  EXPECT_EQ(trial.best_steps, 10);
+  EXPECT_EQ(ReadStored("validation", 10),
+            (model::Value::Object{{"loss", 0.5}, {"accuracy", 0.25}}));
+}
+
+TEST_F(ReportMetricsTest, MergesValidationsOfOneRequest) {
+  det::trial::v1::ReportMetricsRequest request;
+  AddReport(request, "validation", 10, {{"accuracy", 0.25}});
+  AddReport(request, "validation", 10, {{"loss", 0.5}});
+  AddReport(request, "validation", 20, {{"loss", 0.75}});
+  AddReport(request, "validation", 10, {{"top5", 0.125}});
+  EXPECT_EQ(Send(request), absl::OkStatus());
+  EXPECT_EQ(Send(request), absl::OkStatus()) << "a repeated request";
+  EXPECT_EQ(ReadStored("validation", 10),
+            (model::Value::Object{{"loss", 0.5}, {"accuracy", 0.25}, {"top5", 0.125}}));
+  EXPECT_EQ(fake_.GetTrial(model::TrialId(1))->trial.best_steps, 10);
+  EXPECT_THAT(ReadLog(), Not(HasSubstr("has no metric loss")));
+}
+
+TEST_F(ReportMetricsTest, RefusesValidationThatChangesValue) {
+  EXPECT_EQ(Validate(10, {{"loss", 0.5}}), absl::OkStatus());
+  det::trial::v1::ReportMetricsRequest request;
+  AddReport(request, "validation", 10, {{"loss", 0.25}, {"accuracy", 0.75}});
+  AddReport(request, "validation", 20, {{"loss", 0.375}});
+  AddReport(request, "training", 20, {{"loss", 0.875}});
+  const std::optional<absl::Status> refused = Send(request);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->code(), absl::StatusCode::kInvalidArgument);
+  for (const char* words : {"conflicting key: loss", "0.5", "0.25", "step 10"}) {
+    EXPECT_THAT(std::string(refused->message()), HasSubstr(words));
+  }
+  EXPECT_EQ(ReadStored("validation", 10), (model::Value::Object{{"loss", 0.5}}));
+  EXPECT_EQ(ReadStored("validation", 20), (model::Value::Object{{"loss", 0.375}}));
+  EXPECT_EQ(ReadStored("training", 20), (model::Value::Object{{"loss", 0.875}}));
+  EXPECT_EQ(fake_.GetTrial(model::TrialId(1))->trial.best_metric, 0.375);
+}
+
+TEST_F(ReportMetricsTest, StoresValidations_WhenTrainingMetricIsRefused) {
+  EXPECT_EQ(Report({{"training", 10}}), absl::OkStatus());
+  det::trial::v1::ReportMetricsRequest request;
+  AddReport(request, "training", 10, {{"loss", 0.25}});
+  AddReport(request, "validation", 10, {{"loss", 0.5}});
+  const std::optional<absl::Status> refused = Send(request);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(ReadStored("training", 10), (model::Value::Object{{"loss", 0.1}}));
+  EXPECT_EQ(ReadStored("validation", 10), (model::Value::Object{{"loss", 0.5}}));
+}
+
+TEST_F(ReportMetricsTest, AcceptsRepeatedValidationWithNaN) {
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(Validate(10, {{"loss", std::nan("")}, {"whole", 1}}), absl::OkStatus());
+  }
+  EXPECT_EQ(Validate(10, {{"accuracy", 0.5}}), absl::OkStatus());
+  EXPECT_EQ(ReadStored("validation", 10).AsObject()->size(), 3u);
 }
 
 TEST_F(ReportMetricsTest, StoresNothing_WhenOneReportIsInvalid) {

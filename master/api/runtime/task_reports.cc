@@ -1,5 +1,9 @@
 #include "master/api/runtime/task_reports.h"
 
+#include <cstdint>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
 #include "master/api/common/convert.h"
 
 namespace det::api {
@@ -20,14 +24,20 @@ trial::ReportMetricsRequest ToReport(const v1::TrialMetrics& given, const std::s
   return out;
 }
 
-trial::ReportCheckpointRequest ToReport(const v1::Checkpoint& given, model::TrialId id) {
+absl::StatusOr<trial::ReportCheckpointRequest> ToReport(const v1::Checkpoint& given,
+                                                        model::TrialId id) {
   trial::ReportCheckpointRequest out;
   out.set_trial_id(id.value());
   out.set_uuid(given.uuid());
   const auto& fields = given.metadata().fields();
   const auto steps = fields.find("steps_completed");
   if (steps != fields.end()) {
-    out.set_steps_completed(static_cast<int32_t>(steps->second.number_value()));
+    const double number = steps->second.number_value();
+    if (!(number >= 0 && number <= std::numeric_limits<int32_t>::max())) {
+      return absl::InvalidArgumentError(absl::StrCat("metadata: steps_completed is ", number,
+                                                     "; expected the number of trained batches"));
+    }
+    out.set_steps_completed(static_cast<int32_t>(number));
   }
   *out.mutable_resources() = given.resources();
   *out.mutable_metadata() = given.metadata();

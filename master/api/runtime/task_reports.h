@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "det/api/v1/checkpoint.pb.h"
 #include "det/api/v1/task_runtime.pb.h"
@@ -19,7 +20,9 @@ namespace det::api {
 // `attempt` is the number of the attempt of the trial that sent the report (`trial_run_id`).
 det::trial::v1::ReportMetricsRequest ToReport(const v1::TrialMetrics& given,
                                               const std::string& group, int attempt);
-det::trial::v1::ReportCheckpointRequest ToReport(const v1::Checkpoint& given, model::TrialId id);
+// Returns INVALID_ARGUMENT if steps_completed of the metadata cannot be a number of steps.
+absl::StatusOr<det::trial::v1::ReportCheckpointRequest> ToReport(const v1::Checkpoint& given,
+                                                                 model::TrialId id);
 // A line without a timestamp gets the time `now`.
 model::LogLine ToLine(const v1::TaskLog& given, const model::TaskId& task,
                       const model::AllocationId& allocation, absl::Time now);

@@ -517,8 +517,9 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
     WithCaller(
         allocation,
         [this, &checkpoint](const Caller& caller, Done done) {
-          auto event =
-              ToEvent(ToReport(checkpoint, caller.status.trial), caller.allocation, clock_.Now());
+          const auto report = ToReport(checkpoint, caller.status.trial);
+          if (!report.ok()) return done(report.status());
+          auto event = ToEvent(*report, caller.allocation, clock_.Now());
           if (!event.ok()) return done(event.status());
           SubmitAndFinish(engine_, *std::move(event), std::move(done));
         },
@@ -550,8 +551,9 @@ class TaskRuntimeService final : public ApiService<v1::TaskRuntimeService> {
 
   absl::StatusOr<model::ExperimentId> AddDetachedCheckpoint(const v1::Checkpoint& checkpoint,
                                                             model::TrialId id) {
+    DET_ASSIGN_OR_RETURN(const auto report, ToReport(checkpoint, id));
     DET_ASSIGN_OR_RETURN(const cluster::Event event,
-                         ToEvent(ToReport(checkpoint, id), model::AllocationId(), clock_.Now()));
+                         ToEvent(report, model::AllocationId(), clock_.Now()));
     model::CheckpointRecord record = event.As<cluster::CheckpointReported>()->checkpoint;
     if (checkpoint.has_storage_id()) {
       record.storage = checkpoint.storage_id();

@@ -1,5 +1,6 @@
 #include "master/api/runtime/trial_reports.h"
 
+#include <cstdint>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -17,6 +18,26 @@ absl::StatusOr<model::CheckpointId> ParseCheckpointId(const std::string& text) {
       absl::StrCat("invalid checkpoint UUID \"", text, "\"; expected a UUID in lower case"));
 }
 
+// A sum above it would not be a number of the database any more.
+constexpr int64_t kMaxCheckpointBytes = int64_t{1} << 53;
+
+absl::Status CheckNumbers(const det::trial::v1::ReportCheckpointRequest& request) {
+  if (request.steps_completed() < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("steps_completed is ", request.steps_completed(), "; expected 0 or more"));
+  }
+  int64_t total = 0;
+  for (const auto& [path, bytes] : request.resources()) {
+    if (bytes < 0 || bytes > kMaxCheckpointBytes - total) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "resources: ", path, " has ", bytes,
+          " bytes; expected sizes from 0, of all files together up to ", kMaxCheckpointBytes));
+    }
+    total += bytes;
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<cluster::Event> ToEvent(const det::trial::v1::ReportCheckpointRequest& request,
@@ -28,6 +49,7 @@ absl::StatusOr<cluster::Event> ToEvent(const det::trial::v1::ReportCheckpointReq
     return cluster::CheckpointDamaged{allocation,       trial,   id,
                                       request.damage(), instead, request.steps_completed()};
   }
+  DET_RETURN_IF_ERROR(CheckNumbers(request));
   cluster::CheckpointReported event{.allocation = allocation};
   event.checkpoint = {.id = id,
                       .trial = trial,

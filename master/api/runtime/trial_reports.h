@@ -14,7 +14,8 @@
 namespace det::api {
 
 // Returns CheckpointDamaged if the request has `damage`, else CheckpointReported. A report without
-// a time gets the time `now`. Returns INVALID_ARGUMENT for an invalid UUID.
+// a time gets the time `now`. Returns INVALID_ARGUMENT for an invalid UUID, size or
+// number of steps.
 absl::StatusOr<cluster::Event> ToEvent(const det::trial::v1::ReportCheckpointRequest& request,
                                        const model::AllocationId& allocation, absl::Time now);
 

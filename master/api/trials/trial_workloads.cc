@@ -235,8 +235,10 @@ absl::Status ListWorkloads(store::Store& store, const Request& request,
   const bool by_steps = request.sort_key().empty() || request.sort_key() == "batches";
   DET_ASSIGN_OR_RETURN(const int total, (by_steps ? ListBySteps : ListByMetric)(
                                             store, request, response->mutable_workloads()));
+  // Existing clients know no limit as -1.
+  const int limit = request.limit() == 0 ? -1 : request.limit();
   *response->mutable_pagination() =
-      ToPagination(request.offset(), request.limit(), response->workloads_size(), total);
+      ToPagination(request.offset(), limit, response->workloads_size(), total);
   return absl::OkStatus();
 }
 

@@ -139,8 +139,8 @@ absl::StatusOr<Outcome> Apply(Step& step, const CheckpointReported& event) {
   const model::CheckpointRecord& checkpoint = event.checkpoint;
   if (allocation == nullptr || allocation->trial != checkpoint.trial) return step.Finish();
   Trial& trial = step.s.trials.at(allocation->trial);
+  step.Change(AddCheckpoint{checkpoint});  // A second report replaces its metadata.
   if (trial.latest_checkpoint == checkpoint.id) return step.Finish();
-  step.Change(AddCheckpoint{checkpoint});
   // A delayed or repeated report must not move the trial back.
   if (trial.latest_checkpoint && checkpoint.steps_completed < trial.steps_completed) {
     return step.Finish();

@@ -164,6 +164,40 @@ TEST_F(ReportsTest, AppliesValidationsTogetherAsOneByOne) {
   EXPECT_EQ(images[0].allocations, images[1].allocations);
 }
 
+// The API adds the second report of a step to the first one.
+TEST_F(ReportsTest, UsesMergedValidationOnce) {
+  AddAgent("a", 1);
+  Create(MakeConfig());
+  Start("1.1.1");
+  const model::AllocationId id("1.1.1");
+  model::MetricReport part = Validation(1, 10, 0.5);
+  part.metrics = model::Value::Object{{"accuracy", 0.25}};
+  EXPECT_FALSE(Apply(ValidationsReported{id, {part}}).best_so_far);
+  model::MetricReport merged = Validation(1, 10, 0.5);
+  (*merged.metrics.MutableObject())["accuracy"] = 0.25;
+  EXPECT_TRUE(Apply(ValidationsReported{id, {merged}}).best_so_far);
+  const Image before = cluster_.Dump();
+  (*merged.metrics.MutableObject())["top5"] = 0.75;
+  EXPECT_TRUE(Apply(ValidationsReported{id, {merged}}).best_so_far);
+  const Image after = cluster_.Dump();
+  EXPECT_EQ(after.experiments, before.experiments);
+  EXPECT_EQ(after.trials, before.trials);
+  EXPECT_EQ(trial(1).best_steps, 10);
+}
+
+TEST_F(ReportsTest, StoresSecondReportOfLatestCheckpoint) {
+  AddAgent("a", 1);
+  Create(MakeConfig());
+  Start("1.1.1");
+  CheckpointReported report = Checkpoint("1.1.1", 1, "c1", 100);
+  Apply(report);
+  report.checkpoint.metadata = model::Value::Object{{"note", "second"}};
+  const Outcome again = Apply(report);
+  ASSERT_EQ(again.changes.size(), 1u);
+  EXPECT_EQ(std::get<AddCheckpoint>(again.changes[0]).checkpoint.metadata,
+            report.checkpoint.metadata);
+}
+
 TEST_F(ReportsTest, LogsMissingSearcherMetric) {
   AddAgent("a", 1);
   Create(MakeConfig());

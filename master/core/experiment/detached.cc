@@ -132,23 +132,4 @@ absl::Status CheckSearcherMetric(const Experiment& experiment, const model::Metr
                                                  value->ToJson()));
 }
 
-absl::StatusOr<model::Value> FindNewMetrics(const model::MetricReport& stored,
-                                            const model::MetricReport& report) {
-  model::Value::Object added;
-  if (report.metrics.AsObject() == nullptr) return added;
-  for (const auto& [name, value] : *report.metrics.AsObject()) {
-    const model::Value* before = stored.metrics.Find(name);
-    if (before == nullptr) {
-      added.emplace(name, value);
-    } else if (*before != value) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("overwriting existing metric keys is not supported, conflicting key: ", name,
-                       ": trial ", report.trial.value(), " has reported ", before->ToJson(),
-                       " at step ", report.steps_completed, " of group ", report.group,
-                       ", and now reports ", value.ToJson()));
-    }
-  }
-  return added;
-}
-
 }  // namespace det::experiment

@@ -54,11 +54,6 @@ bool RecordMetric(Experiment& experiment, Trial& trial, int64_t steps, double me
 // INVALID_ARGUMENT if a validation has the searcher's metric, but not as a number.
 absl::Status CheckSearcherMetric(const Experiment& experiment, const model::MetricReport& report);
 
-// Returns the metrics of `report` that `stored`, the earlier report of the same step, lacks; an
-// empty object if there are none. INVALID_ARGUMENT if a metric has another value than before.
-absl::StatusOr<model::Value> FindNewMetrics(const model::MetricReport& stored,
-                                            const model::MetricReport& report);
-
 }  // namespace det::experiment
 
 #endif  // MASTER_CORE_EXPERIMENT_DETACHED_H_

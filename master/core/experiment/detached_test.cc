@@ -3,7 +3,6 @@
 #include <limits>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -14,7 +13,6 @@ namespace {
 
 using model::ExperimentState;
 using model::TrialState;
-using ::testing::HasSubstr;
 
 const absl::Time kNow = absl::FromUnixSeconds(1'700'000'000);
 
@@ -32,14 +30,6 @@ Experiment MakeExperiment() {
   config.searcher.smaller_is_better = true;
   experiment.config = std::make_shared<const model::ExperimentConfig>(config);
   return experiment;
-}
-
-model::MetricReport MakeReport(model::Value::Object metrics) {
-  model::MetricReport report;
-  report.group = "training";
-  report.steps_completed = 10;
-  report.metrics = std::move(metrics);
-  return report;
 }
 
 TEST(DetachedTest, CountsAttempts) {
@@ -126,19 +116,6 @@ TEST(DetachedTest, RecordsBestMetric) {
   EXPECT_EQ(trial.best_steps, 10);
   EXPECT_EQ(trial.latest_metric, 0.75);
   EXPECT_EQ(experiment.best_trial, trial.id);
-}
-
-TEST(DetachedTest, FindsNewMetrics) {
-  const model::MetricReport stored = MakeReport({{"loss", 0.5}});
-  EXPECT_EQ(*FindNewMetrics(stored, MakeReport({{"loss", 0.5}})), model::Value::Object{});
-  EXPECT_EQ(*FindNewMetrics(stored, MakeReport({{"loss", 0.5}, {"acc", 1.5}})),
-            (model::Value::Object{{"acc", 1.5}}));
-  const absl::Status refused =
-      FindNewMetrics(stored, MakeReport({{"acc", 1.5}, {"loss", 0.75}})).status();
-  EXPECT_TRUE(absl::IsInvalidArgument(refused));
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("conflicting key: loss"));
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("0.5"));
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("0.75"));
 }
 
 }  // namespace

@@ -30,10 +30,11 @@ A configuration is one YAML document (JSON is a subset of YAML). These rules app
 - Maps are merged member by member, hyperparameters only if both are nested; scalars and lists of a
   higher layer replace those of a lower one, unless the table says otherwise. If a higher layer
   chooses another kind of searcher or storage, only fields of that kind are kept.
-- `--config key=value` changes your file before it is merged: a map is merged, a list replaces the
-  list in the file, and `null` removes a value (a hyperparameter becomes null). Repeat the option for
-  several fields. `--config key+=value` appends to the list in the file: `labels+=nightly`. Where a
-  list is expected, and in `hyperparameters` and `data`, `a,b` is a list, also without brackets.
+- `--config key=value` changes your file before it is merged: the value replaces that of the file,
+  also a list or a map, and `null` removes a value (a hyperparameter becomes null). Repeat the option
+  for several fields. `--config key+=value` appends to the list in the file, `labels+=nightly`, or
+  adds to the map there. Where a list is expected, and in `hyperparameters` and `data`, `a,b` is a
+  list, also without brackets.
 - Numbers may contain underscores (`60_000`); `0x1F`, `0o17` and `0b11` are integers. Times and
   `yes`/`no` are strings. `.inf` and `.nan` are refused.
 - A field that this cluster does not support is accepted with a warning if ignoring it is harmless,

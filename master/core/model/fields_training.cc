@@ -37,9 +37,8 @@ constexpr Field kTrainingFields[] = {
      .target = DET_AT(perform_initial_validation),
      .default_json = "false"},
     {.path = "records_per_epoch",
-     .description = "Records of an epoch of a Trial in C++, for lengths in epochs; 0 uses the "
-                    "number of records "
-                    "of the Trial's data. In PyTorch an epoch is always one pass over the data.",
+     .description = "Not used by Trial classes, whose epoch is one pass over the training data; "
+                    "they warn if this is another number of records.",
      .target = DET_AT(records_per_epoch),
      .default_json = "0",
      .min = 0},

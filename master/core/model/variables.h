@@ -10,8 +10,13 @@
 namespace det::model {
 
 // The DET_ variables that users may set.
-inline constexpr std::array<const char*, 5> kUserVariables = {
-    "DET_CXX", "DET_CXXFLAGS", "DET_LDFLAGS", "DET_MASTER_PATIENCE", "DET_OUTBOX_LIMIT"};
+inline constexpr std::array<const char*, 7> kUserVariables = {"DET_CXX",
+                                                              "DET_CXXFLAGS",
+                                                              "DET_LDFLAGS",
+                                                              "DET_LOG_LEVEL",
+                                                              "DET_MASTER_PATIENCE",
+                                                              "DET_OUTBOX_LIMIT",
+                                                              "DET_PYTHON_EXECUTABLE"};
 
 // Returns the name of an entry NAME=value of environment.environment_variables.
 inline std::string_view VariableName(std::string_view entry) {

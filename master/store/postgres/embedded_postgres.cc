@@ -118,6 +118,35 @@ std::optional<Server> FindLeftover(const std::string& cluster) {
   return left;
 }
 
+// Whether a process works in the cluster: a server, or one that has outlived it.
+bool IsInUse(const std::string& cluster) {
+  std::error_code error;
+  for (const fs::directory_entry& process : fs::directory_iterator("/proc", error)) {
+    std::error_code unreadable;  // of a process that is ending, or not one
+    if (fs::equivalent(process.path() / "cwd", cluster, unreadable) && !unreadable) return true;
+  }
+  return false;
+}
+
+// Removes the lock files of a server that was killed. PostgreSQL keeps them if another process has
+// the server's pid, such as the killed server itself until its parent has waited for it.
+void RemoveStaleLocks(const Layout& layout) {
+  std::error_code error;
+  const std::string& cluster = layout.cluster;
+  const std::string lock = cluster + "/postmaster.pid";
+  const std::string socket_lock = layout.socket_dir + "/.s.PGSQL.5432.lock";
+  if (!fs::exists(lock, error) && !fs::exists(socket_lock, error)) return;
+  // Processes of a killed server end within milliseconds.
+  for (int i = 0; IsInUse(cluster); ++i) {
+    if (i == 100) return;
+    absl::SleepFor(absl::Milliseconds(20));
+  }
+  DET_LOG(WARNING) << "removing the lock files of a PostgreSQL server that was killed"
+                   << base::Field("path", lock);
+  fs::remove(lock, error);
+  fs::remove(socket_lock, error);
+}
+
 absl::Status StopLeftoverServer(const Server& left) {
   DET_LOG(WARNING) << "stopping the PostgreSQL server that an earlier master left running"
                    << base::Field("pid", left.pid);
@@ -285,6 +314,7 @@ absl::StatusOr<bool> EmbeddedPostgres::Impl::TakeOver() {
 }
 
 absl::Status EmbeddedPostgres::Impl::Launch() {
+  RemoveStaleLocks(layout_);
   DET_ASSIGN_OR_RETURN(const base::ChildProcess child,
                        base::Spawn(ServerProgram(layout_, Command())));
   process_ = OpenProcess(child.pid);

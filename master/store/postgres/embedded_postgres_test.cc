@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -157,6 +158,28 @@ TEST(EmbeddedPostgresTest, StopsHangingLeftoverServer) {
   ASSERT_NE(server, nullptr);
   EXPECT_NE(server->pid(), orphan);
   EXPECT_EQ(Query(*server, "SELECT 1"), "1");
+}
+
+TEST(EmbeddedPostgresTest, StartsAfterKill_WhenItsPidStillExists) {
+  const base::TempDir dir = MakeTempDir();
+  Start(dir.path())->Stop();
+  const std::string cluster = dir.path() + "/postgres";
+  struct stat owner = {};
+  ASSERT_EQ(::stat(cluster.c_str(), &owner), 0);
+  // A process of the same user that has ended and that nobody has waited for.
+  const pid_t ended = ::fork();
+  if (ended == 0) ::_exit(::setuid(owner.st_uid));
+  siginfo_t info = {};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(ended), &info, WEXITED | WNOWAIT), 0);
+  for (const std::string& lock :
+       {cluster + "/postmaster.pid", dir.path() + "/run/.s.PGSQL.5432.lock"}) {
+    ASSERT_TRUE(base::WriteFileAtomically(lock, std::to_string(ended) + "\n", 0600).ok());
+    ASSERT_EQ(::chown(lock.c_str(), owner.st_uid, owner.st_gid), 0);
+  }
+  const auto server = Start(dir.path());
+  ASSERT_NE(server, nullptr);
+  EXPECT_EQ(Query(*server, "SELECT 1"), "1");
+  ASSERT_EQ(::waitpid(ended, nullptr, 0), ended);
 }
 
 TEST(EmbeddedPostgresTest, UsesShortSocketPath_WhenPathIsLong) {

@@ -26,7 +26,8 @@ LEFT JOIN contexts x ON x.hash = e.context_hash)sql";
 constexpr char kTrialTotals[] = R"sql(
 CROSS JOIN LATERAL (SELECT count(*) AS trials FROM trials t WHERE t.experiment = e.id) n)sql";
 constexpr char kCheckpointTotals[] = R"sql(
-CROSS JOIN LATERAL (SELECT count(*) AS checkpoints, coalesce(sum(c.size), 0) AS size
+CROSS JOIN LATERAL (SELECT count(*) AS checkpoints,
+    coalesce(least(sum(c.size), 9223372036854775807), 0) AS size
   FROM checkpoints c JOIN trials t ON t.id = c.trial
   WHERE t.experiment = e.id AND c.state <> 'DELETED') s)sql";
 
@@ -34,7 +35,7 @@ CROSS JOIN LATERAL (SELECT count(*) AS checkpoints, coalesce(sum(c.size), 0) AS 
 constexpr char kTotalsOfPage[] = R"sql(
 LEFT JOIN (SELECT t.experiment, count(*) AS trials
   FROM trials t WHERE t.experiment = ANY($1::int[]) GROUP BY t.experiment) n ON n.experiment = e.id
-LEFT JOIN (SELECT t.experiment, count(*) AS checkpoints, sum(c.size) AS size
+LEFT JOIN (SELECT t.experiment, count(*) AS checkpoints, least(sum(c.size), 9223372036854775807) AS size
   FROM trials t JOIN checkpoints c ON c.trial = t.id
   WHERE t.experiment = ANY($1::int[]) AND c.state <> 'DELETED'
   GROUP BY t.experiment) s ON s.experiment = e.id)sql";

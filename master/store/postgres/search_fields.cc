@@ -42,10 +42,12 @@ const char* SearchFields::GetJoinSql(Join join) const {
       return " CROSS JOIN LATERAL (SELECT count(*) AS trials FROM trials f "
              "WHERE f.experiment = e.id) n";
     case kCheckpoints:
-      return runs_ ? " CROSS JOIN LATERAL (SELECT count(*) AS number, coalesce(sum(c.size), 0) AS "
-                     "size FROM checkpoints c WHERE c.trial = t.id AND c.state <> 'DELETED') k"
-                   : " CROSS JOIN LATERAL (SELECT count(*) AS number, coalesce(sum(c.size), 0) AS "
-                     "size FROM trials f JOIN checkpoints c ON c.trial = f.id "
+      return runs_ ? " CROSS JOIN LATERAL (SELECT count(*) AS number, "
+                     "coalesce(least(sum(c.size), 9223372036854775807), 0) AS size FROM "
+                     "checkpoints c WHERE c.trial = t.id AND c.state <> 'DELETED') k"
+                   : " CROSS JOIN LATERAL (SELECT count(*) AS number, "
+                     "coalesce(least(sum(c.size), 9223372036854775807), 0) AS size FROM trials f "
+                     "JOIN checkpoints c ON c.trial = f.id "
                      "WHERE f.experiment = e.id AND c.state <> 'DELETED') k";
     case kNumJoins:
       break;

@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -14,6 +13,7 @@
 #include "master/core/experiment/detached.h"
 #include "master/core/experiment/webhook_payload.h"
 #include "master/store/interfaces/canonical.h"
+#include "master/store/postgres/metric_rows.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/query.h"
 #include "master/store/postgres/rows.h"
@@ -63,15 +63,6 @@ constexpr char kReporters[] =
 constexpr char kShareExperiments[] =
     "SELECT FROM experiments e WHERE e.unmanaged AND e.id IN "
     "(SELECT experiment FROM trials WHERE id = ANY($1::int[])) ORDER BY e.id FOR SHARE OF e";
-constexpr char kStoredReport[] =
-    "SELECT metrics, batch, micros(time) FROM metrics WHERE trial = $1 AND group_name = $2 AND "
-    "steps = $3 "
-    "AND run_id = $4 FOR UPDATE";
-constexpr char kDeleteReport[] =
-    "DELETE FROM metrics WHERE trial = $1 AND group_name = $2 AND steps = $3 AND run_id = $4";
-constexpr char kSetMetrics[] =
-    "UPDATE metrics SET metrics = $5 WHERE trial = $1 AND group_name = $2 AND steps = $3 "
-    "AND run_id = $4";
 constexpr char kPutStorage[] = R"sql(
 INSERT INTO checkpoint_storages AS s (config) VALUES ($1)
 ON CONFLICT (md5(config::text)) DO UPDATE SET config = s.config RETURNING id)sql";
@@ -185,68 +176,6 @@ absl::Status CheckRun(int reported, int current) {
   return absl::InvalidArgumentError(absl::StrCat(
       "invalid run id, ", reported, " (reported) != ", current,
       " (expected): another attempt of the trial has started; start the trial again to report"));
-}
-
-// Adds the report to the one that exists. Returns the metrics that are new. The row is inserted
-// again with the new metrics alone, because triggers add what is inserted to the summaries.
-absl::StatusOr<model::Value> Extend(Connection& connection, const model::MetricReport& report) {
-  Params key = MakeParams(report.trial, report.group, report.steps_completed, report.run_id);
-  DET_ASSIGN_OR_RETURN(const Result result, connection.Exec(kStoredReport, key));
-  if (result.rows() == 0) return absl::AbortedError("the report was deleted meanwhile; try again");
-  model::MetricReport stored = report;
-  DET_ASSIGN_OR_RETURN(stored.metrics, ToValue(result, 0, 0));
-  DET_ASSIGN_OR_RETURN(model::Value added, experiment::FindNewMetrics(stored, report));
-  const bool adds_batch = result.IsNull(0, 1) && !report.batch_metrics.is_null();
-  if (added.AsObject()->empty() && !adds_batch) return added;
-  model::Value::Object all =
-      stored.metrics.AsObject() == nullptr ? model::Value::Object() : *stored.metrics.AsObject();
-  for (const auto& [name, value] : *added.AsObject()) all.emplace(name, value);
-  stored.metrics = added;
-  stored.time = result.Time(0, 2);
-  if (!adds_batch) {
-    DET_ASSIGN_OR_RETURN(stored.batch_metrics, ToValue(result, 0, 1));
-  }
-  DET_RETURN_IF_ERROR(connection.Exec(kDeleteReport, key).status());
-  DET_RETURN_IF_ERROR(Exec(connection, InsertMetrics({&stored})));
-  key.push_back(ToParam(model::Value(std::move(all))));
-  DET_RETURN_IF_ERROR(connection.Exec(kSetMetrics, key).status());
-  return added;
-}
-
-// The primary key of a report.
-using ReportKey = std::tuple<int64_t, std::string, int64_t, int64_t>;
-ReportKey GetKey(const model::MetricReport& report) {
-  return {report.trial.value(), report.group, report.steps_completed, report.run_id};
-}
-
-// Inserts the reports that do not exist yet and returns their keys.
-absl::StatusOr<std::set<ReportKey>> Insert(Connection& connection,
-                                           const std::vector<const model::MetricReport*>& reports) {
-  std::set<ReportKey> added;
-  if (reports.empty()) return added;
-  const Connection::Statement insert = InsertMetrics(reports);
-  DET_ASSIGN_OR_RETURN(
-      const Result inserted,
-      connection.Exec(absl::StrCat(absl::string_view(insert.sql.data(), insert.sql.size()),
-                                   " RETURNING trial, group_name, steps, run_id"),
-                      insert.params));
-  for (int row = 0; row < inserted.rows(); ++row) {
-    added.emplace(inserted.Int(row, 0), std::string(inserted.Text(row, 1)), inserted.Int(row, 2),
-                  inserted.Int(row, 3));
-  }
-  return added;
-}
-
-// Stores the reports of one trial. Each then has only its new metrics.
-absl::Status StoreReports(Connection& connection, std::vector<model::MetricReport>& reports) {
-  std::vector<const model::MetricReport*> rows;
-  for (const model::MetricReport& report : reports) rows.push_back(&report);
-  DET_ASSIGN_OR_RETURN(std::set<ReportKey> added, Insert(connection, rows));
-  for (model::MetricReport& report : reports) {
-    if (added.erase(GetKey(report)) > 0) continue;
-    DET_ASSIGN_OR_RETURN(report.metrics, Extend(connection, report));
-  }
-  return absl::OkStatus();
 }
 
 // A row of kReporters.
@@ -486,7 +415,12 @@ absl::StatusOr<StoredReport> SqlDetached::AddTogether(model::TrialId id, int run
     // The whole is repeated if the connection breaks.
     std::vector<model::MetricReport> rows = reports;
     for (model::MetricReport& row : rows) row.run_id = stored.run_id;
-    DET_RETURN_IF_ERROR(StoreReports(connection, rows));
+    std::vector<const model::MetricReport*> pointers;
+    for (const model::MetricReport& row : rows) pointers.push_back(&row);
+    DET_ASSIGN_OR_RETURN(std::vector<AddedMetrics> added, StoreReports(connection, pointers));
+    for (size_t i = 0; i < rows.size(); ++i) {
+      DET_ASSIGN_OR_RETURN(rows[i].metrics, std::move(added[i]));
+    }
     if (locked) {
       DET_ASSIGN_OR_RETURN(stored.best, RecordValidations(connection, *locked, rows));
     }
@@ -510,14 +444,11 @@ absl::Status SqlDetached::StorePending(const WriteGroup<PendingReport>::Rows& pe
       rows[i].run_id = (*pending[i]->result)->run_id;
       valid.push_back(&rows[i]);
     }
-    DET_ASSIGN_OR_RETURN(std::set<ReportKey> added, Insert(connection, valid));
-    for (size_t i = 0; i < pending.size(); ++i) {
-      if (!pending[i]->result->ok() || added.erase(GetKey(rows[i])) > 0) continue;
-      const absl::Status extended = Extend(connection, rows[i]).status();
-      // Only these are errors of the report alone: no statement has failed.
-      const bool own = absl::IsInvalidArgument(extended) || absl::IsAborted(extended);
-      if (!extended.ok() && !own) return extended;
-      if (!extended.ok()) *pending[i]->result = extended;
+    DET_ASSIGN_OR_RETURN(const std::vector<AddedMetrics> added, StoreReports(connection, valid));
+    for (size_t i = 0, stored = 0; i < pending.size(); ++i) {
+      if (!pending[i]->result->ok()) continue;
+      const AddedMetrics& own = added[stored++];
+      if (!own.ok()) *pending[i]->result = own.status();
     }
     return absl::OkStatus();
   });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -10,6 +11,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "master/store/interfaces/canonical.h"
+#include "master/store/postgres/metric_rows.h"
 #include "master/store/postgres/migrations.h"
 #include "master/store/postgres/params.h"
 #include "master/store/postgres/postgres_store.h"
@@ -95,8 +98,8 @@ SqlStore::SqlStore(const std::string& connection_string)
       gc_pool_(connection_string, 1),
       lease_(connection_string, 1),
       metrics_(kMaxRows,
-               [this](const WriteGroup<model::MetricReport>::Rows& reports) {
-                 return fence_.Write(writer_, {InsertMetrics(reports)});
+               [this](const WriteGroup<PendingMetrics>::Rows& pending) {
+                 return StorePending(pending);
                }),
       logs_(kMaxRows, [this](const WriteGroup<model::LogLine>::Rows& lines) {
         return fence_.Write(writer_, {LockLog(), InsertLogLines(lines)});
@@ -322,7 +325,27 @@ absl::Status SqlStore::RenewLease(const std::string& leader) {
 }
 
 void SqlStore::AddMetrics(std::vector<model::MetricReport> reports, Done done) {
-  metrics_.Write(std::move(reports), std::move(done));
+  const auto refused = std::make_shared<absl::Status>();
+  std::vector<PendingMetrics> pending;
+  pending.reserve(reports.size());
+  for (model::MetricReport& report : reports) {
+    pending.push_back({Canonical(std::move(report)), refused});
+  }
+  metrics_.Write(std::move(pending),
+                 [refused, done = std::move(done)](absl::Status written) mutable {
+                   done(written.ok() ? *refused : std::move(written));
+                 });
+}
+
+absl::Status SqlStore::StorePending(const WriteGroup<PendingMetrics>::Rows& pending) {
+  std::vector<const model::MetricReport*> reports;
+  for (const PendingMetrics* each : pending) reports.push_back(&each->report);
+  return fence_.Run(writer_, [&](Connection& connection) -> absl::Status {
+    DET_ASSIGN_OR_RETURN(const std::vector<AddedMetrics> added, StoreReports(connection, reports));
+    for (const PendingMetrics* each : pending) *each->refused = absl::OkStatus();
+    for (size_t i = 0; i < pending.size(); ++i) pending[i]->refused->Update(added[i].status());
+    return absl::OkStatus();
+  });
 }
 
 void SqlStore::AddLogLines(std::vector<model::LogLine> lines, Done done) {

@@ -114,6 +114,13 @@ class SqlStore final : public Store {
   std::vector<Connection::Statement> ToStatements(
       int64_t sequence, const std::vector<cluster::Change>& changes) const;
 
+  // A report, and the first error of its caller's reports.
+  struct PendingMetrics {
+    model::MetricReport report;
+    std::shared_ptr<absl::Status> refused;
+  };
+  absl::Status StorePending(const WriteGroup<PendingMetrics>::Rows& pending);
+
   Pool committer_;  // one connection
   Pool writer_;     // one connection
   Pool readers_;
@@ -138,7 +145,7 @@ class SqlStore final : public Store {
   SqlWebhooks webhooks_{&readers_, &fence_};
   SqlConfigPolicies config_policies_{&readers_, &fence_};
   SummaryBackfill summary_backfill_{&gc_pool_, &fence_};  // started by the first Load
-  WriteGroup<model::MetricReport> metrics_;
+  WriteGroup<PendingMetrics> metrics_;
   WriteGroup<model::LogLine> logs_;
 
   // Accessed only on the committer's thread.

@@ -6,7 +6,9 @@
 #include <memory>
 #include <optional>
 
+#include "absl/status/status.h"
 #include "absl/time/clock.h"
+#include "master/core/experiment/merge_report.h"
 #include "master/store/interfaces/canonical.h"
 #include "master/store/testing/fake_sort.h"
 
@@ -55,6 +57,12 @@ void FakeDatabase::Apply(const cluster::AddCheckpoint& add) {
   if (state == model::CheckpointState::kPartiallyDeleted) return;
   it->second = add.checkpoint;
   it->second.state = state;
+}
+
+absl::Status FakeDatabase::Add(const model::MetricReport& report) {
+  const auto [stored, is_new] = metrics.emplace(GetMetricKey(report), report);
+  if (is_new) return absl::OkStatus();
+  return experiment::MergeReport(stored->second, report).status();
 }
 
 void FakeDatabase::Add(const model::LogLine& line) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/time/time.h"
@@ -35,6 +36,9 @@ namespace det::store {
 
 using MetricKey =
     std::tuple<model::TrialId, std::string, int64_t, int>;  // the last element is the attempt
+inline MetricKey GetMetricKey(const model::MetricReport& report) {
+  return {report.trial, report.group, report.steps_completed, report.run_id};
+}
 
 // The rows of the model registry, without names of owners and workspaces, and without counts.
 struct ModelRows {
@@ -158,7 +162,9 @@ struct FakeDatabase {
   void Apply(const cluster::AddSearcherEvents& add) {
     searcher_events.emplace(std::pair(add.experiment, add.sequence), add);
   }
-  void Apply(const cluster::AddMetrics& add) { Add(add.report); }
+  void Apply(const cluster::AddMetrics& add) {
+    metrics.emplace(GetMetricKey(add.report), add.report);
+  }
   void Apply(const cluster::AddCheckpoint& add);
   void Apply(const cluster::MarkDamaged& mark);
   void Apply(const cluster::AddLogLine& add) { Add(add.line); }
@@ -188,9 +194,8 @@ struct FakeDatabase {
                                             const experiment::Experiment& of) const;
   void DeleteUnlessHeld(model::CheckpointRecord& checkpoint);
 
-  void Add(const model::MetricReport& r) {
-    metrics.emplace(MetricKey(r.trial, r.group, r.steps_completed, r.run_id), r);
-  }
+  // A second report of a step adds its new metrics.
+  absl::Status Add(const model::MetricReport& report);
   // Whether the task's experiment was deleted.
   bool IsDeleted(const model::TaskId& task) const;
   void Add(const model::LogLine& line);

@@ -8,6 +8,7 @@
 #include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "master/core/experiment/detached.h"
+#include "master/core/experiment/merge_report.h"
 #include "master/core/experiment/webhook_payload.h"
 #include "master/store/interfaces/canonical.h"
 
@@ -184,21 +185,12 @@ absl::StatusOr<StoredReport> FakeDetached::Add(model::TrialId id, int run_id,
     report.trial = id;
     report.run_id = stored.run_id;
     if (e.unmanaged) DET_RETURN_IF_ERROR(experiment::CheckSearcherMetric(e, report));
-    const MetricKey key(id, report.group, report.steps_completed, report.run_id);
+    const MetricKey key = GetMetricKey(report);
     const auto existing = db_.metrics.find(key);
-    if (!changed.contains(key)) {
-      if (existing == db_.metrics.end()) {
-        changed[key] = report;
-        continue;
-      }
-      changed[key] = existing->second;
-    }
-    model::MetricReport& all = changed.at(key);
-    DET_ASSIGN_OR_RETURN(report.metrics, experiment::FindNewMetrics(all, report));
-    for (const auto& [name, value] : *report.metrics.AsObject()) {
-      (*all.metrics.MutableObject())[name] = value;
-    }
-    if (all.batch_metrics.is_null()) all.batch_metrics = report.batch_metrics;
+    if (existing != db_.metrics.end()) changed.insert(*existing);
+    const auto [all, is_new] = changed.emplace(key, report);
+    if (is_new) continue;
+    DET_ASSIGN_OR_RETURN(report.metrics, experiment::MergeReport(all->second, report));
   }
   for (auto& [key, report] : changed) db_.metrics[key] = report;
   if (!e.unmanaged) return stored;

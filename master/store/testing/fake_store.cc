@@ -185,22 +185,24 @@ absl::Status FakeStore::Commit(int64_t sequence, const std::vector<cluster::Chan
   return absl::OkStatus();
 }
 
-template <class Row>
-void FakeStore::AddRows(const std::vector<Row>& rows, Done done) {
-  const absl::Status mine = CheckEpoch();
-  if (mine.ok()) {
-    std::lock_guard lock(database_->mutex);
-    for (const Row& row : rows) database_->Add(Canonical(row));
-  }
-  done(mine);
-}
-
 void FakeStore::AddMetrics(std::vector<model::MetricReport> reports, Done done) {
-  AddRows(reports, std::move(done));
+  absl::Status stored = CheckEpoch();
+  if (stored.ok()) {
+    std::lock_guard lock(database_->mutex);
+    for (const model::MetricReport& report : reports) {
+      stored.Update(database_->Add(Canonical(report)));
+    }
+  }
+  done(std::move(stored));
 }
 
 void FakeStore::AddLogLines(std::vector<model::LogLine> lines, Done done) {
-  AddRows(lines, std::move(done));
+  absl::Status stored = CheckEpoch();
+  if (stored.ok()) {
+    std::lock_guard lock(database_->mutex);
+    for (const model::LogLine& line : lines) database_->Add(Canonical(line));
+  }
+  done(std::move(stored));
 }
 
 absl::Status FakeStore::PutContext(const std::string& hash, const std::string& tgz) {

@@ -86,8 +86,6 @@ class FakeStore final : public Store {
   absl::Status CheckEpoch();
   bool is_fenced() const;  // REQUIRES the database's mutex
   absl::Status ReportFenced();
-  template <class Row>
-  void AddRows(const std::vector<Row>& rows, Done done);
 
   const std::shared_ptr<FakeDatabase> database_;
   const std::unique_ptr<Access> access_;

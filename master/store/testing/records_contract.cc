@@ -1,10 +1,12 @@
 // Records that bypass the engine: metrics, logs, contexts, properties.
+#include <atomic>
 #include <limits>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "master/store/testing/make_rows.h"
 #include "master/store/testing/store_contract.h"
@@ -13,6 +15,7 @@
 namespace det::store {
 namespace {
 
+using model::Value;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -48,9 +51,9 @@ TEST_P(StoreContractTest, StoresMetricsOnceAndUsesNewestAttempt) {
           ->AddMetrics({MakeReport(1, "training", 10, 0.1), again, batch,
                         MakeReport(1, "validation", 10, 0.4), MakeReport(2, "training", 5, 0.5)})
           .ok());
-  // Skipped, because the rows exist.
+  ASSERT_TRUE(store_->AddMetrics({again, batch}).ok()) << "repeated reports";
   model::MetricReport other = MakeReport(1, "training", 20, 9.9);
-  ASSERT_TRUE(store_->AddMetrics({other, batch}).ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(store_->AddMetrics({other, batch})));
   ASSERT_TRUE(store_->AddMetrics({}).ok());
 
   using Ids = std::vector<model::TrialId>;
@@ -61,6 +64,94 @@ TEST_P(StoreContractTest, StoresMetricsOnceAndUsesNewestAttempt) {
   EXPECT_THAT(*store_->ListMetrics({model::TrialId(2), model::TrialId(1)}, "training"),
               ElementsAre(again, batch, MakeReport(2, "training", 5, 0.5)));
   EXPECT_THAT(*store_->ListMetrics({}, ""), IsEmpty());
+}
+
+model::MetricReport MakeTraining(int steps, Value::Object metrics) {
+  model::MetricReport report = MakeReport(1, "training", steps, 0);
+  report.metrics = std::move(metrics);
+  return report;
+}
+
+TEST_P(StoreContractTest, AddsNewMetrics_WhenStepIsReportedAgain) {
+  const Value nan = std::numeric_limits<double>::quiet_NaN();
+  const model::MetricReport first = MakeTraining(
+      10, {{"loss", 0.5}, {"whole", 1.0}, {"nan", nan}, {"list", Value::List{1.0, "x"}}});
+  const model::MetricReport second = MakeTraining(10, {{"loss", 0.5}, {"nan", nan}, {"acc", 0.25}});
+  ASSERT_TRUE(store_->AddMetrics({first}).ok());
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(store_->AddMetrics({second}).ok());
+    ASSERT_TRUE(store_->AddMetrics({first, second}).ok()) << "a repeated report";
+  }
+  // Second and third reports in one call.
+  ASSERT_TRUE(store_
+                  ->AddMetrics({MakeTraining(20, {{"a", 1.5}}), MakeTraining(30, {{"a", 2.5}}),
+                                MakeTraining(20, {{"b", 3.5}}), MakeTraining(10, {{"top5", 0.75}}),
+                                MakeTraining(20, {{"c", 4.5}, {"a", 1.5}})})
+                  .ok());
+  const std::vector<model::MetricReport> stored =
+      *store_->ListMetrics({model::TrialId(1)}, "training");
+  ASSERT_EQ(stored.size(), 3u);
+  EXPECT_EQ(stored[0].metrics, (Value::Object{{"loss", 0.5},
+                                              {"whole", 1.0},
+                                              {"nan", "NaN"},
+                                              {"list", Value::List{1.0, "x"}},
+                                              {"acc", 0.25},
+                                              {"top5", 0.75}}));
+  EXPECT_EQ(stored[1].metrics, (Value::Object{{"a", 1.5}, {"b", 3.5}, {"c", 4.5}}));
+  EXPECT_EQ(stored[2].metrics, (Value::Object{{"a", 2.5}}));
+}
+
+TEST_P(StoreContractTest, RefusesReportThatChangesValue_AndStoresOthersOfTheCall) {
+  ASSERT_TRUE(store_->AddMetrics({MakeTraining(10, {{"loss", 0.5}})}).ok());
+  const absl::Status refused = store_->AddMetrics(
+      {MakeTraining(5, {{"loss", 4.5}}), MakeTraining(10, {{"loss", 0.75}, {"acc", 1.5}}),
+       MakeTraining(10, {{"top5", 2.5}}), MakeTraining(20, {{"a", 1.5}}),
+       MakeTraining(20, {{"a", 6.5}})});
+  EXPECT_TRUE(absl::IsInvalidArgument(refused));
+  for (const char* words : {"conflicting key: loss", "0.5", "0.75", "step 10"}) {
+    EXPECT_THAT(std::string(refused.message()), testing::HasSubstr(words));
+  }
+  const std::vector<model::MetricReport> stored =
+      *store_->ListMetrics({model::TrialId(1)}, "training");
+  ASSERT_EQ(stored.size(), 3u);
+  EXPECT_EQ(stored[0].metrics, (Value::Object{{"loss", 4.5}}));
+  EXPECT_EQ(stored[1].metrics, (Value::Object{{"loss", 0.5}, {"top5", 2.5}}));
+  EXPECT_EQ(stored[2].metrics, (Value::Object{{"a", 1.5}}));
+  EXPECT_TRUE(store_->AddMetrics({MakeTraining(30, {{"loss", 0.5}})}).ok());
+}
+
+TEST_P(StoreContractTest, RefusesOnlyCallerThatChangesValue) {
+  ASSERT_TRUE(store_->AddMetrics({MakeTraining(10, {{"loss", 0.5}})}).ok());
+  std::vector<std::thread> callers;
+  std::atomic<int> refused = 0;
+  for (int i = 0; i < 8; ++i) {
+    callers.emplace_back([&, i] {
+      const double loss = i % 2 == 0 ? 0.5 : 9.5;
+      const absl::Status status =
+          store_->AddMetrics({MakeTraining(10, {{"loss", loss}, {absl::StrCat("own", i), 1.5}})});
+      EXPECT_EQ(status.ok(), i % 2 == 0) << status;
+      if (!status.ok()) ++refused;
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(refused, 4);
+  EXPECT_EQ(
+      store_->ListMetrics({model::TrialId(1)}, "training")->front().metrics,
+      (Value::Object{{"loss", 0.5}, {"own0", 1.5}, {"own2", 1.5}, {"own4", 1.5}, {"own6", 1.5}}));
+}
+
+TEST_P(StoreContractTest, KeepsMetricsOfBatches_WhenStepIsReportedAgain) {
+  model::MetricReport batches = MakeTraining(10, {{"acc", 0.25}});
+  batches.batch_metrics = Value::List{Value::Object{{"loss", 1.5}}};
+  ASSERT_TRUE(store_->AddMetrics({MakeTraining(10, {{"loss", 0.5}})}).ok());
+  ASSERT_TRUE(store_->AddMetrics({batches}).ok());
+  ASSERT_TRUE(store_->AddMetrics({MakeTraining(10, {{"top5", 0.75}})}).ok());
+  model::MetricReport changed = batches;
+  changed.batch_metrics = Value::List{Value::Object{{"loss", 7.5}}};
+  EXPECT_TRUE(absl::IsInvalidArgument(store_->AddMetrics({changed})));
+  const model::MetricReport stored = store_->ListMetrics({model::TrialId(1)}, "training")->front();
+  EXPECT_EQ(stored.batch_metrics, batches.batch_metrics);
+  EXPECT_EQ(stored.metrics, (Value::Object{{"loss", 0.5}, {"acc", 0.25}, {"top5", 0.75}}));
 }
 
 TEST_P(StoreContractTest, ReadsMetricsInPortions) {

@@ -101,7 +101,7 @@ int32_t Fill(Store& store) {
                                MakeReport(2, "training", 5, 0.25)})
                   .ok());
   EXPECT_TRUE(
-      store.AddMetrics({MakeReport(1, "training", 7, 1), MakeReport(1, "training", 5, 9)}).ok());
+      store.AddMetrics({MakeReport(1, "training", 7, 1), MakeReport(1, "training", 5, 0.5)}).ok());
   EXPECT_TRUE(store.runs()
                   .PutMetadata(model::TrialId(2),
                                Value::Object{

@@ -1,4 +1,7 @@
 // Detached mode in a whole master: programs that run elsewhere and report with a user's token.
+#include <cmath>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -107,6 +110,33 @@ class DetachedTest : public MasterIntegrationTest {
     return response.storage_id();
   }
 };
+
+TEST_F(DetachedTest, RejectsCheckpointWithImpossibleNumbers) {
+  const api::Trial trial = CreateTrial(CreateUnmanaged());
+  Start(trial.id());
+  api::ReportCheckpointRequest request;
+  api::Checkpoint& checkpoint = *request.mutable_checkpoint();
+  checkpoint.set_task_id(trial.task_id());
+  checkpoint.set_uuid(kUuid);
+  checkpoint.set_state(api::Checkpoint::STATE_COMPLETED);
+  auto& steps = (*checkpoint.mutable_metadata()->mutable_fields())["steps_completed"];
+  auto& sizes = *checkpoint.mutable_resources();
+  const auto report = [&](double number, int64_t first, int64_t second) {
+    steps.set_number_value(number);
+    sizes["a"] = first;
+    sizes["b"] = second;
+    api::ReportCheckpointResponse response;
+    return Call(&Runtime::ReportCheckpoint, request, &response).error_code();
+  };
+  constexpr int64_t kMax = int64_t{1} << 53;
+  EXPECT_EQ(report(1, -1, 0), INVALID_ARGUMENT);
+  EXPECT_EQ(report(1, std::numeric_limits<int64_t>::max(), 1), INVALID_ARGUMENT);
+  EXPECT_EQ(report(1, kMax, 1), INVALID_ARGUMENT);
+  for (const double number : {-1.0, 2147483648.0, 1e300, std::nan("")}) {
+    EXPECT_EQ(report(number, 1, 1), INVALID_ARGUMENT) << number;
+  }
+  EXPECT_EQ(report(2147483647, kMax, 0), grpc::StatusCode::OK);
+}
 
 TEST_F(DetachedTest, StoresNumberedLogLineOnce) {
   const api::Trial trial = CreateTrial(CreateUnmanaged());

@@ -75,6 +75,21 @@ TEST_F(MasterIntegrationTest, RejectsInvalidInputWithoutStoringAnything) {
   EXPECT_EQ(master_.store().ListExperiments({})->total, 0);
 }
 
+TEST_F(MasterIntegrationTest, RejectsAGridWithTooManyPoints_WhenOnlyValidating) {
+  auto request = Request(
+      "entrypoint: run\nsearcher: {name: grid, metric: loss, max_length: {batches: 1}}\n"
+      "hyperparameters: {a: {type: double, minval: 0, maxval: 1, count: 1000001}}\n");
+  for (const bool validate_only : {true, false}) {
+    request.set_validate_only(validate_only);
+    api::CreateExperimentResponse response;
+    const grpc::Status status = Create(request, &response);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    EXPECT_EQ(status.error_message(),
+              "hyperparameters.a: more than 1000000 points; lower the counts, or use the random "
+              "searcher");
+  }
+}
+
 TEST_F(MasterIntegrationTest, WarnsAboutAPoolThatDoesNotExistYet) {
   FakeAgent agent(master_, "a1", 1);
   auto request = Request(std::string(kConfig) + "resources:\n  resource_pool: gpus\n");

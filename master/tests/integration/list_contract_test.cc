@@ -68,6 +68,16 @@ const std::set<std::string>& Queries() {
       "TrialService.GetTrialWorkloads",   "WorkspaceService.ListRPsBoundToWorkspace"};
   return *queries;
 }
+// The limits in the paginations of responses to requests without a limit; of all others: 0.
+const std::map<std::string, int>& LimitsOfNoLimit() {
+  static const auto* const limits =
+      new std::map<std::string, int>{{"MasterService.GetAudit", 100},
+                                     {"JobService.GetJobs", 100},
+                                     {"JobService.GetJobsV2", 100},
+                                     {"TrialService.GetTrialWorkloads", -1},
+                                     {"WebhookService.GetWebhookDeliveries", 100}};
+  return *limits;
+}
 // The caller gives the order as an expression.
 bool SortsByExpression(const MethodDescriptor& method) {
   return method.input_type()->FindFieldByName("sort") != nullptr;
@@ -215,8 +225,8 @@ class ListContractTest : public testing::Test {
     google::protobuf::TextFormat::PrintFieldValueToString(*at, field, index, &row);
     return row;
   }
-  // Returns the elements as text, and sets `total` to the number of all elements.
-  Rows List(const ListCall& call, int* total) {
+  // Returns the elements as text, and sets `page` to the pagination of the response.
+  Rows List(const ListCall& call, api::Pagination* page) {
     const auto response = Make(call.method.output_type());
     const grpc::Status status = Get(call, response.get());
     EXPECT_TRUE(status.ok()) << call.method.full_name() << ": " << status.error_message();
@@ -230,11 +240,10 @@ class ListContractTest : public testing::Test {
     for (int i = 0; i < reflection->FieldSize(*response, list); ++i) {
       rows.push_back(Row(*response, list, i));
     }
-    const auto& page = dynamic_cast<const api::Pagination&>(
+    *page = dynamic_cast<const api::Pagination&>(
         reflection->GetMessage(*response, type.FindFieldByName("pagination")));
-    EXPECT_EQ(page.end_index() - page.start_index(), static_cast<int>(rows.size()))
+    EXPECT_EQ(page->end_index() - page->start_index(), static_cast<int>(rows.size()))
         << call.method.full_name();
-    *total = page.total();
     return rows;
   }
   void ExpectRefused(const MethodDescriptor& method, const std::string& field, int value) {
@@ -244,39 +253,63 @@ class ListContractTest : public testing::Test {
   }
 
   void ExpectWindows(const MethodDescriptor& method) {
-    int all = 0, total = 0;
-    const Rows whole = List({method, {}}, &all);
-    const auto expect = [&](std::map<std::string, int> fields, size_t begin, size_t end) {
-      begin = std::min(begin, whole.size());
-      end = std::min(end, whole.size());
-      EXPECT_THAT(List({method, std::move(fields)}, &total),
-                  ElementsAreArray(whole.begin() + static_cast<long>(begin),
-                                   whole.begin() + static_cast<long>(end)))
-          << method.full_name();
-      EXPECT_EQ(total, all) << method.full_name();
+    api::Pagination page;
+    const Rows whole = List({method, {}}, &page);
+    const int all = page.total();
+    const std::string name = method.full_name().substr(std::string("det.api.v1.").size());
+    // Expects the elements from `begin` to `end`.
+    const auto expect = [&](const std::map<std::string, int>& fields, int begin, int end) {
+      std::string shown = name;
+      for (const auto& [field, value] : fields) absl::StrAppend(&shown, " ", field, "=", value);
+      begin = std::min(begin, all);
+      end = std::min(end, all);
+      EXPECT_THAT(List({method, fields}, &page),
+                  ElementsAreArray(whole.begin() + begin, whole.begin() + end))
+          << shown;
+      const auto get = [&fields](const char* field) {
+        const auto it = fields.find(field);
+        return it == fields.end() ? 0 : it->second;
+      };
+      const auto echo = LimitsOfNoLimit().find(name);
+      EXPECT_EQ(page.total(), all) << shown;
+      EXPECT_EQ(page.start_index(), begin) << shown;
+      EXPECT_EQ(page.end_index(), end) << shown;
+      EXPECT_EQ(page.offset(), get("offset")) << shown;
+      EXPECT_EQ(page.limit(),
+                get("limit") == 0 && echo != LimitsOfNoLimit().end() ? echo->second : get("limit"))
+          << shown;
     };
+    expect({}, 0, all);
+    expect({{"limit", 0}}, 0, all);
     expect({{"limit", 1}}, 0, 1);
-    if (!whole.empty()) {
-      expect({{"offset", 1}}, 1, whole.size());
+    expect({{"limit", all + 100}}, 0, all);
+    expect({{"offset", all}}, all, all);
+    if (all > 0) {
+      expect({{"offset", 1}}, 1, all);
       expect({{"offset", 1}, {"limit", 1}}, 1, 2);
+      expect({{"offset", -1}}, all - 1, all);
+      expect({{"offset", -1}, {"limit", 1}}, all - 1, all);
     }
-    expect({{"offset", all}}, whole.size(), whole.size());
-    if (!whole.empty()) expect({{"offset", -1}}, whole.size() - 1, whole.size());
-    if (Queries().contains(method.full_name().substr(std::string("det.api.v1.").size()))) {
-      expect({{"offset", 1000}}, whole.size(), whole.size());
-      expect({{"limit", -1}}, 0, whole.size());
+    if (all > 1) {
+      expect({{"offset", -2}}, all - 2, all);
+      expect({{"offset", -2}, {"limit", 1}}, all - 2, all - 1);
+    }
+    if (Queries().contains(name)) {
+      expect({{"offset", 1000}}, all, all);
+      expect({{"limit", -1}}, 0, all);
       expect({{"limit", -2}}, 0, 0);
     } else {
       ExpectRefused(method, "offset", 1000);
       ExpectRefused(method, "offset", -1000);
       ExpectRefused(method, "limit", -1);
+      ExpectRefused(method, "limit", -2);
     }
   }
   void ExpectOrders(const MethodDescriptor& method) {
     ASSERT_NE(method.input_type()->FindFieldByName("order_by"), nullptr) << method.full_name();
-    int total = 0;
-    const Rows up = List({method, {{"order_by", api::ORDER_BY_ASC}}}, &total);
-    Rows down = List({method, {{"order_by", api::ORDER_BY_DESC}}}, &total);
+    api::Pagination page;
+    const Rows up = List({method, {{"order_by", api::ORDER_BY_ASC}}}, &page);
+    Rows down = List({method, {{"order_by", api::ORDER_BY_DESC}}}, &page);
     std::reverse(down.begin(), down.end());
     EXPECT_THAT(down, ElementsAreArray(up)) << method.full_name();
     ExpectRefused(method, "order_by", 99);
@@ -285,7 +318,7 @@ class ListContractTest : public testing::Test {
       if (field == nullptr) continue;
       for (int i = 0; i < field->enum_type()->value_count(); ++i) {
         const int value = field->enum_type()->value(i)->number();
-        EXPECT_THAT(List({method, {{by, value}}}, &total), UnorderedElementsAreArray(up))
+        EXPECT_THAT(List({method, {{by, value}}}, &page), UnorderedElementsAreArray(up))
             << method.full_name() << " by " << field->enum_type()->value(i)->name();
       }
       ExpectRefused(method, by, 99);
@@ -309,15 +342,41 @@ TEST_F(ListContractTest, SupportsWindowsAndOrders) {
       const std::string shown = method.full_name().substr(std::string("det.api.v1.").size());
       // It requires a limit; its own test checks its windows.
       if (shown == "GroupService.GetGroups") continue;
-      int total = 0;
-      const size_t found = List({method, {}}, &total).size();
-      EXPECT_EQ(found, static_cast<size_t>(total)) << shown;
-      EXPECT_EQ(total > 1, !EmptyLists().contains(shown)) << shown << " has " << total;
+      api::Pagination page;
+      List({method, {}}, &page);
+      EXPECT_EQ(page.total() > 1, !EmptyLists().contains(shown))
+          << shown << " has " << page.total();
       ExpectWindows(method);
       if (!SortsByExpression(method)) ExpectOrders(method);
     }
   }
   EXPECT_GT(lists, 25);
+}
+
+// Every other method with a window is here, so that a new one gets a test of its window.
+TEST_F(ListContractTest, KnowsAllMethodsWithWindows) {
+  std::vector<std::string> others;
+  for (const std::string& name : master_.services()) {
+    const auto* service =
+        google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(name);
+    for (int i = 0; i < service->method_count(); ++i) {
+      const MethodDescriptor& method = *service->method(i);
+      const auto has = [&method](const char* field) {
+        return method.input_type()->FindFieldByName(field) != nullptr;
+      };
+      if (method.output_type()->FindFieldByName("pagination") != nullptr) {
+        EXPECT_TRUE(has("limit") && has("offset")) << method.full_name();
+      } else if (has("limit") || has("offset")) {
+        others.push_back(method.full_name().substr(std::string("det.api.v1.").size()));
+      }
+    }
+  }
+  // logs_test.cc and miscellaneous_calls_test.cc check the windows of logs.
+  const std::string activity = "ProjectService.GetProjectsByUserActivity";
+  EXPECT_THAT(others, UnorderedElementsAreArray({std::string("MasterService.MasterLogs"),
+                                                 std::string("TaskService.TaskLogs"),
+                                                 std::string("TrialService.TrialLogs"), activity}));
+  for (const int limit : {-1, -2}) ExpectRefused(Method(activity), "limit", limit);
 }
 
 }  // namespace

@@ -87,6 +87,19 @@ class WorkspacesTest : public MasterIntegrationTest {
       api::ResourcePoolService::NewStub(master_.channel());
 };
 
+TEST_F(WorkspacesTest, LimitsNamesByCharacters) {
+  std::string name;
+  for (int i = 0; i < 80; ++i) name += "\xe5\xad\xa6";
+  EXPECT_GT(MakeProject(MakeWorkspace(name), name), 0);
+  api::PostWorkspaceRequest request;
+  request.set_name(name + "x");
+  api::PostWorkspaceResponse response;
+  const grpc::Status status =
+      Call(*workspaces_, &api::WorkspaceService::Stub::PostWorkspace, request, &response);
+  EXPECT_EQ(status.error_code(), StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), HasSubstr("1 to 80 characters"));
+}
+
 TEST_F(WorkspacesTest, CreatesAnExperimentInTheConfiguredProject) {
   const int vision = MakeWorkspace("vision");
   const int cats = MakeProject(vision, "cats");

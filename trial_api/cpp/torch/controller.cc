@@ -1,5 +1,6 @@
 #include "trial_api/cpp/torch/controller.h"
 
+#include <cstdio>
 #include <memory>
 #include <span>
 #include <string>
@@ -26,6 +27,21 @@ Controller::Controller(TrialContext& context, Trial& trial)
     throw Error("the trial wrapped no model: call context.wrap_model() in its constructor");
   }
   context.SetCallbacks(trial.build_callbacks());
+  WarnAboutRecordsPerEpoch();
+}
+
+void Controller::WarnAboutRecordsPerEpoch() const {
+  const int64_t records = context_.core().training().records_per_epoch;
+  const int64_t size = schedule_.records_per_batch;
+  const int64_t batches = schedule_.batches_per_epoch;
+  if (records == 0 || IsEpochOf(records, size, batches) || !context_.ranks().is_chief()) return;
+  std::fprintf(
+      stderr,
+      "WARNING: records_per_epoch is %lld and is ignored: an epoch is one pass over the "
+      "training data, %lld batches of %lld records; write a length in batches to validate, "
+      "save or end elsewhere\n",
+      static_cast<long long>(records), static_cast<long long>(batches),
+      static_cast<long long>(size));
 }
 
 int64_t Controller::BatchSize(const DataLoader& loader) const {
@@ -126,7 +142,8 @@ bool Controller::TrainBatch() {
   const Batch batch = Read(training_loader_, training_sampler_, progress_.epoch, progress_.batch);
   {
     const Autocast autocast(context_.autocast_type(), context_.device());
-    unreported_.Add(trial_.train_batch(batch, progress_.epoch, progress_.batch), batch.size());
+    unreported_.Add(trial_.train_batch(batch, progress_.epoch, progress_.batch),
+                    static_cast<double>(batch.size()));
   }
   ++progress_.steps_completed;
   if (++progress_.batch == training_sampler_.batches_per_epoch()) {
@@ -166,7 +183,14 @@ bool Controller::Validate() {
     const Autocast autocast(context_.autocast_type(), context_.device());
     for (int64_t i = 0; i < validation_sampler_.batches_per_epoch(); ++i) {
       const Batch batch = Read(validation_loader_, validation_sampler_, 0, i);
-      if (batch.size() > 0) sums.Add(trial_.evaluate_batch(batch), batch.size());
+      if (batch.size() == 0) continue;
+      double weight = static_cast<double>(batch.size());
+      // This rank's part of a batch counts with its share of the records, so that the result does
+      // not depend on the number of slots.
+      if (trial_.validation_average() == ValidationAverage::kOverBatches) {
+        weight /= static_cast<double>(validation_sampler_.GetBatchSize(i));
+      }
+      sums.Add(trial_.evaluate_batch(batch), weight);
     }
   }
   SetTrainMode(true);
@@ -180,7 +204,21 @@ bool Controller::Validate() {
   WriteToTensorboard("validation", progress_.steps_completed, progress_.validation);
   context_.core().tensorboard().Upload();
   Notify(&Callback::on_validation_end, progress_.steps_completed, reported);
+  RequireSearcherMetric(reported);
   return best;
+}
+
+void Controller::RequireSearcherMetric(const MetricMap& reported) const {
+  const std::string& name = context_.core().training().searcher_metric;
+  if (name.empty() || reported.contains(name)) return;
+  std::string known;
+  for (const auto& [other, value] : progress_.validation) {
+    known += (known.empty() ? "'" : ", '") + other + "'";
+  }
+  throw Error("the validation has no metric '" + name +
+              "', which searcher.metric of the experiment config names; it has: " +
+              (known.empty() ? "none" : known) + "; report '" + name +
+              "', or set searcher.metric to one of these");
 }
 
 void Controller::WriteToTensorboard(const std::string& group, int64_t steps,

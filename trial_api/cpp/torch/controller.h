@@ -58,6 +58,9 @@ class Controller {
   // Returns the function that writes the snapshot concurrently.
   Checkpoints::Writer MakeWriter() const;
   Batch Read(const DataLoader& loader, Sampler& sampler, int64_t epoch, int64_t batch);
+  void WarnAboutRecordsPerEpoch() const;
+  // Throws Error if the search cannot use the validation.
+  void RequireSearcherMetric(const MetricMap& reported) const;
   Sampler MakeSampler(const DataLoader& loader, bool training) const;
   int64_t BatchSize(const DataLoader& loader) const;
   void SetTrainMode(bool on);

@@ -148,11 +148,92 @@ TEST_F(ControllerTest, TrainsReportsValidatesAndSaves) {
     options.training.checkpoint_policy = TrainingConfig::CheckpointPolicy::kNone;
     options.training.checkpoint_period = {Unit::kBatches, 5};
     options.training.initial_validation = true;
+    options.training.validation_period = {Unit::kEpochs, 1};
     return RunOnce(communicator, options, false).trace;
   });
   EXPECT_EQ(results[0],
             "validate 0; train 4; save 5; train 6; validate 6; train 8; save 10; train 12; "
             "validate 12; save 12; finished; steps 12; ");
+}
+
+TEST_F(ControllerTest, WarnsOnce_WhenRecordsPerEpochDiffersFromData) {
+  for (const int64_t records : {40, 48, 52}) {
+    const auto results = RunRanks(2, [&](Communicator& communicator) {
+      FakeContext::Options options = Options({Unit::kEpochs, 1});
+      options.training.records_per_epoch = records;
+      ::testing::internal::CaptureStderr();
+      const std::string trace = RunOnce(communicator, options, false).trace;
+      return trace + ::testing::internal::GetCapturedStderr();
+    });
+    EXPECT_NE(results[0].find("steps 6; "), std::string::npos) << results[0];
+    const bool warned = results[0].find(
+                            "WARNING: records_per_epoch is 40 and is ignored: an epoch is one pass "
+                            "over the training data, 6 batches of 8 records") != std::string::npos;
+    EXPECT_EQ(warned, records == 40) << results[0];
+    EXPECT_EQ(results[1].find("WARNING"), std::string::npos) << results[1];
+  }
+}
+
+// Its metrics show how batches are weighted: 13 records in batches of 8 and 5.
+class WeighedTrial : public LineTrial {
+ public:
+  WeighedTrial(TrialContext& context, ValidationAverage average)
+      : LineTrial(context), average_(average) {}
+  DataLoader build_validation_data_loader() override {
+    return TensorDataset({torch::arange(13, torch::kFloat64)});
+  }
+  BatchMetrics evaluate_batch(const Batch& batch) override {
+    return {{"mean", batch.data().mean()}, {"elements", batch.data()}};
+  }
+  ValidationAverage validation_average() const override { return average_; }
+
+ private:
+  const ValidationAverage average_;
+};
+
+TEST_F(ControllerTest, WeighsValidationBatchesAsTheTrialAsks) {
+  struct Case {
+    ValidationAverage average;
+    double mean;
+  };
+  // The means of the batches are 3.5 and 10, that of all records is 6.
+  for (const Case& c :
+       {Case{ValidationAverage::kOverBatches, 6.75}, Case{ValidationAverage::kOverRecords, 6.0}}) {
+    for (const int size : {1, 2, 4}) {
+      const auto results = RunRanks(size, [&](Communicator& communicator) {
+        FakeContext::Options options = Options({Unit::kBatches, 1});
+        options.training.searcher_metric = "mean";
+        FakeContext core(communicator, options);
+        TrialContext context(core);
+        WeighedTrial trial(context, c.average);
+        Controller(context, trial).Run();
+        const MetricMap& metrics = core.validation_reports.back().second;
+        return std::to_string(metrics.at("mean")) + " " + std::to_string(metrics.at("elements"));
+      });
+      for (const std::string& result : results) {
+        EXPECT_EQ(result, std::to_string(c.mean) + " " + std::to_string(c.mean)) << size;
+      }
+    }
+  }
+}
+
+TEST_F(ControllerTest, FailsAtFirstValidation_WhenSearcherMetricIsMissing) {
+  const auto results = RunRanks(2, [&](Communicator& communicator) -> std::string {
+    FakeContext::Options options = Options({Unit::kBatches, 4});
+    options.training.searcher_metric = "accuracy";
+    options.training.validation_period = {Unit::kBatches, 2};
+    try {
+      return RunOnce(communicator, options, false).trace;
+    } catch (const Error& error) {
+      return error.what();
+    }
+  });
+  for (const std::string& result : results) {
+    EXPECT_EQ(result,
+              "the validation has no metric 'accuracy', which searcher.metric of the experiment "
+              "config names; it has: 'error', 'one'; report 'accuracy', or set searcher.metric to "
+              "one of these");
+  }
 }
 
 TEST_F(ControllerTest, WritesReportsOfChiefToTensorboard) {

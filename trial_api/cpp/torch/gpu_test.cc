@@ -106,6 +106,7 @@ class GpuTest : public ::testing::Test {
     options.latest = setup.latest;
     options.config = R"({"optimizations": {"mixed_precision": ")" + setup.precision + "\"}}";
     options.training.max_length = {Length::Unit::kBatches, setup.batches};
+    options.training.validation_period = {Length::Unit::kEpochs, 1};
     options.training.searcher_metric = "error";
     FakeContext core(communicator, options);
     TrialContext context(core);

@@ -145,6 +145,7 @@ class HooksTest : public ::testing::Test {
     options.directory = directory_;
     options.training.max_length = {Unit::kBatches, batches};
     options.training.reporting_period = 3;
+    options.training.validation_period = {Unit::kEpochs, 1};
     options.training.searcher_metric = "error";
     return options;
   }
@@ -279,6 +280,22 @@ TEST_F(HooksTest, LearningRateFollowsSchedule_AfterRestart) {
     return text;
   });
   EXPECT_EQ(results[0], "0.250000 0.500000 0.500000 0.333333 0.166667 | 0.333333 0.166667");
+}
+
+TEST_F(HooksTest, LearningRateChangesAfterOptimizerSteps_WhenGradientsAreAggregated) {
+  const auto results = RunRanks(1, [&](Communicator& communicator) -> std::string {
+    FakeContext::Options options = Options(6);
+    options.config = R"({"optimizations": {"aggregation_frequency": 2}})";
+    FakeContext core(communicator, options);
+    TrialContext context(core);
+    HookedTrial trial(context);
+    context.schedule_lr(trial.sgd(), lr::polynomial());
+    Controller(context, trial).Run();
+    std::string text;
+    for (const double rate : trial.rates) text += std::to_string(rate) + " ";
+    return text;
+  });
+  EXPECT_EQ(results[0], "0.500000 0.500000 0.333333 0.333333 0.166667 0.166667 ");
 }
 
 TEST_F(HooksTest, RejectsInvalidNames) {

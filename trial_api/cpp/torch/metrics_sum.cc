@@ -8,18 +8,16 @@
 
 namespace det::trial {
 
-void MetricsSum::Add(const BatchMetrics& metrics, int64_t records) {
+void MetricsSum::Add(const BatchMetrics& metrics, double weight) {
   for (const auto& [name, metric] : metrics) {
-    if (metric.tensor().numel() != 1) {
-      throw Error("metric \"" + name + "\" has " + std::to_string(metric.tensor().numel()) +
-                  " elements: a metric is one number");
-    }
+    const torch::Tensor value = metric.tensor().detach();
+    if (value.numel() == 0) throw Error("metric \"" + name + "\" has no elements");
     if (name.empty() || name.find('\n') != std::string::npos) {
       throw Error("metric \"" + name + "\": a name is one line of text");
     }
     Entry& entry = entries_[name];
-    entry.pending.push_back(metric.tensor().detach());
-    entry.pending_weights.push_back(static_cast<double>(records));
+    entry.pending.push_back(value.numel() == 1 ? value : value.to(torch::kFloat64).mean());
+    entry.pending_weights.push_back(weight);
   }
 }
 

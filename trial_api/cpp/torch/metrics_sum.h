@@ -1,4 +1,4 @@
-// The mean of metrics over the records of many batches and over ranks.
+// The weighted mean of metrics over many batches and over ranks.
 //
 // Owned by the controller, used on the training thread. Keeps tensors until their values are
 // needed, so that it does not wait for a device in every batch.
@@ -18,8 +18,8 @@ namespace det::trial {
 
 class MetricsSum {
  public:
-  // Adds the metrics of a batch with weight `records`.
-  void Add(const BatchMetrics& metrics, int64_t records);
+  // Adds the metrics of a batch. A tensor counts as the mean of its elements.
+  void Add(const BatchMetrics& metrics, double weight);
   void Clear();
 
   // Returns the means over all batches that all ranks added. Collective; the same on each rank.

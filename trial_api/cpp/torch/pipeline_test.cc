@@ -125,6 +125,7 @@ std::string RunRank(Communicator& communicator, const Training& run) {
   options.directory = run.directory;
   if (!run.latest.empty()) options.latest = run.latest;
   options.training.max_length = Length{Unit::kBatches, run.steps};
+  options.training.validation_period = Length{Unit::kEpochs, 1};
   options.training.checkpoint_period = Length{Unit::kBatches, 7};
   options.training.checkpoint_policy = TrainingConfig::CheckpointPolicy::kNone;
   FakeContext core(communicator, options);

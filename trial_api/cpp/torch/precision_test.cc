@@ -85,6 +85,7 @@ class PrecisionTest : public ::testing::Test {
     FakeContext::Options options;
     options.directory = directory_;
     options.training.max_length = {Unit::kBatches, batches};
+    options.training.validation_period = {Unit::kEpochs, 1};
     options.training.reporting_period = 100;
     options.training.searcher_metric = "error";
     return options;

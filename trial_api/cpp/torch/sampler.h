@@ -6,6 +6,7 @@
 #ifndef TRIAL_API_CPP_TORCH_SAMPLER_H_
 #define TRIAL_API_CPP_TORCH_SAMPLER_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -30,6 +31,12 @@ class Sampler {
   explicit Sampler(const Options& options);
 
   int64_t batches_per_epoch() const { return batches_per_epoch_; }
+
+  // Returns the number of records of a batch on all ranks.
+  int64_t GetBatchSize(int64_t batch) const {
+    return std::min(options_.global_batch_size,
+                    options_.records - batch * options_.global_batch_size);
+  }
 
   // Returns the indices of this rank's records, valid until the next call. REQUIRES 0 <= batch <
   // batches_per_epoch().

@@ -20,15 +20,17 @@ int64_t InBatches(const Length& length, int64_t global_batch_size, int64_t batch
 
 }  // namespace
 
+bool IsEpochOf(int64_t records, int64_t global_batch_size, int64_t batches_per_epoch) {
+  return records > (batches_per_epoch - 1) * global_batch_size &&
+         records < (batches_per_epoch + 1) * global_batch_size;
+}
+
 Schedule MakeSchedule(const TrainingConfig& config, int64_t global_batch_size,
                       int64_t batches_per_epoch) {
   if (!config.max_length || config.max_length->count <= 0) {
     throw Error(
         "searcher.max_length is missing; set the length of the training, for example max_length: "
         "{epochs: 3}");
-  }
-  if (config.records_per_epoch > 0) {
-    batches_per_epoch = std::max<int64_t>(1, config.records_per_epoch / global_batch_size);
   }
   const auto in_batches = [&](const Length& length) {
     return InBatches(length, global_batch_size, batches_per_epoch);
@@ -37,7 +39,6 @@ Schedule MakeSchedule(const TrainingConfig& config, int64_t global_batch_size,
   schedule.max_batches = in_batches(*config.max_length);
   schedule.report_every = std::max<int64_t>(1, config.reporting_period);
   schedule.validate_every = in_batches(config.validation_period);
-  if (schedule.validate_every == 0) schedule.validate_every = batches_per_epoch;
   schedule.checkpoint_every = in_batches(config.checkpoint_period);
   schedule.initial_validation = config.initial_validation;
   schedule.batches_per_epoch = batches_per_epoch;

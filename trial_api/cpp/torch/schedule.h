@@ -17,7 +17,7 @@ namespace det::trial {
 struct Schedule {
   int64_t max_batches = 0;
   int64_t report_every = 0;
-  int64_t validate_every = 0;
+  int64_t validate_every = 0;    // 0: only at rungs and at the end
   int64_t checkpoint_every = 0;  // 0: only by policy and at the end
   bool initial_validation = false;
   std::vector<int64_t> rungs;  // batches at which the searcher needs a validation; sorted
@@ -27,7 +27,7 @@ struct Schedule {
   bool Ended(int64_t steps) const { return steps >= max_batches; }
   bool ValidationDue(int64_t steps) const {
     if (steps == 0) return initial_validation;
-    return Ended(steps) || steps % validate_every == 0 || IsRung(steps);
+    return Ended(steps) || (validate_every > 0 && steps % validate_every == 0) || IsRung(steps);
   }
   bool IsRung(int64_t steps) const { return std::binary_search(rungs.begin(), rungs.end(), steps); }
   bool CheckpointDue(int64_t steps) const {
@@ -39,10 +39,14 @@ struct Schedule {
 };
 
 // Creates a schedule. A length in records is rounded down to whole global batches, but a length
-// over 0 gives at least one batch; a rung is rounded up, so that it is reached. Without a
-// validation period, every epoch is validated. Throws Error without a max_length.
+// over 0 gives at least one batch; a rung is rounded up, so that it is reached. An epoch is one
+// pass over the training data, whatever config.records_per_epoch is. Throws Error without a
+// max_length.
 Schedule MakeSchedule(const TrainingConfig& config, int64_t global_batch_size,
                       int64_t batches_per_epoch);
+
+// Returns whether an epoch of this many records, rounded to batches, is one pass over the data.
+bool IsEpochOf(int64_t records, int64_t global_batch_size, int64_t batches_per_epoch);
 
 }  // namespace det::trial
 

@@ -30,9 +30,14 @@ TEST(ScheduleTest, ConvertsUnitsToBatches) {
   }
 }
 
-TEST(ScheduleTest, ValidatesEachEpochAndAtEndByDefault) {
+TEST(ScheduleTest, ValidatesOnlyAtEnd_WhenNoPeriodIsSet) {
   const Schedule schedule = MakeSchedule({.max_length = Length{Unit::kBatches, 25}}, 8, 10);
-  EXPECT_EQ(GetValidations(schedule), (std::vector<int64_t>{10, 20, 25}));
+  EXPECT_EQ(GetValidations(schedule), (std::vector<int64_t>{25}));
+}
+
+TEST(ScheduleTest, ValidatesAtRungsAndEnd_WhenNoPeriodIsSet) {
+  const TrainingConfig config{.max_length = Length{Unit::kEpochs, 4}, .validate_at = {1}};
+  EXPECT_EQ(GetValidations(MakeSchedule(config, 8, 10)), (std::vector<int64_t>{10, 40}));
 }
 
 TEST(ScheduleTest, UsesPeriodsAndInitialValidation) {
@@ -52,11 +57,16 @@ TEST(ScheduleTest, UsesPeriodsAndInitialValidation) {
   EXPECT_EQ(due, "c3r4r5c6r8c9r10c10");
 }
 
-TEST(ScheduleTest, UsesRecordsPerEpochOfConfiguration) {
+TEST(ScheduleTest, EpochIsOnePassOverData_WhateverRecordsPerEpochIs) {
   TrainingConfig config;
   config.max_length = Length{Unit::kEpochs, 2};
   config.records_per_epoch = 40;
-  EXPECT_EQ(MakeSchedule(config, 8, 10).max_batches, 10);
+  EXPECT_EQ(MakeSchedule(config, 8, 10).max_batches, 20);
+}
+
+TEST(ScheduleTest, RecognizesRecordsOfAnEpoch) {
+  for (const int64_t records : {73, 80, 87}) EXPECT_TRUE(IsEpochOf(records, 8, 10)) << records;
+  for (const int64_t records : {1, 72, 88}) EXPECT_FALSE(IsEpochOf(records, 8, 10)) << records;
 }
 
 TEST(ScheduleTest, ReachesRungsInUnitOfMaxLength) {

@@ -41,7 +41,8 @@ void TrainingParts::SetCallbacks(Callbacks callbacks) {
 void TrainingParts::SetSteps(int64_t completed, int64_t max) {
   steps_completed_ = completed;
   max_steps_ = max;
-  scheduled_rates_->Set(completed, max);
+  // Between two optimizer steps the learning rates stay the same.
+  scheduled_rates_->Set(completed - completed % aggregation_frequency_, max);
   if (loss_scale_) loss_scale_->Update();
 }
 

@@ -28,7 +28,7 @@
 
 namespace det {
 
-// A metric: a number, or a tensor with one element.
+// A metric: a number, or a tensor, which counts as the mean of its elements.
 class Metric {
  public:
   Metric(torch::Tensor value) : tensor_(std::move(value)) {}  // NOLINT: on purpose
@@ -38,6 +38,12 @@ class Metric {
 
  private:
   torch::Tensor tensor_;
+};
+
+// What the metrics of a validation are means over.
+enum class ValidationAverage {
+  kOverBatches,  // a last, smaller batch counts as much as the others
+  kOverRecords,
 };
 
 using BatchMetrics = std::map<std::string, Metric>;
@@ -56,10 +62,13 @@ class Trial {
   virtual BatchMetrics train_batch(const Batch& batch, int64_t epoch, int64_t batch_idx) = 0;
 
   // Evaluates `batch`, in evaluation mode and without gradients. Returns metrics by name, each the
-  // mean over the records of the batch; the validation metric is the mean over all records of all
-  // ranks. Must not call collective operations, because ranks may have different numbers of
-  // batches.
+  // mean over the records of the batch; validation_average() determines how batches are weighted.
+  // Must not call collective operations, because ranks may have different numbers of batches.
   virtual BatchMetrics evaluate_batch(const Batch& batch) = 0;
+
+  // Returns how batches are weighted in a validation: equally, as in a PyTorchTrial, or with their
+  // numbers of records. The difference is a last batch that is smaller than the others.
+  virtual ValidationAverage validation_average() const { return ValidationAverage::kOverBatches; }
 
   // Returns callbacks for the phases of training (callback.h), by name.
   virtual Callbacks build_callbacks() { return {}; }

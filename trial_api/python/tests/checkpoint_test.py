@@ -1,5 +1,6 @@
 import errno
 import json
+import math
 import os
 import pathlib
 import tempfile
@@ -89,6 +90,20 @@ class CheckpointTest(unittest.TestCase):
             with self.context().store_path({}):
                 pass
         self.assertFalse(self.base.exists() and os.listdir(self.base))
+
+    def test_saves_metadata_with_nan_and_numbers_of_numpy(self):
+        class NumPyNumber:
+            """A number like numpy.int64."""
+
+            def item(self):
+                return 3
+
+        metadata = {"steps_completed": NumPyNumber(), "loss": math.nan, "best": -math.inf}
+        with self.context().store_path(metadata) as (_, uuid):
+            pass
+        expected = {"steps_completed": 3, "loss": "NaN", "best": "-Infinity"}
+        self.assertEqual(expected, self.context().get_metadata(uuid))
+        self.assertEqual(expected, self.registry.saved_ones[0][1])
 
     def test_upload_and_download_apply_the_selector(self):
         source, target = self.base.parent / "source", self.base.parent / "target"

@@ -6,18 +6,26 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from contextlib import redirect_stderr, redirect_stdout
 from unittest import mock
 
 import det
-from det._errors import CheckpointError
+from det._errors import CheckpointError, MasterError
 from det.core import EarlyExitReason, PreemptMode, ProfilerContext, _json, _report
 from det.core._profiler import Machine, mean
 from event_files import points
 from fake_master import SERVICE, as_task, fake_master, refusal
 
 BEST = "/api/v1/experiments/3/searcher/best_searcher_validation_metric"
+
+
+class NumPyNumber:
+    """A number like numpy.int64."""
+
+    def item(self):
+        return 3
 
 
 class CheckpointStorageTest(unittest.TestCase):
@@ -209,13 +217,26 @@ class ClusterTest(unittest.TestCase):
         tags = {tag for path in folder.rglob("*tfevents*") for tag, _, _ in points(path)}
         self.assertEqual({"Determined/val_loss"}, tags)
 
-    def test_warns_when_the_same_steps_are_reported_twice(self):
+    def test_sends_second_report_of_the_same_steps_without_a_warning(self):
         with det.core.init() as context, redirect_stderr(io.StringIO()) as printed:
             context.train.report_training_metrics(1, {"a": 1})
             context.train.report_validation_metrics(1, {"loss": 1})
-            self.assertEqual("", printed.getvalue())
             context.train.report_training_metrics(1, {"b": 1})
-        self.assertIn("training metrics are reported again at 1 steps", printed.getvalue())
+            context.train.report_validation_metrics(1, {"acc": 1})
+        self.assertEqual("", printed.getvalue())
+        self.assertEqual(
+            [("training", {"a": 1}), ("validation", {"loss": 1}), ("training", {"b": 1})]
+            + [("validation", {"acc": 1})],
+            [(report["group"], report["metrics"]) for report in self.reported()],
+        )
+
+    def test_raises_when_the_master_refuses_a_second_report(self):
+        text = "overwriting existing metric keys is not supported, conflicting key: loss"
+        self.master.answers[SERVICE + "ReportMetrics"] = refusal(400, 3, text)
+        with self.assertRaisesRegex(MasterError, "conflicting key: loss"):
+            with det.core.init() as context:
+                context.train.report_training_metrics(1, {"loss": 2})
+                context.train.flush()
 
     def test_warns_once_about_a_validation_without_the_metric_of_the_search(self):
         for metrics, problem in (
@@ -325,6 +346,34 @@ class ClusterTest(unittest.TestCase):
         # The context sends earlier reports before it asks.
         self.assertLess(
             paths.index(SERVICE + "ReportMetrics"), len(paths) - 1 - paths[::-1].index(BEST)
+        )
+
+    def test_refuses_a_report_that_the_master_cannot_store(self):
+        with det.core.init() as context:
+            for steps, problem in (
+                (1.5, "steps_completed is 1.5, but must be a whole number"),
+                (2**31, "steps_completed is 2147483648, but must be from 0 to 2147483647"),
+            ):
+                with self.assertRaisesRegex(ValueError, problem):
+                    context.train.report_training_metrics(steps, {"loss": 1})
+            with self.assertRaisesRegex(ValueError, "metric 'n' is an integer of 1329 bits"):
+                context.train.report_training_metrics(1, {"n": 10**400})
+            with self.assertRaisesRegex(ValueError, "metrics 1 and '1' have the same name"):
+                context.train.report_training_metrics(1, {1: 0.5, "1": 0.25})
+            context.train.report_training_metrics(2.0, {"loss": 1, "n": 10**300})
+        [reports] = self.master.bodies(SERVICE + "ReportMetrics")
+        self.assertEqual(
+            [(2, {"loss": 1, "n": 10**300})],
+            [(each["stepsCompleted"], each["metrics"]) for each in reports["reports"]],
+        )
+
+    def test_sets_metadata_with_nan_and_numbers_of_numpy(self):
+        self.master.answers["/api/v1/runs/7/metadata"] = {"metadata": {}}
+        with det.core.init() as context:
+            context.train.set_metadata({"a": math.nan, "b": [-math.inf], "c": NumPyNumber()})
+        self.assertEqual(
+            [{"runId": 7, "metadata": {"a": "NaN", "b": ["-Infinity"], "c": 3}}],
+            self.master.bodies("/api/v1/runs/7/metadata"),
         )
 
     def test_sets_metadata_of_the_run(self):
@@ -516,6 +565,18 @@ class ProfilerTest(unittest.TestCase):
             {"cpu": {"a": 2.0}, "gpu": {"b": 5.0}},
             mean([{"cpu": {"a": 1.0}}, {"cpu": {"a": 3.0}, "gpu": {"b": 5.0}}]),
         )
+
+    def test_numbers_reports_from_one_when_it_is_switched_off_and_on(self):
+        numbers = []
+        train = mock.Mock(report_metrics=lambda group, number, _: numbers.append((group, number)))
+        profiler = ProfilerContext(train, enabled=True)
+        with mock.patch("det.core._profiler.mean", lambda _: {"cpu": {"a": 1.0}}):
+            for count in (1, 2):
+                profiler.on(sampling_interval=0.1, samples_per_report=1)
+                while len(numbers) < count:
+                    time.sleep(0.01)
+                profiler.off()
+        self.assertEqual(sorted(set(numbers)), numbers, "no report has the number of another")
 
     def test_refuses_invalid_intervals(self):
         profiler = ProfilerContext(None, enabled=True)

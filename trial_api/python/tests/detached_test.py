@@ -94,6 +94,17 @@ class Case(unittest.TestCase):
 
 
 class OnlineTest(Case):
+    def test_refuses_a_report_that_the_master_cannot_store(self):
+        run = det.init("demo", run_id="r", capture_output=False)
+        for step in (1.5, -1, 2**31):
+            with self.assertRaisesRegex(ValueError, f"step is {step}; expected a whole number"):
+                run.log({"loss": 1}, step=step)
+        with self.assertRaisesRegex(ValueError, "metric 'n' is an integer of 1329 bits"):
+            run.log({"n": 10**400})
+        run.log({"loss": 1}, step=2.0)
+        run.finish()
+        self.assertEqual([(1, "training", 2, {"loss": 1})], self.metrics())
+
     def test_records_a_run(self):
         run = det.init("demo", {"lr": 0.1}, workspace="team", run_id="r", capture_output=False)
         self.assertEqual((3, 7, {"lr": 0.1}), (run.experiment_id, run.trial_id, run.config))
@@ -274,6 +285,22 @@ class OnlineTest(Case):
             run.log({"loss": 1.0})
         run.finish()
         self.assertEqual(["signals", "training"], sorted(group for _, group, *_ in self.metrics()))
+
+    def test_metadata_of_an_artifact_may_name_it_but_not_contradict_the_arguments(self):
+        (self.folder / "model").write_text("weights")
+        run = det.init(run_id="r", capture_output=False)
+        self.addCleanup(run.finish)
+        run.log({"a": 1}, step=5)
+        stored = []
+        with mock.patch.object(run, "_store", lambda path, metadata: stored.append(metadata)):
+            run.log_artifact(self.folder / "model")
+            named = {"name": "best", "steps_completed": 3}
+            run.log_artifact(self.folder / "model", metadata=named)
+            run.log_artifact(self.folder / "model", "best", named, 3)
+            for arguments in ({"name": "last"}, {"step": 4}):
+                with self.assertRaisesRegex(ValueError, "pass one of them"):
+                    run.log_artifact(self.folder / "model", metadata=named, **arguments)
+        self.assertEqual([{"name": "model", "steps_completed": 5}, named, named], stored)
 
     def test_rejects_invalid_calls(self):
         run = det.init(run_id="r", capture_output=False)

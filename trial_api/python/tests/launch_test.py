@@ -58,7 +58,8 @@ class LaunchTest(unittest.TestCase):
             encoding="utf-8",
             timeout=60,
             capture_output=True,
-            env={**os.environ, **(env or {})},
+            # Scripts run with this Python also if it has no torch.
+            env={**os.environ, "DET_PYTHON_EXECUTABLE": sys.executable, **(env or {})},
         )
 
     def test_sets_the_environment_of_each_rank(self):

@@ -1,8 +1,10 @@
+import io
 import json
 import os
 import tempfile
 import threading
 import unittest
+from contextlib import redirect_stderr
 from unittest import mock
 
 import harness
@@ -133,6 +135,28 @@ class ReportQueueTest(unittest.TestCase):
             queue.add(METRICS, report(2))
         with self.assertRaises(MasterError):
             queue.close(wait=True)
+
+    def test_sends_later_reports_when_a_report_is_refused(self):
+        def answer(_, body):
+            refused = any(each["stepsCompleted"] == 1 for each in body["reports"])
+            return refusal(400, 3, "conflicting key: loss")(_, body) if refused else (200, {})
+
+        self.master.answers[SERVICE + "ReportMetrics"] = answer
+        queue = self.queue()
+        queue.add(VALIDATION, report(1, "validation"))
+        with self.assertRaisesRegex(MasterError, "conflicting key: loss"):
+            queue.flush()
+        with self.assertRaises(MasterError):
+            queue.close(wait=True)
+        left = Outbox(os.path.join(self.folder, "1"))
+        self.assertEqual(0, len(left), "the refused report is not sent again")
+        left.add(VALIDATION + report(1, "validation"))
+        left.add(METRICS + report(2))
+        left.close()
+        with redirect_stderr(io.StringIO()) as printed:
+            self.queue(run=2).close(wait=True)
+        self.assertIn("refused a report of run 1", printed.getvalue())
+        self.assertEqual((1, "training", 2), self.master.reports()[-1])
 
     def test_any_error_of_the_sender_is_raised(self):
         queue = self.queue()

@@ -19,7 +19,7 @@ from typing import Callable, Protocol, TypeVar, Union, cast
 
 from det._errors import CheckpointError, StorageUnreachable
 from det._types import Json, JsonObject
-from det.core import _storage
+from det.core import _json, _storage
 from det.core._distributed import DistributedContext
 from det.core._registry import Registry
 
@@ -378,9 +378,11 @@ class CheckpointContext:
             )
         if not shard:
             ranks = DistributedContext.single()
-        return _Saving(
-            self._storage, ranks, self._registry, dict(metadata or {}), self._distributed
-        )
+        metadata = dict(metadata or {})
+        # What is not JSON is refused later, for all ranks together.
+        with contextlib.suppress(TypeError):
+            metadata = cast(JsonObject, _json.to_json(metadata))
+        return _Saving(self._storage, ranks, self._registry, metadata, self._distributed)
 
 
 def _run_on_one(does: bool, broadcast: _Broadcast, step: Callable[[], _T]) -> _T:

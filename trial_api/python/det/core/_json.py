@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Callable
+
+_MAX_INT = int(sys.float_info.max)
 
 
 def _plain(value: object) -> object:
@@ -42,9 +45,25 @@ def encode(value: Mapping[str, object]) -> str:
     try:
         return "".join(_fast(value, 0)) if _fast else _ENCODER.encode(value)
     except ValueError:
-        return _ENCODER.encode(_finite(value))
+        return _ENCODER.encode(to_json(value))
     except TypeError as error:
         raise TypeError(f"{_place(value)}: {error}") from None
+
+
+def check_metrics(metrics: Mapping[str, object]) -> None:
+    """Refuses metrics that the master would refuse, and with them all later ones.
+
+    Raises:
+        ValueError: An integer is greater than every double, or two names are the same as text.
+    """
+    for name, value in metrics.items():
+        if type(name) is not str and str(name) in metrics:
+            raise ValueError(f"metrics {name!r} and {str(name)!r} have the same name")
+        if type(value) is int and not -_MAX_INT <= value <= _MAX_INT:
+            raise ValueError(
+                f"metric {name!r} is an integer of {value.bit_length()} bits; expected a number up to "
+                f"{sys.float_info.max:g}"
+            )
 
 
 def _place(value: object) -> str:
@@ -59,15 +78,20 @@ def _place(value: object) -> str:
     return ""
 
 
-def _finite(value: object) -> object:
+def to_json(value: object) -> object:
+    """Converts numbers and arrays of numpy and torch; NaN and the infinities become strings.
+
+    Raises:
+        TypeError: A value is not JSON.
+    """
     if isinstance(value, Mapping):
-        return {name: _finite(inner) for name, inner in value.items()}
+        return {name: to_json(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_finite(inner) for inner in value]
+        return [to_json(inner) for inner in value]
     if isinstance(value, (str, bool, int)) or value is None:
         return value
     if not isinstance(value, float):
-        return _finite(_plain(value))
+        return to_json(_plain(value))
     if math.isfinite(value):
         return value
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

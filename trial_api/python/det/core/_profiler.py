@@ -21,6 +21,7 @@ class ProfilerContext:
     def __init__(self, train: TrainContext, enabled: bool) -> None:
         self._train = train
         self._enabled = enabled
+        self._number = 0  # The number of reports, which are numbered instead of the batches.
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -59,17 +60,17 @@ class ProfilerContext:
             self._thread = None
 
     def _run(self, interval: float, count: int) -> None:
-        machine, number = Machine(), 0
+        machine = Machine()
         while True:
             samples: list[Sample] = []
             while len(samples) < count:
                 if self._stop.wait(interval):
                     return
                 samples.append(machine.sample())
-            number += 1
+            self._number += 1
             try:
                 for group, metrics in mean(samples).items():
-                    self._train.report_metrics(group, number, metrics)
+                    self._train.report_metrics(group, self._number, metrics)
             except MasterError:
                 return  # The next report of the training raises it.
 

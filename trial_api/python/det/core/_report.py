@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import marshal
+import sys
 import time
 from collections.abc import Mapping
 
@@ -39,6 +40,41 @@ def describe_missing_metric(name: str, metrics: Mapping[str, object]) -> str | N
             f"{value!r}; expected a number"
         )
     return None
+
+
+class ReportedMetrics:
+    """Selects the metrics that a framework's callback has not reported for a step yet.
+
+    A framework may evaluate the same weights again, for example after the last batch.
+
+    Args:
+        changing: Endings of metrics, such as times, that differ at each evaluation.
+    """
+
+    def __init__(self, changing: tuple[str, ...] = ()) -> None:
+        self._changing = changing
+        self._latest: dict[str, tuple[int, Metrics]] = {}  # Steps and metrics of each group.
+        self._warned = False
+
+    def select_new(self, group: str, steps_completed: int, metrics: Metrics) -> Metrics:
+        """Returns the metrics to report; warns once if a metric has another value than before."""
+        steps, known = self._latest.get(group, (-1, {}))
+        if steps != steps_completed:
+            known = {}
+        new = {name: value for name, value in metrics.items() if name not in known}
+        self._latest[group] = (steps_completed, {**known, **new})
+        for name, value in metrics.items():
+            if name in new or name.endswith(self._changing) or repr(value) == repr(known[name]):
+                continue
+            if not self._warned:
+                self._warned = True
+                print(
+                    f"WARNING: the {group} metric {name!r} is {value} at {steps_completed} steps, but "
+                    f"was reported as {known[name]}; the first value of a step is kept",
+                    file=sys.stderr,
+                    flush=True,
+                )
+        return new
 
 
 def pack(

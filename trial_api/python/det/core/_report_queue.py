@@ -203,8 +203,14 @@ class ReportQueue:
             progress, self._progress = (None, self._progress) if records else (self._progress, None)
             self._busy = bool(records) or progress is not None
         if records:
-            count, best = self._send(records, self._run)
-            self._tell_sent(records[:count])
+            try:
+                count, best = self._send(records, self._run)
+                self._tell_sent(records[:count])
+            except MasterError as error:
+                count, best = _count_batch(records), False
+                if not _is_refusal(error, records):
+                    raise
+                self._fail(error)  # Later calls raise it. What the master did not refuse is stored.
         elif progress is not None:
             self._post("ReportProgress", {"progress": progress})
         with self._changed:
@@ -235,13 +241,7 @@ class ReportQueue:
         if records[0][:1] == CHECKPOINT:
             self._post("ReportCheckpoint", json.loads(records[0][1:]))
             return 1, False
-        count = 0
-        for record in records:
-            if record[:1] == CHECKPOINT:
-                break
-            count += 1
-            if record[:1] == VALIDATION:
-                break  # The answer refers to the last record.
+        count = _count_batch(records)
         answer = self._master.post(SERVICE + "ReportMetrics", self._batch(records[:count], run))
         return count, bool(answer.get("bestSoFar", False))
 
@@ -272,8 +272,14 @@ class ReportQueue:
         count = len(left)
         try:
             while len(left) and not self._stopping:
-                sent, _ = self._send(left.front(_BATCH_RECORDS, _BATCH_BYTES), run)
-                left.remove_front(sent)
+                records = left.front(_BATCH_RECORDS, _BATCH_BYTES)
+                try:
+                    self._send(records, run)
+                except MasterError as error:
+                    if not _is_refusal(error, records):
+                        raise
+                    _log(f"WARNING: the master refused a report of run {run}: {error}")
+                left.remove_front(_count_batch(records))
         except RunIsOver:
             raise
         except MasterError as error:
@@ -285,6 +291,23 @@ class ReportQueue:
             left.close()
         if count:
             _log(f"INFO: sent {count} reports of run {run}")
+
+
+def _count_batch(records: list[bytes]) -> int:
+    """Returns how many of the first records are sent in one call."""
+    count = 0
+    for record in records:
+        if record[:1] == CHECKPOINT:
+            return count or 1
+        count += 1
+        if record[:1] == VALIDATION:
+            break  # The answer refers to the last record.
+    return count
+
+
+def _is_refusal(error: MasterError, records: list[bytes]) -> bool:
+    """Whether the master refused one of the metrics, and stored the others of the call."""
+    return error.status == 400 and records[0][:1] != CHECKPOINT and not isinstance(error, RunIsOver)
 
 
 def _log(line: str) -> None:

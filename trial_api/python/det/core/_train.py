@@ -57,8 +57,8 @@ class TrainContext:
     ) -> None:
         """Reports metrics of a group.
 
-        The master keeps the first report of a group for each `steps_completed`, so report metrics
-        that belong together in one call.
+        A second report of a group at the same `steps_completed` adds its metrics to the first one.
+        The master refuses it if it changes the value of a metric, or the `batch_metrics`.
 
         Args:
             group: The name of the group, without ".".
@@ -72,7 +72,7 @@ class TrainContext:
             MasterError: The master has refused an earlier report.
         """
         _check(group, steps_completed, metrics)
-        self._report(group, steps_completed, metrics, batch_metrics)
+        self._report(group, int(steps_completed), metrics, batch_metrics)
 
     def report_training_metrics(
         self,
@@ -115,7 +115,7 @@ class TrainContext:
             MasterError: The master has refused an earlier report.
         """
         _check("validation", steps_completed, metrics)
-        return self._report("validation", steps_completed, metrics, None, ask_best)
+        return self._report("validation", int(steps_completed), metrics, None, ask_best)
 
     def _report(
         self,
@@ -255,7 +255,7 @@ class ClusterTrain(TrainContext):
         self._tensorboard, self._rank, self._upload = tensorboard, rank, upload
         self._uploading = threading.Lock()  # Other threads than the training's may upload too.
         self._status = ""
-        self._last: dict[str, int] = {}  # Steps of the latest report of each group.
+        self._validated = -1  # Steps of the latest validation with the searcher's metric.
         self._searcher_metric = (trial.config.get("searcher") or {}).get("metric")
 
     def _report(
@@ -269,29 +269,20 @@ class ClusterTrain(TrainContext):
         if self._queue is None:
             return True
         _log_report(group, steps_completed, metrics)
-        self._warn_about_repetition(group, steps_completed)
         if group == "validation" and self._searcher_metric is not None:
-            self._warn_about_missing_metric(metrics)
+            self._warn_about_missing_metric(steps_completed, metrics)
         kind = VALIDATION if group == "validation" else METRICS
         number = self._queue.add(kind, _report.pack(group, steps_completed, metrics, batch_metrics))
         return self._queue.best(number) if ask_best else True
 
-    def _warn_about_missing_metric(self, metrics: Metrics) -> None:
+    def _warn_about_missing_metric(self, steps_completed: int, metrics: Metrics) -> None:
         """Warns once: the search cannot use such validations, and the trial continues."""
         problem = _report.describe_missing_metric(str(self._searcher_metric), metrics)
-        if problem is not None:
+        if problem is None:
+            self._validated = steps_completed
+        elif self._validated != steps_completed:  # Otherwise a part of a validation.
             self._searcher_metric = None
             print(f"WARNING: {problem}", file=sys.stderr, flush=True)
-
-    def _warn_about_repetition(self, group: str, steps_completed: int) -> None:
-        if self._last.get(group) == steps_completed:
-            print(
-                f"WARNING: {group} metrics are reported again at {steps_completed} steps; the master "
-                "keeps the first report: report all metrics together, or as another group",
-                file=sys.stderr,
-                flush=True,
-            )
-        self._last[group] = steps_completed
 
     def report_progress(self, progress: float) -> None:
         _check_progress(progress)
@@ -344,7 +335,7 @@ class ClusterTrain(TrainContext):
     def set_metadata(self, metadata: JsonObject) -> None:
         self._master.post(
             f"/api/v1/runs/{self._trial.trial_id}/metadata",
-            {"runId": self._trial.trial_id, "metadata": metadata},
+            {"runId": self._trial.trial_id, "metadata": _json.to_json(metadata)},
         )
 
     def get_tensorboard_path(self) -> pathlib.Path:
@@ -448,9 +439,14 @@ def _check(group: str, steps_completed: int, metrics: Metrics) -> None:
         )
     if type(metrics) is not dict and not isinstance(metrics, Mapping):
         raise TypeError(f"the metrics of {group} are {metrics!r}; expected a dictionary")
+    _json.check_metrics(metrics)
     _check_number("steps_completed", steps_completed)
     if not 0 <= steps_completed < _MAX_STEPS:
-        raise ValueError(f"steps_completed is {steps_completed}, but must be 0 or more")
+        raise ValueError(
+            f"steps_completed is {steps_completed}, but must be from 0 to {_MAX_STEPS - 1}"
+        )
+    if steps_completed != int(steps_completed):
+        raise ValueError(f"steps_completed is {steps_completed}, but must be a whole number")
 
 
 def _check_number(name: str, value: object) -> None:

@@ -105,9 +105,12 @@ class Run:
             raise ValueError(f"group is {name!r}; expected a name without '.'")
         if not isinstance(metrics, Mapping):
             raise TypeError(f"metrics is a {type(metrics).__name__}; expected a mapping")
+        _json.check_metrics(metrics)
         before = self._last.get(name, self.steps_completed)
         number = before + 1 if step is None else int(step)
-        if name in self._last and number < before or not 0 <= number < 2**31:
+        if not 0 <= number < 2**31 or step is not None and step != number:
+            raise ValueError(f"step is {step}; expected a whole number from 0 to {2**31 - 1}")
+        if name in self._last and number < before:
             raise ValueError(
                 f"step is {number}, but the previous step of the group {name!r} was {before}; a step must "
                 "not decrease"
@@ -144,7 +147,8 @@ class Run:
         Args:
             path: The file, or the directory whose files to store.
             name: The name of the artifact. Default: the last part of the path.
-            metadata: Further metadata.
+            metadata: Further metadata. It may contain `name` and `steps_completed` instead of the
+                arguments.
             step: The step that it belongs to. Default: the latest step of all groups.
 
         Returns:
@@ -152,6 +156,7 @@ class Run:
 
         Raises:
             CheckpointError: The path does not exist or cannot be copied.
+            ValueError: `metadata` has another name or step than the arguments.
             RuntimeError: The run is finished, or belongs to another process.
         """
         self._require_open()
@@ -160,10 +165,18 @@ class Run:
             raise CheckpointError(f"artifact {source} does not exist")
         latest = max(self._last.values(), default=self.steps_completed)
         described: JsonObject = {
+            "steps_completed": latest,
+            "name": source.resolve().name,
             **(metadata or {}),
-            "steps_completed": latest if step is None else int(step),
-            "name": name or source.resolve().name,
         }
+        for key, given in (("steps_completed", step), ("name", name)):
+            if given is not None:
+                if (metadata or {}).get(key, given) != given:
+                    raise ValueError(
+                        f"metadata[{key!r}] is {described[key]!r}, but the argument is {given!r}; pass "
+                        "one of them"
+                    )
+                described[key] = given
         return self._store(source, described)
 
     def _store(self, source: pathlib.Path, metadata: JsonObject) -> str:

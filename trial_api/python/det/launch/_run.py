@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import sys
 from typing import Callable
 
 from det._errors import MasterError
 from det._info import connect_to_master, get_cluster_info
 from det.core._report_queue import send_unsent
-from det.launch import _supervisor
+from det.launch import _python, _supervisor
 from det.launch._layout import Layout, common_environment, find_layout
 
 _LAST_TIMEOUT = 30.0  # Seconds: the trial ends anyway and does not wait for a master for longer.
@@ -19,6 +21,9 @@ _TAKE_OVERRIDES = (
     "torch_distributed",
     "deepspeed",
 )
+# The launchers of torch's programs: a script that they start usually needs torch.
+_NEED_TORCH = _TAKE_OVERRIDES
+_NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '[^']+'$")
 Extra = Callable[[Layout, int], dict[str, str]]
 
 
@@ -43,7 +48,7 @@ def parse(name: str, arguments: list[str]) -> tuple[int | None, list[str]]:
         rest = rest[1:]
     if not rest:
         _usage(name, "no command to run")
-    return slots, make_command(rest)
+    return slots, make_command(rest, needs_torch=name in _NEED_TORCH)
 
 
 def _without_overrides(arguments: list[str]) -> list[str]:
@@ -68,15 +73,38 @@ def _without_overrides(arguments: list[str]) -> list[str]:
     return known + arguments[end:]
 
 
-def make_command(words: list[str]) -> list[str]:
-    """Completes a command: Python runs a script, and the harness runs a class."""
+def make_command(words: list[str], *, needs_torch: bool = False) -> list[str]:
+    """Completes a command: Python runs a script, and the harness runs a class.
+
+    A class is run by a Python that has torch, and so is a script with `needs_torch` if there is one.
+    Exits with 1 if a class cannot be run; its trial does not restart.
+    """
     if words[0] == "--trial":
         if len(words) != 2:
             raise SystemExit("--trial needs one argument, module:Class")
-        return [sys.executable, "-m", "det.exec.harness", words[1]]
+        return [_choose_python(words[1]), "-m", "det.exec.harness", words[1]]
     if words[0].endswith(".py"):
-        return [sys.executable, *words]
+        return [_choose_python() if needs_torch else _get_python(), *words]
     return words
+
+
+def _get_python() -> str:
+    return os.environ.get(_python.VARIABLE) or sys.executable
+
+
+def _choose_python(trial_class: str = "") -> str:
+    """Returns the Python for a class, or for a script, which may not need torch in spite of all."""
+    python = _python.find_python()
+    if python.path is None:
+        if not trial_class:
+            return _get_python()
+        message = f"cannot run {trial_class}: {python.describe()}"
+        print(f"ERROR: {message}", file=sys.stderr, flush=True)
+        report_failure(message, "INVALID_CODE")
+        raise SystemExit(1)
+    if python.path != sys.executable:
+        print(f"INFO: {python.describe()}", file=sys.stderr, flush=True)
+    return python.path
 
 
 def launch(name: str, arguments: list[str], extra: Extra, *, one_process: bool = False) -> int:
@@ -98,6 +126,10 @@ def launch(name: str, arguments: list[str], extra: Extra, *, one_process: bool =
     except (ValueError, MasterError, OSError) as error:
         print(f"ERROR: det.launch.{name}: {error}", file=sys.stderr, flush=True)
         return 1
+    if _NO_MODULE.search(outcome.failure) and os.path.basename(command[0]).startswith("python"):
+        # The user may have installed it for another Python.
+        path = shutil.which(command[0]) or command[0]
+        outcome.failure += f": it is not installed for {path}, which runs this program"
     return finish(outcome)
 
 
@@ -129,8 +161,13 @@ def make_ranks(layout: Layout, command: list[str], extra: Extra) -> list[_superv
     ]
 
 
-def report_failure(message: str) -> None:
-    """Reports to the master why this task fails, which the exit code cannot express."""
+def report_failure(message: str, reason: str = "FAILED") -> None:
+    """Reports to the master why this task fails, which the exit code cannot express.
+
+    Args:
+        message: The cause.
+        reason: FAILED, or INVALID_CODE if a restart would fail, too.
+    """
     info = get_cluster_info()
     if info is None:
         return
@@ -142,7 +179,7 @@ def report_failure(message: str) -> None:
                 "/det.trial.v1.TrialRuntime/ReportEarlyExit",
                 {
                     "allocationId": info.allocation_id,
-                    "reason": "FAILED",
+                    "reason": reason,
                     "message": message[:1000],
                 },
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from det import core
+from det.core._report import ReportedMetrics
 
 try:
     from lightning.pytorch.loggers import Logger
@@ -27,6 +28,7 @@ class DetLogger(Logger):  # type: ignore[misc]
     def __init__(self, core_context: core.Context) -> None:
         super().__init__()
         self._core = core_context
+        self._reported = ReportedMetrics()
 
     @property
     def name(self) -> str:
@@ -57,5 +59,6 @@ class DetLogger(Logger):  # type: ignore[misc]
             by_group.setdefault(group, {})[name] = value
         steps = 0 if step is None else step + 1  # Lightning counts from 0.
         for group, numbers in by_group.items():
-            if set(numbers) != {"epoch"}:
-                self._core.train.report_metrics(group, steps, numbers)
+            new = self._reported.select_new(group, steps, numbers)
+            if new and set(new) != {"epoch"}:
+                self._core.train.report_metrics(group, steps, new)

@@ -14,8 +14,11 @@ import transformers
 
 from det import core
 from det._types import Json
+from det.core._report import ReportedMetrics
 
 _EVALUATION = "eval_"
+# Endings of metrics that differ whenever the same model is evaluated.
+_TIMES = ("_runtime", "_per_second")
 # A metric of the summary at the end of train(), which is not a report of the training.
 _SUMMARY = "train_runtime"
 # Files of a checkpoint that are not weights, and the state of a Trainer before training.
@@ -60,7 +63,7 @@ class DetCallback(transformers.TrainerCallback):  # type: ignore[misc]
         self._filter = set(filter_metrics) if filter_metrics else None
         self._user_data = dict(user_data or {})
         self._preempted = False
-        self._reported: dict[str, int] = {}  # Steps of the latest report of each group.
+        self._reported = ReportedMetrics(changing=_TIMES)
         self._saved_at = -1
         self.load_last_checkpoint(args)
 
@@ -126,12 +129,13 @@ class DetCallback(transformers.TrainerCallback):  # type: ignore[misc]
             for name, value in metrics.items()
             if isinstance(value, (int, float)) and self._is_reported(name)
         }
-        if not numbers or self._reported.get(group) == steps:
+        if not numbers:
             return
-        self._reported[group] = steps
         numbers.setdefault("batches", steps)
         numbers.setdefault("epochs", float(state.epoch or 0))
-        self.core_context.train.report_metrics(group, steps, numbers)
+        new = self._reported.select_new(group, steps, numbers)
+        if new:
+            self.core_context.train.report_metrics(group, steps, new)
 
     def _is_reported(self, name: str) -> bool:
         short = name[len(_EVALUATION) :] if name.startswith(_EVALUATION) else name

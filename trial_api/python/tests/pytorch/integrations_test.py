@@ -1,5 +1,6 @@
 """Callbacks for other libraries' trainers, with stand-ins that call them as those libraries do."""
 
+import io
 import json
 import os
 import pathlib
@@ -7,6 +8,7 @@ import sys
 import tempfile
 import types
 import unittest
+from contextlib import redirect_stderr
 from unittest import mock
 
 from det import core
@@ -76,6 +78,42 @@ class IntegrationTest(unittest.TestCase):
                 ("training", 5, {"loss": 1.5, **lengths}),
                 ("validation", 5, {"eval_f1": 0.5, "eval_loss": 2, **lengths}),
             ],
+        )
+
+    def test_transformers_callback_reports_new_names_when_a_step_is_logged_again(self):
+        callback = self.callback()
+        with redirect_stderr(io.StringIO()) as printed:
+            self.log(callback, {"eval_news_loss": 1.5, "eval_news_runtime": 2})
+            self.log(callback, {"eval_books_loss": 2.5})
+            self.log(callback, {"eval_books_loss": 2.5})
+            self.assertEqual("", printed.getvalue())
+            # The times differ whenever a model is evaluated again.
+            self.log(callback, {"eval_news_loss": 1.5, "eval_news_runtime": 3})
+            self.assertEqual("", printed.getvalue())
+            for loss in (3, 4):
+                self.log(callback, {"eval_news_loss": loss})
+        self.assertEqual(1, printed.getvalue().count("WARNING"))
+        self.assertIn("'eval_news_loss' is 3 at 5 steps", printed.getvalue())
+        lengths = {"batches": 5, "epochs": 0.5}
+        self.assertEqual(
+            [
+                ("validation", 5, {"eval_news_loss": 1.5, "eval_news_runtime": 2, **lengths}),
+                ("validation", 5, {"eval_books_loss": 2.5}),
+            ],
+            self.context.train.reports,
+        )
+
+    def test_lightning_logger_reports_each_name_of_a_step_once(self):
+        logger = DetLogger(self.context)
+        logger.log_metrics({"train_loss_step": 0.5, "epoch": 0}, step=9)
+        logger.log_metrics({"train_loss_epoch": 0.25, "epoch": 0}, step=9)
+        logger.log_metrics({"train_loss_epoch": 0.25, "epoch": 0}, step=9)
+        self.assertEqual(
+            [
+                ("training", 10, {"train_loss_step": 0.5, "epoch": 0}),
+                ("training", 10, {"train_loss_epoch": 0.25}),
+            ],
+            self.context.train.reports,
         )
 
     def test_transformers_callback_stops_and_resumes_when_preempted(self):

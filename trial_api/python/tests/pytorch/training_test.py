@@ -507,6 +507,27 @@ class EvaluationTest(unittest.TestCase):
 
         self.assertAlmostEqual(metrics["mean"], records(37, seed=8)[1].mean().item(), places=6)
 
+    def test_warns_once_when_a_reducer_replaces_another_metric(self):
+        class Replaced(NetTrial):
+            def __init__(self, context):
+                super().__init__(context)
+                self.mine = context.wrap_reducer(lambda values: 7.0, name="replaced_loss")
+                self.other = context.wrap_reducer(
+                    lambda values: {"replaced_loss": 8.0}, for_training=False
+                )
+
+            def evaluate_batch(self, batch, batch_idx):
+                return {"replaced_loss": 1.0}
+
+        with contextlib.redirect_stderr(io.StringIO()) as stderr:
+            result = run(Replaced, max_length=dp.Batch(4), validation_period=dp.Batch(2))
+        validations = [m["replaced_loss"] for g, _, m in result.train.reports if g == "validation"]
+        self.assertEqual([8.0, 8.0], validations)
+        warning = (
+            "WARNING: metric 'replaced_loss' of a reducer replaces another metric of this name"
+        )
+        self.assertEqual(1, stderr.getvalue().count(warning), stderr.getvalue())
+
     def test_validation_metrics_are_means_over_batches(self):
         class Default(NetTrial):
             validation_records = 9

@@ -14,6 +14,7 @@ from det.pytorch.deepspeed._micro_batches import MicroBatches
 from det.pytorch.deepspeed._saver import DeepSpeedSaver
 from det.pytorch.deepspeed._trial import DeepSpeedTrial
 from det.pytorch.metrics.accumulators import EvaluationMetrics, detach_metrics
+from det.pytorch.metrics.reducers import add_reduced
 from det.pytorch.state.rank_state import restore_reports
 from det.pytorch.state.snapshot import read_tree
 from det.pytorch.strategies.data_parallel import evaluation_mode
@@ -139,7 +140,7 @@ class DeepSpeedFitLoop(FitLoop):
             self._callbacks.call("on_validation_epoch_end", evaluation.to_numpy())
         metrics: MetricDict = dict(evaluation.reduce(self._process_group))
         process_group = self._process_group
-        metrics.update(context.reducers.reduce(training=False, process_group=process_group))
+        add_reduced(metrics, context.reducers.reduce(training=False, process_group=process_group))
         metrics = call_on_validation_end(self._callbacks, process_group.broadcast(metrics))
         # A reducer may be used in training as well, whose metrics have been reported.
         context.reducers.reset(training=False)

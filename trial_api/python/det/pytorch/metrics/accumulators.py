@@ -5,8 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import math
-import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Callable, TypeVar, Union
 
 import torch
@@ -14,6 +13,7 @@ import torch
 from det.pytorch.data.batch_shard import BatchShard
 from det.pytorch.distributed.process_group import ProcessGroup
 from det.pytorch.metrics.reducers import Reducer
+from det.pytorch.metrics.warnings import warn_once
 from det.pytorch.utilities.types import MetricDict, StateDict
 
 # torch works without NumPy; callbacks then get Python's values.
@@ -126,15 +126,6 @@ def _is_number(value: object) -> bool:
 _Numbers = Union[float, dict[str, Any]]
 _T = TypeVar("_T")
 _NO_NUMBER = "neither a number nor an array of numbers"
-_warned: set[tuple[str, str]] = set()
-
-
-def _warn_once(names: Iterable[str], reported: Collection[str], why: str) -> None:
-    """Warns about the names that are not reported, once per process for each name and reason."""
-    for name in dict.fromkeys(names):
-        if name not in reported and (name, why) not in _warned:
-            _warned.add((name, why))
-            print(f"WARNING: metric {name!r} {why}", file=sys.stderr, flush=True)
 
 
 class TrainingMetrics:
@@ -196,7 +187,7 @@ class TrainingMetrics:
                 sums[name] = (added + value * weight, count + weight)
         if process_group.is_chief:
             names = (name for batch in self.batches for name in batch)
-            _warn_once(names, sums, f"of train_batch() is {_NO_NUMBER}, and is not reported")
+            warn_once(names, sums, f"of train_batch() is {_NO_NUMBER}, and is not reported")
         gathered = process_group.allgather(sums)
         means: dict[str, float] = {}
         for name in dict.fromkeys(name for rank in gathered for name in rank):
@@ -263,9 +254,9 @@ class EvaluationMetrics:
             metrics[name] = _reduce_nested(self._get_reducer(name), values)
         if process_group.is_chief:
             names = (name for output in self.outputs for name in output)
-            _warn_once(names, metrics, f"of evaluate_batch() is {_NO_NUMBER}, and is not reported")
+            warn_once(names, metrics, f"of evaluate_batch() is {_NO_NUMBER}, and is not reported")
             reduced = self._reducer if isinstance(self._reducer, dict) and everything else {}
-            _warn_once(
+            warn_once(
                 reduced, metrics, "of evaluation_reducer() is not returned by evaluate_batch()"
             )
         return metrics

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Callable, NamedTuple
 
 from det.pytorch.distributed.process_group import ProcessGroup
+from det.pytorch.metrics.warnings import warn_once
 from det.pytorch.utilities.types import MetricDict, ReducedValue
 
 
@@ -28,6 +29,16 @@ class Reducer(enum.Enum):
     MAX = 3
     MIN = 4
     WEIGHTED_AVG = 5
+
+
+def add_reduced(metrics: MetricDict, reduced: MetricDict) -> None:
+    """Adds the metrics of reducers. They replace those of the same name, with a warning."""
+    warn_once(
+        reduced,
+        [name for name in reduced if name not in metrics],
+        "of a reducer replaces another metric of this name; give one of them another name",
+    )
+    metrics.update(reduced)
 
 
 def check_reducers(given: object) -> None:
@@ -201,9 +212,9 @@ class ReducerList:
                 continue
             metric = reducer.cross_slot_reduce([one for values in gathered for one in values])
             if name is not None:
-                metrics[name] = metric
+                add_reduced(metrics, {name: metric})
             elif isinstance(metric, dict):
-                metrics.update(metric)
+                add_reduced(metrics, metric)
             else:
                 raise TypeError(
                     f"{type(reducer).__name__}.cross_slot_reduce() returned a "

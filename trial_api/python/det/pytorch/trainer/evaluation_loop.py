@@ -11,6 +11,7 @@ from det.pytorch.metrics.accumulators import (
     to_python,
     to_python_all,
 )
+from det.pytorch.metrics.reducers import add_reduced
 from det.pytorch.strategies.data_parallel import broadcast_buffers, evaluation_mode
 from det.pytorch.trial.callbacks import CallbackList
 from det.pytorch.trial.context import PyTorchTrialContext
@@ -48,7 +49,7 @@ def evaluate(
             [metrics] = to_python_all([detach_metrics(result, "evaluate_full_dataset")])
         else:
             metrics = {}
-    metrics.update(context.reducers.reduce(training=False, process_group=group))
+    add_reduced(metrics, context.reducers.reduce(training=False, process_group=group))
     metrics = call_on_validation_end(callbacks, context._process_group.broadcast(metrics))
     # A reducer may be used in training as well, whose metrics have been reported.
     context.reducers.reset(training=False)

@@ -26,6 +26,7 @@ from det.pytorch.metrics.accumulators import (
     to_numpy,
     to_numpy_all,
 )
+from det.pytorch.metrics.reducers import add_reduced
 from det.pytorch.state.checkpoint import (
     read_checkpoint,
     read_progress,
@@ -438,7 +439,7 @@ class FitLoop:
         reducers = self._context.reducers
         if reducers.has_any(training=True):
             reduced = reducers.reduce(training=True, process_group=self._data_group)
-            metrics.update(self._process_group.broadcast(reduced))
+            add_reduced(metrics, self._process_group.broadcast(reduced))
             reducers.reset(training=True)
         reported = self._add_lengths(metrics)
         self._core.train.report_training_metrics(steps, reported)
