@@ -43,10 +43,10 @@ const char* SearchFields::GetJoinSql(Join join) const {
              "WHERE f.experiment = e.id) n";
     case kCheckpoints:
       return runs_ ? " CROSS JOIN LATERAL (SELECT count(*) AS number, "
-                     "coalesce(least(sum(c.size), 9223372036854775807), 0) AS size FROM "
+                     "least(coalesce(sum(c.size), 0), 9223372036854775807) AS size FROM "
                      "checkpoints c WHERE c.trial = t.id AND c.state <> 'DELETED') k"
                    : " CROSS JOIN LATERAL (SELECT count(*) AS number, "
-                     "coalesce(least(sum(c.size), 9223372036854775807), 0) AS size FROM trials f "
+                     "least(coalesce(sum(c.size), 0), 9223372036854775807) AS size FROM trials f "
                      "JOIN checkpoints c ON c.trial = f.id "
                      "WHERE f.experiment = e.id AND c.state <> 'DELETED') k";
     case kNumJoins:
