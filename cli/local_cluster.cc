@@ -240,14 +240,16 @@ absl::StatusOr<UpResult> LocalCluster::Up(const ClusterOptions& options, Progres
         last.agents > 0 && options.agents.value_or(last.first_agents) == last.first_agents;
     up.state.agents = same ? last.agents : options.agents.value_or(1);
     up.state.first_agents = up.state.agents;
-    if (same) {
-      // The agents keep their names, under which the master knows them.
-      for (const ClusterMember& member : last.members) {
-        if (member.name != "master") up.state.members.push_back({member.name, {}, member.log});
-      }
-      up.state.first_agents = last.first_agents;
+    if (same) up.state.first_agents = last.first_agents;
+    // A master alone has chosen the slots of its first agent.
+    const bool same_slots = same || (last.agents == 0 && up.state.agents <= 1);
+    DET_ASSIGN_OR_RETURN(const bool kept, SetSlots(options, last, same_slots, &up));
+    for (const ClusterMember& member : last.members) {
+      if (!same || member.name == "master") continue;
+      // The agents keep their names, under which the master knows them. An agent with the process
+      // that it had is one that is restarted, and keeps its GPUs or CPU slots.
+      up.state.members.push_back(kept ? member : ClusterMember{member.name, {}, member.log});
     }
-    DET_RETURN_IF_ERROR(SetSlots(options, last, &up));
     up.state.master_config = options.master_config.value_or(last.master_config);
     up.state.tls = options.tls || last.tls;
     up.state.allow_blank_passwords = options.allow_blank_passwords || last.allow_blank_passwords;
@@ -300,24 +302,21 @@ absl::Status LocalCluster::Start(int port, const ClusterOptions& options, Progre
                    /*activate=*/true);
 }
 
-absl::Status LocalCluster::SetSlots(const ClusterOptions& options, const ClusterState& last,
-                                    UpResult* up) {
+absl::StatusOr<bool> LocalCluster::SetSlots(const ClusterOptions& options, const ClusterState& last,
+                                            bool same_agents, UpResult* up) {
   SlotRequest request = {.agents = up->state.agents, .slots = options.slots, .gpu = options.gpu};
   request.cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  if (last.slots > 0 && (!options.gpu || *options.gpu == last.gpu)) {
-    if (!request.slots) request.slots = last.slots;
-    if (!last.gpu) request.gpu = false;
-  }
   std::vector<Accelerator> accelerators;
-  if (request.gpu != false) {
+  if (NeedsAccelerators(options.gpu, last)) {
     DET_ASSIGN_OR_RETURN(const std::string agent, FindProgram("agent", "resolute-agent"));
     DET_ASSIGN_OR_RETURN(accelerators, ListAccelerators(agent));
   }
-  DET_ASSIGN_OR_RETURN(SlotChoice choice, ChooseSlots(accelerators, request));
+  DET_ASSIGN_OR_RETURN(SlotChoice choice,
+                       ChooseSlotsAgain(accelerators, request, last, same_agents));
   up->state.slots = choice.slots;
   up->state.gpu = choice.gpu;
   if (up->state.agents > 0) up->slots = std::move(choice.text);
-  return absl::OkStatus();
+  return choice.kept;
 }
 
 absl::StatusOr<std::string> LocalCluster::TakePasswords() {

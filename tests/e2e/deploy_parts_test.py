@@ -126,9 +126,19 @@ class GpuTest(harness.unittest.TestCase):
         self.assertEqual({"agent-0": ["GPU-zero"], "agent-1": ["GPU-two"]}, self.devices())
         self.local("agent-up", "--no-gpu")
         self.assertEqual(["artificial-0"], self.devices()["agent-2"])
+        # All agents have the same devices after a reboot.
+        before = self.devices()
+        for name in ("agent-0", "agent-1", "agent-2", "master"):
+            self.home.kill(name)
+        self.home.env["CUDA_VISIBLE_DEVICES"] = ""
+        self.assertIn("the cluster used GPUs and none is found now", self.up(code=1).stderr)
+        del self.home.env["CUDA_VISIBLE_DEVICES"]
+        self.assertIn("slots: 2 of 5 GPUs (Fake GPU, Fake GPU MIG 1g.10gb), 1 CPU slot\n",
+                      self.up().stdout)
+        self.assertEqual(before, self.devices())
 
     def test_shares_gpus_between_agents(self):
-        too_many = self.up("--agents", 2, "--slots", 3, code=1).stderr
+        too_many = self.up("--agents", 2, "--slots", 3, "--gpu", code=1).stderr
         self.assertIn("--slots 3: 2 agents need 6 GPUs, and this machine has " + self.FOUND,
                       too_many)
         self.assertIn("--no-gpu", too_many)
@@ -140,6 +150,11 @@ class GpuTest(harness.unittest.TestCase):
         self.assertIn("slots: 3 CPU slots\n", self.up("--no-gpu", "--slots", 3).stdout)
         self.assertEqual(3, len(self.devices()["agent-0"]))
         self.assertIn("runs with --no-gpu, not --gpu", self.up("--gpu", code=1).stderr)
+
+    def test_offers_cpu_slots_when_more_slots_than_gpus_are_requested(self):
+        self.assertIn("slots: 5 GPUs are fewer than --slots 8: 8 CPU slots\n",
+                      self.up("--slots", 8).stdout)
+        self.assertEqual(8, len(self.devices()["agent-0"]))
 
     def test_offers_cpu_slots_without_gpus(self):
         self.home.env["CUDA_VISIBLE_DEVICES"] = ""
