@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sodium.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
@@ -241,6 +243,29 @@ TEST(LocalClusterTest, UpNamesDifferingOptions) {
   EXPECT_THAT(std::string(refused.message()), HasSubstr("det deploy local down"));
   EXPECT_THAT(std::string(up({.master_config = "/m.yaml"}).status().message()),
               HasSubstr("runs with no --master-config, not --master-config /m.yaml"));
+}
+
+TEST(LocalClusterTest, UpComparesPasswords_WhenTheirHashesAreKnown) {
+  const base::TempDir dir = *base::TempDir::Create();
+  const Process self = *FindProcess(getpid());
+  ClusterState state;
+  state.url = "http://127.0.0.1:4711";
+  state.members = {{"master", self, "/log"}};
+  const auto up = [&](const std::string& hash) {
+    state.admin_password = hash;
+    EXPECT_TRUE(WriteClusterFile(dir.path() + "/cluster.json", state).ok());
+    return LocalCluster(dir.path())
+        .Up({.admin_password = "Secret123"}, [](const std::string&) {})
+        .status();
+  };
+  EXPECT_THAT(std::string(up("").message()),
+              HasSubstr("was not started with this --admin-password"));
+  std::array<char, crypto_pwhash_STRBYTES> other = {};
+  ASSERT_EQ(crypto_pwhash_str(other.data(), "Other1234", 9, crypto_pwhash_OPSLIMIT_MIN,
+                              crypto_pwhash_MEMLIMIT_MIN),
+            0);
+  EXPECT_EQ(up(other.data()).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(up("unknown").ok()) << "hashing had failed";
 }
 
 const std::vector<Accelerator>& TwoGpus() {
