@@ -27,7 +27,7 @@ std::vector<Accelerator> ParseAccelerators(const std::string& lines);
 
 struct SlotRequest {
   int agents = 1;
-  // Of each agent; default: all accelerators, or one per CPU core.
+  // For each agent; default: all accelerators, or one per CPU core.
   std::optional<int> slots = std::nullopt;
   std::optional<bool> gpu = std::nullopt;  // default: if there are accelerators
   int cores = 1;
@@ -47,8 +47,8 @@ absl::StatusOr<SlotChoice> ChooseSlots(const std::vector<Accelerator>& accelerat
 
 // Same for a cluster that is started again. `last` is its state when it was last used, with slots 0
 // if it is new; unset options keep its values. If `same_agents` are started and no option differs,
-// each keeps its own slots. Returns FAILED_PRECONDITION with instructions if it used GPUs and there
-// are none now.
+// each keeps its own slots. Returns FAILED_PRECONDITION with instructions if it used GPUs and no
+// accelerator is found.
 absl::StatusOr<SlotChoice> ChooseSlotsAgain(const std::vector<Accelerator>& accelerators,
                                             SlotRequest request, const ClusterState& last,
                                             bool same_agents);
