@@ -98,17 +98,36 @@ absl::Status CheckSameOptions(const std::string& data_dir, const ClusterState& s
                    "options to keep it"));
 }
 
+// Stands for the hash of a password that could not be hashed.
+constexpr char kUnknownHash[] = "unknown";
+
+// Hashing fails without memory.
 std::string HashSecret(const std::string& secret) {
   std::array<char, crypto_pwhash_STRBYTES> hash = {};
-  if (crypto_pwhash_str(hash.data(), secret.data(), secret.size(), crypto_pwhash_OPSLIMIT_MIN,
-                        crypto_pwhash_MEMLIMIT_MIN) != 0) {
-    return "";  // without memory; the password is then treated as another one
+  if (sodium_init() < 0 || crypto_pwhash_str(hash.data(), secret.data(), secret.size(),
+                                             crypto_pwhash_OPSLIMIT_INTERACTIVE,
+                                             crypto_pwhash_MEMLIMIT_INTERACTIVE) != 0) {
+    return kUnknownHash;
   }
   return hash.data();
 }
 
-bool IsSecret(const std::string& secret, const std::string& hash) {
-  return !hash.empty() && crypto_pwhash_str_verify(hash.c_str(), secret.data(), secret.size()) == 0;
+// Whether the hash is known to be that of another password, or of none.
+bool IsOtherSecret(const std::string& secret, const std::string& hash) {
+  if (hash == kUnknownHash || sodium_init() < 0) return false;
+  errno = 0;
+  return hash.empty() ||
+         (crypto_pwhash_str_verify(hash.c_str(), secret.data(), secret.size()) != 0 &&
+          errno != ENOMEM);
+}
+
+// The variables apply to a master that is started, as if it were started without `det`. A running
+// one is not compared with them: they may be exported for another cluster.
+void AddPasswordVariables(ClusterOptions* options) {
+  const std::string admin = GetEnv("DET_ADMIN_PASSWORD");
+  const std::string user = GetEnv("DET_USER_PASSWORD");
+  if (!options->admin_password && !admin.empty()) options->admin_password = admin;
+  if (!options->user_password && !user.empty()) options->user_password = user;
 }
 
 // Passwords are set when a master starts; later they are changed with `det user`. The options that
@@ -117,9 +136,9 @@ absl::Status CheckSamePasswords(const std::string& data_dir, const ClusterState&
                                 const ClusterOptions& options) {
   if (!state.IsRunning("master")) return absl::OkStatus();
   const char* other = nullptr;
-  if (options.admin_password && !IsSecret(*options.admin_password, state.admin_password)) {
+  if (options.admin_password && IsOtherSecret(*options.admin_password, state.admin_password)) {
     other = "--admin-password";
-  } else if (options.user_password && !IsSecret(*options.user_password, state.user_password)) {
+  } else if (options.user_password && IsOtherSecret(*options.user_password, state.user_password)) {
     other = "--user-password";
   } else if (options.allow_blank_passwords && !state.allow_blank_passwords) {
     other = "--allow-blank-passwords";
@@ -240,14 +259,16 @@ absl::StatusOr<UpResult> LocalCluster::Up(const ClusterOptions& options, Progres
         last.agents > 0 && options.agents.value_or(last.first_agents) == last.first_agents;
     up.state.agents = same ? last.agents : options.agents.value_or(1);
     up.state.first_agents = up.state.agents;
-    if (same) {
-      // The agents keep their names, under which the master knows them.
-      for (const ClusterMember& member : last.members) {
-        if (member.name != "master") up.state.members.push_back({member.name, {}, member.log});
-      }
-      up.state.first_agents = last.first_agents;
+    if (same) up.state.first_agents = last.first_agents;
+    // A master alone has chosen the slots of its first agent.
+    const bool same_slots = same || (last.agents == 0 && up.state.agents <= 1);
+    DET_ASSIGN_OR_RETURN(const bool kept, SetSlots(options, last, same_slots, &up));
+    for (const ClusterMember& member : last.members) {
+      if (!same || member.name == "master") continue;
+      // The agents keep their names, under which the master knows them. An agent with the process
+      // that it had is one that is restarted, and keeps its GPUs or CPU slots.
+      up.state.members.push_back(kept ? member : ClusterMember{member.name, {}, member.log});
     }
-    DET_RETURN_IF_ERROR(SetSlots(options, last, &up));
     up.state.master_config = options.master_config.value_or(last.master_config);
     up.state.tls = options.tls || last.tls;
     up.state.allow_blank_passwords = options.allow_blank_passwords || last.allow_blank_passwords;
@@ -280,10 +301,13 @@ absl::Status LocalCluster::Start(int port, const ClusterOptions& options, Progre
   if (!state.IsRunning("master")) {
     DET_RETURN_IF_ERROR(CheckPortIsFree(port));
     progress("starting the master");
-    if (options.admin_password) state.admin_password = HashSecret(*options.admin_password);
-    if (options.user_password) state.user_password = HashSecret(*options.user_password);
+    ClusterOptions with_passwords = options;
+    AddPasswordVariables(&with_passwords);
+    if (const auto& admin = with_passwords.admin_password)
+      state.admin_password = HashSecret(*admin);
+    if (const auto& user = with_passwords.user_password) state.user_password = HashSecret(*user);
     if (options.allow_blank_passwords) state.allow_blank_passwords = true;
-    DET_RETURN_IF_ERROR(StartMaster(master, port, options, tls ? &*tls : nullptr, up));
+    DET_RETURN_IF_ERROR(StartMaster(master, port, with_passwords, tls ? &*tls : nullptr, up));
   }
   DET_RETURN_IF_ERROR(AwaitMaster(&state));
   if (tls) DET_RETURN_IF_ERROR(SaveCertificates(state.url, tls->authority()));
@@ -300,24 +324,21 @@ absl::Status LocalCluster::Start(int port, const ClusterOptions& options, Progre
                    /*activate=*/true);
 }
 
-absl::Status LocalCluster::SetSlots(const ClusterOptions& options, const ClusterState& last,
-                                    UpResult* up) {
+absl::StatusOr<bool> LocalCluster::SetSlots(const ClusterOptions& options, const ClusterState& last,
+                                            bool same_agents, UpResult* up) {
   SlotRequest request = {.agents = up->state.agents, .slots = options.slots, .gpu = options.gpu};
   request.cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  if (last.slots > 0 && (!options.gpu || *options.gpu == last.gpu)) {
-    if (!request.slots) request.slots = last.slots;
-    if (!last.gpu) request.gpu = false;
-  }
   std::vector<Accelerator> accelerators;
-  if (request.gpu != false) {
+  if (NeedsAccelerators(options.gpu, last)) {
     DET_ASSIGN_OR_RETURN(const std::string agent, FindProgram("agent", "resolute-agent"));
     DET_ASSIGN_OR_RETURN(accelerators, ListAccelerators(agent));
   }
-  DET_ASSIGN_OR_RETURN(SlotChoice choice, ChooseSlots(accelerators, request));
+  DET_ASSIGN_OR_RETURN(SlotChoice choice,
+                       ChooseSlotsAgain(accelerators, request, last, same_agents));
   up->state.slots = choice.slots;
   up->state.gpu = choice.gpu;
   if (up->state.agents > 0) up->slots = std::move(choice.text);
-  return absl::OkStatus();
+  return choice.kept;
 }
 
 absl::StatusOr<std::string> LocalCluster::TakePasswords() {

@@ -96,9 +96,10 @@ class LocalCluster {
   static absl::StatusOr<base::Fd> LockDataDir(const std::string& data_dir, Progress progress);
   std::string Path(const std::string& name) const;
   absl::Status Start(int port, const ClusterOptions& options, Progress progress, UpResult* up);
-  // Sets the slots of up->state.agents agents. `last` is the state that unset options keep.
-  static absl::Status SetSlots(const ClusterOptions& options, const ClusterState& last,
-                               UpResult* up);
+  // Sets the slots of up->state.agents agents. `last` is the state that unset options keep;
+  // `same_agents`: its agents are started again. Returns whether they keep their devices.
+  static absl::StatusOr<bool> SetSlots(const ClusterOptions& options, const ClusterState& last,
+                                       bool same_agents, UpResult* up);
   absl::Status StartAgent(const std::string& id, const std::string& program, bool gpu,
                           const LocalTls* tls, UpResult* up);
   // `tls` is nullptr if the cluster does not use TLS.

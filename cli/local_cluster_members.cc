@@ -55,7 +55,7 @@ absl::StatusOr<UpResult> LocalCluster::AddAgent(const std::string& name,
   if (up.state.IsRunning(name)) return up;
   if (up.state.agents == 0) {
     up.state.agents = 1;
-    DET_RETURN_IF_ERROR(SetSlots(options, *before, &up));
+    DET_RETURN_IF_ERROR(SetSlots(options, *before, /*same_agents=*/true, &up).status());
     up.state.agents = 0;
   }
   if (slots && up.state.slots != *slots) {

@@ -56,7 +56,8 @@ std::string ReadLastMessage(const std::string& log, absl::string_view between) {
 }
 
 // Returns the environment of a member. DET_* variables are settings of det and of tasks; for a
-// member they would override the options of the cluster.
+// member they would override the options of the cluster. Up() adds those of passwords for the
+// master.
 std::vector<std::string> MakeMemberEnvironment(const std::vector<std::string>& variables) {
   std::vector<std::string> all = MakeEnvironment({});
   // The Python of tasks comes from the environment.

@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sodium.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
@@ -243,6 +245,29 @@ TEST(LocalClusterTest, UpNamesDifferingOptions) {
               HasSubstr("runs with no --master-config, not --master-config /m.yaml"));
 }
 
+TEST(LocalClusterTest, UpComparesPasswords_WhenTheirHashesAreKnown) {
+  const base::TempDir dir = *base::TempDir::Create();
+  const Process self = *FindProcess(getpid());
+  ClusterState state;
+  state.url = "http://127.0.0.1:4711";
+  state.members = {{"master", self, "/log"}};
+  const auto up = [&](const std::string& hash) {
+    state.admin_password = hash;
+    EXPECT_TRUE(WriteClusterFile(dir.path() + "/cluster.json", state).ok());
+    return LocalCluster(dir.path())
+        .Up({.admin_password = "Secret123"}, [](const std::string&) {})
+        .status();
+  };
+  EXPECT_THAT(std::string(up("").message()),
+              HasSubstr("was not started with this --admin-password"));
+  std::array<char, crypto_pwhash_STRBYTES> other = {};
+  ASSERT_EQ(crypto_pwhash_str(other.data(), "Other1234", 9, crypto_pwhash_OPSLIMIT_MIN,
+                              crypto_pwhash_MEMLIMIT_MIN),
+            0);
+  EXPECT_EQ(up(other.data()).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(up("unknown").ok()) << "hashing had failed";
+}
+
 const std::vector<Accelerator>& TwoGpus() {
   static const auto& gpus = *new std::vector<Accelerator>{{"cuda", "GPU-a", "NVIDIA H100"},
                                                           {"cuda", "GPU-b", "NVIDIA H100"}};
@@ -264,7 +289,7 @@ TEST(LocalSlotsTest, UsesAcceleratorsByDefault) {
   EXPECT_EQ(Choose(TwoGpus(), {.slots = 1}), "1 1 of 2 GPUs (NVIDIA H100)");
   EXPECT_EQ(Choose(TwoGpus(), {.slots = 0}), "0 0 of 2 GPUs (NVIDIA H100)");
   EXPECT_EQ(
-      Choose(TwoGpus(), {.slots = 4}),
+      Choose(TwoGpus(), {.slots = 4, .gpu = true}),
       "--slots 4: 1 agent needs 4 GPUs, and this machine has 2 GPUs (NVIDIA H100); use fewer, "
       "or --no-gpu for CPU slots");
   EXPECT_THAT(Choose(TwoGpus(), {.agents = 3}), HasSubstr("--agents 3: 3 agents need 3 GPUs"));
@@ -275,6 +300,72 @@ TEST(LocalSlotsTest, UsesCpu_WhenRequestedOrWithoutAccelerators) {
   EXPECT_EQ(Choose({}, {.slots = 1, .cores = 4}), "1 no GPU found: 1 CPU slot");
   EXPECT_EQ(Choose(TwoGpus(), {.gpu = false, .cores = 4}), "4 4 CPU slots");
   EXPECT_THAT(Choose({}, {.gpu = true}), HasSubstr("--gpu: no GPU found on this machine"));
+}
+
+TEST(LocalSlotsTest, UsesCpu_WhenMoreSlotsThanGpusAreRequested) {
+  EXPECT_EQ(Choose(TwoGpus(), {.slots = 8}), "8 2 GPUs are fewer than --slots 8: 8 CPU slots");
+  EXPECT_EQ(Choose({TwoGpus()[0]}, {.slots = 2}), "2 1 GPU is fewer than --slots 2: 2 CPU slots");
+  EXPECT_EQ(Choose(TwoGpus(), {.agents = 2, .slots = 2}),
+            "2 2 GPUs are fewer than --slots 2 of 2 agents: 4 CPU slots");
+}
+
+// "SLOTS TEXT", "kept SLOTS TEXT", or the error.
+std::string ChooseAgain(const std::vector<Accelerator>& accelerators, const SlotRequest& request,
+                        const ClusterState& last, bool same_agents = true) {
+  const auto choice = ChooseSlotsAgain(accelerators, request, last, same_agents);
+  return choice.ok() ? absl::StrCat(choice->kept ? "kept " : "", choice->slots, " ", choice->text)
+                     : std::string(choice.status().message());
+}
+
+// A cluster with --slots 2, of which agent-0 has both GPUs and agent-1 has CPU slots.
+ClusterState MixedCluster() {
+  ClusterState state;
+  state.agents = 2;
+  state.slots = 2;
+  state.gpu = true;
+  state.members = {
+      {"master", {}, ""}, {"agent-0", {}, "", {"GPU-a", "GPU-b"}}, {"agent-1", {}, ""}};
+  return state;
+}
+
+TEST(LocalSlotsTest, AgentsKeepTheirSlots_WhenTheSameClusterStartsAgain) {
+  const std::string kept = "kept 2 2 GPUs (NVIDIA H100), 2 CPU slots";
+  EXPECT_EQ(ChooseAgain(TwoGpus(), {.agents = 2}, MixedCluster()), kept);
+  EXPECT_EQ(ChooseAgain(TwoGpus(), {.agents = 2, .slots = 2, .gpu = true}, MixedCluster()), kept);
+  // `agent-up --gpu` in a cluster with CPU slots.
+  ClusterState cpu = MixedCluster();
+  cpu.gpu = false;
+  EXPECT_TRUE(NeedsAccelerators(std::nullopt, cpu));
+  EXPECT_EQ(ChooseAgain(TwoGpus(), {.agents = 2}, cpu), kept);
+  // `master-up --slots 1`, then `agent-up`.
+  ClusterState master;
+  master.slots = 1;
+  master.gpu = true;
+  EXPECT_EQ(ChooseAgain(TwoGpus(), {}, master), "kept 1 1 of 2 GPUs (NVIDIA H100)");
+}
+
+TEST(LocalSlotsTest, SharesGpusAgain_WhenAgentsOrGpusDiffer) {
+  const ClusterState last = MixedCluster();
+  EXPECT_EQ(ChooseAgain(TwoGpus(), {.agents = 2}, last, false), "1 2 GPUs (NVIDIA H100)");
+  EXPECT_EQ(ChooseAgain({TwoGpus()[0]}, {.agents = 1}, last), "1 1 GPU (NVIDIA H100)");
+  EXPECT_EQ(ChooseAgain(TwoGpus(), {.slots = 1}, last), "1 1 of 2 GPUs (NVIDIA H100)");
+}
+
+TEST(LocalSlotsTest, KeepsCpuSlots_WhenAgentsDiffer) {
+  ClusterState last;
+  last.slots = 3;
+  EXPECT_FALSE(NeedsAccelerators(std::nullopt, last));
+  EXPECT_TRUE(NeedsAccelerators(true, last));
+  EXPECT_EQ(ChooseAgain({}, {.agents = 2}, last, false), "3 6 CPU slots");
+  EXPECT_EQ(ChooseAgain(TwoGpus(), {.gpu = true}, last), "2 2 GPUs (NVIDIA H100)");
+}
+
+TEST(LocalSlotsTest, RefusesToStartAgain_WhenGpusAreNotFound) {
+  const ClusterState last = MixedCluster();
+  EXPECT_EQ(ChooseAgain({}, {.agents = 2}, last),
+            "the cluster used GPUs and none is found now; start it with --no-gpu for CPU slots");
+  EXPECT_EQ(ChooseAgain({}, {.agents = 2, .gpu = false, .cores = 4}, last), "4 8 CPU slots");
+  EXPECT_EQ(ChooseAgain({}, {.cores = 4}, ClusterState()), "4 no GPU found: 4 CPU slots");
 }
 
 TEST(LocalSlotsTest, AssignsEachGpuOnce) {

@@ -38,6 +38,49 @@ std::string Describe(const std::vector<Accelerator>& accelerators, size_t used) 
                       " (", absl::StrJoin(names, ", "), ")");
 }
 
+// Whether an agent of the cluster has GPUs, or a new one would have.
+bool UsesGpus(const ClusterState& state) {
+  return state.gpu || std::any_of(state.members.begin(), state.members.end(),
+                                  [](const ClusterMember& member) { return !member.gpus.empty(); });
+}
+
+// Whether all GPUs of the agents are among the accelerators.
+bool HasGpusOf(const std::vector<Accelerator>& accelerators, const ClusterState& state) {
+  std::set<std::string> found;
+  for (const Accelerator& each : accelerators) found.insert(each.uuid);
+  for (const ClusterMember& member : state.members) {
+    for (const std::string& gpu : member.gpus) {
+      if (!found.contains(gpu)) return false;
+    }
+  }
+  return true;
+}
+
+// "1 of 2 GPUs (NVIDIA H100), 4 CPU slots": those of the members of `state`, and of new ones if
+// there are more `agents`.
+std::string DescribeSlots(const std::vector<Accelerator>& accelerators, int agents,
+                          const ClusterState& state) {
+  size_t gpus = 0;
+  int64_t cpus = 0;
+  int started = 0;
+  for (const ClusterMember& member : state.members) {
+    if (member.name == "master") continue;
+    ++started;
+    gpus += member.gpus.size();
+    if (member.gpus.empty()) cpus += state.slots;
+  }
+  const int64_t rest = int64_t{std::max(0, agents - started)} * state.slots;
+  if (state.gpu) {
+    gpus += static_cast<size_t>(rest);
+  } else {
+    cpus += rest;
+  }
+  std::vector<std::string> parts;
+  if (gpus > 0) parts.push_back(Describe(accelerators, gpus));
+  if (cpus > 0) parts.push_back(FormatCount(cpus, "CPU slot"));
+  return absl::StrJoin(parts, ", ");
+}
+
 }  // namespace
 
 std::vector<Accelerator> ParseAccelerators(const std::string& lines) {
@@ -93,6 +136,13 @@ absl::StatusOr<SlotChoice> ChooseSlots(const std::vector<Accelerator>& accelerat
   }
   const int available = count / agents;
   const int slots = request.slots.value_or(std::max(1, available));
+  if (slots > available && request.slots && !request.gpu) {
+    return SlotChoice{slots, false,
+                      absl::StrCat(FormatCount(count, GetKind(accelerators)),
+                                   count == 1 ? " is" : " are", " fewer than --slots ", slots,
+                                   agents > 1 ? absl::StrCat(" of ", agents, " agents") : "", ": ",
+                                   FormatCount(int64_t{agents} * slots, "CPU slot"))};
+  }
   if (slots > available) {
     return absl::FailedPreconditionError(absl::StrCat(
         request.slots ? absl::StrCat("--slots ", slots) : absl::StrCat("--agents ", agents), ": ",
@@ -103,6 +153,30 @@ absl::StatusOr<SlotChoice> ChooseSlots(const std::vector<Accelerator>& accelerat
   return SlotChoice{
       slots, true,
       Describe(accelerators, static_cast<size_t>(agents) * static_cast<size_t>(slots))};
+}
+
+bool NeedsAccelerators(const std::optional<bool>& gpu, const ClusterState& last) {
+  if (gpu) return *gpu;
+  return last.slots == 0 || UsesGpus(last);
+}
+
+absl::StatusOr<SlotChoice> ChooseSlotsAgain(const std::vector<Accelerator>& accelerators,
+                                            SlotRequest request, const ClusterState& last,
+                                            bool same_agents) {
+  if (last.slots == 0) return ChooseSlots(accelerators, request);
+  const bool same_options = request.slots.value_or(last.slots) == last.slots &&
+                            request.gpu.value_or(last.gpu) == last.gpu;
+  if (accelerators.empty() && !request.gpu && UsesGpus(last)) {
+    return absl::FailedPreconditionError(
+        "the cluster used GPUs and none is found now; start it with --no-gpu for CPU slots");
+  }
+  if (same_agents && same_options && HasGpusOf(accelerators, last)) {
+    return SlotChoice{last.slots, last.gpu, DescribeSlots(accelerators, request.agents, last),
+                      /*kept=*/true};
+  }
+  if (!last.gpu && !request.gpu) request.gpu = false;
+  if (!last.gpu && request.gpu == false && !request.slots) request.slots = last.slots;
+  return ChooseSlots(accelerators, request);
 }
 
 absl::StatusOr<std::vector<std::string>> AssignGpus(const std::vector<Accelerator>& accelerators,

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -52,6 +53,9 @@ void PrintTrialPython(const Invocation& run) {
   const absl::StatusOr<std::string> python = DescribeTrialPython();
   if (python.ok()) {
     run.screen->Print(absl::StrCat("Trial classes in Python: ", *python, "\n"));
+  } else if (absl::IsDeadlineExceeded(python.status())) {
+    run.screen->PrintNotice(
+        absl::StrCat("Trial classes in Python: ", python.status().message()));
   } else {
     run.screen->PrintNotice(
         absl::StrCat("Trial classes in Python cannot run here: ", python.status().message()));
@@ -152,9 +156,10 @@ absl::StatusOr<int> UpLocal(Invocation& run, bool alone) {
     return kExitOk;
   }
   run.screen->Print(UpText(*up, absl::Now() - start));
-  if (!up->started.empty() && up->state.agents > 0) PrintTrialPython(run);
+  // Passwords are printed before anything that can take long or be interrupted.
   run.screen->Print(passwords);
   if (!passwords.empty()) run.screen->PrintNotice("these passwords are not shown again");
+  if (!up->started.empty() && up->state.agents > 0) PrintTrialPython(run);
   const bool found_by_default =
       cluster.data_dir() == LocalCluster(base::GetDefaultDataDir()).data_dir();
   run.screen->PrintHint(!found_by_default       ? absl::StrCat("export DET_MASTER=", up->state.url)
@@ -295,8 +300,9 @@ std::vector<Command> DeployCommands() {
       "running are left unchanged; to change their options, run `det deploy local down` first. "
       "After a reboot the cluster starts with its previous options.\nSeveral agents share the GPUs "
       "of this machine equally; --slots limits how many each offers. CUDA_VISIBLE_DEVICES limits "
-      "which are used.\n--port and --data-dir take "
-      "precedence over the config file.\nThe default data directory is $DET_DATA_DIR, else "
+      "which of them are used. With more --slots than GPUs and without --gpu, CPU slots are "
+      "used.\n--port and --data-dir take precedence over the config file.\nThe default data "
+      "directory is $DET_DATA_DIR, else "
       "/var/lib/resolute for root and ~/.local/share/resolute for others.\nGenerated passwords are "
       "printed once. `det` needs no password on this machine.\nWith --tls, agents must present "
       "certificates of the cluster. `det` on this machine trusts the cluster; elsewhere set "

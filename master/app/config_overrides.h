@@ -38,8 +38,7 @@ absl::Status ApplyOverrides(const model::FieldTable& table, const std::vector<Ov
 
 // Converts scalars to the types of their fields: "5432" to 5432, "yes" and 1 to true, and 7 to "7"
 // unless the field is a secret, whose text must not change (007 is 7). One of several words may be
-// in upper case. Other scalars remain, so
-// that they are reported.
+// in upper case. Other scalars remain, so that they are reported.
 void ConvertScalars(const model::FieldTable& table, model::ConfigNode& root);
 
 }  // namespace det::app

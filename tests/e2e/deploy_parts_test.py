@@ -106,6 +106,11 @@ class GpuTest(harness.unittest.TestCase):
         return {agent["id"]: sorted(slot["device"]["uuid"] for slot in agent["slots"].values())
                 for agent in agents}
 
+    def kill_all(self):
+        """Ends all members as a reboot does."""
+        for member in reversed(self.home.members()):
+            self.home.kill(member["name"])
+
     def test_offers_gpus_by_default(self):
         self.assertIn(f"slots: {self.FOUND}\n", self.up().stdout)
         self.assertEqual(
@@ -126,9 +131,17 @@ class GpuTest(harness.unittest.TestCase):
         self.assertEqual({"agent-0": ["GPU-zero"], "agent-1": ["GPU-two"]}, self.devices())
         self.local("agent-up", "--no-gpu")
         self.assertEqual(["artificial-0"], self.devices()["agent-2"])
+        before = self.devices()
+        self.kill_all()
+        self.home.env["CUDA_VISIBLE_DEVICES"] = ""
+        self.assertIn("the cluster used GPUs and none is found now", self.up(code=1).stderr)
+        del self.home.env["CUDA_VISIBLE_DEVICES"]
+        self.assertIn("slots: 2 of 5 GPUs (Fake GPU, Fake GPU MIG 1g.10gb), 1 CPU slot\n",
+                      self.up().stdout)
+        self.assertEqual(before, self.devices())
 
     def test_shares_gpus_between_agents(self):
-        too_many = self.up("--agents", 2, "--slots", 3, code=1).stderr
+        too_many = self.up("--agents", 2, "--slots", 3, "--gpu", code=1).stderr
         self.assertIn("--slots 3: 2 agents need 6 GPUs, and this machine has " + self.FOUND,
                       too_many)
         self.assertIn("--no-gpu", too_many)
@@ -140,6 +153,17 @@ class GpuTest(harness.unittest.TestCase):
         self.assertIn("slots: 3 CPU slots\n", self.up("--no-gpu", "--slots", 3).stdout)
         self.assertEqual(3, len(self.devices()["agent-0"]))
         self.assertIn("runs with --no-gpu, not --gpu", self.up("--gpu", code=1).stderr)
+        self.local("agent-up", "--gpu")
+        before = self.devices()
+        self.assertEqual(["GPU-two", "GPU-zero", "MIG-a"], before["agent-1"])
+        self.kill_all()
+        self.up()
+        self.assertEqual(before, self.devices())
+
+    def test_offers_cpu_slots_when_more_slots_than_gpus_are_requested(self):
+        self.assertIn("slots: 5 GPUs are fewer than --slots 8: 8 CPU slots\n",
+                      self.up("--slots", 8).stdout)
+        self.assertEqual(8, len(self.devices()["agent-0"]))
 
     def test_offers_cpu_slots_without_gpus(self):
         self.home.env["CUDA_VISIBLE_DEVICES"] = ""
