@@ -14,9 +14,9 @@ bool IsContinuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0
 void LineSplitter::Feed(absl::string_view chunk, std::vector<std::string>& lines) {
   while (!chunk.empty()) {
     const size_t end = chunk.find_first_of("\r\n");
-    if (end != 0 && std::exchange(after_return_, false)) {
-      partial_.push_back('\r');
-      EndLine(lines);
+    if (end != 0) {
+      if (after_return_) EndLineAtReturn(lines);
+      flushed_return_ = false;
     }
     partial_.append(chunk.data(), std::min(end, chunk.size()));
     CutLongLine(lines);
@@ -24,13 +24,25 @@ void LineSplitter::Feed(absl::string_view chunk, std::vector<std::string>& lines
     const bool carriage_return = chunk[end] == '\r';
     chunk.remove_prefix(end + 1);
     after_return_ = carriage_return && !partial_.empty();
-    if (!carriage_return) EndLine(lines);
+    if (!carriage_return && !std::exchange(flushed_return_, false)) EndLine(lines);
   }
+}
+
+void LineSplitter::FlushReturn(std::vector<std::string>& lines) {
+  if (!after_return_) return;
+  EndLineAtReturn(lines);
+  flushed_return_ = true;
 }
 
 void LineSplitter::Finish(std::vector<std::string>& lines) {
   if (!partial_.empty()) lines.push_back(std::move(partial_));
   partial_.clear();
+}
+
+void LineSplitter::EndLineAtReturn(std::vector<std::string>& lines) {
+  after_return_ = false;
+  partial_.push_back('\r');
+  EndLine(lines);
 }
 
 void LineSplitter::EndLine(std::vector<std::string>& lines) {
