@@ -57,15 +57,20 @@ TEST(LineSplitterTest, AppendsLineOfProgressBar_WhenFlushed) {
   EXPECT_EQ(flush(), Lines{});
   EXPECT_EQ(feed("60%\r70%\r"), Lines{"60%\r"});
   EXPECT_EQ(flush(), Lines{"70%\r"});
-  EXPECT_EQ(feed("\n"), Lines{}) << "the rest of the line end";
+  EXPECT_EQ(feed("\n"), Lines{"70%"}) << "nothing overwrites it";
   EXPECT_EQ(feed("\nend\n"), (Lines{"", "end"}));
   EXPECT_EQ(feed("80%\r"), Lines{});
   EXPECT_EQ(flush(), Lines{"80%\r"});
   EXPECT_EQ(feed("\r"), Lines{});
-  EXPECT_EQ(feed("\r\nnext\n"), Lines{"next"});
+  EXPECT_EQ(feed("\r\nnext\n"), (Lines{"80%", "next"}));
   EXPECT_EQ(feed("90%\r"), Lines{});
   EXPECT_EQ(flush(), Lines{"90%\r"});
   EXPECT_EQ(feed("done\n\n"), (Lines{"done", ""}));
+  EXPECT_EQ(feed("99%\r"), Lines{});
+  EXPECT_EQ(flush(), Lines{"99%\r"});
+  lines.clear();
+  splitter.Finish(lines);
+  EXPECT_EQ(lines, Lines{});
 }
 
 TEST(LineSplitterTest, CutsLongLinesBetweenCharacters) {

@@ -240,11 +240,11 @@ class LaunchTest(unittest.TestCase):
             self.assertEqual(b"", forward(b"50%", flush=True))
             self.assertEqual(b"[rank=3] 50%\r", forward(b"\r", flush=True))
             self.assertEqual(b"[rank=3] 60%\r[rank=3] 70%\r", forward(b"60%\r70%\r", flush=True))
-            self.assertEqual(b"", forward(b"\n"), "the rest of the line end")
+            self.assertEqual(b"[rank=3] 70%\n", forward(b"\n"), "nothing overwrites it")
             self.assertEqual(b"[rank=3] \n[rank=3] end\n", forward(b"\nend\n"))
             self.assertEqual(b"[rank=3] 80%\r", forward(b"80%\r", flush=True))
             self.assertEqual(b"", forward(b"\r"))
-            self.assertEqual(b"[rank=3] next\n", forward(b"\r\nnext\n"))
+            self.assertEqual(b"[rank=3] 80%\n[rank=3] next\n", forward(b"\r\nnext\n"))
             self.assertEqual(b"", forward(b"90%\r"))
             with mock.patch("time.monotonic", return_value=pipe._read_at + 0.05):
                 self.assertAlmostEqual(0.05, pipe.flush_when_idle())

@@ -72,7 +72,7 @@ class _Pipe:
         self._prefix = b"" if rank is None else f"[rank={rank}] ".encode()
         self._rest = b""
         self._read_at = 0.0
-        self._flushed_return = False  # flush_return() has forwarded a line, and only \r followed.
+        self._flushed = b""  # The line that flush_return() has forwarded, if only \r followed.
         self.last = b""  # The last line that is not empty.
         self.failed: list[bytes] = []  # Failures of ranks that another program has started.
         os.set_blocking(source.fileno(), False)
@@ -106,23 +106,23 @@ class _Pipe:
     def flush_return(self) -> None:
         r"""Forwards a line that ends in a \r, which may be the last state of a progress bar for long.
 
-        A \n that follows belongs to this line and is ignored.
+        If a \n follows, the line is forwarded again with it, because nothing overwrites it.
         """
         if self._has_return():
-            line, self._rest, self._flushed_return = self._rest, b"", True
-            self._forward([line])
+            self._flushed, self._rest = self._rest, b""
+            self._forward([self._flushed])
 
     def _has_return(self) -> bool:
         return len(self._rest) > 1 and self._rest.endswith(b"\r")
 
     def _write(self, block: bytes) -> None:
-        if self._flushed_return and block:
+        if self._flushed and block:
             block = block.lstrip(b"\r")
             if not block:
                 return
-            block, self._flushed_return = block.removeprefix(b"\n"), False
-            if not block:
-                return
+            if block.startswith(b"\n"):
+                self._rest = self._flushed[:-1]
+            self._flushed = b""
         # A progress bar ends its lines by \r, which are lines of this rank, too.
         lines = (self._rest + block).splitlines(keepends=True)
         # The last line is not complete; a \r at its end may be the half of a \r\n.
