@@ -14,9 +14,9 @@ bool IsContinuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0
 void LineSplitter::Feed(absl::string_view chunk, std::vector<std::string>& lines) {
   while (!chunk.empty()) {
     const size_t end = chunk.find_first_of("\r\n");
-    if (end != 0 && std::exchange(after_return_, false)) {
-      partial_.push_back('\r');
-      EndLine(lines);
+    if (end != 0 && after_return_) {
+      FlushReturn(lines);
+      StartLine();
     }
     partial_.append(chunk.data(), std::min(end, chunk.size()));
     CutLongLine(lines);
@@ -28,14 +28,25 @@ void LineSplitter::Feed(absl::string_view chunk, std::vector<std::string>& lines
   }
 }
 
+void LineSplitter::FlushReturn(std::vector<std::string>& lines) {
+  if (!HasPendingReturn()) return;
+  lines.push_back(partial_ + '\r');
+  flushed_ = true;
+}
+
 void LineSplitter::Finish(std::vector<std::string>& lines) {
-  if (!partial_.empty()) lines.push_back(std::move(partial_));
-  partial_.clear();
+  if (!partial_.empty() && !flushed_) lines.push_back(std::move(partial_));
+  StartLine();
 }
 
 void LineSplitter::EndLine(std::vector<std::string>& lines) {
   lines.push_back(std::move(partial_));
+  StartLine();
+}
+
+void LineSplitter::StartLine() {
   partial_.clear();
+  after_return_ = flushed_ = false;
 }
 
 void LineSplitter::CutLongLine(std::vector<std::string>& lines) {

@@ -34,6 +34,45 @@ TEST(LineSplitterTest, KeepsCarriageReturn_WhenNextLineOverwrites) {
   EXPECT_EQ(Split({"\r\r\n", "a\r\r\n"}), (Lines{"", "a"}));
 }
 
+TEST(LineSplitterTest, AppendsLineOfProgressBar_WhenFlushed) {
+  LineSplitter splitter;
+  Lines lines;
+  const auto feed = [&](const std::string& chunk) {
+    lines.clear();
+    splitter.Feed(chunk, lines);
+    return lines;
+  };
+  const auto flush = [&] {
+    lines.clear();
+    splitter.FlushReturn(lines);
+    return lines;
+  };
+  EXPECT_EQ(feed("50%"), Lines{});
+  EXPECT_FALSE(splitter.HasPendingReturn());
+  EXPECT_EQ(flush(), Lines{}) << "the line has no end yet";
+  EXPECT_EQ(feed("\r"), Lines{});
+  EXPECT_TRUE(splitter.HasPendingReturn());
+  EXPECT_EQ(flush(), Lines{"50%\r"});
+  EXPECT_FALSE(splitter.HasPendingReturn());
+  EXPECT_EQ(flush(), Lines{});
+  EXPECT_EQ(feed("60%\r70%\r"), Lines{"60%\r"});
+  EXPECT_EQ(flush(), Lines{"70%\r"});
+  EXPECT_EQ(feed("\n"), Lines{"70%"}) << "nothing overwrites it";
+  EXPECT_EQ(feed("\nend\n"), (Lines{"", "end"}));
+  EXPECT_EQ(feed("80%\r"), Lines{});
+  EXPECT_EQ(flush(), Lines{"80%\r"});
+  EXPECT_EQ(feed("\r"), Lines{});
+  EXPECT_EQ(feed("\r\nnext\n"), (Lines{"80%", "next"}));
+  EXPECT_EQ(feed("90%\r"), Lines{});
+  EXPECT_EQ(flush(), Lines{"90%\r"});
+  EXPECT_EQ(feed("done\n\n"), (Lines{"done", ""}));
+  EXPECT_EQ(feed("99%\r"), Lines{});
+  EXPECT_EQ(flush(), Lines{"99%\r"});
+  lines.clear();
+  splitter.Finish(lines);
+  EXPECT_EQ(lines, Lines{});
+}
+
 TEST(LineSplitterTest, CutsLongLinesBetweenCharacters) {
   const std::string text(LineSplitter::kMaxLine - 1, 'a');
   const Lines lines = Split({text, "\xC3\xA4 end\n"});
