@@ -147,7 +147,16 @@ export function LineChart(props: Props) {
       {series.length === 0 && <p className={styles.hint}>{none}</p>}
       {invalid && (
         <p className={styles.hint}>
-          <span aria-hidden>✕ </span>
+          <svg
+            viewBox="0 0 10 10"
+            width="0.8em"
+            height="0.8em"
+            stroke="currentColor"
+            strokeWidth="1.5"
+            aria-hidden
+          >
+            <path d="m1 1 8 8M9 1 1 9" />
+          </svg>{" "}
           {invalid}
         </p>
       )}

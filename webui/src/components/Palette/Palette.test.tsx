@@ -147,7 +147,7 @@ test("finds every kind of object through the master", async () => {
     "visionworkspace",
     "vision / videoproject",
   ]);
-  expect(await search("o")).toContain("All experiments with “o”list");
+  expect(await search("o")).toContain('All experiments with "o"list');
 });
 
 test("offers an ID as what it is, and nothing for an ID that does not exist", async () => {
