@@ -186,6 +186,11 @@ describe("axes", () => {
     expect(computeTicks(0.13, 0.47)).toEqual([0.2, 0.3, 0.4]);
     expect(computeTicks(5, 5)).toEqual([5]);
     expect(computeTicks(NaN, 1)).toEqual([]);
+    const next = 1e16 + 2;
+    expect(computeTicks(1e16, next)).toEqual([1e16, next]);
+    expect(computeTicks(0, Number.MIN_VALUE)).toEqual([0, Number.MIN_VALUE]);
+    expect(computeTicks(-1e300, -1e300 + 2e284)).toHaveLength(2);
+    expect(computeTicks(1, 1 + Number.EPSILON)).toEqual([1, 1 + Number.EPSILON]);
   });
 
   it("label different ticks differently", () => {

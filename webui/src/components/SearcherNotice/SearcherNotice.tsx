@@ -61,8 +61,7 @@ export function SearcherNotice({ metric, names, series }: Props) {
 function Notice({ children }: { children: ReactNode }) {
   return (
     <p role="note" className={styles.notice}>
-      <Icon name="warning" />{" "}
-      {children}
+      <Icon name="warning" /> {children}
     </p>
   );
 }
