@@ -50,11 +50,16 @@ export function dropOverwritten<T extends Printed>(
     if (isEarly(line, index)) write(screens.of(line), getText(line), index, hidden);
   });
   return lines.flatMap((line, index) => {
-    if (isEarly(line, index)) return hidden.has(index) ? [] : [withText(line, settle)];
+    if (isEarly(line, index)) {
+      if (hidden.has(index)) return [];
+      const { rows, at } = screens.of(line);
+      const isOpen = rows[at] === index && countRows(rows) === at + 1;
+      return [withText(line, (text) => settle(text) + (isOpen ? "\r" : ""))];
+    }
     if (index !== cuts.get(getStream(line))) return [line];
     const { rows, at } = screens.of(line);
     const up = countRows(rows) - at;
-    return [up > 0 ? withText(line, (text) => `\x1b[${up}A${text}`) : line];
+    return [up > 1 ? withText(line, (text) => `\x1b[${up}A${text}`) : line];
   });
 }
 

@@ -85,6 +85,19 @@ it("shows colours and weights, and no sequence", () => {
   ]);
 });
 
+it("ignores private parameters, shapes and colours of underlines, and limits the parts of a row", () => {
+  const style = (codes: string) => parseAnsi(`\x1b[${codes}mx`)[0]?.style;
+  expect(style(">4;2")).toEqual({});
+  expect(style("?1")).toEqual({});
+  expect(style("4:0")).toEqual({ isUnderlined: false });
+  expect(style("1;4:3")).toEqual({ isBold: true, isUnderlined: true });
+  expect(style("58;2;1;31;7")).toEqual({});
+  expect(style("58;5;1;3")).toEqual({ isItalic: true });
+  const many = parseAnsi("\x1b[1mx\x1b[2mx".repeat(5000));
+  expect(many).toHaveLength(1000);
+  expect(many.map(({ text }) => text).join("")).toHaveLength(10_000);
+});
+
 it.each([
   ["10%\r20%", "20%"],
   ["100%\r20%", "20%%"],

@@ -218,6 +218,7 @@ test("opens nothing after Enter when the palette is closed or another entry is c
   await userEvent.type(screen.getByRole("combobox"), "vit{Enter}");
   dialog.close();
   dialog.dispatchEvent(new Event("close"));
+  (document.activeElement as HTMLElement).blur();
   await userEvent.keyboard("/");
   await userEvent.type(screen.getByRole("combobox"), "e{Enter}");
   release();
