@@ -10,6 +10,7 @@ const { BARS_TRIAL, RUNNING, FAILED_TRIAL, PASSWORD, DET } = process.env;
 await inBrowser(async (page) => {
   const { button, download } = makeHelpers(page);
   await page.goto(`${url}/det/login?redirect=/det/projects/1/experiments`);
+  await page.getByText("Forgot your password? Ask an administrator to run").waitFor();
   await signIn(page, "admin", PASSWORD);
   await page.waitForURL(`${url}/experiments?project=1`);
 
@@ -40,6 +41,22 @@ await inBrowser(async (page) => {
   const icons = page.getByRole("navigation", { name: "Main navigation" }).locator("a > svg");
   assert.equal(await icons.count(), 6, "each entry of the navigation has a drawn icon");
   for (const icon of await icons.all()) assert.ok((await icon.boundingBox()).width >= 14);
+
+  // Pages say in the terms of the field what they show.
+  const wordings = [
+    ["/nowhere", "Page not found"],
+    ["/experiments", "Show archived"],
+    ["/models", "Show archived"],
+    [`/experiments/${RUNNING}/fork`, "Configuration is valid."],
+    ["/admin/policies", "Settings enforced on every experiment"],
+    ["/admin/policies", "Cluster policies override workspace policies."],
+    ["/admin/audit", "Action"],
+    ["/admin/audit", "Target"],
+  ];
+  for (const [path, words] of wordings) {
+    await page.goto(`${url}${path}`);
+    await page.locator("main").getByText(words).first().waitFor();
+  }
 
   // The first line has a date.
   await page.goto(`${url}/trials/${BARS_TRIAL}/logs`);
