@@ -50,6 +50,7 @@ await inBrowser(async (page) => {
     [`/experiments/${RUNNING}/fork`, "Configuration is valid."],
     ["/admin/policies", "Settings enforced on every experiment"],
     ["/admin/policies", "Cluster policies override workspace policies."],
+    ["/admin/templates", "Workspace editors can change it."],
     ["/admin/audit", "Action"],
     ["/admin/audit", "Target"],
   ];

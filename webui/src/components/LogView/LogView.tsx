@@ -23,7 +23,7 @@ interface Props {
 const ROW = 20;
 const NEAR = 40;
 
-// Of one log, read without scrolling while the rows are too few to scroll.
+// The portions that are read without scrolling, while the rows are too few to scroll.
 const MAX_PORTIONS = 10;
 
 /**

@@ -139,7 +139,7 @@ const FLAGS: Record<number, TextStyle> = {
 function applyStyle(before: TextStyle, parameters: string): TextStyle {
   let style = before;
   if (/[<=>?]/.test(parameters)) return before; // settings of the keyboard
-  // 4:0 is no underline.
+  // 4:0 ends an underline.
   const known = parameters.replace(/(?<=^|;)4:0(?=;|$)/g, "24");
   const codes = known
     .replace(/(?<=^|;)4:\d+(?=;|$)/g, "4")
