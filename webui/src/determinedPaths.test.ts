@@ -124,6 +124,24 @@ it("leads to the same address where Determined has no such page", async () => {
   expect(await toOwnPath("/experiments/six")).toBe("/experiments/six");
 });
 
+it.each([
+  "",
+  "//",
+  "//evil.com",
+  "/x//evil.com",
+  "//x//evil.com",
+  "/\\x//evil.com",
+  "\\\\evil.com",
+  "/.//evil.com",
+  "/..//evil.com",
+  "/\t/evil.com",
+  "//user@evil.com:99999/",
+])("leads from /det%j to no other host, also after a sign-in", async (address) => {
+  expect(await toOwnPath(address)).toMatch(/^\/(?!\/)/);
+  const redirect = encodeURIComponent(`/det/${address}`);
+  expect(await toOwnPath(`/login?redirect=${redirect}`)).toMatch(/^\/(?!\/)/);
+});
+
 it("has an address for each pattern", () => {
   const tested = new Set<string>();
   for (const [from] of addresses) {

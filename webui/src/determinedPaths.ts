@@ -1,6 +1,6 @@
 import { matchPath } from "react-router";
 import { api, unwrap } from "./api/client";
-import { paths } from "./paths";
+import { parseOwn, paths } from "./paths";
 import { LEVELS, NO_FILTERS, writeFilters } from "./components/LogView/filters";
 
 type Params = Readonly<Record<string, string | undefined>>;
@@ -169,7 +169,7 @@ const hasIds = ({ experiment, trial, project, workspace, version }: Params) =>
  * where there is none.
  */
 export async function toOwnPath(address: string): Promise<string> {
-  const { pathname, search, searchParams } = new URL(address, location.origin);
+  const { pathname, search, searchParams } = parseOwn(address);
   for (const [pattern, target] of determinedPaths) {
     const found = matchPath(pattern, pathname);
     if (found && hasIds(found.params)) return target(found.params, searchParams);

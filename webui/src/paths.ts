@@ -38,3 +38,10 @@ export const paths = {
   policies: "/admin/policies",
   audit: "/admin/audit",
 };
+
+/** Parses an address as one of this dashboard: "//elsewhere" and "/\elsewhere" name no other host. */
+export function parseOwn(address: string): URL {
+  const url = new URL(`${location.origin}/${address}`);
+  url.pathname = url.pathname.replace(/^\/+/, "/");
+  return url;
+}

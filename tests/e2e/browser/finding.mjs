@@ -86,9 +86,8 @@ await inBrowser(async (page) => {
     await page.keyboard.press("Control+k");
     const input = page.getByRole("combobox", { name: /^Page, experiment/ });
     await input.fill(query);
-    await page.getByText("Searching…").waitFor();
-    await page.getByText("Searching…").waitFor({ state: "detached" });
     const results = page.getByRole("listbox", { name: "Results" });
+    await results.and(page.locator(`[data-query="${query}"][aria-busy="false"]`)).waitFor();
     const options = await results.getByRole("option").allInnerTexts();
     await page.keyboard.press("Escape");
     return options.map((text) => text.replaceAll("\n", " "));

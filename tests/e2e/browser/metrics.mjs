@@ -63,7 +63,7 @@ await inBrowser(async (page) => {
     .getByText(/loss was NaN or infinite in 1 of 2 trials: \d+\. .* never the best/)
     .waitFor();
   await note.getByRole("link", { name: String(first.id) }).waitFor();
-  await text(`✕ NaN or infinite: trial ${first.id}`).waitFor();
+  await text(`NaN or infinite: trial ${first.id}`).waitFor();
   await inspect(page, "metrics-invalid");
   const getSvg = async (title) => {
     const button = page.getByRole("button", { name: `Export ${title} as SVG` });
@@ -74,7 +74,7 @@ await inBrowser(async (page) => {
 
   await page.goto(`${url}/trials/${first.id}`);
   await note.getByText(/not a finite number: NaN at 3, 5; ∞ at 6 \(batches\)/).waitFor();
-  await text("✕ NaN at 3, 5; ∞ at 6").waitFor();
+  await page.getByRole("figure").getByText("NaN at 3, 5; ∞ at 6", { exact: true }).waitFor();
   await page.getByRole("row", { name: "6 [[1.0,5.0],[3.0,4.0]]" }).waitFor();
   await page.getByRole("row", { name: "6 step 5" }).waitFor();
   await inspect(page, "metrics-trial");
@@ -183,7 +183,7 @@ await inBrowser(async (page) => {
 
   // ---- Experiments that failed or wait
   await page.goto(`${url}/experiments/${failed}`);
-  await page.getByText(/✕\s*Error$/).waitFor();
+  await page.locator("main header").getByText(/^Error$/).waitFor();
   assert.equal(await page.getByRole("progressbar", { name: "Progress" }).count(), 0);
   assert.equal(await page.getByText("100 %").count(), 0, "a failed experiment has no progress");
   await page.goto(`${url}/experiments`);

@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState, type KeyboardEve
 import { useLatest } from "@/useLatest";
 import { ChartHead } from "./ChartHead";
 import { save, seriesToCsv } from "./export";
-import { formatNumber } from "./format";
+import { formatNumber, formatStep } from "./format";
 import { KEYS_HELP, handleKey } from "./keys";
 import { Legend } from "./Legend";
 import styles from "./LineChart.module.css";
@@ -147,7 +147,16 @@ export function LineChart(props: Props) {
       {series.length === 0 && <p className={styles.hint}>{none}</p>}
       {invalid && (
         <p className={styles.hint}>
-          <span aria-hidden>✕ </span>
+          <svg
+            viewBox="0 0 10 10"
+            width="0.8em"
+            height="0.8em"
+            stroke="currentColor"
+            strokeWidth="1.5"
+            aria-hidden
+          >
+            <path d="m1 1 8 8M9 1 1 9" />
+          </svg>{" "}
           {invalid}
         </p>
       )}
@@ -158,7 +167,7 @@ export function LineChart(props: Props) {
 function announce(
   near: readonly Near[],
   xLabel: string,
-  formatX: (x: number) => string = formatNumber,
+  formatX: (x: number) => string = formatStep,
 ): string {
   const values = near.map(({ curve, y }) => `${curve.series.label} ${formatNumber(y)}`);
   return `${xLabel} ${formatX(near[0]?.x ?? NaN)}: ${values.join(", ")}`;

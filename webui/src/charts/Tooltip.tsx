@@ -1,4 +1,4 @@
-import { formatNumber } from "./format";
+import { formatNumber, formatStep } from "./format";
 import styles from "./LineChart.module.css";
 import type { Near } from "./nearest";
 import { Swatch } from "./Swatch";
@@ -15,7 +15,7 @@ interface Props {
 }
 
 /** The values of the curves near the pointer, largest first, with the nearest in bold. */
-export function Tooltip({ near, side, xLabel, formatX = formatNumber }: Props) {
+export function Tooltip({ near, side, xLabel, formatX = formatStep }: Props) {
   const first = near[0];
   if (!first) return null;
   const rank = ({ y }: Near) => (Number.isNaN(y) ? -Infinity : y);

@@ -2,7 +2,14 @@ import { describe, expect, it } from "vitest";
 import { getStroke, viridis, needsDarkText } from "./colours";
 import { drawCurve, type Plane } from "./columns";
 import { seriesToCsv, toSvgPath } from "./export";
-import { countDecimals, formatBytes, formatFixed, formatNumber, formatValue } from "./format";
+import {
+  countDecimals,
+  formatBytes,
+  formatFixed,
+  formatNumber,
+  formatStep,
+  formatValue,
+} from "./format";
 import { describeInvalid } from "./invalid";
 import { computeLegendHeight, layoutLegend } from "./legendRows";
 import { findNearestCurves, findNextPoint } from "./nearest";
@@ -186,6 +193,11 @@ describe("axes", () => {
     expect(computeTicks(0.13, 0.47)).toEqual([0.2, 0.3, 0.4]);
     expect(computeTicks(5, 5)).toEqual([5]);
     expect(computeTicks(NaN, 1)).toEqual([]);
+    const next = 1e16 + 2;
+    expect(computeTicks(1e16, next)).toEqual([1e16, next]);
+    expect(computeTicks(0, Number.MIN_VALUE)).toEqual([0, Number.MIN_VALUE]);
+    expect(computeTicks(-1e300, -1e300 + 2e284)).toHaveLength(2);
+    expect(computeTicks(1, 1 + Number.EPSILON)).toEqual([1, 1 + Number.EPSILON]);
   });
 
   it("label different ticks differently", () => {
@@ -210,6 +222,7 @@ describe("axes", () => {
 it("formats numbers briefly", () => {
   const cases: [number | string | undefined, string][] = [
     [undefined, "–"],
+    ["", "–"],
     [0, "0"],
     [42, "42"],
     [0.123456, "0.1235"],
@@ -232,6 +245,18 @@ it("formats numbers briefly", () => {
   expect(countDecimals([0, 12])).toBe(0);
   expect(formatFixed(0.032666, 4)).toBe("0.0327");
   expect(formatFixed(0.25, 0)).toBe("0.25");
+});
+
+it("formats steps with all digits", () => {
+  const cases: [number | string | undefined, string][] = [
+    [undefined, "–"],
+    ["", "–"],
+    [12345678, "12345678"],
+    ["12345678", "12345678"],
+    [1e15, "1e15"],
+    [0.123456, "0.1235"],
+  ];
+  for (const [value, text] of cases) expect(formatStep(value)).toBe(text);
 });
 
 it("shortens fractions of chosen values, and keeps integers and texts", () => {
@@ -322,6 +347,11 @@ describe("exported picture", () => {
     });
     expect(zoomed).toContain(">x0.5<");
     expect(zoomed).not.toContain(">x0<");
+  });
+
+  it("leaves out a best value that a logarithmic axis cannot show", () => {
+    const picture = { title: "loss", curves: many(1), xLabel: "batches", isLog: true, best: -1 };
+    expect(toSvg(picture)).not.toMatch(/NaN|Infinity/);
   });
 
   it("names both axes and the source, and marks NaN, infinite and best values", () => {

@@ -10,7 +10,7 @@ export function toNumber(raw: number | string | undefined): number {
  * chosen values, such as hyperparameters, see formatValue.
  */
 export function formatNumber(raw: number | string | undefined | null, digits = 4): string {
-  if (raw === undefined || raw === null) return "–";
+  if (raw === undefined || raw === null || raw === "") return "–";
   const value = Number(raw);
   if (typeof raw === "string" && Number.isNaN(value)) return raw;
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "-∞";
@@ -22,6 +22,13 @@ export function formatNumber(raw: number | string | undefined | null, digits = 4
       .replace(/\.?0+e/, "e")
       .replace("e+", "e");
   return String(Number(value.toPrecision(digits)));
+}
+
+/** Formats a step, position or count with all its digits. */
+export function formatStep(raw: number | string | undefined | null): string {
+  const value = Number(raw ?? NaN);
+  const isWhole = raw !== "" && Number.isInteger(value) && Math.abs(value) < 1e15;
+  return isWhole ? String(value) : formatNumber(raw);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { formatNumber } from "./format";
+import { formatNumber, formatStep } from "./format";
 import type { Series } from "./series";
 
 const MAX_NAMED = 5;
@@ -13,7 +13,7 @@ function list(texts: readonly string[]): string {
 /** Says which values are NaN or infinite: "NaN at 3, 4; ∞ at 6". Empty if none is. */
 export function describeValues(
   invalid: ReadonlyMap<number, number>,
-  formatX: (x: number) => string = formatNumber,
+  formatX: (x: number) => string = formatStep,
 ): string {
   const values = [...new Set(invalid.values())];
   const positions = (value: number) =>

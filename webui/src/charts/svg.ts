@@ -54,6 +54,7 @@ function drawAxes({ title, xLabel }: Picture, { area, xTicks, yTicks }: Layout):
 
 function drawBest(best: number, area: Area): string[] {
   const y = toPlane(area).toY(best);
+  if (!Number.isFinite(y)) return []; // not positive on a logarithmic axis
   const line = `M${area.left} ${y}h${area.width}`;
   return [`<path d="${line}" stroke="${resolveColour("--faint")}" stroke-dasharray="2 4"/>`];
 }

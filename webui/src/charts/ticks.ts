@@ -10,6 +10,8 @@ export function computeTicks(lowest: number, highest: number, max = 6): number[]
   const rough = (highest - lowest) / Math.max(1, max - 1);
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999) ?? 10);
+  // Neighbouring floating-point numbers have no values between them.
+  if (!(step > 0) || Math.max(-lowest, highest) / step > 2 ** 52) return [lowest, highest];
   const ticks: number[] = [];
   for (let i = Math.ceil(lowest / step - 1e-9); i * step <= highest + step * 1e-9; i++) {
     ticks.push(Number((i * step).toPrecision(12)));

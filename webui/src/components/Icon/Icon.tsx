@@ -56,6 +56,7 @@ const shapes = {
   pause: <path d="M5.5 3v10M10.5 3v10" strokeWidth="2.5" />,
   cross: <path d="m3.5 3.5 9 9M12.5 3.5l-9 9" strokeWidth="2" />,
   square: <path d="M3.5 3.5h9v9h-9Z" fill="currentColor" stroke="none" />,
+  warning: <path d="M8 2 14.5 13.5h-13ZM8 6.5v3M8 11.5v.25" />,
   triangle: <path d="M8 3 13.5 13h-11Z" fill="currentColor" stroke="none" />,
 } satisfies Record<string, ReactNode>;
 

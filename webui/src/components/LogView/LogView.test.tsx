@@ -128,3 +128,26 @@ it("shows the lines around a filtered line", async () => {
   expect(log.scrollTop).toBe(79 * 20 - 300);
   expect(router.state.location.search).toBe("?line=80");
 });
+
+/** A progress bar of many lines in one row, after some `first` lines. */
+const bar = (count: number, first = 0) =>
+  Array.from({ length: count }, (_, i): LogLine => ({
+    id: String(i + 1),
+    log: i < first ? `first ${i}` : `${i}%\r`,
+  }));
+
+it("reads ten portions of a long progress bar, and more on request", async () => {
+  const { queries } = show(bar(30_000));
+  const more = await screen.findByRole("button", { name: "Load earlier lines" });
+  const count = () => queries.filter((query) => query.has("beforeId")).length;
+  await waitFor(() => expect(more).toBeEnabled());
+  expect(count()).toBe(10);
+  await userEvent.click(more);
+  await waitFor(() => expect(count()).toBe(20));
+});
+
+it("continues a short log from its start to its end", async () => {
+  show(bar(3000, 5), "/?line=1");
+  expect(await screen.findByText("2999%")).toBeInTheDocument();
+  expect(screen.getByText("first 0")).toBeInTheDocument();
+});

@@ -7,7 +7,7 @@ import { useLatest } from "@/useLatest";
 import { useParam } from "../Page/useParam";
 import { FilterForm } from "./FilterForm";
 import { foldLines } from "./fold";
-import { hasFilters, NO_FILTERS, readFilters, writeFilters } from "./filters";
+import { hasFilters, leavesGaps, NO_FILTERS, readFilters, writeFilters } from "./filters";
 import { Line } from "./Line";
 import styles from "./LogView.module.css";
 import { LogToolbar } from "./LogToolbar";
@@ -23,6 +23,9 @@ interface Props {
 const ROW = 20;
 const NEAR = 40;
 
+// The portions that are read without scrolling, while the rows are too few to scroll.
+const MAX_PORTIONS = 10;
+
 /**
  * The log of a trial, of any length: a window of it is kept and the rest is read on scrolling. The address
  * keeps the filters and the selected line (`line`).
@@ -34,7 +37,8 @@ export function LogView({ trialId, follow }: Props) {
   const [selected, setSelected] = useParam("line");
   const log = useLog(trialId, filters, follow, selected || undefined);
   // The lines as a terminal shows them; progress bars overwrite theirs.
-  const lines = useMemo(() => foldLines(log.lines), [log.lines]);
+  const hasGaps = leavesGaps(filters);
+  const lines = useMemo(() => foldLines(log.lines, hasGaps), [log.lines, hasGaps]);
   const container = useRef<HTMLDivElement>(null);
   const [isAtEnd, setAtEnd] = useState(!selected);
   const [status, setStatus] = useState("");
@@ -71,10 +75,21 @@ export function LogView({ trialId, follow }: Props) {
 
   // Many lines of a progress bar are one row: too few rows to scroll, which would read more.
   const isShort = lines.length < 2 * NEAR && lines.length < log.lines.length;
-  const latestReadOlder = useLatest(log.readOlder);
+  // Such a log may be long: the user decides about more of it. Another address shows other lines.
+  const [filled, setFilled] = useState({ search, portions: 0 });
+  const portions = filled.search === search ? filled.portions : 0;
+  const isStopped = isShort && portions >= MAX_PORTIONS;
+  const isOlderNext = !log.hasStart && (log.hasEnd || portions % 2 === 0);
+  const isFilling =
+    isShort && !isStopped && !(log.hasStart && log.hasEnd) && !log.isReading && !log.error;
+  const latestLog = useLatest(log);
   useEffect(() => {
-    if (isShort && !log.hasStart && !log.isReading && !log.error) void latestReadOlder.current();
-  }, [isShort, log.hasStart, log.isReading, log.error, latestReadOlder]);
+    if (!isFilling) return;
+    setFilled({ search, portions: portions + 1 });
+    const { readOlder, readNewer } = latestLog.current;
+    void (isOlderNext ? readOlder() : readNewer());
+  }, [isFilling, isOlderNext, search, portions, latestLog]);
+  const fillMore = () => setFilled({ search, portions: 0 });
 
   const getVisibleRange = () => {
     const { scrollTop = 0, clientHeight = 0 } = container.current ?? {};
@@ -86,6 +101,7 @@ export function LogView({ trialId, follow }: Props) {
     const [first, last] = getVisibleRange();
     top.current = { id: lines[first]?.id ?? "", offset: element.scrollTop - first * ROW };
     setAtEnd(element.scrollHeight - element.scrollTop - element.clientHeight < 2 * ROW);
+    if (isShort) return;
     if (first < NEAR) void log.readOlder();
     if (last > lines.length - NEAR) void log.readNewer();
   };
@@ -109,6 +125,7 @@ export function LogView({ trialId, follow }: Props) {
   const go = (move: () => Promise<void>, isEnd: boolean) => {
     setSelected("");
     setStatus("");
+    fillMore();
     top.current = undefined;
     setAtEnd(isEnd);
     void move().then(() => {
@@ -144,6 +161,11 @@ export function LogView({ trialId, follow }: Props) {
           {hasFilters(filters) ? "No lines match the filter." : "No log lines yet."}
         </EmptyState>
       )}
+      {isStopped && !log.hasStart && (
+        <button type="button" disabled={log.isReading} onClick={fillMore}>
+          Load earlier lines
+        </button>
+      )}
       <div
         ref={container}
         className={styles.lines}
@@ -172,6 +194,11 @@ export function LogView({ trialId, follow }: Props) {
           })}
         </div>
       </div>
+      {isStopped && log.hasStart && !log.hasEnd && (
+        <button type="button" disabled={log.isReading} onClick={fillMore}>
+          Load later lines
+        </button>
+      )}
     </div>
   );
 }

@@ -97,11 +97,14 @@ function erase(cells: Cell[], column: number, what: string) {
   }
 }
 
+// More would make a row slow to show.
+const MAX_SPANS = 1000;
+
 function join(cells: readonly Cell[]): Span[] {
   const spans: Span[] = [];
   let last: Span | undefined;
   for (const { text, style } of cells) {
-    if (last?.style === style) last.text += text;
+    if (last && (last.style === style || spans.length >= MAX_SPANS)) last.text += text;
     else spans.push((last = { text, style }));
   }
   return spans;
@@ -135,7 +138,13 @@ const FLAGS: Record<number, TextStyle> = {
 /** Applies the parameters of a sequence "m" (select graphic rendition). */
 function applyStyle(before: TextStyle, parameters: string): TextStyle {
   let style = before;
-  const codes = parameters.split(/[;:]/).map((code) => Number(code || 0));
+  if (/[<=>?]/.test(parameters)) return before; // settings of the keyboard
+  // 4:0 ends an underline.
+  const known = parameters.replace(/(?<=^|;)4:0(?=;|$)/g, "24");
+  const codes = known
+    .replace(/(?<=^|;)4:\d+(?=;|$)/g, "4")
+    .split(/[;:]/)
+    .map((code) => Number(code || 0));
   for (let i = 0; i < codes.length; ++i) {
     const code = codes[i] ?? 0;
     if (code === 0) style = PLAIN;
@@ -143,6 +152,8 @@ function applyStyle(before: TextStyle, parameters: string): TextStyle {
       const [colour, length] = readColour(codes.slice(i + 1));
       style = { ...style, [code === 38 ? "colour" : "background"]: colour };
       i += length;
+    } else if (code === 58) {
+      i += readColour(codes.slice(i + 1))[1]; // the colour of an underline
     } else if (code >= 30 && code <= 37) style = { ...style, colour: code - 30 };
     else if (code >= 90 && code <= 97) style = { ...style, colour: code - 90 + 8 };
     else if (code >= 40 && code <= 47) style = { ...style, background: code - 40 };

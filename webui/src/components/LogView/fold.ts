@@ -1,5 +1,8 @@
 import { hasSequences, splitSequences, type Sequence } from "./ansi";
 
+// A program moves the cursor up by a few rows only.
+const REACH = 30;
+
 /** The parts of a log line that decide where a terminal shows it. */
 interface Printed {
   log?: string;
@@ -14,22 +17,113 @@ interface Screen {
   /** The index of the line in each row; undefined if it was erased. */
   rows: (number | undefined)[];
   at: number;
+  /** Whether lines are missing, so that the cursor cannot move to other rows. */
+  hasGaps: boolean;
 }
 
 /**
  * Leaves out the lines that a later line of the same rank and stream overwrites on a terminal, as progress bars do:
- * a line that ends in \r stays in its row, and the cursor may move up before or after the text.
+ * a line that ends in \r stays in its row, and the cursor may move up before or after the text. If the lines have
+ * gaps, the cursor stays in its row, because the rows above it are not those of the terminal.
  */
-export function foldLines<T extends Printed>(lines: readonly T[]): readonly T[] {
-  const screens = new Map<string, Screen>();
+export function foldLines<T extends Printed>(lines: readonly T[], hasGaps = false): readonly T[] {
+  const screens = new Screens(hasGaps);
+  const hidden = new Set<number>();
+  lines.forEach((line, index) => write(screens.of(line), getText(line), index, hidden));
+  return hidden.size === 0 ? lines : lines.filter((_, index) => !hidden.has(index));
+}
+
+/**
+ * Leaves out the lines that are overwritten before the last `recent` ones. The result, and further lines after it,
+ * are shown as before: what is left of the earlier lines moves no cursor.
+ */
+export function dropOverwritten<T extends Printed>(
+  lines: readonly T[],
+  recent: number,
+  hasGaps = false,
+): readonly T[] {
+  const cuts = findCuts(lines, recent, hasGaps);
+  const isEarly = (line: T, index: number) => index < (cuts.get(getStream(line)) ?? 0);
+  const screens = new Screens(hasGaps);
   const hidden = new Set<number>();
   lines.forEach((line, index) => {
-    const name = `${line.rankId ?? ""} ${line.stdtype ?? ""} ${line.containerId ?? ""}`;
-    let screen = screens.get(name);
-    if (!screen) screens.set(name, (screen = { rows: [], at: 0 }));
-    write(screen, line.log ?? line.message ?? "", index, hidden);
+    if (isEarly(line, index)) write(screens.of(line), getText(line), index, hidden);
   });
-  return hidden.size === 0 ? lines : lines.filter((_, index) => !hidden.has(index));
+  return lines.flatMap((line, index) => {
+    if (isEarly(line, index)) {
+      if (hidden.has(index)) return [];
+      const { rows, at } = screens.of(line);
+      const isOpen = rows[at] === index && countRows(rows) === at + 1;
+      return [withText(line, (text) => settle(text) + (isOpen ? "\r" : ""))];
+    }
+    if (index !== cuts.get(getStream(line))) return [line];
+    const { rows, at } = screens.of(line);
+    const up = countRows(rows) - at;
+    return [up > 1 ? withText(line, (text) => `\x1b[${up}A${text}`) : line];
+  });
+}
+
+/** For each stream the last line, `recent` or more before the end, above which the rows are in the order of the lines. */
+function findCuts(lines: readonly Printed[], recent: number, hasGaps: boolean) {
+  const cuts = new Map<string, number>();
+  const screens = new Screens(hasGaps);
+  const hidden = new Set<number>();
+  lines.slice(0, Math.max(0, lines.length - recent)).forEach((line, index) => {
+    const screen = screens.of(line);
+    if (isInOrder(screen)) cuts.set(getStream(line), index);
+    write(screen, getText(line), index, hidden);
+  });
+  return cuts;
+}
+
+function isInOrder({ rows, at }: Screen): boolean {
+  const end = countRows(rows);
+  if (at > end) return false;
+  let last = -1;
+  for (let row = Math.max(0, at - REACH); row < end; ++row) {
+    const index = rows[row];
+    if (index === undefined || index < last) return false;
+    last = index;
+  }
+  return true;
+}
+
+/** The number of rows without the erased ones at the end. */
+function countRows(rows: Screen["rows"]): number {
+  let count = rows.length;
+  while (count > 0 && rows[count - 1] === undefined) --count;
+  return count;
+}
+
+// eslint-disable-next-line no-control-regex
+const settle = (text: string) => text.replace(/\x1b\[\d*[ABEFJ]|\x1b\[2K|\r$/g, "");
+
+const getText = ({ log, message }: Printed) => log ?? message ?? "";
+
+function withText<T extends Printed>(line: T, change: (text: string) => string): T {
+  const before = getText(line);
+  const text = change(before);
+  return text === before ? line : { ...line, [line.log === undefined ? "message" : "log"]: text };
+}
+
+const getStream = ({ rankId, stdtype, containerId }: Printed) =>
+  `${rankId ?? ""} ${stdtype ?? ""} ${containerId ?? ""}`;
+
+/** The screen of each stream. */
+class Screens {
+  private readonly byStream = new Map<string, Screen>();
+
+  constructor(private readonly hasGaps: boolean) {}
+
+  of(line: Printed): Screen {
+    const name = getStream(line);
+    let screen = this.byStream.get(name);
+    if (!screen) {
+      screen = { rows: [], at: 0, hasGaps: this.hasGaps };
+      this.byStream.set(name, screen);
+    }
+    return screen;
+  }
 }
 
 /** Writes a line on a screen; adds the indices of lines that are no longer visible to `hidden`. */
@@ -72,6 +166,7 @@ function move(screen: Screen, { name, parameters }: Sequence, hidden: Set<number
     if (before !== undefined) hidden.add(before);
     rows[row] = undefined;
   };
+  if (screen.hasGaps && /^[ABEFJ]$/.test(name)) return;
   if (name === "A" || name === "F") screen.at = Math.max(0, screen.at - count);
   else if (name === "B" || name === "E") screen.at = Math.min(rows.length, screen.at + count);
   else if (name === "K" && parameters === "2") {

@@ -85,6 +85,19 @@ it("shows colours and weights, and no sequence", () => {
   ]);
 });
 
+it("ignores private parameters, shapes and colours of underlines, and limits the parts of a row", () => {
+  const style = (codes: string) => parseAnsi(`\x1b[${codes}mx`)[0]?.style;
+  expect(style(">4;2")).toEqual({});
+  expect(style("?1")).toEqual({});
+  expect(style("4:0")).toEqual({ isUnderlined: false });
+  expect(style("1;4:3")).toEqual({ isBold: true, isUnderlined: true });
+  expect(style("58;2;1;31;7")).toEqual({});
+  expect(style("58;5;1;3")).toEqual({ isItalic: true });
+  const many = parseAnsi("\x1b[1mx\x1b[2mx".repeat(5000));
+  expect(many).toHaveLength(1000);
+  expect(many.map(({ text }) => text).join("")).toHaveLength(10_000);
+});
+
 it.each([
   ["10%\r20%", "20%"],
   ["100%\r20%", "20%%"],
@@ -116,4 +129,53 @@ it("drops overwritten lines when a window is full, and knows what it has read", 
   const older = prepend(late, [...toLines("start\n", { stdtype: "stderr" }), ...bar(2, 998)], true);
   expect(show(older.lines)).toEqual(["start", String(MAX_LINES - 1)]);
   expect(older).toMatchObject({ hasStart: true, hasEnd: true, first: "1" });
+});
+
+const numbered = (count: number, name = "line") =>
+  Array.from({ length: count }, (_, i) => `${name} ${i}\n`).join("");
+
+/** Adds lines to a window by portions, as they arrive. */
+function appendAll(lines: readonly LogLine[], portion: number) {
+  let window = EMPTY;
+  for (let i = 0; i < lines.length; i += portion)
+    window = append(window, lines.slice(i, i + portion), true);
+  return window;
+}
+
+it("keeps what is visible when overwritten lines are dropped again and again", () => {
+  const bar = Array.from({ length: 1500 }, (_, i) => `${i}%\r`).join("");
+  const lines = toLines(numbered(10, "first") + RICH_PROGRESS + numbered(4400) + bar);
+  const window = appendAll(lines, 100);
+  expect(window.lines.length).toBeLessThan(MAX_LINES);
+  expect(show(window.lines)).toEqual(show(lines));
+  expect(show(window.lines).slice(0, 12)).toEqual([
+    ...Array.from({ length: 10 }, (_, i) => `first ${i}`),
+    "train ━━━━ 100%",
+    "valid ━━━━ 100%",
+  ]);
+});
+
+it.each([
+  ["a display of two rows", (i: number) => `\x1b[2K\x1b[1A\x1b[2Kouter ${i}\ninner ${i}\r`],
+  [
+    "nested bars with a rarely printed outer one",
+    (i: number) => `${i % 700 === 0 ? `\x1b[Aouter ${i}\n` : ""}inner ${i}\r`,
+  ],
+])("keeps the lines before %s that runs for long", (_, draw) => {
+  const updates = Array.from({ length: 8000 }, (_, i) => draw(i)).join("");
+  const lines = toLines(`${numbered(10, "first")}outer\ninner\r${updates}`);
+  const window = appendAll(lines, 250);
+  expect(show(window.lines)).toEqual(show(lines));
+  expect(window.lines.length).toBeLessThan(MAX_LINES);
+});
+
+it("moves no cursor up where lines are missing", () => {
+  const lines = toLines("loss a\nloss b\n1%\r2%\r\x1b[2A\x1b[Jloss c\n");
+  expect(foldLines(lines).map(({ log }) => toPlainText(log ?? ""))).toEqual(["loss c"]);
+  const found = foldLines(lines, true).map(({ log }) => toPlainText(log ?? ""));
+  expect(found).toEqual(["loss a", "loss b", "loss c"]);
+  const many = toLines(numbered(4400) + "1%\r".repeat(600) + "\x1b[20Aloss\n");
+  const window = append(EMPTY, many, true, true);
+  expect(foldLines(window.lines, true)).toHaveLength(4401);
+  expect(window.lines.length).toBeLessThan(4910);
 });

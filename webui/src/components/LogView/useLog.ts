@@ -4,7 +4,7 @@ import { readMessages } from "@/api/messages";
 import { watch } from "@/api/stream";
 import { useLatest } from "@/useLatest";
 import { END, rangesAround, PORTION, portionQuery } from "./prefetch";
-import { logPath, type LogFilters, type LogRange } from "./filters";
+import { leavesGaps, logPath, type LogFilters, type LogRange } from "./filters";
 import { append, EMPTY, makeWindow, prepend, type LogLine, type LogWindow } from "./window";
 
 // ms between updates with new lines
@@ -36,6 +36,7 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
   const aborter = useRef<AbortController>(undefined);
   const isBusy = useRef(false);
   const name = JSON.stringify(filters);
+  const hasGaps = leavesGaps(filters);
   const client = useQueryClient();
 
   const read = useCallback(
@@ -137,7 +138,7 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
       timer = undefined;
       const lines = waiting;
       waiting = [];
-      setShown((now) => (now.hasEnd ? append(now, lines, true) : now));
+      setShown((now) => (now.hasEnd ? append(now, lines, true, hasGaps) : now));
     };
     // A new connection resumes after the last line: a log may be long.
     let newest = latestLastId.current;
@@ -159,7 +160,7 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
       clearTimeout(timer);
       if (waiting.length > 0) flush();
     };
-  }, [follows, trialId, name, latestLastId]);
+  }, [follows, trialId, name, hasGaps, latestLastId]);
 
   return {
     ...shown,
@@ -171,13 +172,13 @@ export function useLog(trialId: number, filters: LogFilters, follow: boolean, at
       move(async () => {
         if (shown.hasStart || firstId === undefined) return;
         const lines = await read({ limit: PORTION, isDescending: true, beforeId: firstId });
-        setShown((now) => prepend(now, lines, lines.length < PORTION));
+        setShown((now) => prepend(now, lines, lines.length < PORTION, hasGaps));
       }),
     readNewer: () =>
       move(async () => {
         if (shown.hasEnd || lastId === undefined) return;
         const lines = await read({ limit: PORTION, afterId: lastId });
-        setShown((now) => append(now, lines, lines.length < PORTION));
+        setShown((now) => append(now, lines, lines.length < PORTION, hasGaps));
       }),
     findError: async (fromId, isBack) => {
       let found: string | undefined;

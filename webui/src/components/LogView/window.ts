@@ -1,5 +1,5 @@
 import type { Message } from "@/api/types";
-import { foldLines } from "./fold";
+import { dropOverwritten } from "./fold";
 
 export type LogLine = Message["TrialLogsResponse"];
 
@@ -16,7 +16,7 @@ export interface LogWindow {
 /** The maximum number of lines in memory; others are read again when needed. */
 export const MAX_LINES = 5000;
 
-// A cursor moves up by a few lines only, so overwritten lines before the last ones are no longer needed.
+// The last lines stay as they are.
 const RECENT = 500;
 
 export const EMPTY: LogWindow = makeWindow([], false, false);
@@ -31,19 +31,21 @@ export function makeWindow(
 }
 
 /** Drops overwritten lines if there are too many lines. */
-function dropOverwritten(lines: readonly LogLine[]): readonly LogLine[] {
-  if (lines.length <= MAX_LINES) return lines;
-  const visible = new Set(foldLines(lines));
-  return lines.filter((line, i) => i >= lines.length - RECENT || visible.has(line));
-}
+const shorten = (lines: readonly LogLine[], hasGaps: boolean) =>
+  lines.length > MAX_LINES ? dropOverwritten(lines, RECENT, hasGaps) : lines;
 
 const getId = (line: LogLine | undefined) => Number(line?.id ?? 0);
 
 /** Adds older lines at the start; drops lines at the end if there are too many. */
-export function prepend(now: LogWindow, older: readonly LogLine[], isAll: boolean): LogWindow {
+export function prepend(
+  now: LogWindow,
+  older: readonly LogLine[],
+  isAll: boolean,
+  hasGaps = false,
+): LogWindow {
   const first = Number(now.first ?? Infinity);
   const fresh = older.filter((line) => getId(line) < first);
-  const lines = dropOverwritten([...fresh, ...now.lines]);
+  const lines = shorten([...fresh, ...now.lines], hasGaps);
   const isTooLong = lines.length > MAX_LINES;
   const kept = isTooLong ? lines.slice(0, MAX_LINES) : lines;
   return {
@@ -56,10 +58,15 @@ export function prepend(now: LogWindow, older: readonly LogLine[], isAll: boolea
 }
 
 /** Adds newer lines at the end, without duplicates; drops lines at the start if there are too many. */
-export function append(now: LogWindow, newer: readonly LogLine[], isAll: boolean): LogWindow {
+export function append(
+  now: LogWindow,
+  newer: readonly LogLine[],
+  isAll: boolean,
+  hasGaps = false,
+): LogWindow {
   const last = Number(now.last ?? 0);
   const fresh = newer.filter((line) => getId(line) > last);
-  const lines = dropOverwritten([...now.lines, ...fresh]);
+  const lines = shorten([...now.lines, ...fresh], hasGaps);
   const isTooLong = lines.length > MAX_LINES;
   const kept = isTooLong ? lines.slice(-MAX_LINES) : lines;
   return {

@@ -1,5 +1,5 @@
 import { Link } from "react-router";
-import { formatNumber } from "@/charts/format";
+import { formatStep } from "@/charts/format";
 import { getValue, type Point } from "@/charts/points";
 import { paths } from "@/paths";
 import { ScrollBox } from "../Page/ScrollBox";
@@ -47,7 +47,7 @@ export function MetricValues({ title, metric, trials }: Props) {
                     <Link to={paths.trial(id)}>{id}</Link>
                   </td>
                 )}
-                <td className="number">{formatNumber(point.batches)}</td>
+                <td className="number">{formatStep(point.batches)}</td>
                 <td className={styles.value}>{toText(getValue(point, metric))}</td>
               </tr>
             ))}

@@ -147,7 +147,7 @@ test("finds every kind of object through the master", async () => {
     "visionworkspace",
     "vision / videoproject",
   ]);
-  expect(await search("o")).toContain("All experiments with “o”list");
+  expect(await search("o")).toContain('All experiments with "o"list');
 });
 
 test("offers an ID as what it is, and nothing for an ID that does not exist", async () => {
@@ -195,6 +195,60 @@ test("opens the first result when Enter is pressed before the search has ended",
   await userEvent.keyboard("/");
   await userEvent.type(screen.getByRole("combobox"), "vit{Enter}");
   await vi.waitFor(() => expect(router.state.location.pathname).toBe("/models/vit"));
+});
+
+/** A master that answers only after `release`. */
+function hold() {
+  serve();
+  const answer = fetch;
+  let release = () => {};
+  const held = new Promise<void>((resolve) => (release = resolve));
+  vi.stubGlobal("fetch", async (request: Request) => {
+    await held;
+    return answer(request);
+  });
+  return release;
+}
+
+test("opens nothing after Enter when the palette is closed or another entry is chosen", async () => {
+  const release = hold();
+  const router = show();
+  await userEvent.keyboard("/");
+  const dialog = screen.getByRole<HTMLDialogElement>("dialog", { name: "Go to" });
+  await userEvent.type(screen.getByRole("combobox"), "vit{Enter}");
+  dialog.close();
+  dialog.dispatchEvent(new Event("close"));
+  (document.activeElement as HTMLElement).blur();
+  await userEvent.keyboard("/");
+  await userEvent.type(screen.getByRole("combobox"), "e{Enter}");
+  release();
+  await userEvent.clear(screen.getByRole("combobox"));
+  await vi.waitFor(() => expect(screen.queryByText("Searching…")).toBeNull());
+  expect(router.state.location.pathname).toBe("/");
+});
+
+test("does not wait for the master to open a page", async () => {
+  hold();
+  const router = show();
+  await userEvent.keyboard("/");
+  await userEvent.type(screen.getByRole("combobox"), "clu{Enter}");
+  await vi.waitFor(() => expect(router.state.location.pathname).toBe("/cluster"));
+});
+
+test("keeps the chosen entry when others are found before it", async () => {
+  const release = hold();
+  show();
+  await userEvent.keyboard("/");
+  // The letters are apart in "bert", which what the master finds precedes.
+  await userEvent.type(
+    screen.getByRole("combobox"),
+    "o{ArrowDown}{ArrowDown}{ArrowDown}{ArrowDown}",
+  );
+  const chosen = () => screen.getByRole("option", { selected: true }).textContent;
+  const before = chosen();
+  release();
+  await vi.waitFor(() => expect(screen.queryByText("Searching…")).toBeNull());
+  expect(chosen()).toBe(before);
 });
 
 test("shows the shortcuts with ?, except in text fields", async () => {

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useId, useRef, useState } from "react";
 import { useNavigate } from "react-router";
 import { useOverview } from "@/api/useOverview";
 import { useNavItems } from "../Frame/useNavItems";
-import { findEntries } from "./entries";
+import { findEntries, type Entry } from "./entries";
 import { usePaletteEntries } from "./usePaletteEntries";
 import { usePaletteSearch } from "./usePaletteSearch";
 import { useShortcuts } from "./useShortcuts";
@@ -13,7 +13,8 @@ import styles from "./Palette.module.css";
 export function Palette() {
   const dialog = useRef<HTMLDialogElement>(null);
   const [query, setQuery] = useState("");
-  const [chosen, setChosen] = useState(0);
+  // The target of the chosen entry, which stays chosen when others are found; the first entry if undefined.
+  const [chosenTo, setChosenTo] = useState<string>();
   // Enter was pressed before the search had ended: open its first result.
   const [isWaiting, setWaiting] = useState(false);
   const overview = useOverview();
@@ -23,9 +24,13 @@ export function Palette() {
   const [wasOpened, setWasOpened] = useState(false);
   const others = usePaletteEntries(wasOpened);
   const entries = findEntries(query, overview, useNavItems(), others, found);
+  const chosen = Math.max(
+    0,
+    entries.findIndex(({ to }) => to === chosenTo),
+  );
   const change = useCallback((text: string) => {
     setQuery(text);
-    setChosen(0);
+    setChosenTo(undefined);
     setWaiting(false);
   }, []);
   const open = useCallback(() => {
@@ -55,10 +60,13 @@ export function Palette() {
 
   const press = (event: React.KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (event.key === "Enter" && isSearching && chosen === 0) setWaiting(true);
+    const isChosen = chosenTo !== undefined || isPage(entries[0], query);
+    if (event.key === "Enter" && isSearching && !isChosen) setWaiting(true);
     else if (event.key === "Enter") go(entries[chosen]?.to);
-    else if (step) setChosen((chosen + step + entries.length) % Math.max(1, entries.length));
-    else return;
+    else if (step) {
+      setWaiting(false);
+      setChosenTo(entries[(chosen + step + entries.length) % Math.max(1, entries.length)]?.to);
+    } else return;
     event.preventDefault();
   };
   return (
@@ -66,7 +74,13 @@ export function Palette() {
       <button type="button" className={styles.button} onClick={open}>
         Go to… <kbd>Ctrl K</kbd>
       </button>
-      <dialog ref={dialog} className={styles.dialog} aria-label="Go to" closedby="any">
+      <dialog
+        ref={dialog}
+        className={styles.dialog}
+        aria-label="Go to"
+        closedby="any"
+        onClose={() => setWaiting(false)}
+      >
         <input
           role="combobox"
           aria-label="Page, experiment, trial, model, user, project or workspace"
@@ -78,7 +92,13 @@ export function Palette() {
           onChange={(event) => change(event.target.value)}
           onKeyDown={press}
         />
-        <ul id={list} role="listbox" aria-label="Results">
+        <ul
+          id={list}
+          role="listbox"
+          aria-label="Results"
+          aria-busy={isSearching}
+          data-query={query}
+        >
           {entries.map(({ to, label, hint }, i) => (
             <li
               key={to}
@@ -87,7 +107,7 @@ export function Palette() {
               role="option"
               aria-selected={i === chosen}
               onClick={() => go(to)}
-              onMouseMove={() => setChosen(i)}
+              onMouseMove={() => setChosenTo(to)}
             >
               <span className={styles.label}>{label}</span>
               <span className={styles.hint}>{hint}</span>
@@ -104,5 +124,9 @@ export function Palette() {
     </>
   );
 }
+
+/** Whether an entry is a page whose name begins with the query: no search finds a better one. */
+const isPage = (entry: Entry | undefined, query: string) =>
+  entry?.hint === "page" && entry.label.toLowerCase().startsWith(query.trim().toLowerCase());
 
 const toMessage = (error: unknown) => (error instanceof Error ? error.message : String(error));

@@ -49,7 +49,7 @@ async function findExperiments(text: string, signal: AbortSignal): Promise<Entry
   if ((pagination?.total ?? 0) > entries.length)
     entries.push({
       to: paths.findExperiments(text),
-      label: `All experiments with “${text}”`,
+      label: `All experiments with "${text}"`,
       hint: "list",
     });
   return entries;

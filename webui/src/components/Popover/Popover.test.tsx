@@ -69,3 +69,13 @@ it("closes only what was opened last by Esc", async () => {
     expect(onClose).toHaveBeenCalled();
   });
 });
+
+it("stays open when Esc ends the composition of an input method", () => {
+  const onClose = show();
+  const press = (isComposing: boolean) =>
+    document.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", isComposing }));
+  press(true);
+  expect(onClose).not.toHaveBeenCalled();
+  press(false);
+  expect(onClose).toHaveBeenCalled();
+});

@@ -7,9 +7,9 @@ type Close = () => void;
 const opened: Close[] = [];
 
 function press(event: KeyboardEvent) {
-  // A modal dialog closes itself.
-  if (event.key !== "Escape" || event.defaultPrevented || document.querySelector("dialog[open]"))
-    return;
+  // In an input method, Esc drops what is being composed. A modal dialog closes itself.
+  if (event.key !== "Escape" || event.isComposing || event.defaultPrevented) return;
+  if (document.querySelector("dialog[open]")) return;
   opened.at(-1)?.();
 }
 

@@ -3,6 +3,7 @@ import { Link } from "react-router";
 import type { Metric } from "@/api/trialQueries";
 import { describeValues } from "@/charts/invalid";
 import type { Series } from "@/charts/series";
+import { Icon } from "../Icon/Icon";
 import { paths } from "@/paths";
 import { formatCount } from "@/text";
 import styles from "./SearcherNotice.module.css";
@@ -60,8 +61,7 @@ export function SearcherNotice({ metric, names, series }: Props) {
 function Notice({ children }: { children: ReactNode }) {
   return (
     <p role="note" className={styles.notice}>
-      <span aria-hidden>⚠ </span>
-      {children}
+      <Icon name="warning" /> {children}
     </p>
   );
 }

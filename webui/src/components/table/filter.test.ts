@@ -73,6 +73,7 @@ describe("parseFilter", () => {
     ["name ~x", "contains"],
     ["name ~ ~x", "contains"],
     ["name !~ x", "notContains"],
+    ["name !~x", "notContains"],
     ["lr == 1", "="],
     ["labels is x", "contains"],
     ["labels != x", "notContains"],
@@ -104,6 +105,9 @@ describe("parseFilter", () => {
     ["state is x lr < 1", 'expected "and" or "or" before lr', 11],
     ["state ! x", "unexpected ! x", 6],
     ['name = "open', 'unexpected "open', 7],
+    ["name ~", "expected a value", 6],
+    ["name !~", "expected a value", 7],
+    ["(name ~)", "expected a value", 7],
     ["state x", "expected an operator: is, =, <, >, contains, …", 6],
   ])("reports the error in %s", (sentence, message, at) => {
     expect(() => parse(sentence)).toThrowError(expect.objectContaining({ message, at }) as Error);

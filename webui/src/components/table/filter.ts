@@ -158,7 +158,7 @@ interface Token {
 }
 
 const PART =
-  /\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|(<=|>=|!=|==?|<|>|!?~(?=[\s"'])|\(|\))|([^\s"'<>=!()]+))/y;
+  /\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|(<=|>=|!=|==?|<|>|!~|~(?=[\s"'()<>=!]|$)|\(|\))|([^\s"'<>=!()]+))/y;
 
 /** @throws FilterError for a quote without its end or a stray "!". */
 function tokenize(sentence: string): Token[] {

@@ -71,7 +71,7 @@ export default function Experiment() {
         to={(name) => paths.experiment(id, name)}
       />
       <div className={styles.content}>
-        <Content experiment={experiment} />
+        <Content key={id} experiment={experiment} />
       </div>
     </div>
   );

@@ -1,7 +1,7 @@
 import { Fragment } from "react";
 import { Link } from "react-router";
 import type { Message } from "@/api/types";
-import { formatNumber } from "@/charts/format";
+import { formatNumber, formatStep } from "@/charts/format";
 import { Icon, type IconName } from "@/components/Icon/Icon";
 import { ScrollBox } from "@/components/Page/ScrollBox";
 import { paths } from "@/paths";
@@ -108,7 +108,7 @@ function RungRow({ rung, isLast, max }: { rung: Rung; isLast: boolean; max: numb
   const unnamed = entered - arrivals.length;
   return (
     <tr>
-      <td className="number">{formatNumber(rung.length)}</td>
+      <td className="number">{formatStep(rung.length)}</td>
       <td className="number">{entered}</td>
       <td className="number">{isLast ? "–" : promoted}</td>
       <td className="number">{isLast ? "–" : entered - promoted}</td>

@@ -1,7 +1,7 @@
 import { Fragment } from "react";
 import { Link } from "react-router";
 import type { Experiment, Message } from "@/api/types";
-import { formatNumber } from "@/charts/format";
+import { formatNumber, formatStep } from "@/charts/format";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { Icon } from "@/components/Icon/Icon";
@@ -85,7 +85,7 @@ function ParetoFront({ search }: { search: Message["Search"] }) {
               <td>
                 <Link to={paths.trial(trialId)}>{trialId}</Link>
               </td>
-              <td className="number">{formatNumber(stepsCompleted)}</td>
+              <td className="number">{formatStep(stepsCompleted)}</td>
               {metrics?.map((value, i) => (
                 <td key={i} className="number">
                   {formatNumber(value)}

@@ -5,6 +5,7 @@ import { api, unwrap } from "@/api/client";
 import { session } from "@/api/session";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
 import { Icon } from "@/components/Icon/Icon";
+import { parseOwn } from "@/paths";
 import styles from "./SignIn.module.css";
 
 interface Credentials {
@@ -14,7 +15,9 @@ interface Credentials {
 
 /** Accepts only addresses of this dashboard: "//elsewhere" would be another host. */
 function safe(next: string | null): string {
-  return next !== null && /^\/(?![/\\])/.test(next) ? next : "/";
+  if (next === null || !/^\/(?![/\\])/.test(next)) return "/";
+  const { pathname, search, hash } = parseOwn(next);
+  return pathname + search + hash;
 }
 
 function useSignIn(next: string) {

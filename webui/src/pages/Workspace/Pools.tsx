@@ -3,7 +3,7 @@ import { api, unwrap } from "@/api/client";
 import type { Message } from "@/api/types";
 import { explainClusterRefusal, usePermissions } from "@/api/usePermissions";
 import type { Workspace } from "@/api/useWorkspaces";
-import { formatNumber } from "@/charts/format";
+import { formatStep } from "@/charts/format";
 import { Actions } from "@/components/Actions/Actions";
 import { EmptyState } from "@/components/EmptyState/EmptyState";
 import { ErrorPanel } from "@/components/ErrorPanel/ErrorPanel";
@@ -172,7 +172,7 @@ function QuotaFacts({ quota }: { quota: Quota }) {
   const { maxSlots, slotHours, slotsUsed = 0, slotHoursUsed = 0 } = quota;
   const used = (value: number, max: number | undefined, what: string) => (
     <>
-      {formatNumber(value)} {max === undefined ? "(no limit)" : `of ${formatNumber(max)}`}
+      {formatStep(value)} {max === undefined ? "(no limit)" : `of ${formatStep(max)}`}
       {max !== undefined && <Meter label={what} value={value} all={max} />}
     </>
   );
