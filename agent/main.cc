@@ -165,6 +165,8 @@ void AddOptions(CLI::App& app, Flags& flags) {
   for (const auto& [key, flag] : GetOtherFlags()) {
     if (app.get_option_no_throw(flag) != nullptr) continue;
     CLI::Option* option = app.add_option(flag, flags.others[key])->group("");
+    // CLI11's errors have no name of a hidden flag, but its type.
+    option->type_name("value of " + flag);
     if (IsSwitch(key)) option->expected(0, 1);
   }
   app.add_subcommand("run")->group("")->fallthrough();

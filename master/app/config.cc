@@ -217,6 +217,8 @@ void AddFieldFlags(CLI::App& app, std::vector<FieldFlag>* flags) {
   }
   for (FieldFlag& flag : *flags) {
     CLI::Option* option = app.add_option(flag.name, flag.text)->group("");
+    // CLI11's errors have no name of a hidden flag, but its type.
+    option->type_name("value of " + flag.name);
     if (flag.is_switch) option->expected(0, 1);
   }
 }

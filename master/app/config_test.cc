@@ -21,7 +21,7 @@ std::variant<Config, BackupOrder, Exit> Parse(std::vector<std::string> flags) {
                         std::any_of(flags.begin(), flags.end(), [](const std::string& flag) {
                           return flag.starts_with("--config");
                         });
-  if (!has_file) flags.insert(flags.end(), {"--config", "/dev/null"});
+  if (!has_file) flags.insert(flags.begin() + 1, {"--config", "/dev/null"});
   std::vector<char*> argv;
   for (std::string& word : flags) argv.push_back(word.data());
   return ParseFlags(static_cast<int>(argv.size()), argv.data());
@@ -260,6 +260,13 @@ TEST(ConfigTest, KeepsEmptyValueOfFlag) {
   EXPECT_EQ(Good({"--db-host", "h", "--db-user", "u", "--db-password", ""}).db_url,
             "port=5432 host='h' user='u'");
   EXPECT_TRUE(Good({"--security-authz-rbac-ui-enabled"}).authz.rbac_ui_enabled);
+}
+
+TEST(ConfigTest, RefusesFlagWithoutValue) {
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(IsRefused({"--db-password"}));
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_NE(text.find("value of --db-password"), text.npos) << text;
 }
 
 TEST(ConfigTest, SaysHowToStartWithoutFile_WhenItCannotBeRead) {

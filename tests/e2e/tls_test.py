@@ -215,7 +215,8 @@ class StartTest(unittest.TestCase):
     def test_master_reports_invalid_files_in_one_line(self):
         output = subprocess.run(
             [MASTER, "--config", "/dev/null", "--data-dir", self.home.data,
-             "--port", str(self.home.port), "--tls-cert", self.home.write("c", "nothing"), "--tls-key", self.home.write("k", "nothing")],
+             "--port", str(self.home.port), "--tls-cert", self.home.write("c", "nothing"),
+             "--tls-key", self.home.write("k", "nothing")],
             env=self.home.env, capture_output=True, encoding="utf-8", check=False,
             timeout=harness.TIMEOUT)
         self.assertEqual(1, output.returncode)
