@@ -164,7 +164,10 @@ void AddOptions(CLI::App& app, Flags& flags) {
   // The same settings by the flags and the command of Determined's agent.
   for (const auto& [key, flag] : GetOtherFlags()) {
     if (app.get_option_no_throw(flag) != nullptr) continue;
-    app.add_option(flag, flags.others[key])->group("")->expected(0, 1);
+    CLI::Option* option = app.add_option(flag, flags.others[key])->group("");
+    // CLI11's errors have no name of a hidden flag, but its type.
+    option->type_name("value of " + flag);
+    if (IsSwitch(key)) option->expected(0, 1);
   }
   app.add_subcommand("run")->group("")->fallthrough();
 }
@@ -175,12 +178,14 @@ absl::StatusOr<Settings> ReadSettings(const CLI::App& app, const Flags& flags) {
   if (const char* variable = ::getenv("DET_CONFIG_FILE"); path.empty() && variable != nullptr) {
     path = variable;
   }
-  if (path.empty() && ::access(kDefaultAgentFile, R_OK) == 0) path = kDefaultAgentFile;
+  if (path.empty() && ::access(kDefaultAgentFile, F_OK) == 0) path = kDefaultAgentFile;
   Settings settings;
   if (!path.empty()) {
     const absl::StatusOr<std::string> text = base::ReadFile(path);
     if (!text.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat("--config-file: ", text.status().message()));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--config-file: ", text.status().message(),
+          "; let this user read it, or choose another file (--config-file /dev/null: no file)"));
     }
     DET_ASSIGN_OR_RETURN(settings, ReadAgentFile(*text, path));
   }
@@ -188,7 +193,12 @@ absl::StatusOr<Settings> ReadSettings(const CLI::App& app, const Flags& flags) {
   const std::map<std::string, std::string> names = GetOtherFlags();
   for (const auto& [key, text] : flags.others) {
     const std::string& flag = names.at(key);
-    if (app.count(flag) > 0) settings[key] = {flag, {text.empty() ? "true" : text}};
+    if (app.count(flag) == 0) continue;
+    if (text.empty() && !IsSwitch(key)) {
+      settings.erase(key);
+    } else {
+      settings[key] = {flag, {text.empty() ? "true" : text}};
+    }
   }
   return settings;
 }

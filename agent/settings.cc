@@ -159,7 +159,7 @@ class FileReader {
         Add(where, key, absl::StrCat("duplicate key, first at ", seen_[key]));
       } else if (row == nullptr && !IsSection(key)) {
         Add(where, key, DescribeUnknown(key));
-      } else if (value.IsNull()) {
+      } else if (value.IsNull() || (value.IsScalar() && value.Scalar().empty())) {
         continue;
       } else if (row == nullptr) {
         if (value.IsMap()) {
@@ -288,8 +288,21 @@ class Interpreter {
     }
   }
 
+  // Flags override variables, which override the file.
+  static int GetRank(const Setting& setting) {
+    if (absl::StartsWith(setting.source, "--")) return 2;
+    const bool variable = absl::StartsWith(setting.source, "DET_") &&
+                          !absl::StrContains(setting.source, ":");  // FILE:LINE
+    return variable ? 1 : 0;
+  }
+
   void SetAddress() {
     const auto host = settings_.find("master_host");
+    const auto master = settings_.find("master");
+    if (host != settings_.end() && master != settings_.end() &&
+        GetRank(master->second) > GetRank(host->second)) {
+      return;
+    }
     if (host == settings_.end()) {
       for (const char* key : {"master_port", "security.tls.enabled"}) {
         const auto found = settings_.find(key);
@@ -373,6 +386,12 @@ std::map<std::string, std::string> GetOtherFlags() {
   return flags;
 }
 
+bool IsSwitch(const std::string& key) {
+  const Row& row = *FindRow(key);
+  return row.use == Use::kSwitch || row.use == Use::kMustBeOff || row.use == Use::kIgnored ||
+         key == "security.tls.enabled";
+}
+
 absl::StatusOr<AgentOverrides> InterpretSettings(const Settings& settings) {
   return Interpreter(settings).Run();
 }
@@ -385,9 +404,9 @@ This page is generated from the table of settings in `agent/settings.cc` by
 
 `resolute-agent` reads flags (`resolute-agent --help`), variables and one YAML file: that of `--config-file`,
 else `$DET_CONFIG_FILE`, else `/etc/determined/agent.yaml` if it exists. A flag overrides a variable, and a
-variable overrides the file. `null` and an empty variable are the same as an absent key. If the file has an
-unknown key or an invalid value, the agent reports all problems with their line, and does not start. Agents
-that `det deploy local` starts read neither the file nor variables.
+variable overrides the file. `null`, an empty text and an empty variable are the same as an absent key. If the
+file has an unknown key or an invalid value, the agent reports all problems with their line, and does not start.
+Agents that `det deploy local` starts read neither the file nor variables.
 
 ```yaml
 master_host: master.example.org

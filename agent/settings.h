@@ -30,8 +30,8 @@ struct AgentOverrides {
 // Where packages of Determined have the file.
 inline constexpr char kDefaultAgentFile[] = "/etc/determined/agent.yaml";
 
-// Reads the text of an agent.yaml. Null is the same as an absent key. INVALID_ARGUMENT lists all
-// problems, one line each, with file and line.
+// Reads the text of an agent.yaml. Null or an empty text is the same as an absent key.
+// INVALID_ARGUMENT lists all problems, one line each, with file and line.
 absl::StatusOr<Settings> ReadAgentFile(const std::string& text, const std::string& path);
 
 // Returns the settings that the environment ("NAME=value" each) contains. An empty variable sets
@@ -40,6 +40,9 @@ Settings FindAgentVariables(const char* const* environment);
 
 // Flags of Determined's agent that this agent has under another name: "--agent-id" by key.
 std::map<std::string, std::string> GetOtherFlags();
+
+// Whether the flag of a setting may be given without a value.
+bool IsSwitch(const std::string& key);
 
 // Returns what the settings mean. INVALID_ARGUMENT lists all problems.
 absl::StatusOr<AgentOverrides> InterpretSettings(const Settings& settings);

@@ -118,10 +118,16 @@ TEST(SettingsTest, ReadsVariables) {
               StartsWith("DET_MASTER_PORT: master_port: expected a port from 0 to 65535"));
 }
 
+TEST(SettingsTest, PrefersMasterOfVariable_WhenFileHasHost) {
+  EXPECT_EQ(Interpret("master_host: m", {"DET_MASTER=http://v:1"}), "--master http://v:1\n");
+  EXPECT_EQ(Interpret("master: http://f:1", {"DET_MASTER_HOST=v"}), "--master http://v:80\n");
+}
+
 TEST(SettingsTest, TakesEmptyAndNullAsAbsent) {
   for (const char* yaml :
        {"", "# comment\n", "agent_id:\n", "security:\n", "{security: {tls: null}}", "labels:\n",
-        "labels: []", "visible_gpus: ~"}) {
+        "labels: []", "visible_gpus: ~", "visible_gpus: ''", "{http_proxy: '', no_proxy: ''}",
+        "master_host: ''", "slot_type: ''", "labels: ''", "debug: ''", "log: {level: ''}"}) {
     EXPECT_EQ(Interpret(yaml), "") << yaml;
   }
 }
@@ -159,6 +165,16 @@ TEST(SettingsTest, NamesFlagsOfDetermined) {
   const std::map<std::string, std::string> flags = GetOtherFlags();
   EXPECT_EQ(flags.at("master_host"), "--master-host");
   EXPECT_EQ(flags.at("security.tls.master_cert_name"), "--security-tls-master-cert-name");
+}
+
+TEST(SettingsTest, OnlySwitchesMayOmitTheirValue) {
+  for (const char* key :
+       {"debug", "log.json", "security.tls.enabled", "security.tls.skip_verify", "api_enabled"}) {
+    EXPECT_TRUE(IsSwitch(key)) << key;
+  }
+  for (const char* key : {"master_host", "agent_id", "http_proxy", "log.level", "labels"}) {
+    EXPECT_FALSE(IsSwitch(key)) << key;
+  }
 }
 
 TEST(SettingsTest, MatchesDocumentation) {

@@ -79,7 +79,8 @@ void AddBackupCommands(CLI::App& app, BackupOrder* order) {
 bool FindConfigFile(std::string* file) {
   if (!file->empty()) return false;
   if (const char* variable = ::getenv("DET_CONFIG_FILE")) *file = variable;
-  if (!file->empty() || ::access(kDefaultFile, R_OK) != 0) return false;
+  // A file that cannot be read must not be skipped: the reader reports it.
+  if (!file->empty() || ::access(kDefaultFile, F_OK) != 0) return false;
   *file = kDefaultFile;
   return true;
 }
@@ -154,6 +155,15 @@ absl::Status CheckStandby(const Config& config) {
       "use; give all masters of the cluster the same --db-url");
 }
 
+// A backup contains the embedded database.
+absl::Status CheckBackup(const BackupOrder& order, const Config& config) {
+  if (config.db_url.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      order.restore ? "restore" : "backup",
+      ": this master's database is not embedded in the data directory but set by --db-url or db; "
+      "use PostgreSQL's pg_dump and pg_restore, or set --config /dev/null for the embedded one"));
+}
+
 absl::Status CheckTls(const Config& config) {
   if (config.tls_cert.empty() != config.tls_key.empty()) {
     return absl::InvalidArgumentError(
@@ -207,6 +217,8 @@ void AddFieldFlags(CLI::App& app, std::vector<FieldFlag>* flags) {
   }
   for (FieldFlag& flag : *flags) {
     CLI::Option* option = app.add_option(flag.name, flag.text)->group("");
+    // CLI11's errors have no name of a hidden flag, but its type.
+    option->type_name("value of " + flag.name);
     if (flag.is_switch) option->expected(0, 1);
   }
 }
@@ -219,7 +231,8 @@ std::vector<Override> FindOverrides(const CLI::App& app, const Files& files) {
   for (const std::string& name : GetSecretVariables(ConfigFields())) ::unsetenv(name.c_str());
   for (const FieldFlag& flag : files.field_flags) {
     if (app.count(flag.name) == 0) continue;
-    overrides.push_back({flag.name, flag.path, flag.text.empty() ? "true" : flag.text});
+    const bool on = flag.is_switch && flag.text.empty();
+    overrides.push_back({flag.name, flag.path, on ? "true" : flag.text});
   }
   return overrides;
 }
@@ -297,7 +310,6 @@ std::variant<Config, BackupOrder, Exit> ParseFlags(int argc, char** argv) {
   Config config = IsUnset();
   Files files;
   if (const auto exit = ReadFlags(argc, argv, &config, &files)) return *exit;
-  if (files.backup && files.config.empty()) return *files.backup;
   std::string configured_password;
   absl::Status status;
   const bool implied = FindConfigFile(&files.config);
@@ -313,6 +325,7 @@ std::variant<Config, BackupOrder, Exit> ParseFlags(int argc, char** argv) {
     // Parsed again, to override the file.
     if (status.ok()) (void)ReadFlags(argc, argv, &config, &files);
   }
+  if (status.ok() && files.backup) status = CheckBackup(*files.backup, config);
   if (status.ok() && files.backup) return *files.backup;
   if (status.ok()) status = CheckStandby(config);
   if (status.ok()) status = CheckTls(config);

@@ -154,10 +154,8 @@ class Rules {
     for (const std::string key : {"saml", "oidc", "scim"}) {
       const ConfigNode* enabled = root_.FindPath(key + ".enabled");
       if (enabled == nullptr) continue;
-      const std::string* text = enabled->AsString();
-      const bool off = enabled->ToValue() == model::Value(false) ||
-                       (text != nullptr && absl::AsciiStrToLower(*text) == "false");
-      if (!off) Add(key, "external identity providers are not supported; remove it");
+      if (ReadBool(*enabled) != false)
+        Add(key, "external identity providers are not supported; remove it");
     }
     if (file_.no_default_pools) {
       Add("resource_manager.no_default_resource_pools",
@@ -412,7 +410,9 @@ absl::Status ReadConfigFile(const std::string& path, Config* config,
                             const std::vector<Override>& overrides) {
   const absl::StatusOr<std::string> text = base::ReadFile(path);
   if (!text.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("--config: ", text.status().message()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--config: ", text.status().message(),
+        "; let this user read it, or choose another file (--config /dev/null: no file)"));
   }
   return ReadConfigText(*text, path, config, overrides);
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "base/file.h"
 #include "master/app/config_fields.h"
@@ -485,6 +486,10 @@ const std::vector<std::pair<const char*, const char*>>& DeterminedKeys() {
        "idp_recipient_url: r, authentication_claim: e, scim_authentication_attribute: userName}",
        "m:1: oidc: external identity providers are not supported; remove it"},
       {"oidc: {enabled: \"false\"}", "m:1: oidc: without effect"},
+      {"oidc: {enabled: no}", "m:1: oidc: without effect"},
+      {"oidc: {enabled: \"Off\"}", "m:1: oidc: without effect"},
+      {"oidc: {enabled: 0}", "m:1: oidc: without effect"},
+      {"oidc: {enabled: 1}", "m:1: oidc: external identity providers are not supported"},
       {"det_cloud: {enabled: false, login_url: u, always_redirect: false}",
        "m:1: det_cloud: without effect"},
       {"integrations: {pachyderm: {address: a}}", "m:1: integrations: without effect"},
@@ -705,6 +710,25 @@ TEST(ConfigFileTest, ReadsOverrides) {
               ElementsAre(HasSubstr("DET_TELEMETRY_ENABLED: telemetry: without effect")));
   const absl::Status bad = ReadConfigText("", "m", &config, {{"DET_PORT", "port", "x"}});
   EXPECT_EQ(bad.message(), "DET_PORT: port: expected an integer from 0 to 65535, found \"x\"");
+}
+
+TEST(ConfigFileTest, RefusesIdentityProviderOfVariable) {
+  const auto read = [](const std::vector<const char*>& variables, const std::string& yaml) {
+    std::vector<const char*> environment = variables;
+    environment.push_back(nullptr);
+    Config config;
+    const absl::Status status =
+        ReadConfigText(yaml, "m", &config, FindVariables(ConfigFields(), environment.data()));
+    return status.ok() ? absl::StrJoin(config.warnings, "\n") : std::string(status.message());
+  };
+  EXPECT_EQ(read({"DET_SAML_PROVIDER=Okta", "DET_SAML_ENABLED=true"}, ""),
+            "DET_SAML_PROVIDER: saml: external identity providers are not supported; remove it");
+  EXPECT_EQ(read({"DET_SAML_ENABLED=true", "DET_SAML_PROVIDER=Okta"}, ""),
+            "DET_SAML_ENABLED: saml: external identity providers are not supported; remove it");
+  EXPECT_THAT(read({"DET_OIDC_ENABLED=yes"}, "oidc: {enabled: false}"),
+              HasSubstr("oidc: external identity providers are not supported"));
+  EXPECT_THAT(read({"DET_SCIM_ENABLED=off"}, ""),
+              HasSubstr("DET_SCIM_ENABLED: scim: without effect"));
 }
 
 TEST(ConfigFileTest, RequiresDefaultPool) {

@@ -51,22 +51,6 @@ Kind KindOf(const FieldTable& table, const Field& field) {
   return field.role == Role::kValue ? std::visit(GetKind{}, table.GetType(field)) : Kind::kOther;
 }
 
-std::optional<Value> ParseBool(const ConfigNode& node) {
-  if (const int64_t* number = node.scalar.AsInt();
-      number != nullptr && *number >= 0 && *number < 2) {
-    return Value(*number == 1);
-  }
-  if (node.AsString() == nullptr) return std::nullopt;
-  const std::string word = absl::AsciiStrToLower(absl::StripAsciiWhitespace(*node.AsString()));
-  for (const char* yes : {"true", "t", "yes", "y", "on", "1"}) {
-    if (word == yes) return Value(true);
-  }
-  for (const char* no : {"false", "f", "no", "n", "off", "0"}) {
-    if (word == no) return Value(false);
-  }
-  return std::nullopt;
-}
-
 std::optional<Value> ParseNumber(const ConfigNode& node, Kind kind) {
   if (node.AsString() == nullptr) return std::nullopt;
   int64_t integer = 0;
@@ -79,7 +63,7 @@ std::optional<Value> ParseNumber(const ConfigNode& node, Kind kind) {
 void Convert(const FieldTable& table, const Field& field, ConfigNode& node) {
   std::optional<Value> value;
   const Kind kind = KindOf(table, field);
-  if (kind == Kind::kBool) value = ParseBool(node);
+  if (kind == Kind::kBool) value = ReadBool(node);
   if (kind == Kind::kInteger || kind == Kind::kNumber) value = ParseNumber(node, kind);
   if (kind == Kind::kString && !field.secret && node.scalar.AsInt() != nullptr) {
     value = Value(absl::StrCat(*node.scalar.AsInt()));
@@ -118,6 +102,7 @@ absl::StatusOr<ConfigNode> MakeNode(Kind kind, const Override& override) {
   }
   if (kind != Kind::kList) return MakeScalar(override.text, override.source);
   ConfigNode list = model::FromValue(Value(Value::List()), override.source);
+  if (text.empty()) return list;
   for (const absl::string_view item : absl::StrSplit(text, ',')) {
     list.items.push_back(
         MakeScalar(std::string(absl::StripAsciiWhitespace(item)), override.source));
@@ -132,7 +117,9 @@ void Set(ConfigNode& map, absl::string_view path, ConfigNode value) {
   auto found = std::find_if(map.members.begin(), map.members.end(),
                             [&](const ConfigMember& each) { return each.key == parts.first; });
   if (found == map.members.end()) {
-    map.members.push_back({std::string(parts.first), value.where, ConfigNode()});
+    ConfigNode member;
+    member.where = value.where;
+    map.members.push_back({std::string(parts.first), value.where, std::move(member)});
     found = map.members.end() - 1;
   }
   if (!parts.second.empty()) return Set(found->value, parts.second, std::move(value));
@@ -164,7 +151,11 @@ std::vector<Override> FindVariables(const FieldTable& table, const char* const* 
       if (path.find("[]") != path.npos || field.role == Role::kSection) continue;
       const std::string name = GetVariableName(path);
       const bool unused = field.role == Role::kIgnored || field.role == Role::kRemoved;
-      if (variable.first == name || (unused && absl::StartsWith(variable.first, name + "_"))) {
+      // Some sections are unused only as long as they are off.
+      if (unused && variable.first == name + "_ENABLED") {
+        found.push_back({variable.first, path + ".enabled", variable.second});
+      } else if (variable.first == name ||
+                 (unused && absl::StartsWith(variable.first, name + "_"))) {
         found.push_back({variable.first, path, variable.second});
       }
     }
@@ -183,13 +174,32 @@ std::vector<std::string> GetSecretVariables(const FieldTable& table) {
 absl::Status ApplyOverrides(const FieldTable& table, const std::vector<Override>& overrides,
                             ConfigNode& root) {
   for (const Override& override : overrides) {
-    const Field& field = *table.Find(override.path);
+    const Field* field = table.Find(override.path);
     // The file's section is more specific.
-    if (field.role == Role::kIgnored && root.FindPath(override.path) != nullptr) continue;
-    DET_ASSIGN_OR_RETURN(ConfigNode node, MakeNode(KindOf(table, field), override));
+    const bool unused = field != nullptr && field->role == Role::kIgnored;
+    if (unused && root.FindPath(override.path) != nullptr) continue;
+    const Kind kind = field == nullptr ? Kind::kOther : KindOf(table, *field);
+    DET_ASSIGN_OR_RETURN(ConfigNode node, MakeNode(kind, override));
     Set(root, override.path, std::move(node));
   }
   return absl::OkStatus();
+}
+
+std::optional<bool> ReadBool(const ConfigNode& node) {
+  if (const bool* value = node.scalar.AsBool()) return *value;
+  if (const int64_t* number = node.scalar.AsInt();
+      number != nullptr && *number >= 0 && *number < 2) {
+    return *number == 1;
+  }
+  if (node.AsString() == nullptr) return std::nullopt;
+  const std::string word = absl::AsciiStrToLower(absl::StripAsciiWhitespace(*node.AsString()));
+  for (const char* yes : {"true", "t", "yes", "y", "on", "1"}) {
+    if (word == yes) return true;
+  }
+  for (const char* no : {"false", "f", "no", "n", "off", "0"}) {
+    if (word == no) return false;
+  }
+  return std::nullopt;
 }
 
 void ConvertScalars(const FieldTable& table, ConfigNode& root) { ConvertMap(table, "", root); }

@@ -3,6 +3,7 @@
 #ifndef MASTER_APP_CONFIG_OVERRIDES_H_
 #define MASTER_APP_CONFIG_OVERRIDES_H_
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,9 @@ std::vector<Override> FindVariables(const model::FieldTable& table, const char* 
 
 // Returns the names of the variables of secret fields, which child processes must not inherit.
 std::vector<std::string> GetSecretVariables(const model::FieldTable& table);
+
+// Returns the value of true, yes, on, 1, false, no, off, 0 and the like; nullopt for others.
+std::optional<bool> ReadBool(const model::ConfigNode& node);
 
 // Puts each override in the place of the file's value; later ones win. A list is written as "a,b"
 // or "[a, b]".

@@ -1,5 +1,8 @@
 #include "master/app/config.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <variant>
@@ -13,6 +16,12 @@ namespace {
 
 std::variant<Config, BackupOrder, Exit> Parse(std::vector<std::string> flags) {
   flags.insert(flags.begin(), "resolute-master");
+  // Not the file of this machine.
+  const bool has_file = ::getenv("DET_CONFIG_FILE") != nullptr ||
+                        std::any_of(flags.begin(), flags.end(), [](const std::string& flag) {
+                          return flag.starts_with("--config");
+                        });
+  if (!has_file) flags.insert(flags.begin() + 1, {"--config", "/dev/null"});
   std::vector<char*> argv;
   for (std::string& word : flags) argv.push_back(word.data());
   return ParseFlags(static_cast<int>(argv.size()), argv.data());
@@ -228,6 +237,46 @@ TEST(ConfigTest, ParsesBackupAndRestore) {
   EXPECT_TRUE(IsRefused({"backup", "/b/file", "--replace"}));
 }
 
+TEST(ConfigTest, BacksUpDataDirectoryOfFileAndVariable) {
+  const base::TempDir dir = *base::TempDir::Create();
+  const std::string file = dir.path() + "/master.yaml";
+  ASSERT_TRUE(base::WriteFileAtomically(file, "data_dir: /file\n").ok());
+  const auto data_dir = [](const std::vector<std::string>& flags) {
+    const auto parsed = Parse(flags);
+    const auto* order = std::get_if<BackupOrder>(&parsed);
+    return order == nullptr ? "refused" : order->data_dir;
+  };
+  const Variable path("DET_CONFIG_FILE", file);
+  EXPECT_EQ(data_dir({"backup", "/b/file"}), "/file");
+  EXPECT_EQ(data_dir({"restore", "/b/file"}), "/file");
+  EXPECT_EQ(data_dir({"backup", "/b/file", "--data-dir", "/flag"}), "/flag");
+  const Variable variable("DET_DATA_DIR", "/variable");
+  EXPECT_EQ(data_dir({"backup", "/b/file"}), "/variable");
+  ASSERT_TRUE(base::WriteFileAtomically(file, "db: {url: \"postgresql://db/det\"}\n").ok());
+  EXPECT_TRUE(IsRefused({"backup", "/b/file"})) << "the database is elsewhere";
+}
+
+TEST(ConfigTest, KeepsEmptyValueOfFlag) {
+  EXPECT_EQ(Good({"--db-host", "h", "--db-user", "u", "--db-password", ""}).db_url,
+            "port=5432 host='h' user='u'");
+  EXPECT_TRUE(Good({"--security-authz-rbac-ui-enabled"}).authz.rbac_ui_enabled);
+}
+
+TEST(ConfigTest, RefusesFlagWithoutValue) {
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(IsRefused({"--db-password"}));
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_NE(text.find("value of --db-password"), text.npos) << text;
+}
+
+TEST(ConfigTest, SaysHowToStartWithoutFile_WhenItCannotBeRead) {
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(IsRefused({"--config", "/nonexistent/master.yaml"}));
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_NE(text.find("/nonexistent/master.yaml"), text.npos) << text;
+  EXPECT_NE(text.find("--config /dev/null"), text.npos) << text;
+}
+
 TEST(ConfigTest, RejectsInvalidFile) {
   const base::TempDir dir = *base::TempDir::Create();
   const std::string file = dir.path() + "/master.yaml";
@@ -238,3 +287,15 @@ TEST(ConfigTest, RejectsInvalidFile) {
 
 }  // namespace
 }  // namespace det::app
+
+int main(int argc, char** argv) {
+  // Variables of this machine would be settings.
+  std::vector<std::string> names;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string variable = *entry;
+    if (variable.starts_with("DET_")) names.push_back(variable.substr(0, variable.find('=')));
+  }
+  for (const std::string& name : names) ::unsetenv(name.c_str());
+  ::testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
