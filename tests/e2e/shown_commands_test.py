@@ -11,9 +11,10 @@ import unittest
 import harness
 
 SOURCES = os.path.join(harness.ROOT, "webui/src/**/*.ts*")
-# A command that is a whole text or element, ready to copy; or one inside a sentence.
+# A command that is a whole text or element, ready to copy; or one inside a sentence, which
+# ends it.
 COMPLETE = re.compile(r"""(?:command[=:]|text=)\s*\{?\s*(["'`])(det .*?)\1""", re.S)
-MENTIONED = re.compile(r"""[ >"'`(]det ([a-z][^"'`<]*)""")
+MENTIONED = re.compile(r"""[ >"'`(]det ([a-z](?:(?!\. [A-Z])[^"'`<])*)""")
 
 
 def read_commands():
