@@ -18,9 +18,16 @@ await inBrowser(async (page) => {
     await sentence.fill(text);
     await sentence.press("Enter");
   };
-  const isClosed = async (what) => {
-    const panel = page.locator("details", { has: open(what) });
-    await page.waitForFunction((it) => !it.open, await panel.elementHandle());
+  /** Opens the panel and closes it again. Just after it opens, the page does not listen yet: acts again. */
+  const openAndClose = async (what, act) => {
+    await open(what).click();
+    const panel = await page.locator("details", { has: open(what) }).elementHandle();
+    await page.waitForFunction((it) => it.open, panel);
+    for (let tries = 0; await panel.evaluate((it) => it.open); ++tries) {
+      assert.ok(tries < 20, `${what} stays open`);
+      await act();
+      await page.waitForFunction((it) => !it.open, panel, { timeout: 1000 }).catch(() => {});
+    }
   };
 
   /** Reports an experiment whose trials have ended with these values of its metric; returns its and their IDs. */
@@ -154,12 +161,8 @@ await inBrowser(async (page) => {
 
   // Popovers close by Esc and by a click outside; the user's menu, too.
   for (const what of ["Conditions", "Columns", "Views", "Signed in as"]) {
-    await open(what).click();
-    await page.keyboard.press("Escape");
-    await isClosed(what);
-    await open(what).click();
-    await page.mouse.click(640, 780);
-    await isClosed(what);
+    await openAndClose(what, () => page.keyboard.press("Escape"));
+    await openAndClose(what, () => page.mouse.click(640, 780));
   }
 
   // While the columns are being loaded, their heads have the same words and alignment as afterwards.
