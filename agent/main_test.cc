@@ -41,7 +41,7 @@ class MainTest : public testing::Test {
   std::string errors() const { return base::ReadFile(dir_->path() + "/stderr").value_or(""); }
 
   void Run(std::vector<std::string> flags) {
-    // By default without the file of this machine.
+    // Without --config-file, the agent would read /etc/determined/agent.yaml.
     std::vector<std::string> argv = {"agent/resolute-agent"};
     if (std::find(flags.begin(), flags.end(), "--config-file") == flags.end()) {
       argv.insert(argv.end(), {"--config-file", "/dev/null"});

@@ -41,7 +41,7 @@ constexpr char kProcesses[] = "tasks run as processes, not in containers";
 constexpr char kReconnects[] =
     "the agent reconnects until the master answers, and its tasks continue meanwhile";
 constexpr char kNoServer[] =
-    "the agent has no server of its own; the client certificate is security.tls.client_cert";
+    "the agent serves nothing; the client certificate is security.tls.client_cert";
 
 // The documentation lists them in this order.
 constexpr Row kRows[] = {

@@ -77,12 +77,12 @@ const std::vector<std::pair<const char*, const char*>>& DeterminedSettings() {
       {"hooks: {on_connection_lost: [shutdown, now]}",
        "agent.yaml:1: hooks: without effect: the agent reconnects until the master answers"},
       {"debug: true", "--verbose true\n"},
-      {"api_enabled: false", "agent.yaml:1: api_enabled: without effect: the agent has no server"},
+      {"api_enabled: false", "agent.yaml:1: api_enabled: without effect: the agent serves nothing"},
       {"bind_ip: 0.0.0.0", "agent.yaml:1: bind_ip: without effect"},
       {"bind_port: 9090", "agent.yaml:1: bind_port: without effect"},
       {"tls: true", "agent.yaml:1: tls: without effect"},
       {"tls_cert: f",
-       "agent.yaml:1: tls_cert: without effect: the agent has no server of its own; "
+       "agent.yaml:1: tls_cert: without effect: the agent serves nothing; "
        "the client certificate is security.tls.client_cert"},
       {"tls_key: f", "agent.yaml:1: tls_key: without effect"},
       {"fluent: {image: f, port: 1}", "agent.yaml:1: fluent: without effect"},

@@ -54,8 +54,7 @@ void PrintTrialPython(const Invocation& run) {
   if (python.ok()) {
     run.screen->Print(absl::StrCat("Trial classes in Python: ", *python, "\n"));
   } else if (absl::IsDeadlineExceeded(python.status())) {
-    run.screen->PrintNotice(
-        absl::StrCat("Trial classes in Python: ", python.status().message()));
+    run.screen->PrintNotice(absl::StrCat("Trial classes in Python: ", python.status().message()));
   } else {
     run.screen->PrintNotice(
         absl::StrCat("Trial classes in Python cannot run here: ", python.status().message()));

@@ -16,7 +16,7 @@ namespace {
 
 std::variant<Config, BackupOrder, Exit> Parse(std::vector<std::string> flags) {
   flags.insert(flags.begin(), "resolute-master");
-  // Not the file of this machine.
+  // Without --config, the master would read the files in /etc.
   const bool has_file = ::getenv("DET_CONFIG_FILE") != nullptr ||
                         std::any_of(flags.begin(), flags.end(), [](const std::string& flag) {
                           return flag.starts_with("--config");

@@ -101,7 +101,7 @@ class GpuTest(harness.unittest.TestCase):
         return self.local("up", "--port", self.home.port, *words, code=code)
 
     def devices(self):
-        """The UUIDs of the devices of each agent; a CPU slot has a name of its own."""
+        """The UUIDs of the devices of each agent; that of CPU slot 0 is "artificial-0"."""
         agents = self.home.json("agent", "list")["agents"]
         return {agent["id"]: sorted(slot["device"]["uuid"] for slot in agent["slots"].values())
                 for agent in agents}
